@@ -1,0 +1,118 @@
+/**
+ * The finished configuration of one domain's strategy: deprecated keys moved, letter case settled, defaults filled in,
+ * checked and frozen. Where the specification has a default, the member is never optional.
+ */
+export interface DomainSettings {
+  /** Key under `domains` in the server's configuration; the default domain's is empty. */
+  readonly key: string
+  /** Host name that selects this domain: `dns`, or for the default domain `settings.cert`. Lower case. */
+  readonly hostName: string
+  /** Scheme, host and port (unless 443) under which browsers reach the domain, without a trailing slash. */
+  readonly origin: string
+  readonly issuer: IssuerSettings
+  readonly client: ClientSettings
+  readonly custom: CustomSettings
+  /** Null: groups are not configured; nothing is asked for and nothing is changed. */
+  readonly groups: GroupSettings | null
+  /** Complete address that takes the place of the computed end-session address. */
+  readonly logoutUrl: string | null
+  /** Null: the host's own setting for the domain decides. */
+  readonly newAccounts: boolean | null
+}
+
+/** Where the identity provider is, and what an administrator set by hand, which wins over what discovery finds. */
+export interface IssuerSettings {
+  readonly issuer: string
+  readonly manual: ManualMetadata
+}
+
+/** Members of the Issuer object under the names of OpenID Connect Discovery 1.0; only those that were given. */
+export interface ManualMetadata {
+  readonly authorization_endpoint?: string
+  readonly token_endpoint?: string
+  readonly jwks_uri?: string
+  readonly userinfo_endpoint?: string
+  readonly revocation_endpoint?: string
+  readonly introspection_endpoint?: string
+  readonly registration_endpoint?: string
+  readonly end_session_endpoint?: string
+  readonly token_endpoint_auth_methods_supported?: readonly string[]
+  readonly token_endpoint_auth_signing_alg_values_supported?: readonly string[]
+  readonly introspection_endpoint_auth_methods_supported?: readonly string[]
+  readonly introspection_endpoint_auth_signing_alg_values_supported?: readonly string[]
+  readonly revocation_endpoint_auth_methods_supported?: readonly string[]
+  readonly revocation_endpoint_auth_signing_alg_values_supported?: readonly string[]
+  readonly request_object_signing_alg_values_supported?: readonly string[]
+  readonly mtls_endpoint_aliases?: Readonly<
+    Partial<Record<'token_endpoint' | 'userinfo_endpoint' | 'revocation_endpoint' | 'introspection_endpoint', string>>
+  >
+}
+
+export const AUTH_METHODS = [
+  'none',
+  'client_secret_basic',
+  'client_secret_post',
+  'client_secret_jwt',
+  'private_key_jwt',
+] as const
+export type AuthMethod = (typeof AUTH_METHODS)[number]
+
+export const RESPONSE_TYPES = ['code', 'id_token', 'code id_token'] as const
+export type ResponseType = (typeof RESPONSE_TYPES)[number]
+
+/** Client object. Member names are those of OpenID Connect Dynamic Client Registration 1.0. */
+export interface ClientSettings {
+  readonly client_id: string
+  readonly client_secret: string
+  readonly redirect_uri: string
+  /** Null: no post-logout redirect address is sent. */
+  readonly post_logout_redirect_uri: string | null
+  readonly id_token_signed_response_alg: string
+  readonly id_token_encrypted_response_alg?: string
+  readonly id_token_encrypted_response_enc?: string
+  readonly userinfo_signed_response_alg?: string
+  readonly userinfo_encrypted_response_alg?: string
+  readonly userinfo_encrypted_response_enc?: string
+  /** The first response type is the one that is used. */
+  readonly response_types: readonly [ResponseType, ...ResponseType[]]
+  /** Seconds. */
+  readonly default_max_age?: number
+  readonly require_auth_time: boolean
+  readonly request_object_signing_alg?: string
+  readonly request_object_encryption_alg?: string
+  readonly request_object_encryption_enc?: string
+  readonly token_endpoint_auth_method: AuthMethod
+  readonly introspection_endpoint_auth_method: AuthMethod
+  readonly revocation_endpoint_auth_method: AuthMethod
+  readonly token_endpoint_auth_signing_alg?: string
+  readonly introspection_endpoint_auth_signing_alg?: string
+  readonly revocation_endpoint_auth_signing_alg?: string
+  readonly tls_client_certificate_bound_access_tokens: boolean
+}
+
+export type PresetName = 'google' | 'azure'
+
+/** Custom object. */
+export interface CustomSettings {
+  /** `openid` is always among them; no value twice; the group scope included when groups are configured. */
+  readonly scope: readonly string[]
+  readonly claims: { readonly uuid: string; readonly name: string; readonly email: string }
+  readonly preset: PresetName | null
+  readonly tenantId: string | null
+  readonly customerId: string | null
+}
+
+/** Groups object. Names match exactly. */
+export interface GroupSettings {
+  readonly recursive: boolean
+  /** Null: no group is required. */
+  readonly required: readonly string[] | null
+  /** Null: site admin rights are not managed by groups. */
+  readonly siteadmin: readonly string[] | null
+  readonly revokeAdmin: boolean
+  /** False: no mirroring; `all`: every group; else the names to mirror. */
+  readonly sync: false | 'all' | readonly string[]
+  readonly scope: string
+  /** Null: not configured, so that a preset may take its own source. The standard provider reads `groups` then. */
+  readonly claim: string | null
+}

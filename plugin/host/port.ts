@@ -1,0 +1,110 @@
+import type { Request, Response } from 'express'
+
+/**
+ * What the plugin needs of the server that it is a login method of. The server implements it over its own records;
+ * `express-session.ts` and `cookie-session.ts` beside this file supply the sessions part over two session libraries.
+ */
+export interface Host {
+  readonly accounts: Accounts
+  readonly groups: UserGroups
+  readonly sessions: Sessions
+  readonly loginPage: LoginPage
+  /** The server's authentication log. Called once for each failure, warning and login; must not throw. */
+  readonly authLog: (entry: AuthLogEntry) => void
+  /**
+   * At least 32 characters that outlive a restart and are the same in all processes of the server; login transactions are
+   * sealed with a key derived from it. Without it each process makes its own, and logins under way die with it.
+   */
+  readonly secret?: string
+  /** Key of the domain that a request belongs to; without it the request's host name decides. */
+  domainOf?(req: Request): string | undefined
+  /** Path below which a domain is served, with slashes at both ends; without it `/`. */
+  basePath?(domainKey: string): string
+  /** Whether the server lets unknown users in where `newAccounts` is not configured; without it they are refused. */
+  newAccountsAllowed?(domainKey: string): boolean
+}
+
+/** Shape `~oidc:<user_id>`, unique within a domain. */
+export type UserId = `~oidc:${string}`
+
+export interface Account {
+  readonly id: UserId
+  readonly name: string
+  readonly email: string | null
+  readonly siteAdmin: boolean
+}
+
+/** What a login says of a person. */
+export interface Profile {
+  readonly id: UserId
+  readonly name: string
+  readonly email: string | null
+  /** True only when the IdP vouches for the address. */
+  readonly emailVerified: boolean
+}
+
+/** The server's users. A rejection fails the login. */
+export interface Accounts {
+  find(domainKey: string, id: UserId): Promise<Account | undefined>
+  /** Must fail rather than overwrite when the id exists by now. */
+  create(domainKey: string, profile: Profile): Promise<void>
+  /** A login of a known user: name and address as the IdP has them now. */
+  update(domainKey: string, profile: Profile): Promise<void>
+  setSiteAdmin(domainKey: string, id: UserId, siteAdmin: boolean): Promise<void>
+}
+
+/** The server's user groups, as far as the plugin mirrors groups of the IdP there. */
+export interface UserGroups {
+  /** Names of the mirrored groups that the user is in. Groups that an administrator made by hand are not among them. */
+  mirroredOf(domainKey: string, id: UserId): Promise<readonly string[]>
+  /**
+   * Adds the user to the mirrored group of that name, making it when it is missing. Resolves with false, changing nothing,
+   * when a group made by hand bears the name: it is never taken over.
+   */
+  join(domainKey: string, id: UserId, name: string): Promise<boolean>
+  leave(domainKey: string, id: UserId, name: string): Promise<void>
+}
+
+/** What a session has to remember of the login that began it. */
+export interface SignIn {
+  readonly domainKey: string
+  readonly userId: UserId
+  readonly issuer: string
+  readonly subject: string
+  /** The IdP's session id (`sid` claim), where it has one. */
+  readonly sid: string | null
+  /** For `id_token_hint`. A secret: never in a log, nor in a cookie that others can read. */
+  readonly idToken: string
+}
+
+/** The server's sessions. */
+export interface Sessions {
+  /** Drops the browser's session, if any, and begins one under a new id, so that no id from before the login is signed in. */
+  start(req: Request, res: Response, signIn: SignIn): Promise<void>
+  /** What the browser's session was started with; undefined when it is not signed in through the plugin. */
+  current(req: Request): SignIn | undefined
+  /** Ends the browser's session, whoever began it. */
+  end(req: Request, res: Response): Promise<void>
+}
+
+/** Texts for a person, one per code; the page picks its own words when it has better ones. */
+export interface LoginFailure {
+  /** Stable snake_case code, safe in an address. */
+  readonly code: string
+  readonly message: string
+}
+
+export interface LoginPage {
+  /** Sends the browser to the login page, which shows the message. Must not keep anything of a signed-in session. */
+  showFailure(req: Request, res: Response, domainKey: string, failure: LoginFailure): void | Promise<void>
+}
+
+/** One line of the server's authentication log. All text in it is free of control characters and secrets. */
+export interface AuthLogEntry {
+  readonly level: 'info' | 'warn' | 'error'
+  /** Stable kebab-case name. */
+  readonly event: string
+  readonly message: string
+  readonly domain: string
+  readonly fields: Readonly<Record<string, unknown>>
+}

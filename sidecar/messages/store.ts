@@ -1,0 +1,138 @@
+/**
+ * What the pipeline, the push side and the API ask of storage. Everything a promise here resolves with is durable:
+ * a crash straight afterwards does not lose it.
+ */
+export interface Store {
+  readonly stations: Stations
+  readonly history: History
+  readonly serverTime: ServerTime
+  close(): Promise<void>
+}
+
+/** `CALL` or `CALL-SSID`, upper case, at most 9 characters. */
+export type StationKey = string
+
+export type Platform = 'android' | 'ios'
+
+/**
+ * What a station is known by.
+ * - `never`: it never set an avatar;
+ * - `cleared`: it had one and took it away at `updatedAt`;
+ * - `set`: `hash` is the SHA-256 form when there is an image, else `icon:<name>`.
+ */
+export type Avatar =
+  | { readonly state: 'never' }
+  | { readonly state: 'cleared'; readonly updatedAt: number }
+  | { readonly state: 'set'; readonly icon: string; readonly hash: string; readonly updatedAt: number }
+
+/** One registered station. Images stay in the database: with thousands of stations they would fill the memory. */
+export interface Station {
+  readonly key: StationKey
+  readonly platform: Platform
+  readonly pushToken: string
+  /** The gateway said that the token is dead; true until the station registers a token again. */
+  readonly tokenDead: boolean
+  readonly ackMessages: boolean
+  readonly registeredAt: number
+  readonly lastSeenAt: number
+  readonly avatar: Avatar
+}
+
+/** What a register call says of a station. `avatar` absent: leave it as it is. */
+export interface Registration {
+  readonly key: StationKey
+  readonly platform: Platform
+  readonly pushToken: string
+  readonly ackMessages: boolean
+  readonly avatar?: AvatarUpload
+}
+
+/** A full avatar as uploaded, `hash` already computed by us; `icon` and `image` both empty clears it. */
+export interface AvatarUpload {
+  readonly icon: string
+  readonly image: string
+  readonly hash: string
+}
+
+/** A full avatar as stored. */
+export interface AvatarRecord {
+  readonly icon: string
+  /** Base64 of a 64x64 PNG, or empty. */
+  readonly image: string
+  readonly hash: string
+}
+
+export type RegisterOutcome =
+  | { readonly kind: 'created'; readonly station: Station }
+  | { readonly kind: 'refreshed'; readonly station: Station }
+  | { readonly kind: 'full' }
+
+/** The registry. Look-ups are answered from memory, so that the pipeline asks them for each packet. */
+export interface Stations {
+  get(key: StationKey): Station | undefined
+  readonly size: number
+  keys(): Iterable<StationKey>
+  countByPlatform(): Readonly<Record<Platform, number>>
+  register(registration: Registration): Promise<RegisterOutcome>
+  /** False when there was no such station. Its history goes with it. */
+  remove(key: StationKey): Promise<boolean>
+  /** The gateway refused `pushToken` for good. Does nothing when the station has another token by now. */
+  markTokenDead(key: StationKey, pushToken: string): Promise<void>
+  /** Full avatars of those of `keys` that have one. */
+  avatars(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarRecord>>
+  /** Called after stations were added or removed, once the change is durable. */
+  onChange(listener: () => void): void
+}
+
+/** A message for a station as it came from the air. */
+export interface IncomingMessage {
+  readonly from: StationKey
+  readonly to: StationKey
+  /** What the sender put after the last `{`, trailing blanks dropped; empty when none. */
+  readonly seqId: string
+  /** The text's bytes, unchanged. */
+  readonly text: Buffer
+}
+
+/** A stored message; `time` is its server time. */
+export interface StoredMessage extends IncomingMessage {
+  readonly time: number
+}
+
+export type AppendOutcome =
+  | { readonly kind: 'stored'; readonly message: StoredMessage }
+  | { readonly kind: 'duplicate' }
+  /** The station is not registered (any more). */
+  | { readonly kind: 'no_station' }
+
+/** What a station's phone has not been told about yet. */
+export interface Unpushed {
+  /** How many messages, at least 1. */
+  readonly count: number
+  readonly newest: StoredMessage
+}
+
+/** Ring of the newest messages per station. */
+export interface History {
+  /**
+   * Stores what is new, in order, in one transaction with whatever else waits to be written.
+   * Outcomes are in the order of `messages`. Rejects when nothing of it could be stored.
+   */
+  append(messages: readonly IncomingMessage[]): Promise<readonly AppendOutcome[]>
+  /** Messages strictly newer than `since`, oldest first, and a server time that is newer than all of them. */
+  since(
+    station: StationKey,
+    since: number,
+  ): Promise<{ readonly messages: readonly StoredMessage[]; readonly serverTime: number }>
+  /** What was stored after the last {@link markPushed}; undefined when nothing was. */
+  unpushed(station: StationKey): Promise<Unpushed | undefined>
+  /** Everything up to `time` was pushed, or given up. Never moves backwards. */
+  markPushed(station: StationKey, time: number): Promise<void>
+  /** Stations with something unpushed, for the start after a stop. */
+  stationsWithUnpushed(): Promise<readonly StationKey[]>
+}
+
+/** Stamps in milliseconds, strictly increasing over every stamp ever issued, restarts and backward clock steps included. */
+export interface ServerTime {
+  issue(): Promise<number>
+}

@@ -1,0 +1,25 @@
+/** One notification as a gateway gets it: made by `notification.ts`, already within the size limit. */
+export interface Notification {
+  readonly title: string
+  readonly body: string
+  /** At most 64 bytes (APNs); the phone replaces an earlier banner with the same id. */
+  readonly collapseId: string
+  /** The data payload of the specification; never a reserved key. */
+  readonly data: Readonly<Record<string, string>>
+}
+
+export type PushOutcome =
+  | { readonly kind: 'accepted' }
+  /** The gateway knows the token no longer: stop pushing to it until the station registers one again. */
+  | { readonly kind: 'token_gone'; readonly reason: string }
+  /** A passing fault; `afterMs` is the gateway's own delay, where its client library hands it over. */
+  | { readonly kind: 'try_later'; readonly reason: string; readonly afterMs?: number }
+  /** Payload or credentials: trying again cannot help. */
+  | { readonly kind: 'refused'; readonly reason: string }
+
+/** A push gateway behind the one verb that we need. */
+export interface PushGateway {
+  /** Never rejects, and settles within 10 seconds. */
+  send(pushToken: string, notification: Notification): Promise<PushOutcome>
+  close(): Promise<void>
+}
