@@ -5,9 +5,9 @@
 export interface DomainSettings {
   /** Key under `domains` in the server's configuration; the default domain's is empty. */
   readonly key: string
-  /** Host name that selects this domain: `dns`, or for the default domain `settings.cert`. Lower case. */
+  /** Host name that selects this domain: `dns`, or for the default domain and below a path `settings.cert`. Lower case. */
   readonly hostName: string
-  /** Scheme, host and port (unless 443) under which browsers reach the domain, without a trailing slash. */
+  /** Scheme, host and port (unless 443) under which browsers reach the domain, without a trailing slash and without its path. */
   readonly origin: string
   readonly issuer: IssuerSettings
   readonly client: ClientSettings
@@ -92,9 +92,28 @@ export interface ClientSettings {
 
 export type PresetName = 'google' | 'azure'
 
+/** Base URLs that take the place of the vendors' own: sovereign clouds, tests. */
+export interface PresetUrls {
+  readonly google?: {
+    /** Default `https://accounts.google.com`. */
+    readonly issuer?: string
+    /** Default `https://cloudidentity.googleapis.com`. */
+    readonly cloudIdentity?: string
+  }
+  readonly azure?: {
+    /** What stands before `/<tenant_id>/v2.0` in the issuer; default `https://login.microsoftonline.com`. */
+    readonly login?: string
+    /** Default `https://graph.microsoft.com`. */
+    readonly graph?: string
+  }
+}
+
 /** Custom object. */
 export interface CustomSettings {
-  /** `openid` is always among them; no value twice; the group scope included when groups are configured. */
+  /**
+   * `openid` comes first, no value is there twice. Includes the group scope when groups are configured, but with a preset:
+   * a preset may find groups without it, and adds it itself.
+   */
   readonly scope: readonly string[]
   readonly claims: { readonly uuid: string; readonly name: string; readonly email: string }
   readonly preset: PresetName | null
@@ -112,6 +131,7 @@ export interface GroupSettings {
   readonly revokeAdmin: boolean
   /** False: no mirroring; `all`: every group; else the names to mirror. */
   readonly sync: false | 'all' | readonly string[]
+  /** Asks the IdP for groups: as configured, else the preset's own, else `groups`. */
   readonly scope: string
   /** Null: not configured, so that a preset may take its own source. The standard provider reads `groups` then. */
   readonly claim: string | null

@@ -1,0 +1,145 @@
+#!/usr/bin/env node
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { jsonPath, quoted } from './config/json-path.ts'
+import { type JsonNode, JsonSyntaxError, locateJson } from './config/json-text.ts'
+import { migrate } from './config/migrate.ts'
+import { type Problem, readDomains } from './config/read.ts'
+
+const USAGE = `Usage: mesh-companion-check FILE [--migrate]
+
+Says what is wrong with the single sign-on configuration in FILE, a server's JSON
+configuration, without starting anything.
+
+  --migrate   print the configuration with deprecated keys in their new places,
+              everything else unchanged; what is wrong goes to stderr then
+
+Exit code: 0 fine (warnings included), 1 errors, 2 nothing that could be checked.
+`
+
+/** 0 fine, 1 errors, 2 unusable: no such file, no JSON, no domain with `authStrategies.oidc`. */
+export type ExitCode = 0 | 1 | 2
+
+export interface Terminal {
+  /** The text of a file. Throws like `readFileSync`. */
+  readonly read: (file: string) => string
+  readonly out: (text: string) => void
+  readonly err: (text: string) => void
+}
+
+/** The command; `args` without the names of Node and the script. Never prints a value from the file but by `--migrate`. */
+export function check(args: readonly string[], terminal: Terminal): ExitCode {
+  const call = parseCall(args)
+  if (call.kind === 'help') {
+    terminal.out(USAGE)
+    return 0
+  }
+  if (call.kind === 'wrong') {
+    terminal.err(`${call.reason}\n\n${USAGE}`)
+    return 2
+  }
+  const text = readText(call.file, terminal)
+  const node = text === undefined ? undefined : locate(call.file, text, terminal)
+  if (text === undefined || !node) return 2
+  const { domains, problems } = readDomains(JSON.parse(text))
+  if (problems.length > 0 || domains.length === 0) {
+    terminal.err(`${problems.length > 0 ? lines('error', problems) : NO_DOMAIN}\n`)
+    return 2
+  }
+
+  const say = call.migrate ? terminal.err : terminal.out
+  for (const { key, title, problems, warnings } of domains) {
+    const verdict = `${count(problems.length, 'error')}, ${count(warnings.length, 'warning')}`
+    say(`domain ${quoted(key)}${title === null ? '' : ` (${quoted(title)})`}: ${verdict}\n`)
+    if (problems.length > 0) say(`${lines('error', problems)}\n`)
+    if (warnings.length > 0) say(`${lines('warning', warnings)}\n`)
+  }
+  const repeated = repeatedMembers(node)
+  if (repeated.length > 0) say(`${lines('warning', repeated)}\n`)
+  if (call.migrate) terminal.out(migrate(text))
+  return domains.some(({ problems }) => problems.length > 0) ? 1 : 0
+}
+
+type Call =
+  | { readonly kind: 'check'; readonly file: string; readonly migrate: boolean }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'wrong'; readonly reason: string }
+
+function parseCall(args: readonly string[]): Call {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { migrate: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
+      allowPositionals: true,
+    })
+    if (values.help) return { kind: 'help' }
+    const [file, ...more] = positionals
+    if (file === undefined || more.length > 0) return { kind: 'wrong', reason: 'Name one file to check.' }
+    return { kind: 'check', file, migrate: values.migrate }
+  } catch (error) {
+    return { kind: 'wrong', reason: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+function readText(file: string, terminal: Terminal): string | undefined {
+  try {
+    return terminal.read(file)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? ` (${error.code})` : ''
+    terminal.err(`${file}: cannot be read${code}.\n`)
+    return undefined
+  }
+}
+
+function locate(file: string, text: string, terminal: Terminal): JsonNode | undefined {
+  try {
+    return locateJson(text)
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error
+    terminal.err(`${file}:${error.line}:${error.column}: is not JSON: ${error.message}.\n`)
+    return undefined
+  }
+}
+
+const NO_DOMAIN =
+  'No domain has authStrategies.oidc: there is nothing to check. Single sign-on is configured in domains.<key>.authStrategies.oidc.'
+
+/** `JSON.parse` keeps the last of two equal names without a word. */
+function repeatedMembers(node: JsonNode, steps: readonly string[] = []): readonly Problem[] {
+  const here = node.repeated.map((name) => ({
+    path: jsonPath([...steps, name]),
+    reason: 'is there more than once',
+    remedy: 'Keep one of them: the last one is used.',
+  }))
+  const deeper = [...node.members].flatMap(([name, inner]) => repeatedMembers(inner, [...steps, name]))
+  return [...here, ...deeper]
+}
+
+function lines(level: 'error' | 'warning', problems: readonly Problem[]): string {
+  return problems.map(({ path, reason, remedy }) => `  ${level}: ${path}: ${reason}. ${remedy}`).join('\n')
+}
+
+function count(number: number, what: string): string {
+  return `${number === 0 ? 'no' : number} ${what}${number === 1 ? '' : 's'}`
+}
+
+/** Whether Node was started with this file; npm starts it by a link. */
+function isMain(): boolean {
+  const script = process.argv[1]
+  return script !== undefined && existsSync(script) && import.meta.url === pathToFileURL(realpathSync(script)).href
+}
+
+if (isMain()) {
+  for (const stream of [process.stdout, process.stderr]) {
+    // A reader that has seen enough, like `head`, is no failure.
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
+  }
+  process.exitCode = check(process.argv.slice(2), {
+    read: (file) => readFileSync(file, 'utf8'),
+    out: (text) => process.stdout.write(text),
+    err: (text) => process.stderr.write(text),
+  })
+}

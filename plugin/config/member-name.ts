@@ -1,0 +1,11 @@
+/** Which of the `known` names a member means: that very name, else the first that differs in letter case only. */
+export function canonicalName(written: string, known: readonly string[]): string | undefined {
+  if (known.includes(written)) return written
+  const lowered = written.toLowerCase()
+  return known.find((name) => name.toLowerCase() === lowered)
+}
+
+/** The names in `members` that mean `name`, as they are written there. */
+export function spellingsOf(members: object, name: string, known: readonly string[] = [name]): readonly string[] {
+  return Object.keys(members).filter((written) => canonicalName(written, known) === name)
+}

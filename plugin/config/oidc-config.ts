@@ -1,0 +1,46 @@
+import type { ClientSettings, CustomSettings, ManualMetadata, PresetName } from './settings.ts'
+
+/** An `oidc` object that fits the schema: canonical names, no deprecated keys, no unknown members, no defaults yet. */
+export interface OidcConfig {
+  /** URI, or the Issuer object. */
+  readonly issuer?: string | IssuerConfig
+  readonly client: ClientConfig
+  readonly custom?: CustomConfig
+  readonly groups?: GroupsConfig
+  readonly logouturl?: string
+  readonly newAccounts?: boolean
+}
+
+/** Issuer object; the `…_supported` members are lists in a string. */
+export type IssuerConfig = { readonly issuer?: string } & {
+  readonly [Name in keyof ManualMetadata]: ManualMetadata[Name] extends readonly string[] | undefined
+    ? string
+    : ManualMetadata[Name]
+}
+
+/** Client object. */
+export type ClientConfig = Pick<ClientSettings, 'client_id' | 'client_secret'> &
+  Partial<Omit<ClientSettings, 'client_id' | 'client_secret' | 'post_logout_redirect_uri' | 'response_types'>> & {
+    readonly post_logout_redirect_uri?: string | boolean
+    readonly response_types?: string | readonly string[]
+  }
+
+/** Custom object. */
+export interface CustomConfig {
+  readonly scope?: string | readonly string[]
+  readonly claims?: Partial<CustomSettings['claims']>
+  readonly preset?: PresetName | null
+  readonly tenant_id?: string
+  readonly customer_id?: string
+}
+
+/** Groups object. */
+export interface GroupsConfig {
+  readonly recursive?: boolean
+  readonly required?: string | readonly string[]
+  readonly siteadmin?: string | readonly string[]
+  readonly revokeAdmin?: boolean
+  readonly sync?: boolean | { readonly filter: string | readonly string[] }
+  readonly scope?: string
+  readonly claim?: string
+}

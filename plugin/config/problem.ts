@@ -1,0 +1,33 @@
+/** One mistake in a server's configuration. Never quotes a value: it may be a secret. */
+export interface Problem {
+  /** Where: `domains[""].authStrategies.oidc.client.client_id`; `$` is the configuration as a whole. */
+  readonly path: string
+  /** What is wrong, to be read after the path: `must be a text`. */
+  readonly reason: string
+  /** What to do about it, whole sentences. */
+  readonly remedy: string
+}
+
+export type WarningCode =
+  | 'deprecated_key' // the remedy names the new place
+  | 'deprecated_value'
+  | 'unknown_key'
+  | 'issuer_ignored' // a preset brings its own
+  | 'unknown_algorithm'
+
+/** Something that works, or does nothing, but is probably not what was meant. Same rules as for a problem. */
+export interface Warning extends Problem {
+  readonly code: WarningCode
+}
+
+/** Steps into an object: names of members and indexes of array items. */
+export type Steps = readonly (string | number)[]
+
+/** What a rule has to say about an `oidc` object: a problem, or with `warning` a warning of that code. */
+export interface Finding {
+  /** Below the `oidc` object. */
+  readonly at: Steps
+  readonly reason: string
+  readonly remedy: string
+  readonly warning?: WarningCode
+}

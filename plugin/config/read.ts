@@ -1,0 +1,159 @@
+import { checkAddresses } from './addresses.ts'
+import { checkAlgorithms } from './algorithms.ts'
+import { fillIn } from './defaults.ts'
+import { moveDeprecatedKeys } from './deprecated-keys.ts'
+import { type DomainAddress, domainAddress, type HostAddresses } from './domain-address.ts'
+import { type FoundDomain, findDomains } from './find-domains.ts'
+import { isJsonObject, type JsonObject } from './json-object.ts'
+import { jsonPath } from './json-path.ts'
+import { settleLetterCase } from './key-case.ts'
+import { spellingsOf } from './member-name.ts'
+import { checkPreset, choosePreset, withoutIssuer } from './preset-name.ts'
+import type { Finding, Problem, Steps, Warning } from './problem.ts'
+import { checkResponseTypes } from './response-types.ts'
+import { OIDC_SCHEMA } from './schema.ts'
+import { checkAgainstSchema, isOidcConfig, withoutUnknown } from './schema-check.ts'
+import { checkScopes } from './scope.ts'
+import type { DomainSettings, PresetUrls } from './settings.ts'
+import { checkAddress, ENDPOINT_RULES } from './web-address.ts'
+
+export type { Problem, Warning, WarningCode } from './problem.ts'
+export type { PresetUrls } from './settings.ts'
+
+export interface ReadOptions extends HostAddresses {
+  readonly presets?: PresetUrls
+  /** What an unknown member of the issuer, client, custom and groups objects is; default `error`. */
+  readonly unknownKeys?: 'error' | 'warn'
+}
+
+/** What the configuration says of one domain's strategy. */
+export interface DomainReading {
+  readonly key: string
+  /** The domain's `title`, where it has one. */
+  readonly title: string | null
+  /** Null exactly when there are problems. */
+  readonly settings: DomainSettings | null
+  readonly problems: readonly Problem[]
+  readonly warnings: readonly Warning[]
+}
+
+export interface Readings {
+  /** The domains that have `authStrategies.oidc`, in the file's order. */
+  readonly domains: readonly DomainReading[]
+  /** What makes the configuration unusable as a whole; then there are no domains. */
+  readonly problems: readonly Problem[]
+}
+
+/**
+ * A server's whole configuration to the settings of each domain's strategy, or everything that is wrong with it at once.
+ * One domain's mistakes never touch another. Never throws on any `config`; the result is frozen.
+ */
+export function readDomains(config: unknown, options: ReadOptions = {}): Readings {
+  const { settings, domains, problems } = findDomains(config)
+  const taken = new Map<string, string>()
+  return deepFreeze({ domains: domains.map((found) => readDomain(found, settings, options, taken)), problems })
+}
+
+/** `taken` remembers which domain is served where, from one domain to the next. */
+function readDomain(
+  found: FoundDomain,
+  settings: JsonObject,
+  options: ReadOptions,
+  taken: Map<string, string>,
+): DomainReading {
+  const { key, domain } = found
+  const titles = spellingsOf(domain, 'title').map((name) => domain[name])
+  const title = titles.find((value) => typeof value === 'string') ?? null
+  const { address, problems: addressProblems } = domainAddress(found, settings, options)
+  const elsewhere = [...found.problems, ...addressProblems, ...(address ? claimAddress(found, address, taken) : [])]
+
+  const { oidc, findings, origins, preset } = readOidc(found.oidc, address, options)
+  const toProblem = ({ at, reason, remedy }: Finding): Problem => ({
+    path: jsonPath(['domains', key, 'authStrategies', 'oidc', ...asWritten(at, origins)]),
+    reason,
+    remedy,
+  })
+  const problems = onePerPath([
+    ...elsewhere,
+    ...findings.filter(({ warning }) => warning === undefined).map((finding) => toProblem(finding)),
+  ])
+  const warnings = onePerPath(
+    findings.flatMap((finding) => (finding.warning ? [{ code: finding.warning, ...toProblem(finding) }] : [])),
+  )
+  const usable = problems.length === 0 && address && preset !== undefined && isOidcConfig(oidc)
+  const finished = usable ? fillIn(key, oidc, preset, address, options.presets ?? {}) : null
+  return { key, title, settings: finished, problems, warnings }
+}
+
+/** The `oidc` object, ready to be filled in unless there is a problem among the findings. */
+function readOidc(raw: unknown, address: DomainAddress | null, { unknownKeys = 'error' }: ReadOptions) {
+  if (!isJsonObject(raw)) {
+    const finding: Finding = { at: [], reason: 'must be an object', remedy: OIDC_SCHEMA.description }
+    return { oidc: {}, findings: [finding], origins: new Map<string, Steps>(), preset: null }
+  }
+  const cased = settleLetterCase(raw)
+  const moved = moveDeprecatedKeys(cased.oidc)
+  const preset = choosePreset(moved.oidc)
+  const oidc = preset ? withoutIssuer(moved.oidc) : moved.oidc
+  const known = withoutUnknown(oidc)
+  const findings = [
+    ...cased.problems,
+    ...moved.warnings,
+    ...checkAgainstSchema(oidc, unknownKeys),
+    ...(preset === null ? needIssuer(oidc.issuer) : []),
+    ...(preset ? checkPreset(moved.oidc, preset) : []),
+    ...checkAddresses(known),
+    ...checkResponseTypes(known),
+    ...checkAlgorithms(known),
+    ...checkScopes(known),
+    ...(address ? checkDefaultCallback(known, address) : []),
+  ]
+  return { oidc: known, findings, origins: moved.origins, preset }
+}
+
+function needIssuer(issuer: unknown): readonly Finding[] {
+  const inside = isJsonObject(issuer)
+  if (inside ? issuer.issuer !== undefined : issuer !== undefined) return []
+  const remedy = "Write the issuer's complete https address, exactly as the IdP states it, or choose a preset."
+  return [{ at: inside ? ['issuer', 'issuer'] : ['issuer'], reason: 'is missing, and there is no preset', remedy }]
+}
+
+// Codes come back to the redirect address: one that is made from the host's own origin must be as safe as a written one.
+function checkDefaultCallback(oidc: JsonObject, { origin, basePath }: DomainAddress): readonly Finding[] {
+  const given = isJsonObject(oidc.client) && oidc.client.redirect_uri !== undefined
+  return given ? [] : checkAddress(origin + basePath, ['client', 'redirect_uri'], ENDPOINT_RULES)
+}
+
+/** A request is matched by host name and path: two domains in one place could not be told apart. */
+function claimAddress({ key }: FoundDomain, address: DomainAddress, taken: Map<string, string>): readonly Problem[] {
+  const place = `${address.hostName} ${address.basePath}`
+  const other = taken.get(place)
+  if (other === undefined) {
+    taken.set(place, key)
+    return []
+  }
+  const reason = `is the host name of ${jsonPath(['domains', other])} too`
+  return [{ path: jsonPath(['domains', key, 'dns']), reason, remedy: 'Give each domain a host name of its own.' }]
+}
+
+/** Where a value stands in the file: under its deprecated key, if it was moved from there. */
+function asWritten(at: Steps, origins: ReadonlyMap<string, Steps>): Steps {
+  for (let length = at.length; length > 0; length--) {
+    const origin = origins.get(jsonPath(at.slice(0, length)))
+    if (origin) return [...origin, ...at.slice(length)]
+  }
+  return at
+}
+
+/** One mistake can break several rules; the first that speaks of a place has said enough. */
+function onePerPath<Item extends Problem>(items: readonly Item[]): readonly Item[] {
+  const byPath = new Map<string, Item>()
+  for (const item of items) if (!byPath.has(item.path)) byPath.set(item.path, item)
+  return [...byPath.values()]
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const member of Object.values(value)) deepFreeze(member)
+  return Object.freeze(value)
+}

@@ -1,0 +1,113 @@
+/** What a person is told: a few sentences of ours, never a word of the IdP's, never the rule that refused. */
+export const MESSAGES = {
+  login_failed: 'Signing in did not work. Please try again; if it happens again, ask your administrator.',
+  login_expired: 'This sign-in took too long or was started in another window. Please sign in again.',
+  provider_unreachable: 'The sign-in service cannot be reached at the moment. Please try again in a few minutes.',
+  provider_refused:
+    'The sign-in service did not sign you in. Please try again; if it happens again, ask your administrator.',
+  access_denied: 'Your account may not use this server. Ask your administrator for access.',
+  not_configured: 'Signing in this way is not set up on this server. Ask your administrator.',
+} as const
+export type MessageCode = keyof typeof MESSAGES
+
+interface LoginErrorEntry {
+  readonly message: MessageCode
+  /** For the authentication log: what happened, and what an administrator can mend. */
+  readonly remedy: string
+}
+
+/** Every way in which a login can fail: what the person sees, and what the authentication log says. */
+export const LOGIN_ERRORS = {
+  discovery_failed: {
+    message: 'provider_unreachable',
+    remedy:
+      'OIDC: Discovery failed. Check `issuer`, and that this server reaches it. When the IdP has a private certificate authority, name its chain in NODE_EXTRA_CA_CERTS. It is tried again by itself.',
+  },
+  metadata_incomplete: {
+    message: 'provider_unreachable',
+    remedy: 'The IdP publishes no authorization, token or key set endpoint that is needed. Set it in `issuer` by hand.',
+  },
+  provider_error: {
+    message: 'provider_refused',
+    remedy:
+      'The IdP answered the login with an error. `error` and `errorDescription` are its words; look for them in its own log.',
+  },
+  transaction_missing: {
+    message: 'login_expired',
+    remedy:
+      'The answer belongs to no login of this browser: abandoned for over 10 minutes, already used, started elsewhere, or cookies are blocked. Nothing to mend when it happens now and then.',
+  },
+  transaction_foreign: {
+    message: 'login_failed',
+    remedy:
+      'The answer to a login of one domain came in at another. Check that each domain has its own `client.redirect_uri`.',
+  },
+  token_request_failed: {
+    message: 'provider_refused',
+    remedy:
+      'The IdP did not redeem the authorization code. `error` is its reason: for invalid_client check `client.client_id`, `client.client_secret` and `client.token_endpoint_auth_method`; for invalid_grant check `client.redirect_uri`.',
+  },
+  provider_unreachable: {
+    message: 'provider_unreachable',
+    remedy:
+      'A request to the IdP was not answered as it should be: no connection, no answer in 10 seconds, or over 1 MB.',
+  },
+  id_token_invalid: {
+    message: 'login_failed',
+    remedy:
+      'The ID token did not pass its checks: issuer, audience, signature, nonce or time. Check `issuer`, `client.client_id`, `client.id_token_signed_response_alg`, and both clocks.',
+  },
+  userinfo_failed: {
+    message: 'provider_refused',
+    remedy: 'The UserInfo endpoint gave no usable answer for this user. Look for the request in the log of the IdP.',
+  },
+  subject_unusable: {
+    message: 'login_failed',
+    remedy:
+      'The claim that identifies users is missing, or no text of 1 to 255 characters without control characters. Check `custom.claims.uuid`.',
+  },
+  account_unknown: {
+    message: 'access_denied',
+    remedy:
+      'The user has no account here and `newAccounts` is not true. Create the account, or set `newAccounts` to true.',
+  },
+  not_in_required_group: {
+    message: 'access_denied',
+    remedy: 'The user is in none of the groups in `groups.required`.',
+  },
+  memberships_unknown: {
+    message: 'login_failed',
+    remedy:
+      'The group memberships could not be learned, and `groups.required` is set. Check that `groups.claim` names an array of group names or a single one.',
+  },
+  client_keys_missing: {
+    message: 'not_configured',
+    remedy:
+      '`client` asks for a method or an algorithm that needs private keys of this server, and there are none. Choose client_secret_basic, client_secret_post or client_secret_jwt.',
+  },
+  not_configured: {
+    message: 'not_configured',
+    remedy: 'The configuration of this domain has errors. They were listed when the server started.',
+  },
+  host_failed: {
+    message: 'login_failed',
+    remedy: 'This server could not read or write its accounts, groups or sessions. See the cause.',
+  },
+  internal: {
+    message: 'login_failed',
+    remedy: 'Something unforeseen happened. See the cause, and please report it.',
+  },
+} as const satisfies Record<string, LoginErrorEntry>
+export type LoginErrorCode = keyof typeof LOGIN_ERRORS
+
+/** Ends a login. `details` go to the authentication log and must hold no secret; `cause` is kept for its code only. */
+export class LoginError extends Error {
+  override readonly name = 'LoginError'
+  readonly code: LoginErrorCode
+  readonly details: Readonly<Record<string, unknown>>
+  constructor(code: LoginErrorCode, options: { cause?: unknown; details?: Readonly<Record<string, unknown>> } = {}) {
+    super(LOGIN_ERRORS[code].remedy, 'cause' in options ? { cause: options.cause } : undefined)
+    this.code = code
+    this.details = options.details ?? {}
+  }
+}

@@ -1,0 +1,27 @@
+import type { GroupSettings } from '../config/settings.ts'
+import { isNamed, type Memberships } from './memberships.ts'
+
+export interface GroupChanges {
+  readonly join: readonly string[]
+  readonly leave: readonly string[]
+}
+
+/**
+ * Which mirrored groups a user joins and leaves at this login. Source: Groups object, `sync`.
+ *
+ * @param mirrored names of the mirrored groups that the user is in now; groups made by hand are never among them
+ */
+export function groupChanges(
+  memberOf: Memberships,
+  sync: GroupSettings['sync'],
+  mirrored: readonly string[],
+): GroupChanges {
+  if (sync === false || memberOf === 'unknown') return { join: [], leave: [] }
+  const wanted = memberOf
+    .filter((group) => sync === 'all' || sync.some((name) => isNamed(group, name)))
+    .map((group) => group.name)
+  return {
+    join: wanted.filter((name) => !mirrored.includes(name)),
+    leave: mirrored.filter((name) => !wanted.includes(name)),
+  }
+}

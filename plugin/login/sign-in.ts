@@ -1,0 +1,79 @@
+import type { DomainSettings } from '../config/settings.ts'
+import { LoginError } from '../errors.ts'
+import type { Accounts, Host, Profile } from '../host/port.ts'
+import { decideAccess } from './access.ts'
+import { groupChanges } from './group-sync.ts'
+import type { Memberships } from './memberships.ts'
+
+/** What a login did, for the authentication log. */
+export interface SignInResult {
+  readonly created: boolean
+  readonly siteAdmin: 'grant' | 'revoke' | 'keep'
+  readonly joined: readonly string[]
+  readonly left: readonly string[]
+  /** Groups of the IdP whose name a group made by hand has here. */
+  readonly notMirrored: readonly string[]
+}
+
+/**
+ * Lets a person in whom the IdP has vouched for: decides, then writes account, rights and groups through the host port.
+ * Nothing is written for somebody who is refused.
+ *
+ * @throws LoginError `account_unknown`, `not_in_required_group`, `memberships_unknown`, `host_failed`
+ */
+export async function signIn(
+  profile: Profile,
+  memberships: Memberships,
+  settings: DomainSettings,
+  host: Pick<Host, 'accounts' | 'groups' | 'newAccountsAllowed'>,
+): Promise<SignInResult> {
+  const access = decideAccess(memberships, settings.groups)
+  if (!access.admitted) throw new LoginError(access.code, { details: { user: profile.id } })
+  const mayCreate = settings.newAccounts ?? host.newAccountsAllowed?.(settings.key) ?? false
+  try {
+    const created = await enter(profile, settings.key, mayCreate, host.accounts)
+    if (access.siteAdmin !== 'keep') {
+      await host.accounts.setSiteAdmin(settings.key, profile.id, access.siteAdmin === 'grant')
+    }
+    return { created, siteAdmin: access.siteAdmin, ...(await mirror(profile, memberships, settings, host)) }
+  } catch (error) {
+    if (error instanceof LoginError) throw error
+    throw new LoginError('host_failed', { cause: error, details: { user: profile.id } })
+  }
+}
+
+async function enter(profile: Profile, domainKey: string, mayCreate: boolean, accounts: Accounts): Promise<boolean> {
+  if (await accounts.find(domainKey, profile.id)) {
+    await accounts.update(domainKey, profile)
+    return false
+  }
+  if (!mayCreate) throw new LoginError('account_unknown', { details: { user: profile.id } })
+  try {
+    await accounts.create(domainKey, profile)
+    return true
+  } catch (error) {
+    // Two first logins of one person at the same time: the later one finds the account that the other made.
+    if (!(await accounts.find(domainKey, profile.id))) throw error
+    await accounts.update(domainKey, profile)
+    return false
+  }
+}
+
+async function mirror(
+  profile: Profile,
+  memberships: Memberships,
+  settings: DomainSettings,
+  { groups }: Pick<Host, 'groups'>,
+): Promise<Pick<SignInResult, 'joined' | 'left' | 'notMirrored'>> {
+  const sync = settings.groups?.sync ?? false
+  if (sync === false) return { joined: [], left: [], notMirrored: [] }
+  const changes = groupChanges(memberships, sync, await groups.mirroredOf(settings.key, profile.id))
+  const joined: string[] = []
+  const notMirrored: string[] = []
+  for (const name of changes.join) {
+    const done = await groups.join(settings.key, profile.id, name)
+    ;(done ? joined : notMirrored).push(name)
+  }
+  for (const name of changes.leave) await groups.leave(settings.key, profile.id, name)
+  return { joined, left: changes.leave, notMirrored }
+}

@@ -1,0 +1,29 @@
+import type { DomainSettings } from '../config/settings.ts'
+import type { Memberships } from '../login/memberships.ts'
+import type { Claims } from '../login/profile.ts'
+
+/** What a login brought that tells of a person. */
+export interface Evidence {
+  /** ID token and UserInfo together. */
+  readonly claims: Claims
+  /** For the vendor's own API; null when the flow brings none. A secret. */
+  readonly accessToken: string | null
+}
+
+/** What differs from one kind of identity provider to the next. One file each; to add one, add its file and its name to `choose.ts`. */
+export interface Preset {
+  /** Name on the button; null: the provider is named by its address. */
+  readonly title: string | null
+  /** Asked for beside `custom.scope`. */
+  scopes(settings: DomainSettings): readonly string[]
+  /** The claim that {@link memberships} reads; null when groups come from an API instead. */
+  groupsClaim(settings: DomainSettings): string | null
+  /** The claims with the vendor's stand-ins for standard ones that it leaves out. */
+  claims(claims: Claims): Claims
+  /**
+   * The groups that the person is in. Asked only when groups are configured.
+   *
+   * @throws Error when they cannot be learned; its message says why and quotes no secret
+   */
+  memberships(evidence: Evidence, settings: DomainSettings): Promise<Memberships>
+}

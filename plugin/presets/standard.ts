@@ -1,0 +1,14 @@
+import type { DomainSettings } from '../config/settings.ts'
+import { membershipsOf } from '../login/memberships.ts'
+import type { Preset } from './preset.ts'
+
+const groupsClaim = ({ groups }: DomainSettings) => groups?.claim ?? 'groups'
+
+/** Any OpenID provider: everything comes in claims. */
+export const standard: Preset = {
+  title: null,
+  scopes: () => [],
+  groupsClaim,
+  claims: (claims) => claims,
+  memberships: async ({ claims }, settings) => membershipsOf(claims[groupsClaim(settings)]),
+}

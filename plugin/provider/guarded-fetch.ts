@@ -1,0 +1,74 @@
+import type { CustomFetch } from 'openid-client'
+
+/** `fetch` as openid-client calls it. */
+export type Fetch = CustomFetch
+
+export interface FetchLimits {
+  /** For the whole exchange, the last byte of the body included. */
+  readonly totalMs: number
+  /** Of the decoded body. */
+  readonly maxBytes: number
+}
+
+/** A request or an answer that the limits forbid; `code` is stable. */
+export class ForbiddenExchange extends Error {
+  override readonly name = 'ForbiddenExchange'
+  readonly code: 'PLAIN_HTTP' | 'ANSWER_TOO_LARGE'
+  constructor(code: 'PLAIN_HTTP' | 'ANSWER_TOO_LARGE', message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/**
+ * Holds every request to an IdP to the same rules, whatever the library above asks for: TLS except on loopback, no redirect is
+ * followed (one could lead inside the network), one time limit for the whole answer (a byte a second never ends otherwise), and a
+ * bounded body.
+ */
+export function guardFetch(inner: Fetch, limits: FetchLimits): Fetch {
+  return async (url, init) => {
+    if (!isAllowedAddress(new URL(url))) {
+      throw new ForbiddenExchange('PLAIN_HTTP', 'An IdP is reached over TLS; plain HTTP is accepted on loopback only')
+    }
+    const deadline = AbortSignal.timeout(limits.totalMs)
+    const signal = init.signal ? AbortSignal.any([deadline, init.signal]) : deadline
+    const response = await inner(url, { ...init, redirect: 'manual', signal })
+    const body = await boundedBody(response, limits.maxBytes, signal)
+    const { status, statusText, headers } = response
+    return new Response(body, { status, statusText, headers })
+  }
+}
+
+/** TLS, or a loopback address. */
+export function isAllowedAddress(url: URL): boolean {
+  if (url.protocol === 'https:') return true
+  const host = url.hostname
+  return url.protocol === 'http:' && (host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host))
+}
+
+async function boundedBody(response: Response, maxBytes: number, signal: AbortSignal): Promise<Buffer | null> {
+  if (!response.body) return null
+  const chunks: Uint8Array[] = []
+  let size = 0
+  const reader = response.body.getReader()
+  // A custom `fetch` may not tie the body to the signal.
+  const stop = () => void reader.cancel(signal.reason).catch(() => undefined)
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      signal.throwIfAborted()
+      if (done) break
+      size += value.byteLength
+      if (size > maxBytes) {
+        stop()
+        throw new ForbiddenExchange('ANSWER_TOO_LARGE', `The answer has more than ${maxBytes} bytes`)
+      }
+      chunks.push(value)
+    }
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+  // These statuses may have no body in a Response, not even an empty one.
+  return [204, 205, 304].includes(response.status) ? null : Buffer.concat(chunks)
+}

@@ -1,0 +1,25 @@
+import type { Request, Response } from 'express'
+import { LoginError } from '../errors.ts'
+import { localReturnPath } from '../login/return-path.ts'
+import { cookieRules } from './cookie-rules.ts'
+import { endInFailure } from './failure.ts'
+import type { RouteDeps, Strategy } from './strategy.ts'
+
+/** `GET auth-oidc`: begins a login and sends the browser to the IdP. */
+export async function authorize(strategy: Strategy, deps: RouteDeps, req: Request, res: Response): Promise<void> {
+  const { domainKey, paths, working } = strategy
+  try {
+    if (!working) throw new LoginError('not_configured')
+    const returnPath = localReturnPath(req.query.return, paths.own) ?? null
+    const begun = await deps.transactions.begin(
+      { domainKey, returnPath },
+      cookieRules(working.settings),
+      req.headers.cookie,
+    )
+    const url = await working.client.authorizationUrl(begun.transaction)
+    res.append('Set-Cookie', [...begun.setCookies])
+    res.redirect(302, url.href)
+  } catch (error) {
+    await endInFailure(deps.host, req, res, domainKey, error)
+  }
+}

@@ -1,0 +1,130 @@
+import type { Request, Response } from 'express'
+import type { DomainSettings } from '../config/settings.ts'
+import { LoginError } from '../errors.ts'
+import type { Host, Profile } from '../host/port.ts'
+import { printableText } from '../log.ts'
+import type { Memberships } from '../login/memberships.ts'
+import { profileOf } from '../login/profile.ts'
+import { type SignInResult, signIn } from '../login/sign-in.ts'
+import type { Transaction } from '../login/transaction.ts'
+import type { Evidence } from '../presets/preset.ts'
+import { cookieRules } from './cookie-rules.ts'
+import { endInFailure } from './failure.ts'
+import type { RouteDeps, Strategy, WorkingStrategy } from './strategy.ts'
+
+/** The answer of the IdP, by GET or as a posted form: finishes the login that it belongs to. */
+export async function callback(strategy: Strategy, deps: RouteDeps, req: Request, res: Response): Promise<void> {
+  const { host } = deps
+  const { domainKey, paths, working } = strategy
+  let ours = false
+  try {
+    if (!working) throw new LoginError('not_configured')
+    const answer = answerOf(req)
+    const transaction = await takeTransaction(answer, working.settings, deps, req, res)
+    ours = true
+    if (transaction.domainKey !== domainKey) throw new LoginError('transaction_foreign')
+    const { profile, result } = await finish(answer, transaction, working, host, req, res)
+    logSignIn(host, req, domainKey, profile, result)
+    res.redirect(302, transaction.returnPath ?? paths.base)
+  } catch (error) {
+    // Somebody who was refused now is not left signed in by an earlier login. An answer that this browser never asked for ends
+    // nothing: any page could send one.
+    if (ours) await host.sessions.end(req, res).catch(() => undefined)
+    await endInFailure(host, req, res, domainKey, error)
+  }
+}
+
+async function takeTransaction(
+  answer: URLSearchParams,
+  settings: DomainSettings,
+  { transactions }: RouteDeps,
+  req: Request,
+  res: Response,
+): Promise<Transaction> {
+  const states = answer.getAll('state')
+  const [state] = states
+  if (state === undefined || states.length > 1) throw new LoginError('transaction_missing')
+  const { transaction, setCookies } = await transactions.take(state, cookieRules(settings), req.headers.cookie)
+  if (setCookies.length > 0) res.append('Set-Cookie', [...setCookies])
+  if (!transaction) throw new LoginError('transaction_missing')
+  return transaction
+}
+
+async function finish(
+  answer: URLSearchParams,
+  transaction: Transaction,
+  working: WorkingStrategy,
+  host: Host,
+  req: Request,
+  res: Response,
+): Promise<{ profile: Profile; result: SignInResult }> {
+  const { settings, client, preset } = working
+  const { issuer, subject, sid, idToken, ...evidence } = await client.redeem(answer, transaction)
+  const profile = profileOf(preset.claims(evidence.claims), settings.custom.claims)
+  const memberships = settings.groups ? await learnMemberships(evidence, working, host, profile) : []
+  const result = await signIn(profile, memberships, settings, host)
+  try {
+    await host.sessions.start(req, res, {
+      domainKey: settings.key,
+      userId: profile.id,
+      issuer,
+      subject,
+      sid,
+      idToken,
+    })
+  } catch (error) {
+    throw new LoginError('host_failed', { cause: error, details: { user: profile.id } })
+  }
+  return { profile, result }
+}
+
+async function learnMemberships(
+  evidence: Evidence,
+  { settings, preset }: WorkingStrategy,
+  host: Host,
+  profile: Profile,
+): Promise<Memberships> {
+  let reason = 'the groups claim has an unusable type'
+  const memberships = await preset.memberships(evidence, settings).catch((error: unknown): 'unknown' => {
+    reason = error instanceof Error ? error.message : String(error)
+    return 'unknown'
+  })
+  if (memberships === 'unknown') {
+    host.authLog({
+      level: 'warn',
+      event: 'memberships-unknown',
+      message: 'The group memberships of a user could not be learned: groups and rights stay as they are.',
+      domain: settings.key,
+      fields: { user: profile.id, reason: printableText(reason) },
+    })
+  }
+  return memberships
+}
+
+function answerOf(req: Request): URLSearchParams {
+  if (req.method !== 'POST') return new URL(req.originalUrl, 'http://here.invalid').searchParams
+  const body: unknown = req.body
+  const answer = new URLSearchParams()
+  for (const [name, value] of Object.entries(typeof body === 'object' && body !== null ? body : {})) {
+    // A repeated field stays repeated, so that it is refused below instead of being read in one of two ways.
+    for (const one of [value].flat()) answer.append(name, String(one))
+  }
+  return answer
+}
+
+function logSignIn(host: Host, req: Request, domain: string, profile: Profile, result: SignInResult): void {
+  host.authLog({
+    level: 'info',
+    event: 'login',
+    message: result.created ? 'Signed in for the first time; the account was created.' : 'Signed in.',
+    domain,
+    fields: {
+      user: profile.id,
+      ...(req.ip === undefined ? {} : { clientAddress: req.ip }),
+      ...(result.siteAdmin === 'keep' ? {} : { siteAdmin: result.siteAdmin }),
+      ...(result.joined.length > 0 ? { joined: result.joined } : {}),
+      ...(result.left.length > 0 ? { left: result.left } : {}),
+      ...(result.notMirrored.length > 0 ? { notMirrored: result.notMirrored } : {}),
+    },
+  })
+}

@@ -1,0 +1,45 @@
+import type { Request, Response } from 'express'
+import { LOGIN_ERRORS, LoginError, MESSAGES } from '../errors.ts'
+import type { Host } from '../host/port.ts'
+import { causeCode, printableText } from '../log.ts'
+
+/**
+ * Ends a login that failed: one line in the authentication log for the administrator, one message of ours for the person.
+ * Never rejects, and always answers.
+ */
+export async function endInFailure(
+  host: Host,
+  req: Request,
+  res: Response,
+  domainKey: string,
+  error: unknown,
+): Promise<void> {
+  const failure = error instanceof LoginError ? error : new LoginError('internal', { cause: error })
+  logFailure(host, req, domainKey, 'login-failed', failure)
+  const code = LOGIN_ERRORS[failure.code].message
+  try {
+    await host.loginPage.showFailure(req, res, domainKey, { code, message: MESSAGES[code] })
+  } catch {
+    if (!res.headersSent) res.status(500).type('text/plain').send(MESSAGES[code])
+  }
+}
+
+/** One line in the authentication log: what failed, for whom, why, and what to mend. */
+export function logFailure(host: Host, req: Request, domainKey: string, event: string, error: LoginError): void {
+  const code = causeCode(error)
+  const fields = {
+    code: error.code,
+    ...(req.ip === undefined ? {} : { clientAddress: req.ip }),
+    ...(code === undefined ? {} : { causeCode: code }),
+    ...error.details,
+  }
+  host.authLog({
+    level: error.code === 'internal' || error.code === 'host_failed' ? 'error' : 'warn',
+    event,
+    message: error.message,
+    domain: domainKey,
+    fields: Object.fromEntries(
+      Object.entries(fields).map(([name, value]) => [name, typeof value === 'string' ? printableText(value) : value]),
+    ),
+  })
+}

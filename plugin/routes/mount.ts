@@ -1,0 +1,55 @@
+import express, { type Application, type Request, type RequestHandler, type Response } from 'express'
+import { authorize } from './authorize.ts'
+import { callback } from './callback.ts'
+import { logout } from './logout.ts'
+import type { RouteDeps, RoutePaths, Strategy } from './strategy.ts'
+
+/** Of a posted answer: an ID token with many groups fits, an attempt to fill the memory does not. */
+const MOST_FORM_BYTES = 256 * 1024
+
+type Route = (strategy: Strategy, deps: RouteDeps, req: Request, res: Response) => Promise<void>
+
+/** Registers the routes of all domains; a request is handed to the strategy of its own domain, or passed on when that has none. */
+export function mountRoutes(
+  app: Application,
+  strategies: readonly Strategy[],
+  deps: RouteDeps,
+  domainOf: (req: Request) => string | undefined,
+): void {
+  const byDomain = new Map(strategies.map((strategy) => [strategy.domainKey, strategy]))
+
+  const handle =
+    (route: Route, isOwn: (paths: RoutePaths, path: string) => boolean): RequestHandler =>
+    (req, res, next) => {
+      const domainKey = domainOf(req)
+      const strategy = domainKey === undefined ? undefined : byDomain.get(domainKey)
+      // A preview or a scanner that asks for the head alone must not use up a login.
+      if (!strategy || req.method === 'HEAD' || !isOwn(strategy.paths, req.path)) return next()
+      res.setHeader('Cache-Control', 'no-store')
+      // The address holds the code; it must not travel on with the next request.
+      res.setHeader('Referrer-Policy', 'no-referrer')
+      route(strategy, deps, req, res).catch(next)
+    }
+
+  // Two domains share a path when each is at the root of its own host name.
+  const distinct = (pathsOf: (paths: RoutePaths) => Iterable<string>) =>
+    [...new Set(strategies.flatMap((strategy) => [...pathsOf(strategy.paths)]))].map(literal)
+  const callbacks = distinct((paths) => paths.callbacks)
+  const logouts = distinct((paths) => [paths.logout])
+  const form = express.urlencoded({ extended: false, limit: MOST_FORM_BYTES, parameterLimit: 50 })
+  const onCallback = handle(callback, (paths, path) => paths.callbacks.has(path))
+  const onLogout = handle(logout, (paths, path) => paths.logout === path)
+  app.get(
+    distinct((paths) => [paths.authorize]),
+    handle(authorize, (paths, path) => paths.authorize === path),
+  )
+  app.get(callbacks, onCallback)
+  app.post(callbacks, form, onCallback)
+  app.get(logouts, onLogout)
+  app.post(logouts, onLogout)
+}
+
+/** A path as a pattern that matches it alone, in Express 4 and 5: a redirect address may have any character in it. */
+function literal(path: string): RegExp {
+  return new RegExp(`^${path.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`)
+}

@@ -1,0 +1,194 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { check } from '../../plugin/check.ts'
+
+const SCRIPT = fileURLToPath(new URL('../../plugin/check.ts', import.meta.url))
+const FINE = { issuer: 'https://idp.example.com', client: { client_id: 'mesh', client_secret: 'hunter2' } }
+const OLD = { issuer: 'https://idp.example.com', clientid: 'mesh', clientsecret: 'hunter2' }
+
+const server = (oidc: unknown) => ({
+  settings: { cert: 'mesh.example.com' },
+  domains: { '': { authStrategies: { oidc } } },
+})
+
+/** Runs the command in this process over a file with this text. */
+function checkText(text: string, ...args: readonly string[]) {
+  const said = { out: '', err: '' }
+  const code = check(['config.json', ...args], {
+    read: () => text,
+    out: (part) => {
+      said.out += part
+    },
+    err: (part) => {
+      said.err += part
+    },
+  })
+  return { code, ...said }
+}
+const checkOidc = (oidc: unknown, ...args: readonly string[]) =>
+  checkText(JSON.stringify(server(oidc), null, 2), ...args)
+
+describe('mesh-companion-check', () => {
+  it('finds nothing wrong with a good file', () => {
+    expect(checkOidc(FINE)).to.deep.equal({ code: 0, out: 'domain "": no errors, no warnings\n', err: '' })
+  })
+
+  it('prints every error of every domain with its path and what to do', () => {
+    const { code, out, err } = checkText(
+      JSON.stringify({
+        settings: {},
+        domains: {
+          '': { title: 'Lab', authStrategies: { oidc: { ...FINE, groups: { requird: 'a' }, newAccounts: 1 } } },
+          b: { dns: 'b.example', authStrategies: { oidc: { client: {} } } },
+        },
+      }),
+    )
+    expect([code, err]).to.deep.equal([1, ''])
+    expect(out.split('\n').map((line) => line.split('. ')[0])).to.deep.equal([
+      'domain "" ("Lab"): 3 errors, no warnings',
+      '  error: settings.cert: is missing',
+      '  error: domains[""].authStrategies.oidc.groups.requird: is not a known setting',
+      '  error: domains[""].authStrategies.oidc.newAccounts: must be true or false',
+      'domain "b": 3 errors, no warnings',
+      '  error: domains.b.authStrategies.oidc.client.client_id: is missing',
+      '  error: domains.b.authStrategies.oidc.client.client_secret: is missing',
+      '  error: domains.b.authStrategies.oidc.issuer: is missing, and there is no preset',
+      '',
+    ])
+    expect(out).to.contain('Did you mean "required"?')
+  })
+
+  it('names the new place of each deprecated key, which is no error', () => {
+    const { code, out } = checkOidc(OLD)
+    expect(code).to.equal(0)
+    expect(out).to.equal(
+      [
+        'domain "": no errors, 2 warnings',
+        '  warning: domains[""].authStrategies.oidc.clientid: is deprecated. Move it to client.client_id.',
+        '  warning: domains[""].authStrategies.oidc.clientsecret: is deprecated. Move it to client.client_secret.',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('prints with --migrate nothing but the rewritten configuration to stdout', () => {
+    const { code, out, err } = checkOidc(OLD, '--migrate')
+    expect(code).to.equal(0)
+    expect(JSON.parse(out)).to.deep.equal(server(FINE))
+    expect(err).to.contain('oidc.clientid: is deprecated. Move it to client.client_id.')
+    expect(checkText(out)).to.deep.equal({ code: 0, out: 'domain "": no errors, no warnings\n', err: '' })
+  })
+
+  it('migrates a file with errors too, and reports them', () => {
+    const { code, out, err } = checkOidc({ ...OLD, groups: 5 }, '--migrate')
+    expect(code).to.equal(1)
+    expect(JSON.parse(out)).to.deep.equal(server({ ...FINE, groups: 5 }))
+    expect(err).to.contain('error: domains[""].authStrategies.oidc.groups: must be an object')
+  })
+
+  it('warns of members that are there twice', () => {
+    const { code, out } = checkText(
+      JSON.stringify(server(FINE)).replace('{"client_id"', '{"client_id":"first","client_id"'),
+    )
+    expect(code).to.equal(0)
+    expect(out).to.contain('warning: domains[""].authStrategies.oidc.client.client_id: is there more than once.')
+  })
+
+  it('says line and column where a file is no JSON, and quotes nothing of it', () => {
+    const text = '{\n  "settings": { "cert": hunter2 }\n}'
+    expect(checkText(text, '--migrate')).to.deep.equal({
+      code: 2,
+      out: '',
+      err: 'config.json:2:25: is not JSON: expected a value, found something else.\n',
+    })
+  })
+
+  it('cannot use a file without domains, or without a strategy in them', () => {
+    for (const text of ['[]', '{}', '{"domains":{}}', '{"domains":{"":{"authStrategies":{}}}}']) {
+      const { code, out, err } = checkText(text, '--migrate')
+      expect([code, out], text).to.deep.equal([2, ''])
+      expect(err).to.match(/^( {2}error: (\$|domains): |No domain has authStrategies\.oidc)/)
+    }
+  })
+
+  it('never shows a secret', () => {
+    const { out } = checkOidc({ ...OLD, client: { client_id: 5, client_secret: ['hunter2'], redirect_uri: 'hunter2' } })
+    expect(out).to.contain('client.client_secret')
+    expect(out).not.to.contain('hunter2')
+  })
+
+  describe('as a process', () => {
+    let folder: string
+    before(() => {
+      folder = mkdtempSync(join(tmpdir(), 'mesh-companion-check-'))
+    })
+    after(() => rmSync(folder, { recursive: true }))
+
+    const run = (script: string, ...args: readonly string[]) => {
+      const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', script, ...args], {
+        encoding: 'utf8',
+        timeout: 15_000,
+      })
+      return { status, stdout, stderr }
+    }
+    const fileWith = (oidc: unknown) => {
+      const file = join(folder, 'config.json')
+      writeFileSync(file, JSON.stringify(server(oidc), null, 2))
+      return file
+    }
+
+    it('runs when started by a link, as npm does, and exits with what it found', () => {
+      const link = join(folder, 'mesh-companion-check.ts')
+      symlinkSync(SCRIPT, link)
+      const { status, stdout, stderr } = run(link, fileWith({ ...FINE, newAccounts: 1 }))
+      expect(stderr).to.equal('')
+      expect(stdout).to.contain('oidc.newAccounts: must be true or false.')
+      expect(status).to.equal(1)
+    })
+
+    it('writes a long migrated configuration to a pipe to its end', () => {
+      const required = Array.from({ length: 20_000 }, (_, index) => `group ${index}`)
+      const { status, stdout } = run(SCRIPT, fileWith({ ...OLD, groups: { required } }), '--migrate')
+      expect(status).to.equal(0)
+      expect(JSON.parse(stdout)).to.deep.equal(server({ ...FINE, groups: { required } }))
+    })
+
+    it('does not mind a reader that leaves early', async () => {
+      const required = Array.from({ length: 20_000 }, (_, index) => `group ${index}`)
+      const file = fileWith({ ...OLD, groups: { required } })
+      const child = spawn(process.execPath, ['--import', 'tsx', SCRIPT, file, '--migrate'])
+      child.stdout.destroy()
+      let stderr = ''
+      child.stderr.setEncoding('utf8').on('data', (part) => {
+        stderr += part
+      })
+      expect(await once(child, 'close')).to.deep.equal([0, null])
+      expect(stderr).to.contain('clientid').and.not.contain('EPIPE')
+    })
+
+    it('exits with 2 and says why when it is called wrongly or the file cannot be read', () => {
+      for (const [args, reason] of [
+        [[], /^Name one file to check\.\n\nUsage: /],
+        [['a.json', 'b.json'], /^Name one file/],
+        [['a.json', '--migarte'], /--migarte[\s\S]*Usage: /],
+        [[join(folder, 'missing.json')], /missing\.json: cannot be read \(ENOENT\)\.\n$/],
+        [[folder], /cannot be read \(EISDIR\)\.\n$/],
+      ] as const) {
+        const { status, stdout, stderr } = run(SCRIPT, ...args)
+        expect([status, stdout]).to.deep.equal([2, ''])
+        expect(stderr).to.match(reason)
+      }
+    })
+
+    it('explains itself with --help', () => {
+      const { status, stdout } = run(SCRIPT, '--help')
+      expect(status).to.equal(0)
+      expect(stdout).to.match(/^Usage: mesh-companion-check FILE \[--migrate\]/)
+    })
+  })
+})

@@ -1,0 +1,210 @@
+import { expect } from 'chai'
+import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, settingsOf, warningsOf } from './one-domain.ts'
+
+const withClient = (members: object) => ({ issuer: ISSUER, client: { ...CLIENT, ...members } })
+const client = (members: object) => settingsOf(withClient(members)).client
+const METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'client_secret_jwt', 'private_key_jwt']
+
+describe('client configuration', () => {
+  it('has the defaults of the specification', () => {
+    expect(settingsOf(MINIMAL).client).to.deep.equal({
+      client_id: 'mesh',
+      client_secret: 'not-to-be-shown',
+      redirect_uri: 'https://mesh.example.com/auth-oidc-callback',
+      post_logout_redirect_uri: 'https://mesh.example.com/login',
+      id_token_signed_response_alg: 'RS256',
+      response_types: ['code'],
+      require_auth_time: false,
+      token_endpoint_auth_method: 'client_secret_basic',
+      introspection_endpoint_auth_method: 'client_secret_basic',
+      revocation_endpoint_auth_method: 'client_secret_basic',
+      tls_client_certificate_bound_access_tokens: false,
+    })
+  })
+
+  it('is required, and so are client_id and client_secret', () => {
+    expect(problemPaths({ issuer: ISSUER })).to.deep.equal(['client'])
+    expect(problemPaths({ issuer: ISSUER, client: {} })).to.deep.equal(['client.client_id', 'client.client_secret'])
+    for (const wrong of ['', 5, null, ['a']]) {
+      expect(problemPaths(withClient({ client_id: wrong }))).to.deep.equal(['client.client_id'])
+      expect(problemPaths(withClient({ client_secret: wrong }))).to.deep.equal(['client.client_secret'])
+    }
+    expect(problemPaths({ issuer: ISSUER, client: 'mesh' })).to.deep.equal(['client'])
+  })
+
+  it('asks for the secret with every authentication method', () => {
+    for (const token_endpoint_auth_method of METHODS) {
+      const oidc = { issuer: ISSUER, client: { client_id: 'mesh', token_endpoint_auth_method } }
+      expect(problemPaths(oidc)).to.deep.equal(['client.client_secret'])
+    }
+  })
+
+  for (const where of ['token', 'introspection', 'revocation']) {
+    it(`takes all five methods for the ${where} endpoint, and no other`, () => {
+      const name = `${where}_endpoint_auth_method`
+      for (const method of METHODS) expect(client({ [name]: method })).to.include({ [name]: method })
+      for (const wrong of ['tls_client_auth', 'CLIENT_SECRET_BASIC', '', 5, null]) {
+        expect(problemPaths(withClient({ [name]: wrong }))).to.deep.equal([`client.${name}`])
+      }
+    })
+
+    it(`holds the signing algorithm for the ${where} endpoint against the method`, () => {
+      const method = `${where}_endpoint_auth_method`
+      const name = `${where}_endpoint_auth_signing_alg`
+      const hs = { [method]: 'client_secret_jwt', [name]: 'HS512' }
+      const es = { [method]: 'private_key_jwt', [name]: 'ES256' }
+      expect(client(hs)).to.include(hs)
+      expect(client(es)).to.include(es)
+      for (const wrong of [{ ...hs, [name]: 'RS256' }, { ...es, [name]: 'HS256' }, { [name]: 'none' }, { [name]: 1 }]) {
+        expect(problemPaths(withClient(wrong))).to.deep.equal([`client.${name}`])
+      }
+      expect(warningsOf(withClient({ [name]: 'ES257' }))).to.deep.equal([`unknown_algorithm client.${name}`])
+    })
+  }
+
+  for (const [name, value] of [
+    ['id_token_signed_response_alg', 'ES256'],
+    ['id_token_encrypted_response_alg', 'RSA-OAEP'],
+    ['userinfo_signed_response_alg', 'PS256'],
+    ['userinfo_encrypted_response_alg', 'ECDH-ES'],
+    ['request_object_signing_alg', 'RS512'],
+    ['request_object_encryption_alg', 'dir'],
+  ] as const) {
+    it(`keeps ${name}, and warns of an algorithm that nobody knows`, () => {
+      expect(client({ [name]: value })).to.include({ [name]: value })
+      expect(warningsOf(withClient({ [name]: value }))).to.deep.equal([])
+      expect(client({ [name]: 'XY999' })).to.include({ [name]: 'XY999' })
+      expect(warningsOf(withClient({ [name]: 'XY999' }))).to.deep.equal([`unknown_algorithm client.${name}`])
+      for (const wrong of ['', 5, null, [value]]) {
+        expect(problemPaths(withClient({ [name]: wrong }))).to.deep.equal([`client.${name}`])
+      }
+    })
+  }
+
+  for (const what of ['id_token_encrypted_response', 'userinfo_encrypted_response', 'request_object_encryption']) {
+    it(`keeps ${what}_enc, but not without ${what}_alg`, () => {
+      const both = { [`${what}_alg`]: 'RSA-OAEP-256', [`${what}_enc`]: 'A256GCM' }
+      expect(client(both)).to.include(both)
+      expect(problemPaths(withClient({ [`${what}_enc`]: 'A256GCM' }))).to.deep.equal([`client.${what}_alg`])
+      expect(problemPaths(withClient({ ...both, [`${what}_enc`]: 5 }))).to.deep.equal([`client.${what}_enc`])
+      const unknown = { ...both, [`${what}_enc`]: 'A257GCM' }
+      expect(warningsOf(withClient(unknown))).to.deep.equal([`unknown_algorithm client.${what}_enc`])
+    })
+  }
+
+  it('refuses unsigned tokens, and allows unsigned request objects', () => {
+    for (const name of ['id_token_signed_response_alg', 'userinfo_signed_response_alg']) {
+      expect(problemPaths(withClient({ [name]: 'none' }))).to.deep.equal([`client.${name}`])
+    }
+    expect(client({ request_object_signing_alg: 'none' }).request_object_signing_alg).to.equal('none')
+    expect(warningsOf(withClient({ request_object_signing_alg: 'none' }))).to.deep.equal([])
+  })
+
+  it('suggests the algorithm that was probably meant', () => {
+    const [warning] = readOne(withClient({ id_token_signed_response_alg: 'RS265' })).warnings
+    expect(warning?.remedy).to.equal('Did you mean "RS256"?')
+  })
+
+  it('takes response_types as a string or an array, none twice, words in any order', () => {
+    for (const [value, expected] of [
+      ['code', ['code']],
+      ['id_token', ['id_token']],
+      ['code id_token', ['code id_token']],
+      ['id_token code', ['code id_token']],
+      [['code'], ['code']],
+      [
+        ['id_token', 'code', 'id_token'],
+        ['id_token', 'code'],
+      ],
+      [['code id_token'], ['code id_token']],
+    ] as const) {
+      expect(client({ response_types: value }).response_types).to.deep.equal(expected)
+      expect(warningsOf(withClient({ response_types: value }))).to.deep.equal([])
+    }
+  })
+
+  it('takes the old response type authorization_code for code, with a warning', () => {
+    expect(client({ response_types: 'authorization_code' }).response_types).to.deep.equal(['code'])
+    expect(client({ response_types: ['authorization_code', 'code'] }).response_types).to.deep.equal(['code'])
+    expect(warningsOf(withClient({ response_types: 'authorization_code' }))).to.deep.equal([
+      'deprecated_value client.response_types',
+    ])
+    expect(warningsOf(withClient({ response_types: ['code', 'authorization_code'] }))).to.deep.equal([
+      'deprecated_value client.response_types[1]',
+    ])
+  })
+
+  it('refuses other response types, and an empty list of them', () => {
+    for (const wrong of ['token', 'code token', 'none', '', 'code,id_token', 5, null, [], {}]) {
+      expect(problemPaths(withClient({ response_types: wrong })), String(wrong)).to.deep.equal([
+        'client.response_types',
+      ])
+    }
+    expect(problemPaths(withClient({ response_types: ['code', 'token', 5, ''] }))).to.have.members([
+      'client.response_types[1]',
+      'client.response_types[2]',
+      'client.response_types[3]',
+    ])
+  })
+
+  it('takes default_max_age in whole seconds, zero included', () => {
+    for (const age of [0, 3600]) expect(client({ default_max_age: age }).default_max_age).to.equal(age)
+    for (const wrong of [-1, 1.5, '3600', null, true]) {
+      expect(problemPaths(withClient({ default_max_age: wrong }))).to.deep.equal(['client.default_max_age'])
+    }
+  })
+
+  for (const name of ['require_auth_time', 'tls_client_certificate_bound_access_tokens']) {
+    it(`takes ${name} as a boolean`, () => {
+      for (const value of [true, false]) expect(client({ [name]: value })).to.include({ [name]: value })
+      for (const wrong of ['true', 1, null]) {
+        expect(problemPaths(withClient({ [name]: wrong }))).to.deep.equal([`client.${name}`])
+      }
+    })
+  }
+
+  it('takes any redirect address on https, and on plain HTTP on this machine only', () => {
+    for (const redirect_uri of [
+      'https://a.example:8443/some/path?x=1',
+      'http://localhost:3000/cb',
+      'http://[::1]/cb',
+    ]) {
+      expect(client({ redirect_uri }).redirect_uri).to.equal(redirect_uri)
+    }
+    for (const wrong of [
+      'http://mesh.example.com/cb',
+      'https://mesh.example.com/cb#x',
+      '/cb',
+      'https://u:p@a.example/',
+      5,
+    ]) {
+      expect(problemPaths(withClient({ redirect_uri: wrong })), String(wrong)).to.deep.equal(['client.redirect_uri'])
+    }
+  })
+
+  it('takes post_logout_redirect_uri as an address, true for the default and false for none', () => {
+    const page = 'https://www.example.com/bye?from=mesh#top'
+    for (const [value, expected] of [
+      [page, page],
+      ['http://intranet.example.com/', 'http://intranet.example.com/'],
+      [true, 'https://mesh.example.com/login'],
+      [false, null],
+    ]) {
+      expect(client({ post_logout_redirect_uri: value }).post_logout_redirect_uri).to.equal(expected)
+    }
+    for (const wrong of ['javascript:alert(1)', 'login', '', 5, null]) {
+      expect(problemPaths(withClient({ post_logout_redirect_uri: wrong })), String(wrong)).to.deep.equal([
+        'client.post_logout_redirect_uri',
+      ])
+    }
+  })
+
+  it('refuses unknown members, names the nearest known one, and says where a member of another object belongs', () => {
+    const { problems } = readOne(withClient({ clientsecret: 'not-to-be-shown', scope: 'openid', zzz: 1 }))
+    expect(problems.map(({ remedy }) => remedy.split('.')[0])).to.deep.equal([
+      'Did you mean "client_secret"?',
+      'It belongs in "custom"',
+      'Remove it',
+    ])
+  })
+})

@@ -1,0 +1,180 @@
+import { expect } from 'chai'
+import { CLIENT, ISSUER, MINIMAL, problemPaths, settingsOf, warningsOf } from './one-domain.ts'
+
+const GOOGLE_ID = '12345-abc.apps.googleusercontent.com'
+const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
+const custom = (members: object, more: object = {}) => settingsOf({ ...MINIMAL, ...more, custom: members }).custom
+const problems = (members: object, more: object = {}) => problemPaths({ ...MINIMAL, ...more, custom: members })
+
+describe('custom configuration', () => {
+  it('has the defaults of the specification', () => {
+    const defaults = {
+      scope: ['openid', 'profile', 'email'],
+      claims: { uuid: 'sub', name: 'name', email: 'email' },
+      preset: null,
+      tenantId: null,
+      customerId: null,
+    }
+    expect(settingsOf(MINIMAL).custom).to.deep.equal(defaults)
+    expect(custom({})).to.deep.equal(defaults)
+  })
+
+  it('takes scope in its three forms, with openid always first and none twice', () => {
+    for (const [value, expected] of [
+      ['openid profile', ['openid', 'profile']],
+      [
+        ['profile', 'email', 'openid'],
+        ['openid', 'profile', 'email'],
+      ],
+      ['profile', ['openid', 'profile']],
+      [['profile'], ['openid', 'profile']],
+      [['openid email'], ['openid', 'email']],
+      ['openid', ['openid']],
+      [['openid'], ['openid']],
+      ['  email   email openid ', ['openid', 'email']],
+      ['', ['openid']],
+      [[], ['openid']],
+      ['https://api.example/read', ['openid', 'https://api.example/read']],
+    ] as const) {
+      expect(custom({ scope: value }).scope, JSON.stringify(value)).to.deep.equal(expected)
+    }
+  })
+
+  it('refuses scopes that no request can carry', () => {
+    for (const wrong of ['openid "email"', 'a\\b', 'prénom', 5, null, {}]) {
+      expect(problems({ scope: wrong }), String(wrong)).to.deep.equal(['custom.scope'])
+    }
+    expect(problems({ scope: ['openid', 5] })).to.deep.equal(['custom.scope[1]'])
+  })
+
+  it('adds the group scope when groups are configured, once', () => {
+    const scope = (groups: object, members: object = {}) => custom(members, { groups }).scope
+    expect(scope({})).to.deep.equal(['openid', 'profile', 'email', 'groups'])
+    expect(scope({ scope: 'roles' }, { scope: 'openid' })).to.deep.equal(['openid', 'roles'])
+    expect(scope({ scope: 'roles extra' }, { scope: 'openid roles' })).to.deep.equal(['openid', 'roles', 'extra'])
+  })
+
+  it('takes each claim by itself', () => {
+    expect(custom({ claims: { uuid: 'oid' } }).claims).to.deep.equal({ uuid: 'oid', name: 'name', email: 'email' })
+    expect(custom({ claims: { name: 'n', email: 'e' } }).claims).to.deep.equal({ uuid: 'sub', name: 'n', email: 'e' })
+    for (const name of ['uuid', 'name', 'email']) {
+      for (const wrong of ['', 5, null]) {
+        expect(problems({ claims: { [name]: wrong } })).to.deep.equal([`custom.claims.${name}`])
+      }
+    }
+    expect(problems({ claims: { mail: 'mail' } })).to.deep.equal(['custom.claims.mail'])
+    expect(problems({ claims: 'sub' })).to.deep.equal(['custom.claims'])
+  })
+
+  it('refuses unknown members', () => {
+    expect(problems({ tenantid: 'x', other: 1 })).to.deep.equal(['custom.tenantid', 'custom.other'])
+  })
+})
+
+describe('presets', () => {
+  it('bring their issuer, so that none need be configured', () => {
+    const google = settingsOf({ client: CLIENT, custom: { preset: 'google' } })
+    expect(google.issuer).to.deep.equal({ issuer: 'https://accounts.google.com', manual: {} })
+    const azure = settingsOf({ client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } })
+    expect(azure.issuer).to.deep.equal({ issuer: `https://login.microsoftonline.com/${TENANT}/v2.0`, manual: {} })
+    expect([google.custom.preset, azure.custom.preset, azure.custom.tenantId]).to.deep.equal([
+      'google',
+      'azure',
+      TENANT,
+    ])
+  })
+
+  it('take their addresses from the overrides', () => {
+    const presets = { google: { issuer: 'http://127.0.0.1:1' }, azure: { login: 'http://127.0.0.1:2/login/' } }
+    expect(settingsOf({ client: CLIENT, custom: { preset: 'google' } }, { presets }).issuer.issuer).to.equal(
+      'http://127.0.0.1:1',
+    )
+    const azure = { client: CLIENT, custom: { preset: 'azure', tenant_id: 'contoso.example' } }
+    expect(settingsOf(azure, { presets }).issuer.issuer).to.equal('http://127.0.0.1:2/login/contoso.example/v2.0')
+  })
+
+  it('ignore a configured issuer and say so, and keep endpoints that were set by hand', () => {
+    const azure = { client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } }
+    for (const issuer of [ISSUER, 'not even an address']) {
+      expect(settingsOf({ ...azure, issuer }).issuer.issuer).to.contain(TENANT)
+      expect(warningsOf({ ...azure, issuer })).to.deep.equal(['issuer_ignored issuer'])
+      const object = { issuer, end_session_endpoint: 'https://x.example/out' }
+      expect(settingsOf({ ...azure, issuer: object }).issuer.manual).to.deep.equal({
+        end_session_endpoint: 'https://x.example/out',
+      })
+      expect(warningsOf({ ...azure, issuer: object })).to.deep.equal(['issuer_ignored issuer.issuer'])
+    }
+    expect(warningsOf({ ...azure, issuer: { end_session_endpoint: 'https://x.example/out' } })).to.deep.equal([])
+    expect(warningsOf(azure)).to.deep.equal([])
+  })
+
+  it('choose Google by a client id of Google, unless one is chosen or null', () => {
+    const client = { ...CLIENT, client_id: GOOGLE_ID }
+    const preset = (members: object) => settingsOf({ issuer: ISSUER, client, custom: members }).custom.preset
+    expect(settingsOf({ client }).custom.preset).to.equal('google')
+    expect(preset({})).to.equal('google')
+    expect(preset({ preset: 'azure', tenant_id: TENANT })).to.equal('azure')
+    expect(preset({ preset: null })).to.equal(null)
+    expect(settingsOf({ issuer: ISSUER, client, custom: { preset: null } }).issuer.issuer).to.equal(ISSUER)
+    for (const client_id of [`${GOOGLE_ID}.example.com`, 'apps.googleusercontent.com']) {
+      expect(settingsOf({ issuer: ISSUER, client: { ...CLIENT, client_id } }).custom.preset).to.equal(null)
+    }
+  })
+
+  it('choose Google by a client id under its deprecated key, too', () => {
+    expect(settingsOf({ clientid: GOOGLE_ID, clientsecret: 'x' }).custom.preset).to.equal('google')
+  })
+
+  it('are refused when misspelt, without complaining of what follows from it', () => {
+    for (const preset of ['Google', 'entra', '', 5, false]) {
+      expect(problemPaths({ client: CLIENT, custom: { preset } }), String(preset)).to.deep.equal(['custom.preset'])
+    }
+  })
+
+  it('need for Azure a tenant, and one that is a single directory', () => {
+    const azure = (tenant: object) => problemPaths({ client: CLIENT, custom: { preset: 'azure', ...tenant } })
+    expect(azure({})).to.deep.equal(['custom.tenant_id'])
+    for (const tenant_id of [
+      'common',
+      'Organizations',
+      'consumers',
+      '9188040d-6c67-4c5b-b112-36a304b66dad',
+      '',
+      '../x',
+      'a/b',
+      'a?b',
+      5,
+      null,
+    ]) {
+      expect(azure({ tenant_id }), String(tenant_id)).to.deep.equal(['custom.tenant_id'])
+    }
+    expect(azure({ tenant_id: 'contoso.onmicrosoft.com' })).to.deep.equal([])
+    expect(problemPaths({ client: CLIENT, custom: { preset: 'azure' }, groups: {} })).to.deep.equal([
+      'custom.tenant_id',
+    ])
+  })
+
+  it('need for Google a customer id when groups are configured, and it starts with C', () => {
+    const google = (customer: object, more: object = { groups: {} }) =>
+      problemPaths({ client: CLIENT, custom: { preset: 'google', ...customer }, ...more })
+    expect(google({})).to.deep.equal(['custom.customer_id'])
+    expect(google({}, {})).to.deep.equal([])
+    expect(google({ customer_id: 'C01abc23d' })).to.deep.equal([])
+    for (const customer_id of ['01abc', 'c01abc', "C1' || true", '', 5, null]) {
+      expect(google({ customer_id }), String(customer_id)).to.deep.equal(['custom.customer_id'])
+    }
+    expect(problemPaths({ client: { ...CLIENT, client_id: GOOGLE_ID }, groups: {} })).to.deep.equal([
+      'custom.customer_id',
+    ])
+  })
+
+  it('have group scopes of their own, which a configured one replaces, and leave the asking to the preset', () => {
+    const azure = { client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } }
+    const google = { client: CLIENT, custom: { preset: 'google', customer_id: 'C1' } }
+    expect(settingsOf({ ...azure, groups: {} }).groups?.scope).to.equal('Group.Read.All')
+    expect(settingsOf({ ...google, groups: {} }).groups?.scope).to.match(/cloud-identity\.groups\.readonly$/)
+    const chosen = settingsOf({ ...azure, groups: { scope: 'GroupMember.Read.All' } })
+    expect(chosen.groups?.scope).to.equal('GroupMember.Read.All')
+    expect(chosen.custom.scope).to.deep.equal(['openid', 'profile', 'email'])
+  })
+})

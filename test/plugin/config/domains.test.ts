@@ -1,0 +1,204 @@
+import { expect } from 'chai'
+import { type ReadOptions, readDomains } from '../../../plugin/config/read.ts'
+import { CLIENT, MINIMAL, readOne, settingsOf } from './one-domain.ts'
+
+const oidc = { authStrategies: { oidc: MINIMAL } }
+const read = (domains: object, settings: object = { cert: 'mesh.example.com' }, options: ReadOptions = {}) =>
+  readDomains({ settings, domains }, options).domains
+const paths = (...args: Parameters<typeof read>) =>
+  read(...args).map(({ key, problems }) => [key, ...problems.map(({ path }) => path)])
+
+describe('domains', () => {
+  it('are read where they have the strategy, in any number, each with its key, title and address', () => {
+    const domains = read({
+      '': { title: 'Main', ...oidc },
+      none: { dns: 'none.example.com', authStrategies: { saml: {} } },
+      Customer1: { dns: 'One.Example.com', ...oidc },
+      '2': { dns: 'two.example.com', title: 5, ...oidc },
+    })
+    expect(domains.map(({ key, title, settings }) => [key, title, settings?.hostName, settings?.origin])).to.deep.equal(
+      [
+        ['2', null, 'two.example.com', 'https://two.example.com'],
+        ['', 'Main', 'mesh.example.com', 'https://mesh.example.com'],
+        ['Customer1', null, 'one.example.com', 'https://one.example.com'],
+      ],
+    )
+    expect(domains.map(({ settings }) => settings?.key)).to.deep.equal(['2', '', 'Customer1'])
+  })
+
+  it('need settings.cert for the default one and dns for the others', () => {
+    expect(paths({ '': oidc, a: oidc }, {})).to.deep.equal([
+      ['', 'settings.cert'],
+      ['a', 'domains.a.dns'],
+    ])
+    expect(paths({ a: { dns: 'a.example.com', ...oidc } }, {})).to.deep.equal([['a']])
+    expect(paths({ '': { dns: 'other.example.com', ...oidc } }, {})).to.deep.equal([['', 'settings.cert']])
+  })
+
+  it('need the name of the host alone', () => {
+    for (const dns of [
+      'https://a.example.com',
+      'a.example.com:8443',
+      'a/b',
+      'u@a',
+      '*.example.com',
+      '',
+      'a b',
+      5,
+      null,
+      [],
+      '[::1]',
+    ]) {
+      expect(paths({ a: { dns, ...oidc } }), String(dns)).to.deep.equal([['a', 'domains.a.dns']])
+    }
+  })
+
+  it('have names beyond ASCII in the form that browsers send', () => {
+    expect(read({ a: { dns: 'Müller.example', ...oidc } })[0]?.settings?.hostName).to.equal('xn--mller-kva.example')
+  })
+
+  it('have default addresses with the port that browsers connect to, unless it is 443', () => {
+    for (const [settings, origin] of [
+      [{}, 'https://mesh.example.com'],
+      [{ port: 443 }, 'https://mesh.example.com'],
+      [{ port: 8443 }, 'https://mesh.example.com:8443'],
+      [{ port: 4430, aliasPort: 443 }, 'https://mesh.example.com'],
+      [{ port: 4430, aliasport: 9443 }, 'https://mesh.example.com:9443'],
+      [{ port: 0, aliasPort: 9443 }, 'https://mesh.example.com:9443'],
+    ] as const) {
+      const finished = settingsOf(MINIMAL, {}, { cert: 'mesh.example.com', ...settings })
+      expect(finished.origin).to.equal(origin)
+      expect(finished.client.redirect_uri).to.equal(`${origin}/auth-oidc-callback`)
+      expect(finished.client.post_logout_redirect_uri).to.equal(`${origin}/login`)
+    }
+    for (const port of [0, -1, 65536, 1.5, '443', true]) {
+      expect(paths({ '': oidc }, { cert: 'a.example', port })).to.deep.equal([['', 'settings.port']])
+      expect(paths({ '': oidc }, { cert: 'a.example', aliasPort: port })).to.deep.equal([['', 'settings.aliasPort']])
+    }
+  })
+
+  it('below a path need no name of their own, and have default addresses below it', () => {
+    const basePathOf = (key: string) => (key === '' ? '/' : `/${key}/`)
+    const [, below, own] = read({ '': oidc, sub: oidc, own: { dns: 'own.example.com', ...oidc } }, undefined, {
+      basePathOf,
+    })
+    expect(below?.settings).to.include({ hostName: 'mesh.example.com', origin: 'https://mesh.example.com' })
+    expect(below?.settings?.client).to.include({
+      redirect_uri: 'https://mesh.example.com/sub/auth-oidc-callback',
+      post_logout_redirect_uri: 'https://mesh.example.com/sub/login',
+    })
+    expect(own?.settings?.hostName).to.equal('own.example.com')
+  })
+
+  it('take the origin that the host states', () => {
+    const read = (origin: string) => readOne(MINIMAL, { originOf: () => origin }, { cert: 'mesh.example.com', port: 0 })
+    const { settings } = read('http://127.0.0.1:4321/')
+    expect(settings?.origin).to.equal('http://127.0.0.1:4321')
+    expect(settings?.client.redirect_uri).to.equal('http://127.0.0.1:4321/auth-oidc-callback')
+    expect(read('http://mesh.lan').problems.map(({ path }) => path)).to.deep.equal([
+      'domains[""].authStrategies.oidc.client.redirect_uri',
+    ])
+  })
+
+  it('cannot share a host name; the first one keeps it', () => {
+    const a = { dns: 'A.example.com', ...oidc }
+    expect(
+      paths({ '': oidc, a, b: { ...a, dns: 'a.example.com' }, c: { ...a, dns: 'mesh.example.com' } }),
+    ).to.deep.equal([[''], ['a'], ['b', 'domains.b.dns'], ['c', 'domains.c.dns']])
+  })
+
+  it('never touch one another by their mistakes', () => {
+    const broken = { dns: 5, authStrategies: { oidc: { client: 5, clientid: 1, groups: [] } } }
+    const good = { dns: 'good.example.com', ...oidc }
+    const alone = read({ good })[0]
+    expect(read({ broken, good })[1]).to.deep.equal(alone)
+    expect(read({ good, broken })[0]).to.deep.equal(alone)
+    expect(read({ good, broken })[1]?.settings).to.equal(null)
+  })
+})
+
+describe('a configuration as a whole', () => {
+  const problems = (config: unknown) => readDomains(config).problems.map(({ path }) => path)
+
+  it('is an object with domains', () => {
+    for (const wrong of [undefined, null, 5, 'text', [], () => 1]) expect(problems(wrong)).to.deep.equal(['$'])
+    for (const wrong of [undefined, null, 5, []]) expect(problems({ domains: wrong })).to.deep.equal(['domains'])
+    expect(problems({ domains: {}, Domains: {} })).to.deep.equal(['domains'])
+    expect(problems({ domains: {}, settings: {}, SETTINGS: {} })).to.deep.equal(['settings'])
+  })
+
+  it('may have no strategy at all', () => {
+    for (const domains of [
+      {},
+      { '': {} },
+      { '': null },
+      { '': { authStrategies: 5 } },
+      { '': { authStrategies: {} } },
+    ]) {
+      expect(readDomains({ domains })).to.deep.equal({ domains: [], problems: [] })
+    }
+  })
+
+  it('has an object for each strategy', () => {
+    for (const wrong of [null, true, 'https://idp.example.com', []]) {
+      const [domain] = readDomains({
+        settings: { cert: 'a.example' },
+        domains: { '': { authStrategies: { oidc: wrong } } },
+      }).domains
+      expect(domain?.problems.map(({ path }) => path)).to.deep.equal(['domains[""].authStrategies.oidc'])
+    }
+  })
+
+  it('says so when names that count are there in two spellings', () => {
+    const [domain] = read({
+      a: {
+        dns: 'a.example',
+        DNS: 'b.example',
+        authStrategies: { oidc: MINIMAL, OIDC: MINIMAL },
+        title: 'A',
+        Title: 'B',
+      },
+    })
+    expect(domain?.settings).to.equal(null)
+    expect(domain?.problems.map(({ path }) => path)).to.deep.equal(['domains.a.authStrategies.oidc', 'domains.a.dns'])
+    const settings = { cert: 'a.example', CERT: 'a.example', port: 1, Port: 2, aliasPort: 3, aliasport: 4 }
+    expect(paths({ '': oidc }, settings)).to.deep.equal([['', 'settings.cert', 'settings.aliasPort']])
+  })
+
+  it('comes out frozen to the bottom', () => {
+    const readings = readDomains({
+      settings: { cert: 'a.example' },
+      domains: { '': { authStrategies: { oidc: { ...MINIMAL, groups: { required: ['a'] } } } } },
+    })
+    const loose: unknown[] = []
+    const visit = (value: unknown): void => {
+      if (typeof value !== 'object' || value === null) return
+      if (!Object.isFrozen(value)) loose.push(value)
+      for (const member of Object.values(value)) visit(member)
+    }
+    visit(readings)
+    expect(loose).to.deep.equal([])
+  })
+
+  it('is not changed by being read', () => {
+    const config = {
+      settings: { cert: 'a.example' },
+      domains: {
+        '': {
+          authStrategies: {
+            oidc: {
+              issuer: 'https://a.example',
+              clientid: 'a',
+              CLIENT: { ...CLIENT },
+              groups: { sync: { enabled: true } },
+            },
+          },
+        },
+      },
+    }
+    const before = structuredClone(config)
+    readDomains(config)
+    expect(config).to.deep.equal(before)
+    expect(Object.isFrozen(config.domains[''].authStrategies.oidc.CLIENT)).to.equal(false)
+  })
+})

@@ -1,0 +1,78 @@
+import { expect } from 'chai'
+import { MINIMAL, problemPaths, settingsOf } from './one-domain.ts'
+
+const groups = (members: object) => settingsOf({ ...MINIMAL, groups: members }).groups
+const problems = (members: unknown) => problemPaths({ ...MINIMAL, groups: members })
+
+describe('groups configuration', () => {
+  it('is null when there is none', () => {
+    expect(settingsOf(MINIMAL).groups).to.equal(null)
+  })
+
+  it('has its defaults, with admin rights revoked', () => {
+    expect(groups({})).to.deep.equal({
+      recursive: false,
+      required: null,
+      siteadmin: null,
+      revokeAdmin: true,
+      sync: false,
+      scope: 'groups',
+      claim: null,
+    })
+  })
+
+  for (const name of ['required', 'siteadmin'] as const) {
+    it(`takes ${name} as one name or several; an empty list stays a list`, () => {
+      for (const [value, expected] of [
+        ['mesh-admins', ['mesh-admins']],
+        ['Two words, one group', ['Two words, one group']],
+        [
+          ['a', 'b', 'a'],
+          ['a', 'b'],
+        ],
+        [[], []],
+      ] as const) {
+        expect(groups({ [name]: value })?.[name]).to.deep.equal(expected)
+      }
+      for (const wrong of ['', 5, null, true, { a: 1 }])
+        expect(problems({ [name]: wrong })).to.deep.equal([`groups.${name}`])
+      expect(problems({ [name]: ['a', '', 5] })).to.have.members([`groups.${name}[1]`, `groups.${name}[2]`])
+    })
+  }
+
+  for (const name of ['recursive', 'revokeAdmin'] as const) {
+    it(`takes ${name} as a boolean`, () => {
+      for (const value of [true, false]) expect(groups({ [name]: value })?.[name]).to.equal(value)
+      for (const wrong of ['false', 0, null]) expect(problems({ [name]: wrong })).to.deep.equal([`groups.${name}`])
+    })
+  }
+
+  it('takes sync as true, false or an object with a filter', () => {
+    for (const [value, expected] of [
+      [true, 'all'],
+      [false, false],
+      [{ filter: 'a' }, ['a']],
+      [{ filter: ['a', 'b'] }, ['a', 'b']],
+      [{ filter: [] }, []],
+    ] as const) {
+      expect(groups({ sync: value })?.sync).to.deep.equal(expected)
+    }
+    expect(problems({ sync: {} })).to.deep.equal(['groups.sync.filter'])
+    expect(problems({ sync: { filter: 5 } })).to.deep.equal(['groups.sync.filter'])
+    expect(problems({ sync: { filter: 'a', fliter: 'b' } })).to.deep.equal(['groups.sync.fliter'])
+    for (const wrong of ['all', 1, null, ['a']]) expect(problems({ sync: wrong })).to.deep.equal(['groups.sync'])
+  })
+
+  for (const name of ['scope', 'claim'] as const) {
+    it(`takes ${name} as a text`, () => {
+      expect(groups({ [name]: 'roles' })?.[name]).to.equal('roles')
+      for (const wrong of ['', 5, null, ['roles']])
+        expect(problems({ [name]: wrong })).to.deep.equal([`groups.${name}`])
+    })
+  }
+
+  it('refuses what is no object, and unknown members', () => {
+    for (const wrong of ['admins', true, null, ['admins']]) expect(problems(wrong)).to.deep.equal(['groups'])
+    expect(problems({ siteadmins: 'a' })).to.deep.equal(['groups.siteadmins'])
+  })
+})

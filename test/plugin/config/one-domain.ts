@@ -1,0 +1,39 @@
+import { type DomainReading, type ReadOptions, readDomains } from '../../../plugin/config/read.ts'
+import type { DomainSettings } from '../../../plugin/config/settings.ts'
+
+type Members = Readonly<Record<string, unknown>>
+
+export const ISSUER = 'https://idp.example.com'
+export const CLIENT = { client_id: 'mesh', client_secret: 'not-to-be-shown' }
+/** The minimal configuration of the specification. */
+export const MINIMAL = { issuer: ISSUER, client: CLIENT }
+
+/** A server's configuration whose default domain has this `oidc` object. */
+export function serverWith(oidc: unknown, settings: Members = { cert: 'mesh.example.com' }): Members {
+  return { settings, domains: { '': { title: 'Lab', authStrategies: { oidc } } } }
+}
+
+export function readOne(oidc: unknown, options?: ReadOptions, settings?: Members): DomainReading {
+  const [reading] = readDomains(serverWith(oidc, settings), options).domains
+  if (!reading) throw new Error('no domain was read')
+  return reading
+}
+
+/** The settings of an `oidc` object that has to be right. */
+export function settingsOf(oidc: unknown, options?: ReadOptions, settings?: Members): DomainSettings {
+  const reading = readOne(oidc, options, settings)
+  if (!reading.settings) throw new Error(JSON.stringify(reading.problems))
+  return reading.settings
+}
+
+/** Paths of problems, those in the `oidc` object from there on. */
+export function problemPaths(oidc: unknown, options?: ReadOptions): readonly string[] {
+  return readOne(oidc, options).problems.map(({ path }) => path.replace(OIDC, ''))
+}
+
+/** Codes and paths of warnings, from the `oidc` object on. */
+export function warningsOf(oidc: unknown, options?: ReadOptions): readonly string[] {
+  return readOne(oidc, options).warnings.map(({ code, path }) => `${code} ${path.replace(OIDC, '')}`)
+}
+
+const OIDC = /^domains\[""\]\.authStrategies\.oidc\.?/

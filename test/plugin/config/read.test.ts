@@ -1,0 +1,198 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { readDomains } from '../../../plugin/config/read.ts'
+import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, serverWith, settingsOf, warningsOf } from './one-domain.ts'
+
+describe('reading an oidc object', () => {
+  it('takes the minimal configuration, and has a default for everything else', () => {
+    const { settings, problems, warnings } = readOne(MINIMAL)
+    expect([problems, warnings]).to.deep.equal([[], []])
+    expect(settings).to.deep.include({ key: '', groups: null, logoutUrl: null, newAccounts: null })
+  })
+
+  it('takes logouturl as an address of any page', () => {
+    const logouturl = 'https://idp.example.com/logout?returnTo=https%3A%2F%2Fmesh.example.com#x'
+    expect(settingsOf({ ...MINIMAL, logouturl }).logoutUrl).to.equal(logouturl)
+    for (const wrong of ['/logout', 'javascript:alert(1)', 5, null, '']) {
+      expect(problemPaths({ ...MINIMAL, logouturl: wrong })).to.deep.equal(['logouturl'])
+    }
+  })
+
+  it('takes newAccounts as a boolean, and tells false from absent', () => {
+    for (const value of [true, false])
+      expect(settingsOf({ ...MINIMAL, newAccounts: value }).newAccounts).to.equal(value)
+    for (const wrong of ['true', 1, null]) {
+      expect(problemPaths({ ...MINIMAL, newAccounts: wrong })).to.deep.equal(['newAccounts'])
+    }
+  })
+
+  it('warns of unknown members of the object itself', () => {
+    const oidc = { ...MINIMAL, hostOwn: 1, gruops: {}, client_id: 'x', clientidd: 'x' }
+    const { settings, warnings } = readOne(oidc)
+    expect(settings).to.deep.equal(settingsOf(MINIMAL))
+    expect(warningsOf(oidc)).to.deep.equal(
+      ['hostOwn', 'gruops', 'client_id', 'clientidd'].map((name) => `unknown_key ${name}`),
+    )
+    expect(warnings.map(({ remedy }) => remedy.split('.')[0])).to.deep.equal([
+      'Remove it, unless the host itself uses it',
+      'Did you mean "groups"?',
+      'It belongs in "client"',
+      'Did you mean "clientid"?',
+    ])
+  })
+
+  it('makes unknown members further in warnings, where the host asks for that', () => {
+    const oidc = {
+      issuer: { issuer: ISSUER, foo: 1 },
+      client: { ...CLIENT, bar: 1 },
+      custom: { claims: { nick: 'n' }, baz: 1 },
+      groups: { sync: { filter: 'a', more: 1 }, foo: 1 },
+    }
+    const unknown = ['issuer.foo', 'client.bar', 'custom.claims.nick', 'custom.baz', 'groups.sync.more', 'groups.foo']
+    expect(problemPaths(oidc)).to.have.members(unknown)
+    expect(readOne(oidc, { unknownKeys: 'error' }).problems).to.deep.equal(readOne(oidc).problems)
+    const lenient = readOne(oidc, { unknownKeys: 'warn' })
+    expect(lenient.problems).to.deep.equal([])
+    expect(warningsOf(oidc, { unknownKeys: 'warn' })).to.have.members(unknown.map((path) => `unknown_key ${path}`))
+    const clean = {
+      issuer: { issuer: ISSUER },
+      client: CLIENT,
+      custom: { claims: {} },
+      groups: { sync: { filter: 'a' } },
+    }
+    expect(lenient.settings).to.deep.equal(settingsOf(clean))
+  })
+
+  it('reports every mistake in one file at once, one for each place', () => {
+    const oidc = {
+      issuer: { issuer: 'http://idp.example.com', jwks_uri: 5, nonsense: 1, token_endpoint: 'https://a.example/#a' },
+      client: {
+        client_id: '',
+        redirect_uri: 'nowhere',
+        response_types: ['code', 'token'],
+        default_max_age: -1,
+        token_endpoint_auth_method: 'magic',
+        userinfo_signed_response_alg: 'none',
+        id_token_encrypted_response_enc: 'A128GCM',
+      },
+      custom: { scope: 'a"b', claims: { uuid: 5 }, preset: null, customer_id: 'x' },
+      groups: { required: 5, sync: {}, scope: '' },
+      logouturl: 'ftp://x.example',
+      newAccounts: 'yes',
+    }
+    expect(problemPaths(oidc)).to.have.members([
+      'issuer.issuer',
+      'issuer.jwks_uri',
+      'issuer.nonsense',
+      'issuer.token_endpoint',
+      'client.client_id',
+      'client.client_secret',
+      'client.redirect_uri',
+      'client.response_types[1]',
+      'client.default_max_age',
+      'client.token_endpoint_auth_method',
+      'client.userinfo_signed_response_alg',
+      'client.id_token_encrypted_response_alg',
+      'custom.scope',
+      'custom.claims.uuid',
+      'custom.customer_id',
+      'groups.required',
+      'groups.sync.filter',
+      'groups.scope',
+      'logouturl',
+      'newAccounts',
+    ])
+  })
+
+  it('gives each mistake a reason to be read after its path and a remedy in whole sentences', () => {
+    const { problems } = readOne({ issuer: 5, client: { client_id: 5, foo: 1 }, groups: { sync: 5 } })
+    expect(problems).to.have.length(5)
+    for (const { path, reason, remedy } of problems) {
+      expect(path).to.match(/^domains\[""\]\.authStrategies\.oidc\./)
+      expect(reason).to.match(/^(is|must be|must not|does not) .*[^.]$/)
+      expect(remedy).to.match(/^[A-Z].*[.?]$/)
+    }
+  })
+
+  it('escapes what a terminal would obey in names from the file', () => {
+    const name = 'a\u001b[31m\n\u202e'
+    const text = JSON.stringify(readOne({ ...MINIMAL, [name]: 1, groups: { [name]: 1 } }).problems)
+    expect(JSON.parse(text)[0].path).to.match(/^[\x20-\x7e]+$/)
+  })
+
+  it('never quotes a value', () => {
+    const secret = 'Ex4mple-Val1e'
+    const wrong = { a: secret }
+    const oidc = {
+      issuer: { issuer: `http://${secret}@x.example`, token_endpoint: secret, jwks_uri: wrong },
+      client: {
+        client_id: [secret],
+        client_secret: wrong,
+        redirect_uri: secret,
+        response_types: [secret],
+        default_max_age: secret,
+        token_endpoint_auth_method: secret,
+        id_token_signed_response_alg: secret,
+      },
+      custom: { preset: secret, tenant_id: `/${secret}`, customer_id: secret, scope: `"${secret}`, claims: secret },
+      groups: { required: [{ a: secret }], sync: secret },
+      clientsecret: secret,
+      logouturl: secret,
+    }
+    for (const unknownKeys of ['error', 'warn'] as const) {
+      const { problems, warnings } = readOne(oidc, { unknownKeys }, { cert: `${secret}/`, port: secret })
+      expect(problems.length).to.be.above(12)
+      expect(JSON.stringify([problems, warnings]).toLowerCase()).not.to.contain(secret.toLowerCase())
+    }
+  })
+
+  it('never throws, whatever it is given', () => {
+    const names = [
+      'issuer',
+      'client',
+      'custom',
+      'groups',
+      'sync',
+      'enabled',
+      'clientid',
+      'tokenURL',
+      'scope',
+      'preset',
+      '__proto__',
+      'constructor',
+      'response_types',
+    ]
+    const junk = fc.anything({
+      withNullPrototype: true,
+      withMap: true,
+      withDate: true,
+      withBigInt: true,
+      withSparseArray: true,
+      key: fc.oneof(fc.constantFrom(...names), fc.string()),
+    })
+    const members = fc.dictionary(
+      fc.constantFrom(...names, 'client_id', 'client_secret', 'tenant_id'),
+      fc.oneof(junk, fc.constantFrom<unknown>('azure', 'google', true, ISSUER)),
+    )
+    const oidc = fc.oneof(
+      junk,
+      fc.record({ issuer: members, client: members, custom: members, groups: members }, { requiredKeys: [] }),
+      members,
+    )
+    fc.assert(
+      fc.property(junk, oidc, junk, (config, value, settings) => {
+        expect(readDomains(config)).to.have.keys('domains', 'problems')
+        const { domains } = readDomains({ settings, domains: { '': { authStrategies: { oidc: value } } } })
+        for (const domain of domains) expect(domain.settings === null).to.equal(domain.problems.length > 0)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('never throws on objects that contain themselves', () => {
+    const oidc: Record<string, unknown> = { ...MINIMAL }
+    oidc.client = oidc
+    oidc.groups = oidc
+    expect(readDomains(serverWith(oidc)).domains[0]?.settings).to.equal(null)
+  })
+})

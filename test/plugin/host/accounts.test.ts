@@ -1,0 +1,66 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { recordsInMemory } from '../../../fixtures/host/accounts-memory.ts'
+import { openRecords } from '../../../fixtures/host/accounts-sqlite.ts'
+import { openDatabase } from '../../../fixtures/host/database.ts'
+import { accountsContract } from './accounts.contract.ts'
+
+describe('Accounts and user groups in memory', () => accountsContract(async () => recordsInMemory()))
+
+describe('Accounts and user groups in SQLite', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'host-accounts-'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+  const open = () => openRecords(join(folder, 'data', 'host.sqlite'))
+
+  accountsContract(open)
+
+  it('outlive a restart', async () => {
+    const profile = { id: '~oidc:a', name: 'Alice', email: null, emailVerified: false } as const
+    const before = await open()
+    await before.accounts.create('', profile)
+    await before.accounts.setSiteAdmin('', profile.id, true)
+    await before.groups.join('', profile.id, 'staff')
+    await before.close()
+
+    const after = await open()
+    expect(await after.accounts.find('', profile.id)).to.include({ name: 'Alice', siteAdmin: true })
+    expect(await after.groups.mirroredOf('', profile.id)).to.deep.equal(['staff'])
+    await after.close()
+  })
+
+  it('can be shared by two processes', async () => {
+    const [one, two] = [await open(), await open()]
+    const profiles = Array.from({ length: 20 }, (_, at) => ({
+      id: `~oidc:${at}` as const,
+      name: 'Somebody',
+      email: null,
+      emailVerified: false,
+    }))
+    await Promise.all(profiles.flatMap((profile, at) => (at % 2 ? one : two).accounts.create('', profile)))
+    await Promise.all(profiles.map(({ id }, at) => (at % 2 ? two : one).groups.join('', id, 'staff')))
+    for (const { id } of profiles) expect(await one.groups.mirroredOf('', id)).to.deep.equal(['staff'])
+    await one.close()
+    await two.close()
+  })
+
+  it('are left alone when a newer version wrote them', async () => {
+    await (await open()).close()
+    const database = await openDatabase(join(folder, 'data', 'host.sqlite'))
+    await database.exec('PRAGMA user_version = 99')
+    await database.close()
+    const refusal = await open().catch((error: Error) => error.message)
+    expect(refusal).to.equal('A newer version of the host wrote the accounts file.')
+  })
+
+  it('say why they cannot be opened', async () => {
+    const refusal = (file: string) => openRecords(file).catch((error: { code: string }) => error.code)
+    expect(await refusal(folder)).to.equal('SQLITE_CANTOPEN')
+    await writeFile(join(folder, 'letter.txt'), 'Dear database, '.repeat(100))
+    expect(await refusal(join(folder, 'letter.txt'))).to.equal('SQLITE_NOTADB')
+  })
+})

@@ -1,0 +1,110 @@
+import { expect } from 'chai'
+import type { GroupSettings } from '../../../plugin/config/settings.ts'
+import { decideAccess } from '../../../plugin/login/access.ts'
+import { groupChanges } from '../../../plugin/login/group-sync.ts'
+import { membershipsOf } from '../../../plugin/login/memberships.ts'
+
+const rules = (over: Partial<GroupSettings>): GroupSettings => ({
+  recursive: false,
+  required: null,
+  siteadmin: null,
+  revokeAdmin: true,
+  sync: false,
+  scope: 'groups',
+  claim: null,
+  ...over,
+})
+const admitted = (siteAdmin: 'grant' | 'revoke' | 'keep') => ({ admitted: true, siteAdmin })
+
+describe('memberships from a groups claim', () => {
+  it('reads an array, a single name, and objects with name or id', () => {
+    expect(membershipsOf(['a', 'b'])).to.deep.equal([
+      { name: 'a', aliases: [] },
+      { name: 'b', aliases: [] },
+    ])
+    expect(membershipsOf('a b')).to.deep.equal([{ name: 'a b', aliases: [] }])
+    expect(membershipsOf([{ name: 'Ops', id: '17' }, { id: '18' }])).to.deep.equal([
+      { name: 'Ops', aliases: ['17'] },
+      { name: '18', aliases: [] },
+    ])
+  })
+
+  it('takes a missing claim for no memberships, and anything unusable for unknown', () => {
+    expect(membershipsOf(undefined)).to.deep.equal([])
+    expect(membershipsOf(null)).to.deep.equal([])
+    for (const junk of [7, true, {}, [7], ['a', {}], [['a']], '', ['a', null], Array(5001).fill('x')]) {
+      expect(membershipsOf(junk), JSON.stringify(junk).slice(0, 30)).to.equal('unknown')
+    }
+  })
+})
+
+describe('group rules', () => {
+  it('admit everybody and change no right when there are none', () => {
+    expect(decideAccess(membershipsOf(['a']), null)).to.deep.equal(admitted('keep'))
+    expect(decideAccess('unknown', null)).to.deep.equal(admitted('keep'))
+  })
+
+  it('admit only members of a required group', () => {
+    const required = rules({ required: ['a', 'b'] })
+    expect(decideAccess(membershipsOf(['x', 'b']), required)).to.deep.equal(admitted('keep'))
+    expect(decideAccess(membershipsOf(['x']), required)).to.deep.equal({
+      admitted: false,
+      code: 'not_in_required_group',
+    })
+    expect(decideAccess(membershipsOf(undefined), required)).to.deep.equal({
+      admitted: false,
+      code: 'not_in_required_group',
+    })
+  })
+
+  it('match whole names, case included, and never single letters of one', () => {
+    expect(decideAccess(membershipsOf(['A', 'ad', 'adm']), rules({ required: ['admins'] })).admitted).to.equal(false)
+    expect(decideAccess(membershipsOf(['a']), rules({ siteadmin: ['admins'] }))).to.deep.equal(admitted('revoke'))
+  })
+
+  it('match a group by its id as well as by its name', () => {
+    expect(decideAccess(membershipsOf([{ name: 'Ops', id: '17' }]), rules({ required: ['17'] })).admitted).to.equal(
+      true,
+    )
+  })
+
+  it('admit nobody with an empty list', () => {
+    expect(decideAccess(membershipsOf(['a']), rules({ required: [] })).admitted).to.equal(false)
+  })
+
+  it('grant site admin to members, and revoke it from all others unless told not to', () => {
+    const siteadmin = rules({ siteadmin: ['admins'] })
+    expect(decideAccess(membershipsOf(['admins']), siteadmin)).to.deep.equal(admitted('grant'))
+    expect(decideAccess(membershipsOf([]), siteadmin)).to.deep.equal(admitted('revoke'))
+    expect(decideAccess(membershipsOf([]), { ...siteadmin, revokeAdmin: false })).to.deep.equal(admitted('keep'))
+    expect(decideAccess(membershipsOf([]), rules({}))).to.deep.equal(admitted('keep'))
+  })
+
+  it('with unknown memberships refuse where a group is required, and change nothing else', () => {
+    expect(decideAccess('unknown', rules({ required: ['a'] }))).to.deep.equal({
+      admitted: false,
+      code: 'memberships_unknown',
+    })
+    expect(decideAccess('unknown', rules({ siteadmin: ['a'] }))).to.deep.equal(admitted('keep'))
+    expect(groupChanges('unknown', 'all', ['a'])).to.deep.equal({ join: [], leave: [] })
+  })
+})
+
+describe('mirrored groups', () => {
+  it('are joined and left as the IdP says', () => {
+    expect(groupChanges(membershipsOf(['a', 'b']), 'all', ['b', 'c'])).to.deep.equal({ join: ['a'], leave: ['c'] })
+  })
+
+  it('are left to the last one', () => {
+    expect(groupChanges(membershipsOf(undefined), 'all', ['a'])).to.deep.equal({ join: [], leave: ['a'] })
+  })
+
+  it('are only the filtered ones where there is a filter', () => {
+    const of = membershipsOf(['a', { name: 'Ops', id: '17' }])
+    expect(groupChanges(of, ['17'], ['a'])).to.deep.equal({ join: ['Ops'], leave: ['a'] })
+  })
+
+  it('are left alone when mirroring is off', () => {
+    expect(groupChanges(membershipsOf(['a']), false, ['b'])).to.deep.equal({ join: [], leave: [] })
+  })
+})

@@ -1,0 +1,145 @@
+import { expect } from 'chai'
+import { createTransactions, TRANSACTION_MS } from '../../../plugin/login/transaction.ts'
+
+const secret = 'a secret of the host, long enough for it'
+const rules = { secure: true, crossSitePost: false }
+const login = { domainKey: '', returnPath: '/devices' }
+
+/** Cookies of one browser: applies `Set-Cookie` values, gives a `Cookie` header. */
+class Jar {
+  readonly cookies = new Map<string, string>()
+  apply(setCookies: readonly string[]) {
+    for (const line of setCookies) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (/Max-Age=0/.test(line)) this.cookies.delete(name)
+      else this.cookies.set(name, value)
+    }
+  }
+  get header() {
+    return [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  }
+}
+
+describe('login transactions', () => {
+  let now = 1_700_000_000_000
+  const begin = async (jar: Jar, transactions = createTransactions(secret, () => now), over = rules) => {
+    const begun = await transactions.begin(login, over, jar.header)
+    jar.apply(begun.setCookies)
+    return begun
+  }
+
+  it('are found again by their state, with all that they hold', async () => {
+    const jar = new Jar()
+    const transactions = createTransactions(secret, () => now)
+    const { transaction } = await begin(jar, transactions)
+    const taken = await transactions.take(transaction.state, rules, jar.header)
+    expect(taken.transaction).to.deep.equal({ ...transaction, domainKey: '', returnPath: '/devices' })
+  })
+
+  it('have a fresh state, nonce and verifier each time', async () => {
+    const { transaction: a } = await begin(new Jar())
+    const { transaction: b } = await begin(new Jar())
+    const values = [a.state, a.nonce, a.codeVerifier, b.state, b.nonce, b.codeVerifier]
+    expect(new Set(values).size).to.equal(6)
+    for (const value of values) expect(value).to.match(/^[\w-]{43}$/)
+  })
+
+  it('are good once, even for a browser that kept the cookie', async () => {
+    const jar = new Jar()
+    const transactions = createTransactions(secret, () => now)
+    const { transaction } = await begin(jar, transactions)
+    expect((await transactions.take(transaction.state, rules, jar.header)).transaction).to.not.equal(undefined)
+    const again = await transactions.take(transaction.state, rules, jar.header)
+    expect(again.transaction).to.equal(undefined)
+    jar.apply(again.setCookies)
+    expect(jar.cookies.size).to.equal(0)
+  })
+
+  it('are unknown to another browser, and under another state', async () => {
+    const transactions = createTransactions(secret, () => now)
+    const jar = new Jar()
+    const { transaction } = await begin(jar, transactions)
+    expect((await transactions.take(transaction.state, rules, undefined)).transaction).to.equal(undefined)
+    expect((await transactions.take(`${transaction.state}x`, rules, jar.header)).transaction).to.equal(undefined)
+  })
+
+  it('do not open when the sealed value was changed, moved to another state, or sealed by another host', async () => {
+    const transactions = createTransactions(secret, () => now)
+    const jar = new Jar()
+    const { transaction: first } = await begin(jar, transactions)
+    const { transaction: second } = await begin(jar, transactions)
+    const [[firstName, firstValue], [secondName]] = [...jar.cookies] as [[string, string], [string, string]]
+    const swapped = `${secondName}=${firstValue}`
+    expect((await transactions.take(second.state, rules, swapped)).transaction).to.equal(undefined)
+    const bent = `${firstName}=${firstValue.slice(0, -2)}AA`
+    expect((await transactions.take(first.state, rules, bent)).transaction).to.equal(undefined)
+    const elsewhere = createTransactions('the secret of quite another host', () => now)
+    expect((await elsewhere.take(first.state, rules, jar.header)).transaction).to.equal(undefined)
+  })
+
+  it('are forgotten after 10 minutes', async () => {
+    const transactions = createTransactions(secret, () => now)
+    const jar = new Jar()
+    const { transaction: old } = await begin(jar, transactions)
+    now += 1
+    const { transaction: young } = await begin(jar, transactions)
+    now += TRANSACTION_MS
+    expect((await transactions.take(old.state, rules, jar.header)).transaction).to.equal(undefined)
+    expect((await transactions.take(young.state, rules, jar.header)).transaction?.state).to.equal(young.state)
+  })
+
+  it('are at most 10 in a browser: the oldest gives way', async () => {
+    const transactions = createTransactions(secret, () => now)
+    const jar = new Jar()
+    const begun = []
+    for (let i = 0; i < 12; i += 1) {
+      now += 1
+      begun.push((await begin(jar, transactions)).transaction)
+    }
+    expect(jar.cookies.size).to.equal(10)
+    const found = []
+    for (const { state } of begun)
+      found.push((await transactions.take(state, rules, jar.header)).transaction !== undefined)
+    expect(found).to.deep.equal([false, false, ...Array(10).fill(true)])
+  })
+
+  it('survive a restart of a host that has a secret', async () => {
+    const jar = new Jar()
+    const { transaction } = await begin(jar)
+    const restarted = createTransactions(secret, () => now)
+    expect((await restarted.take(transaction.state, rules, jar.header)).transaction?.nonce).to.equal(transaction.nonce)
+  })
+
+  it('travel in cookies that scripts, other sites and neighbouring hosts cannot touch', async () => {
+    const { setCookies, transaction } = await begin(new Jar())
+    expect(setCookies).to.have.length(1)
+    expect(setCookies[0]).to.match(/^__Host-oidc-login\.[\w.-]+=/)
+    for (const attribute of ['HttpOnly', 'Secure', 'SameSite=Lax', 'Path=/', 'Max-Age=600']) {
+      expect(setCookies[0]).to.include(attribute)
+    }
+    expect(setCookies[0]).to.not.include('Domain=')
+    for (const part of [transaction.nonce, transaction.codeVerifier, transaction.state])
+      expect(setCookies[0]).to.not.include(part)
+  })
+
+  it('come along with a form that the IdP posts, when the answer comes so', async () => {
+    const { setCookies } = await begin(new Jar(), undefined, { secure: true, crossSitePost: true })
+    expect(setCookies[0]).to.include('SameSite=None').and.to.include('Secure')
+  })
+
+  it('fit ten at a time into the headers that Node accepts, with the longest return path', async () => {
+    const jar = new Jar()
+    const transactions = createTransactions(secret, () => now)
+    for (let i = 0; i < 10; i += 1) {
+      now += 1
+      const begun = await transactions.begin(
+        { domainKey: 'customers', returnPath: `/${'a'.repeat(511)}` },
+        rules,
+        jar.header,
+      )
+      jar.apply(begun.setCookies)
+    }
+    expect(jar.cookies.size).to.equal(10)
+    expect(jar.header.length).to.be.below(14_000)
+  })
+})
