@@ -1,6 +1,7 @@
 /**
  * What the pipeline, the push side and the API ask of storage. Everything a promise here resolves with is durable:
- * a crash straight afterwards does not lose it.
+ * a crash straight afterwards does not lose it (one exception: {@link Station.lastSeenAt}). Promises reject with an
+ * error that has a `code` and a `remedy`; while the disk refuses writes, reads go on.
  */
 export interface Store {
   readonly stations: Stations
@@ -33,7 +34,9 @@ export interface Station {
   /** The gateway said that the token is dead; true until the station registers a token again. */
   readonly tokenDead: boolean
   readonly ackMessages: boolean
+  /** Server time of the first registration; what was stored before it is no business of this station's. */
   readonly registeredAt: number
+  /** Time of the last register call. When that changed nothing else, a crash may set it back by up to an hour. */
   readonly lastSeenAt: number
   readonly avatar: Avatar
 }
@@ -115,11 +118,15 @@ export interface Unpushed {
 /** Ring of the newest messages per station. */
 export interface History {
   /**
-   * Stores what is new, in order, in one transaction with whatever else waits to be written.
-   * Outcomes are in the order of `messages`. Rejects when nothing of it could be stored.
+   * Stores what is new, in order, in one transaction with whatever else waits to be written. Outcomes are in the order
+   * of `messages`. Rejects when nothing of it could be stored: with `store_overloaded` the caller was too fast and
+   * should wait for earlier calls before it reads on.
    */
   append(messages: readonly IncomingMessage[]): Promise<readonly AppendOutcome[]>
-  /** Messages strictly newer than `since`, oldest first, and a server time that is newer than all of them. */
+  /**
+   * Messages strictly newer than `since`, oldest first, and a server time that is newer than all of them and older than
+   * whatever is stored later: as the next `since` it neither repeats nor skips a message.
+   */
   since(
     station: StationKey,
     since: number,
@@ -134,5 +141,6 @@ export interface History {
 
 /** Stamps in milliseconds, strictly increasing over every stamp ever issued, restarts and backward clock steps included. */
 export interface ServerTime {
+  /** A stamp for an answer without messages. As a cursor it may skip some: only {@link History.since} gives those. */
   issue(): Promise<number>
 }

@@ -1,4 +1,4 @@
-/** One notification as a gateway gets it: made by `notification.ts`, already within the size limit. */
+/** One notification as a gateway gets it, made by `notification.ts`; each adapter fits it to its gateway's size limit. */
 export interface Notification {
   readonly title: string
   readonly body: string

@@ -1,0 +1,99 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Clock } from '../clock.ts'
+import type { Settings } from '../config/settings.ts'
+import { type HttpListener, listenHttp } from '../http-listener.ts'
+import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { within } from '../within.ts'
+
+interface AdminParts {
+  readonly admin: Settings['admin']
+  /** Rejects while the process cannot do its work at all, and a restart might help. */
+  readonly alive: () => Promise<unknown>
+  /** Why the sidecar is not fully at work, as stable codes; empty when it is. */
+  readonly obstacles: () => readonly string[]
+  readonly metrics: Metrics
+  readonly clock: Clock
+  readonly log: Log
+}
+
+interface Page {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+}
+
+/** How long the parts that `/healthz` asks may take, in milliseconds; probes commonly wait for a few seconds. */
+const ALIVE_WITHIN_MS = 2000
+const TIME_LIMITS = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 5000 }
+const MAX_CONNECTIONS = 256
+
+/**
+ * Serves the operator's port: `/healthz` (should it be restarted?), `/readyz` (is it fully at work?) and `/metrics`.
+ * Nothing here asks for a password: the port belongs on loopback or a private network.
+ */
+export async function serveAdmin({ admin, alive, obstacles, metrics, clock, log }: AdminParts): Promise<HttpListener> {
+  const pages = new Map<string, () => Page | Promise<Page>>([
+    [
+      '/healthz',
+      async () => {
+        try {
+          await within(ALIVE_WITHIN_MS, alive(), clock)
+          return json(200, { status: 'ok' })
+        } catch (error) {
+          log.error('unhealthy', 'The database does not answer.', { error })
+          return json(503, { status: 'failing', reasons: ['database_unavailable'] })
+        }
+      },
+    ],
+    [
+      '/readyz',
+      () => {
+        const reasons = obstacles()
+        return reasons.length === 0 ? json(200, { status: 'ready' }) : json(503, { status: 'not_ready', reasons })
+      },
+    ],
+    ['/metrics', async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.expose() })],
+  ])
+
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // A body is of no use here; what there is of it is thrown away.
+    request.resume()
+    const page = pages.get(request.url?.split('?', 1)[0] ?? '')
+    if (!page)
+      return send(response, json(404, { error: 'not_found', message: `There are ${[...pages.keys()].join(', ')}.` }))
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('Allow', 'GET, HEAD')
+      return send(response, json(405, { error: 'method_not_allowed', message: 'This page is for GET and HEAD.' }))
+    }
+    send(response, await page())
+  }
+
+  const server = createServer(TIME_LIMITS, (request, response) => {
+    respond(request, response).catch((error: unknown) => {
+      log.error('admin-failed', 'A page of the operator port could not be made.', { error })
+      if (response.headersSent) response.destroy()
+      else send(response, json(500, { error: 'internal', message: 'The log says more.' }))
+    })
+  })
+  server.maxConnections = MAX_CONNECTIONS
+  const listener = await listenHttp(server, 'http', admin.host, admin.port)
+  if (!listener.loopback)
+    log.warn('admin-not-local', 'The operator port can be reached from other machines, and asks nobody for a password.')
+  return listener
+}
+
+function json(status: number, body: object): Page {
+  return { status, contentType: 'application/json', body: `${JSON.stringify(body)}\n` }
+}
+
+/** Node leaves the body of an answer to HEAD out by itself. */
+function send(response: ServerResponse, { status, contentType, body }: Page): void {
+  response.writeHead(status, {
+    'Content-Type': contentType,
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  })
+  response.end(body)
+}

@@ -1,0 +1,19 @@
+import { parseStationKey } from '../aprs/station.ts'
+import { ApiError } from '../errors.ts'
+import type { Store } from '../messages/store.ts'
+import { answer, type Call } from './call.ts'
+import { claimedStation } from './claim.ts'
+import type { AvatarsBody, BodyCheck } from './schemas.ts'
+
+/** `/v1/avatars`: the full avatars of up to 50 stations, those that have one. */
+export function avatarsCall({ check, store }: { readonly check: BodyCheck<AvatarsBody>; readonly store: Store }): Call {
+  return async (received) => {
+    const body = check(received)
+    const key = claimedStation(body)
+    if (!store.stations.get(key)) throw new ApiError('not_registered')
+    // What is no station's name has no avatar either; the rest of the batch is answered all the same.
+    const wanted = new Set(body.stations.flatMap((name) => parseStationKey(name) ?? []))
+    const avatars = await store.stations.avatars([...wanted])
+    return answer({ serverTime: await store.serverTime.issue(), avatars: Object.fromEntries(avatars) })
+  }
+}

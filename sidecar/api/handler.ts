@@ -1,0 +1,114 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Clock } from '../clock.ts'
+import { API_ERRORS, ApiError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { errorBody, rawErrorAnswer, sendJson } from './answer.ts'
+import { isJson, parseBody, receiveBody } from './body.ts'
+import type { Call } from './call.ts'
+import type { ClientAddressOf } from './client-address.ts'
+import type { RateLimit } from './rate-limit.ts'
+import { trackUnanswered, unreadableError } from './unreadable.ts'
+
+/** What happens to each request, whatever it is. */
+export interface RequestHandler {
+  /** Answers, or ends the connection. Never rejects. */
+  request(request: IncomingMessage, response: ServerResponse): Promise<void>
+  /** Something on a connection could not be read as a request. */
+  unreadable(fault: NodeJS.ErrnoException, socket: Duplex): void
+}
+
+interface HandlerParts {
+  /** By path. */
+  readonly calls: ReadonlyMap<string, Call>
+  readonly clientOf: ClientAddressOf
+  readonly limit: RateLimit
+  readonly clock: Clock
+  readonly metrics: Metrics
+  readonly log: Log
+}
+
+export function createHandler({ calls, clientOf, limit, clock, metrics, log }: HandlerParts): RequestHandler {
+  const unanswered = trackUnanswered()
+
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const client = clientOf(request.socket.remoteAddress, headerText(request.headers['x-forwarded-for']))
+    // First of all, so that failed requests count as well, and an attacker's body is not even read.
+    if (!limit.take(client, clock.now())) return drop(request.socket)
+    metrics.count('api_requests')
+    unanswered.track(request, response)
+    const received = await receiveBody(request, response)
+    if (received.kind === 'aborted') return
+    try {
+      if (received.kind === 'too_large' && !received.drained) response.setHeader('Connection', 'close')
+      const call = callFor(request)
+      if (received.kind === 'too_large') throw new ApiError('too_large')
+      const outcome = await call(parseBody(received.bytes), client)
+      if (outcome.kind === 'drop') return drop(request.socket)
+      await sendJson(request, response, 200, outcome.body)
+    } catch (cause) {
+      await refuse(request, response, cause)
+    }
+  }
+
+  /** The call that a request is for, judged by everything but what is in its body. */
+  function callFor({ url = '', method, headers, httpVersion }: IncomingMessage): Call {
+    // RFC 9112, section 3.2.
+    if (headers.host === undefined && httpVersion !== '1.0')
+      throw new ApiError('invalid_request', [{ path: '$', reason: 'The header Host is missing.' }])
+    const call = calls.get(url.split('?', 1)[0] ?? '')
+    if (!call) throw new ApiError('not_found')
+    if (method !== 'POST') throw new ApiError('method_not_allowed')
+    if (!isJson(headers)) throw new ApiError('unsupported_media_type')
+    return call
+  }
+
+  async function refuse(request: IncomingMessage, response: ServerResponse, cause: unknown): Promise<void> {
+    const error = cause instanceof ApiError ? cause : new ApiError('internal')
+    metrics.count('api_errors')
+    if (error.code === 'internal')
+      log.error('api-failed', 'A request could not be answered; the client was told to try again later.', {
+        path: request.url?.slice(0, LOGGED_PATH_CHARACTERS),
+        error: cause,
+      })
+    if (response.headersSent) return void request.socket.destroy()
+    if (error.code === 'method_not_allowed') response.setHeader('Allow', 'POST')
+    await sendJson(request, response, API_ERRORS[error.code].status, errorBody(error))
+  }
+
+  /** Ends a connection without a byte. */
+  function drop(socket: Duplex): void {
+    metrics.count('api_dropped')
+    socket.destroy()
+  }
+
+  return {
+    // What can still go wrong here is sending a refusal.
+    request: (request, response) => respond(request, response).catch(() => void request.socket.destroy()),
+    unreadable(fault, socket) {
+      const error = unreadableError(fault)
+      if (!error || !socket.writable || unanswered.has(socket)) {
+        socket.destroy()
+        return
+      }
+      if (!limit.take(clientOf(peerOf(socket), undefined), clock.now())) {
+        drop(socket)
+        return
+      }
+      metrics.count('api_requests')
+      metrics.count('api_errors')
+      socket.end(rawErrorAnswer(error), () => socket.destroy())
+    },
+  }
+}
+
+const LOGGED_PATH_CHARACTERS = 100
+
+function headerText(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(',') : value
+}
+
+function peerOf(socket: Duplex): string | undefined {
+  return 'remoteAddress' in socket && typeof socket.remoteAddress === 'string' ? socket.remoteAddress : undefined
+}

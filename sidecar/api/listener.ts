@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { ListenSettings } from '../config/settings.ts'
+
+/** The HTTP server of the API, with its limits, not listening yet. */
+export interface ApiServer {
+  readonly server: Server
+  readonly scheme: 'http' | 'https'
+  /** Reads certificate and key again, for new connections; rejects, and keeps the old ones, when they are no good. */
+  reloadCertificate(): Promise<void>
+}
+
+type CertificateFiles = Pick<ListenSettings, 'certFile' | 'keyFile'>
+
+/** TLS where the settings name a certificate, else plain HTTP. Rejects when the certificate is no good. */
+export async function createApiServer(files: CertificateFiles): Promise<ApiServer> {
+  const certificate = await readCertificate(files)
+  // A request without Host is refused by the handler, for Node's own refusal has no body.
+  const options = { ...TIME_LIMITS, requireHostHeader: false }
+  if (!certificate) return { server: limited(createServer(options)), scheme: 'http', reloadCertificate: async () => {} }
+  const server = createTlsServer({ ...options, ...certificate, handshakeTimeout: TIME_LIMITS.headersTimeout })
+  return {
+    server: limited(server),
+    scheme: 'https',
+    async reloadCertificate() {
+      // Throws, with the old ones still in use, when the two do not belong together, as in the middle of a renewal.
+      server.setSecureContext({ ...(await readCertificate(files)) })
+    },
+  }
+}
+
+/** Limits of time in milliseconds. Proxies commonly keep idle connections for 60 s; it is theirs that must end first. */
+const TIME_LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 5000,
+}
+/** For how long a client may stop reading its answer. */
+const SOCKET_IDLE_MS = 90_000
+const MAX_CONNECTIONS = 8192
+const MAX_REQUESTS_PER_SOCKET = 10_000
+
+function limited(server: Server): Server {
+  server.timeout = SOCKET_IDLE_MS
+  server.maxConnections = MAX_CONNECTIONS
+  server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET
+  // Node would answer what comes after the last request of a connection without a body.
+  return server.on('dropRequest', (_request, socket) => socket.destroy())
+}
+
+async function readCertificate({ certFile, keyFile }: CertificateFiles) {
+  if (certFile === null || keyFile === null) return undefined
+  const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')])
+  return { cert, key }
+}

@@ -1,0 +1,58 @@
+import { decideAvatar } from '../avatars/avatar.ts'
+import type { Clock } from '../clock.ts'
+import { ApiError } from '../errors.ts'
+import type { AvatarUpload, Store } from '../messages/store.ts'
+import type { Metrics } from '../metrics.ts'
+import { answer, type Call } from './call.ts'
+import { claimedStation } from './claim.ts'
+import { messageRecord, senderAvatars } from './message-record.ts'
+import type { RateLimit } from './rate-limit.ts'
+import type { BodyCheck, RegisterBody } from './schemas.ts'
+
+interface RegisterParts {
+  readonly check: BodyCheck<RegisterBody>
+  readonly store: Store
+  /** New stations per client address. */
+  readonly newStations: RateLimit
+  readonly clock: Clock
+  readonly metrics: Metrics
+}
+
+/** `/v1/register`: a station's first call and its heartbeat. */
+export function registerCall({ check, store, newStations, clock, metrics }: RegisterParts): Call {
+  return async (received, client) => {
+    const body = check(received)
+    const key = claimedStation(body)
+    const avatar = uploadedAvatar(body)
+    if (!store.stations.get(key) && !newStations.take(client, clock.now())) return { kind: 'drop' }
+    const outcome = await store.stations.register({
+      key,
+      platform: body.platform,
+      pushToken: body.pushToken,
+      ackMessages: body.ackMessages,
+      ...(avatar ? { avatar } : {}),
+    })
+    if (outcome.kind === 'full') throw new ApiError('full')
+    if (outcome.kind === 'created') metrics.count('stations_registered')
+    const held = outcome.station.avatar
+    const avatarHash = held.state === 'set' ? held.hash : ''
+    if (body.wantHistory !== true)
+      return answer({ serverTime: await store.serverTime.issue(), avatarHash, avatars: {} })
+    const { messages, serverTime } = await store.history.since(key, body.since ?? 0)
+    return answer({
+      serverTime,
+      avatarHash,
+      avatars: senderAvatars(messages, store.stations),
+      messages: messages.map(messageRecord),
+    })
+  }
+}
+
+function uploadedAvatar(body: RegisterBody): AvatarUpload | undefined {
+  const decision = decideAvatar(body)
+  if (decision.kind === 'invalid')
+    throw new ApiError('invalid_request', [{ path: decision.member, reason: decision.reason }])
+  if (decision.kind === 'keep') return undefined
+  const { icon, image, hash } = decision
+  return { icon, image, hash }
+}

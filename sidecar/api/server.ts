@@ -1,0 +1,72 @@
+import type { Clock } from '../clock.ts'
+import type { ListenSettings, RateLimitSettings } from '../config/settings.ts'
+import { type HttpListener, listenHttp } from '../http-listener.ts'
+import type { Log } from '../log.ts'
+import type { Store } from '../messages/store.ts'
+import type { Metrics } from '../metrics.ts'
+import { avatarsCall } from './avatars.ts'
+import type { Call } from './call.ts'
+import { clientAddressBy } from './client-address.ts'
+import { createHandler } from './handler.ts'
+import { createApiServer } from './listener.ts'
+import { createRateLimit } from './rate-limit.ts'
+import { registerCall } from './register.ts'
+import { createBodyChecks } from './schemas.ts'
+import { syncCall } from './sync.ts'
+import { unregisterCall } from './unregister.ts'
+
+/** The public API while it serves. */
+export interface Api extends HttpListener {
+  /** Reads certificate and key again, for new connections. When they are no good the old ones stay, and the log says so. Never rejects. */
+  reloadTls(): Promise<void>
+}
+
+interface ApiParts {
+  readonly listen: ListenSettings
+  readonly rateLimit: RateLimitSettings
+  readonly store: Store
+  readonly clock: Clock
+  readonly metrics: Metrics
+  readonly log: Log
+}
+
+const HOUR_MS = 3_600_000
+
+/** Serves the four calls of the API; rejects when it cannot listen, or its certificate is no good. */
+export async function serveApi({ listen, rateLimit, store, clock, metrics, log }: ApiParts): Promise<Api> {
+  const check = createBodyChecks()
+  const newStations = createRateLimit({ windowMs: HOUR_MS, max: rateLimit.newStationsPerHour })
+  const calls: ReadonlyMap<string, Call> = new Map([
+    ['/v1/register', registerCall({ check: check.register, store, newStations, clock, metrics })],
+    ['/v1/sync', syncCall({ check: check.sync, store })],
+    ['/v1/avatars', avatarsCall({ check: check.avatars, store })],
+    ['/v1/unregister', unregisterCall({ check: check.unregister, store, metrics })],
+  ])
+  const clientOf = clientAddressBy(listen.trustProxy)
+  const handler = createHandler({ calls, clientOf, limit: createRateLimit(rateLimit), clock, metrics, log })
+
+  const { server, scheme, reloadCertificate } = await createApiServer(listen)
+  server.on('request', handler.request)
+  // Otherwise Node sends its "100 Continue" before the rate limit is asked, and refuses other expectations without a body.
+  server.on('checkContinue', handler.request)
+  server.on('checkExpectation', handler.request)
+  server.on('clientError', handler.unreadable)
+  const listener = await listenHttp(server, scheme, listen.host, listen.port)
+  if (scheme === 'http' && !listener.loopback && listen.trustProxy === false)
+    log.warn(
+      'api-without-tls',
+      'The API can be reached from other machines without TLS: set listen.certFile and listen.keyFile, or listen.trustProxy when a proxy adds it.',
+    )
+  return {
+    ...listener,
+    async reloadTls() {
+      if (scheme === 'http') return
+      try {
+        await reloadCertificate()
+        log.info('tls-reloaded', 'New connections get the certificate that is in the file now.')
+      } catch (error) {
+        log.error('tls-not-reloaded', 'The certificate could not be read; the old one stays in use.', { error })
+      }
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import { ApiError } from '../errors.ts'
+import type { Store } from '../messages/store.ts'
+import type { Metrics } from '../metrics.ts'
+import { answer, type Call } from './call.ts'
+import { claimedStation } from './claim.ts'
+import type { BodyCheck, StationClaim } from './schemas.ts'
+
+interface UnregisterParts {
+  readonly check: BodyCheck<StationClaim>
+  readonly store: Store
+  readonly metrics: Metrics
+}
+
+/** `/v1/unregister`: forgets a station and its history. */
+export function unregisterCall({ check, store, metrics }: UnregisterParts): Call {
+  return async (received) => {
+    const key = claimedStation(check(received))
+    if (!(await store.stations.remove(key))) throw new ApiError('not_registered')
+    metrics.count('stations_unregistered')
+    return answer({ serverTime: await store.serverTime.issue() })
+  }
+}

@@ -1,0 +1,273 @@
+import type { Clock, Timer } from '../clock.ts'
+import type { AprsisSettings } from '../config/settings.ts'
+import type { Log } from '../log.ts'
+import type { StationKey } from '../messages/store.ts'
+import type { Metrics } from '../metrics.ts'
+import { type Connection, type ConnectionStatus, openConnection } from './connection.ts'
+import { filterText } from './filter.ts'
+import { freeLoginCall, loginCallCount } from './login-calls.ts'
+import { isSameSet, planConnections } from './plan.ts'
+import { nextSteps, type Step } from './rollout.ts'
+
+/** How long a new filter is up before an old one goes: two servers of the network are seldom further apart. */
+const OVERLAP_MS = 5000
+
+/**
+ * When filters are made tight again after a change that was made the cheap way. A spare connection costs 3 bytes a second in server
+ * chatter, so this costs about 2 KB; making it tight costs a login line of up to 8 KB.
+ */
+const TIDY_AFTER_MS = 600_000
+
+export interface FleetOptions {
+  readonly settings: AprsisSettings
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Metrics
+  random(): number
+  onLines(lines: readonly Buffer[]): void
+  onChange(): void
+}
+
+export type FleetConnection = ConnectionStatus & { readonly stations: number }
+
+/** All connections to APRS-IS together: as many as the stations' filters need, changed without a gap. */
+export interface Fleet {
+  /** Whose messages to ask for. The same set again does nothing. */
+  setStations(stations: ReadonlySet<StationKey>): void
+  /** Sends a packet line by the connection that carries its source, else by any that is verified; false when none is. */
+  send(line: string): boolean
+  pause(): void
+  resume(): void
+  /** Every station for which there is room is in a filter that a server confirmed. */
+  ready(): boolean
+  /** Stations for which there is no room. */
+  readonly leftOut: number
+  connections(): readonly FleetConnection[]
+  close(): Promise<void>
+}
+
+interface FleetMember {
+  readonly id: number
+  readonly connection: Connection
+  stations: ReadonlySet<StationKey>
+  next: ReadonlySet<StationKey> | undefined
+  retiring: boolean
+  settled: boolean
+  settling: Timer | undefined
+}
+
+export function createFleet(options: FleetOptions): Fleet {
+  const { settings, clock, log } = options
+  const places = Math.min(settings.maxConnections, loginCallCount(settings.callsign))
+  // One place stays free for a connection that takes over from another. With a single place the successor logs in
+  // with the same call, and the server drops the older connection at that moment.
+  const limits = { trackOutgoing: settings.trackOutgoing, maxConnections: Math.max(1, places - 1) }
+  const maxOpen = Math.max(2, places)
+
+  let wanted: ReadonlySet<StationKey> | undefined
+  let leftOut: readonly StationKey[] = []
+  let queue: readonly ReadonlySet<StationKey>[] = []
+  // Newest last.
+  const members = new Map<number, FleetMember>()
+  const leaving = new Set<FleetMember>()
+  let lastId = 0
+  let paused = false
+  let closing = false
+  let stepPlanned = false
+  let tidying: Timer | undefined
+
+  const everyMember = () => [...members.values(), ...leaving]
+  const stateOf = (member: FleetMember) => member.connection.status().state
+  const isUp = (member: FleetMember) => ['up', 'confirming', 'unconfirmed'].includes(stateOf(member))
+
+  function plan(stations: ReadonlySet<StationKey>, compact: boolean): void {
+    const carriers = [...members.values()].reverse().map((member) => ({
+      id: member.id,
+      stations: member.stations,
+      mustGo: stateOf(member) === 'unconfirmed' || belongsToStation(member.connection.call, stations),
+    }))
+    const planned = planConnections(stations, carriers, limits, compact)
+    for (const member of members.values()) {
+      member.next = planned.change.get(member.id)
+      member.retiring = planned.retire.has(member.id)
+    }
+    queue = planned.open
+    log.info('upstream-filter', 'The filters for APRS-IS change.', {
+      stations: stations.size,
+      opening: queue.length,
+      changing: planned.change.size,
+      closing: planned.retire.size,
+    })
+    if (planned.tight) cancelTidying()
+    else tidying ??= clock.after(TIDY_AFTER_MS, tidy)
+    tellLeftOut(planned.leftOut)
+    planStep()
+  }
+
+  function belongsToStation(call: string, stations: ReadonlySet<StationKey>): boolean {
+    return call !== settings.callsign && stations.has(call)
+  }
+
+  function tidy(): void {
+    tidying = undefined
+    if (wanted) plan(wanted, true)
+  }
+
+  function cancelTidying(): void {
+    tidying?.cancel()
+    tidying = undefined
+  }
+
+  function tellLeftOut(stations: readonly StationKey[]): void {
+    if (stations.length > leftOut.length) {
+      log.error(
+        'upstream-full',
+        'There is no room for every station in the filters that aprsis.maxConnections allows: raise it.',
+        { leftOut: stations.length, maxConnections: settings.maxConnections },
+      )
+    }
+    leftOut = stations
+  }
+
+  /** Once per turn of the event loop, whatever happens in it. */
+  function planStep(): void {
+    if (stepPlanned) return
+    stepPlanned = true
+    process.nextTick(() => {
+      stepPlanned = false
+      if (!closing) step()
+    })
+  }
+
+  function step(): void {
+    const steps = nextSteps({
+      members: [...members.values()].map((member) => ({ ...member, up: isUp(member) })),
+      waiting: queue.length,
+      leaving: leaving.size,
+      wanted: wanted ?? new Set(),
+      maxConnections: maxOpen,
+    })
+    // All, not some: each one that is possible is done.
+    if (steps.filter(apply).length > 0) planStep()
+    options.onChange()
+  }
+
+  /** False when nothing could be done. */
+  function apply(step: Step): boolean {
+    if (step.kind === 'open') return open()
+    const member = members.get(step.id)
+    if (!member) return false
+    if (step.kind === 'change') {
+      setFilter(member, step.stations)
+      return true
+    }
+    if (step.kind === 'sacrifice') {
+      log.warn('upstream-gap', 'A filter change leaves stations unheard for a moment: raise aprsis.maxConnections.', {
+        stations: step.stations,
+      })
+    }
+    members.delete(member.id)
+    leaving.add(member)
+    unsettle(member)
+    member.connection.leave()
+    if (stateOf(member) === 'closed') leaving.delete(member)
+    return true
+  }
+
+  function setFilter(member: FleetMember, stations: ReadonlySet<StationKey>): void {
+    member.stations = stations
+    member.next = undefined
+    unsettle(member)
+    member.connection.setFilter(filterText(stations, member.connection.call, settings))
+    onConnectionChange(member)
+  }
+
+  function open(): boolean {
+    const [stations, ...rest] = queue
+    const inUse = new Set(everyMember().map(({ connection }) => connection.call))
+    const call = places === 1 ? settings.callsign : freeLoginCall(settings.callsign, inUse, wanted ?? new Set())
+    if (!stations || call === undefined) return false
+    queue = rest
+    lastId += 1
+    const connection = openConnection({
+      ...options,
+      host: settings.host,
+      port: settings.port,
+      passcode: settings.passcode,
+      call,
+      filter: filterText(stations, call, settings),
+      onChange: () => onConnectionChange(member),
+    })
+    const member: FleetMember = {
+      id: lastId,
+      connection,
+      stations,
+      next: undefined,
+      retiring: false,
+      settled: false,
+      settling: undefined,
+    }
+    members.set(member.id, member)
+    if (paused) connection.pause()
+    return true
+  }
+
+  function unsettle(member: FleetMember): void {
+    member.settled = false
+    member.settling?.cancel()
+    member.settling = undefined
+  }
+
+  function onConnectionChange(member: FleetMember): void {
+    const state = stateOf(member)
+    if (state === 'closed') leaving.delete(member)
+    if (state !== 'up' || !members.has(member.id)) unsettle(member)
+    else if (!member.settling) {
+      member.settling = clock.after(OVERLAP_MS, () => {
+        member.settled = true
+        planStep()
+      })
+    }
+    if (state === 'unconfirmed' && wanted && members.has(member.id) && !closing) plan(wanted, false)
+    planStep()
+  }
+
+  return {
+    setStations(stations) {
+      if (closing || (wanted && isSameSet(wanted, stations))) return
+      wanted = stations
+      plan(stations, false)
+    },
+    send(line) {
+      const source = line.slice(0, Math.max(0, line.indexOf('>'))).toUpperCase()
+      const all = [...members.values()]
+      // Sending as a station makes the server send its messages here: where they come anyway, that costs nothing.
+      const own = all.filter(({ stations }) => stations.has(source))
+      return [...own, ...all].some(({ connection }) => connection.send(line))
+    },
+    pause() {
+      paused = true
+      for (const { connection } of everyMember()) connection.pause()
+    },
+    resume() {
+      paused = false
+      for (const { connection } of everyMember()) connection.resume()
+    },
+    ready() {
+      const up = [...members.values()].filter((member) => stateOf(member) === 'up')
+      const noRoom = new Set(leftOut)
+      if (!wanted || up.length === 0) return false
+      return [...wanted].every((key) => noRoom.has(key) || up.some(({ stations }) => stations.has(key)))
+    },
+    get leftOut() {
+      return leftOut.length
+    },
+    connections: () =>
+      everyMember().map(({ connection, stations }) => ({ ...connection.status(), stations: stations.size })),
+    async close() {
+      closing = true
+      cancelTidying()
+      await Promise.all(everyMember().map(({ connection }) => connection.close()))
+    },
+  }
+}

@@ -1,0 +1,28 @@
+/** Longest login line that servers take, line end not counted; a longer one closes the connection. Measured on aprsc 2.1.21. */
+export const MAX_LOGIN_LINE_BYTES = 7998
+
+/** Name and version as APRS-IS servers show them. */
+const SOFTWARE = 'mesh-companion 0.1'
+
+const LONGEST_CALL = 'AAAAAA-99'
+const LONGEST_PASSCODE = 32767
+
+/** Room for a filter in the login line, whatever the call and the passcode. */
+export const LOGIN_FILTER_BYTES = MAX_LOGIN_LINE_BYTES - loginLine(LONGEST_CALL, LONGEST_PASSCODE, '').length
+
+/** The line that logs in and sets the filter at once, so that no message falls between the two. */
+export function loginLine(call: string, passcode: number, filter: string): string {
+  return `user ${call} pass ${passcode} vers ${SOFTWARE} filter ${filter}`
+}
+
+/** What the server says to a login. `server` is its call. */
+export interface LoginAnswer {
+  readonly verified: boolean
+  readonly server: string
+}
+
+/** Undefined when `line` is no answer to a login. */
+export function parseLoginAnswer(line: string): LoginAnswer | undefined {
+  const answer = /^# logresp \S+ (verified|unverified)\b(?:.*?\bserver ([A-Za-z0-9-]+))?/.exec(line)
+  return answer ? { verified: answer[1] === 'verified', server: answer[2] ?? 'unknown' } : undefined
+}

@@ -1,0 +1,181 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import type { Problem } from './problem.ts'
+import type { Settings } from './settings.ts'
+
+/** What the rules ask of the world around the file. */
+export interface Surroundings {
+  /** The text of a file; throws an error with a `code`, such as ENOENT, when it cannot be read. */
+  readonly readFile: (path: string) => string
+  /** The APRS-IS passcode of a callsign. */
+  readonly passcodeOf: (callsign: string) => number
+}
+
+/** A rule that the schema cannot state. It runs when the schema found nothing wrong with the members in `needs`. */
+export interface Rule {
+  readonly needs: readonly string[]
+  check(settings: Settings, around: Surroundings): readonly Problem[]
+}
+
+export const RULES: readonly Rule[] = [
+  { needs: ['listen.host', 'listen.port', 'admin.host', 'admin.port'], check: portsDiffer },
+  { needs: ['listen.certFile', 'listen.keyFile'], check: certificateIsComplete },
+  { needs: ['aprsis.callsign', 'aprsis.passcode'], check: passcodeFits },
+  { needs: ['push.fcm.serviceAccountFile'], check: serviceAccountIsUsable },
+  { needs: ['push.fcm.endpoint'], check: endpointIsHttps },
+  {
+    needs: ['push.fcm.caFile'],
+    check: ({ push }, around) => authoritiesAreUsable('push.fcm.caFile', push.fcm.caFile, around),
+  },
+  { needs: ['push.apns.keyFile'], check: apnsKeyIsUsable },
+  { needs: ['push.apns'], check: apnsIsComplete },
+  {
+    needs: ['push.apns.caFile'],
+    check: ({ push }, around) => authoritiesAreUsable('push.apns.caFile', push.apns.caFile, around),
+  },
+]
+
+function portsDiffer({ listen, admin }: Settings): readonly Problem[] {
+  if (listen.port === 0 || listen.port !== admin.port || listen.host !== admin.host) return []
+  return [
+    {
+      path: 'admin.port',
+      reason: 'is the same as listen.port on the same address',
+      remedy: "Give the operator's port a number of its own.",
+    },
+  ]
+}
+
+function certificateIsComplete({ listen }: Settings, around: Surroundings): readonly Problem[] {
+  const { certFile, keyFile } = listen
+  if (certFile === null && keyFile === null) return []
+  if (certFile === null) return [missingHalf('listen.certFile', 'listen.keyFile')]
+  if (keyFile === null) return [missingHalf('listen.keyFile', 'listen.certFile')]
+  const certificate = load('listen.certFile', certFile, around, CERTIFICATE, (pem) => new X509Certificate(pem))
+  const key = load('listen.keyFile', keyFile, around, PRIVATE_KEY, createPrivateKey)
+  if ('problem' in certificate || 'problem' in key) return problemsOf(certificate, key)
+  if (certificate.value.checkPrivateKey(key.value)) return []
+  return [
+    {
+      path: 'listen.keyFile',
+      reason: 'is not the key of the certificate in listen.certFile',
+      remedy:
+        "Name the private key that the certificate was made for; the server's own certificate stands first in its file.",
+    },
+  ]
+}
+
+function missingHalf(path: string, given: string): Problem {
+  return { path, reason: `is missing, while ${given} is given`, remedy: 'TLS needs both files; give both or neither.' }
+}
+
+function passcodeFits({ aprsis }: Settings, { passcodeOf }: Surroundings): readonly Problem[] {
+  if (aprsis.passcode === -1 || aprsis.passcode === passcodeOf(aprsis.callsign)) return []
+  return [
+    {
+      path: 'aprsis.passcode',
+      reason: 'is not the passcode of aprsis.callsign',
+      remedy:
+        'Give the passcode that belongs to this callsign, or -1 to log in unverified, which receives but cannot acknowledge.',
+    },
+  ]
+}
+
+function serviceAccountIsUsable({ push }: Settings, around: Surroundings): readonly Problem[] {
+  const path = 'push.fcm.serviceAccountFile'
+  if (push.fcm.serviceAccountFile === null) return []
+  return problemsOf(
+    load(path, push.fcm.serviceAccountFile, around, SERVICE_ACCOUNT, (text) => {
+      const account: unknown = JSON.parse(text)
+      const members = new Map(Object.entries(Object(account)))
+      for (const name of ['project_id', 'client_email', 'private_key'])
+        if (typeof members.get(name) !== 'string') throw new TypeError(`${name} is missing`)
+      return account
+    }),
+  )
+}
+
+function endpointIsHttps({ push }: Settings): readonly Problem[] {
+  if (push.fcm.endpoint === null) return []
+  const url = new URL(push.fcm.endpoint)
+  if (url.href === `${url.origin}/` && url.protocol === 'https:') return []
+  return [
+    {
+      path: 'push.fcm.endpoint',
+      reason: 'is not https://host:port',
+      remedy: 'Give scheme, host and port only; the client adds the paths, and speaks TLS.',
+    },
+  ]
+}
+
+function apnsKeyIsUsable({ push }: Settings, around: Surroundings): readonly Problem[] {
+  if (push.apns.keyFile === null) return []
+  return problemsOf(
+    load('push.apns.keyFile', push.apns.keyFile, around, SIGNING_KEY, (pem) => {
+      const key = createPrivateKey(pem)
+      if (!isP256(key)) throw new TypeError('not on the curve P-256')
+      return key
+    }),
+  )
+}
+
+function isP256(key: KeyObject): boolean {
+  return key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
+}
+
+function apnsIsComplete({ push }: Settings): readonly Problem[] {
+  const { apns } = push
+  if (apns.keyFile === null) return []
+  return (['keyId', 'teamId', 'topic'] as const)
+    .filter((name) => apns[name] === null)
+    .map((name) => ({
+      path: `push.apns.${name}`,
+      reason: 'is missing, while push.apns.keyFile is given',
+      remedy: 'APNs needs keyFile, keyId, teamId and topic; set keyFile to null to switch APNs off.',
+    }))
+}
+
+function authoritiesAreUsable(path: string, file: string | null, around: Surroundings): readonly Problem[] {
+  return file === null ? [] : problemsOf(load(path, file, around, CERTIFICATE, (pem) => new X509Certificate(pem)))
+}
+
+const CERTIFICATE = 'certificate in PEM'
+const PRIVATE_KEY = 'private key in PEM without a passphrase'
+const SIGNING_KEY = 'signing key for APNs, as downloaded from Apple (.p8)'
+const SERVICE_ACCOUNT = "service account's JSON key file"
+
+type Loaded<T> = { readonly value: T } | { readonly problem: Problem }
+
+/** Reads and parses a file that the configuration names. Neither problem quotes what is in it. */
+function load<T>(
+  path: string,
+  file: string,
+  { readFile }: Surroundings,
+  what: string,
+  parse: (text: string) => T,
+): Loaded<T> {
+  let text: string
+  try {
+    text = readFile(file)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    return {
+      problem: {
+        path,
+        reason: `names ${file}, which cannot be read (${code})`,
+        remedy:
+          'Check that the file is there and that the server may read it; paths are relative to the configuration file.',
+      },
+    }
+  }
+  try {
+    return { value: parse(text) }
+  } catch {
+    return {
+      problem: { path, reason: `names ${file}, which is not a ${what}`, remedy: `Name a file that is a ${what}.` },
+    }
+  }
+}
+
+function problemsOf(...loaded: readonly Loaded<unknown>[]): readonly Problem[] {
+  return loaded.flatMap((one) => ('problem' in one ? [one.problem] : []))
+}

@@ -1,0 +1,198 @@
+import { LOG_LEVELS } from '../log.ts'
+
+/**
+ * JSON Schema of the configuration file, table by table: what is allowed, the defaults, and in `description` what to
+ * write, which problems show as their remedy. Numbers carry their unit in the name.
+ */
+export interface MemberSchema {
+  readonly description: string
+  readonly type: string | readonly string[]
+  readonly default?: unknown
+  readonly properties?: Readonly<Record<string, MemberSchema>>
+  readonly [keyword: string]: unknown
+}
+
+function table(
+  description: string,
+  properties: Readonly<Record<string, MemberSchema>>,
+  required: readonly string[] = [],
+): MemberSchema {
+  return { description, type: 'object', additionalProperties: false, required, properties }
+}
+
+/** A table that may be left out, to be filled with the defaults of its members. */
+function section(...parts: Parameters<typeof table>): MemberSchema {
+  return { ...table(...parts), default: {} }
+}
+
+function port(description: string, fallback: number): MemberSchema {
+  return { description, type: 'integer', minimum: 0, maximum: 65535, default: fallback }
+}
+
+function host(description: string, fallback: string): MemberSchema {
+  return { description, type: 'string', pattern: '^[A-Za-z0-9._:-]{1,253}$', default: fallback }
+}
+
+/** A path, relative to the folder of the configuration file, or null. */
+function file(description: string): MemberSchema {
+  return { description, type: ['string', 'null'], minLength: 1, default: null }
+}
+
+function text(description: string): MemberSchema {
+  return { description, type: ['string', 'null'], pattern: '^[\\x21-\\x7e]{1,255}$', default: null }
+}
+
+function flag(description: string, fallback: boolean): MemberSchema {
+  return { description, type: 'boolean', default: fallback }
+}
+
+function whole(description: string, minimum: number, maximum: number, fallback: number): MemberSchema {
+  return { description, type: 'integer', minimum, maximum, default: fallback }
+}
+
+/** Longest time that a setting in hours may name: ten years. */
+const LONGEST_HOURS = 87600
+
+const listen = section('The public API.', {
+  host: host('Give the address to listen on, such as 127.0.0.1 or 0.0.0.0.', '127.0.0.1'),
+  port: port('Give a TCP port; 0 takes any free one.', 8080),
+  certFile: file('Name the file with the certificate and its chain in PEM; null for plain HTTP behind a proxy.'),
+  keyFile: file('Name the file with the private key of the certificate in PEM.'),
+  trustProxy: {
+    description:
+      'Say whose X-Forwarded-For header to believe: false for nobody, true for whoever connects, or a list of addresses and CIDR ranges.',
+    type: ['boolean', 'array'],
+    items: {
+      description: 'Give an IP address, or a range such as 10.0.0.0/8.',
+      type: 'string',
+      format: 'address-range',
+    },
+    maxItems: 100,
+    default: false,
+  },
+})
+
+const admin = section("The operator's port: healthz, readyz, metrics.", {
+  host: host('Give the address to listen on; keep it on loopback or a private network.', '127.0.0.1'),
+  port: port('Give a TCP port; 0 takes any free one.', 9090),
+})
+
+const aprsis = section(
+  'The connection to APRS-IS.',
+  {
+    host: host('Give the host name of an APRS-IS server.', 'rotate.aprs2.net'),
+    port: whole('Give the port for client-defined filters, usually 14580.', 1, 65535, 14580),
+    callsign: {
+      description:
+        'Give the call that the server logs in as, with or without SSID, at most 9 characters, such as N0CALL-10.',
+      type: 'string',
+      pattern: '^(?=.{3,9}$)[A-Za-z0-9]+(-[A-Za-z0-9]{1,2})?$',
+    },
+    passcode: whole('Give the passcode of aprsis.callsign, or -1 to log in unverified.', -1, 32767, -1),
+    maxConnections: whole('Give how many connections the filter may be spread over.', 1, 99, 16),
+    trackOutgoing: flag('Say true to receive what the stations send themselves, too.', false),
+    filterDebounceMs: whole('Give how long to gather changes before a new filter is sent.', 0, 60_000, 2000),
+  },
+  ['callsign'],
+)
+
+const history = section('What is kept per station.', {
+  perStation: whole('Give how many messages to keep for each station.', 1, 10_000, 50),
+  duplicateHours: {
+    description: 'Give for how many hours an equal message counts as a retransmission; null for as long as it is kept.',
+    type: ['number', 'null'],
+    exclusiveMinimum: 0,
+    maximum: LONGEST_HOURS,
+    default: 12,
+  },
+})
+
+const push = section('The push gateways.', {
+  coalesceMs: whole('Give how long messages to one station are gathered into one notification.', 0, 600_000, 2000),
+  fcm: section('Firebase Cloud Messaging, for Android.', {
+    serviceAccountFile: file("Name the service account's JSON key file; null switches FCM off."),
+    endpoint: {
+      description: "Give https://host:port of a server to use instead of Google's, or null.",
+      type: ['string', 'null'],
+      format: 'uri',
+      default: null,
+    },
+    caFile: file('Name a file with CA certificates in PEM to trust for push.fcm.endpoint, or null.'),
+  }),
+  apns: section('Apple Push Notification service, for iOS.', {
+    keyFile: file('Name the .p8 signing key file; null switches APNs off.'),
+    keyId: text('Give the id of the signing key, as Apple shows it.'),
+    teamId: text('Give the id of the developer team, as Apple shows it.'),
+    topic: text('Give the bundle id of the app.'),
+    production: flag("Say false to use Apple's sandbox.", true),
+    address: {
+      description: "Give the host name of a server to use instead of Apple's, or null.",
+      type: ['string', 'null'],
+      pattern: '^[A-Za-z0-9._:-]{1,253}$',
+      default: null,
+    },
+    port: {
+      description: 'Give the port of push.apns.address, or null.',
+      type: ['integer', 'null'],
+      minimum: 1,
+      maximum: 65535,
+      default: null,
+    },
+    caFile: file('Name a file with CA certificates in PEM to trust for push.apns.address, or null.'),
+  }),
+})
+
+const ack = section('The throttle of automatic acknowledgements.', {
+  minIntervalMs: whole(
+    'Give the least time between two acks for one message; APRS-IS drops them below 31000.',
+    0,
+    3_600_000,
+    31_000,
+  ),
+  maxPerSenderPerMinute: whole('Give how many acks one sender may cause in a minute.', 1, 1000, 10),
+})
+
+const rateLimit = section('What one client address may do.', {
+  windowMs: whole('Give the length of the window.', 1, 86_400_000, 60_000),
+  max: whole('Give how many requests an address has in a window.', 1, 1_000_000_000, 120),
+  newStationsPerHour: whole('Give how many new stations an address may register in an hour.', 0, 1_000_000_000, 20),
+})
+
+const stations = section('The registry.', {
+  max: whole('Give how many stations may be registered.', 1, 1_000_000, 5000),
+  expireAfterHours: {
+    description:
+      'Give after how many hours without a register call a station is forgotten; clients call every 6 hours.',
+    type: 'number',
+    exclusiveMinimum: 0,
+    maximum: LONGEST_HOURS,
+    default: 720,
+  },
+})
+
+const log = section('The log on stdout.', {
+  level: {
+    description: 'Choose how much is logged.',
+    type: 'string',
+    enum: LOG_LEVELS,
+    default: 'info',
+  },
+})
+
+export const SETTINGS_SCHEMA: MemberSchema = table('The whole configuration is one JSON object.', {
+  listen,
+  admin,
+  aprsis,
+  database: {
+    description: 'Name the SQLite file, or ":memory:" to keep nothing.',
+    type: 'string',
+    minLength: 1,
+    default: 'data/sidecar.sqlite',
+  },
+  history,
+  push,
+  ack,
+  rateLimit,
+  stations,
+  log,
+})

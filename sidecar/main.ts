@@ -1,0 +1,109 @@
+#!/usr/bin/env node
+import { parseArgs } from 'node:util'
+import type { Sidecar } from './compose.ts'
+import type { Problem } from './config/problem.ts'
+import type { Settings } from './config/settings.ts'
+import { loadSettings } from './load-settings.ts'
+import { createLog } from './log.ts'
+
+const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check]
+
+  --config FILE   the configuration, in JSON
+  --check         say what is wrong with it, and start nothing
+  --help          this text
+`
+
+/** By sysexits.h: the command line, or the configuration, is wrong. */
+const EXIT_USAGE = 64
+const EXIT_CONFIG = 78
+
+/** Closing is bounded by itself; this is for the case that it is not. Service managers kill soon after 5 s. */
+const CLOSE_WITHIN_MS = 4800
+
+interface Arguments {
+  readonly config: string
+  readonly check: boolean
+}
+
+/** The command line; ends the process where there is nothing to run. */
+function readArguments(): Arguments {
+  try {
+    const { values } = parseArgs({
+      options: { config: { type: 'string' }, check: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+    })
+    if (values.help) {
+      process.stdout.write(USAGE)
+      process.exit(0)
+    }
+    if (values.config) return { config: values.config, check: values.check ?? false }
+    process.stderr.write(`--config is missing.\n\n${USAGE}`)
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
+  }
+  process.exit(EXIT_USAGE)
+}
+
+/** The configuration; ends the process, with every mistake on stderr, where it is wrong. */
+function readConfiguration(file: string): Settings {
+  const outcome = loadSettings(file, process.env)
+  if ('settings' in outcome) return outcome.settings
+  process.stderr.write(outcome.problems.map((problem) => `${lineOf(problem)}\n`).join(''))
+  process.exit(EXIT_CONFIG)
+}
+
+/** One line, which a terminal cannot be driven by: names and paths come from the file. */
+function lineOf({ path, reason, remedy }: Problem): string {
+  return `${path}: ${reason}. ${remedy}`.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+}
+
+async function run(settings: Settings): Promise<void> {
+  const log = createLog(settings.log.level)
+  const die = (event: string, msg: string, error: unknown): never => {
+    // The log may be what failed, as when nobody reads stdout any more.
+    try {
+      const advice = error instanceof Error && 'remedy' in error ? { remedy: error.remedy } : {}
+      log.error(event, msg, { error, ...advice })
+    } finally {
+      process.exit(1)
+    }
+  }
+  process.on('uncaughtException', (error) =>
+    die('crashed', 'The sidecar met a fault that it cannot go on with.', error),
+  )
+
+  let starting: Promise<Sidecar> | undefined
+  let stopping = false
+  const stop = (signal: NodeJS.Signals): void => {
+    if (stopping) return
+    stopping = true
+    log.info('stopping', 'The sidecar stops.', { signal })
+    setTimeout(() => die('stop-too-slow', 'The sidecar did not stop in time.', undefined), CLOSE_WITHIN_MS)
+    const closed = starting?.then((sidecar) => sidecar.close()) ?? Promise.resolve()
+    closed
+      // A start that fails meanwhile has cleaned up after itself.
+      .catch(() => {})
+      .then(() => {
+        log.info('stopped', 'The sidecar has stopped.')
+        process.exit(0)
+      })
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+  process.on('SIGHUP', () => void starting?.then((sidecar) => sidecar.reloadTls()).catch(() => {}))
+
+  try {
+    // Not before the configuration is known to be right: this loads the database, and more.
+    const { startSidecar } = await import('./compose.ts')
+    if (stopping) return
+    starting = startSidecar(settings, log)
+    const { url, adminUrl } = await starting
+    if (!stopping) log.info('listening', 'The sidecar serves its API and the operator port.', { url, adminUrl })
+  } catch (error) {
+    if (!stopping) die('start-failed', 'The sidecar cannot start.', error)
+  }
+}
+
+const { config, check } = readArguments()
+const settings = readConfiguration(config)
+if (check) process.stdout.write(`${config} is fine.\n`)
+else await run(settings)

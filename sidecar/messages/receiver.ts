@@ -1,0 +1,93 @@
+import { parseMessage } from '../aprs/message.ts'
+import { parsePacket } from '../aprs/packet.ts'
+import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import type { AckSender } from './ack-sender.ts'
+import type { AppendOutcome, History, IncomingMessage, StationKey, Stations } from './store.ts'
+
+/**
+ * Takes what arrived in one read from a connection, as lines without line breaks. Resolves when its messages are
+ * stored, or given up; never rejects. The lines' memory must stay untouched until then, and the caller should hold the
+ * next read back while too many calls are open, for that is all that bounds what waits to be stored.
+ */
+export type Receiver = (lines: readonly Buffer[]) => Promise<void>
+
+interface ReceiverParts {
+  readonly stations: Pick<Stations, 'get'>
+  readonly history: Pick<History, 'append'>
+  /** Something new was stored for the station. Never throws. */
+  readonly notify: (key: StationKey) => void
+  readonly acks: AckSender
+  readonly metrics: Metrics
+  readonly log: Log
+}
+
+const OUTCOME_COUNTERS = {
+  stored: 'messages_stored',
+  duplicate: 'messages_duplicate',
+  // It was unregistered while its message waited.
+  no_station: 'messages_not_addressed',
+} as const
+
+/**
+ * The pipeline of what arrives: parse, store once, acknowledge, notify. Nobody hears of a message before it is durable.
+ * A message that a station sends to itself is a message like any other: that is how people try their set-up.
+ */
+export function createReceiver({ stations, history, notify, acks, metrics, log }: ReceiverParts): Receiver {
+  let lostInARow = 0
+
+  /** The message for a registered station's operator in a line; everything else is counted. */
+  function read(line: Buffer): IncomingMessage | undefined {
+    const packet = parsePacket(line)
+    const message = packet && parseMessage(packet)
+    if (!message) return dropped('packets_unparsable')
+    if (!stations.get(message.to)) return dropped('messages_not_addressed')
+    if (message.kind !== 'message') return dropped('messages_not_for_operator')
+    return { from: packet.source, to: message.to, seqId: message.seqId, text: message.text }
+  }
+
+  function dropped(reason: 'packets_unparsable' | 'messages_not_addressed' | 'messages_not_for_operator'): undefined {
+    metrics.count(reason)
+  }
+
+  function settle(message: IncomingMessage, outcome: AppendOutcome): void {
+    metrics.count(OUTCOME_COUNTERS[outcome.kind])
+    if (outcome.kind === 'no_station') return
+    // A retransmission says that the sender did not get the ack.
+    if (stations.get(message.to)?.ackMessages) acks.acknowledge(message)
+    if (outcome.kind === 'stored') notify(message.to)
+  }
+
+  /** One line when storing begins to fail and one when it works again, however long and busy the time between. */
+  function lost(count: number, error: unknown): void {
+    metrics.count('messages_lost', count)
+    if (lostInARow === 0)
+      log.error('messages-not-stored', 'Messages cannot be stored; they are not acknowledged, so senders try again.', {
+        error,
+      })
+    lostInARow += count
+  }
+
+  function storingWorks(): void {
+    if (lostInARow === 0) return
+    log.info('messages-stored-again', 'Messages can be stored again.', { lost: lostInARow })
+    lostInARow = 0
+  }
+
+  return async (lines) => {
+    const messages: IncomingMessage[] = []
+    for (const line of lines) {
+      const message = read(line)
+      if (message) messages.push(message)
+    }
+    if (messages.length === 0) return
+    let outcomes: readonly AppendOutcome[]
+    try {
+      outcomes = await history.append(messages)
+    } catch (error) {
+      return lost(messages.length, error)
+    }
+    storingWorks()
+    for (const [i, outcome] of outcomes.entries()) settle(messages[i] as IncomingMessage, outcome)
+  }
+}

@@ -1,0 +1,280 @@
+import type { Clock, Timer } from '../clock.ts'
+import { type Log, shortToken } from '../log.ts'
+import type { History, Platform, Station, StationKey, Stations } from '../messages/store.ts'
+import type { Metrics } from '../metrics.ts'
+import { within } from '../within.ts'
+import type { PushGateway, PushOutcome } from './gateway.ts'
+import { buildNotification, type SenderAvatar } from './notification.ts'
+
+export interface DispatcherParts {
+  /** Those that are configured. The dispatcher closes them when it is closed. */
+  readonly gateways: Readonly<Partial<Record<Platform, PushGateway>>>
+  readonly stations: Stations
+  readonly history: History
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Metrics
+  /** At least 0 and below 1, for the jitter. */
+  readonly random?: () => number
+}
+
+/** Tells phones what they have not been told yet, whatever the gateways make of it. */
+export interface Dispatcher {
+  /**
+   * Notifies the station of everything unpushed. Never rejects; resolves once that is accepted, given up or planned to
+   * be tried again. Calls for one station fold into one another: there are never two notifications under way for it.
+   */
+  push(key: StationKey): Promise<void>
+  /**
+   * Gives what is under way {@link GRACE_MS} to be answered and plans nothing more. What stays unpushed is so in the
+   * history, for the next start.
+   */
+  close(): Promise<void>
+}
+
+/** Of one gateway at a time; further stations wait for their turn. */
+export const MAX_IN_FLIGHT = 100
+/** A notification is given up after so many tries, or when the next one would be later than so long after the first. */
+export const MAX_TRIES = 20
+export const GIVE_UP_AFTER_MS = 60 * 60 * 1000
+export const GRACE_MS = 2_000
+
+const FIRST_DELAY_MS = 1_000
+const DELAY_FACTOR = 3
+const MAX_DELAY_MS = 5 * 60 * 1000
+/** However long a gateway asks us to wait. */
+const MAX_AFTER_MS = 15 * 60 * 1000
+const WARN_EVERY_MS = 60_000
+
+/** One station's notification, from its first try until it is settled. */
+interface Delivery {
+  tries: number
+  firstTryAt: number
+  running: Promise<void> | undefined
+  /** Asked for while running: what came in then may not have been read. */
+  again: boolean
+  retry: Timer | undefined
+}
+
+interface Lane {
+  readonly gateway: PushGateway
+  inFlight: number
+  /** Bounded by the number of stations. */
+  readonly waiting: (() => void)[]
+  warnedAt: number
+}
+
+type Failure = Exclude<PushOutcome, { kind: 'accepted' }>
+type PassingFailure = Omit<Extract<PushOutcome, { kind: 'try_later' }>, 'kind'>
+
+export function createDispatcher(parts: DispatcherParts): Dispatcher {
+  const { stations, history, clock, log, metrics, random = Math.random } = parts
+  const lanes = new Map<Platform, Lane>()
+  for (const platform of ['android', 'ios'] as const) {
+    const gateway = parts.gateways[platform]
+    if (gateway) lanes.set(platform, { gateway, inFlight: 0, waiting: [], warnedAt: Number.NEGATIVE_INFINITY })
+  }
+  const deliveries = new Map<StationKey, Delivery>()
+  let closed = false
+  let closing: Promise<void> | undefined
+
+  function push(key: StationKey): Promise<void> {
+    if (closed) return Promise.resolve()
+    const delivery = deliveries.get(key) ?? newDelivery()
+    deliveries.set(key, delivery)
+    if (delivery.running !== undefined) {
+      delivery.again = true
+      return delivery.running
+    }
+    // The try that is planned reads what is unpushed by then, this message included.
+    if (delivery.retry) return Promise.resolve()
+    return start(key, delivery)
+  }
+
+  function start(key: StationKey, delivery: Delivery): Promise<void> {
+    delivery.retry = undefined
+    delivery.running = run(key, delivery)
+    return delivery.running
+  }
+
+  async function run(key: StationKey, delivery: Delivery): Promise<void> {
+    do {
+      delivery.again = false
+      if (delivery.tries++ === 0) delivery.firstTryAt = clock.now()
+      try {
+        await attempt(key, delivery)
+      } catch (error) {
+        await tryLater(key, delivery, { reason: `the database failed (${messageOf(error)})` })
+      }
+      if (!delivery.retry) delivery.tries = 0
+    } while (delivery.again && !delivery.retry && !closed)
+    delivery.running = undefined
+    if (!delivery.retry) deliveries.delete(key)
+  }
+
+  async function attempt(key: StationKey, delivery: Delivery): Promise<void> {
+    const lane = laneOf(stations.get(key))
+    if (!lane) return skip(key)
+    await enter(lane)
+    try {
+      await send(key, delivery, lane)
+    } finally {
+      leave(lane)
+    }
+  }
+
+  /** Where the station's notifications go; undefined when there is nowhere to send them. */
+  function laneOf(station: Station | undefined): Lane | undefined {
+    return station && !station.tokenDead ? lanes.get(station.platform) : undefined
+  }
+
+  /** Its phone cannot be told, so that there is nothing to tell later either: sync has the messages. */
+  async function skip(key: StationKey): Promise<void> {
+    const unpushed = await history.unpushed(key)
+    if (unpushed) await history.markPushed(key, unpushed.newest.time)
+  }
+
+  async function send(key: StationKey, delivery: Delivery, lane: Lane): Promise<void> {
+    if (closed) return
+    const unpushed = await history.unpushed(key)
+    if (!unpushed) return
+    const avatar = await avatarOf(unpushed.newest.from)
+    const station = stations.get(key)
+    if (!station || laneOf(station) !== lane) {
+      delivery.again = station !== undefined
+      return
+    }
+    const outcome = await lane.gateway.send(station.pushToken, buildNotification(key, unpushed, avatar))
+    if (outcome.kind === 'accepted') {
+      metrics.count('pushes_accepted')
+      await settle(key, unpushed.newest.time)
+    } else {
+      await settleFailure(station, delivery, unpushed.newest.time, outcome)
+    }
+  }
+
+  async function settleFailure(station: Station, delivery: Delivery, time: number, failure: Failure): Promise<void> {
+    const { key, platform, pushToken } = station
+    if (failure.kind === 'try_later') return tryLater(key, delivery, failure, platform)
+    const fields = { station: key, platform, token: shortToken(pushToken), reason: failure.reason }
+    if (failure.kind === 'token_gone') {
+      metrics.count('push_tokens_gone')
+      log.info(
+        'push-token-gone',
+        'A push token is dead; its station gets no notifications until it registers one.',
+        fields,
+      )
+      await stations.markTokenDead(key, pushToken)
+      // Meanwhile registered with another token: that phone has not been told.
+      if (stations.get(key)?.tokenDead === false) {
+        delivery.again = true
+        return
+      }
+    } else {
+      metrics.count('pushes_refused')
+      log.error('push-refused', 'A push gateway refused a notification for good.', fields)
+    }
+    await settle(key, time)
+  }
+
+  async function settle(key: StationKey, time: number): Promise<void> {
+    try {
+      await history.markPushed(key, time)
+    } catch (error) {
+      // At worst the next notification counts these messages again.
+      log.warn('push-not-marked', 'The database did not take that a notification is settled.', { station: key, error })
+    }
+  }
+
+  async function tryLater(key: StationKey, delivery: Delivery, failure: PassingFailure, platform?: Platform) {
+    if (closed) return
+    const { reason, afterMs } = failure
+    if (platform) warn(platform, reason)
+    const { tries, firstTryAt } = delivery
+    const delayMs = retryDelayMs(tries, afterMs, random())
+    if (tries >= MAX_TRIES || clock.now() + delayMs - firstTryAt > GIVE_UP_AFTER_MS) return giveUp(key, tries, reason)
+    metrics.count('pushes_retried')
+    log.debug('push-retry', 'A notification is tried again later.', {
+      station: key,
+      tries,
+      delayMs: Math.round(delayMs),
+      reason,
+    })
+    delivery.retry = clock.after(delayMs, () => void start(key, delivery))
+  }
+
+  async function giveUp(key: StationKey, tries: number, reason: string): Promise<void> {
+    metrics.count('pushes_given_up')
+    log.warn('push-given-up', 'A notification was given up; the phone finds the messages by sync.', {
+      station: key,
+      tries,
+      reason,
+    })
+    await skip(key).catch((error: unknown) => {
+      log.warn('push-not-marked', 'The database did not take that a notification is settled.', { station: key, error })
+    })
+  }
+
+  /** Once a minute at most: with a gateway down, every station's try fails. */
+  function warn(platform: Platform, reason: string): void {
+    const lane = lanes.get(platform)
+    if (!lane || clock.now() - lane.warnedAt < WARN_EVERY_MS) return
+    lane.warnedAt = clock.now()
+    log.warn('push-gateway-failing', 'A push gateway fails; notifications are tried again.', { platform, reason })
+  }
+
+  async function avatarOf(sender: StationKey): Promise<SenderAvatar> {
+    const state = stations.get(sender)?.avatar.state ?? 'never'
+    if (state !== 'set') return state === 'cleared' ? 'cleared' : 'none'
+    return (await stations.avatars([sender])).get(sender) ?? 'none'
+  }
+
+  async function close(): Promise<void> {
+    closed = true
+    for (const { retry } of deliveries.values()) retry?.cancel()
+    for (const { waiting } of lanes.values()) for (const proceed of waiting.splice(0)) proceed()
+    const running = Promise.all(Array.from(deliveries.values(), (delivery) => delivery.running))
+    await within(GRACE_MS, running, clock).catch(() => undefined)
+    // Closing a gateway settles what still waits for it.
+    await Promise.all(Array.from(lanes.values(), ({ gateway }) => gateway.close()))
+    await running
+  }
+
+  return {
+    push,
+    close() {
+      closing ??= close()
+      return closing
+    },
+  }
+}
+
+function newDelivery(): Delivery {
+  return { tries: 0, firstTryAt: 0, running: undefined, again: false, retry: undefined }
+}
+
+/**
+ * How long to wait after `tries` failed tries: exponential, with jitter so that stations that failed together do not
+ * come back together, on top of what the gateway asked for.
+ */
+function retryDelayMs(tries: number, afterMs: number | undefined, random: number): number {
+  const backOff = Math.min(FIRST_DELAY_MS * DELAY_FACTOR ** (tries - 1), MAX_DELAY_MS)
+  return Math.min(afterMs ?? 0, MAX_AFTER_MS) + backOff * (0.5 + random / 2)
+}
+
+/** Resolves in turn; whoever leaves hands its place to the next one. */
+function enter(lane: Lane): Promise<void> {
+  if (lane.inFlight >= MAX_IN_FLIGHT) return new Promise((resolve) => lane.waiting.push(resolve))
+  lane.inFlight++
+  return Promise.resolve()
+}
+
+function leave(lane: Lane): void {
+  const next = lane.waiting.shift()
+  if (next) next()
+  else lane.inFlight--
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : typeof error
+}

@@ -1,0 +1,203 @@
+import { createPrivateKey, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Message } from 'firebase-admin/messaging'
+import { type Clock, systemClock } from '../clock.ts'
+import type { FcmSettings } from '../config/settings.ts'
+import type { Log } from '../log.ts'
+import { FcmAgent, type WireCall } from './fcm-agent.ts'
+import type { Notification, PushGateway, PushOutcome } from './gateway.ts'
+import { createInFlight } from './in-flight.ts'
+import { fitNotification, NOTIFICATION_TTL_MS } from './notification.ts'
+
+type Kind = 'token_gone' | 'try_later' | 'refused'
+
+/**
+ * What an error code of `firebase-admin` means for a notification. Its messages are not passed on: some quote the
+ * gateway's whole answer.
+ */
+const OUTCOMES: Readonly<Record<string, readonly [Kind, string]>> = {
+  'messaging/registration-token-not-registered': ['token_gone', 'the app was removed or got another token'],
+  'messaging/invalid-registration-token': ['token_gone', 'FCM did not issue this token'],
+  'messaging/invalid-argument': ['refused', 'FCM finds the payload invalid'],
+  'messaging/invalid-payload': ['refused', 'the payload is invalid'],
+  'messaging/payload-size-limit-exceeded': ['refused', 'the payload is too big for FCM'],
+  'messaging/mismatched-credential': [
+    'refused',
+    'the service account may not send here: check its project, its role and that the FCM API is enabled',
+  ],
+  'messaging/authentication-error': ['refused', 'FCM refuses the service account: check its role'],
+  // With messages for Android only, this code is a 401: an access token that expired early or was withdrawn.
+  'messaging/third-party-auth-error': ['try_later', 'FCM did not accept the access token'],
+  'messaging/message-rate-exceeded': ['try_later', 'over the sending quota'],
+  'messaging/device-message-rate-exceeded': ['try_later', 'too many messages to this phone'],
+  'messaging/server-unavailable': ['try_later', 'FCM is not available'],
+  'messaging/internal-error': ['try_later', 'internal error of FCM'],
+}
+
+/** OAuth errors that no repetition mends (RFC 6749, 5.2): the rest of what the token address says may pass. */
+const CREDENTIAL_REFUSED =
+  /\b(invalid_grant|invalid_client|invalid_request|invalid_scope|unauthorized_client|account_disabled)\b/
+
+/**
+ * FCM through `firebase-admin`, which is loaded here and not before: it costs memory and time at start.
+ * Throws, naming the setting, when the files are of no use.
+ */
+export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemClock): PushGateway {
+  const { file, projectId } = readServiceAccount(settings.serviceAccountFile)
+  const agent = new FcmAgent(endpointOf(settings), () => clock.now())
+  const inFlight = createInFlight(clock)
+  const client = connect(file, agent)
+  // Whoever sends next is told; nobody may have sent yet.
+  client.catch(() => {})
+  log.info('push-gateway-on', 'Android phones are notified through FCM.', {
+    project: projectId,
+    endpoint: settings.endpoint,
+  })
+
+  return {
+    send(pushToken, notification) {
+      const call: WireCall = { sends: 0 }
+      const attempt = async (): Promise<PushOutcome> => {
+        try {
+          const { messaging } = await client
+          const message = fcmMessage(fitNotification(notification, measure))
+          await agent.watch(call, () => messaging.send({ ...message, token: pushToken }))
+          return { kind: 'accepted' }
+        } catch (error) {
+          const outcome = outcomeOf(error, call)
+          log.debug('fcm-answer', 'FCM did not take a notification.', { outcome: outcome.kind, ...call })
+          return outcome
+        }
+      }
+      return inFlight.run(attempt, () => agent.abandon(call))
+    },
+    async close() {
+      inFlight.close()
+      agent.destroy()
+      await client.then(({ close }) => close()).catch(() => {})
+    },
+  }
+}
+
+async function connect(serviceAccountFile: string, httpAgent: FcmAgent) {
+  const [{ cert, deleteApp, initializeApp }, { getMessaging }] = await Promise.all([
+    import('firebase-admin/app'),
+    import('firebase-admin/messaging'),
+  ])
+  // The agent twice: once for the access token, once for the messages. With the account as an object instead of a
+  // file path the first one is dropped.
+  const credential = cert(serviceAccountFile, httpAgent)
+  const app = initializeApp({ credential, httpAgent }, `mesh-companion-${randomUUID()}`)
+  let closing: Promise<void> | undefined
+  return {
+    messaging: getMessaging(app),
+    close() {
+      closing ??= deleteApp(app)
+      return closing
+    },
+  }
+}
+
+type Payload = Omit<Extract<Message, { token: string }>, 'token'>
+
+function fcmMessage({ title, body, collapseId, data }: Notification): Payload {
+  return {
+    notification: { title, body },
+    data: { ...data },
+    android: {
+      // Replaces what has not been delivered yet; the tag replaces the banner that has.
+      collapseKey: collapseId,
+      priority: 'high',
+      ttl: NOTIFICATION_TTL_MS,
+      notification: { tag: collapseId },
+    },
+  }
+}
+
+/** FCM counts keys and values only: their JSON is never shorter. */
+function measure(notification: Notification): number {
+  return Buffer.byteLength(JSON.stringify(fcmMessage(notification)))
+}
+
+function outcomeOf(error: unknown, call: WireCall): PushOutcome {
+  const { code, message } = describe(error)
+  if (call.status === 503) return later('FCM is not available', call)
+  if (code === 'app/invalid-credential') return credentialOutcome(message, call)
+  // The code stands for the payload as well as for the token; only the text tells them apart.
+  if (code === 'messaging/invalid-argument' && /registration token/i.test(message)) {
+    return { kind: 'token_gone', reason: 'FCM did not issue this token' }
+  }
+  if (code === 'messaging/mismatched-credential' && /sender ?id/i.test(message)) {
+    return { kind: 'token_gone', reason: 'the token belongs to another Firebase project' }
+  }
+  const [kind, reason] = OUTCOMES[code] ?? byStatus(call)
+  return kind === 'try_later' ? later(reason, call) : { kind, reason }
+}
+
+/** What has no code of its own: something between us and FCM answers, or nothing does. */
+function byStatus({ status }: WireCall): readonly [Kind, string] {
+  if (status === undefined) return ['try_later', 'FCM cannot be reached']
+  const passing = status < 400 || status >= 500 || status === 408 || status === 429
+  return [passing ? 'try_later' : 'refused', `unexpected answer with status ${status}`]
+}
+
+function credentialOutcome(message: string, call: WireCall): PushOutcome {
+  const refusal = CREDENTIAL_REFUSED.exec(message)?.[1]
+  if (!refusal) return later('no access token to be had from Google', call)
+  const remedy = "check this machine's clock and that the key of push.fcm.serviceAccountFile has not been deleted"
+  return { kind: 'refused', reason: `Google refuses the service account (${refusal}): ${remedy}` }
+}
+
+function later(reason: string, { retryAfterMs, errorCode }: WireCall): PushOutcome {
+  const because = errorCode === undefined ? reason : `${reason} (${errorCode})`
+  return { kind: 'try_later', reason: because, ...(retryAfterMs !== undefined && { afterMs: retryAfterMs }) }
+}
+
+function describe(error: unknown): { readonly code: string; readonly message: string } {
+  if (!(error instanceof Error)) return { code: '', message: '' }
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return { code, message: error.message }
+}
+
+function endpointOf({ endpoint, caFile }: FcmSettings) {
+  if (endpoint === null) return undefined
+  return { url: new URL(endpoint), ...(caFile !== null && { ca: readText('push.fcm.caFile', caFile) }) }
+}
+
+/** Checked here, since `firebase-admin` quotes the file in its errors. */
+function readServiceAccount(file: string | null): { readonly file: string; readonly projectId: string } {
+  if (file === null) throw new Error('push.fcm.serviceAccountFile is not set.')
+  const wrong = (what: string) => new Error(`push.fcm.serviceAccountFile: ${file} ${what}.`)
+  const { type, project_id, client_email, private_key } = parse(readText('push.fcm.serviceAccountFile', file), wrong)
+  if (type !== 'service_account') throw wrong('is no service account key: its "type" is not "service_account"')
+  if (typeof project_id !== 'string' || project_id === '') throw wrong('has no "project_id"')
+  if (typeof client_email !== 'string' || client_email === '') throw wrong('has no "client_email"')
+  if (typeof private_key !== 'string' || !isPrivateKey(private_key)) throw wrong('has no usable "private_key"')
+  return { file, projectId: project_id }
+}
+
+function parse(text: string, wrong: (what: string) => Error): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null) return { ...value }
+  } catch {
+    // Node's own message would quote the file.
+  }
+  throw wrong('is no JSON object')
+}
+
+function isPrivateKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyType === 'rsa'
+  } catch {
+    return false
+  }
+}
+
+function readText(setting: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error(`${setting}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+  }
+}

@@ -1,0 +1,33 @@
+import { type Clock, systemClock } from '../clock.ts'
+import type { PushSettings } from '../config/settings.ts'
+import type { Log } from '../log.ts'
+import type { Platform } from '../messages/store.ts'
+import { openApns } from './apns.ts'
+import { openFcm } from './fcm.ts'
+import type { PushGateway } from './gateway.ts'
+
+/**
+ * The gateways that are configured. One that is not is off: its stations register and sync all the same.
+ * Throws, naming the setting, when a configured one cannot be opened.
+ */
+export function openGateways(
+  { fcm, apns }: PushSettings,
+  log: Log,
+  clock: Clock = systemClock,
+): Partial<Record<Platform, PushGateway>> {
+  const gateways: Partial<Record<Platform, PushGateway>> = {}
+  try {
+    if (fcm.serviceAccountFile !== null) gateways.android = openFcm(fcm, log, clock)
+    else warnOff(log, 'android', 'Android phones get no notifications: push.fcm.serviceAccountFile is not set.')
+    if (apns.keyFile !== null) gateways.ios = openApns(apns, log, clock)
+    else warnOff(log, 'ios', 'iPhones get no notifications: push.apns.keyFile is not set.')
+    return gateways
+  } catch (error) {
+    void gateways.android?.close()
+    throw error
+  }
+}
+
+function warnOff(log: Log, platform: Platform, msg: string): void {
+  log.warn('push-gateway-off', msg, { platform })
+}

@@ -1,0 +1,200 @@
+import type { HistorySettings } from '../config/settings.ts'
+import type { AppendOutcome, History, IncomingMessage, StationKey, StoredMessage } from '../messages/store.ts'
+import type { Connection } from './connection.ts'
+import type { Database, Transaction, Write } from './database.ts'
+import type { Stamps } from './server-time.ts'
+import { StoreError } from './store-error.ts'
+
+const MS_PER_HOUR = 3_600_000
+
+// How often a sync tries again when its stamp was taken by others between reserving and reading.
+const SYNC_ATTEMPTS = 5
+
+// A whole transaction's messages in one statement: 50,000 and more a second where one statement each would make a few
+// thousand, since each costs a trip to libuv's pool. Text travels as hex, as JSON knows no bytes. The rows are inserted
+// one after the other in this order, and the triggers below see each one's predecessors.
+const INSERT = `
+  INSERT INTO message (station, time, source, seq_id, text)
+  SELECT row.value ->> 0, row.value ->> 1, row.value ->> 2, row.value ->> 3, unhex(row.value ->> 4)
+  FROM json_each(?) AS row CROSS JOIN station ON station.key = row.value ->> 0
+  ORDER BY row.key
+  RETURNING time`
+
+const KNOWN_STATIONS = 'SELECT key FROM station WHERE key IN (SELECT value FROM json_each(?))'
+
+// One string instead of a row object for each message, and sorted here, where it nearly always is already: twice as fast.
+const SINCE = `
+  SELECT json_group_array(json_array(time, source, seq_id, hex(text))) AS messages
+  FROM message WHERE station = ? AND time > ?`
+
+const UNPUSHED = `
+  SELECT count(*) OVER () AS count, time, source, seq_id AS seqId, text FROM message
+  WHERE station = ?1 AND time > (SELECT pushed_through FROM station WHERE key = ?1)
+  ORDER BY time DESC LIMIT 1`
+
+const MARK_PUSHED = `
+  UPDATE station SET pushed_through = mark.time
+  FROM (SELECT value ->> 0 AS station, max(value ->> 1) AS time FROM json_each(?) GROUP BY 1) AS mark
+  WHERE station.key = mark.station AND station.pushed_through < mark.time`
+
+const WITH_UNPUSHED = `
+  SELECT key FROM station
+  WHERE EXISTS (SELECT 1 FROM message WHERE station = station.key AND time > pushed_through) ORDER BY key`
+
+const TRIM = `
+  DELETE FROM message WHERE (station, time) IN (
+    SELECT station, time FROM
+      (SELECT station, time, row_number() OVER (PARTITION BY station ORDER BY time DESC) AS place FROM message)
+    WHERE place > ?)`
+
+/** The ring of each station. `connection` is only used before the first write, to fit rings and rules to `settings`. */
+export async function openHistory(
+  connection: Connection,
+  database: Database,
+  stamps: Stamps,
+  settings: HistorySettings,
+): Promise<History> {
+  await fitRings(connection, settings.perStation)
+  await installRules(connection, settings)
+
+  const append: Write<readonly IncomingMessage[], readonly AppendOutcome[]> = {
+    weight: (messages) => messages.length,
+    async run(tx, inputs) {
+      const outcomes = await insert(tx, stamps, inputs.flat())
+      let start = 0
+      return inputs.map((messages) => {
+        start += messages.length
+        return outcomes.slice(start - messages.length, start)
+      })
+    },
+  }
+
+  return {
+    async append(messages) {
+      database.assertOpen()
+      return messages.length === 0 ? [] : database.write(append, messages)
+    },
+
+    async since(station, since) {
+      for (let attempt = 0; attempt < SYNC_ATTEMPTS; attempt += 1) {
+        await stamps.ready()
+        const answer = await database.read(async (queries) => {
+          // Here no transaction is in progress: whatever has an older stamp is committed, and this read sees it.
+          const serverTime = stamps.tryIssue()
+          if (serverTime === undefined) return undefined
+          const [found] = await queries.all<{ messages: string }>(SINCE, station, since)
+          return { messages: parseMessages(station, found?.messages ?? '[]'), serverTime }
+        })
+        if (answer) return answer
+      }
+      throw new StoreError('store_overloaded')
+    },
+
+    unpushed: (station) =>
+      database.read(async (queries) => {
+        const [found] = await queries.all<UnpushedRow>(UNPUSHED, station)
+        if (!found) return undefined
+        const { count, time, source, seqId, text } = found
+        return { count, newest: { from: source, to: station, seqId, text, time } }
+      }),
+
+    markPushed: (station, time) => database.write(markPushed, [station, time]),
+
+    stationsWithUnpushed: () =>
+      database.read(async (queries) => {
+        const rows = await queries.all<{ key: StationKey }>(WITH_UNPUSHED)
+        return rows.map((row) => row.key)
+      }),
+  }
+}
+
+interface UnpushedRow {
+  readonly count: number
+  readonly time: number
+  readonly source: string
+  readonly seqId: string
+  readonly text: Buffer
+}
+
+const markPushed: Write<readonly [StationKey, number], void> = {
+  async run(tx, inputs) {
+    await tx.all(MARK_PUSHED, JSON.stringify(inputs))
+    return inputs.map(() => undefined)
+  },
+}
+
+/** A file that was last used with larger rings has more than it should. */
+async function fitRings(connection: Connection, perStation: number): Promise<void> {
+  const [state] = await connection.all<{ perStation: number }>('SELECT per_station AS perStation FROM state')
+  if (state?.perStation === perStation) return
+  // In this order: interrupted between the two, it is done again at the next start.
+  if (state && perStation < state.perStation) await connection.all(TRIM, perStation)
+  await connection.all('UPDATE state SET per_station = ?', perStation)
+}
+
+/**
+ * Duplicates and overflow are judged row by row inside the insert, so that they hold within a batch as they do between
+ * batches. The triggers are temporary: they carry the settings, and another start may have others.
+ */
+async function installRules(connection: Connection, settings: HistorySettings): Promise<void> {
+  const { perStation, duplicateHours } = settings
+  const recent = duplicateHours === null ? '' : `AND time > NEW.time - ${integer(duplicateHours * MS_PER_HOUR)}`
+  await connection.exec(`
+    CREATE TEMP TRIGGER skip_duplicate BEFORE INSERT ON message
+    WHEN EXISTS (
+      SELECT 1 FROM message
+      WHERE station = NEW.station ${recent} AND source = NEW.source AND seq_id = NEW.seq_id AND text = NEW.text
+    )
+    BEGIN
+      SELECT RAISE(IGNORE);
+    END;
+
+    CREATE TEMP TRIGGER drop_oldest AFTER INSERT ON message
+    BEGIN
+      DELETE FROM message WHERE station = NEW.station AND time <=
+        (SELECT time FROM message WHERE station = NEW.station ORDER BY time DESC LIMIT 1 OFFSET ${integer(perStation)});
+    END;`)
+}
+
+// Triggers take no bound values.
+function integer(value: number): string {
+  return BigInt(Math.round(value)).toString()
+}
+
+async function insert(
+  tx: Transaction,
+  stamps: Stamps,
+  messages: readonly IncomingMessage[],
+): Promise<readonly AppendOutcome[]> {
+  const first = await stamps.take(tx, messages.length)
+  const rows = messages.map(({ from, to, seqId, text }, index) => [
+    to,
+    first + index,
+    from,
+    seqId,
+    text.toString('hex'),
+  ])
+  const stored = new Set<number>()
+  for (const { time } of await tx.all<{ time: number }>(INSERT, JSON.stringify(rows))) stored.add(time)
+
+  const skipped = messages.filter((_, index) => !stored.has(first + index))
+  const known = skipped.length > 0 ? await stationsAmong(tx, skipped) : new Set<StationKey>()
+  return messages.map((message, index): AppendOutcome => {
+    const time = first + index
+    if (stored.has(time)) return { kind: 'stored', message: { ...message, time } }
+    return known.has(message.to) ? { kind: 'duplicate' } : { kind: 'no_station' }
+  })
+}
+
+async function stationsAmong(tx: Transaction, messages: readonly IncomingMessage[]): Promise<ReadonlySet<StationKey>> {
+  const addressees = new Set(messages.map((message) => message.to))
+  const rows = await tx.all<{ key: StationKey }>(KNOWN_STATIONS, JSON.stringify([...addressees]))
+  return new Set(rows.map((row) => row.key))
+}
+
+function parseMessages(station: StationKey, json: string): readonly StoredMessage[] {
+  const rows = JSON.parse(json) as readonly (readonly [time: number, source: string, seqId: string, hex: string])[]
+  return rows
+    .map(([time, from, seqId, hex]) => ({ from, to: station, seqId, text: Buffer.from(hex, 'hex'), time }))
+    .sort((one, other) => one.time - other.time)
+}

@@ -1,0 +1,117 @@
+import type { Clock } from '../clock.ts'
+import type { ServerTime } from '../messages/store.ts'
+import type { Queries } from './connection.ts'
+import type { Database, Transaction, Write } from './database.ts'
+import { StoreError } from './store-error.ts'
+
+/** The stamps as the rest of the store takes them. */
+export interface Stamps extends ServerTime {
+  /** Resolves when {@link tryIssue} has something to give. */
+  ready(): Promise<void>
+  /** The next stamp at once, or undefined when what is reserved is used up: then it takes a {@link ready}. */
+  tryIssue(): number | undefined
+  /** The first of `count` consecutive stamps for rows of `tx`. Given back when that is rolled back. */
+  take(tx: Transaction, count: number): Promise<number>
+  /** Writes down that no stamp was issued after the newest one, so that nothing is skipped at the next start. */
+  seal(tx: Transaction): Promise<void>
+}
+
+// A stamp may only be issued once the file says that stamps up to it may have been; else a crash, and a clock that is
+// set back, could issue it again. So they are reserved ahead, and after a crash at most the two together are skipped.
+const AHEAD_MS = 10_000
+// While the disk refuses writes, nothing can be reserved; syncs are served on these, one millisecond each.
+const SPARE_MS = 20_000
+
+/**
+ * Stamps are max(clock, newest + 1): the time in milliseconds, except that they never stand still and never go back.
+ * A burst of more than one a millisecond runs ahead of the clock, which then catches up.
+ */
+export async function openServerTime(queries: Queries, database: Database, clock: Clock): Promise<Stamps> {
+  const [state] = await queries.all<{ reserved: number }>('SELECT reserved_time AS reserved FROM state')
+  /** No stamp above it may leave this file. Durable. */
+  let reserved = state?.reserved ?? 0
+  /** The newest stamp that is not to be issued again, and the newest that somebody outside may know. */
+  let newest = reserved
+  let known = reserved
+  let diskRefuses = false
+  let reserving: Promise<void> | undefined
+
+  const next = () => Math.max(clock.now(), newest + 1)
+
+  /** Everything up to `stamp` is about to be issued: has the file say so, and some more. */
+  async function reserve(tx: Transaction, stamp: number): Promise<void> {
+    const bound = stamp + AHEAD_MS + SPARE_MS
+    await tx.all('UPDATE state SET reserved_time = max(reserved_time, ?)', bound)
+    tx.onCommit(() => {
+      reserved = Math.max(reserved, bound)
+      diskRefuses = false
+    })
+  }
+
+  const reservation: Write<undefined, void> = {
+    async run(tx, inputs) {
+      await reserve(tx, next())
+      return inputs.map(() => undefined)
+    },
+  }
+
+  function reserveMore(): Promise<void> {
+    reserving ??= database.write(reservation, undefined).finally(() => {
+      reserving = undefined
+    })
+    return reserving
+  }
+
+  function tryIssue(): number | undefined {
+    const spare = diskRefuses && next() > reserved - SPARE_MS
+    const stamp = spare ? newest + 1 : next()
+    if (stamp > (spare ? reserved : reserved - SPARE_MS)) return undefined
+    // Early enough that in steady traffic nobody ever waits for it. A failure shows when it is used up.
+    if (stamp > reserved - SPARE_MS - AHEAD_MS / 2) reserveMore().catch(() => undefined)
+    newest = stamp
+    known = stamp
+    return stamp
+  }
+
+  async function ready(): Promise<void> {
+    if (!diskRefuses && next() <= reserved - SPARE_MS) return
+    try {
+      await reserveMore()
+    } catch (error) {
+      diskRefuses = true
+      if (newest + 1 > reserved) throw error
+    }
+  }
+
+  return {
+    ready,
+    tryIssue,
+    async issue() {
+      database.assertOpen()
+      const stamp = tryIssue()
+      if (stamp !== undefined) return stamp
+      await ready()
+      const awaited = tryIssue()
+      // Ten seconds' worth of stamps went between the two lines above.
+      if (awaited === undefined) throw new StoreError('store_overloaded')
+      return awaited
+    },
+    async take(tx, count) {
+      const first = next()
+      const top = first + count - 1
+      newest = top // before anything is awaited, so that nobody else issues one of them
+      tx.onCommit(() => {
+        known = Math.max(known, top)
+      })
+      // Nobody saw them, and this is the only transaction. Kept, a full disk would burn stamps at each try.
+      tx.onRollback(() => {
+        newest = known
+      })
+      if (top > reserved - SPARE_MS) await reserve(tx, top)
+      return first
+    },
+    async seal(tx) {
+      await tx.all('UPDATE state SET reserved_time = ?', newest)
+    },
+  }
+}

@@ -1,0 +1,266 @@
+import type { Clock } from '../clock.ts'
+import type { StationsSettings } from '../config/settings.ts'
+import type { Log } from '../log.ts'
+import type {
+  Avatar,
+  AvatarRecord,
+  AvatarUpload,
+  Platform,
+  RegisterOutcome,
+  Registration,
+  Station,
+  StationKey,
+  Stations,
+} from '../messages/store.ts'
+import type { Queries } from './connection.ts'
+import type { Database, Transaction, Write } from './database.ts'
+import type { Stamps } from './server-time.ts'
+import { StoreError } from './store-error.ts'
+
+// A heartbeat that brings nothing new costs a write once an hour; expiry counts in days.
+const LAST_SEEN_WRITE_MS = 3_600_000
+
+const LOAD = `
+  SELECT key, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
+    registered_at AS registeredAt, last_seen_at AS lastSeenAt, icon, hash, updated_at AS updatedAt
+  FROM station LEFT JOIN avatar ON avatar.station = station.key`
+
+const LOAD_ONE = `${LOAD} WHERE key = ?`
+
+// Inserts nothing when the station is new and the registry full.
+const REGISTER = `
+  INSERT INTO station (key, platform, push_token, ack_messages, registered_at, last_seen_at, pushed_through)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?5
+  WHERE EXISTS (SELECT 1 FROM station WHERE key = ?1) OR (SELECT count(*) FROM station) < ?7
+  ON CONFLICT (key) DO UPDATE SET
+    platform = excluded.platform, push_token = excluded.push_token, token_dead = 0,
+    ack_messages = excluded.ack_messages, last_seen_at = excluded.last_seen_at
+  RETURNING key`
+
+// The same avatar again keeps its update time.
+const SET_AVATAR = `
+  INSERT INTO avatar (station, icon, hash, updated_at, image) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (station) DO UPDATE SET
+    icon = excluded.icon, hash = excluded.hash, updated_at = excluded.updated_at, image = excluded.image
+  WHERE avatar.hash <> excluded.hash`
+
+// A station that never had one has nothing to clear, and stays one that never set one.
+const CLEAR_AVATAR = `
+  UPDATE avatar SET icon = '', hash = '', image = '', updated_at = ? WHERE station = ? AND hash <> ''`
+
+const REMOVE = 'DELETE FROM station WHERE key = ? RETURNING key'
+
+const MARK_TOKEN_DEAD = 'UPDATE station SET token_dead = 1 WHERE key = ? AND push_token = ?'
+
+const AVATARS = `
+  SELECT station, icon, image, hash FROM avatar
+  WHERE station IN (SELECT value FROM json_each(?)) AND hash <> ''`
+
+interface StationRow {
+  readonly key: StationKey
+  readonly platform: Platform
+  readonly pushToken: string
+  readonly tokenDead: number
+  readonly ackMessages: number
+  readonly registeredAt: number
+  readonly lastSeenAt: number
+  readonly icon: string | null
+  readonly hash: string | null
+  readonly updatedAt: number | null
+}
+
+interface Entry {
+  readonly station: Station
+  /** `lastSeenAt` as the file has it, which may be up to an hour behind. */
+  readonly lastSeenOnDisk: number
+}
+
+interface StationsOptions {
+  readonly settings: StationsSettings
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** The registry: read into memory once, then written through. Memory changes when the file has. */
+export async function openStations(
+  queries: Queries,
+  database: Database,
+  stamps: Stamps,
+  { settings, clock, log }: StationsOptions,
+): Promise<Stations> {
+  const entries = new Map<StationKey, Entry>()
+  for (const row of await queries.all<StationRow>(LOAD)) remember(row)
+  const listeners: (() => void)[] = []
+  let writing = 0
+
+  function remember(row: StationRow): Station {
+    const station = stationOf(row)
+    entries.set(row.key, { station, lastSeenOnDisk: row.lastSeenAt })
+    return station
+  }
+
+  function changed(): void {
+    for (const listener of listeners) {
+      try {
+        listener()
+      } catch (error) {
+        log.error('station-listener-failed', 'A listener to changes of the registry failed.', { error })
+      }
+    }
+  }
+
+  async function write<In, Out>(kind: Write<In, Out>, input: In): Promise<Out> {
+    writing += 1
+    try {
+      return await database.write(kind, input)
+    } finally {
+      writing -= 1
+    }
+  }
+
+  const register: Write<Registration, RegisterOutcome> = {
+    run: (tx, inputs) => eachInTurn(inputs, (registration) => registerOne(tx, registration)),
+  }
+
+  async function registerOne(tx: Transaction, registration: Registration): Promise<RegisterOutcome> {
+    const { key, platform, pushToken, ackMessages, avatar } = registration
+    const stamp = await stamps.take(tx, 1)
+    const accepted = await tx.all(
+      REGISTER,
+      key,
+      platform,
+      pushToken,
+      ackMessages ? 1 : 0,
+      stamp,
+      clock.now(),
+      settings.max,
+    )
+    if (accepted.length === 0) return { kind: 'full' }
+    if (avatar) await storeAvatar(tx, key, avatar, stamp)
+    const row = await loadOne(tx, key)
+    if (!row) throw new StoreError('store_fault')
+    const created = row.registeredAt === stamp // no other registration has this stamp
+    tx.onCommit(() => {
+      remember(row)
+      if (created) changed()
+    })
+    return { kind: created ? 'created' : 'refreshed', station: stationOf(row) }
+  }
+
+  const remove: Write<StationKey, boolean> = {
+    run: (tx, inputs) =>
+      eachInTurn(inputs, async (key) => {
+        const removed = (await tx.all(REMOVE, key)).length > 0
+        if (removed) {
+          tx.onCommit(() => {
+            entries.delete(key)
+            changed()
+          })
+        }
+        return removed
+      }),
+  }
+
+  const markTokenDead: Write<{ readonly key: StationKey; readonly pushToken: string }, void> = {
+    run: (tx, inputs) =>
+      eachInTurn(inputs, async ({ key, pushToken }) => {
+        await tx.all(MARK_TOKEN_DEAD, key, pushToken)
+        const row = await loadOne(tx, key)
+        if (row) tx.onCommit(() => remember(row))
+      }),
+  }
+
+  /** The heartbeat of a station of which nothing changed: noted in memory, when that is enough. */
+  function refreshInMemory(registration: Registration): Station | undefined {
+    const entry = entries.get(registration.key)
+    // While a write is on its way, memory may be about to change: this call takes its place in the queue behind it.
+    if (!entry || writing > 0 || !saysNothingNew(registration, entry.station)) return undefined
+    const lastSeenAt = clock.now()
+    // In either direction, so that a clock that was wrong for a while leaves nothing behind.
+    if (Math.abs(lastSeenAt - entry.lastSeenOnDisk) > LAST_SEEN_WRITE_MS) return undefined
+    const station = { ...entry.station, lastSeenAt }
+    entries.set(station.key, { ...entry, station })
+    return station
+  }
+
+  return {
+    get: (key) => entries.get(key)?.station,
+    get size() {
+      return entries.size
+    },
+    keys: () => entries.keys(),
+    countByPlatform() {
+      const counts = { android: 0, ios: 0 }
+      for (const { station } of entries.values()) counts[station.platform] += 1
+      return counts
+    },
+    async register(registration) {
+      database.assertOpen()
+      const station = refreshInMemory(registration)
+      return station ? { kind: 'refreshed', station } : write(register, registration)
+    },
+    remove: (key) => write(remove, key),
+    markTokenDead: (key, pushToken) => write(markTokenDead, { key, pushToken }),
+    avatars: (keys) =>
+      database.read(async (reading) => {
+        const rows = await reading.all<AvatarRecord & { station: StationKey }>(AVATARS, JSON.stringify(keys))
+        return new Map(rows.map(({ station, icon, image, hash }) => [station, { icon, image, hash }]))
+      }),
+    onChange(listener) {
+      listeners.push(listener)
+    },
+  }
+}
+
+async function loadOne(tx: Transaction, key: StationKey): Promise<StationRow | undefined> {
+  const [row] = await tx.all<StationRow>(LOAD_ONE, key)
+  return row
+}
+
+async function storeAvatar(tx: Transaction, key: StationKey, avatar: AvatarUpload, stamp: number): Promise<void> {
+  if (avatar.icon === '' && avatar.image === '') await tx.all(CLEAR_AVATAR, stamp, key)
+  else await tx.all(SET_AVATAR, key, avatar.icon, avatar.hash, stamp, avatar.image)
+}
+
+function stationOf(row: StationRow): Station {
+  const { key, platform, pushToken, registeredAt, lastSeenAt } = row
+  return {
+    key,
+    platform,
+    pushToken,
+    tokenDead: row.tokenDead === 1,
+    ackMessages: row.ackMessages === 1,
+    registeredAt,
+    lastSeenAt,
+    avatar: avatarOf(row),
+  }
+}
+
+function avatarOf({ icon, hash, updatedAt }: StationRow): Avatar {
+  if (icon === null || hash === null || updatedAt === null) return { state: 'never' }
+  return hash === '' ? { state: 'cleared', updatedAt } : { state: 'set', icon, hash, updatedAt }
+}
+
+function saysNothingNew({ platform, pushToken, ackMessages, avatar }: Registration, station: Station): boolean {
+  const sameAvatar =
+    !avatar ||
+    (avatar.icon === '' && avatar.image === ''
+      ? station.avatar.state !== 'set'
+      : station.avatar.state === 'set' && station.avatar.hash === avatar.hash)
+  return (
+    sameAvatar &&
+    !station.tokenDead &&
+    station.platform === platform &&
+    station.pushToken === pushToken &&
+    station.ackMessages === ackMessages
+  )
+}
+
+async function eachInTurn<In, Out>(
+  inputs: readonly In[],
+  handle: (input: In) => Promise<Out>,
+): Promise<readonly Out[]> {
+  const outputs: Out[] = []
+  for (const input of inputs) outputs.push(await handle(input))
+  return outputs
+}

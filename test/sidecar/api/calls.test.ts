@@ -1,0 +1,323 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { avatarHash } from '../../../sidecar/avatars/avatar.ts'
+import { pngFile } from '../../support/png-file.ts'
+import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
+
+const image = pngFile().toString('base64')
+
+describe('the API', () => {
+  let api: RunningApi
+  beforeEach(async () => {
+    api = await startApi()
+  })
+  afterEach(() => api.close())
+
+  const register = (callsign: string, members: object = {}) => api.post('/v1/register', registration(callsign, members))
+  const sync = (callsign: string, since: number) => api.post('/v1/sync', { ...claim(callsign), since })
+  const receive = (from: string, to: string, text: string | Buffer, seqId = '') =>
+    api.store.history.append([{ from, to, seqId, text: Buffer.from(text) }])
+
+  describe('/v1/register', () => {
+    it('registers a station and answers with server time, hash and an empty map', async () => {
+      const { status, body } = await register('N0CALL')
+      expect(status).to.equal(200)
+      expect(body).to.deep.equal({ serverTime: body.serverTime, avatarHash: '', avatars: {} })
+      expect(body.serverTime).to.be.a('number')
+      expect(api.store.stations.get('N0CALL-7')).to.deep.include({
+        key: 'N0CALL-7',
+        platform: 'android',
+        pushToken: 'token-of-N0CALL',
+        ackMessages: false,
+      })
+      expect(api.metrics.value('stations_registered')).to.equal(1)
+    })
+
+    it('refreshes token and platform of a station that it knows', async () => {
+      await register('N0CALL')
+      await register('N0CALL', { platform: 'ios', pushToken: 'abcdef', ackMessages: true })
+      expect(api.store.stations.get('N0CALL-7')).to.deep.include({
+        platform: 'ios',
+        pushToken: 'abcdef',
+        ackMessages: true,
+      })
+      expect(api.store.stations.size).to.equal(1)
+      expect(api.metrics.value('stations_registered')).to.equal(1)
+    })
+
+    for (const none of [0, '0', '', null]) {
+      it(`takes the ssid ${JSON.stringify(none)} for none`, async () => {
+        await register('n0call', { ssid: none })
+        expect([...api.store.stations.keys()]).to.deep.equal(['N0CALL'])
+      })
+    }
+
+    it('gives missed messages only to who wants history, all of them without a cursor', async () => {
+      const { body: first } = await register('N0CALL')
+      await receive('N1CALL', 'N0CALL-7', 'one', '1')
+      expect((await register('N0CALL')).body).to.not.have.property('messages')
+      const { body } = await register('N0CALL', { wantHistory: true })
+      expect(body.messages.map(({ text }) => text)).to.deep.equal(['one'])
+      expect(body.serverTime).to.be.greaterThan(Number(body.messages[0]?.time))
+      await receive('N1CALL', 'N0CALL-7', 'two', '2')
+      const { body: next } = await register('N0CALL', { wantHistory: true, since: body.serverTime })
+      expect(next.messages.map(({ text }) => text)).to.deep.equal(['two'])
+      const { body: both } = await register('N0CALL', { wantHistory: true, since: first.serverTime })
+      expect(both.messages.map(({ text }) => text)).to.deep.equal(['one', 'two'])
+    })
+
+    it('stores, echoes, keeps and clears an avatar', async () => {
+      const hash = avatarHash('dog', image)
+      const set = { avatarUpdate: true, avatarIcon: 'dog', avatarImage: image, avatarHash: hash }
+      expect((await register('N0CALL', set)).body.avatarHash).to.equal(hash)
+      expect((await register('N0CALL', { avatarHash: 'something else' })).body.avatarHash).to.equal(hash)
+      const cleared = { avatarUpdate: true, avatarIcon: '', avatarImage: '', avatarHash: '' }
+      expect((await register('N0CALL', cleared)).body.avatarHash).to.equal('')
+      expect(api.store.stations.get('N0CALL-7')?.avatar.state).to.equal('cleared')
+    })
+
+    it('refuses an avatar whose hash is another one, and leaves the station unregistered', async () => {
+      const { status, body } = await register('N0CALL', {
+        avatarUpdate: true,
+        avatarIcon: 'dog',
+        avatarHash: 'icon:cat',
+      })
+      expect([status, body.error, body.details[0]?.path]).to.deep.equal([400, 'invalid_request', 'avatarHash'])
+      expect(api.store.stations.size).to.equal(0)
+    })
+
+    it('passes over members that it does not know, and null where a member is optional', async () => {
+      const extra = {
+        apiVersion: 9,
+        wantHistory: null,
+        since: null,
+        avatarHash: null,
+        avatarIcon: null,
+        avatarUpdate: null,
+      }
+      expect((await register('N0CALL', extra)).status).to.equal(200)
+    })
+
+    it('says full when there is no room for another station', async () => {
+      const small = await startApi({ maxStations: 1 })
+      try {
+        expect((await small.post('/v1/register', registration('N0CALL'))).status).to.equal(200)
+        const { status, body } = await small.post('/v1/register', registration('N1CALL'))
+        expect([status, body.error]).to.deep.equal([503, 'full'])
+        expect((await small.post('/v1/register', registration('N0CALL'))).status).to.equal(200)
+      } finally {
+        await small.close()
+      }
+    })
+  })
+
+  describe('/v1/sync', () => {
+    it('gives messages strictly newer than the cursor, oldest first', async () => {
+      await register('N0CALL')
+      await receive('N1CALL', 'N0CALL-7', 'one', '1')
+      await receive('N2CALL', 'N0CALL-7', 'two')
+      const { body } = await sync('N0CALL', 0)
+      expect(body.messages.map(({ time, ...rest }) => rest)).to.deep.equal([
+        { from: 'N1CALL', to: 'N0CALL-7', seqId: '1', text: 'one' },
+        { from: 'N2CALL', to: 'N0CALL-7', seqId: '', text: 'two' },
+      ])
+      expect((await sync('N0CALL', Number(body.messages[0]?.time))).body.messages).to.have.length(1)
+      expect((await sync('N0CALL', body.serverTime)).body.messages).to.deep.equal([])
+    })
+
+    it('gives each message exactly once to a client that goes from cursor to cursor', async () => {
+      await register('N0CALL')
+      await fc.assert(
+        fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 20 }), async (steps) => {
+          let cursor = (await sync('N0CALL', 0)).body.serverTime
+          const sent: string[] = []
+          const seen: unknown[] = []
+          for (const isMessage of [...steps, false]) {
+            if (isMessage) {
+              sent.push(`message ${cursor} ${sent.length}`)
+              await receive('N1CALL', 'N0CALL-7', sent.at(-1) ?? '')
+            } else {
+              const { body } = await sync('N0CALL', cursor)
+              seen.push(...body.messages.map(({ text }) => text))
+              cursor = body.serverTime
+            }
+          }
+          expect(seen).to.deep.equal(sent)
+        }),
+        { numRuns: 30 },
+      )
+    })
+
+    it('gives text that is not UTF-8 as Latin-1, with its bytes', async () => {
+      await register('N0CALL')
+      await receive('N1CALL', 'N0CALL-7', Buffer.from([0x47, 0x72, 0xfc, 0xdf, 0x65]))
+      await receive('N1CALL', 'N0CALL-7', 'Grüße')
+      const { messages } = (await sync('N0CALL', 0)).body
+      expect(messages[0]).to.deep.include({ text: 'Grüße', textBytes: 'R3L832U=' })
+      expect(messages[1]).to.include({ text: 'Grüße' }).and.not.have.property('textBytes')
+    })
+
+    it('maps those senders that are stations with an avatar to their hash', async () => {
+      await register('N0CALL')
+      await register('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' })
+      await register('N2CALL')
+      await register('N3CALL', { avatarUpdate: true, avatarIcon: 'cat' })
+      await register('N4CALL', { avatarUpdate: true, avatarIcon: 'cow' })
+      await register('N4CALL', { avatarUpdate: true })
+      for (const from of ['N1CALL-7', 'N1CALL-7', 'N2CALL-7', 'N4CALL-7', 'N5CALL'])
+        await receive(from, 'N0CALL-7', `from ${from}`)
+      expect((await sync('N0CALL', 0)).body.avatars).to.deep.equal({ 'N1CALL-7': 'icon:dog' })
+    })
+
+    it('knows only stations that are registered', async () => {
+      const { status, body } = await sync('N0CALL', 0)
+      expect([status, body.error]).to.deep.equal([404, 'not_registered'])
+    })
+  })
+
+  describe('/v1/avatars', () => {
+    it('gives those of the stations that have one, whole', async () => {
+      await register('N0CALL')
+      await register('N1CALL', { avatarUpdate: true, avatarIcon: 'dog', avatarImage: image })
+      await register('N2CALL', { avatarUpdate: true, avatarIcon: 'cat' })
+      await register('N3CALL')
+      const stations = ['N1CALL-7', 'n2call-7', 'N3CALL-7', 'N9CALL', 'no station!', '']
+      const { status, body } = await api.post('/v1/avatars', { ...claim('N0CALL'), stations })
+      expect(status).to.equal(200)
+      expect(body.serverTime).to.be.a('number')
+      expect(body.avatars).to.deep.equal({
+        'N1CALL-7': { icon: 'dog', image, hash: avatarHash('dog', image) },
+        'N2CALL-7': { icon: 'cat', image: '', hash: 'icon:cat' },
+      })
+    })
+
+    it('takes up to 50 stations', async () => {
+      await register('N0CALL')
+      const ask = (count: number) =>
+        api.post('/v1/avatars', { ...claim('N0CALL'), stations: new Array(count).fill('N1CALL') })
+      expect((await ask(50)).status).to.equal(200)
+      const { status, body } = await ask(51)
+      expect(status).to.equal(400)
+      expect(body.details).to.deep.equal([{ path: 'stations', reason: 'It has more than 50 entries.' }])
+    })
+
+    it('knows only stations that are registered', async () => {
+      const { status, body } = await api.post('/v1/avatars', { ...claim('N0CALL'), stations: [] })
+      expect([status, body.error]).to.deep.equal([404, 'not_registered'])
+    })
+  })
+
+  describe('/v1/unregister', () => {
+    it('forgets the station and its history', async () => {
+      await register('N0CALL')
+      await receive('N1CALL', 'N0CALL-7', 'one')
+      const { status, body } = await api.post('/v1/unregister', claim('N0CALL'))
+      expect([status, Object.keys(body)]).to.deep.equal([200, ['serverTime']])
+      expect(api.store.stations.get('N0CALL-7')).to.equal(undefined)
+      expect((await register('N0CALL', { wantHistory: true })).body.messages).to.deep.equal([])
+      expect(api.metrics.value('stations_unregistered')).to.equal(1)
+    })
+
+    it('knows only stations that are registered', async () => {
+      const { status, body } = await api.post('/v1/unregister', claim('N0CALL'))
+      expect([status, body.error]).to.deep.equal([404, 'not_registered'])
+    })
+  })
+
+  for (const [path, rest] of [
+    ['/v1/register', { platform: 'ios', pushToken: 't', ackMessages: true }],
+    ['/v1/sync', { since: 0 }],
+    ['/v1/avatars', { stations: [] }],
+    ['/v1/unregister', {}],
+  ] as const) {
+    describe(path, () => {
+      it('refuses a wrong passcode alike for stations that are registered and that are not', async () => {
+        await register('N0CALL')
+        const answers = await Promise.all(
+          ['N0CALL', 'N9CALL'].map((callsign) => {
+            const { auth, ...who } = claim(callsign)
+            return api.post(path, { ...who, auth: auth + 1, ...rest })
+          }),
+        )
+        expect(answers.map(({ status }) => status)).to.deep.equal([403, 403])
+        expect(answers[0]?.body.error).to.equal('wrong_passcode')
+        expect(answers[0]?.bytes.equals(answers[1]?.bytes ?? Buffer.alloc(0))).to.equal(true)
+        expect([...api.store.stations.keys()]).to.deep.equal(['N0CALL-7'])
+      })
+
+      it('says of every missing member that it is missing, all at once', async () => {
+        const { status, body } = await api.post(path, {})
+        expect([status, body.error]).to.deep.equal([400, 'invalid_request'])
+        expect(body.details.map((detail) => detail.path)).to.have.members([
+          'callsign',
+          'ssid',
+          'auth',
+          ...Object.keys(rest),
+        ])
+      })
+
+      it('answers any JSON with JSON, and never with a fault of its own', async () => {
+        await fc.assert(
+          fc.asyncProperty(fc.jsonValue(), fc.jsonValue(), async (value, odd) => {
+            for (const sent of [
+              value,
+              { ...claim('N0CALL'), ...rest, ...Object(value) },
+              { ...claim('N0CALL'), since: odd, ssid: odd },
+            ]) {
+              const { status, body } = await api.post(path, JSON.stringify(sent))
+              expect(status).to.be.oneOf([200, 400, 403, 404])
+              if (status !== 200) expect(body).to.include.keys('error', 'message')
+            }
+          }),
+          { numRuns: 25 },
+        )
+        expect(api.logged.filter(({ level }) => level === 'error')).to.deep.equal([])
+      })
+    })
+  }
+
+  for (const [members, path] of [
+    [{ callsign: 'N0 CALL' }, 'callsign'],
+    [{ callsign: 'N0CALL/N1CALL' }, 'callsign'],
+    [{ ssid: 100 }, 'ssid'],
+    [{ ssid: 1.5 }, 'ssid'],
+    [{ ssid: 'ABC' }, 'ssid'],
+    [{ platform: 'windows' }, 'platform'],
+    [{ pushToken: '' }, 'pushToken'],
+    [{ pushToken: 'a b' }, 'pushToken'],
+    [{ pushToken: 'x'.repeat(4097) }, 'pushToken'],
+    [{ ackMessages: 'no' }, 'ackMessages'],
+    [{ auth: '13023' }, 'auth'],
+    [{ since: '0' }, 'since'],
+    [{ wantHistory: 1 }, 'wantHistory'],
+    [{ avatarImage: 5 }, 'avatarImage'],
+  ] as const) {
+    it(`refuses to register with ${JSON.stringify(members).slice(0, 40)} and says where`, async () => {
+      const { status, body } = await register('N0CALL', members)
+      expect([status, body.error]).to.deep.equal([400, 'invalid_request'])
+      expect(body.details.map((detail) => detail.path)).to.deep.equal([path])
+      expect(body.details[0]?.reason).to.match(/\.$/)
+    })
+  }
+
+  it('issues server times that only grow, over all calls', async () => {
+    await register('N0CALL')
+    const times: number[] = []
+    for (let round = 0; round < 5; round++) {
+      if (round === 2) api.clock.set(api.clock.now() - 3_600_000)
+      times.push((await register('N0CALL')).body.serverTime)
+      times.push((await sync('N0CALL', 0)).body.serverTime)
+      times.push((await api.post('/v1/avatars', { ...claim('N0CALL'), stations: [] })).body.serverTime)
+    }
+    expect(times).to.deep.equal([...new Set(times)].sort((one, other) => one - other))
+  })
+
+  it('says internal, and logs the reason once, when the store fails', async () => {
+    await register('N0CALL')
+    await api.store.close()
+    const { status, body } = await sync('N0CALL', 0)
+    expect([status, Object.keys(body), body.error]).to.deep.equal([500, ['error', 'message'], 'internal'])
+    expect(api.logged.filter(({ event }) => event === 'api-failed')).to.have.length(1)
+    expect(JSON.stringify(body)).to.not.match(/ at |node:|\.ts/)
+  })
+})

@@ -1,0 +1,347 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { request as tlsRequest } from 'node:https'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import { makeCertificates } from '../../../fixtures/certificate.ts'
+import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
+
+const unknown = JSON.stringify({ ...claim('N0CALL'), since: 0 })
+const requestText = (body: string, ...headers: readonly string[]) =>
+  ['POST /v1/sync HTTP/1.1', 'Host: x', 'Content-Type: application/json', ...headers, '', body].join('\r\n')
+const syncText = requestText(unknown, `Content-Length: ${unknown.length}`)
+
+describe('the API over HTTP', () => {
+  let api: RunningApi
+  beforeEach(async () => {
+    api = await startApi()
+  })
+  afterEach(() => api.close())
+
+  it('answers what it does not have with not_found', async () => {
+    for (const path of ['/', '/v1/register/', '/v1/SYNC', '/metrics', '/healthz', '//v1/sync', '/v1/sync/../sync']) {
+      const { status, body } = await api.post(path, {})
+      expect([path, status, body.error]).to.deep.equal([path, 404, 'not_found'])
+    }
+  })
+
+  it('takes a path with a query', async () => {
+    expect((await api.post('/v1/register?x=1', registration('N0CALL'))).status).to.equal(200)
+  })
+
+  it('answers other methods with method_not_allowed and says which one is', async () => {
+    for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
+      const answer = await fetch(`${api.api.url}/v1/sync`, { method })
+      expect([answer.status, answer.headers.get('allow')]).to.deep.equal([405, 'POST'])
+      expect(await answer.json()).to.include({ error: 'method_not_allowed' })
+    }
+    expect((await fetch(`${api.api.url}/nothing`)).status).to.equal(404)
+  })
+
+  for (const type of [
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON;charset="UTF-8"',
+    'application/json ; foo=bar',
+  ]) {
+    it(`takes a body of type ${type}`, async () => {
+      expect((await api.post('/v1/sync', unknown, { 'Content-Type': type })).status).to.equal(404)
+    })
+  }
+
+  for (const type of [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/jsonx',
+    '',
+    'application/json; charset=utf-16',
+  ]) {
+    it(`refuses a body of type "${type}"`, async () => {
+      const { status, body } = await api.post('/v1/sync', unknown, { 'Content-Type': type })
+      expect([status, body.error]).to.deep.equal([415, 'unsupported_media_type'])
+    })
+  }
+
+  it('refuses a compressed body', async () => {
+    expect((await api.post('/v1/sync', unknown, { 'Content-Encoding': 'gzip' })).status).to.equal(415)
+  })
+
+  for (const text of ['', '{', 'nope', '{"a":1}x', Buffer.from('{"a":"\xff"}', 'latin1')]) {
+    it(`answers the body ${JSON.stringify(String(text))} with invalid_request`, async () => {
+      const { status, body } = await api.post('/v1/sync', text)
+      expect([status, body.error, body.details[0]?.path]).to.deep.equal([400, 'invalid_request', '$'])
+    })
+  }
+
+  it('takes a body of 64 KiB and no byte more, announced or not', async () => {
+    const body = JSON.stringify({ ...claim('N0CALL'), since: 0, filler: '' })
+    const bodyOf = (size: number) => body.replace('""', `"${'x'.repeat(size - body.length)}"`)
+    for (const headers of [undefined, { 'Transfer-Encoding': 'chunked' }]) {
+      expect((await api.post('/v1/sync', bodyOf(65_536), headers)).status).to.equal(404)
+      const { status, body: answer } = await api.post('/v1/sync', bodyOf(65_537), headers)
+      expect([status, answer.error]).to.deep.equal([413, 'too_large'])
+    }
+  })
+
+  it('lets the sender of a much larger body read the refusal', async () => {
+    const large = Buffer.alloc(7_000_000, 0x20)
+    const { status, body } = await api.post('/v1/sync', large, { 'Transfer-Encoding': 'chunked' })
+    expect([status, body.error]).to.deep.equal([413, 'too_large'])
+  })
+
+  it('refuses an enormous body without taking it', async () => {
+    const answer = await api.raw(requestText('x'.repeat(1000), 'Content-Length: 99999999999'))
+    expect(answer)
+      .to.match(/^HTTP\/1.1 413 /)
+      .and.match(/Connection: close/i)
+      .and.include('"too_large"')
+  })
+
+  it('answers "Expect: 100-continue" before the body is sent, and refuses one too large without asking for it', async () => {
+    const asking = (size: number) =>
+      requestText('', `Content-Length: ${size}`, 'Expect: 100-continue', 'Connection: close')
+    const socket = connect(api.port, '127.0.0.1')
+    socket.write(asking(unknown.length))
+    const [first] = await once(socket, 'data')
+    expect(String(first)).to.equal('HTTP/1.1 100 Continue\r\n\r\n')
+    socket.write(unknown)
+    const [second] = await once(socket, 'data')
+    expect(String(second)).to.match(/^HTTP\/1.1 404 /)
+    socket.destroy()
+    expect(await api.raw(asking(65_537))).to.match(/^HTTP\/1.1 413 /)
+  })
+
+  for (const [what, text] of [
+    ['is no HTTP', 'hello\r\n\r\n'],
+    ['has no Host', 'POST /v1/sync HTTP/1.1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'],
+    ['has two lengths', requestText('', 'Content-Length: 1', 'Content-Length: 2')],
+    ['has a length and chunks', requestText('', 'Content-Length: 1', 'Transfer-Encoding: chunked')],
+    ['has a broken chunk', requestText('zz\r\n', 'Transfer-Encoding: chunked')],
+  ] as const) {
+    it(`answers in JSON to a request that ${what}`, async () => {
+      const answer = await api.raw(text)
+      expect(answer).to.match(/^HTTP\/1.1 400 /)
+      expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).to.include({ error: 'invalid_request' })
+    })
+  }
+
+  it('answers in JSON to headers that are too large', async () => {
+    const answer = await api.raw(requestText('', `X: ${'x'.repeat(20_000)}`))
+    expect(answer)
+      .to.match(/^HTTP\/1.1 413 /)
+      .and.include('"too_large"')
+  })
+
+  it('does not answer what cannot be read behind a request that is still to be answered', async () => {
+    // An answer to the second would be taken for one to the first.
+    const answer = await api.raw(`${syncText}nonsense\r\n\r\n`)
+    expect(answer).to.not.include('400')
+  })
+
+  it('keeps a connection for the next request', async () => {
+    const answer = await api.raw(syncText + syncText + requestText('{}', 'Content-Length: 2', 'Connection: close'))
+    expect(answer.match(/HTTP\/1.1 \d+/g)).to.deep.equal(['HTTP/1.1 404', 'HTTP/1.1 404', 'HTTP/1.1 400'])
+  })
+
+  it('survives a client that leaves in the middle of its body', async () => {
+    const socket = connect(api.port, '127.0.0.1')
+    socket.write(requestText('{"half', 'Content-Length: 100'))
+    await once(socket, 'connect')
+    socket.destroy()
+    expect((await api.post('/v1/sync', unknown)).status).to.equal(404)
+    expect(api.logged.filter(({ level }) => level === 'error')).to.deep.equal([])
+  })
+
+  it('tells caches and browsers to leave its answers alone', async () => {
+    const { headers } = await api.post('/v1/sync', unknown)
+    expect(headers).to.include({
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    })
+    expect(headers).to.not.have.property('x-powered-by')
+  })
+
+  describe('compression', () => {
+    /** A sync answer of exactly `size` bytes. */
+    async function answerOf(size: number, acceptEncoding: string | undefined) {
+      await api.post('/v1/register', registration('N0CALL'))
+      const send = (text: string) =>
+        api.store.history.append([{ from: 'N1CALL', to: 'N0CALL-7', seqId: '', text: Buffer.from(text) }])
+      await send('x')
+      const ask = (since: number, headers = {}) => api.post('/v1/sync', { ...claim('N0CALL'), since }, headers)
+      const small = await ask(0)
+      await send('y'.repeat(size - small.bytes.length + 1))
+      return ask(Number(small.body.messages[0]?.time), acceptEncoding ? { 'Accept-Encoding': acceptEncoding } : {})
+    }
+
+    it('begins at 860 bytes', async () => {
+      const { bytes, headers } = await answerOf(860, 'gzip')
+      expect(headers).to.include({ 'content-encoding': 'gzip', vary: 'Accept-Encoding' })
+      expect(gunzipSync(bytes)).to.have.length(860)
+      expect(Number(headers['content-length'])).to.equal(bytes.length)
+    })
+
+    it('leaves smaller answers plain', async () => {
+      const { bytes, headers } = await answerOf(859, 'gzip')
+      expect(bytes).to.have.length(859)
+      expect(headers).to.not.have.any.keys('content-encoding', 'vary')
+    })
+
+    for (const acceptEncoding of [undefined, 'gzip;q=0', 'br']) {
+      it(`does not happen to a client that sends ${acceptEncoding}`, async () => {
+        const { bytes, headers } = await answerOf(2000, acceptEncoding)
+        expect(bytes).to.have.length(2000)
+        expect(headers).to.include({ vary: 'Accept-Encoding' }).and.not.have.property('content-encoding')
+      })
+    }
+  })
+
+  it('ends within its grace when a client holds a request open', async () => {
+    const socket = connect(api.port, '127.0.0.1')
+    socket.write(requestText('{', 'Content-Length: 100'))
+    await once(socket, 'connect')
+    const ended = once(socket, 'close')
+    const start = Date.now()
+    await Promise.all([api.api.close(), api.api.close()])
+    await ended
+    expect(Date.now() - start).to.be.lessThan(2000)
+  })
+})
+
+describe('the rate limit', () => {
+  async function withApi(options: Parameters<typeof startApi>[0], test: (api: RunningApi) => Promise<void>) {
+    const api = await startApi(options)
+    try {
+      await test(api)
+    } finally {
+      await api.close()
+    }
+  }
+
+  it('ends the connection without a byte, until the window is over', () =>
+    withApi({ rateLimit: { max: 2, windowMs: 60_000 } }, async (api) => {
+      expect((await api.post('/v1/sync', unknown)).status).to.equal(404)
+      expect((await api.post('/v1/sync', unknown)).status).to.equal(404)
+      expect(await api.raw(syncText)).to.equal('')
+      expect(await api.raw(syncText)).to.equal('')
+      expect(api.metrics.value('api_dropped')).to.equal(2)
+      api.clock.set(api.clock.now() + 60_000)
+      expect((await api.post('/v1/sync', unknown)).status).to.equal(404)
+    }))
+
+  it('counts every request that fails, whatever is wrong with it', () =>
+    withApi({ rateLimit: { max: 5 } }, async (api) => {
+      const statuses = [
+        (await api.post('/nothing', {})).status,
+        (await api.post('/v1/sync', '{')).status,
+        (await api.post('/v1/sync', { ...claim('N0CALL'), auth: 1, since: 0 })).status,
+        (await api.post('/v1/sync', 'x'.repeat(70_000))).status,
+      ]
+      expect(statuses).to.deep.equal([404, 400, 403, 413])
+      expect(await api.raw('nonsense\r\n\r\n')).to.match(/ 400 /)
+      expect(await api.raw('nonsense\r\n\r\n')).to.equal('')
+      expect(await api.raw(requestText('', 'Content-Length: 5', 'Expect: 100-continue'))).to.equal('')
+    }))
+
+  it('counts clients behind a trusted proxy one by one, and believes nobody else', async () => {
+    const from = (api: RunningApi, client: string) =>
+      api.raw(
+        requestText(unknown, `Content-Length: ${unknown.length}`, `X-Forwarded-For: ${client}`, 'Connection: close'),
+      )
+    await withApi({ rateLimit: { max: 1 }, listen: { trustProxy: ['127.0.0.0/8'] } }, async (api) => {
+      expect(await from(api, '198.51.100.1')).to.match(/ 404 /)
+      expect(await from(api, '203.0.113.1, 198.51.100.1')).to.equal('')
+      expect(await from(api, '2001:db8::1')).to.match(/ 404 /)
+      expect(await from(api, '2001:db8::2')).to.equal('')
+      expect(await from(api, '2001:db8:0:1::2')).to.match(/ 404 /)
+    })
+    await withApi({ rateLimit: { max: 1 } }, async (api) => {
+      expect(await from(api, '198.51.100.1')).to.match(/ 404 /)
+      expect(await from(api, '198.51.100.2')).to.equal('')
+    })
+  })
+
+  it('of new stations ends the connection without a byte, and lets known ones through', () =>
+    withApi({ rateLimit: { newStationsPerHour: 1 } }, async (api) => {
+      const registering = (callsign: string) => {
+        const body = JSON.stringify(registration(callsign))
+        const text = requestText(body, `Content-Length: ${body.length}`, 'Connection: close')
+        return api.raw(text.replace('/v1/sync', '/v1/register'))
+      }
+      expect(await registering('N0CALL')).to.match(/ 200 /)
+      expect(await registering('N1CALL')).to.equal('')
+      expect([...api.store.stations.keys()]).to.deep.equal(['N0CALL-7'])
+      expect(await registering('N0CALL')).to.match(/ 200 /)
+      api.clock.set(api.clock.now() + 3_600_000)
+      expect(await registering('N1CALL')).to.match(/ 200 /)
+    }))
+})
+
+describe('the API over TLS', () => {
+  let folder: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sidecar-tls-'))
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  async function writeCertificate() {
+    const { ca, server } = await makeCertificates()
+    await writeFile(join(folder, 'cert.pem'), server.cert)
+    await writeFile(join(folder, 'key.pem'), server.key)
+    return ca.cert
+  }
+
+  const statusOf = (url: string, ca: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const outgoing = tlsRequest(`${url}/v1/sync`, { method: 'POST', ca, agent: false }, (incoming) => {
+        incoming.resume()
+        resolve(incoming.statusCode)
+      })
+      outgoing.on('error', reject)
+      outgoing.end()
+    })
+
+  const refusalOf = (url: string, ca: string) =>
+    statusOf(url, ca).then(
+      () => 'none',
+      (error: NodeJS.ErrnoException) => error.code,
+    )
+
+  it('serves its certificate, takes a renewed one up when told to, and keeps it when the next is no good', async () => {
+    const first = await writeCertificate()
+    const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') }
+    const { api, logged, close, raw, post } = await startApi({ listen: files })
+    try {
+      expect(api.url).to.match(/^https:/)
+      expect(await statusOf(api.url, first)).to.equal(415)
+      expect(await raw('POST / HTTP/1.1\r\n\r\n')).to.not.include('HTTP')
+      expect(await post('/v1/sync', {}).catch(() => 'no plain HTTP')).to.equal('no plain HTTP')
+
+      const second = await writeCertificate()
+      await api.reloadTls()
+      expect(await statusOf(api.url, second)).to.equal(415)
+      expect(await refusalOf(api.url, first)).to.not.equal('none')
+
+      await writeFile(files.keyFile, (await makeCertificates()).server.key)
+      await api.reloadTls()
+      expect(await statusOf(api.url, second)).to.equal(415)
+      expect(logged.map(({ event }) => event)).to.include.members(['tls-reloaded', 'tls-not-reloaded'])
+    } finally {
+      await close()
+    }
+  })
+
+  it('refuses to start with a certificate that is no good', async () => {
+    await writeFile(join(folder, 'bad.pem'), 'nonsense')
+    const files = { certFile: join(folder, 'bad.pem'), keyFile: join(folder, 'bad.pem') }
+    const outcome = await startApi({ listen: files }).then(
+      () => 'started',
+      () => 'refused',
+    )
+    expect(outcome).to.equal('refused')
+  })
+})

@@ -1,0 +1,255 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { ackLine, parseMessage, textOf } from '../../../sidecar/aprs/message.ts'
+import { parsePacket } from '../../../sidecar/aprs/packet.ts'
+
+function parse(body: string | Buffer, source = 'A') {
+  const packet = parsePacket(Buffer.concat([Buffer.from(`${source}>APRS,TCPIP*,qAC,S:`), Buffer.from(body)]))
+  return packet && parseMessage(packet)
+}
+
+/** Text and number of a message to B whose text field is `field`. */
+function read(field: string | Buffer) {
+  const message = parse(Buffer.concat([Buffer.from(':B        :'), Buffer.from(field)]))
+  if (message?.kind !== 'message') return message?.kind
+  return { text: message.text.toString(), seqId: message.seqId }
+}
+
+describe('The addressee of a message', () => {
+  for (const [body, to] of [
+    [':N0CALL-7 :hi', 'N0CALL-7'],
+    [':ABCDEF-12:hi', 'ABCDEF-12'],
+    [':B:hi', 'B'],
+    [':B  :hi', 'B'],
+    [':n0call   :hi', 'N0CALL'],
+    [':N0CALL-0 :hi', 'N0CALL'],
+  ] as const) {
+    it(`is ${to} in "${body}"`, () => {
+      expect(parse(body)).to.include({ kind: 'message', to })
+    })
+  }
+
+  for (const body of [
+    '',
+    ':',
+    '::hi',
+    ':         :hi',
+    ':ABCDEFGHIJ:hi',
+    ':B',
+    '>status',
+    '!4903.50N/07201.75W-',
+    ':B\0:hi',
+    ':Aß:hi',
+  ]) {
+    it(`makes no message of ${JSON.stringify(body)}`, () => {
+      expect(parse(body)).to.equal(undefined)
+    })
+  }
+})
+
+describe('The number of a message', () => {
+  for (const [field, text, seqId] of [
+    ['text{12', 'text', '12'],
+    ['text{12345', 'text', '12345'],
+    ['text{12   ', 'text', '12'],
+    ['text {12', 'text ', '12'],
+    ['text{AB}', 'text', 'AB}'],
+    ['text{AB}CD', 'text', 'AB}CD'],
+    ['a {b} c{7', 'a {b} c', '7'],
+    ['a{1{2', 'a{1', '2'],
+    ['{12', '', '12'],
+    ['text{é', 'text', 'é'],
+    ['text{😀😀😀😀😀', 'text', '😀😀😀😀😀'],
+  ] as const) {
+    it(`is ${JSON.stringify(seqId)} in ${JSON.stringify(field)}`, () => {
+      expect(read(field)).to.deep.equal({ text, seqId })
+    })
+  }
+
+  for (const field of [
+    '',
+    'text',
+    'text  ',
+    'text{123456',
+    'text{1}23456',
+    'text{',
+    'text{  ',
+    'a{1{234567',
+    'text{1\r2',
+    'text{1\x7f',
+    'text{😀😀😀😀😀😀',
+    'text{\u0085',
+  ]) {
+    it(`is none in ${JSON.stringify(field)}, which is text as a whole`, () => {
+      expect(read(field)).to.deep.equal({ text: field, seqId: '' })
+    })
+  }
+
+  it('is none where it is not UTF-8, since no ack could give it back', () => {
+    const field = Buffer.from('text{\xe9', 'latin1')
+    const message = parse(Buffer.concat([Buffer.from(':B:'), field]))
+    expect(message).to.deep.include({ kind: 'message', seqId: '', text: field })
+  })
+})
+
+describe('The text of a message', () => {
+  it('begins behind the addressee, even one with a brace in it', () => {
+    expect(parse(':B{1:x')).to.deep.include({ kind: 'message', to: 'B{1', text: Buffer.from('x'), seqId: '' })
+  })
+
+  it('is to the byte what its sender composed, whatever it holds', () => {
+    const texts = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes))
+    const number = fc.string({ unit: fc.constantFrom(...'AZaz09}'), minLength: 1, maxLength: 5 })
+    fc.assert(
+      fc.property(texts, number, fc.nat(3), (text, seqId, blanks) => {
+        fc.pre(!text.toString('latin1').startsWith('?'))
+        const tail = Buffer.from(`{${seqId}${' '.repeat(blanks)}`)
+        const message = parse(Buffer.concat([Buffer.from(':B        :'), text, tail]))
+        expect(message).to.deep.equal({ kind: 'message', to: 'B', text, seqId })
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('and its number together are the whole text field, whatever that is', () => {
+    const fragments = fc.constantFrom('{', '}', '1', 'ack', 'x', ' ', 'é', '\r', '?')
+    const fields = fc.oneof(
+      fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
+      fc.array(fragments, { maxLength: 12 }).map((parts) => Buffer.from(parts.join(''))),
+    )
+    fc.assert(
+      fc.property(fields, (field) => {
+        const message = parse(Buffer.concat([Buffer.from(':B        :'), field]))
+        if (message?.kind !== 'message') return
+        const { text, seqId } = message
+        const number = Buffer.from(seqId === '' ? '' : `{${seqId}`)
+        const rest = field.subarray(text.length + number.length)
+        expect(Buffer.concat([text, number, rest])).to.deep.equal(field)
+        expect(rest.toString('latin1')).to.match(seqId === '' ? /^$/ : /^ *$/)
+        expect(Array.from(seqId).length).to.be.at.most(5)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  it('is read as UTF-8, byte order mark included', () => {
+    expect(textOf(Buffer.from('Grüße 😀'))).to.deep.equal({ text: 'Grüße 😀' })
+    expect(textOf(Buffer.from('\ufeffhi'))).to.deep.equal({ text: '\ufeffhi' })
+  })
+
+  it('is read as Latin-1 as a whole, with its bytes beside it, where it is not UTF-8', () => {
+    const bytes = Buffer.concat([Buffer.from('ü '), Buffer.from([0xfc, 0x80])])
+    expect(textOf(bytes)).to.deep.equal({ text: 'Ã¼ ü\u0080', textBytes: bytes.toString('base64') })
+  })
+
+  it('can always be turned back into its bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 100 }), (octets) => {
+        const bytes = Buffer.from(octets)
+        const { text, textBytes } = textOf(bytes)
+        expect(textBytes === undefined ? Buffer.from(text) : Buffer.from(textBytes, 'base64')).to.deep.equal(bytes)
+      }),
+    )
+  })
+})
+
+describe('An ack or a rejection', () => {
+  for (const [field, kind] of [
+    ['ack12', 'ack'],
+    ['ack12345', 'ack'],
+    ['ackAB}', 'ack'],
+    ['ackAB}CD', 'ack'],
+    ['ack1  ', 'ack'],
+    ['rej12', 'rejection'],
+    ['rejAB}CD ', 'rejection'],
+  ] as const) {
+    it(`is "${field}"`, () => {
+      expect(parse(`:B        :${field}`)).to.deep.equal({ kind, to: 'B' })
+    })
+  }
+
+  for (const field of ['ack', 'ack ', 'acknowledged', 'ack on that', 'ack 12', 'Ack12', 'rejected by them', 'acké']) {
+    it(`is not "${field}": that is somebody's text`, () => {
+      expect(read(field)).to.deep.equal({ text: field, seqId: '' })
+    })
+  }
+
+  it('never has a number of its own', () => {
+    expect(read('acked{12')).to.deep.equal({ text: 'acked', seqId: '12' })
+    expect(read('reject{12')).to.deep.equal({ text: 'reject', seqId: '12' })
+  })
+})
+
+describe('A telemetry definition', () => {
+  for (const field of ['PARM.Battery,Btemp', 'UNIT.Volts', 'EQNS.0,5.2,0', 'BITS.10110000,Title']) {
+    it(`${field.slice(0, 5)} is not for the operator when a station addresses it to itself`, () => {
+      expect(parse(`:N0CALL-7 :${field}`, 'n0call-7')).to.deep.equal({
+        kind: 'not_for_operator',
+        to: 'N0CALL-7',
+        why: 'telemetry_definition',
+      })
+    })
+  }
+
+  it('is text when somebody else sends it', () => {
+    expect(parse(':N0CALL-7 :PARM.Battery', 'N0CALL-8')).to.include({ kind: 'message' })
+  })
+
+  it('is not what else a station sends to itself', () => {
+    expect(parse(':N0CALL-7 :testing{1', 'N0CALL-7')).to.include({ kind: 'message', seqId: '1' })
+    expect(parse(':N0CALL-7 :PARMESAN', 'N0CALL-7')).to.include({ kind: 'message' })
+  })
+})
+
+describe('A directed query', () => {
+  for (const query of ['?APRSD', '?APRSH', '?APRSM', '?APRSO', '?APRSP', '?APRSS', '?APRST', '?PING?']) {
+    it(`${query} is not for the operator, numbered or with blanks behind it too`, () => {
+      for (const field of [query, `${query}   `, `${query}{12`]) {
+        expect(parse(`:B        :${field}`)).to.deep.equal({ kind: 'not_for_operator', to: 'B', why: 'query' })
+      }
+    })
+  }
+
+  it('may ask for a callsign that was heard', () => {
+    expect(read('?APRSH N0CALL   ')).to.equal('not_for_operator')
+  })
+
+  for (const field of [
+    '?',
+    '??',
+    '?APRS?',
+    '?APRSDay',
+    '?APRSD is what',
+    '?APRSHow',
+    '?PING',
+    'what is ?APRSD',
+    '?aprsd',
+  ]) {
+    it(`is not "${field}": that is somebody's text`, () => {
+      expect(read(field)).to.deep.equal({ text: field, seqId: '' })
+    })
+  }
+})
+
+describe('The ack of a message', () => {
+  it('goes from the addressee to the sender with the number as received', () => {
+    expect(ackLine({ from: 'A', to: 'B', seqId: '12' })).to.equal('B>APRS,TCPIP*::A        :ack12')
+    expect(ackLine({ from: 'ABCDEF-12', to: 'N0CALL-7', seqId: 'AB}CD' })).to.equal(
+      'N0CALL-7>APRS,TCPIP*::ABCDEF-12:ackAB}CD',
+    )
+  })
+
+  it('is read as an ack by whoever gets it, and is one line', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 8 }), (tail) => {
+        const message = parse(`:B        :text{${tail}`)
+        if (message?.kind !== 'message' || message.seqId === '') return
+        const line = ackLine({ from: 'A', to: message.to, seqId: message.seqId })
+        expect(line).to.match(/^[\x20-\x7e]+$/)
+        if (message.seqId.includes(' ')) return
+        expect(parseMessage(parsePacket(Buffer.from(line))!)).to.deep.equal({ kind: 'ack', to: 'A' })
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})

@@ -1,0 +1,90 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { parsePacket } from '../../../sidecar/aprs/packet.ts'
+
+const parse = (line: string) => parsePacket(Buffer.from(line, 'latin1'))
+
+describe('A packet line', () => {
+  it('is source, path and body', () => {
+    expect(parse('N0CALL-7>APRS,TCPIP*,qAC,SERVER::B        :text:{12')).to.include({
+      source: 'N0CALL-7',
+      path: 'APRS,TCPIP*,qAC,SERVER',
+      body: ':B        :text:{12',
+    })
+    expect(parse('A>APRS:')).to.include({ source: 'A', path: 'APRS', body: '' })
+  })
+
+  it('has its source in upper case and without the SSID 0, as stations are keyed', () => {
+    expect(parse('n0call-0>APRS:>status')?.source).to.equal('N0CALL')
+  })
+
+  it('keeps each byte of the body as one character', () => {
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
+    const packet = parsePacket(Buffer.concat([Buffer.from('A>APRS:>'), bytes]))
+    expect(Buffer.from(packet!.body.slice(1), 'latin1')).to.deep.equal(bytes)
+  })
+
+  for (const line of [
+    '',
+    '>APRS:body',
+    'A>:body',
+    'A>APRS',
+    'A:body',
+    '# aprsc 2.1.21',
+    'ABCDEFGHIJ>APRS:body',
+    'A B>APRS:body',
+    '-A>APRS:body',
+    'A\r\nB>APRS:body',
+    'Ä>APRS:body',
+  ]) {
+    it(`is no packet when it is ${JSON.stringify(line)}`, () => {
+      expect(parse(line)).to.equal(undefined)
+    })
+  }
+
+  it('is never the cause of a throw, and its source is fit for an ack', () => {
+    const fragments = fc.constantFrom('A', 'n0call-7', '>', ':', '}', '-', ',', 'APRS', '\n', '\0', ' ', '{')
+    const lines = fc.oneof(
+      fc.uint8Array({ maxLength: 600 }).map((bytes) => Buffer.from(bytes)),
+      fc.array(fragments, { maxLength: 60 }).map((parts) => Buffer.from(parts.join(''), 'latin1')),
+    )
+    fc.assert(
+      fc.property(lines, (line) => {
+        const packet = parsePacket(line)
+        if (!packet) return
+        expect(packet.source).to.match(/^[A-Z0-9][A-Z0-9-]{0,8}$/)
+        expect(line.subarray(line.length - packet.body.length)).to.deep.equal(Buffer.from(packet.body, 'latin1'))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})
+
+describe('A third-party frame', () => {
+  it('is sent by the inner source', () => {
+    expect(parse('GATE>APRS,TCPIP*,qAC,S:}n0call-9>APK004,WIDE1-1,GATE*::B        :hi{1')).to.include({
+      source: 'N0CALL-9',
+      path: 'APK004,WIDE1-1,GATE*',
+      body: ':B        :hi{1',
+    })
+  })
+
+  it('may hold another', () => {
+    expect(parse('G1>APRS:}G2>APRS,TCPIP,G1*:}A>APRS,G2*::B        :hi')).to.include({
+      source: 'A',
+      body: ':B        :hi',
+    })
+  })
+
+  it('is no packet when what it holds is none', () => {
+    expect(parse('G1>APRS:}')).to.equal(undefined)
+    expect(parse('G1>APRS:}:B        :hi')).to.equal(undefined)
+  })
+
+  it('is given up beyond 8 levels', () => {
+    const nested = (levels: number) => parse(`${'G>APRS:}'.repeat(levels)}A>APRS::B        :hi`)
+    expect(nested(8)?.source).to.equal('A')
+    expect(nested(9)).to.equal(undefined)
+    expect(nested(500)).to.equal(undefined)
+  })
+})

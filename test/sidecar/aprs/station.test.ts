@@ -1,0 +1,70 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { baseCallsign, parseStationKey, stationKey } from '../../../sidecar/aprs/station.ts'
+
+describe('A station key', () => {
+  it('is callsign, dash and SSID in upper case', () => {
+    expect(stationKey('n0call', 7)).to.deep.equal({ kind: 'key', key: 'N0CALL-7' })
+    expect(stationKey('N0CALL', '7')).to.deep.equal({ kind: 'key', key: 'N0CALL-7' })
+    expect(stationKey('N0CALL', 99)).to.deep.equal({ kind: 'key', key: 'N0CALL-99' })
+    expect(stationKey('N0CALL', 'D')).to.deep.equal({ kind: 'key', key: 'N0CALL-D' })
+    expect(stationKey('DL1ABC', 'x9')).to.deep.equal({ kind: 'key', key: 'DL1ABC-X9' })
+  })
+
+  for (const none of [0, '', '0', null]) {
+    it(`is the callsign alone for the SSID ${JSON.stringify(none)}`, () => {
+      expect(stationKey('N0CALL', none)).to.deep.equal({ kind: 'key', key: 'N0CALL' })
+    })
+  }
+
+  for (const ssid of [-1, 100, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '123', '-1', 'Ä', ' ', '1 ', '*', '7\n']) {
+    it(`does not take the SSID ${JSON.stringify(ssid)} (${ssid})`, () => {
+      expect(stationKey('N0C', ssid)).to.include({ kind: 'invalid', member: 'ssid' })
+    })
+  }
+
+  for (const callsign of ['', 'N0CALL-7', 'N0 CALL', 'N0/CALL', 'N0*', 'ÄÖÜ', 'N0CALL\n', 'ABCDEFGHIJ']) {
+    it(`does not take the callsign ${JSON.stringify(callsign)}`, () => {
+      expect(stationKey(callsign, 0)).to.include({ kind: 'invalid', member: 'callsign' })
+    })
+  }
+
+  it('has at most 9 characters', () => {
+    expect(stationKey('ABCDEFGHI', 0)).to.deep.equal({ kind: 'key', key: 'ABCDEFGHI' })
+    expect(stationKey('ABCDEF', 12)).to.deep.equal({ kind: 'key', key: 'ABCDEF-12' })
+    expect(stationKey('ABCDEFG', 12)).to.include({ kind: 'invalid', member: 'ssid' })
+    expect(stationKey('ABCDEFGHI', 1)).to.include({ kind: 'invalid', member: 'ssid' })
+  })
+
+  it('is read back from the air as it was made, in any letter case', () => {
+    const letters = [...'ABCXYZabcxyz0189']
+    const callsigns = fc.string({ unit: fc.constantFrom(...letters), minLength: 1, maxLength: 9 })
+    const ssids = fc.oneof(
+      fc.integer({ min: 0, max: 99 }),
+      fc.string({ unit: fc.constantFrom(...letters), maxLength: 2 }),
+      fc.constant(null),
+    )
+    fc.assert(
+      fc.property(callsigns, ssids, (callsign, ssid) => {
+        const outcome = stationKey(callsign, ssid)
+        fc.pre(outcome.kind === 'key')
+        expect(parseStationKey(outcome.key)).to.equal(outcome.key)
+        expect(parseStationKey(outcome.key.toLowerCase())).to.equal(outcome.key)
+        expect(baseCallsign(outcome.key)).to.equal(callsign.toUpperCase())
+      }),
+    )
+  })
+})
+
+describe('A station name from the air', () => {
+  it('means the same with SSID 0 as without', () => {
+    expect(parseStationKey('N0CALL-0')).to.equal('N0CALL')
+    expect(parseStationKey('N0CALL-10')).to.equal('N0CALL-10')
+  })
+
+  for (const name of ['', '-7', 'ABCDEFGHIJ', 'N0 CALL', 'N0CALL*', 'N0CALL\n', 'DÄ1ABC']) {
+    it(`is none when it is ${JSON.stringify(name)}`, () => {
+      expect(parseStationKey(name)).to.equal(undefined)
+    })
+  }
+})

@@ -1,0 +1,101 @@
+import { once } from 'node:events'
+import { expect } from 'chai'
+import { CALL, LinkHarness, stationKeys } from './link-harness.ts'
+
+describe('A filter change', () => {
+  let its: LinkHarness
+
+  beforeEach(async () => {
+    its = new LinkHarness()
+    await its.startServer()
+  })
+  afterEach(() => its.close())
+
+  const calls = () => its.server.clients().map(({ call }) => call)
+
+  it('waits from the first change on and sends one filter for all till then', async () => {
+    its.connect()
+    await its.ready()
+    const sent = its.metrics.value('filters_sent')
+    for (const [index, key] of ['AA1AA', 'BB1BB', 'CC1CC', 'DD1DD'].entries()) {
+      its.stations.add(key)
+      its.link.refilter()
+      await its.clock.advance(index < 3 ? 600 : 199)
+    }
+    expect(its.metrics.value('filters_sent')).to.equal(sent)
+    await its.clock.advance(1)
+    await its.until(() => its.filters()[0] === 'g/AA1AA/BB1BB/CC1CC/DD1DD' && its.link.ready())
+    expect(its.metrics.value('filters_sent')).to.equal(sent + 1)
+  })
+
+  it('sends nothing when the set of stations is the same', async () => {
+    its.stations = new Set(['AA1AA', 'BB1BB'])
+    its.connect()
+    await its.ready()
+    const { bytesIn } = its.server.traffic
+    await its.change(['BB1BB', 'AA1AA'])
+    await its.reaches(['AA1AA'])
+    expect(its.server.traffic.bytesIn).to.equal(bytesIn)
+    expect(its.events('upstream-filter')).to.have.length(1)
+  })
+
+  it('changes a filter of up to 510 bytes in place', async () => {
+    its.stations = new Set(stationKeys(54))
+    its.connect()
+    await its.ready()
+    await its.change(stationKeys(55))
+    await its.ready()
+    expect(its.server.traffic.logins).to.equal(1)
+    await its.reaches(stationKeys(55))
+  })
+
+  it('is not ready until a change is confirmed, sends it again after 10 s and counts that', async () => {
+    its.stations = new Set(['AA1AA'])
+    its.connect()
+    await its.ready()
+    its.server.silentFilters = true
+    const asked = once(its.server.events, 'filter')
+    await its.change(['BB1BB'])
+    await asked
+    expect(its.link.ready()).to.equal(false)
+    its.server.silentFilters = false
+    await its.clock.advance(10_000)
+    await its.ready()
+    expect(its.metrics.value('filters_repaired')).to.equal(1)
+    expect(its.server.traffic.logins).to.equal(1)
+  })
+
+  it('logs in anew when a filter stays unconfirmed, and keeps the old connection until then', async () => {
+    its.stations = new Set(['AA1AA'])
+    its.connect()
+    await its.ready()
+    its.server.silentFilters = true
+    await its.change(['AA1AA', 'BB1BB'])
+    await its.pass(20_000)
+    await its.ready()
+    expect(its.metrics.value('filters_repaired')).to.equal(2)
+    expect(calls()).to.deep.equal([CALL, 'N0CALL-99'])
+    await its.reaches(['AA1AA', 'BB1BB'])
+    await its.pass(5000)
+    await its.until(() => calls().length === 1)
+    expect(calls()).to.deep.equal(['N0CALL-99'])
+    expect(its.filters()).to.deep.equal(['g/AA1AA/BB1BB'])
+  })
+
+  it('asks for the newest filter when it changed during the login', async () => {
+    its.stations = new Set(['AA1AA'])
+    its.connect({ filterDebounceMs: 0 })
+    its.stations = new Set(['BB1BB'])
+    its.link.refilter()
+    await its.clock.advance(0)
+    await its.ready()
+    expect(its.filters()).to.deep.equal(['g/BB1BB'])
+  })
+
+  it('adds what stations send where that is tracked', async () => {
+    its.stations = new Set(['AA1AA'])
+    its.connect({ trackOutgoing: true })
+    await its.ready()
+    expect(its.filters()).to.deep.equal(['g/AA1AA b/AA1AA'])
+  })
+})

@@ -1,0 +1,160 @@
+import { passcodeOf } from '../../../fixtures/aprsis/passcode.ts'
+import { type AprsIsOptions, type AprsIsServer, startAprsIs } from '../../../fixtures/aprsis/server.ts'
+import { connectAprsIs, type Link, type LinkOptions } from '../../../sidecar/aprsis/link.ts'
+import type { AprsisSettings } from '../../../sidecar/config/settings.ts'
+import type { Log, LogFields } from '../../../sidecar/log.ts'
+import type { StationKey } from '../../../sidecar/messages/store.ts'
+import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+export const CALL = 'N0CALL-10'
+
+export interface LogLine {
+  readonly level: string
+  readonly event: string
+  readonly fields: LogFields
+}
+
+/** A link to the fixture server on one clock, with what it logs and hands over written down. */
+export class LinkHarness {
+  readonly clock = new FakeClock()
+  readonly logged: LogLine[] = []
+  readonly lines: string[] = []
+  readonly metrics: Metrics = createMetrics()
+  stations = new Set<StationKey>()
+  server!: AprsIsServer
+  link!: Link
+  #heard: (() => void)[] = []
+  #messages = 0
+
+  async startServer(options: AprsIsOptions = {}): Promise<void> {
+    this.server = await startAprsIs({ clock: this.clock, ...options })
+  }
+
+  connect(settings: Partial<AprsisSettings> = {}, overrides: Partial<LinkOptions> = {}): void {
+    const at =
+      (level: string) =>
+      (event: string, _msg: string, fields: LogFields = {}) => {
+        this.logged.push({ level, event, fields })
+        this.#tell()
+      }
+    const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+    this.link = connectAprsIs({
+      settings: {
+        host: '127.0.0.1',
+        port: this.server.port,
+        callsign: CALL,
+        passcode: passcodeOf(CALL),
+        maxConnections: 16,
+        trackOutgoing: false,
+        filterDebounceMs: 2000,
+        ...settings,
+      },
+      stations: () => this.stations,
+      onLines: async (lines) => {
+        this.take(lines)
+      },
+      clock: this.clock,
+      log,
+      metrics: this.metrics,
+      random: () => 0,
+      ...overrides,
+    })
+    this.link.onStatus(() => this.#tell())
+  }
+
+  take(lines: readonly Buffer[]): void {
+    this.lines.push(...lines.map((line) => line.toString('latin1')))
+    this.#tell()
+  }
+
+  async close(): Promise<void> {
+    await this.link?.close()
+    await this.server.close()
+  }
+
+  /** Resolves once `holds` does; asked again whenever the link or the server shows that something happened. */
+  async until(holds: () => boolean): Promise<void> {
+    const names = ['login', 'filter', 'packet', 'disconnect'] as const
+    while (!holds()) {
+      await new Promise<void>((resolve) => {
+        this.#heard.push(resolve)
+        for (const name of names) this.server.events.once(name, () => resolve())
+      })
+    }
+  }
+
+  async ready(): Promise<void> {
+    await this.until(() => this.link.ready())
+  }
+
+  /** Lets time pass in small steps, and after each one everything arrive that the server has said. */
+  async pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 5000) {
+      await this.clock.advance(Math.min(left, 5000))
+      await this.#synced()
+    }
+  }
+
+  /** Changes the registry and lets the debounce time pass. */
+  async change(stations: Iterable<StationKey>): Promise<void> {
+    this.stations = new Set(stations)
+    this.link.refilter()
+    await this.clock.advance(2000)
+  }
+
+  /** One message to each of `stations`, and the texts of those. */
+  send(stations: Iterable<StationKey>): string[] {
+    return [...stations].map((station) => {
+      this.#messages += 1
+      const text = `message ${this.#messages} to ${station}`
+      this.server.inject(`AA1AA>APRS,TCPIP*,qAC,T2ELSE::${station.padEnd(9)}:${text}`)
+      return text
+    })
+  }
+
+  has(text: string): boolean {
+    return this.lines.some((line) => line.endsWith(`:${text}`))
+  }
+
+  /** Sends a message to each of `stations` and waits until all arrived. */
+  async reaches(stations: Iterable<StationKey>): Promise<void> {
+    const missing = new Set(this.send(stations))
+    await this.until(() => {
+      for (const line of this.lines) missing.delete(line.slice(line.lastIndexOf(':') + 1))
+      return missing.size === 0
+    })
+  }
+
+  filters(): string[] {
+    return this.server.clients().map(({ filter }) => filter)
+  }
+
+  events(name: string): LogLine[] {
+    return this.logged.filter(({ event }) => event === name)
+  }
+
+  #tell(): void {
+    const heard = this.#heard
+    this.#heard = []
+    for (const resolve of heard) resolve()
+  }
+
+  async #synced(): Promise<void> {
+    for (;;) {
+      const heard = new Map(this.link.status().connections.map(({ call, bytesIn }) => [call, bytesIn]))
+      const behind = this.server.clients().some(({ call, bytesOut }) => (heard.get(call) ?? bytesOut) < bytesOut)
+      if (!behind) return
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+}
+
+/** Distinct station keys of eight characters. */
+export function stationKeys(count: number, from = 0): StationKey[] {
+  return Array.from({ length: count }, (_, index) => {
+    const number = from + index
+    const letters = [17_576, 676, 26, 1].map((place) => String.fromCharCode(65 + (Math.floor(number / place) % 26)))
+    return `OE${number % 10}${letters.join('')}1`
+  })
+}

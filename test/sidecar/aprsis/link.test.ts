@@ -1,0 +1,368 @@
+import { expect } from 'chai'
+import { passcodeOf } from '../../../fixtures/aprsis/passcode.ts'
+import { startAprsIs } from '../../../fixtures/aprsis/server.ts'
+import { CALL, LinkHarness, stationKeys } from './link-harness.ts'
+
+describe('The link to APRS-IS', () => {
+  let its: LinkHarness
+
+  beforeEach(async () => {
+    its = new LinkHarness()
+    await its.startServer()
+  })
+  afterEach(() => its.close())
+
+  const status = () => its.link.status()
+  const states = () => status().connections.map(({ state }) => state)
+
+  describe('logging in', () => {
+    it('logs in with the configured call, verified, and with the filter in the login line', async () => {
+      its.stations = new Set(['AA1AA', 'OE1ABC-7'])
+      its.connect()
+      await its.ready()
+      expect(its.server.clients()[0]).to.include({ call: CALL, verified: true, filter: 'g/AA1AA/OE1ABC-7' })
+      expect(status()).to.include({ connected: true, verified: true, ready: true, leftOut: 0 })
+      expect(status().connections[0]).to.include({ call: CALL, state: 'up', server: 'T2FIX', stations: 2 })
+      expect(its.metrics.value('upstream_connects')).to.equal(1)
+      expect(its.metrics.value('filters_sent')).to.equal(1)
+    })
+
+    it('hands over packet lines in order, to the byte, and keeps the chatter of the server to itself', async () => {
+      its.stations = new Set(['BB1BB'])
+      its.connect()
+      await its.ready()
+      const bytes = [0xc3, 0xa4, 0xff, 0x80]
+      its.server.inject(Buffer.from([...Buffer.from('AA1AA>APRS,TCPIP*,qAC,X::BB1BB    :'), ...bytes]))
+      await its.clock.advance(20_000)
+      its.server.inject('AA1AA>APRS,TCPIP*,qAC,X::BB1BB    :second')
+      await its.until(() => its.lines.length === 2)
+      expect(its.lines[0]).to.equal(`AA1AA>APRS,TCPIP*,qAC,X::BB1BB    :${String.fromCharCode(...bytes)}`)
+      expect(its.lines[1]).to.equal('AA1AA>APRS,TCPIP*,qAC,X::BB1BB    :second')
+      expect(its.metrics.value('lines_received')).to.equal(2)
+    })
+
+    it('stays logged in without stations, asking for nothing that it would not get anyway', async () => {
+      its.connect()
+      await its.ready()
+      expect(its.filters()).to.deep.equal([`g/${CALL}`])
+      await its.change(['AA1AA'])
+      await its.until(() => its.link.ready())
+      await its.change([])
+      await its.until(() => its.filters()[0] === `g/${CALL}` && its.link.ready())
+    })
+
+    it('logs in unverified with passcode -1, says once that it cannot send, and receives', async () => {
+      its.stations = new Set(['AA1AA'])
+      its.connect({ passcode: -1 })
+      await its.ready()
+      await its.reaches(['AA1AA'])
+      expect(status()).to.include({ connected: true, verified: false })
+      expect(its.link.send('N0CALL-10>APRS,TCPIP*:>x')).to.equal(false)
+      expect(its.events('upstream-receive-only')).to.have.length(1)
+      expect(its.events('upstream-unverified')).to.have.length(0)
+    })
+
+    it('logs an error when a real passcode is not accepted, and goes on receiving', async () => {
+      its.server.answerUnverified = true
+      its.stations = new Set(['AA1AA'])
+      its.connect()
+      await its.ready()
+      await its.reaches(['AA1AA'])
+      expect(its.events('upstream-unverified')[0]).to.include({ level: 'error' })
+      expect(its.link.send('N0CALL-10>APRS,TCPIP*:>x')).to.equal(false)
+      expect(JSON.stringify(its.logged)).not.to.include(String(passcodeOf(CALL)))
+    })
+
+    it('tries again while logins are refused, and says why in the log', async () => {
+      its.server.refuseLogins = true
+      its.connect()
+      await its.until(() => states()[0] === 'waiting')
+      expect(its.events('upstream-down')[0]).to.include({ level: 'warn' })
+      expect(its.events('upstream-down')[0]?.fields.reason).to.include('Login by user not allowed')
+      expect(its.metrics.value('upstream_disconnects')).to.equal(0)
+      its.server.refuseLogins = false
+      await its.clock.advance(1000)
+      await its.ready()
+    })
+
+    it('gives up a server that accepts the connection and does not answer the login in 10 s', async () => {
+      its.server.stall()
+      its.connect()
+      await connected(its)
+      await its.clock.advance(10_000)
+      expect(states()).to.deep.equal(['waiting'])
+      expect(its.events('upstream-down')[0]?.fields.reason).to.include('no answer to the login')
+      its.server.resume()
+      await its.clock.advance(1000)
+      await its.ready()
+    })
+  })
+
+  describe('faults', () => {
+    it('reconnects after a reset, with the newest filter in the login line', async () => {
+      its.stations = new Set(['AA1AA'])
+      its.connect()
+      await its.ready()
+      its.server.dropAll()
+      await its.until(() => states()[0] === 'waiting')
+      expect(status()).to.include({ connected: false, verified: false, ready: false })
+      expect(its.metrics.value('upstream_disconnects')).to.equal(1)
+      its.stations = new Set(['AA1AA', 'BB1BB'])
+      its.link.refilter()
+      await its.clock.advance(2000)
+      await its.ready()
+      expect(its.filters()).to.deep.equal(['g/AA1AA/BB1BB'])
+      await its.reaches(['AA1AA', 'BB1BB'])
+    })
+
+    it('waits longer after each failure, and briefly again after a login that lasted', async () => {
+      its.connect({}, { random: () => 0.999999 })
+      await its.ready()
+      const waits: unknown[] = []
+      const drop = async () => {
+        const before = its.events('upstream-down').length
+        its.server.dropAll()
+        await its.until(() => its.events('upstream-down').length > before)
+        const { retryInMs } = its.events('upstream-down').at(-1)?.fields ?? {}
+        waits.push(retryInMs)
+        await its.clock.advance(Number(retryInMs))
+        await its.ready()
+      }
+      await drop()
+      await drop()
+      await its.pass(59_000)
+      await drop()
+      await its.pass(60_000)
+      await drop()
+      expect(waits).to.deep.equal([2000, 4000, 8000, 2000])
+    })
+
+    it('tells of an outage once, however long it lasts', async () => {
+      const { port } = its.server
+      its.connect()
+      await its.ready()
+      await its.server.close()
+      for (let tries = 1; tries < 6; tries++) {
+        await its.until(() => its.events('upstream-down').length === tries)
+        await its.clock.advance(1000)
+      }
+      expect(its.events('upstream-down').filter(({ level }) => level === 'warn')).to.have.length(1)
+      its.server = await startAprsIs({ clock: its.clock, port })
+      await its.until(() => its.events('upstream-down').length === 6 || its.link.ready())
+      await its.clock.advance(1000)
+      await its.ready()
+    })
+
+    it('takes a server that says nothing for more than 60 s for dead', async () => {
+      its.connect()
+      await its.ready()
+      await its.pass(120_000)
+      expect(states()).to.deep.equal(['up'])
+      its.server.stall()
+      await its.clock.advance(59_000)
+      expect(states()).to.deep.equal(['up'])
+      await its.clock.advance(17_000)
+      expect(its.events('upstream-down')[0]?.fields.reason).to.equal('the server fell silent')
+      its.server.resume()
+      await its.clock.advance(1000)
+      await its.ready()
+    })
+
+    it('drops lines over 4 KiB and goes on', async () => {
+      its.stations = new Set(['AA1AA'])
+      its.connect()
+      await its.ready()
+      its.server.say('x'.repeat(5000))
+      await its.reaches(['AA1AA'])
+      expect(its.metrics.value('lines_too_long')).to.equal(1)
+      expect(its.lines).to.have.length(1)
+    })
+  })
+
+  describe('sending', () => {
+    it('sends a packet line by the verified login', async () => {
+      its.stations = new Set(['AA1AA'])
+      its.connect()
+      await its.ready()
+      expect(its.link.send('AA1AA>APRS,TCPIP*::BB1BB    :ack1')).to.equal(true)
+      const { login, outcome } = await its.server.waitFor(({ line }) => line === 'AA1AA>APRS,TCPIP*::BB1BB    :ack1')
+      expect({ login, outcome }).to.deep.equal({ login: CALL, outcome: 'passed' })
+    })
+
+    it('sends nothing that is too long, breaks the line or is a command', async () => {
+      its.connect()
+      await its.ready()
+      const head = 'N0CALL-10>APRS,TCPIP*:>'
+      expect(its.link.send(head.padEnd(509, 'x'))).to.equal(true)
+      for (const line of [head.padEnd(510, 'x'), `${head.padEnd(508, 'x')}ä`, `${head}\r`, `${head}\nx`, `${head}\0`]) {
+        expect(its.link.send(line), JSON.stringify(line)).to.equal(false)
+      }
+      expect(its.link.send('#filter g/EVIL')).to.equal(false)
+      expect(its.link.send('')).to.equal(false)
+    })
+
+    it('sends nothing before the login and after the close', async () => {
+      its.connect()
+      expect(its.link.send('N0CALL-10>APRS,TCPIP*:>x')).to.equal(false)
+      await its.ready()
+      await its.link.close()
+      expect(its.link.send('N0CALL-10>APRS,TCPIP*:>x')).to.equal(false)
+    })
+
+    it('refuses lines rather than pile them up when the server does not read', async () => {
+      its.connect()
+      await its.ready()
+      its.server.stall()
+      let sent = 0
+      while (its.link.send(`N0CALL-10>APRS,TCPIP*:>${String(sent).padEnd(480, 'x')}`)) sent += 1
+      expect(sent).to.be.lessThan(50_000)
+      // Nor does the end wait for that server for more than a second.
+      const closed = its.link.close()
+      await its.clock.advance(1000)
+      await closed
+    })
+
+    it('sends what comes from a station by the connection that carries it', async () => {
+      its.stations = new Set(stationKeys(900))
+      its.connect()
+      await its.ready()
+      const carriedBy = (key: string) =>
+        its.server.clients().find(({ filter }) => filter.split('/').includes(key))?.call
+      for (const key of [stationKeys(1)[0], stationKeys(1, 899)[0]]) {
+        its.link.send(`${key}>APRS,TCPIP*::BB1BB    :ack1`)
+        const { login } = await its.server.waitFor(({ line }) => line.startsWith(`${key}>`))
+        expect(login).to.equal(carriedBy(key ?? ''))
+      }
+      expect(its.server.clients()).to.have.length(2)
+    })
+  })
+
+  describe('back-pressure', () => {
+    it('stops reading while more than 5,000 lines are not dealt with, and goes on below half', async () => {
+      const held: (() => void)[] = []
+      let taken = 0
+      its.stations = new Set(['AA1AA'])
+      its.connect(
+        {},
+        {
+          onLines: (lines) => {
+            taken += lines.length
+            its.take(lines)
+            return new Promise((resolve) => held.push(resolve))
+          },
+        },
+      )
+      await its.ready()
+      const all = 60_000
+      for (let count = 0; count < all; count++) its.send(['AA1AA'])
+      await its.until(() => status().paused)
+      const takenWhenFull = taken
+      // What one read brings at most may come on top.
+      expect(takenWhenFull).to.be.within(5001, 7000)
+      await its.clock.advance(200_000)
+      expect(taken).to.equal(takenWhenFull)
+      expect(states()).to.deep.equal(['up'])
+      // A connection that is opened meanwhile is not read either.
+      await its.change(['AA1AA', ...stationKeys(99)])
+      await its.until(() => states().filter((state) => state === 'up').length === 2)
+      const more = its.send(stationKeys(99))
+      await turns(50)
+      expect(taken).to.equal(takenWhenFull)
+      for (const settle of held.splice(0)) settle()
+      await its.until(() => {
+        for (const settle of held.splice(0)) settle()
+        return taken === all + more.length
+      })
+      expect(status().paused).to.equal(false)
+    })
+
+    it('goes on after the pipeline rejected, and says so', async () => {
+      its.stations = new Set(['AA1AA'])
+      let failures = 1
+      its.connect(
+        {},
+        {
+          onLines: async (lines) => {
+            its.take(lines)
+            failures -= 1
+            if (failures >= 0) throw new Error('disk full')
+          },
+        },
+      )
+      await its.ready()
+      await its.reaches(['AA1AA'])
+      await its.until(() => its.events('lines-not-processed').length === 1)
+      await its.reaches(['AA1AA'])
+    })
+  })
+
+  describe('closing', () => {
+    it('ends every connection, plans nothing more, and may be told twice', async () => {
+      its.stations = new Set(stationKeys(900))
+      its.connect()
+      await its.ready()
+      // An addition to the small connection: an overlap and a tidying are planned, and then another change.
+      await its.change(stationKeys(920, 1))
+      await its.ready()
+      its.link.refilter()
+      await its.link.close()
+      await its.link.close()
+      await its.server.until(() => its.server.clients().length === 0)
+      its.link.refilter()
+      // The chatter of the server is all that is planned.
+      expect(its.clock.pending).to.equal(1)
+      const { logins } = its.server.traffic
+      await its.clock.advance(700_000)
+      expect(its.server.traffic.logins).to.equal(logins)
+      expect(states()).to.deep.equal(states().map(() => 'closed'))
+    })
+
+    it('opens nothing when it is closed straight away', async () => {
+      its.connect()
+      await its.link.close()
+      await turns(10)
+      expect(states()).to.deep.equal([])
+      its.link.refilter()
+      expect(its.clock.pending).to.equal(1)
+    })
+
+    it('hands over no line afterwards', async () => {
+      its.stations = new Set(['AA1AA'])
+      its.connect()
+      await its.ready()
+      its.send(['AA1AA'])
+      // Written to the kernel by now, and not read: that needs another turn of the event loop.
+      await new Promise<void>((resolve) => process.nextTick(resolve))
+      await its.link.close()
+      await turns(10)
+      expect(its.lines).to.deep.equal([])
+    })
+
+    it('hands what was sent to the kernel first', async () => {
+      its.connect()
+      await its.ready()
+      its.link.send('N0CALL-10>APRS,TCPIP*:>last words')
+      await its.link.close()
+      await its.server.waitFor(({ line }) => line.endsWith('last words'))
+    })
+
+    it('does not wait for a server that does not answer', async () => {
+      its.server.stall()
+      its.connect()
+      await connected(its)
+      await its.link.close()
+    })
+  })
+})
+
+/** Lets the event loop go round, for what must not happen meanwhile. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** The TCP connection is up: the login line has been written. */
+async function connected(its: LinkHarness): Promise<void> {
+  while ((its.link.status().connections[0]?.bytesOut ?? 0) === 0) {
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}

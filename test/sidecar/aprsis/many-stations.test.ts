@@ -1,0 +1,228 @@
+import { expect } from 'chai'
+import { startAprsIs } from '../../../fixtures/aprsis/server.ts'
+import { CALL, LinkHarness, stationKeys } from './link-harness.ts'
+
+describe('The link to APRS-IS with many stations', () => {
+  let its: LinkHarness
+
+  beforeEach(async () => {
+    its = new LinkHarness()
+    await its.startServer()
+  })
+  afterEach(() => its.close())
+
+  const status = () => its.link.status()
+  const calls = () => its.server.clients().map(({ call }) => call)
+  const states = () => status().connections.map(({ state }) => state)
+
+  for (const [count, connections] of [
+    [1, 1],
+    [55, 1],
+    [56, 1],
+    [900, 2],
+    [5000, 6],
+  ] as const) {
+    it(`gets the messages of ${count} stations by ${connections} connections`, async () => {
+      its.stations = new Set(stationKeys(count))
+      its.connect()
+      await its.ready()
+      expect(calls()).to.have.length(connections)
+      await its.reaches(its.stations)
+      expect(its.lines).to.have.length(count)
+    })
+  }
+
+  it('replaces a connection before it goes, and loses nothing of what flows meanwhile', async () => {
+    its.stations = new Set(stationKeys(55))
+    its.connect()
+    await its.ready()
+    const texts: string[] = []
+    const flow = () => texts.push(...its.send(stationKeys(55)))
+    flow()
+    await its.change(stationKeys(56))
+    flow()
+    await its.ready()
+    flow()
+    await its.pass(4999)
+    expect(states()).to.deep.equal(['up', 'up'])
+    expect(calls()).to.deep.equal([CALL, 'N0CALL-99'])
+    flow()
+    // The rest of the overlap, with messages in every state of the farewell.
+    await its.clock.advance(1)
+    flow()
+    await its.until(() => {
+      flow()
+      return calls().length === 1
+    })
+    flow()
+    await its.reaches(stationKeys(56))
+    expect(texts.filter((text) => !its.has(text))).to.deep.equal([])
+    expect(its.metrics.value('upstream_disconnects')).to.equal(0)
+  })
+
+  it('reads what the old connection still has to say', async () => {
+    its.stations = new Set(stationKeys(55))
+    its.connect()
+    await its.ready()
+    // Reaches the kernel in the very turn of the event loop in which the farewell begins, before anything is read:
+    // the overlap ends 5 s after the debounce time of 2 s.
+    let texts: string[] = []
+    its.clock.after(7000, () => {
+      setImmediate(() => {
+        texts = its.send(stationKeys(3))
+      })
+    })
+    await its.change(stationKeys(56))
+    await its.ready()
+    await its.pass(5000)
+    await its.until(() => calls().length === 1)
+    await its.until(() => texts.length === 3 && its.lines.length === 6)
+  })
+
+  it('counts a connection that takes leave among those that it may have', async () => {
+    its.stations = new Set(stationKeys(60))
+    its.connect({ maxConnections: 2 })
+    await its.ready()
+    let most = 0
+    its.link.onStatus(() => {
+      most = Math.max(most, status().connections.length)
+    })
+    await its.change(stationKeys(61))
+    await its.ready()
+    await its.pass(5000 - 1)
+    its.server.stall()
+    await its.clock.advance(1)
+    expect(states()).to.deep.equal(['up', 'leaving'])
+    await its.change(stationKeys(62))
+    expect(states()).to.deep.equal(['up', 'leaving'])
+    await its.clock.advance(3000)
+    its.server.resume()
+    await its.ready()
+    await its.reaches(stationKeys(62))
+    expect(most).to.equal(2)
+  })
+
+  it('survives registrations one by one without losing any message or station', async () => {
+    let registered = 50
+    const texts: string[] = []
+    its.stations = new Set(stationKeys(registered))
+    its.connect()
+    await its.ready()
+    while (registered < 260) {
+      registered += 7
+      await its.change(stationKeys(registered))
+      await its.ready()
+      texts.push(...its.send(stationKeys(registered)))
+      await its.pass(6000)
+      expect(calls().length).to.be.at.most(3)
+    }
+    await its.reaches(stationKeys(registered))
+    expect(texts.filter((text) => !its.has(text))).to.deep.equal([])
+    await its.pass(610_000)
+    await its.until(() => calls().length === 1)
+    await its.reaches(stationKeys(registered))
+    // A login for every seventh or eighth registration, not for each.
+    expect(its.server.traffic.logins).to.be.below(20)
+  }).timeout(60_000)
+
+  it('adds a station to thousands with a few hundred bytes', async () => {
+    its.stations = new Set(stationKeys(5000))
+    its.connect()
+    await its.ready()
+    const { bytesIn } = its.server.traffic
+    await its.change(stationKeys(5001))
+    await its.ready()
+    await its.reaches(stationKeys(1, 5000))
+    expect(its.server.traffic.bytesIn - bytesIn).to.be.below(500)
+  })
+
+  it('drops stations that are gone from big filters after 10 minutes, at the price of one login', async () => {
+    its.stations = new Set(stationKeys(900))
+    its.connect()
+    await its.ready()
+    await its.change(stationKeys(899, 1))
+    await its.pass(595_000)
+    expect(its.server.traffic.logins).to.equal(2)
+    await its.pass(20_000)
+    await its.until(() => calls().length === 2)
+    expect(its.server.traffic.logins).to.equal(3)
+    expect(its.filters().join('/').split('/')).not.to.include(stationKeys(1)[0])
+    await its.reaches(its.stations)
+  })
+
+  it('returns to a single connection with a filter in place when few are left', async () => {
+    its.stations = new Set(stationKeys(900))
+    its.connect()
+    await its.ready()
+    await its.change(stationKeys(30, 860))
+    await its.pass(10_000)
+    await its.until(() => calls().length === 1)
+    await its.reaches(its.stations)
+    expect(its.server.traffic.logins).to.equal(2)
+  })
+
+  it('stays within maxConnections, leaves a place for changes, and says how many stations have no room', async () => {
+    its.stations = new Set(stationKeys(1000))
+    its.connect({ maxConnections: 2 })
+    let most = 0
+    its.server.events.on('login', () => {
+      most = Math.max(most, its.server.clients().length)
+    })
+    await its.ready()
+    expect(status().leftOut).to.be.within(100, 130)
+    expect(its.events('upstream-full')[0]).to.include({ level: 'error' })
+    await its.change(stationKeys(880, 500))
+    await its.pass(6000)
+    await its.until(() => status().leftOut === 0 && its.link.ready())
+    await its.reaches(its.stations)
+    expect(most).to.be.at.most(2)
+  })
+
+  it('makes do with one connection: the successor takes over its call', async () => {
+    its.stations = new Set(stationKeys(60))
+    its.connect({ maxConnections: 1 })
+    await its.ready()
+    const texts = its.send(stationKeys(60))
+    await its.change(stationKeys(61))
+    await its.until(() => its.server.traffic.logins === 2 && its.link.ready())
+    await its.reaches(stationKeys(61))
+    expect(calls()).to.deep.equal([CALL])
+    await its.pass(60_000)
+    expect(its.server.traffic.logins).to.equal(2)
+    expect(texts.filter((text) => !its.has(text))).to.deep.equal([])
+  })
+
+  it('never logs in as a registered station, and moves away from a call that becomes one', async () => {
+    its.stations = new Set([...stationKeys(900), 'N0CALL-99'])
+    its.connect()
+    await its.ready()
+    expect(calls()).to.have.members([CALL, 'N0CALL-98'])
+    await its.change([...stationKeys(900), 'N0CALL-99', 'N0CALL-98'])
+    await its.pass(15_000)
+    await its.until(() => !calls().includes('N0CALL-98') && its.link.ready())
+    await its.reaches(its.stations)
+  })
+
+  it('keeps the configured call even when a station registers it', async () => {
+    its.stations = new Set(['AA1AA'])
+    its.connect()
+    await its.ready()
+    await its.change(['AA1AA', CALL])
+    await its.ready()
+    await its.reaches(['AA1AA', CALL])
+    expect(calls()).to.deep.equal([CALL])
+  })
+
+  it('gets all stations back after the server restarted', async () => {
+    const { port } = its.server
+    its.stations = new Set(stationKeys(900))
+    its.connect()
+    await its.ready()
+    await its.server.close()
+    await its.until(() => states().every((state) => state === 'waiting'))
+    its.server = await startAprsIs({ clock: its.clock, port })
+    await its.clock.advance(1000)
+    await its.ready()
+    await its.reaches(its.stations)
+  })
+})

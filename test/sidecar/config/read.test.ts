@@ -1,0 +1,269 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { makeCertificates } from '../../../fixtures/certificate.ts'
+import { passcodeOf } from '../../../sidecar/aprs/passcode.ts'
+import type { Problem } from '../../../sidecar/config/problem.ts'
+import { readSettings } from '../../../sidecar/config/read.ts'
+
+type Files = Readonly<Record<string, string>>
+
+function read(config: unknown, { env = {}, files = {} }: { env?: Record<string, string>; files?: Files } = {}) {
+  return readSettings({
+    text: typeof config === 'string' ? config : JSON.stringify(config),
+    env,
+    folder: '/etc/sidecar',
+    readFile(path) {
+      const text = files[path]
+      if (text === undefined) throw Object.assign(new Error(`no such file ${path}`), { code: 'ENOENT' })
+      return text
+    },
+    passcodeOf,
+  })
+}
+
+function settingsOf(...parts: Parameters<typeof read>) {
+  const outcome = read(...parts)
+  if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
+  return outcome.settings
+}
+
+function problemsOf(...parts: Parameters<typeof read>): readonly Problem[] {
+  const outcome = read(...parts)
+  return 'problems' in outcome ? outcome.problems : []
+}
+
+const pathsOf = (...parts: Parameters<typeof read>) => problemsOf(...parts).map(({ path }) => path)
+
+const pkcs8 = (key: ReturnType<typeof generateKeyPairSync>['privateKey']) =>
+  String(key.export({ type: 'pkcs8', format: 'pem' }))
+const p256 = pkcs8(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey)
+const p384 = pkcs8(generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey)
+const callsign = 'N0CALL-10'
+const passcode = passcodeOf(callsign)
+
+describe('configuration', () => {
+  it('needs a callsign and has the documented default for everything else', () => {
+    expect(settingsOf({ aprsis: { callsign } })).to.deep.equal({
+      listen: { host: '127.0.0.1', port: 8080, certFile: null, keyFile: null, trustProxy: false },
+      admin: { host: '127.0.0.1', port: 9090 },
+      aprsis: {
+        host: 'rotate.aprs2.net',
+        port: 14580,
+        callsign: 'N0CALL-10',
+        passcode: -1,
+        maxConnections: 16,
+        trackOutgoing: false,
+        filterDebounceMs: 2000,
+      },
+      database: '/etc/sidecar/data/sidecar.sqlite',
+      history: { perStation: 50, duplicateHours: 12 },
+      push: {
+        coalesceMs: 2000,
+        fcm: { serviceAccountFile: null, endpoint: null, caFile: null },
+        apns: {
+          keyFile: null,
+          keyId: null,
+          teamId: null,
+          topic: null,
+          production: true,
+          address: null,
+          port: null,
+          caFile: null,
+        },
+      },
+      ack: { minIntervalMs: 31000, maxPerSenderPerMinute: 10 },
+      rateLimit: { windowMs: 60000, max: 120, newStationsPerHour: 20 },
+      stations: { max: 5000, expireAfterHours: 720 },
+      log: { level: 'info' },
+    })
+    expect(pathsOf({})).to.deep.equal(['aprsis.callsign'])
+  })
+
+  it('is frozen through and through', () => {
+    const settings = settingsOf({ aprsis: { callsign }, listen: { trustProxy: ['::1'] } })
+    const open: unknown[] = []
+    const walk = (value: unknown): void => {
+      if (typeof value !== 'object' || value === null) return
+      if (!Object.isFrozen(value)) open.push(value)
+      Object.values(value).forEach(walk)
+    }
+    walk(settings)
+    expect(open).to.deep.equal([])
+  })
+
+  it('lets the environment win over the file, also where the file has no such table', () => {
+    const env = { SIDECAR_APRSIS_CALLSIGN: 'n1call', SIDECAR_LISTEN_PORT: '0' }
+    const settings = settingsOf({ aprsis: { callsign } }, { env })
+    expect(settings.aprsis.callsign).to.equal('N1CALL')
+    expect(settings.listen.port).to.equal(0)
+  })
+
+  it("takes relative paths from the file's folder and leaves absolute ones and :memory: alone", () => {
+    const databaseOf = (database: string) => settingsOf({ aprsis: { callsign }, database }).database
+    expect(databaseOf('x/y.sqlite')).to.equal('/etc/sidecar/x/y.sqlite')
+    expect(databaseOf('/var/lib/y.sqlite')).to.equal('/var/lib/y.sqlite')
+    expect(databaseOf(':memory:')).to.equal(':memory:')
+  })
+
+  it('reports every mistake at once, each with its path, reason and remedy', () => {
+    const problems = problemsOf(
+      `{
+        "lisen": {},
+        "listen": { "port": 70000, "trustProxy": ["10.0.0.0/33"], "certFile": "missing.pem" },
+        "aprsis": { "callsign": "N0CALL!", "maxConnections": 0, "passcode": "abc" },
+        "database": "",
+        "history": { "duplicateHours": 0, "duplicateHours": 0 },
+        "push": { "fcm": { "endpoint": "http://127.0.0.1:1" }, "apns": { "keyFile": "missing.p8" } },
+        "stations": [],
+        "log": { "level": "loud" }
+      }`,
+      { env: { SIDECAR_ADMIN_PORT: 'x', SIDECAR_LOGLEVEL: 'info' } },
+    )
+    expect(problems.map(({ path }) => path)).to.have.members([
+      'lisen',
+      'listen.port',
+      'listen.trustProxy[0]',
+      'listen.keyFile',
+      'admin.port',
+      'aprsis.callsign',
+      'aprsis.maxConnections',
+      'aprsis.passcode',
+      'database',
+      'history.duplicateHours',
+      'history.duplicateHours',
+      'push.fcm.endpoint',
+      'push.apns.keyFile',
+      'push.apns.keyId',
+      'push.apns.teamId',
+      'push.apns.topic',
+      'stations',
+      'log.level',
+      'SIDECAR_LOGLEVEL',
+    ])
+    expect(problems.every(({ reason, remedy }) => reason.length > 5 && /[.?]$/.test(remedy))).to.equal(true)
+    expect(problems.find(({ path }) => path === 'lisen')?.remedy).to.equal('Did you mean "listen"?')
+    expect(problems.find(({ path }) => path === 'listen.port')?.reason).to.equal('must be 0 to 65535')
+    expect(problems.find(({ path }) => path === 'admin.port')?.reason).to.include('SIDECAR_ADMIN_PORT')
+  })
+
+  it('says line and column where the file is no JSON, and what is wrong in the environment besides', () => {
+    const problems = problemsOf('{\n  "aprsis": {,}\n}', { env: { SIDECAR_X: '1' } })
+    expect(problems[0]?.reason).to.equal('is not JSON: unexpected ",", at line 2, column 14')
+    expect(problems.map(({ path }) => path)).to.deep.equal(['$', 'SIDECAR_X'])
+  })
+
+  it('takes a file that begins with a byte order mark', () => {
+    expect(pathsOf(`\uFEFF${JSON.stringify({ aprsis: { callsign } })}`)).to.deep.equal([])
+  })
+
+  it('refuses a passcode of another callsign without giving the right one away', () => {
+    expect(pathsOf({ aprsis: { callsign, passcode } })).to.deep.equal([])
+    const problems = problemsOf({ aprsis: { callsign, passcode: passcode + 1 } })
+    expect(problems.map(({ path }) => path)).to.deep.equal(['aprsis.passcode'])
+    expect(JSON.stringify(problems)).to.not.include(String(passcode))
+    expect(pathsOf({ aprsis: { callsign, passcode: -2 } })).to.deep.equal(['aprsis.passcode'])
+    expect(pathsOf({ aprsis: { callsign, passcode: 32768 } })).to.deep.equal(['aprsis.passcode'])
+  })
+
+  for (const wrong of ['', 'N0', 'N0CALL-100', 'N0CALLSIGN', 'N0-CALL-1', 'N0CÄLL', '-1', 'N0CALL-', 'N0CALL 1']) {
+    it(`refuses the callsign ${JSON.stringify(wrong)}`, () => {
+      expect(pathsOf({ aprsis: { callsign: wrong } })).to.deep.equal(['aprsis.callsign'])
+    })
+  }
+
+  it('refuses one port for both servers, unless it is any free one', () => {
+    const ports = (port: number) => ({ aprsis: { callsign }, listen: { port }, admin: { port } })
+    expect(pathsOf(ports(8080))).to.deep.equal(['admin.port'])
+    expect(pathsOf(ports(0))).to.deep.equal([])
+  })
+
+  it('never quotes a value, which may be a secret', () => {
+    const secret = 'S3CRET-value'
+    fc.assert(
+      fc.property(fc.constantFrom('callsign', 'passcode', 'host', 'port', secret), (name) => {
+        const problems = problemsOf({ aprsis: { callsign, [name]: [secret] }, push: secret, log: { level: secret } })
+        expect(problems.map(({ reason, remedy }) => reason + remedy).join()).to.not.include(secret)
+      }),
+    )
+  })
+
+  describe('for TLS', () => {
+    let files: Files
+    before(async () => {
+      const [one, other] = await Promise.all([makeCertificates(), makeCertificates()])
+      files = {
+        '/etc/sidecar/cert.pem': one.server.cert,
+        '/etc/sidecar/key.pem': one.server.key,
+        '/etc/sidecar/other.pem': other.server.key,
+        '/etc/sidecar/text.pem': 'SECRET text',
+      }
+    })
+    const listening = (listen: object) => problemsOf({ aprsis: { callsign }, listen }, { files })
+
+    it('takes a certificate with its key', () => {
+      expect(listening({ certFile: 'cert.pem', keyFile: 'key.pem' })).to.deep.equal([])
+    })
+
+    it('needs both or neither', () => {
+      expect(listening({ certFile: 'cert.pem' }).map(({ path }) => path)).to.deep.equal(['listen.keyFile'])
+      expect(listening({ keyFile: 'key.pem' }).map(({ path }) => path)).to.deep.equal(['listen.certFile'])
+    })
+
+    it('refuses a key of another certificate', () => {
+      expect(listening({ certFile: 'cert.pem', keyFile: 'other.pem' })).to.deep.include({
+        path: 'listen.keyFile',
+        reason: 'is not the key of the certificate in listen.certFile',
+        remedy:
+          "Name the private key that the certificate was made for; the server's own certificate stands first in its file.",
+      })
+    })
+
+    it('refuses files that are missing or no PEM, both at once', () => {
+      const problems = listening({ certFile: 'text.pem', keyFile: 'gone.pem' })
+      expect(problems.map(({ path }) => path)).to.deep.equal(['listen.certFile', 'listen.keyFile'])
+      expect(problems[1]?.reason).to.equal('names /etc/sidecar/gone.pem, which cannot be read (ENOENT)')
+      expect(JSON.stringify(problems)).to.not.include('SECRET')
+    })
+  })
+
+  describe('for the push gateways', () => {
+    const account = { project_id: 'p', client_email: 'a@b', private_key: 'SECRET' }
+    const files: Files = {
+      '/etc/sidecar/p256.p8': p256,
+      '/etc/sidecar/p384.p8': p384,
+      '/etc/sidecar/account.json': JSON.stringify(account),
+      '/etc/sidecar/half.json': JSON.stringify({ ...account, project_id: undefined }),
+    }
+    const pushing = (push: object) => problemsOf({ aprsis: { callsign }, push }, { files })
+    const apns = { keyFile: 'p256.p8', keyId: 'K', teamId: 'T', topic: 'org.example.app' }
+
+    it('takes complete credentials', () => {
+      const fcm = { serviceAccountFile: 'account.json', endpoint: 'https://127.0.0.1:8443' }
+      expect(pushing({ fcm, apns })).to.deep.equal([])
+    })
+
+    it('refuses a signing key on another curve', () => {
+      expect(pushing({ apns: { ...apns, keyFile: 'p384.p8' } }).map(({ path }) => path)).to.deep.equal([
+        'push.apns.keyFile',
+      ])
+    })
+
+    it('refuses a service account file without its members, and does not quote it', () => {
+      const problems = pushing({ fcm: { serviceAccountFile: 'half.json' } })
+      expect(problems.map(({ path }) => path)).to.deep.equal(['push.fcm.serviceAccountFile'])
+      expect(JSON.stringify(problems)).to.not.include('SECRET')
+    })
+
+    for (const endpoint of ['http://h:1', 'https://h:1/path', 'https://u:p@h:1', 'https://h?x', 'h:1', 'nonsense']) {
+      it(`refuses the FCM endpoint ${endpoint}`, () => {
+        expect(pushing({ fcm: { endpoint } }).map(({ path }) => path)).to.deep.equal(['push.fcm.endpoint'])
+      })
+    }
+
+    it('refuses CA files that hold no certificate', () => {
+      const problems = pushing({ fcm: { caFile: 'account.json' }, apns: { ...apns, caFile: 'gone.pem' } })
+      expect(problems.map(({ path }) => path)).to.deep.equal(['push.fcm.caFile', 'push.apns.caFile'])
+    })
+  })
+})

@@ -1,0 +1,234 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { createLog } from '../../../sidecar/log.ts'
+import { createAckSender } from '../../../sidecar/messages/ack-sender.ts'
+import { createReceiver } from '../../../sidecar/messages/receiver.ts'
+import type { History, Store } from '../../../sidecar/messages/store.ts'
+import { type CounterName, createMetrics } from '../../../sidecar/metrics.ts'
+import { openStore } from '../../../sidecar/store/open-store.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+const SETTINGS = {
+  history: { perStation: 50, duplicateHours: 12 },
+  stations: { max: 100, expireAfterHours: 720 },
+}
+const B = { key: 'B', platform: 'android', pushToken: 'token-of-B', ackMessages: true } as const
+const C = { key: 'C', platform: 'ios', pushToken: 'token-of-C', ackMessages: false } as const
+const stores: Store[] = []
+
+/** A receiver before a real store, in which B wants acks and C does not. `append` takes the place of the store's own. */
+async function setUp(append?: (original: History['append']) => History['append']) {
+  const clock = new FakeClock()
+  const metrics = createMetrics()
+  const logged: Record<string, unknown>[] = []
+  const log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) })
+  const store = await openStore(':memory:', SETTINGS, clock, log)
+  stores.push(store)
+  for (const registration of [B, C]) await store.stations.register(registration)
+  logged.length = 0
+
+  const sent: string[] = []
+  const notified: string[] = []
+  const batches: number[] = []
+  const stored: History['append'] = (messages) => {
+    batches.push(messages.length)
+    return store.history.append(messages)
+  }
+  const receive = createReceiver({
+    stations: store.stations,
+    history: { append: append ? append(stored) : stored },
+    notify: (key) => notified.push(key),
+    acks: createAckSender({
+      send: (line) => sent.push(line) > 0,
+      settings: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
+      clock,
+      metrics,
+    }),
+    metrics,
+    log,
+  })
+  const counts = (...names: CounterName[]) => names.map((name) => metrics.value(name))
+  const history = async (key: string) => (await store.history.since(key, 0)).messages
+  return { receive, store, clock, counts, history, sent, notified, batches, logged }
+}
+
+const packet = (body: string, source = 'A') => Buffer.from(`${source}>APRS,TCPIP*,qAC,SERVER:${body}`)
+
+describe('The receiver', () => {
+  afterEach(async () => {
+    for (const store of stores.splice(0)) await store.close()
+  })
+
+  it('stores a message to the byte, acknowledges it and notifies its station', async () => {
+    const { receive, history, counts, sent, notified } = await setUp()
+    const text = Buffer.from([0x68, 0x69, 0xff, 0x00, 0x20])
+    await receive([Buffer.concat([packet(':B        :'), text, Buffer.from('{12 ')])])
+    const [message, ...others] = await history('B')
+    expect(message).to.deep.include({ from: 'A', to: 'B', seqId: '12', text })
+    expect(others).to.deep.equal([])
+    expect(sent).to.deep.equal(['B>APRS,TCPIP*::A        :ack12'])
+    expect(notified).to.deep.equal(['B'])
+    expect(counts('messages_stored', 'acks_sent')).to.deep.equal([1, 1])
+  })
+
+  it('acknowledges a retransmission again but notifies of it only once', async () => {
+    const { receive, clock, history, counts, sent, notified } = await setUp()
+    await receive([packet(':B        :hi{12')])
+    await clock.advance(31_000)
+    await receive([packet(':B        :hi{12')])
+    expect(await history('B')).to.have.length(1)
+    expect(sent).to.have.length(2)
+    expect(notified).to.deep.equal(['B'])
+    expect(counts('messages_stored', 'messages_duplicate')).to.deep.equal([1, 1])
+  })
+
+  it('holds acks back that come too fast', async () => {
+    const { receive, counts, sent } = await setUp()
+    await receive([packet(':B        :hi{12'), packet(':B        :hi{12')])
+    expect(sent).to.have.length(1)
+    expect(counts('messages_duplicate', 'acks_throttled')).to.deep.equal([1, 1])
+  })
+
+  it('does not acknowledge for a station that does so itself, nor what has no number', async () => {
+    const { receive, sent, notified } = await setUp()
+    await receive([packet(':C        :hi{12'), packet(':B        :no number')])
+    expect(sent).to.deep.equal([])
+    expect(notified).to.deep.equal(['C', 'B'])
+  })
+
+  it('stores all messages of a read at once, in their order', async () => {
+    const { receive, batches, history } = await setUp()
+    await receive([packet(':B        :one'), packet('>status'), packet(':C        :two'), packet(':B        :three')])
+    expect(batches).to.deep.equal([3])
+    expect((await history('B')).map((message) => message.text.toString())).to.deep.equal(['one', 'three'])
+  })
+
+  it('does not trouble the store when a read holds no message', async () => {
+    const { receive, batches } = await setUp()
+    await receive([packet('>status'), packet(':D        :hi')])
+    await receive([])
+    expect(batches).to.deep.equal([])
+  })
+
+  it('counts what it drops by the reason', async () => {
+    const { receive, counts, history, sent } = await setUp()
+    const reasons = ['packets_unparsable', 'messages_not_addressed', 'messages_not_for_operator'] as const
+    await receive([packet('>status'), Buffer.from('nonsense'), Buffer.alloc(0)])
+    expect(counts(...reasons)).to.deep.equal([3, 0, 0])
+    await receive([packet(':D        :hi{1'), packet(':D        :ack1')])
+    expect(counts(...reasons)).to.deep.equal([3, 2, 0])
+    await receive([packet(':B        :ack1'), packet(':B        :rej1'), packet(':B        :?APRSD{4')])
+    await receive([packet(':B        :PARM.x', 'B')])
+    expect(counts(...reasons)).to.deep.equal([3, 2, 4])
+    expect(await history('B')).to.deep.equal([])
+    expect(sent).to.deep.equal([])
+  })
+
+  it('takes the inner source of a third-party frame for the sender', async () => {
+    const { receive, history, sent } = await setUp()
+    await receive([packet('}n0call-9>APK004,WIDE1-1,GATE*::B        :from the air{7', 'GATE')])
+    expect((await history('B'))[0]).to.include({ from: 'N0CALL-9', seqId: '7' })
+    expect(sent).to.deep.equal(['B>APRS,TCPIP*::N0CALL-9 :ack7'])
+  })
+
+  it('takes what a station sends to itself for a message', async () => {
+    const { receive, history } = await setUp()
+    await receive([packet(':B        :is this on?{1', 'B')])
+    expect(await history('B')).to.have.length(1)
+  })
+
+  it('lets nobody hear of a message before it is durable', async () => {
+    let open = () => {}
+    const gate = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    const { receive, sent, notified } = await setUp((original) => async (messages) => {
+      const outcomes = await original(messages)
+      await gate
+      return outcomes
+    })
+    const received = receive([packet(':B        :hi{12')])
+    await new Promise((resolve) => setImmediate(resolve))
+    expect([sent, notified]).to.deep.equal([[], []])
+    open()
+    await received
+    expect([sent.length, notified.length]).to.deep.equal([1, 1])
+  })
+
+  it('neither acknowledges nor notifies for a station that was unregistered while its message waited, back or not', async () => {
+    const { receive, store, counts, sent, notified } = await setUp((original) => async (messages) => {
+      await store.stations.remove('B')
+      const outcomes = await original(messages)
+      await store.stations.register(B)
+      return outcomes
+    })
+    await receive([packet(':B        :hi{12')])
+    expect([sent, notified]).to.deep.equal([[], []])
+    expect(counts('messages_stored', 'messages_not_addressed')).to.deep.equal([0, 1])
+  })
+
+  it('survives a store that fails: counts what is lost, acknowledges none of it, and goes on when it can', async () => {
+    let broken = true
+    const { receive, counts, sent, notified, logged } = await setUp((original) => (messages) => {
+      return broken ? Promise.reject(new Error('disk full')) : original(messages)
+    })
+    await receive([packet(':B        :one{1'), packet(':C        :two{2')])
+    await receive([packet(':B        :three{3')])
+    expect(counts('messages_lost', 'messages_stored')).to.deep.equal([3, 0])
+    expect([sent, notified]).to.deep.equal([[], []])
+
+    broken = false
+    await receive([packet(':B        :one{1')])
+    await receive([packet(':B        :three{3')])
+    expect(notified).to.deep.equal(['B', 'B'])
+    expect(sent).to.have.length(2)
+    expect(logged.map(({ level, event, lost }) => ({ level, event, lost }))).to.deep.equal([
+      { level: 'error', event: 'messages-not-stored', lost: undefined },
+      { level: 'info', event: 'messages-stored-again', lost: 3 },
+    ])
+    expect(logged[0]).to.have.nested.property('error.message', 'disk full')
+
+    broken = true
+    await receive([packet(':B        :four{4')])
+    expect(logged).to.have.length(3)
+  })
+
+  it('never rejects, and counts each line exactly once, whatever the lines are', async () => {
+    const { receive, counts } = await setUp()
+    const fragments = fc.constantFrom(
+      'A>APRS:',
+      ':B        :',
+      ':C:',
+      '}',
+      'hi',
+      '{1',
+      'ack1',
+      '?PING?',
+      ' ',
+      '\0',
+      'é',
+    )
+    const lines = fc.array(
+      fc.oneof(
+        fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
+        fc.array(fragments, { maxLength: 6 }).map((parts) => Buffer.from(parts.join(''))),
+      ),
+      { maxLength: 20 },
+    )
+    let handed = 0
+    await fc.assert(
+      fc.asyncProperty(lines, async (lines) => {
+        await receive(lines)
+        handed += lines.length
+        const outcomes = counts(
+          'packets_unparsable',
+          'messages_not_addressed',
+          'messages_not_for_operator',
+          'messages_stored',
+          'messages_duplicate',
+        )
+        expect(outcomes.reduce((sum, count) => sum + count)).to.equal(handed)
+      }),
+    )
+  })
+})

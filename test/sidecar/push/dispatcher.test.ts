@@ -1,0 +1,500 @@
+import { expect } from 'chai'
+import { startApns } from '../../../fixtures/push/apns.ts'
+import { startFcm } from '../../../fixtures/push/fcm.ts'
+import { createLog } from '../../../sidecar/log.ts'
+import type { AvatarUpload, History, Platform, Station, Store } from '../../../sidecar/messages/store.ts'
+import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
+import {
+  createDispatcher,
+  type Dispatcher,
+  GIVE_UP_AFTER_MS,
+  GRACE_MS,
+  MAX_IN_FLIGHT,
+  MAX_TRIES,
+} from '../../../sidecar/push/dispatcher.ts'
+import type { Notification, PushGateway, PushOutcome } from '../../../sidecar/push/gateway.ts'
+import { openGateways } from '../../../sidecar/push/open-gateways.ts'
+import { openStore } from '../../../sidecar/store/open-store.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+const KEY = 'N0CALL-7'
+const ACCEPTED: PushOutcome = { kind: 'accepted' }
+const LATER: PushOutcome = { kind: 'try_later', reason: 'down' }
+const SETTINGS = {
+  history: { perStation: 50, duplicateHours: 12 },
+  stations: { max: 1000, expireAfterHours: 720 },
+}
+
+interface Sent {
+  readonly pushToken: string
+  readonly notification: Notification
+  readonly answer: (outcome: PushOutcome) => void
+}
+
+/** A gateway whose answers a test gives by hand, or once and for all. */
+class ManualGateway implements PushGateway {
+  readonly sent: Sent[] = []
+  always: PushOutcome | undefined
+  closed = 0
+  #arrival: (() => void) | undefined
+
+  send(pushToken: string, notification: Notification): Promise<PushOutcome> {
+    return new Promise((answer) => {
+      this.sent.push({ pushToken, notification, answer })
+      if (this.always) answer(this.always)
+      this.#arrival?.()
+    })
+  }
+
+  close(): Promise<void> {
+    this.closed++
+    for (const { answer } of this.sent) answer({ kind: 'try_later', reason: 'the gateway is closed' })
+    return Promise.resolve()
+  }
+
+  async arrived(count: number): Promise<Sent> {
+    while (this.sent.length < count) {
+      await new Promise<void>((resolve) => {
+        this.#arrival = resolve
+      })
+    }
+    return this.sent[count - 1]!
+  }
+}
+
+describe('The dispatcher', () => {
+  let lines: Record<string, unknown>[]
+  let clock: FakeClock
+  let store: Store
+  let metrics: Metrics
+  let android: ManualGateway
+  let dispatcher: Dispatcher
+  const log = createLog('debug', { write: (line) => lines.push(JSON.parse(line)) })
+  const events = (name: string) => lines.filter(({ event }) => event === name)
+
+  function dispatch(gateways: Partial<Record<Platform, PushGateway>>, history: History = store.history) {
+    return createDispatcher({ gateways, stations: store.stations, history, clock, log, metrics, random: () => 1 })
+  }
+
+  async function register(
+    key = KEY,
+    pushToken = `token-of-${key}`,
+    platform: Platform = 'android',
+    avatar?: AvatarUpload,
+  ) {
+    await store.stations.register({ key, platform, pushToken, ackMessages: false, ...(avatar && { avatar }) })
+  }
+
+  let serial = 0
+  async function receive(text = 'Hello', to = KEY, from = 'W1AW') {
+    await store.history.append([{ from, to, seqId: String(++serial), text: Buffer.from(text) }])
+  }
+
+  const isUnpushed = async (key = KEY) => (await store.history.unpushed(key)) !== undefined
+
+  /** Lets a planned try happen, and waits until it is settled. */
+  async function advance(ms: number, key = KEY) {
+    await clock.advance(ms)
+    await dispatcher.push(key)
+  }
+
+  beforeEach(async () => {
+    lines = []
+    clock = new FakeClock()
+    metrics = createMetrics()
+    android = new ManualGateway()
+    android.always = ACCEPTED
+    store = await openStore(':memory:', SETTINGS, clock, createLog('silent'))
+    dispatcher = dispatch({ android })
+    await register()
+  })
+  afterEach(async () => {
+    await dispatcher.close()
+    await store.close()
+  })
+
+  it('tells a phone of a message once', async () => {
+    await receive('Hello')
+    await dispatcher.push(KEY)
+    await dispatcher.push(KEY)
+    expect(android.sent).to.have.length(1)
+    expect(android.sent[0]).to.deep.include({ pushToken: 'token-of-N0CALL-7' })
+    expect(android.sent[0]?.notification).to.include({ title: 'W1AW', body: 'Hello' })
+    expect(metrics.value('pushes_accepted')).to.equal(1)
+    expect(await isUnpushed()).to.equal(false)
+  })
+
+  it('folds everything unpushed into one notification', async () => {
+    await receive('one')
+    await receive('two', KEY, 'DL1ABC')
+    await dispatcher.push(KEY)
+    expect(android.sent).to.have.length(1)
+    expect(android.sent[0]?.notification.data).to.include({ count: '2', fromCall: 'DL1ABC' })
+  })
+
+  it('attaches the avatar of the sender, and the tombstone when it was cleared', async () => {
+    await register('W1AW', 'token-of-W1AW', 'android', { icon: 'car', image: '', hash: 'icon:car' })
+    await receive()
+    await dispatcher.push(KEY)
+    await register('W1AW', 'token-of-W1AW', 'android', { icon: '', image: '', hash: '' })
+    await receive()
+    await dispatcher.push(KEY)
+    await receive('Hi', KEY, 'DL1ABC')
+    await dispatcher.push(KEY)
+    expect(
+      android.sent.map(({ notification: { data } }) => [data.fromAvatarHash, data.fromAvatarCleared]),
+    ).to.deep.equal([
+      ['icon:car', undefined],
+      [undefined, '1'],
+      [undefined, undefined],
+    ])
+  })
+
+  it('never has two notifications under way for a station, and tells of what came meanwhile by the next', async () => {
+    android.always = undefined
+    await receive('one')
+    const first = dispatcher.push(KEY)
+    await android.arrived(1)
+    await receive('two')
+    const second = dispatcher.push(KEY)
+    const third = dispatcher.push(KEY)
+    await clock.advance(1)
+    expect(android.sent).to.have.length(1)
+    android.sent[0]?.answer(ACCEPTED)
+    const { notification, answer } = await android.arrived(2)
+    expect(notification).to.include({ body: 'two' })
+    answer(ACCEPTED)
+    await Promise.all([first, second, third])
+    expect(android.sent).to.have.length(2)
+    expect(await isUnpushed()).to.equal(false)
+  })
+
+  describe('when there is nowhere to send to', () => {
+    const nothingSaid = async () => {
+      expect(android.sent).to.have.length(0)
+      expect(await isUnpushed()).to.equal(false)
+      expect(lines).to.deep.equal([])
+    }
+
+    it('lets messages to a platform without a gateway rest, without a word', async () => {
+      await register(KEY, 'token', 'ios')
+      await receive()
+      await dispatcher.push(KEY)
+      await nothingSaid()
+    })
+
+    it('lets messages to a dead token rest, without a word', async () => {
+      await store.stations.markTokenDead(KEY, 'token-of-N0CALL-7')
+      await receive()
+      await dispatcher.push(KEY)
+      await nothingSaid()
+    })
+
+    it('does nothing for a station that is not registered', async () => {
+      await store.stations.remove(KEY)
+      await dispatcher.push(KEY)
+      await nothingSaid()
+    })
+  })
+
+  describe('when the token is gone', () => {
+    const gone: PushOutcome = { kind: 'token_gone', reason: 'the app was removed' }
+
+    it('stops pushing until the station registers a token again, and says so once', async () => {
+      android.always = gone
+      await receive('one')
+      await dispatcher.push(KEY)
+      await receive('two')
+      await dispatcher.push(KEY)
+      expect(android.sent).to.have.length(1)
+      expect(store.stations.get(KEY)?.tokenDead).to.equal(true)
+      expect(events('push-token-gone')).to.have.length(1)
+      expect(events('push-token-gone')[0]).to.include({ token: '…CALL-7', station: KEY, reason: 'the app was removed' })
+      expect(JSON.stringify(lines)).not.to.include('token-of-N0CALL-7')
+      expect(metrics.value('push_tokens_gone')).to.equal(1)
+
+      android.always = ACCEPTED
+      await register(KEY, 'another token')
+      await receive('three')
+      await dispatcher.push(KEY)
+      expect(android.sent[1]).to.deep.include({ pushToken: 'another token' })
+      expect(android.sent[1]?.notification).to.include({ body: 'three' })
+    })
+
+    it('sends to the token that the station registered meanwhile', async () => {
+      android.always = undefined
+      await receive()
+      const pushing = dispatcher.push(KEY)
+      await android.arrived(1)
+      await register(KEY, 'another token')
+      android.sent[0]?.answer(gone)
+      const { pushToken, answer } = await android.arrived(2)
+      answer(ACCEPTED)
+      await pushing
+      expect(pushToken).to.equal('another token')
+      expect(store.stations.get(KEY)?.tokenDead).to.equal(false)
+      expect(await isUnpushed()).to.equal(false)
+    })
+  })
+
+  it('gives up on what is refused at once, with one line', async () => {
+    android.always = { kind: 'refused', reason: 'no good' }
+    await receive()
+    await dispatcher.push(KEY)
+    expect(android.sent).to.have.length(1)
+    expect(events('push-refused')).to.have.length(1)
+    expect(events('push-refused')[0]).to.include({ level: 'error', reason: 'no good', token: '…CALL-7' })
+    expect(metrics.value('pushes_refused')).to.equal(1)
+    expect(await isUnpushed()).to.equal(false)
+    expect(clock.pending).to.equal(0)
+  })
+
+  describe('when a gateway fails for now', () => {
+    beforeEach(() => {
+      android.always = LATER
+    })
+
+    it('tries again with growing delays, and tells of what came meanwhile too', async () => {
+      await receive('one')
+      await dispatcher.push(KEY)
+      await advance(999)
+      expect(android.sent).to.have.length(1)
+      await advance(1)
+      expect(android.sent).to.have.length(2)
+      await advance(2_999)
+      expect(android.sent).to.have.length(2)
+      await receive('two')
+      android.always = ACCEPTED
+      await advance(1)
+      expect(android.sent).to.have.length(3)
+      expect(android.sent[2]?.notification.data.count).to.equal('2')
+      expect(metrics.value('pushes_retried')).to.equal(2)
+      expect(await isUnpushed()).to.equal(false)
+      expect(clock.pending).to.equal(0)
+    })
+
+    it('does not let a new message hasten the try that is planned', async () => {
+      await receive('one')
+      await dispatcher.push(KEY)
+      await receive('two')
+      await dispatcher.push(KEY)
+      expect(android.sent).to.have.length(1)
+      expect(clock.pending).to.equal(1)
+    })
+
+    it('begins with the shortest delay again after a success', async () => {
+      await receive('one')
+      await dispatcher.push(KEY)
+      android.always = ACCEPTED
+      await advance(1_000)
+      android.always = LATER
+      await receive('two')
+      await dispatcher.push(KEY)
+      await advance(1_000)
+      expect(android.sent).to.have.length(4)
+    })
+
+    it('spreads the tries of stations that failed together', async () => {
+      const early = createDispatcher({
+        gateways: { android },
+        stations: store.stations,
+        history: store.history,
+        clock,
+        log,
+        metrics,
+        random: () => 0,
+      })
+      await receive()
+      await early.push(KEY)
+      await clock.advance(500)
+      await early.push(KEY)
+      expect(android.sent).to.have.length(2)
+      await early.close()
+    })
+
+    it('waits as long as the gateway asks', async () => {
+      android.always = { ...LATER, afterMs: 60_000 }
+      await receive()
+      await dispatcher.push(KEY)
+      await advance(60_999)
+      expect(android.sent).to.have.length(1)
+      await advance(1)
+      expect(android.sent).to.have.length(2)
+    })
+
+    it('waits 15 minutes at most, whatever the gateway asks', async () => {
+      android.always = { ...LATER, afterMs: 86_400_000 }
+      await receive()
+      await dispatcher.push(KEY)
+      await advance(15 * 60_000 + 1_000)
+      expect(android.sent).to.have.length(2)
+    })
+
+    it('gives up within an hour and a bounded number of tries, with one line', async () => {
+      await receive()
+      const start = clock.now()
+      await dispatcher.push(KEY)
+      while (clock.pending > 0) await advance(1_000)
+      expect(clock.now() - start).to.be.within(GIVE_UP_AFTER_MS / 2, GIVE_UP_AFTER_MS)
+      expect(android.sent.length).to.be.within(10, MAX_TRIES)
+      expect(events('push-given-up')).to.have.length(1)
+      expect(events('push-given-up')[0]).to.include({ station: KEY, tries: android.sent.length, reason: 'down' })
+      expect(metrics.value('pushes_given_up')).to.equal(1)
+      expect(metrics.value('pushes_retried')).to.equal(android.sent.length - 1)
+      expect(await isUnpushed()).to.equal(false)
+    })
+
+    it('warns once a minute, however many stations there are', async () => {
+      for (const key of ['N1CALL', 'N2CALL', 'N3CALL']) {
+        await register(key)
+        await receive('Hello', key)
+        await dispatcher.push(key)
+      }
+      expect(events('push-gateway-failing')).to.have.length(1)
+      expect(events('push-gateway-failing')[0]).to.include({ level: 'warn', platform: 'android', reason: 'down' })
+      await receive()
+      await clock.advance(60_000)
+      await dispatcher.push(KEY)
+      expect(events('push-gateway-failing')).to.have.length(2)
+    })
+  })
+
+  it('has at most 100 notifications in flight for a gateway, sends the rest in turn, and holds up no other gateway', async () => {
+    const ios = new ManualGateway()
+    ios.always = ACCEPTED
+    android.always = undefined
+    const both = dispatch({ android, ios })
+    const keys = Array.from({ length: MAX_IN_FLIGHT + 20 }, (_, i) => `N${i}A`)
+    for (const key of keys) {
+      await register(key)
+      await receive('Hello', key)
+    }
+    await register('I0S', 'ab', 'ios')
+    await receive('Hello', 'I0S')
+    const pushing = keys.map((key) => both.push(key))
+    await android.arrived(MAX_IN_FLIGHT)
+    await both.push('I0S')
+    expect(ios.sent).to.have.length(1)
+    expect(android.sent).to.have.length(MAX_IN_FLIGHT)
+    for (let i = 0; i < keys.length; i++) {
+      expect(android.sent.length).to.be.at.most(MAX_IN_FLIGHT + i)
+      const { answer } = await android.arrived(i + 1)
+      answer(ACCEPTED)
+    }
+    await Promise.all(pushing)
+    expect(android.sent.map(({ pushToken }) => pushToken)).to.have.members(keys.map((key) => `token-of-${key}`))
+    await both.close()
+  })
+
+  describe('when the database fails', () => {
+    const broken = () => Promise.reject(new Error('disk full'))
+
+    it('tries again when it cannot read', async () => {
+      let working = false
+      const history: History = {
+        ...store.history,
+        unpushed: (key) => (working ? store.history.unpushed(key) : broken()),
+      }
+      const other = dispatch({ android }, history)
+      await receive()
+      await other.push(KEY)
+      expect(android.sent).to.have.length(0)
+      working = true
+      await clock.advance(1_000)
+      await other.push(KEY)
+      expect(android.sent).to.have.length(1)
+      await other.close()
+    })
+
+    it('goes on when it cannot note that a notification is settled', async () => {
+      const other = dispatch({ android }, { ...store.history, markPushed: broken })
+      await receive()
+      await other.push(KEY)
+      expect(events('push-not-marked')).to.have.length(1)
+      await other.push(KEY)
+      expect(android.sent).to.have.length(2)
+      await other.close()
+    })
+
+    it('gives up in the end when it stays broken', async () => {
+      const other = dispatch({ android }, { ...store.history, unpushed: broken, markPushed: broken })
+      await other.push(KEY)
+      let tries = 1
+      for (; clock.pending > 0; tries++) await clock.advance(5 * 60_000)
+      expect(tries).to.be.within(10, MAX_TRIES)
+      expect(events('push-given-up')).to.have.length(1)
+      expect(events('push-given-up')[0]).to.include({ reason: 'the database failed (disk full)' })
+      await other.close()
+    })
+  })
+
+  describe('when it is closed', () => {
+    it('plans nothing more and leaves for the next start what is unpushed', async () => {
+      android.always = LATER
+      await receive()
+      await dispatcher.push(KEY)
+      await dispatcher.close()
+      await dispatcher.push(KEY)
+      expect(clock.pending).to.equal(0)
+      expect(android.sent).to.have.length(1)
+      expect(await store.history.stationsWithUnpushed()).to.deep.equal([KEY])
+    })
+
+    it('waits for an answer that is under way, and notes it', async () => {
+      android.always = undefined
+      await receive()
+      void dispatcher.push(KEY)
+      const { answer } = await android.arrived(1)
+      const closing = dispatcher.close()
+      await clock.advance(GRACE_MS - 1)
+      answer(ACCEPTED)
+      await closing
+      expect(await isUnpushed()).to.equal(false)
+      expect(clock.pending).to.equal(0)
+    })
+
+    it('waits 2 s at most, closes the gateways then, and can be closed twice', async () => {
+      android.always = undefined
+      await receive()
+      void dispatcher.push(KEY)
+      await android.arrived(1)
+      const closing = Promise.all([dispatcher.close(), dispatcher.close()])
+      await clock.advance(GRACE_MS)
+      await closing
+      expect(android.closed).to.equal(1)
+      expect(await isUnpushed()).to.equal(true)
+      expect(clock.pending).to.equal(0)
+    })
+  })
+
+  it('works with both vendors’ clients, through failures of every kind', async () => {
+    const [fcm, apns] = await Promise.all([startFcm(), startApns()])
+    const gateways = openGateways({ coalesceMs: 0, fcm: fcm.settings, apns: apns.settings }, log, clock)
+    dispatcher = dispatch(gateways)
+    const iphone = 'ab'.repeat(32)
+    await register('N1CALL', iphone, 'ios')
+    const tokenDead = (key: string) => (store.stations.get(key) as Station).tokenDead
+
+    fcm.fail({ errorCode: 'UNAVAILABLE', retryAfterSeconds: 5 })
+    apns.fail('goaway')
+    for (const key of [KEY, 'N1CALL']) {
+      await receive('Hello', key)
+      await dispatcher.push(key)
+    }
+    expect([fcm.received.length, apns.received.length]).to.deep.equal([0, 0])
+    await clock.advance(6_000)
+    await Promise.all([dispatcher.push(KEY), dispatcher.push('N1CALL')])
+    expect(fcm.received[0]?.data).to.include({ fromCall: 'W1AW', count: '1' })
+    expect(apns.received[0]).to.deep.include({ deviceToken: iphone, collapseId: 'aprs-N1CALL' })
+
+    fcm.uninstall(`token-of-${KEY}`)
+    apns.uninstall(iphone)
+    for (const key of [KEY, 'N1CALL']) {
+      await receive('Hello again', key)
+      await dispatcher.push(key)
+      expect(tokenDead(key)).to.equal(true)
+    }
+    await dispatcher.close()
+    await Promise.all([fcm.close(), apns.close()])
+  })
+})

@@ -1,0 +1,322 @@
+import { once } from 'node:events'
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { type FcmFault, type FcmFixture, startFcm } from '../../../fixtures/push/fcm.ts'
+import { createLog } from '../../../sidecar/log.ts'
+import { openFcm } from '../../../sidecar/push/fcm.ts'
+import type { Notification, PushGateway, PushOutcome } from '../../../sidecar/push/gateway.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+const TOKEN = 'registration-token:1234567890'
+const NOTIFICATION: Notification = {
+  title: 'W1AW',
+  body: 'Hello',
+  collapseId: 'aprs-N0CALL-7',
+  data: { fromCall: 'W1AW', seqId: '1', to: 'N0CALL-7', count: '1', collapseId: 'aprs-N0CALL-7' },
+}
+
+describe('FCM through firebase-admin', () => {
+  let lines: string[]
+  let clock: FakeClock
+  let fcm: FcmFixture
+  let gateway: PushGateway
+  const open = (settings = fcm.settings) =>
+    openFcm(settings, createLog('debug', { write: (line) => lines.push(line) }), clock)
+
+  beforeEach(async () => {
+    lines = []
+    clock = new FakeClock(Date.now())
+    fcm = await startFcm()
+    gateway = open()
+  })
+  afterEach(async () => {
+    await gateway.close()
+    await fcm.close()
+  })
+
+  it('delivers title, body and data, high priority for a day, and folds by collapse key and tag', async () => {
+    expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+    expect(fcm.received).to.deep.equal([
+      {
+        token: TOKEN,
+        notification: { title: 'W1AW', body: 'Hello' },
+        data: NOTIFICATION.data,
+        android: {
+          collapse_key: 'aprs-N0CALL-7',
+          priority: 'high',
+          ttl: '86400s',
+          notification: { tag: 'aprs-N0CALL-7' },
+        },
+      },
+    ])
+  })
+
+  it('asks for one access token and shows it with every message', async () => {
+    await Promise.all(Array.from({ length: 5 }, () => gateway.send(TOKEN, NOTIFICATION)))
+    await gateway.send(TOKEN, NOTIFICATION)
+    expect(fcm.received).to.have.length(6)
+    expect(fcm.tokenRequests).to.equal(1)
+  })
+
+  it('fits what is too big into the limit', async () => {
+    const big = {
+      ...NOTIFICATION,
+      body: '"ü'.repeat(4000),
+      data: { ...NOTIFICATION.data, fromAvatarImage: 'A'.repeat(3000) },
+    }
+    expect(await gateway.send(TOKEN, big)).to.deep.equal({ kind: 'accepted' })
+    expect(fcm.received[0]?.data).to.deep.equal(NOTIFICATION.data)
+    expect(fcm.received[0]?.notification?.body).to.match(/^["ü]{500,}…$/)
+  })
+
+  it('takes a service account file of any name', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'fcm-test-'))
+    const serviceAccountFile = join(folder, 'fcm-secret')
+    await copyFile(fcm.serviceAccountFile, serviceAccountFile)
+    const other = open({ ...fcm.settings, serviceAccountFile })
+    expect(await other.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+    await other.close()
+    await rm(folder, { recursive: true })
+  })
+
+  const rows: readonly [string, FcmFault, PushOutcome][] = [
+    [
+      'takes an unregistered token for gone',
+      { errorCode: 'UNREGISTERED' },
+      { kind: 'token_gone', reason: 'the app was removed or got another token' },
+    ],
+    [
+      'takes a token that FCM did not issue for gone',
+      { errorCode: 'INVALID_ARGUMENT', message: 'The registration token is not a valid FCM registration token' },
+      { kind: 'token_gone', reason: 'FCM did not issue this token' },
+    ],
+    [
+      'takes a token of another project for gone',
+      { errorCode: 'SENDER_ID_MISMATCH', message: 'SenderId mismatch' },
+      { kind: 'token_gone', reason: 'the token belongs to another Firebase project' },
+    ],
+    [
+      'gives up on an invalid payload',
+      { errorCode: 'INVALID_ARGUMENT', message: 'Invalid data payload key: from' },
+      { kind: 'refused', reason: 'FCM finds the payload invalid' },
+    ],
+    [
+      'gives up when the service account may not send',
+      { errorCode: 'PERMISSION_DENIED' },
+      {
+        kind: 'refused',
+        reason: 'the service account may not send here: check its project, its role and that the FCM API is enabled',
+      },
+    ],
+    [
+      'gives up on a 403 that is not in words of FCM',
+      { status: 403, text: '<h1>No</h1>' },
+      { kind: 'refused', reason: 'FCM refuses the service account: check its role' },
+    ],
+    [
+      'gives up on a 404 that is not in words of FCM',
+      { status: 404, text: '<h1>No</h1>' },
+      { kind: 'refused', reason: 'unexpected answer with status 404' },
+    ],
+    [
+      'tries later over quota, as late as FCM says',
+      { errorCode: 'QUOTA_EXCEEDED', retryAfterSeconds: 60 },
+      { kind: 'try_later', reason: 'over the sending quota', afterMs: 60_000 },
+    ],
+    [
+      'tries later when FCM is not available, as late as FCM says',
+      { errorCode: 'UNAVAILABLE', retryAfterSeconds: 7 },
+      { kind: 'try_later', reason: 'FCM is not available', afterMs: 7_000 },
+    ],
+    [
+      'tries later when FCM is not available and does not say for how long',
+      { errorCode: 'UNAVAILABLE' },
+      { kind: 'try_later', reason: 'FCM is not available' },
+    ],
+    [
+      'tries later after an internal error',
+      { errorCode: 'INTERNAL' },
+      { kind: 'try_later', reason: 'internal error of FCM' },
+    ],
+    [
+      'tries later when the access token is not accepted',
+      { errorCode: 'UNAUTHENTICATED' },
+      { kind: 'try_later', reason: 'FCM did not accept the access token' },
+    ],
+    [
+      'tries later when a proxy answers 502',
+      { status: 502, text: '<h1>Bad gateway</h1>' },
+      { kind: 'try_later', reason: 'unexpected answer with status 502' },
+    ],
+    [
+      'tries later when something else answers 200',
+      { status: 200, text: '<h1>Log in to the hotel network</h1>' },
+      { kind: 'try_later', reason: 'unexpected answer with status 200' },
+    ],
+  ]
+  for (const [name, fault, expected] of rows) {
+    it(`${name}, asking once`, async () => {
+      fcm.fail(fault)
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(expected)
+      expect(fcm.attempts).to.equal(1)
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+    })
+  }
+
+  it('survives a connection that is reset once', async () => {
+    fcm.fail('reset')
+    expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+  })
+
+  it('tries later when connections are reset again and again', async () => {
+    fcm.fail('reset', 100)
+    const outcome = await gateway.send(TOKEN, NOTIFICATION)
+    expect(outcome).to.deep.equal({ kind: 'try_later', reason: 'FCM cannot be reached (ECONNRESET)' })
+    expect(fcm.attempts).to.equal(2)
+  })
+
+  it('tries later when nobody listens', async () => {
+    await gateway.send(TOKEN, NOTIFICATION)
+    await fcm.close()
+    expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({
+      kind: 'try_later',
+      reason: 'FCM cannot be reached (ECONNREFUSED)',
+    })
+  })
+
+  it('tries later when the server cannot be verified', async () => {
+    const other = openFcm({ ...fcm.settings, caFile: null }, createLog('silent'), clock)
+    const outcome = await other.send(TOKEN, NOTIFICATION)
+    await other.close()
+    expect(outcome).to.include({ kind: 'try_later' })
+    expect(outcome).to.have.property('reason').that.includes('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
+  })
+
+  it('ends a call after 10 s, and its client does not send the notification after that', async () => {
+    fcm.fail('hang')
+    const sending = gateway.send(TOKEN, NOTIFICATION)
+    await fcm.waitForAttempts(1)
+    await clock.advance(9_999)
+    expect(await Promise.race([sending, 'waiting'])).to.equal('waiting')
+    await clock.advance(1)
+    expect(await sending).to.deep.equal({ kind: 'try_later', reason: 'no answer within 10 s' })
+    expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+    expect(fcm.attempts).to.equal(2)
+    expect(clock.pending).to.equal(0)
+  })
+
+  it('ends a call after 10 s when the connection is accepted but TLS never begins', async () => {
+    const silent = createServer((socket) => socket.resume())
+    const connected = once(silent, 'connection')
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const address = silent.address() as { port: number }
+    const other = open({ ...fcm.settings, endpoint: `https://127.0.0.1:${address.port}` })
+    const sending = other.send(TOKEN, NOTIFICATION)
+    await connected
+    await clock.advance(10_000)
+    expect(await sending).to.deep.equal({ kind: 'try_later', reason: 'no answer within 10 s' })
+    await other.close()
+    // Ends only when the client has let go of its connection.
+    await new Promise((resolve) => silent.close(resolve))
+  })
+
+  describe('when it gets no access token', () => {
+    it('gives up when Google refuses the service account, and says what to check', async () => {
+      fcm.failTokenEndpoint({ status: 400, error: 'invalid_grant' })
+      const outcome = await gateway.send(TOKEN, NOTIFICATION)
+      expect(outcome).to.have.property('kind', 'refused')
+      expect(outcome)
+        .to.have.property('reason')
+        .that.matches(/invalid_grant.*clock.*push\.fcm\.serviceAccountFile/)
+      fcm.failTokenEndpoint()
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+    })
+
+    it('tries later when the token address has an outage, and sends once that is over', async () => {
+      fcm.failTokenEndpoint({ status: 503, error: 'unavailable' })
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({
+        kind: 'try_later',
+        reason: 'no access token to be had from Google',
+      })
+      fcm.failTokenEndpoint()
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+    })
+
+    it('tries later when the token address hangs, and sends once that is over', async () => {
+      fcm.failTokenEndpoint('hang')
+      const sending = gateway.send(TOKEN, NOTIFICATION)
+      await fcm.waitForTokenRequests(1)
+      await clock.advance(10_000)
+      expect(await sending).to.deep.equal({ kind: 'try_later', reason: 'no answer within 10 s' })
+      fcm.failTokenEndpoint()
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+    })
+  })
+
+  it('ends what is under way when it is closed, takes nothing more, and can be closed twice', async () => {
+    fcm.fail('hang')
+    const sending = gateway.send(TOKEN, NOTIFICATION)
+    await fcm.waitForAttempts(1)
+    await Promise.all([gateway.close(), gateway.close()])
+    const closed = { kind: 'try_later', reason: 'the gateway is closed' }
+    expect(await sending).to.deep.equal(closed)
+    expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(closed)
+    expect(fcm.attempts).to.equal(1)
+  })
+
+  it('puts neither the registration token nor the key into log and outcomes', async () => {
+    const { private_key } = JSON.parse(await readFile(fcm.serviceAccountFile, 'utf8'))
+    fcm.fail({ status: 500, text: `Nothing is known of ${TOKEN}` })
+    const outcomes = [await gateway.send(TOKEN, NOTIFICATION), await gateway.send('no token!', NOTIFICATION)]
+    const written = JSON.stringify([outcomes, lines])
+    expect(lines).to.have.length.above(1)
+    expect(written).not.to.include(TOKEN)
+    expect(written).not.to.include('no token!')
+    expect(written).not.to.include(private_key.split('\n')[1])
+  })
+
+  describe('given a service account file that is of no use', () => {
+    let folder: string
+    let file: string
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'fcm-test-'))
+      file = join(folder, 'account.json')
+    })
+    afterEach(() => rm(folder, { recursive: true }))
+    const opening = () => open({ ...fcm.settings, serviceAccountFile: file })
+
+    it('names the file that is missing', () => {
+      expect(opening).to.throw(`push.fcm.serviceAccountFile: ${file} cannot be read (ENOENT).`)
+    })
+
+    it('names the CA file that is missing', () => {
+      expect(() => open({ ...fcm.settings, caFile: file })).to.throw(
+        `push.fcm.caFile: ${file} cannot be read (ENOENT).`,
+      )
+    })
+
+    const account = { type: 'service_account', project_id: 'p', client_email: 'e', private_key: 'SECRET' }
+    for (const [what, content] of [
+      ['is no JSON object', 'SECRET {'],
+      ['is no JSON object', '"SECRET"'],
+      [
+        'is no service account key: its "type" is not "service_account"',
+        JSON.stringify({ ...account, type: 'SECRET' }),
+      ],
+      ['has no "project_id"', JSON.stringify({ ...account, project_id: '' })],
+      ['has no "client_email"', JSON.stringify({ ...account, client_email: 1 })],
+      ['has no usable "private_key"', JSON.stringify(account)],
+    ] as const) {
+      it(`says that ${content.slice(0, 40)} ${what}, and quotes nothing of it`, async () => {
+        await writeFile(file, content)
+        expect(opening)
+          .to.throw(`push.fcm.serviceAccountFile: ${file} ${what}.`)
+          .with.property('message')
+          .that.does.not.include('SECRET')
+      })
+    }
+  })
+})

@@ -1,0 +1,172 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { AvatarRecord, StoredMessage } from '../../../sidecar/messages/store.ts'
+import type { Notification } from '../../../sidecar/push/gateway.ts'
+import { buildNotification, fitNotification, type SenderAvatar } from '../../../sidecar/push/notification.ts'
+
+const STATION = 'N0CALL-7'
+const HASH = 'a'.repeat(64)
+
+function message(text: string | Buffer, seqId = '42'): StoredMessage {
+  return { from: 'W1AW', to: STATION, seqId, text: Buffer.from(text), time: 1 }
+}
+
+function build(text: string | Buffer, { count = 1, avatar = 'none' as SenderAvatar, seqId = '42' } = {}) {
+  return buildNotification(STATION, { count, newest: message(text, seqId) }, avatar)
+}
+
+const bytes = (notification: Notification) => Buffer.byteLength(JSON.stringify(notification))
+
+describe('a notification', () => {
+  it('carries sender, sequence id, addressee, count and collapse id as strings', () => {
+    expect(build('Hello').data).to.deep.equal({
+      fromCall: 'W1AW',
+      seqId: '42',
+      to: STATION,
+      count: '1',
+      collapseId: 'aprs-N0CALL-7',
+    })
+  })
+
+  it('carries an empty sequence id for a message without a number', () => {
+    expect(build('Hello', { seqId: '' }).data.seqId).to.equal('')
+  })
+
+  it('shows the sender and the text of a single message', () => {
+    expect(build('Hello')).to.include({ title: 'W1AW', body: 'Hello' })
+  })
+
+  it('shows how many messages there are, for whom and from whom, when there are several', () => {
+    const notification = build('Hello', { count: 3 })
+    expect(notification).to.include({ title: 'For N0CALL-7, latest from W1AW', body: '3 new APRS messages' })
+    expect(notification.data.count).to.equal('3')
+  })
+
+  it('says so when a message has no text', () => {
+    expect(build(' ').body).to.equal('Message without text')
+  })
+
+  it('reads text as UTF-8, and as Latin-1 where it is not', () => {
+    expect(build('Grüße 📻').body).to.equal('Grüße 📻')
+    expect(build(Buffer.from('Grüße', 'latin1')).body).to.equal('Grüße')
+  })
+
+  it('shows no control character and no bidi override', () => {
+    expect(build('\x07one\r\ntwo\u202ethree\x9b').body).to.equal('one two three')
+  })
+
+  it('keeps the joiners of an emoji and right-to-left text', () => {
+    expect(build('👩‍👩‍👧 שלום').body).to.equal('👩‍👩‍👧 שלום')
+  })
+
+  it('keeps one collapse id per station, within 64 bytes', () => {
+    const other = buildNotification('DL1ABC-15', { count: 9, newest: message('Hi') }, 'none')
+    expect(build('one').collapseId).to.equal(build('two', { count: 2 }).collapseId)
+    expect(other.collapseId).to.equal('aprs-DL1ABC-15')
+    expect(Buffer.byteLength(other.collapseId)).to.be.at.most(64)
+  })
+
+  describe('with the avatar of its sender', () => {
+    const record = (avatar: Partial<AvatarRecord>): AvatarRecord => ({ icon: '', image: '', hash: HASH, ...avatar })
+    const avatarKeys = (avatar: SenderAvatar) =>
+      Object.fromEntries(Object.entries(build('x', { avatar }).data).filter(([key]) => key.startsWith('fromAvatar')))
+
+    it('says nothing of a sender that has none', () => {
+      expect(avatarKeys('none')).to.deep.equal({})
+    })
+
+    it('has icon and hash of an icon', () => {
+      expect(avatarKeys(record({ icon: 'car', hash: 'icon:car' }))).to.deep.equal({
+        fromAvatarIcon: 'car',
+        fromAvatarHash: 'icon:car',
+      })
+    })
+
+    it('has an image of 3000 characters inline', () => {
+      const image = 'A'.repeat(3000)
+      expect(avatarKeys(record({ icon: 'car', image }))).to.deep.equal({
+        fromAvatarIcon: 'car',
+        fromAvatarHash: HASH,
+        fromAvatarImage: image,
+      })
+    })
+
+    it('has icon and hash but not the image when that is longer', () => {
+      expect(avatarKeys(record({ icon: 'car', image: 'A'.repeat(3001) }))).to.deep.equal({
+        fromAvatarIcon: 'car',
+        fromAvatarHash: HASH,
+      })
+    })
+
+    it('has no icon when the avatar is only an image', () => {
+      expect(avatarKeys(record({ image: 'AAAA' }))).to.deep.equal({ fromAvatarHash: HASH, fromAvatarImage: 'AAAA' })
+    })
+
+    it('has the tombstone of a cleared avatar and nothing else', () => {
+      expect(avatarKeys('cleared')).to.deep.equal({ fromAvatarCleared: '1' })
+    })
+  })
+
+  it('never has a reserved key, and strings only', () => {
+    const avatars: SenderAvatar[] = ['none', 'cleared', { icon: 'car', image: 'AAAA', hash: HASH }]
+    for (const avatar of avatars) {
+      for (const [key, value] of Object.entries(build('x', { avatar, count: 2 }).data)) {
+        expect(key).not.to.match(/^(from|notification|message_type|collapse_key|aps)$|^google|^gcm/)
+        expect(value).to.be.a('string')
+      }
+    }
+  })
+})
+
+describe('fitting a notification to a limit', () => {
+  const image = 'A'.repeat(3000)
+
+  it('changes nothing that fits to the byte', () => {
+    const notification = build('Hello', { avatar: { icon: 'car', image, hash: HASH } })
+    expect(fitNotification(notification, bytes, bytes(notification))).to.equal(notification)
+  })
+
+  it('drops the inline image first, and leaves the body alone when that is enough', () => {
+    const notification = build('Hello', { avatar: { icon: 'car', image, hash: HASH } })
+    const fitted = fitNotification(notification, bytes, bytes(notification) - 1)
+    expect(fitted.body).to.equal('Hello')
+    expect(fitted.data).not.to.have.property('fromAvatarImage')
+    expect(fitted.data).to.include({ fromAvatarIcon: 'car', fromAvatarHash: HASH })
+  })
+
+  it('shortens the body last, by as little as possible, and says so with an ellipsis', () => {
+    const fitted = fitNotification(build('x'.repeat(9000)), bytes)
+    expect(fitted.body).to.match(/^x+…$/)
+    expect(bytes(fitted)).to.equal(4096)
+  })
+
+  it('cuts between characters as people see them', () => {
+    const family = '👩‍👩‍👧'
+    const fitted = fitNotification(build(family.repeat(500)), bytes)
+    expect(fitted.body.replaceAll(family, '')).to.equal('…')
+    expect(fitted.body.length).to.be.above(family.length)
+  })
+
+  it('stays within 4,096 bytes for any text, ends with an ellipsis when cut, and splits no surrogate pair', () => {
+    const unit = fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 60 }),
+      fc.string({ unit: 'binary', maxLength: 60 }),
+      fc.constantFrom('👩‍👩‍👧', 'é', 'ü', '"', '\\', '日本', 'a'),
+    )
+    const text = fc.tuple(unit, fc.nat(2500)).map(([part, times]) => part.repeat(times).slice(0, 60_000))
+    fc.assert(
+      fc.property(text, fc.boolean(), (raw, withImage) => {
+        const avatar: SenderAvatar = withImage ? { icon: 'car', image, hash: HASH } : 'none'
+        const notification = build(raw, { avatar })
+        const fitted = fitNotification(notification, bytes)
+        expect(bytes(fitted)).to.be.at.most(4096)
+        expect(fitted.body).not.to.match(/\p{Cs}/u)
+        if (fitted.body === notification.body) return
+        expect(fitted.body.endsWith('…')).to.equal(true)
+        expect(notification.body.startsWith(fitted.body.slice(0, -1))).to.equal(true)
+        expect(fitted.data).not.to.have.property('fromAvatarImage')
+      }),
+      { numRuns: 60 },
+    )
+  })
+})

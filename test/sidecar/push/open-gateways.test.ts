@@ -1,0 +1,54 @@
+import { expect } from 'chai'
+import { startApns } from '../../../fixtures/push/apns.ts'
+import { startFcm } from '../../../fixtures/push/fcm.ts'
+import type { PushSettings } from '../../../sidecar/config/settings.ts'
+import { createLog } from '../../../sidecar/log.ts'
+import { openGateways } from '../../../sidecar/push/open-gateways.ts'
+
+const OFF: PushSettings = {
+  coalesceMs: 2000,
+  fcm: { serviceAccountFile: null, endpoint: null, caFile: null },
+  apns: {
+    keyFile: null,
+    keyId: null,
+    teamId: null,
+    topic: null,
+    production: true,
+    address: null,
+    port: null,
+    caFile: null,
+  },
+}
+
+describe('Opening the push gateways', () => {
+  let lines: Record<string, unknown>[]
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) })
+  const told = () => lines.map(({ level, event, platform }) => [level, event, platform])
+
+  beforeEach(() => {
+    lines = []
+  })
+
+  it('leaves those off that are not configured, with a warning each', () => {
+    expect(openGateways(OFF, log)).to.deep.equal({})
+    expect(told()).to.deep.equal([
+      ['warn', 'push-gateway-off', 'android'],
+      ['warn', 'push-gateway-off', 'ios'],
+    ])
+  })
+
+  it('opens those that are configured, and warns of none', async () => {
+    const [fcm, apns] = await Promise.all([startFcm(), startApns()])
+    const gateways = openGateways({ ...OFF, fcm: fcm.settings, apns: apns.settings }, log)
+    expect(gateways).to.have.keys('android', 'ios')
+    expect(lines.map(({ event }) => event)).to.deep.equal(['push-gateway-on', 'push-gateway-on'])
+    await Promise.all([gateways.android?.close(), gateways.ios?.close(), fcm.close(), apns.close()])
+  })
+
+  it('throws with the name of the setting when one cannot be opened, and leaves none open', async () => {
+    const fcm = await startFcm()
+    const apns = { ...OFF.apns, keyFile: '/nowhere/key.p8', keyId: 'K', teamId: 'T', topic: 't' }
+    expect(() => openGateways({ ...OFF, fcm: fcm.settings, apns }, log)).to.throw('push.apns.keyFile: /nowhere/key.p8')
+    await fcm.close()
+  })
+})

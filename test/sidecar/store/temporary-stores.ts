@@ -1,0 +1,96 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Clock } from '../../../sidecar/clock.ts'
+import { createLog, type Log } from '../../../sidecar/log.ts'
+import type { IncomingMessage, RegisterOutcome, Registration, Store } from '../../../sidecar/messages/store.ts'
+import type { Connection } from '../../../sidecar/store/connection.ts'
+import { buildStore, openFile, openStore, type StoreSettings } from '../../../sidecar/store/open-store.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+export const SETTINGS: StoreSettings = {
+  history: { perStation: 50, duplicateHours: 12 },
+  stations: { max: 5000, expireAfterHours: 720 },
+}
+
+/** Stores on real files in a folder of their own, closed and removed after each test. */
+export interface TemporaryStores {
+  readonly clock: FakeClock
+  /** Log lines written so far. */
+  readonly lines: Record<string, unknown>[]
+  readonly log: Log
+  path(name?: string): string
+  open(settings?: Partial<StoreSettings>, path?: string, clock?: Clock): Promise<Store>
+  /** With the connection below it, to make the file refuse. */
+  openOver(settings?: Partial<StoreSettings>): Promise<{ store: Store; connection: Connection }>
+}
+
+/** Call inside a `describe`. */
+export function temporaryStores(): TemporaryStores {
+  let folder = ''
+  let clock = new FakeClock()
+  let lines: Record<string, unknown>[] = []
+  const log = createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) })
+  const opened: Store[] = []
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'mesh-companion-store-'))
+    clock = new FakeClock()
+    lines = []
+  })
+  afterEach(async () => {
+    for (const store of opened.splice(0)) await store.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  function keep(store: Store): Store {
+    opened.push(store)
+    return store
+  }
+
+  const path = (name = 'store.sqlite') => join(folder, name)
+  return {
+    get clock() {
+      return clock
+    },
+    get lines() {
+      return lines
+    },
+    log,
+    path,
+    open: async (settings = {}, at = path(), time = clock) =>
+      keep(await openStore(at, { ...SETTINGS, ...settings }, time, log)),
+    async openOver(settings = {}) {
+      const connection = await openFile(path())
+      return { store: keep(await buildStore(connection, { ...SETTINGS, ...settings }, clock, log)), connection }
+    },
+  }
+}
+
+export function registration(key: string, changes: Partial<Registration> = {}): Registration {
+  return { key, platform: 'android', pushToken: `token-of-${key}`, ackMessages: false, ...changes }
+}
+
+export function register(store: Store, ...keys: string[]): Promise<RegisterOutcome[]> {
+  return Promise.all(keys.map((key) => store.stations.register(registration(key))))
+}
+
+export function message(text: string, changes: Partial<IncomingMessage> = {}): IncomingMessage {
+  return { from: 'W1AW', to: 'N0CALL', seqId: '1', text: Buffer.from(text), ...changes }
+}
+
+export function texts(messages: readonly { readonly text: Buffer }[]): string[] {
+  return messages.map(({ text }) => text.toString())
+}
+
+/** What `promise` rejects with; fails when it does not. */
+export async function rejection(
+  promise: Promise<unknown>,
+): Promise<{ code?: string; remedy?: string; message: string }> {
+  try {
+    await promise
+  } catch (error) {
+    return error as Error
+  }
+  throw new Error('It did not reject.')
+}

@@ -1,0 +1,48 @@
+import { crc32, deflateSync } from 'node:zlib'
+
+export interface PngChunk {
+  readonly type: string
+  readonly data: Buffer
+}
+
+export interface PngOptions {
+  readonly width?: number
+  readonly height?: number
+  readonly depth?: number
+  readonly colour?: number
+  readonly interlace?: number
+  /** What is compressed into IDAT; filter byte and samples of each scanline. */
+  readonly raw?: Buffer
+  /** Chunks between header and image data, such as a palette. */
+  readonly extra?: readonly PngChunk[]
+}
+
+const SAMPLES: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
+
+/** The chunks of a PNG; by default 64x64, 8 bits, RGBA, all transparent, without a filter. */
+export function pngChunks(options: PngOptions = {}): PngChunk[] {
+  const { width = 64, height = 64, depth = 8, colour = 6, interlace = 0, extra = [] } = options
+  const row = 1 + Math.ceil((width * depth * (SAMPLES[colour] ?? 1)) / 8)
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(height, 4)
+  header.set([depth, colour, 0, 0, interlace], 8)
+  return [
+    { type: 'IHDR', data: header },
+    ...extra,
+    { type: 'IDAT', data: deflateSync(options.raw ?? Buffer.alloc(row * height)) },
+    { type: 'IEND', data: Buffer.alloc(0) },
+  ]
+}
+
+/** Signature and chunks, with their checksums. */
+export function pngFile(chunks: readonly PngChunk[] = pngChunks()): Buffer {
+  const parts = chunks.map(({ type, data }) => {
+    const body = Buffer.concat([Buffer.from(type, 'latin1'), data])
+    const frame = Buffer.alloc(8)
+    frame.writeUInt32BE(data.length, 0)
+    frame.writeUInt32BE(crc32(body), 4)
+    return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)])
+  })
+  return Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), ...parts])
+}

@@ -1,0 +1,126 @@
+import { type IncomingHttpHeaders, request } from 'node:http'
+import { connect } from 'node:net'
+import { type Api, serveApi } from '../../sidecar/api/server.ts'
+import { passcodeOf } from '../../sidecar/aprs/passcode.ts'
+import type { ListenSettings, RateLimitSettings } from '../../sidecar/config/settings.ts'
+import { createLog, type Log } from '../../sidecar/log.ts'
+import type { Store } from '../../sidecar/messages/store.ts'
+import { createMetrics, type Metrics } from '../../sidecar/metrics.ts'
+import { openStore } from '../../sidecar/store/open-store.ts'
+import { FakeClock } from './fake-clock.ts'
+
+export interface ApiOptions {
+  readonly listen?: Partial<ListenSettings>
+  readonly rateLimit?: Partial<RateLimitSettings>
+  readonly maxStations?: number
+}
+
+/** Every member that an answer can have; tests look at those that they expect. */
+export interface JsonBody {
+  readonly error: string
+  readonly message: string
+  readonly details: readonly { readonly path: string; readonly reason: string }[]
+  readonly serverTime: number
+  readonly avatarHash: string
+  readonly avatars: Readonly<Record<string, unknown>>
+  readonly messages: readonly Readonly<Record<string, unknown>>[]
+}
+
+export interface ApiAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** As it came over the wire. */
+  readonly bytes: Buffer
+  /** Of a compressed answer undefined. */
+  readonly body: JsonBody
+}
+
+/** The API over a store in memory, on a free port, with a clock that the test turns. */
+export interface RunningApi {
+  readonly api: Api
+  readonly store: Store
+  readonly clock: FakeClock
+  readonly metrics: Metrics
+  readonly port: number
+  /** Lines that were logged, parsed. */
+  readonly logged: readonly Readonly<Record<string, unknown>>[]
+  post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<ApiAnswer>
+  /** Sends these bytes on a connection of their own; what came back until the server ended it. */
+  raw(text: string): Promise<string>
+  close(): Promise<void>
+}
+
+export async function startApi({ listen, rateLimit, maxStations = 100 }: ApiOptions = {}): Promise<RunningApi> {
+  const clock = new FakeClock()
+  const logged: Record<string, unknown>[] = []
+  const log: Log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) })
+  const metrics = createMetrics()
+  const history = { perStation: 50, duplicateHours: 12 }
+  const stations = { max: maxStations, expireAfterHours: 720 }
+  const store = await openStore(':memory:', { history, stations }, clock, log)
+  const api = await serveApi({
+    listen: { host: '127.0.0.1', port: 0, certFile: null, keyFile: null, trustProxy: false, ...listen },
+    rateLimit: { windowMs: 60_000, max: 10_000, newStationsPerHour: 10_000, ...rateLimit },
+    store,
+    clock,
+    metrics,
+    log,
+  })
+  const port = Number(new URL(api.url).port)
+  return {
+    api,
+    store,
+    clock,
+    metrics,
+    port,
+    logged,
+    post: (path, body, headers) => post(port, path, body, headers),
+    raw: (text) => raw(port, text),
+    async close() {
+      await api.close()
+      await store.close()
+    },
+  }
+}
+
+/** What a well-behaved client says of itself. */
+export function claim(callsign: string, ssid: number | string | null = 7) {
+  return { callsign, ssid, auth: passcodeOf(callsign) }
+}
+
+/** A complete register body. */
+export function registration(callsign: string, members: object = {}) {
+  return { ...claim(callsign), platform: 'android', pushToken: `token-of-${callsign}`, ackMessages: false, ...members }
+}
+
+function post(port: number, path: string, body: unknown, headers = {}): Promise<ApiAnswer> {
+  return new Promise((resolve, reject) => {
+    const type = { 'Content-Type': 'application/json' }
+    const outgoing = request({ host: '127.0.0.1', port, path, method: 'POST', headers: { ...type, ...headers } })
+    outgoing.on('error', reject)
+    outgoing.on('response', (incoming) => {
+      const chunks: Buffer[] = []
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+      incoming.on('error', reject)
+      incoming.on('end', () => {
+        const bytes = Buffer.concat(chunks)
+        const plain = incoming.headers['content-encoding'] === undefined
+        const { statusCode: status = 0, headers: received } = incoming
+        resolve({ status, headers: received, bytes, body: plain ? JSON.parse(bytes.toString()) : undefined })
+      })
+    })
+    outgoing.end(typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body))
+  })
+}
+
+function raw(port: number, text: string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk) => chunks.push(chunk))
+    // A reset is an end like any other here.
+    socket.on('error', () => {})
+    socket.on('close', () => resolve(Buffer.concat(chunks).toString()))
+    socket.write(text)
+  })
+}
