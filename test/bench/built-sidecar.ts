@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+const MAIN = fileURLToPath(new URL('../../dist/sidecar/main.js', import.meta.url))
+
+/** The built sidecar in a process of its own, on a database of its own. */
+export interface BuiltSidecar {
+  readonly url: string
+  readonly adminUrl: string
+  /** From the start of the process to its `listening` line. */
+  readonly startMs: number
+  residentMegabytes(): number
+  close(): Promise<void>
+}
+
+/** @param config what differs from the defaults; ports and database are chosen here */
+export async function startBuiltSidecar(config: object): Promise<BuiltSidecar> {
+  if (!existsSync(MAIN)) throw new Error('There is no dist/: run `npm run build` first.')
+  const folder = await mkdtemp(join(tmpdir(), 'sidecar-bench-'))
+  const file = join(folder, 'config.json')
+  const ours = { listen: { port: 0 }, admin: { port: 0 }, database: 'sidecar.sqlite', log: { level: 'info' } }
+  await writeFile(file, JSON.stringify({ ...ours, ...config }))
+  const begun = performance.now()
+  const child = spawn(process.execPath, [MAIN, '--config', file], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const { url, adminUrl } = await listening(child)
+  return {
+    url,
+    adminUrl,
+    startMs: performance.now() - begun,
+    residentMegabytes: () => {
+      const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? []
+      return Number(kilobytes) / 1024
+    },
+    close: async () => {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function listening({ stdout }: ChildProcess): Promise<{ url: string; adminUrl: string }> {
+  if (!stdout) throw new Error('The sidecar has no output to read.')
+  const lines = createInterface({ input: stdout })
+  for await (const line of lines) {
+    if (!line.includes('"event":"listening"')) continue
+    stdout.resume()
+    return JSON.parse(line) as { url: string; adminUrl: string }
+  }
+  throw new Error('The sidecar ended before it was listening.')
+}
+
+/** One counter of the operator's port. */
+export async function counter(sidecar: BuiltSidecar, name: string): Promise<number> {
+  const text = await (await fetch(`${sidecar.adminUrl}/metrics`)).text()
+  const [, value] = new RegExp(`^mesh_companion_${name}_total (\\d+)$`, 'm').exec(text) ?? []
+  return Number(value)
+}

@@ -1,0 +1,36 @@
+/** One row of `npm run bench`. */
+export interface Measurement {
+  readonly name: string
+  readonly unit: string
+  readonly ours: number
+  /** Null where there is nothing to compare with; then `peerName` and `ratio` are null too. */
+  readonly peer: number | null
+  readonly peerName: string | null
+  /** How many times better ours is, whatever the unit: above 1 is better. */
+  readonly ratio: number | null
+}
+
+/** The middle value; of an even number of values the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  if (values.length === 0) throw new RangeError('The median of nothing is not defined.')
+  const sorted = values.toSorted((a, b) => a - b)
+  const half = sorted.length >> 1
+  const upper = sorted[half] as number
+  return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] as number) + upper) / 2
+}
+
+/** What one round measured, in the unit of the row. */
+type Round = () => number | Promise<number>
+
+/**
+ * Medians of `rounds` rounds of each side. The sides take turns, and who begins changes each round, so that whatever
+ * else the machine does falls on both alike.
+ */
+export async function alternate(rounds: number, ours: Round, peer: Round): Promise<{ ours: number; peer: number }> {
+  const results = { ours: [] as number[], peer: [] as number[] }
+  for (let round = 0; round < rounds; round++) {
+    const order = round % 2 === 0 ? (['ours', 'peer'] as const) : (['peer', 'ours'] as const)
+    for (const side of order) results[side].push(await (side === 'ours' ? ours() : peer()))
+  }
+  return { ours: median(results.ours), peer: median(results.peer) }
+}

@@ -1,0 +1,49 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+
+/** The least that a client takes for an APRS-IS server, so that its cost does not count: login, filter, then lines as given. */
+export interface BareUpstream {
+  readonly port: number
+  /** The first login. */
+  readonly client: Promise<Socket>
+  /** Lines that the client sent, after its login. */
+  onLine(listener: (line: string) => void): void
+  close(): void
+}
+
+export async function bareUpstream(): Promise<BareUpstream> {
+  const listeners: ((line: string) => void)[] = []
+  const sockets = new Set<Socket>()
+  let announce: (socket: Socket) => void = () => undefined
+  const client = new Promise<Socket>((resolve) => {
+    announce = resolve
+  })
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket)).on('error', () => socket.destroy())
+    socket.setNoDelay(true)
+    socket.write('# bare 1.0\r\n')
+    createInterface({ input: socket }).on('line', (line) => {
+      const [, call] = /^user (\S+) pass /.exec(line) ?? []
+      if (call) {
+        socket.write(`# logresp ${call} verified, server BARE\r\n`)
+        announce(socket)
+      } else if (line.startsWith('#filter ')) {
+        socket.write(`# filter ${line.slice('#filter '.length, '#filter '.length + 255)} active\r\n`)
+      } else {
+        for (const listener of listeners) listener(line)
+      }
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    client,
+    onLine: (listener) => void listeners.push(listener),
+    close: () => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}

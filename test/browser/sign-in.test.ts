@@ -1,0 +1,106 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Setup, type SetupOptions, setUp } from '../support/sign-in-setup.ts'
+
+const SCREENSHOTS = fileURLToPath(new URL('../../.ci/output/screenshots', import.meta.url))
+
+describe('a person with a browser', () => {
+  let browser: Browser
+  let context: BrowserContext
+  let setup: Setup
+
+  before(async () => {
+    mkdirSync(SCREENSHOTS, { recursive: true })
+    browser = await chromium.launch({
+      executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    })
+  })
+  after(() => browser.close())
+  afterEach(async () => {
+    await context.close()
+    await setup.close()
+  })
+
+  async function open(options: SetupOptions = {}, javaScriptEnabled = true): Promise<Page> {
+    setup = await setUp(options)
+    context = await browser.newContext({ javaScriptEnabled })
+    context.setDefaultTimeout(15_000)
+    return context.newPage()
+  }
+  const picture = (page: Page, name: string) => page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) })
+
+  async function signInAtIdp(page: Page, user: string): Promise<void> {
+    await page
+      .getByLabel(/user|name/i)
+      .first()
+      .fill(user)
+    await page.getByLabel(/password/i).fill(`${user}-demo`)
+    await page.getByRole('button').first().click()
+  }
+
+  for (const javaScript of [true, false]) {
+    it(`signs in and out ${javaScript ? 'with' : 'without'} JavaScript`, async () => {
+      const page = await open(
+        { oidc: { newAccounts: true, groups: { siteadmin: 'mesh-admins', sync: true } } },
+        javaScript,
+      )
+      await page.goto(setup.host.url)
+      await picture(page, 'login')
+      await page.getByRole('link', { name: /^Sign in with/ }).click()
+      await picture(page, 'identity-provider')
+      await signInAtIdp(page, 'alice')
+      await page.waitForURL(setup.host.url)
+      await picture(page, 'signed-in')
+      const text = await page.getByRole('main').textContent()
+      for (const part of ['Alice Example', 'alice@example.test', 'mesh-admins', 'mesh-users'])
+        expect(text).to.include(part)
+
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('button', { name: /^Yes/ }).click()
+      await page.waitForURL(`${setup.host.url}login`)
+      await page.goto(setup.host.url)
+      expect(page.url()).to.equal(`${setup.host.url}login`)
+    })
+  }
+
+  it('reads why a login failed, in our words, as a screen reader would announce it', async () => {
+    const page = await open({ oidc: { newAccounts: false } })
+    await page.goto(`${setup.host.url}auth-oidc`)
+    await signInAtIdp(page, 'bob')
+    await page.waitForURL(/\/login\?failure=/)
+    await picture(page, 'refused')
+    expect(await page.getByRole('alert').textContent()).to.include('may not use this server')
+  })
+
+  it('signs in by a form that the IdP posts from its own site', async () => {
+    const page = await open({
+      client: { response_types: ['code id_token'] },
+      registered: { response_types: ['code id_token'], grant_types: ['implicit', 'authorization_code'] },
+    })
+    await page.goto(`${setup.host.url}auth-oidc`)
+    await signInAtIdp(page, 'alice')
+    await page.waitForURL(setup.host.url)
+  })
+
+  it('signs in in two tabs at once', async () => {
+    const first = await open()
+    const second = await context.newPage()
+    await first.goto(`${setup.host.url}auth-oidc`)
+    await second.goto(`${setup.host.url}auth-oidc?return=/api/me`)
+    await signInAtIdp(first, 'alice')
+    await first.waitForURL(setup.host.url)
+    await signInAtIdp(second, 'alice')
+    await second.waitForURL(`${setup.host.url}api/me`)
+  })
+})

@@ -1,0 +1,110 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+interface Import {
+  readonly from: string
+  readonly to: string
+}
+
+/** Every import in the source files below `folder`: local ones as paths from the root, packages by name. */
+function importsBelow(folder: string): readonly Import[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .flatMap((name) => {
+      const file = join(ROOT, folder, name)
+      const from = relative(ROOT, file).split(sep).join('/')
+      const specifiers = readFileSync(file, 'utf8').matchAll(/(?:\bfrom |\bimport\(|^import )'([^']+)'/gm)
+      return [...specifiers].map(([, specifier = '']) => ({
+        from,
+        to: specifier.startsWith('.')
+          ? relative(ROOT, join(dirname(file), specifier))
+              .split(sep)
+              .join('/')
+          : specifier,
+      }))
+    })
+}
+
+const violations = (imports: readonly Import[], forbidden: (one: Import) => boolean) =>
+  imports.filter(forbidden).map(({ from, to }) => `${from} imports ${to}`)
+
+describe('imports', () => {
+  const plugin = importsBelow('plugin')
+  const sidecar = importsBelow('sidecar')
+  const fixtures = importsBelow('fixtures')
+
+  it('are found at all', () => {
+    for (const imports of [plugin, sidecar, fixtures]) expect(imports.length).to.be.above(20)
+  })
+
+  it('never join the plugin and the sidecar, nor lead from either to fixtures or tests', () => {
+    expect(violations(plugin, ({ to }) => /^(sidecar|fixtures|test)\//.test(to))).to.deep.equal([])
+    expect(violations(sidecar, ({ to }) => /^(plugin|fixtures|test)\//.test(to))).to.deep.equal([])
+  })
+
+  it('of fixtures reach the two halves by their public faces only', () => {
+    const faces = ['plugin/index.ts', 'sidecar/index.ts']
+    expect(violations(fixtures, ({ to }) => /^(plugin|sidecar|test)\//.test(to) && !faces.includes(to))).to.deep.equal(
+      [],
+    )
+  })
+
+  /** Folder → what else of its own half it may import, beside the files at the half's root. */
+  const allowed = {
+    plugin: {
+      config: [],
+      host: [],
+      login: ['config', 'host'],
+      presets: ['config', 'login'],
+      provider: ['config', 'login'],
+      routes: ['config', 'host', 'login', 'presets', 'provider'],
+    },
+    sidecar: {
+      config: ['aprs'],
+      aprs: [],
+      avatars: [],
+      messages: ['aprs', 'avatars', 'config'],
+      aprsis: ['config', 'aprs', 'avatars', 'messages'],
+      push: ['config', 'aprs', 'avatars', 'messages'],
+      store: ['config', 'aprs', 'avatars', 'messages'],
+      api: ['config', 'aprs', 'avatars', 'messages'],
+      admin: ['config', 'aprs', 'avatars', 'messages'],
+    },
+  } as const
+
+  for (const [half, imports] of [
+    ['plugin', plugin],
+    ['sidecar', sidecar],
+  ] as const) {
+    for (const [folder, others] of Object.entries(allowed[half]) as [string, readonly string[]][]) {
+      it(`of ${half}/${folder} go one way`, () => {
+        const home = `${half}/${folder}/`
+        const open = new RegExp(`^${half}/[\\w-]+\\.ts$`)
+        const roots = /^(plugin\/(index|meshcentral|register|check)|sidecar\/(index|compose|main))\.ts$/
+        const wrong = violations(imports, ({ from, to }) => {
+          if (!from.startsWith(home) || !to.startsWith(`${half}/`) || to.startsWith(home)) return false
+          if (open.test(to)) return roots.test(to)
+          return !others.some((other) => to.startsWith(`${half}/${other}/`))
+        })
+        expect(wrong).to.deep.equal([])
+      })
+    }
+  }
+
+  it('keep the gateways and the database behind one file or folder each', () => {
+    const keepers: Record<string, RegExp> = {
+      'firebase-admin': /^sidecar\/push\/fcm/,
+      'node-apn': /^sidecar\/push\/apns/,
+      sqlite3: /^sidecar\/store\//,
+      'openid-client': /^plugin\/provider\//,
+    }
+    for (const [name, home] of Object.entries(keepers)) {
+      const wrong = violations([...plugin, ...sidecar], ({ from, to }) => to.split('/')[0] === name && !home.test(from))
+      expect(wrong, name).to.deep.equal([])
+    }
+  })
+})

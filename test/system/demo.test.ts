@@ -1,0 +1,83 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { expect } from 'chai'
+
+const START = ['--import', 'tsx', 'fixtures/start.ts']
+
+/** `npm start` as a person sees it: its output, and a wait for a part of it. */
+function startDemo(...args: string[]) {
+  const child: ChildProcess = spawn(process.execPath, [...START, ...args])
+  let text = ''
+  const seen = new Set<() => void>()
+  child.stdout?.on('data', (chunk) => {
+    text += chunk
+    for (const look of seen) look()
+  })
+  const ended = once(child, 'exit').then(([code, signal]) => ({ code: code as number | null, signal, text }))
+  const shows = (part: string) =>
+    new Promise<string>((resolve, reject) => {
+      const look = () => {
+        if (!text.includes(part)) return
+        seen.delete(look)
+        resolve(text)
+      }
+      seen.add(look)
+      look()
+      void ended.then(() => reject(new Error(`The demo ended without showing "${part}":\n${text}`)))
+    })
+  return { child, shows, ended }
+}
+
+interface PrintedCall {
+  readonly path: string
+  readonly body: string
+  readonly url: string
+}
+
+/** The curl lines of the page. */
+function printedCalls(page: string): readonly PrintedCall[] {
+  const calls = page.matchAll(
+    /curl -s (http:\/\/[\d.:]+(\/v1\/\w+)) -H 'content-type: application\/json' \\\n {4}-d '([^']+)'/g,
+  )
+  return [...calls].map(([, url = '', path = '', body = '']) => ({ url, path, body }))
+}
+
+async function paste({ url, body }: PrintedCall) {
+  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  return { status: response.status, answer: (await response.json()) as Record<string, unknown> }
+}
+
+describe('the demo', () => {
+  it('prints calls that work when pasted, shows the push, and stops on Ctrl-C with exit 0', async () => {
+    const { child, shows, ended } = startDemo()
+    const page = await shows('Ctrl-C stops all of it')
+    const calls = printedCalls(page)
+    expect(calls.map(({ path }) => path)).to.deep.equal(['/v1/register', '/v1/sync', '/v1/avatars', '/v1/unregister'])
+    const [register, sync, avatars, unregister] = calls as [PrintedCall, PrintedCall, PrintedCall, PrintedCall]
+
+    expect(await paste(register)).to.deep.include({ status: 200 })
+    await shows('stations=1')
+    const [, login = '', packet = '', port] =
+      /printf '%s\\r\\n' '([^']+)' '([^']+)' \| curl -s -m 2 telnet:\/\/127\.0\.0\.1:(\d+)/.exec(page) ?? []
+    const radio = connect(Number(port), '127.0.0.1').on('error', () => undefined)
+    radio.write(`${login}\r\n${packet}\r\n`)
+    await shows('"fromCall":"K2ABC-7"')
+    radio.destroy()
+
+    const found = await paste(sync)
+    expect(found.answer.messages).to.have.length(1)
+    expect((await paste(avatars)).answer.avatars).to.have.property('W1AW-5')
+    expect((await paste(unregister)).status).to.equal(200)
+    child.kill('SIGINT')
+    expect(await ended).to.include({ code: 0 })
+  })
+
+  it('passes its own smoke run', async () => {
+    const { code, text } = await startDemo('--smoke').ended
+    expect(code, text).to.equal(0)
+    for (const step of ['login', 'logout', 'register', 'push out', 'sync', 'everything stopped'])
+      expect(text).to.include(step)
+    expect(text).to.not.include('not ok')
+  })
+})

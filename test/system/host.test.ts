@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { type Idp, startIdp } from '../../fixtures/idp/server.ts'
+import { answerFromIdp, CLIENT } from '../support/sign-in-setup.ts'
+
+describe('the reference host as a process', () => {
+  let idp: Idp
+  let folder: string
+  beforeEach(async () => {
+    idp = await startIdp({})
+    folder = await mkdtemp(join(tmpdir(), 'host-'))
+  })
+  afterEach(async () => {
+    await idp.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it('keeps the logging convention on every line of logins that succeed, fail and attack, and tells no secret', async () => {
+    const probe = await freePort()
+    const url = `http://127.0.0.1:${probe}/`
+    const config = join(folder, 'config.json')
+    const client = { ...CLIENT, redirect_uri: `${url}auth-oidc-callback` }
+    await writeFile(
+      config,
+      JSON.stringify({
+        settings: { cert: '127.0.0.1' },
+        // A deprecated key on purpose: its warning belongs to the authentication log.
+        domains: {
+          '': {
+            authStrategies: { oidc: { issuer: idp.issuer, client, scope: 'openid profile email', newAccounts: true } },
+          },
+        },
+      }),
+    )
+    await idp.addClient({ ...CLIENT, redirect_uris: [client.redirect_uri] })
+    const child = spawn(process.execPath, [
+      '--import',
+      'tsx',
+      'fixtures/host/main.ts',
+      '--config',
+      config,
+      '--port',
+      String(probe),
+    ])
+    const lines: Record<string, unknown>[] = []
+    const reader = createInterface({ input: child.stdout })
+    const listening = new Promise<void>((resolve) => {
+      reader.on('line', (line) => {
+        lines.push(JSON.parse(line) as Record<string, unknown>)
+        if (lines.at(-1)?.event === 'listening') resolve()
+      })
+    })
+    await listening
+    const browser = new ScriptedBrowser()
+    const answer = await answerFromIdp(browser, url, 'alice')
+    expect((await browser.step(answer)).headers.location).to.equal('/')
+    await browser.step(answer)
+    await browser.step(`${url}auth-oidc-callback?state=%0d%0a%1b[31mforged&error=%3Cscript%3E`)
+    browser.close()
+    child.kill('SIGTERM')
+    const [code] = (await once(child, 'exit')) as [number]
+    expect(code).to.equal(0)
+
+    const schema = JSON.parse(await readFile('fixtures/log-line.schema.json', 'utf8'))
+    const holds = new Ajv2020({ allowUnionTypes: true, strict: false }).compile(schema)
+    for (const line of lines) expect(holds(line), JSON.stringify([line, holds.errors])).to.equal(true)
+    const auth = lines.filter(({ component }) => component === 'auth')
+    expect(auth.map(({ event }) => event)).to.deep.equal(['deprecated-key', 'login', 'login-failed', 'login-failed'])
+    expect(String(auth[0]?.msg)).to.include('custom.scope')
+    const text = JSON.stringify(lines)
+    const parameters = new URL(answer).searchParams
+    for (const secret of [CLIENT.client_secret, parameters.get('code'), parameters.get('state'), 'eyJ'])
+      expect(text).to.not.include(secret)
+  })
+})
+
+async function freePort(): Promise<number> {
+  const { createServer } = await import('node:net')
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
