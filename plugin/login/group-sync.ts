@@ -17,11 +17,12 @@ export function groupChanges(
   mirrored: readonly string[],
 ): GroupChanges {
   if (sync === false || memberOf === 'unknown') return { join: [], leave: [] }
-  const wanted = memberOf
-    .filter((group) => sync === 'all' || sync.some((name) => isNamed(group, name)))
-    .map((group) => group.name)
+  const chosen = memberOf.filter((group) => sync === 'all' || sync.some((name) => isNamed(group, name)))
+  // Two groups with one name are one mirrored group: it is joined once, and left when the user is in neither.
+  const wanted = new Set(chosen.map((group) => group.name))
+  const current = new Set(mirrored)
   return {
-    join: wanted.filter((name) => !mirrored.includes(name)),
-    leave: mirrored.filter((name) => !wanted.includes(name)),
+    join: [...wanted].filter((name) => !current.has(name)),
+    leave: [...current].filter((name) => !wanted.has(name)),
   }
 }

@@ -1,3 +1,5 @@
+import type { Claims } from './profile.ts'
+
 /** A group that the IdP says a user is in. */
 export interface Membership {
   /** What a mirrored group is called: the display name where there is one. */
@@ -9,6 +11,9 @@ export interface Membership {
 /** All groups of a user; `unknown` when they could not be learned, which is not the same as none. */
 export type Memberships = readonly Membership[] | 'unknown'
 
+/** What object ids look like. */
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
 const MOST_GROUPS = 5000
 
 /**
@@ -19,13 +24,40 @@ export function membershipsOf(claim: unknown): Memberships {
   if (claim === undefined || claim === null) return []
   const entries: readonly unknown[] = Array.isArray(claim) ? claim : [claim]
   if (entries.length > MOST_GROUPS) return 'unknown'
-  const memberships = new Map<string, Membership>()
-  for (const entry of entries) {
-    const membership = membershipOf(entry)
-    if (!membership) return 'unknown'
-    memberships.set(membership.name, membership)
-  }
-  return [...memberships.values()]
+  const memberships = entries.map(membershipOf)
+  return memberships.every((membership) => membership !== undefined) ? memberships : 'unknown'
+}
+
+/**
+ * The same from the claim of that name.
+ *
+ * @throws Error when the claims only say where it is to be had
+ */
+export function claimedMemberships(claims: Claims, name: string): Memberships {
+  if (isClaimElsewhere(claims, name)) throw new Error('the IdP left the groups claim out and refers to another place')
+  return membershipsOf(claims[name])
+}
+
+/** Whether a claim is left out for its length or its source. Source: OpenID Connect Core 1.0, section 5.6.2. */
+export function isClaimElsewhere(claims: Claims, name: string): boolean {
+  const elsewhere = claims._claim_names
+  return (
+    claims[name] === undefined && typeof elsewhere === 'object' && elsewhere !== null && Object.hasOwn(elsewhere, name)
+  )
+}
+
+/**
+ * A group with its identifiers and the name that somebody gave it. A name in the shape of an identifier is not used: whoever may
+ * make groups could give one the identifier of another as its name, and meet the rules that say identifiers to be safe from that.
+ */
+export function groupOf(
+  givenName: string | undefined,
+  identifiers: readonly [string, ...string[]],
+  identifierShape: RegExp,
+): Membership {
+  if (givenName !== undefined && !identifierShape.test(givenName)) return { name: givenName, aliases: identifiers }
+  const [name, ...aliases] = identifiers
+  return { name, aliases }
 }
 
 /** Whether a rule that says `name` means this group. Names match exactly, case included. */
@@ -34,9 +66,13 @@ export function isNamed(membership: Membership, name: string): boolean {
 }
 
 function membershipOf(entry: unknown): Membership | undefined {
-  if (typeof entry === 'string') return entry === '' ? undefined : { name: entry, aliases: [] }
+  if (isText(entry)) return { name: entry, aliases: [] }
   if (typeof entry !== 'object' || entry === null) return undefined
   const { name, id }: { name?: unknown; id?: unknown } = entry
-  const [first, ...aliases] = [name, id].filter((value): value is string => typeof value === 'string' && value !== '')
-  return first === undefined ? undefined : { name: first, aliases }
+  if (isText(id)) return groupOf(isText(name) ? name : undefined, [id], UUID)
+  return isText(name) ? { name, aliases: [] } : undefined
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
 }

@@ -21,8 +21,9 @@ export function profileOf(claims: Claims, names: CustomSettings['claims']): Prof
     id: `~oidc:${subject}`,
     name: shortText(claims[names.name]) ?? shortText(claims.preferred_username) ?? email ?? subject,
     email: email ?? null,
-    // Some IdPs send the text "true"; only a real true vouches for the address.
-    emailVerified: email !== undefined && claims.email_verified === true,
+    // It vouches for the claim `email` as it stands, not for what another claim says or what is left of it after cleaning. Some IdPs
+    // send the text "true": that vouches for nothing.
+    emailVerified: email !== undefined && email === claims.email && claims.email_verified === true,
   }
 }
 

@@ -8,6 +8,7 @@ import type { Memberships } from './memberships.ts'
 /** What a login did, for the authentication log. */
 export interface SignInResult {
   readonly created: boolean
+  /** What was changed; `keep` also where the rules ask for what is so already. */
   readonly siteAdmin: 'grant' | 'revoke' | 'keep'
   readonly joined: readonly string[]
   readonly left: readonly string[]
@@ -32,10 +33,8 @@ export async function signIn(
   const mayCreate = settings.newAccounts ?? host.newAccountsAllowed?.(settings.key) ?? false
   try {
     const created = await enter(profile, settings.key, mayCreate, host.accounts)
-    if (access.siteAdmin !== 'keep') {
-      await host.accounts.setSiteAdmin(settings.key, profile.id, access.siteAdmin === 'grant')
-    }
-    return { created, siteAdmin: access.siteAdmin, ...(await mirror(profile, memberships, settings, host)) }
+    const siteAdmin = await settleRights(access.siteAdmin, profile, settings.key, host.accounts)
+    return { created, siteAdmin, ...(await mirror(profile, memberships, settings, host)) }
   } catch (error) {
     if (error instanceof LoginError) throw error
     throw new LoginError('host_failed', { cause: error, details: { user: profile.id } })
@@ -57,6 +56,20 @@ async function enter(profile: Profile, domainKey: string, mayCreate: boolean, ac
     await accounts.update(domainKey, profile)
     return false
   }
+}
+
+/** Read after the account was made: some servers give their first account all rights. */
+async function settleRights(
+  wanted: SignInResult['siteAdmin'],
+  { id }: Profile,
+  domainKey: string,
+  accounts: Accounts,
+): Promise<SignInResult['siteAdmin']> {
+  if (wanted === 'keep') return 'keep'
+  const siteAdmin = wanted === 'grant'
+  if ((await accounts.find(domainKey, id))?.siteAdmin === siteAdmin) return 'keep'
+  await accounts.setSiteAdmin(domainKey, id, siteAdmin)
+  return wanted
 }
 
 async function mirror(

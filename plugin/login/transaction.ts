@@ -1,4 +1,4 @@
-import { createHash, hkdfSync, randomBytes } from 'node:crypto'
+import { createHash, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
 import { parseCookie, stringifySetCookie } from 'cookie'
 import { CompactEncrypt, compactDecrypt } from 'jose'
 
@@ -50,7 +50,8 @@ export interface Transactions {
 
 /** @param secret of the host; without one, logins under way end with the process */
 export function createTransactions(secret: string | undefined, now: () => number): Transactions {
-  const key = new Uint8Array(hkdfSync('sha256', secret ?? randomBytes(32), '', 'mesh-companion login transaction', 32))
+  const material = hkdfSync('sha256', secret ?? randomBytes(32), '', 'mesh-companion login transaction', 32)
+  const key = createSecretKey(new Uint8Array(material))
   const finished = new Map<string, number>()
 
   function finish(digest: string): boolean {
@@ -137,7 +138,7 @@ function expired(name: string, rules: CookieRules): string {
   return setCookie(name, '', 0, rules)
 }
 
-async function unseal(sealed: string, key: Uint8Array): Promise<Transaction | undefined> {
+async function unseal(sealed: string, key: KeyObject): Promise<Transaction | undefined> {
   try {
     const { plaintext } = await compactDecrypt(sealed, key, {
       keyManagementAlgorithms: ['dir'],

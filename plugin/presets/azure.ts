@@ -1,15 +1,18 @@
-import { type Membership, membershipsOf } from '../login/memberships.ts'
+import { claimedMemberships, groupOf, isClaimElsewhere, type Membership, UUID } from '../login/memberships.ts'
+import type { Claims } from '../login/profile.ts'
 import type { Preset } from './preset.ts'
-import { listMember, type Page, readPages, textMember, type VendorFetch } from './vendor-api.ts'
+import { isText, membersOf, PAGES_MS, type Page, readPages, type VendorFetch } from './vendor-api.ts'
 
 /**
  * Microsoft Entra ID: groups are those of the directory, by Microsoft Graph, unless a claim is configured for them.
  * A rule matches a group's object id or its display name.
  *
  * @see https://learn.microsoft.com/graph/api/user-list-memberof
+ * @see https://learn.microsoft.com/graph/api/user-list-transitivememberof
  * @param graph base URL of the API
+ * @param totalMs for all pages of groups together
  */
-export function azurePreset(graph: string, fetch: VendorFetch): Preset {
+export function azurePreset(graph: string, fetch: VendorFetch, totalMs = PAGES_MS): Preset {
   return {
     title: 'Microsoft',
     // With a claim, Graph is not asked: guests may often not use it, and its scope needs an administrator's consent.
@@ -17,38 +20,54 @@ export function azurePreset(graph: string, fetch: VendorFetch): Preset {
     groupsClaim: ({ groups }) => groups?.claim ?? null,
     // Often there is no `email`. The stand-in is no verified address, whatever the token says of one.
     claims: (claims) =>
-      claims.email === undefined && claims.preferred_username !== undefined
+      !isText(claims.email) && isText(claims.preferred_username)
         ? { ...claims, email: claims.preferred_username, email_verified: false }
         : claims,
     async memberships({ claims, accessToken }, { groups }) {
       const claim = groups?.claim ?? null
-      if (claim !== null && !(claim === 'groups' && isOverage(claims))) return membershipsOf(claims[claim])
+      if (claim !== null && !(claim === 'groups' && isOverage(claims))) return claimedMemberships(claims, claim)
       if (!accessToken) throw new Error('the flow brings no access token to ask for groups with')
       const method = groups?.recursive ? 'transitiveMemberOf' : 'memberOf'
       const first = new URL(`${graph.replace(/\/+$/, '')}/v1.0/me/${method}/microsoft.graph.group`)
       first.searchParams.set('$select', 'id,displayName')
       first.searchParams.set('$top', '999')
-      return readPages(fetch, first, accessToken, readPage)
+      const readGroup = claim === null ? groupByName : groupById
+      return readPages(first, { fetch, accessToken, totalMs, read: (json) => readPage(json, readGroup) })
     },
   }
 }
 
-/** Over 200 groups, the token says where they are instead of which. */
-function isOverage(claims: Readonly<Record<string, unknown>>): boolean {
-  return claims.groups === undefined && textMember(claims._claim_names, 'groups') !== undefined
+/**
+ * Over 200 groups, the token says where they are instead of which; over 5 where the ID token comes with the browser, it says only
+ * that there are some.
+ *
+ * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
+ */
+function isOverage(claims: Claims): boolean {
+  const has = claims.hasgroups
+  return isClaimElsewhere(claims, 'groups') || (claims.groups === undefined && (has === true || has === 'true'))
 }
 
-function readPage(json: unknown): Page | undefined {
-  const entries = listMember(json, 'value')
-  if (!entries) return undefined
-  const memberships: Membership[] = []
-  for (const entry of entries) {
-    const id = textMember(entry, 'id')
-    if (!id) return undefined
-    const name = textMember(entry, 'displayName')
-    memberships.push(name === undefined ? { name: id, aliases: [] } : { name, aliases: [id] })
-  }
-  const link = textMember(json, '@odata.nextLink')
-  if (link !== undefined && !URL.canParse(link)) return undefined
-  return { memberships, next: link === undefined ? undefined : new URL(link) }
+function readPage(json: unknown, readGroup: (entry: unknown) => Membership | undefined): Page | undefined {
+  const { value: entries, '@odata.nextLink': link } = membersOf(json) ?? {}
+  if (!Array.isArray(entries)) return undefined
+  const memberships = entries.map(readGroup)
+  if (!memberships.every((membership) => membership !== undefined)) return undefined
+  if (link === undefined) return { memberships, next: undefined }
+  return typeof link === 'string' && URL.canParse(link) ? { memberships, next: new URL(link) } : undefined
+}
+
+function groupByName(entry: unknown): Membership | undefined {
+  const { id, displayName } = membersOf(entry) ?? {}
+  if (!isText(id)) return undefined
+  // Every group has a name. A rule that says it would not be met, which is not the same as not being in the group.
+  if (!isText(displayName)) throw new Error('the access token does not show the names of groups: see groups.scope')
+  return groupOf(displayName, [id], UUID)
+}
+
+/** In the place of a claim with ids: mirrored groups keep the names that they have from it. */
+function groupById(entry: unknown): Membership | undefined {
+  const { id, displayName } = membersOf(entry) ?? {}
+  if (!isText(id)) return undefined
+  return { name: id, aliases: isText(displayName) && !UUID.test(displayName) ? [displayName] : [] }
 }

@@ -1,15 +1,22 @@
-import type { Membership } from '../login/memberships.ts'
+import { groupOf, type Membership } from '../login/memberships.ts'
 import type { Preset } from './preset.ts'
-import { listMember, type Page, readPages, textMember, type VendorFetch } from './vendor-api.ts'
+import { isText, membersOf, PAGES_MS, type Page, readPages, type VendorFetch } from './vendor-api.ts'
+
+/**
+ * Half of what the API gives at most: a thousand groups with long descriptions would come near the limit on the size of answers.
+ */
+const PAGE_SIZE = '500'
 
 /**
  * Google: groups are those of the workspace, by the Cloud Identity API.
  * A rule matches a group's resource name, its address or its display name.
  *
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchDirectGroups
+ * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchTransitiveGroups
  * @param cloudIdentity base URL of the API
+ * @param totalMs for all pages of groups together
  */
-export function googlePreset(cloudIdentity: string, fetch: VendorFetch): Preset {
+export function googlePreset(cloudIdentity: string, fetch: VendorFetch, totalMs = PAGES_MS): Preset {
   return {
     title: 'Google',
     scopes: ({ groups }) => (groups ? [groups.scope] : []),
@@ -17,16 +24,16 @@ export function googlePreset(cloudIdentity: string, fetch: VendorFetch): Preset 
     claims: (claims) => claims,
     async memberships({ claims, accessToken }, { groups, custom }) {
       if (!accessToken) throw new Error('the flow brings no access token to ask for groups with')
-      // The API looks members up by address: an address that Google does not vouch for could be somebody else's.
-      if (typeof claims.email !== 'string' || claims.email_verified !== true)
+      // The API looks members up by address: one that Google does not vouch for could be somebody else's.
+      if (!isText(claims.email) || claims.email_verified !== true)
         throw new Error('the account has no verified address')
       if (custom.customerId === null) throw new Error('custom.customer_id is not configured')
       // `searchTransitiveGroups` is for Workspace Enterprise and Cloud Identity Premium only: others are refused with 403.
       const method = groups?.recursive ? 'searchTransitiveGroups' : 'searchDirectGroups'
       const first = new URL(`${cloudIdentity.replace(/\/+$/, '')}/v1/groups/-/memberships:${method}`)
       first.searchParams.set('query', membersQuery(claims.email, custom.customerId))
-      first.searchParams.set('pageSize', '1000')
-      return readPages(fetch, first, accessToken, (json) => readPage(json, first))
+      first.searchParams.set('pageSize', PAGE_SIZE)
+      return readPages(first, { fetch, accessToken, totalMs, read: (json) => readPage(json, first) })
     },
   }
 }
@@ -39,25 +46,30 @@ function membersQuery(email: string, customerId: string): string {
 
 /** A string literal of the Common Expression Language: an apostrophe in an address must not end it. */
 function celText(text: string): string {
-  return `'${text.replace(/[\\']/g, '\\$&').replace(/\p{Cc}/gu, '')}'`
+  // Not dropped: what is left could be the address of somebody else.
+  if (/[\p{Cc}\p{Cs}]/u.test(text)) throw new Error('the address has characters that no search can carry')
+  return `'${text.replace(/[\\']/g, '\\$&')}'`
 }
 
 function readPage(json: unknown, first: URL): Page | undefined {
-  const entries = listMember(json, 'memberships')
-  if (!entries) return undefined
-  const memberships: Membership[] = []
-  for (const entry of entries) {
-    const resource = textMember(entry, 'group')
-    if (!resource) return undefined
-    const address =
-      typeof entry === 'object' && entry !== null ? textMember(Reflect.get(entry, 'groupKey'), 'id') : undefined
-    const names = [textMember(entry, 'displayName'), address, resource].filter((name) => name !== undefined)
-    const [name = resource, ...aliases] = names
-    memberships.push({ name, aliases })
-  }
-  const token = textMember(json, 'nextPageToken')
-  if (!token) return { memberships, next: undefined }
+  const page = membersOf(json)
+  if (!page) return undefined
+  const { memberships: entries = [], nextPageToken = '', ...others } = page
+  if (!Array.isArray(entries) || typeof nextPageToken !== 'string') return undefined
+  // An empty list comes as `{}`. Where there is something else instead, it is not an empty list.
+  if (entries.length === 0 && Object.keys(others).length > 0) return undefined
+  const memberships = entries.map(readGroup)
+  if (!memberships.every((membership) => membership !== undefined)) return undefined
+  if (nextPageToken === '') return { memberships, next: undefined }
   const next = new URL(first)
-  next.searchParams.set('pageToken', token)
+  next.searchParams.set('pageToken', nextPageToken)
   return { memberships, next }
+}
+
+function readGroup(entry: unknown): Membership | undefined {
+  const { group, groupKey, displayName } = membersOf(entry) ?? {}
+  if (!isText(group)) return undefined
+  const address = membersOf(groupKey)?.id
+  const identifiers = isText(address) ? ([address, group] as const) : ([group] as const)
+  return groupOf(isText(displayName) ? displayName : undefined, identifiers, /^groups\/|^\S+@\S+$/)
 }

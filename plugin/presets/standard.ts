@@ -1,5 +1,5 @@
 import type { DomainSettings } from '../config/settings.ts'
-import { membershipsOf } from '../login/memberships.ts'
+import { claimedMemberships } from '../login/memberships.ts'
 import type { Preset } from './preset.ts'
 
 const groupsClaim = ({ groups }: DomainSettings) => groups?.claim ?? 'groups'
@@ -10,5 +10,5 @@ export const standard: Preset = {
   scopes: () => [],
   groupsClaim,
   claims: (claims) => claims,
-  memberships: async ({ claims }, settings) => membershipsOf(claims[groupsClaim(settings)]),
+  memberships: async ({ claims }, settings) => claimedMemberships(claims, groupsClaim(settings)),
 }

@@ -1,3 +1,4 @@
+import { causeCode } from '../log.ts'
 import type { Membership } from '../login/memberships.ts'
 
 /** `fetch` with our limits on time, size, redirects and plain HTTP. */
@@ -12,8 +13,8 @@ export type VendorFetch = (
   },
 ) => Promise<Response>
 
-/** For all pages together. */
-const TOTAL_MS = 15_000
+/** For all pages together, in milliseconds. */
+export const PAGES_MS = 15_000
 const MOST_PAGES = 20
 
 /** One page of a vendor's list: its groups, and where the next page is, if there is one. */
@@ -22,30 +23,30 @@ export interface Page {
   readonly next: URL | undefined
 }
 
+export interface PageReader {
+  readonly fetch: VendorFetch
+  /** A secret. */
+  readonly accessToken: string
+  /** One page's JSON to its groups; undefined when it is not of the expected shape. */
+  readonly read: (json: unknown) => Page | undefined
+  /** For all pages together. */
+  readonly totalMs: number
+}
+
 /**
  * All pages of a list of groups, from the first address on.
  *
- * @param read one page's JSON to its groups; undefined when it is not of the expected shape
  * @throws Error when a page does not come, is refused or makes no sense: a part of the list is no list
  */
-export async function readPages(
-  fetch: VendorFetch,
-  first: URL,
-  accessToken: string,
-  read: (json: unknown) => Page | undefined,
-): Promise<readonly Membership[]> {
-  const signal = AbortSignal.timeout(TOTAL_MS)
+export async function readPages(first: URL, reader: PageReader): Promise<readonly Membership[]> {
+  const signal = AbortSignal.timeout(reader.totalMs)
   const all: Membership[] = []
   let url: URL | undefined = first
   for (let page = 1; url; page += 1) {
-    if (page > MOST_PAGES) throw new Error(`more than ${MOST_PAGES} pages of groups`)
-    // Checked again for each page: the token goes nowhere but to the vendor.
-    if (url.origin !== first.origin) throw new Error('the next page of groups is at another host')
-    const headers = { authorization: `Bearer ${accessToken}`, accept: 'application/json' }
-    const response = await fetch(url.href, { method: 'GET', headers, body: undefined, redirect: 'manual', signal })
-    if (response.status !== 200)
-      throw new Error(`${url.hostname} answered the request for groups with ${response.status}`)
-    const found = read(await response.json().catch(() => undefined))
+    if (page > MOST_PAGES) throw new Error(`there are more than ${MOST_PAGES} pages of groups`)
+    // Checked for each page: the token goes nowhere but to the vendor.
+    if (url.origin !== first.origin) throw new Error('the next page of groups is said to be at another host')
+    const found = reader.read(await fetchJson(url, reader, signal))
     if (!found) throw new Error(`${url.hostname} sent something that is no list of groups`)
     all.push(...found.memberships)
     url = found.next
@@ -53,17 +54,26 @@ export async function readPages(
   return all
 }
 
-/** A member of an object that came as JSON, undefined when there is no such text. */
-export function textMember(object: unknown, name: string): string | undefined {
-  if (typeof object !== 'object' || object === null) return undefined
-  const value: unknown = Reflect.get(object, name)
-  return typeof value === 'string' && value !== '' ? value : undefined
+/** The answer's JSON; undefined when it is none. */
+async function fetchJson(url: URL, { fetch, accessToken }: PageReader, signal: AbortSignal): Promise<unknown> {
+  const headers = { authorization: `Bearer ${accessToken}`, accept: 'application/json' }
+  const init = { method: 'GET', headers, body: undefined, redirect: 'manual', signal } as const
+  const response = await fetch(url.href, init).catch((error: unknown) => {
+    // Only its code or name goes on: the words of an error about a header quote the header, and so the token.
+    const what = causeCode(error) ?? (error instanceof Error ? error.name : typeof error)
+    throw new Error(`${url.hostname} did not answer the request for groups: ${what}`)
+  })
+  if (response.status !== 200)
+    throw new Error(`${url.hostname} answered the request for groups with ${response.status}`)
+  return response.json().catch(() => undefined)
 }
 
-/** The entries of a list member; undefined when it is there and is no list. A missing one is empty. */
-export function listMember(object: unknown, name: string): readonly unknown[] | undefined {
-  if (typeof object !== 'object' || object === null) return undefined
-  const value: unknown = Reflect.get(object, name)
-  if (value === undefined) return []
-  return Array.isArray(value) ? value : undefined
+/** Members of an object that came as JSON; undefined for anything else, arrays included. */
+export function membersOf(json: unknown): Readonly<Record<string, unknown>> | undefined {
+  return typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : undefined
+}
+
+/** Text that is there and not empty. */
+export function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
 }

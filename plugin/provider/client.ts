@@ -54,12 +54,11 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
   const [responseType] = client.response_types
 
   /**
-   * A configuration for one operation. A fresh one has no cached keys: the key set is asked for at each login, so that a key which
-   * the IdP rotated in works at once, and one that it withdrew stops working at once.
+   * A configuration without cached keys: for a login's answer a fresh one is made, so that the key set is asked for each time. A key
+   * that the IdP rotated in works at once, and one that it withdrew stops working at once.
    */
-  async function configure(): Promise<oidc.Configuration> {
+  function configure(metadata: oidc.ServerMetadata): oidc.Configuration {
     assertNoKeysNeeded(client)
-    const metadata = await issuer.metadata()
     const config = new oidc.Configuration(
       metadata,
       client.client_id,
@@ -67,7 +66,8 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
       clientAuthentication(client),
     )
     config[oidc.customFetch] = fetch
-    // The guarded fetch has the last word on plain HTTP.
+    // The guarded fetch has the last word on time and on plain HTTP.
+    config.timeout = 0
     oidc.allowInsecureRequests(config)
     if (responseType === 'id_token') oidc.useIdTokenResponseType(config)
     if (responseType === 'code id_token') oidc.useCodeIdTokenResponseType(config)
@@ -76,11 +76,18 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
     return config
   }
 
-  async function userInfo(config: oidc.Configuration, accessToken: string | null, idClaims: Claims, subject: string) {
-    const complete = deps.claims.every((name) => idClaims[name] !== undefined)
-    if (complete || !accessToken || !config.serverMetadata().userinfo_endpoint) return {}
+  let kept: { readonly metadata: oidc.ServerMetadata; readonly config: oidc.Configuration } | undefined
+  /** For what looks at no signature; made anew when discovery has found something new. */
+  async function keptConfiguration() {
+    const metadata = await issuer.metadata()
+    if (kept?.metadata !== metadata) kept = { metadata, config: configure(metadata) }
+    return kept
+  }
+
+  async function userInfo(config: oidc.Configuration, accessToken: string, idClaims: oidc.IDToken): Promise<Claims> {
+    if (deps.claims.every((name) => idClaims[name] !== undefined)) return {}
     try {
-      return await oidc.fetchUserInfo(config, accessToken, subject)
+      return await oidc.fetchUserInfo(config, accessToken, idClaims.sub)
     } catch (error) {
       throw translateUserInfoFault(error)
     }
@@ -112,8 +119,8 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
 
   return {
     async authorizationUrl({ state, nonce, codeVerifier }) {
-      const config = await configure()
-      if (!config.serverMetadata().authorization_endpoint) throw new LoginError('metadata_incomplete')
+      const { config, metadata } = await keptConfiguration()
+      if (!metadata.authorization_endpoint) throw new LoginError('metadata_incomplete')
       const parameters = {
         redirect_uri: client.redirect_uri,
         scope: deps.scopes.join(' '),
@@ -127,7 +134,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
         ...(client.default_max_age === undefined ? {} : { max_age: String(client.default_max_age) }),
       }
       try {
-        return config.serverMetadata().require_pushed_authorization_requests
+        return metadata.require_pushed_authorization_requests
           ? await oidc.buildAuthorizationUrlWithPAR(config, parameters)
           : oidc.buildAuthorizationUrl(config, parameters)
       } catch (error) {
@@ -136,15 +143,16 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
     },
 
     async redeem(answer, transaction) {
-      const config = await configure()
+      const metadata = await issuer.metadata()
+      const config = configure(metadata)
       const { claims, idToken, accessToken } = await grant(config, answer, transaction).catch((error: unknown) => {
         throw translateLoginFault(error)
       })
       const objection = objectionToIdToken(claims, client.client_id, now() / 1000)
       if (objection) throw new LoginError('id_token_invalid', { details: { reason: objection } })
-      const more = await userInfo(config, accessToken, claims, claims.sub)
+      const more = accessToken && metadata.userinfo_endpoint ? await userInfo(config, accessToken, claims) : {}
       return {
-        issuer: config.serverMetadata().issuer,
+        issuer: metadata.issuer,
         subject: claims.sub,
         sid: typeof claims.sid === 'string' ? claims.sid : null,
         claims: { ...more, ...claims },
@@ -155,7 +163,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
 
     async endSessionUrl(idToken) {
       if (settings.logoutUrl !== null) return new URL(settings.logoutUrl)
-      const config = await configure()
+      const { config } = await keptConfiguration()
       return oidc.buildEndSessionUrl(config, {
         ...(idToken === null ? {} : { id_token_hint: idToken }),
         ...(client.post_logout_redirect_uri === null

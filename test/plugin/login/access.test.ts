@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import fc from 'fast-check'
 import type { GroupSettings } from '../../../plugin/config/settings.ts'
 import { decideAccess } from '../../../plugin/login/access.ts'
 import { groupChanges } from '../../../plugin/login/group-sync.ts'
@@ -27,6 +28,22 @@ describe('memberships from a groups claim', () => {
       { name: 'Ops', aliases: ['17'] },
       { name: '18', aliases: [] },
     ])
+  })
+
+  it('keeps groups with one name and different ids apart, so that a rule finds each by its id', () => {
+    const twins = membershipsOf([
+      { name: 'Ops', id: '17' },
+      { name: 'Ops', id: '18' },
+    ])
+    for (const required of ['17', '18', 'Ops']) {
+      expect(decideAccess(twins, rules({ required: [required] })).admitted, required).to.equal(true)
+    }
+  })
+
+  it('takes no name for the id of another group', () => {
+    const id = '0760b6cf-170e-4a14-91b3-4b78e0739963'
+    expect(membershipsOf([{ name: id, id: '17' }])).to.deep.equal([{ name: '17', aliases: [] }])
+    expect(membershipsOf([id, { name: id }, { id }])).to.deep.equal(Array(3).fill({ name: id, aliases: [] }))
   })
 
   it('takes a missing claim for no memberships, and anything unusable for unknown', () => {
@@ -93,6 +110,29 @@ describe('group rules', () => {
 describe('mirrored groups', () => {
   it('are joined and left as the IdP says', () => {
     expect(groupChanges(membershipsOf(['a', 'b']), 'all', ['b', 'c'])).to.deep.equal({ join: ['a'], leave: ['c'] })
+  })
+
+  it('are joined once where two groups bear one name, and left only when the user is in neither', () => {
+    const [one, two] = [
+      { name: 'Ops', aliases: ['17'] },
+      { name: 'Ops', aliases: ['18'] },
+    ]
+    expect(groupChanges([one, two], 'all', [])).to.deep.equal({ join: ['Ops'], leave: [] })
+    expect(groupChanges([two], 'all', ['Ops'])).to.deep.equal({ join: [], leave: [] })
+    expect(groupChanges([one, two], ['18'], [])).to.deep.equal({ join: ['Ops'], leave: [] })
+    expect(groupChanges([one], ['18'], ['Ops'])).to.deep.equal({ join: [], leave: ['Ops'] })
+  })
+
+  it('are after a login exactly those that the IdP says, whichever they were before', () => {
+    const names = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e'))
+    fc.assert(
+      fc.property(names, fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e')), (memberOf, mirrored) => {
+        const { join, leave } = groupChanges(membershipsOf(memberOf), 'all', mirrored)
+        const after = [...mirrored.filter((name) => !leave.includes(name)), ...join]
+        expect(after).to.have.members([...new Set(memberOf)])
+        expect(mirrored).to.include.members([...leave])
+      }),
+    )
   })
 
   it('are left to the last one', () => {

@@ -1,0 +1,198 @@
+import { expect } from 'chai'
+import { recordsInMemory } from '../../../fixtures/host/accounts-memory.ts'
+import type { Records } from '../../../fixtures/host/records.ts'
+import { LoginError } from '../../../plugin/errors.ts'
+import type { Accounts, Profile } from '../../../plugin/host/port.ts'
+import { type Memberships, membershipsOf } from '../../../plugin/login/memberships.ts'
+import { signIn } from '../../../plugin/login/sign-in.ts'
+import { MINIMAL, settingsOf } from '../config/one-domain.ts'
+
+const ALICE: Profile = { id: '~oidc:1', name: 'Alice', email: 'alice@example.test', emailVerified: true }
+const NOTHING = { created: false, siteAdmin: 'keep', joined: [], left: [], notMirrored: [] }
+
+describe('signing in', () => {
+  let records: Records
+  beforeEach(() => {
+    records = recordsInMemory()
+  })
+  afterEach(() => records.close())
+
+  const enter = (
+    memberships: Memberships = [],
+    groups?: object,
+    { newAccounts = true, ...host }: { newAccounts?: boolean | null; newAccountsAllowed?: () => boolean } = {},
+  ) => {
+    const oidc = { ...MINIMAL, ...(groups ? { groups } : {}), ...(newAccounts === null ? {} : { newAccounts }) }
+    return signIn(ALICE, memberships, settingsOf(oidc), { ...records, ...host })
+  }
+  const refusal = async (login: Promise<unknown>) => {
+    const error = await login.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    expect(error).to.be.instanceOf(LoginError)
+    return error as LoginError
+  }
+  const account = () => records.accounts.find('', ALICE.id)
+  const mirrored = () => records.groups.mirroredOf('', ALICE.id)
+
+  describe('with an account', () => {
+    it('creates one at the first login, and takes name and address over at the next', async () => {
+      expect(await enter()).to.deep.equal({ ...NOTHING, created: true })
+      expect(await account()).to.include({ name: 'Alice', email: 'alice@example.test', siteAdmin: false })
+      await records.accounts.update('', { ...ALICE, name: 'Old name', email: null })
+      expect(await enter()).to.deep.equal(NOTHING)
+      expect(await account()).to.include({ name: 'Alice', email: 'alice@example.test' })
+    })
+
+    it('lets a known user in whether new accounts are allowed or not', async () => {
+      await records.accounts.create('', ALICE)
+      for (const newAccounts of [true, false, null]) expect(await enter([], {}, { newAccounts })).to.deep.equal(NOTHING)
+    })
+
+    it('refuses an unknown user unless newAccounts, or else the host, allows new accounts', async () => {
+      for (const host of [
+        { newAccounts: false },
+        { newAccounts: null },
+        { newAccounts: null, newAccountsAllowed: () => false },
+        { newAccounts: false, newAccountsAllowed: () => true },
+      ]) {
+        expect((await refusal(enter([], {}, host))).code).to.equal('account_unknown')
+        expect(await account()).to.equal(undefined)
+      }
+      expect(await enter([], {}, { newAccounts: null, newAccountsAllowed: () => true })).to.include({ created: true })
+    })
+
+    it('finds the account that another login of the same person made meanwhile', async () => {
+      const results = await Promise.all([enter(), enter(), enter()])
+      expect(results.map(({ created }) => created).sort()).to.deep.equal([false, false, true])
+    })
+
+    it('fails when the host cannot create one, and keeps the cause', async () => {
+      const cause = new Error('disk full')
+      const accounts: Accounts = { ...records.accounts, create: () => Promise.reject(cause) }
+      const failure = await refusal(
+        signIn(ALICE, [], settingsOf({ ...MINIMAL, newAccounts: true }), { ...records, accounts }),
+      )
+      expect([failure.code, failure.cause]).to.deep.equal(['host_failed', cause])
+    })
+
+    it('keeps the users of one domain out of the other', async () => {
+      await records.accounts.create('elsewhere', ALICE)
+      expect((await refusal(enter([], {}, { newAccounts: false }))).code).to.equal('account_unknown')
+    })
+  })
+
+  describe('with a required group', () => {
+    it('admits members and refuses everybody else, for whom nothing is written', async () => {
+      const groups = { required: 'staff', siteadmin: 'other', sync: true }
+      const refused = await refusal(enter(membershipsOf(['other']), groups))
+      expect(refused.code).to.equal('not_in_required_group')
+      expect(refused.details).to.deep.equal({ user: ALICE.id })
+      expect(await account()).to.equal(undefined)
+      expect(await enter(membershipsOf(['staff']), groups)).to.include({ created: true })
+    })
+
+    it('leaves the account of a refused user as it was', async () => {
+      await records.accounts.create('', { ...ALICE, name: 'Before' })
+      await records.accounts.setSiteAdmin('', ALICE.id, true)
+      await records.groups.join('', ALICE.id, 'staff')
+      await refusal(enter([], { required: 'staff', siteadmin: 'admins', sync: true }))
+      expect(await account()).to.include({ name: 'Before', siteAdmin: true })
+      expect(await mirrored()).to.deep.equal(['staff'])
+    })
+
+    it('refuses when the memberships are unknown', async () => {
+      await records.accounts.create('', ALICE)
+      expect((await refusal(enter('unknown', { required: 'staff' }))).code).to.equal('memberships_unknown')
+    })
+  })
+
+  describe('with unknown memberships and no required group', () => {
+    const groups = { siteadmin: 'admins', sync: true }
+
+    it('leaves site admin rights and mirrored groups as they are', async () => {
+      await enter(membershipsOf(['admins', 'staff']), groups)
+      expect(await enter('unknown', groups)).to.deep.equal(NOTHING)
+      expect(await account()).to.include({ siteAdmin: true })
+      expect(await mirrored()).to.have.members(['admins', 'staff'])
+    })
+
+    it('gives a new user neither rights nor groups', async () => {
+      expect(await enter('unknown', groups)).to.deep.equal({ ...NOTHING, created: true })
+      expect(await account()).to.include({ siteAdmin: false })
+      expect(await mirrored()).to.deep.equal([])
+    })
+  })
+
+  describe('with a site admin group', () => {
+    const groups = { siteadmin: ['admins', 'root'] }
+
+    it('gives rights to members and takes them from others, and tells of it when it changes', async () => {
+      expect(await enter(membershipsOf(['root']), groups)).to.include({ created: true, siteAdmin: 'grant' })
+      expect(await account()).to.include({ siteAdmin: true })
+      expect(await enter(membershipsOf(['admins']), groups)).to.include({ siteAdmin: 'keep' })
+      expect(await account()).to.include({ siteAdmin: true })
+      expect(await enter(membershipsOf(['staff']), groups)).to.include({ siteAdmin: 'revoke' })
+      expect(await account()).to.include({ siteAdmin: false })
+      expect(await enter([], groups)).to.include({ siteAdmin: 'keep' })
+      expect(await account()).to.include({ siteAdmin: false })
+    })
+
+    it('takes rights away that the host gave to an account as it was made', async () => {
+      const accounts: Accounts = {
+        ...records.accounts,
+        create: async (domainKey, profile) => {
+          await records.accounts.create(domainKey, profile)
+          await records.accounts.setSiteAdmin(domainKey, profile.id, true)
+        },
+      }
+      const settings = settingsOf({ ...MINIMAL, newAccounts: true, groups })
+      expect(await signIn(ALICE, [], settings, { ...records, accounts })).to.include({ siteAdmin: 'revoke' })
+      expect(await account()).to.include({ siteAdmin: false })
+    })
+
+    it('takes no rights away where it is told not to, nor where there is no such group', async () => {
+      await records.accounts.create('', ALICE)
+      await records.accounts.setSiteAdmin('', ALICE.id, true)
+      for (const keeping of [{ ...groups, revokeAdmin: false }, { revokeAdmin: true }, undefined]) {
+        expect(await enter([], keeping)).to.deep.equal(NOTHING)
+        expect(await account()).to.include({ siteAdmin: true })
+      }
+    })
+  })
+
+  describe('with mirrored groups', () => {
+    it('makes them when they are first needed, and lets the user go when the IdP does', async () => {
+      expect(await enter(membershipsOf(['a', 'b']), { sync: true })).to.include({ created: true })
+      expect(await mirrored()).to.have.members(['a', 'b'])
+      expect(await enter(membershipsOf(['b', 'c']), { sync: true })).to.deep.include({ joined: ['c'], left: ['a'] })
+      expect(await mirrored()).to.have.members(['b', 'c'])
+      expect(await enter([], { sync: true })).to.deep.include({ joined: [], left: ['b', 'c'] })
+      expect(await mirrored()).to.deep.equal([])
+    })
+
+    it('never takes over a group that was made by hand, and says so', async () => {
+      await records.accounts.create('', ALICE)
+      await records.createGroup('', 'by-hand')
+      await records.createGroup('', 'hers', [ALICE.id])
+      const result = await enter(membershipsOf(['by-hand', 'a']), { sync: true })
+      expect(result).to.deep.include({ joined: ['a'], left: [], notMirrored: ['by-hand'] })
+      expect(await records.groupsOf('', ALICE.id)).to.deep.equal(['a', 'hers'])
+    })
+
+    it('joins one group where two groups of the IdP bear its name, and leaves it with the last of them', async () => {
+      const one = { name: 'Ops', aliases: ['1'] }
+      const two = { name: 'Ops', aliases: ['2'] }
+      expect((await enter([one, two], { sync: true })).joined).to.deep.equal(['Ops'])
+      expect((await enter([two], { sync: true })).left).to.deep.equal([])
+      expect((await enter([one, two], { sync: { filter: '3' } })).left).to.deep.equal(['Ops'])
+    })
+
+    it('leaves groups alone that are not mirrored any more', async () => {
+      await enter(membershipsOf(['a']), { sync: true })
+      for (const groups of [{ sync: false }, {}, undefined]) expect(await enter([], groups)).to.deep.equal(NOTHING)
+      expect(await mirrored()).to.deep.equal(['a'])
+    })
+  })
+})

@@ -1,0 +1,245 @@
+import { expect } from 'chai'
+import { type GraphGroup, startMicrosoftGraph } from '../../../fixtures/idp/microsoft-graph.ts'
+import type { VendorApi, VendorApiOptions } from '../../../fixtures/idp/vendor-api.ts'
+import { decideAccess } from '../../../plugin/login/access.ts'
+import { isNamed, type Memberships } from '../../../plugin/login/memberships.ts'
+import { profileOf } from '../../../plugin/login/profile.ts'
+import { azurePreset } from '../../../plugin/presets/azure.ts'
+import { choosePreset } from '../../../plugin/presets/choose.ts'
+import { CLIENT, settingsOf } from '../config/one-domain.ts'
+import { failuresContract, startStranger } from './failures.contract.ts'
+import { knows, reasonOf, TOKEN, vendorFetch } from './vendor-fetch.ts'
+
+const ALICE = 'alice'
+const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
+const guid = (at: number) => `0000000${at.toString(16)}-aaaa-4bbb-8ccc-${at.toString().padStart(12, '0')}`.slice(-36)
+const OPS: GraphGroup = { id: guid(1), displayName: 'Ops' }
+const STAFF: GraphGroup = { id: guid(2), displayName: 'Staff' }
+const ADMINS: GraphGroup = { id: guid(3), displayName: 'Admins' }
+
+const settings = (groups?: object) =>
+  settingsOf({ client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT }, ...(groups ? { groups } : {}) })
+
+describe('the azure preset', () => {
+  let api: VendorApi<GraphGroup>
+  const start = async (scopes = ['openid', 'Group.Read.All'], more: Partial<VendorApiOptions> = {}) => {
+    await api?.close()
+    api = await startMicrosoftGraph({ authenticate: knows({ user: ALICE, scopes }), ...more })
+  }
+  beforeEach(() => start())
+  afterEach(() => api.close())
+
+  const ask = (groups: object = {}, claims: Record<string, unknown> = {}) =>
+    azurePreset(api.url, vendorFetch()).memberships({ claims, accessToken: TOKEN }, settings(groups))
+  const names = (memberships: Memberships) =>
+    memberships === 'unknown' ? memberships : memberships.map(({ name }) => name)
+
+  it('asks for its scope, the configured one instead where there is one, and for none without groups', () => {
+    const { scopes } = choosePreset('azure', {}, vendorFetch())
+    expect(scopes(settings({}))).to.deep.equal(['Group.Read.All'])
+    expect(scopes(settings({ scope: 'GroupMember.Read.All' }))).to.deep.equal(['GroupMember.Read.All'])
+    expect(scopes(settings())).to.deep.equal([])
+  })
+
+  it('knows a group by its object id and its display name, in exactly that spelling', async () => {
+    api.setGroups(ALICE, { direct: [OPS] })
+    const rule = async (required: string) => decideAccess(await ask(), settings({ required }).groups).admitted
+    for (const name of [OPS.id, 'Ops']) expect(await rule(name), name).to.equal(true)
+    for (const name of ['ops', 'Op', OPS.id.slice(1), ADMINS.id]) expect(await rule(name), name).to.equal(false)
+  })
+
+  it('is content with the smaller scope for groups', async () => {
+    await start(['openid', 'GroupMember.Read.All'])
+    api.setGroups(ALICE, { direct: [OPS] })
+    expect(names(await ask())).to.deep.equal(['Ops'])
+  })
+
+  it('asks for the groups of this user only, and uses no other group of the company', async () => {
+    api.setGroups(ALICE, { direct: [OPS] })
+    api.setGroups('bob', { direct: [ADMINS] })
+    expect(names(await ask())).to.deep.equal(['Ops'])
+    expect(api.requests.map(({ path, query }) => [path, query])).to.deep.equal([
+      ['/v1.0/me/memberOf/microsoft.graph.group', { $select: 'id,displayName', $top: '999' }],
+    ])
+  })
+
+  it('takes an empty list for no groups', async () => {
+    expect(await ask()).to.deep.equal([])
+  })
+
+  it('counts groups through other groups only when told to', async () => {
+    api.setGroups(ALICE, { direct: [OPS], indirect: [STAFF] })
+    expect(names(await ask())).to.deep.equal(['Ops'])
+    expect(names(await ask({ recursive: true }))).to.deep.equal(['Ops', 'Staff'])
+    expect(api.requests.at(-1)?.path).to.equal('/v1.0/me/transitiveMemberOf/microsoft.graph.group')
+  })
+
+  it('keeps groups apart that have one display name', async () => {
+    const twins = [OPS, { ...STAFF, displayName: 'Ops' }]
+    api.setGroups(ALICE, { direct: twins })
+    const memberships = await ask()
+    if (memberships === 'unknown') throw new Error('unknown')
+    expect(memberships.filter((membership) => isNamed(membership, 'Ops'))).to.have.length(2)
+    for (const { id } of twins) expect(memberships.filter((membership) => isNamed(membership, id))).to.have.length(1)
+  })
+
+  it('takes no display name for the object id of another group', async () => {
+    for (const displayName of [ADMINS.id, ADMINS.id.toUpperCase()]) {
+      api.setGroups(ALICE, { direct: [{ ...OPS, displayName }] })
+      const memberships = await ask()
+      expect(decideAccess(memberships, settings({ required: displayName }).groups).admitted).to.equal(false)
+      expect(memberships).to.deep.equal([{ name: OPS.id, aliases: [] }])
+    }
+  })
+
+  it('does not know the groups when the token does not show their names', async () => {
+    await start(['openid', 'User.Read'])
+    api.setGroups(ALICE, { direct: [OPS] })
+    expect(await reasonOf(ask())).to.match(/does not show the names of groups/)
+  })
+
+  it('does not know the groups when the token is not good for them', async () => {
+    await start(['openid'])
+    expect(await reasonOf(ask())).to.match(/ with 403$/)
+  })
+
+  it('sends the token to no other host, scheme or port that a next page is said to be at', async () => {
+    const stranger = await startStranger()
+    api.setGroups(ALICE, { direct: [OPS] })
+    const link = (next: string) =>
+      api.fail({ kind: 'rewrite', body: (page) => ({ ...(page as object), '@odata.nextLink': next }) })
+    for (const next of [
+      `http://127.0.0.1:${stranger.port}/v1.0/me/memberOf`,
+      `http://localhost:${stranger.port}/`,
+      'http://169.254.169.254/latest',
+      api.url.replace('http:', 'https:'),
+      `//127.0.0.1:${stranger.port}/`,
+      '/v1.0/me/memberOf?$skiptoken=x',
+      'file:///etc/passwd',
+      `${api.url}@127.0.0.1:${stranger.port}/`,
+    ]) {
+      link(next)
+      expect(await reasonOf(ask()), next).to.match(/at another host$|no list of groups$/)
+    }
+    link(api.url.replace('127.0.0.1', 'user:word@127.0.0.1'))
+    expect(await reasonOf(ask())).to.match(/TypeError$/)
+    expect(stranger.asked).to.deep.equal([])
+    await stranger.close()
+  })
+
+  it('does not know the groups when the list is not whole', async () => {
+    for (const body of [
+      { value: [OPS], '@odata.nextLink': 7 },
+      { value: [OPS], '@odata.nextLink': null },
+      { value: [OPS], '@odata.nextLink': '' },
+      { value: OPS },
+      { value: [{ displayName: 'Ops' }] },
+      { value: ['Ops'] },
+      { value: [null] },
+      { error: { code: 'Authorization_RequestDenied' } },
+      {},
+    ]) {
+      api.fail({ kind: 'rewrite', body: () => body })
+      expect(await reasonOf(ask()), JSON.stringify(body)).to.match(/no list of groups$/)
+    }
+  })
+
+  describe('with a configured claim', () => {
+    const roles = { claim: 'roles' }
+
+    it('uses the claim and neither asks Graph nor for its scope', async () => {
+      await start([])
+      const { scopes, groupsClaim } = choosePreset('azure', {}, vendorFetch())
+      expect(scopes(settings(roles))).to.deep.equal([])
+      expect(groupsClaim(settings(roles))).to.equal('roles')
+      expect(names(await ask(roles, { roles: ['Mesh.Admin'] }))).to.deep.equal(['Mesh.Admin'])
+      expect(names(await ask({ claim: 'groups' }, { groups: [OPS.id] }))).to.deep.equal([OPS.id])
+      expect(await ask(roles, {})).to.deep.equal([])
+      expect(await ask(roles, { roles: 7 })).to.equal('unknown')
+      expect(api.requests).to.deep.equal([])
+    })
+
+    it('asks Graph when there are too many groups for the token', async () => {
+      api.setGroups(ALICE, { direct: [OPS], indirect: [STAFF] })
+      for (const marker of [
+        { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'http://169.254.169.254/' } } },
+        { hasgroups: true },
+        { hasgroups: 'true' },
+      ]) {
+        const groups = { claim: 'groups', required: OPS.id }
+        expect(decideAccess(await ask(groups, marker), settings(groups).groups).admitted).to.equal(true)
+        expect(names(await ask({ ...groups, recursive: true }, marker))).to.deep.equal([OPS.id, STAFF.id])
+      }
+      expect(new Set(api.requests.map(({ path }) => path)).size).to.equal(2)
+    })
+
+    it('keeps the names that groups have from the claim when Graph has to be asked', async () => {
+      api.setGroups(ALICE, { direct: [OPS, { ...STAFF, displayName: ADMINS.id }] })
+      expect(await ask({ claim: 'groups' }, { _claim_names: { groups: 'src1' } })).to.deep.equal([
+        { name: OPS.id, aliases: ['Ops'] },
+        { name: STAFF.id, aliases: [] },
+      ])
+      await start(['User.Read'])
+      api.setGroups(ALICE, { direct: [OPS] })
+      expect(await ask({ claim: 'groups' }, { hasgroups: true })).to.deep.equal([{ name: OPS.id, aliases: [] }])
+    })
+
+    it('does not ask Graph when the claim is there, whatever else the token says', async () => {
+      const claims = { groups: [OPS.id], hasgroups: true, _claim_names: { groups: 'src1' } }
+      expect(names(await ask({ claim: 'groups' }, claims))).to.deep.equal([OPS.id])
+      expect(await ask({ claim: 'groups' }, { _claim_names: { other: 'src1' }, hasgroups: false })).to.deep.equal([])
+      expect(api.requests).to.deep.equal([])
+    })
+
+    it('does not know the groups when there are too many for the token and Graph does not tell', async () => {
+      const overage = { _claim_names: { groups: 'src1' } }
+      api.fail(403)
+      expect(await reasonOf(ask({ claim: 'groups' }, overage))).to.match(/ with 403$/)
+      const noToken = { claims: { hasgroups: true }, accessToken: null }
+      const preset = azurePreset(api.url, vendorFetch())
+      expect(await reasonOf(preset.memberships(noToken, settings({ claim: 'groups' })))).to.match(/no access token/)
+      expect(await reasonOf(ask(roles, { _claim_names: { roles: 'src1' } }))).to.match(/refers to another place$/)
+    })
+  })
+
+  describe('identity', () => {
+    const { claims } = azurePreset('https://graph.invalid', vendorFetch())
+    const names = { uuid: 'sub', name: 'name', email: 'email' }
+
+    it('takes preferred_username for an address that is missing, and never for a verified one', () => {
+      for (const missing of [{}, { email: '' }, { email: null }]) {
+        const stand = { sub: '1', preferred_username: 'alice@corp.example', email_verified: true, ...missing }
+        expect(profileOf(claims(stand), names)).to.include({ email: 'alice@corp.example', emailVerified: false })
+      }
+    })
+
+    it('leaves an address that is there as it is', () => {
+      const own = { sub: '1', email: 'a@corp.example', email_verified: true, preferred_username: 'other@corp.example' }
+      expect(claims(own)).to.equal(own)
+      expect(claims({ sub: '1' })).to.deep.equal({ sub: '1' })
+    })
+
+    it('counts no address as verified that another claim than email brings', () => {
+      const told = { sub: '1', preferred_username: 'root@corp.example', upn: 'root@corp.example', email_verified: true }
+      for (const email of ['preferred_username', 'upn']) {
+        for (const more of [{}, { email: 'alice@corp.example' }]) {
+          const profile = profileOf(claims({ ...told, ...more }), { ...names, email })
+          expect(profile).to.include({ email: 'root@corp.example', emailVerified: false })
+        }
+      }
+    })
+  })
+
+  describe('before an API that fails', () => {
+    beforeEach(() => start(['Group.Read.All'], { mostPerPage: 1 }))
+    failuresContract(() => ({
+      api,
+      ask: (fetch, accessToken = TOKEN, totalMs) =>
+        azurePreset(api.url, fetch, totalMs).memberships({ claims: {}, accessToken }, settings({})),
+      fillPages: (pages) =>
+        api.setGroups(ALICE, {
+          direct: Array.from({ length: pages }, (_, at) => ({ id: guid(at), displayName: `Group ${at}` })),
+        }),
+    }))
+  })
+})

@@ -1,0 +1,232 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { type GoogleGroup, type GoogleGroupsOptions, startGoogleGroups } from '../../../fixtures/idp/google-groups.ts'
+import { parseMembershipQuery } from '../../../fixtures/idp/membership-query.ts'
+import type { VendorApi } from '../../../fixtures/idp/vendor-api.ts'
+import { decideAccess } from '../../../plugin/login/access.ts'
+import { isNamed, type Memberships } from '../../../plugin/login/memberships.ts'
+import { choosePreset } from '../../../plugin/presets/choose.ts'
+import { googlePreset } from '../../../plugin/presets/google.ts'
+import { CLIENT, settingsOf } from '../config/one-domain.ts'
+import { failuresContract } from './failures.contract.ts'
+import { knows, reasonOf, TOKEN, vendorFetch } from './vendor-fetch.ts'
+
+const ALICE = 'alice@corp.example'
+const SCOPE = 'https://www.googleapis.com/auth/cloud-identity.groups.readonly'
+
+const settings = (groups: object | undefined = {}, customer_id = 'C046psxkn') =>
+  settingsOf({ client: CLIENT, custom: { preset: 'google', customer_id }, ...(groups ? { groups } : {}) })
+const group = (name: string, more: Partial<GoogleGroup> = {}): GoogleGroup => ({
+  group: `groups/0${name}`,
+  address: `${name}@corp.example`,
+  displayName: `The ${name}`,
+  customer: 'C046psxkn',
+  ...more,
+})
+const verified = (email: string) => ({ sub: '1', email, email_verified: true })
+
+describe('the google preset', () => {
+  let api: VendorApi<GoogleGroup>
+  const start = async (more: Partial<GoogleGroupsOptions> = {}) => {
+    await api?.close()
+    api = await startGoogleGroups({ authenticate: knows({ user: ALICE, scopes: ['openid', SCOPE] }), ...more })
+  }
+  beforeEach(() => start())
+  afterEach(() => api.close())
+
+  const ask = (groups: object = {}, claims: Record<string, unknown> = verified(ALICE), customer?: string) =>
+    googlePreset(api.url, vendorFetch()).memberships({ claims, accessToken: TOKEN }, settings(groups, customer))
+  const names = (memberships: Memberships) =>
+    memberships === 'unknown' ? memberships : memberships.map(({ name }) => name)
+
+  it('asks for its scope, the configured one instead where there is one, and for none without groups', () => {
+    const { scopes } = choosePreset('google', {}, vendorFetch())
+    expect(scopes(settings())).to.deep.equal([SCOPE])
+    expect(scopes(settings({ scope: 'https://www.googleapis.com/auth/cloud-identity.groups' }))).to.deep.equal([
+      'https://www.googleapis.com/auth/cloud-identity.groups',
+    ])
+    const without = settingsOf({ client: CLIENT, custom: { preset: 'google' } })
+    expect(scopes(without)).to.deep.equal([])
+  })
+
+  it('knows a group by its resource name, its address and its display name, in exactly that spelling', async () => {
+    api.setGroups(ALICE, { direct: [group('ops')] })
+    const rule = async (required: string) => decideAccess(await ask(), settings({ required }).groups).admitted
+    for (const name of ['groups/0ops', 'ops@corp.example', 'The ops']) expect(await rule(name), name).to.equal(true)
+    for (const name of ['0ops', 'ops', 'the ops', 'The ops ', 'groups/0OPS']) expect(await rule(name)).to.equal(false)
+  })
+
+  it('asks for the groups of this user only, and uses no other group of the company', async () => {
+    api.setGroups(ALICE, { direct: [group('ops')] })
+    api.setGroups('bob@corp.example', { direct: [group('admins'), group('ops')] })
+    expect(names(await ask())).to.deep.equal(['The ops'])
+    expect(names(await ask({}, verified('carol@corp.example')))).to.deep.equal([])
+    expect(api.requests.map(({ path }) => path)).to.deep.equal(
+      Array(2).fill('/v1/groups/-/memberships:searchDirectGroups'),
+    )
+  })
+
+  it('uses no group of another company, whatever it is called', async () => {
+    const foreign = group('fake', { customer: 'C999', displayName: 'The ops' })
+    api.setGroups(ALICE, { direct: [group('radio'), foreign] })
+    expect(names(await ask())).to.deep.equal(['The radio'])
+    expect(names(await ask({}, verified(ALICE), 'C999'))).to.deep.equal(['The ops'])
+  })
+
+  it('counts groups through other groups only when told to', async () => {
+    api.setGroups(ALICE, { direct: [group('ops')], indirect: [group('staff')] })
+    expect(names(await ask())).to.deep.equal(['The ops'])
+    expect(names(await ask({ recursive: true }))).to.deep.equal(['The ops', 'The staff'])
+    expect(names(await ask({ recursive: false }))).to.deep.equal(['The ops'])
+  })
+
+  it('does not know the groups where the account of the company has no transitive search', async () => {
+    await start({ premium: false })
+    api.setGroups(ALICE, { direct: [group('ops')] })
+    expect(names(await ask())).to.deep.equal(['The ops'])
+    expect(await reasonOf(ask({ recursive: true }))).to.match(/ with 403$/)
+  })
+
+  it('does not know the groups where searches in one company are for its administrators', async () => {
+    await start({ administrators: ['root@corp.example'] })
+    expect(await reasonOf(ask())).to.match(/ with 403$/)
+  })
+
+  it('does not know the groups when the token is not good for them', async () => {
+    await start({ authenticate: knows({ user: ALICE, scopes: ['openid', 'email'] }) })
+    expect(await reasonOf(ask())).to.match(/ with 403$/)
+  })
+
+  it('does not know the groups of an address that is not verified, and asks nobody', async () => {
+    api.setGroups(ALICE, { direct: [group('ops')] })
+    for (const claims of [
+      {},
+      { email: ALICE },
+      { email: ALICE, email_verified: false },
+      { email: ALICE, email_verified: 'true' },
+      { email: '', email_verified: true },
+      { email: [ALICE], email_verified: true },
+      { email_verified: true, preferred_username: ALICE },
+    ]) {
+      expect(await reasonOf(ask({}, claims))).to.equal('the account has no verified address')
+    }
+    expect(api.requests).to.deep.equal([])
+  })
+
+  it('looks up addresses with quotes and backslashes as they are', async () => {
+    const hostile = "x' || member_key_id == 'bob@corp.example"
+    api.setGroups('bob@corp.example', { direct: [group('admins')] })
+    for (const address of [
+      "o'hara@corp.example",
+      'back\\slash@corp.example',
+      "\\' && '@corp.example",
+      hostile,
+      '"q"@b',
+    ]) {
+      api.setGroups(address, { direct: [group('ops')] })
+      expect(names(await ask({}, verified(address))), address).to.deep.equal(['The ops'])
+    }
+  })
+
+  it('refuses addresses that no search can carry', async () => {
+    for (const address of ['ali\nce@corp.example', 'alice\u0000@corp.example', 'alice\ud800@corp.example']) {
+      expect(await reasonOf(ask({}, verified(address)))).to.match(/characters that no search can carry/)
+    }
+    expect(api.requests).to.deep.equal([])
+  })
+
+  it('never asks for anybody but the owner of the address, nor outside the company', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ minLength: 1, unit: 'grapheme' }), async (address) => {
+        await ask({}, verified(address)).catch(() => undefined)
+        for (const { query } of api.requests.slice(-1)) {
+          expect(parseMembershipQuery(query.query ?? '')).to.deep.equal({
+            member: address,
+            labels: ['cloudidentity.googleapis.com/groups.discussion_forum'],
+            parent: 'customers/C046psxkn',
+          })
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('keeps groups apart that have one display name', async () => {
+    const twins = [group('one', { displayName: 'Ops' }), group('two', { displayName: 'Ops' })]
+    api.setGroups(ALICE, { direct: twins })
+    const memberships = await ask()
+    if (memberships === 'unknown') throw new Error('unknown')
+    expect(memberships.filter((membership) => isNamed(membership, 'Ops'))).to.have.length(2)
+    for (const { address } of twins) {
+      expect(memberships.filter((membership) => isNamed(membership, address))).to.have.length(1)
+    }
+  })
+
+  it('takes no display name for the address or the resource name of another group', async () => {
+    for (const displayName of ['admins@corp.example', 'groups/0admins']) {
+      api.setGroups(ALICE, { direct: [group('mine', { displayName })] })
+      const memberships = await ask()
+      expect(decideAccess(memberships, settings({ required: displayName }).groups).admitted).to.equal(false)
+      expect(names(memberships)).to.deep.equal(['mine@corp.example'])
+    }
+    api.setGroups(ALICE, { direct: [group('mine', { displayName: 'Team @ home' })] })
+    expect(names(await ask())).to.deep.equal(['Team @ home'])
+  })
+
+  it('reads a full page of groups with long descriptions within the limit on answers', async () => {
+    const many = Array.from({ length: 501 }, (_, at) => group(`g${at}`, { description: 'x'.repeat(1000) }))
+    api.setGroups(ALICE, { direct: many })
+    expect(names(await ask())).to.have.length(501)
+    expect(api.requests).to.have.length(2)
+  })
+
+  it('does not know the groups when the list is not whole', async () => {
+    const wrong = (change: (page: Record<string, unknown>) => unknown) =>
+      api.fail({ kind: 'rewrite', body: (page) => change(page as Record<string, unknown>) })
+    api.setGroups(ALICE, { direct: [group('ops')] })
+    for (const change of [
+      (page: object) => ({ ...page, nextPageToken: 7 }),
+      (page: object) => ({ ...page, nextPageToken: null }),
+      (page: object) => ({ ...page, memberships: {} }),
+      (page: object) => ({ ...page, memberships: null }),
+      () => ({ memberships: [{ displayName: 'The ops' }] }),
+      () => ({ memberships: ['groups/0ops'] }),
+      () => ({ memberships: [null] }),
+      () => ({ error: { code: 403 } }),
+    ]) {
+      wrong(change)
+      expect(await reasonOf(ask()), change.toString()).to.equal('127.0.0.1 sent something that is no list of groups')
+    }
+  })
+
+  it('knows a group that has neither address nor display name by its resource name', async () => {
+    api.fail({ kind: 'rewrite', body: () => ({ memberships: [{ group: 'groups/0x' }] }) })
+    expect(await ask()).to.deep.equal([{ name: 'groups/0x', aliases: [] }])
+  })
+
+  it('goes on after an empty page that names a next one', async () => {
+    await start({ mostPerPage: 1 })
+    api.setGroups(ALICE, { direct: [group('a'), group('b')] })
+    const emptied = new Set<string>()
+    api.fail({
+      kind: 'rewrite',
+      body: (page) => {
+        const { nextPageToken } = page as { nextPageToken?: string }
+        if (nextPageToken === undefined || emptied.has(nextPageToken)) return page
+        emptied.add(nextPageToken)
+        return { nextPageToken }
+      },
+    })
+    expect(names(await ask())).to.deep.equal(['The b'])
+  })
+
+  describe('before an API that fails', () => {
+    beforeEach(() => start({ mostPerPage: 1 }))
+    failuresContract(() => ({
+      api,
+      ask: (fetch, accessToken = TOKEN, totalMs) =>
+        googlePreset(api.url, fetch, totalMs).memberships({ claims: verified(ALICE), accessToken }, settings()),
+      fillPages: (pages) => api.setGroups(ALICE, { direct: Array.from({ length: pages }, (_, at) => group(`g${at}`)) }),
+    }))
+  })
+})
