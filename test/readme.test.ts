@@ -18,7 +18,7 @@ describe('the README', () => {
       README.indexOf('### When a login fails'),
       README.indexOf('### When the sidecar complains'),
     )
-    const rows = [...section.matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, code]) => code)
+    const rows = [...section.matchAll(/^\| `([a-z_]+)`  *\|/gm)].map(([, code]) => code)
     expect(rows.toSorted()).to.deep.equal(Object.keys(LOGIN_ERRORS).toSorted())
   })
 
