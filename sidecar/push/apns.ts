@@ -10,10 +10,10 @@ import type { Notification, PushGateway, PushOutcome } from './gateway.ts'
 import { createInFlight, SEND_LIMIT_MS } from './in-flight.ts'
 import { fitNotification, NOTIFICATION_TTL_MS } from './notification.ts'
 
-type Kind = 'token_gone' | 'try_later' | 'refused'
+type Failed = Exclude<PushOutcome, { kind: 'accepted' }>
 
 /** What APNs' reason means for a notification. https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns */
-const OUTCOMES: Readonly<Record<string, readonly [Kind, string]>> = {
+const OUTCOMES: Readonly<Record<string, readonly [Failed['kind'], string]>> = {
   Unregistered: ['token_gone', 'the app was removed'],
   ExpiredToken: ['token_gone', 'the device token has expired'],
   BadDeviceToken: ['token_gone', 'no device token, or one of the other environment (push.apns.production)'],
@@ -121,8 +121,6 @@ interface Failure {
   readonly status?: number
   readonly reason: string
 }
-
-type Failed = Exclude<PushOutcome, { kind: 'accepted' }>
 
 function outcomeOf({ status, reason }: Failure): Failed {
   const known = OUTCOMES[reason]

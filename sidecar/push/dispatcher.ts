@@ -25,6 +25,8 @@ export interface Dispatcher {
    * be tried again. Calls for one station fold into one another: there are never two notifications under way for it.
    */
   push(key: StationKey): Promise<void>
+  /** How many stations are being notified, those that wait for their turn included, and how many wait for another try. */
+  load(): { readonly underWay: number; readonly retrying: number }
   /**
    * Gives what is under way {@link GRACE_MS} to be answered and plans nothing more. What stays unpushed is so in the
    * history, for the next start.
@@ -231,7 +233,11 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
 
   async function close(): Promise<void> {
     closed = true
-    for (const { retry } of deliveries.values()) retry?.cancel()
+    for (const [key, { retry }] of deliveries) {
+      if (!retry) continue
+      retry.cancel()
+      deliveries.delete(key)
+    }
     for (const { waiting } of lanes.values()) for (const proceed of waiting.splice(0)) proceed()
     const running = Promise.all(Array.from(deliveries.values(), (delivery) => delivery.running))
     await within(GRACE_MS, running, clock).catch(() => undefined)
@@ -242,6 +248,11 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
 
   return {
     push,
+    load() {
+      let retrying = 0
+      for (const { retry } of deliveries.values()) if (retry) retrying++
+      return { underWay: deliveries.size - retrying, retrying }
+    },
     close() {
       closing ??= close()
       return closing

@@ -13,16 +13,67 @@ declare module 'http' {
 /** Where `firebase-admin` sends messages to. Its requests for access tokens, by `google-auth-library`, go elsewhere. */
 const SEND_HOST = 'fcm.googleapis.com'
 
-/** What one notification met on the wire. `firebase-admin` tells its caller less. */
-export interface WireCall {
-  /** How many requests the notification itself took; access tokens are not counted. */
-  sends: number
-  /** Of the last answer of {@link SEND_HOST}. */
-  status?: number
+/** One repetition makes up for a kept connection that the server had closed; more is the dispatcher's to decide. */
+const MAX_SENDS = 2
+
+/** By this code both clients above know that a request was ended on purpose, and do not repeat it. */
+class Abandoned extends Error {
+  readonly code = 'AbortError'
+}
+
+// The clients' requests name no notification: they are told apart by the call that they come from. One for all agents,
+// since `firebase-admin` keeps one credential per service account file, with the agent that came first.
+const currentCall = new AsyncLocalStorage<WireCall>()
+
+/**
+ * What one notification meets on the wire, of which `firebase-admin` tells its caller less. Stops what the clients would
+ * go on with: repeating a 503 by themselves, or a call that nobody waits for any more.
+ */
+export class WireCall {
+  /** Of the last answer to the notification itself. */
+  status: number | undefined
   /** That answer's Retry-After, in milliseconds from then. */
-  retryAfterMs?: number
-  /** Of the last connection or request that failed, such as `ECONNREFUSED`. */
-  errorCode?: string
+  retryAfterMs: number | undefined
+  /** Of the last request that failed, such as `ECONNREFUSED`. */
+  errorCode: string | undefined
+  #sends = 0
+  #ended = false
+  readonly #requests = new Set<ClientRequest>()
+
+  /** Does `work`, whose requests belong to this call. */
+  async watch<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await currentCall.run(this, work)
+    } finally {
+      this.#ended = true
+    }
+  }
+
+  /** Ends its requests, and any that a client still tries. */
+  abandon(): void {
+    this.#ended = true
+    for (const request of this.#requests) request.destroy(new Abandoned())
+  }
+
+  /** A request that has just been handed to its agent. */
+  add(request: ClientRequest, now: () => number): void {
+    const isSend = request.host === SEND_HOST
+    if (isSend) this.#sends++
+    if (this.#ended || this.#sends > MAX_SENDS) return void request.destroy(new Abandoned())
+    this.#requests.add(request)
+    request.once('close', () => this.#requests.delete(request))
+    request.once('error', (error: NodeJS.ErrnoException) => {
+      if (!(error instanceof Abandoned)) this.errorCode = error.code
+    })
+    if (isSend) request.prependOnceListener('response', (response) => this.#note(response, now()))
+  }
+
+  #note({ statusCode, headers }: IncomingMessage, now: number): void {
+    this.status = statusCode
+    this.retryAfterMs = parseRetryAfter(headers['retry-after'], now)
+    // The client would wait and repeat, for up to a minute, while the dispatcher has a better plan.
+    if (statusCode === 503) this.abandon()
+  }
 }
 
 /** Another server in the place of Google's. */
@@ -32,24 +83,9 @@ export interface FcmEndpoint {
   readonly ca?: string
 }
 
-/** One repetition makes up for a kept connection that the server had closed; more is the dispatcher's to decide. */
-const MAX_SENDS = 2
-
-/** By this code both clients above know that a request was ended on purpose, and do not repeat it. */
-class Abandoned extends Error {
-  readonly code = 'AbortError'
-}
-
-/**
- * The connections of one FCM gateway. Beside leading them to `endpoint` it watches what each notification meets, and
- * stops what its client would go on with: repeating a 503 by itself, or a call that nobody waits for any more.
- */
+/** The connections of one FCM gateway, which lead to `endpoint` where there is one. */
 export class FcmAgent extends Agent {
   readonly #endpoint: FcmEndpoint | undefined
-  // The client's requests name no notification: they are told apart by the call that they come from.
-  readonly #current = new AsyncLocalStorage<WireCall>()
-  readonly #requests = new WeakMap<WireCall, Set<ClientRequest>>()
-  readonly #ended = new WeakSet<WireCall>()
   readonly #now: () => number
 
   constructor(endpoint: FcmEndpoint | undefined, now: () => number) {
@@ -58,35 +94,9 @@ export class FcmAgent extends Agent {
     this.#now = now
   }
 
-  /** Does `work`, whose requests are noted in `call`. */
-  async watch<Result>(call: WireCall, work: () => Promise<Result>): Promise<Result> {
-    try {
-      return await this.#current.run(call, work)
-    } finally {
-      this.#ended.add(call)
-    }
-  }
-
-  /** Ends the requests of `call`, and any that its client still tries. */
-  abandon(call: WireCall): void {
-    this.#ended.add(call)
-    for (const request of this.#requests.get(call) ?? []) request.destroy(new Abandoned())
-  }
-
   override addRequest(request: ClientRequest, options: ClientRequestArgs): void {
-    const call = this.#current.getStore()
     super.addRequest(request, options)
-    if (!call) return
-    const isSend = request.host === SEND_HOST
-    if (isSend) call.sends++
-    if (this.#ended.has(call) || call.sends > MAX_SENDS) return void request.destroy(new Abandoned())
-    const requests = this.#requests.get(call) ?? new Set()
-    this.#requests.set(call, requests.add(request))
-    request.once('close', () => requests.delete(request))
-    request.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== undefined && !(error instanceof Abandoned)) call.errorCode = error.code
-    })
-    if (isSend) request.prependOnceListener('response', (response) => this.#note(call, response))
+    currentCall.getStore()?.add(request, this.#now)
   }
 
   override createConnection(options: RequestOptions, ...rest: ConnectionCallback) {
@@ -96,14 +106,6 @@ export class FcmAgent extends Agent {
     // An IP address is no server name (RFC 6066); the certificate is checked against it all the same.
     const servername = isIP(host) ? '' : host
     return super.createConnection({ ...options, host, port: port || 443, servername }, ...rest)
-  }
-
-  #note(call: WireCall, response: IncomingMessage): void {
-    if (response.statusCode !== undefined) call.status = response.statusCode
-    const retryAfterMs = parseRetryAfter(response.headers['retry-after'], this.#now())
-    if (retryAfterMs !== undefined) call.retryAfterMs = retryAfterMs
-    // The client would wait and repeat: up to 60 s, while the dispatcher has a better plan.
-    if (response.statusCode === 503) this.abandon(call)
   }
 }
 

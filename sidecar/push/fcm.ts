@@ -4,18 +4,18 @@ import type { Message } from 'firebase-admin/messaging'
 import { type Clock, systemClock } from '../clock.ts'
 import type { FcmSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
-import { FcmAgent, type WireCall } from './fcm-agent.ts'
+import { FcmAgent, WireCall } from './fcm-agent.ts'
 import type { Notification, PushGateway, PushOutcome } from './gateway.ts'
 import { createInFlight } from './in-flight.ts'
 import { fitNotification, NOTIFICATION_TTL_MS } from './notification.ts'
 
-type Kind = 'token_gone' | 'try_later' | 'refused'
+type Failure = Exclude<PushOutcome, { kind: 'accepted' }>
 
 /**
  * What an error code of `firebase-admin` means for a notification. Its messages are not passed on: some quote the
  * gateway's whole answer.
  */
-const OUTCOMES: Readonly<Record<string, readonly [Kind, string]>> = {
+const OUTCOMES: Readonly<Record<string, readonly [Failure['kind'], string]>> = {
   'messaging/registration-token-not-registered': ['token_gone', 'the app was removed or got another token'],
   'messaging/invalid-registration-token': ['token_gone', 'FCM did not issue this token'],
   'messaging/invalid-argument': ['refused', 'FCM finds the payload invalid'],
@@ -56,20 +56,24 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
 
   return {
     send(pushToken, notification) {
-      const call: WireCall = { sends: 0 }
+      const call = new WireCall()
       const attempt = async (): Promise<PushOutcome> => {
         try {
           const { messaging } = await client
           const message = fcmMessage(fitNotification(notification, measure))
-          await agent.watch(call, () => messaging.send({ ...message, token: pushToken }))
+          await call.watch(() => messaging.send({ ...message, token: pushToken }))
           return { kind: 'accepted' }
         } catch (error) {
           const outcome = outcomeOf(error, call)
-          log.debug('fcm-answer', 'FCM did not take a notification.', { outcome: outcome.kind, ...call })
+          log.debug('fcm-answer', 'FCM did not take a notification.', {
+            outcome: outcome.kind,
+            reason: outcome.reason,
+            status: call.status,
+          })
           return outcome
         }
       }
-      return inFlight.run(attempt, () => agent.abandon(call))
+      return inFlight.run(attempt, () => call.abandon())
     },
     async close() {
       inFlight.close()
@@ -119,7 +123,7 @@ function measure(notification: Notification): number {
   return Buffer.byteLength(JSON.stringify(fcmMessage(notification)))
 }
 
-function outcomeOf(error: unknown, call: WireCall): PushOutcome {
+function outcomeOf(error: unknown, call: WireCall): Failure {
   const { code, message } = describe(error)
   if (call.status === 503) return later('FCM is not available', call)
   if (code === 'app/invalid-credential') return credentialOutcome(message, call)
@@ -135,20 +139,20 @@ function outcomeOf(error: unknown, call: WireCall): PushOutcome {
 }
 
 /** What has no code of its own: something between us and FCM answers, or nothing does. */
-function byStatus({ status }: WireCall): readonly [Kind, string] {
+function byStatus({ status }: WireCall): readonly [Failure['kind'], string] {
   if (status === undefined) return ['try_later', 'FCM cannot be reached']
   const passing = status < 400 || status >= 500 || status === 408 || status === 429
   return [passing ? 'try_later' : 'refused', `unexpected answer with status ${status}`]
 }
 
-function credentialOutcome(message: string, call: WireCall): PushOutcome {
+function credentialOutcome(message: string, call: WireCall): Failure {
   const refusal = CREDENTIAL_REFUSED.exec(message)?.[1]
   if (!refusal) return later('no access token to be had from Google', call)
   const remedy = "check this machine's clock and that the key of push.fcm.serviceAccountFile has not been deleted"
   return { kind: 'refused', reason: `Google refuses the service account (${refusal}): ${remedy}` }
 }
 
-function later(reason: string, { retryAfterMs, errorCode }: WireCall): PushOutcome {
+function later(reason: string, { retryAfterMs, errorCode }: WireCall): Failure {
   const because = errorCode === undefined ? reason : `${reason} (${errorCode})`
   return { kind: 'try_later', reason: because, ...(retryAfterMs !== undefined && { afterMs: retryAfterMs }) }
 }

@@ -22,12 +22,17 @@ const settings = (groups?: object) =>
 
 describe('the azure preset', () => {
   let api: VendorApi<GraphGroup>
+  let stranger: Awaited<ReturnType<typeof startStranger>> | undefined
   const start = async (scopes = ['openid', 'Group.Read.All'], more: Partial<VendorApiOptions> = {}) => {
     await api?.close()
     api = await startMicrosoftGraph({ authenticate: knows({ user: ALICE, scopes }), ...more })
   }
   beforeEach(() => start())
-  afterEach(() => api.close())
+  afterEach(async () => {
+    await api.close()
+    await stranger?.close()
+    stranger = undefined
+  })
 
   const ask = (groups: object = {}, claims: Record<string, unknown> = {}) =>
     azurePreset(api.url, vendorFetch()).memberships({ claims, accessToken: TOKEN }, settings(groups))
@@ -104,27 +109,27 @@ describe('the azure preset', () => {
   })
 
   it('sends the token to no other host, scheme or port that a next page is said to be at', async () => {
-    const stranger = await startStranger()
+    stranger = await startStranger()
+    const { port, asked } = stranger
     api.setGroups(ALICE, { direct: [OPS] })
     const link = (next: string) =>
       api.fail({ kind: 'rewrite', body: (page) => ({ ...(page as object), '@odata.nextLink': next }) })
     for (const next of [
-      `http://127.0.0.1:${stranger.port}/v1.0/me/memberOf`,
-      `http://localhost:${stranger.port}/`,
+      `http://127.0.0.1:${port}/v1.0/me/memberOf`,
+      `http://localhost:${port}/`,
       'http://169.254.169.254/latest',
       api.url.replace('http:', 'https:'),
-      `//127.0.0.1:${stranger.port}/`,
+      `//127.0.0.1:${port}/`,
       '/v1.0/me/memberOf?$skiptoken=x',
       'file:///etc/passwd',
-      `${api.url}@127.0.0.1:${stranger.port}/`,
+      `${api.url}@127.0.0.1:${port}/`,
     ]) {
       link(next)
       expect(await reasonOf(ask()), next).to.match(/at another host$|no list of groups$/)
     }
     link(api.url.replace('127.0.0.1', 'user:word@127.0.0.1'))
     expect(await reasonOf(ask())).to.match(/TypeError$/)
-    expect(stranger.asked).to.deep.equal([])
-    await stranger.close()
+    expect(asked).to.deep.equal([])
   })
 
   it('does not know the groups when the list is not whole', async () => {
@@ -188,6 +193,9 @@ describe('the azure preset', () => {
       const claims = { groups: [OPS.id], hasgroups: true, _claim_names: { groups: 'src1' } }
       expect(names(await ask({ claim: 'groups' }, claims))).to.deep.equal([OPS.id])
       expect(await ask({ claim: 'groups' }, { _claim_names: { other: 'src1' }, hasgroups: false })).to.deep.equal([])
+      const tooMany = { _claim_names: { groups: 'src1' }, hasgroups: true }
+      expect(names(await ask(roles, { ...tooMany, roles: ['Mesh.Admin'] }))).to.deep.equal(['Mesh.Admin'])
+      expect(await ask(roles, tooMany)).to.deep.equal([])
       expect(api.requests).to.deep.equal([])
     })
 

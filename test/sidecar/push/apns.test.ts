@@ -170,6 +170,18 @@ describe('APNs through node-apn', () => {
     expect(clock.pending).to.equal(0)
   })
 
+  it('keeps the connection when only one notification of many gets no answer', async () => {
+    await gateway.send(TOKEN, NOTIFICATION)
+    apns.fail('hang')
+    const sending = gateway.send(TOKEN, NOTIFICATION)
+    await apns.waitForAttempts(2)
+    await gateway.send(TOKEN, NOTIFICATION)
+    await clock.advance(10_000)
+    expect(await sending).to.have.property('kind', 'try_later')
+    expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(ACCEPTED)
+    expect(apns.connections).to.equal(1)
+  })
+
   it('ends a call after 10 s when the connection is accepted but TLS never begins', async () => {
     const silent = createServer((socket) => socket.resume())
     const connected = once(silent, 'connection')

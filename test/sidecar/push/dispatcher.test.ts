@@ -72,8 +72,11 @@ describe('The dispatcher', () => {
   const log = createLog('debug', { write: (line) => lines.push(JSON.parse(line)) })
   const events = (name: string) => lines.filter(({ event }) => event === name)
 
-  function dispatch(gateways: Partial<Record<Platform, PushGateway>>, history: History = store.history) {
-    return createDispatcher({ gateways, stations: store.stations, history, clock, log, metrics, random: () => 1 })
+  function dispatch(
+    gateways: Partial<Record<Platform, PushGateway>>,
+    { history = store.history, random = () => 1 }: { history?: History; random?: () => number } = {},
+  ) {
+    return createDispatcher({ gateways, stations: store.stations, history, clock, log, metrics, random })
   }
 
   async function register(
@@ -294,16 +297,24 @@ describe('The dispatcher', () => {
       expect(android.sent).to.have.length(4)
     })
 
+    it('begins with the shortest delay for what comes right behind a success', async () => {
+      android.always = undefined
+      await receive('one')
+      const first = dispatcher.push(KEY)
+      await android.arrived(1)
+      await receive('two')
+      void dispatcher.push(KEY)
+      android.sent[0]?.answer(ACCEPTED)
+      const { answer } = await android.arrived(2)
+      answer(LATER)
+      await first
+      android.always = ACCEPTED
+      await advance(1_000)
+      expect(android.sent).to.have.length(3)
+    })
+
     it('spreads the tries of stations that failed together', async () => {
-      const early = createDispatcher({
-        gateways: { android },
-        stations: store.stations,
-        history: store.history,
-        clock,
-        log,
-        metrics,
-        random: () => 0,
-      })
+      const early = dispatch({ android }, { random: () => 0 })
       await receive()
       await early.push(KEY)
       await clock.advance(500)
@@ -342,6 +353,31 @@ describe('The dispatcher', () => {
       expect(metrics.value('pushes_given_up')).to.equal(1)
       expect(metrics.value('pushes_retried')).to.equal(android.sent.length - 1)
       expect(await isUnpushed()).to.equal(false)
+    })
+
+    it('gives up after 20 tries, however quickly they follow one another', async () => {
+      const early = dispatch({ android }, { random: () => 0 })
+      await receive()
+      await early.push(KEY)
+      while (clock.pending > 0) {
+        await clock.advance(1_000)
+        await early.push(KEY)
+      }
+      expect(android.sent).to.have.length(MAX_TRIES)
+      expect(events('push-given-up')).to.have.length(1)
+      await early.close()
+    })
+
+    it('says how many stations are being notified and how many wait for another try', async () => {
+      expect(dispatcher.load()).to.deep.equal({ underWay: 0, retrying: 0 })
+      await receive()
+      const pushing = dispatcher.push(KEY)
+      expect(dispatcher.load()).to.deep.equal({ underWay: 1, retrying: 0 })
+      await pushing
+      expect(dispatcher.load()).to.deep.equal({ underWay: 0, retrying: 1 })
+      android.always = ACCEPTED
+      await advance(1_000)
+      expect(dispatcher.load()).to.deep.equal({ underWay: 0, retrying: 0 })
     })
 
     it('warns once a minute, however many stations there are', async () => {
@@ -395,7 +431,7 @@ describe('The dispatcher', () => {
         ...store.history,
         unpushed: (key) => (working ? store.history.unpushed(key) : broken()),
       }
-      const other = dispatch({ android }, history)
+      const other = dispatch({ android }, { history })
       await receive()
       await other.push(KEY)
       expect(android.sent).to.have.length(0)
@@ -407,7 +443,7 @@ describe('The dispatcher', () => {
     })
 
     it('goes on when it cannot note that a notification is settled', async () => {
-      const other = dispatch({ android }, { ...store.history, markPushed: broken })
+      const other = dispatch({ android }, { history: { ...store.history, markPushed: broken } })
       await receive()
       await other.push(KEY)
       expect(events('push-not-marked')).to.have.length(1)
@@ -417,7 +453,7 @@ describe('The dispatcher', () => {
     })
 
     it('gives up in the end when it stays broken', async () => {
-      const other = dispatch({ android }, { ...store.history, unpushed: broken, markPushed: broken })
+      const other = dispatch({ android }, { history: { ...store.history, unpushed: broken, markPushed: broken } })
       await other.push(KEY)
       let tries = 1
       for (; clock.pending > 0; tries++) await clock.advance(5 * 60_000)
@@ -436,6 +472,7 @@ describe('The dispatcher', () => {
       await dispatcher.close()
       await dispatcher.push(KEY)
       expect(clock.pending).to.equal(0)
+      expect(dispatcher.load()).to.deep.equal({ underWay: 0, retrying: 0 })
       expect(android.sent).to.have.length(1)
       expect(await store.history.stationsWithUnpushed()).to.deep.equal([KEY])
     })

@@ -23,10 +23,19 @@ describe('FCM through firebase-admin', () => {
   let clock: FakeClock
   let fcm: FcmFixture
   let gateway: PushGateway
+  let folder: string
   const open = (settings = fcm.settings) =>
     openFcm(settings, createLog('debug', { write: (line) => lines.push(line) }), clock)
 
+  /** A gateway that shares nothing with the first one: firebase-admin keeps one credential per file. */
+  async function openOther(): Promise<PushGateway> {
+    const serviceAccountFile = join(folder, 'fcm-secret')
+    await copyFile(fcm.serviceAccountFile, serviceAccountFile)
+    return open({ ...fcm.settings, serviceAccountFile })
+  }
+
   beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'fcm-test-'))
     lines = []
     clock = new FakeClock(Date.now())
     fcm = await startFcm()
@@ -35,6 +44,7 @@ describe('FCM through firebase-admin', () => {
   afterEach(async () => {
     await gateway.close()
     await fcm.close()
+    await rm(folder, { recursive: true })
   })
 
   it('delivers title, body and data, high priority for a day, and folds by collapse key and tag', async () => {
@@ -61,6 +71,16 @@ describe('FCM through firebase-admin', () => {
     expect(fcm.tokenRequests).to.equal(1)
   })
 
+  it('keeps its connections for the next message, and ends them when it is closed', async () => {
+    await gateway.send(TOKEN, NOTIFICATION)
+    const { connections } = fcm
+    await gateway.send(TOKEN, NOTIFICATION)
+    await gateway.send(TOKEN, NOTIFICATION)
+    expect(fcm.connections).to.equal(connections)
+    await gateway.close()
+    await fcm.waitForDisconnects(connections)
+  })
+
   it('fits what is too big into the limit', async () => {
     const big = {
       ...NOTIFICATION,
@@ -73,13 +93,9 @@ describe('FCM through firebase-admin', () => {
   })
 
   it('takes a service account file of any name', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'fcm-test-'))
-    const serviceAccountFile = join(folder, 'fcm-secret')
-    await copyFile(fcm.serviceAccountFile, serviceAccountFile)
-    const other = open({ ...fcm.settings, serviceAccountFile })
+    const other = await openOther()
     expect(await other.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
     await other.close()
-    await rm(folder, { recursive: true })
   })
 
   const rows: readonly [string, FcmFault, PushOutcome][] = [
@@ -267,6 +283,15 @@ describe('FCM through firebase-admin', () => {
     expect(fcm.attempts).to.equal(1)
   })
 
+  it('sends nothing when it is closed before its client was loaded', async () => {
+    const early = await openOther()
+    const sending = early.send(TOKEN, NOTIFICATION)
+    await early.close()
+    await sending
+    await gateway.send(TOKEN, NOTIFICATION)
+    expect(fcm).to.include({ tokenRequests: 1, attempts: 1 })
+  })
+
   it('puts neither the registration token nor the key into log and outcomes', async () => {
     const { private_key } = JSON.parse(await readFile(fcm.serviceAccountFile, 'utf8'))
     fcm.fail({ status: 500, text: `Nothing is known of ${TOKEN}` })
@@ -279,13 +304,10 @@ describe('FCM through firebase-admin', () => {
   })
 
   describe('given a service account file that is of no use', () => {
-    let folder: string
     let file: string
-    beforeEach(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'fcm-test-'))
+    beforeEach(() => {
       file = join(folder, 'account.json')
     })
-    afterEach(() => rm(folder, { recursive: true }))
     const opening = () => open({ ...fcm.settings, serviceAccountFile: file })
 
     it('names the file that is missing', () => {

@@ -100,12 +100,15 @@ describe('The history', () => {
       expect(kinds(await store.history.append([message('a')]))).to.deep.equal(['duplicate'])
     })
 
-    it('forgets them after the configured hours, counted from the copy that was stored', async () => {
-      await store.history.append([message('a')])
-      stores.clock.set(stores.clock.now() + 12 * HOUR - 2)
-      expect(kinds(await store.history.append([message('a')]))).to.deep.equal(['duplicate'])
-      stores.clock.set(stores.clock.now() + 10)
-      expect(kinds(await store.history.append([message('a'), message('a')]))).to.deep.equal(['stored', 'duplicate'])
+    it('forgets them at the configured age to the millisecond, counted from the copy that was stored', async () => {
+      const start = stores.clock.now() + 1000 // past the stamps of the registrations
+      const kindAt = async (ms: number) => {
+        stores.clock.set(start + ms)
+        return kinds(await store.history.append([message('a'), message('a')]))
+      }
+      expect(await kindAt(0)).to.deep.equal(['stored', 'duplicate'])
+      expect(await kindAt(12 * HOUR - 2)).to.deep.equal(['duplicate', 'duplicate'])
+      expect(await kindAt(12 * HOUR)).to.deep.equal(['stored', 'duplicate'])
     })
 
     it('knows them however old when there are no such hours', async () => {

@@ -46,7 +46,32 @@ describe('Server time', () => {
     expect(next - newest).to.be.at.most(30_001)
   })
 
-  it('reserves ahead, so that steady callers hardly ever wait for the disk', async () => {
+  it('covers the stamps of messages in the transaction that stores them', async () => {
+    const first = await stores.open()
+    await register(first, 'N0CALL')
+    stores.clock.set(stores.clock.now() + HOUR)
+    const [outcome] = await first.history.append([message('hello')])
+    copyAsAfterCrash(stores.path(), stores.path('crashed'))
+    stores.clock.set(stores.clock.now() - HOUR)
+    const second = await stores.open({}, stores.path('crashed'))
+    const { messages, serverTime } = await second.history.since('N0CALL', 0)
+    expect(messages[0]).to.deep.equal(outcome?.kind === 'stored' ? outcome.message : undefined)
+    expect(serverTime).to.be.greaterThan(messages[0]!.time)
+  })
+
+  it('reserves more before what is reserved runs out', async () => {
+    const { store, connection } = await stores.openOver()
+    const start = await store.serverTime.issue()
+    stores.clock.set(start + 6000)
+    await store.serverTime.issue()
+    await store.history.stationsWithUnpushed() // comes after the write that is on its way
+    await connection.exec('PRAGMA query_only = ON')
+    stores.clock.set(start + 14_000)
+    expect(await store.serverTime.issue()).to.equal(start + 14_000)
+    await connection.exec('PRAGMA query_only = OFF')
+  })
+
+  it('reserves in large blocks, so that stamps cost hardly any writes', async () => {
     const { store, connection } = await stores.openOver()
     const changes = async () => {
       const [row] = await connection.all<{ count: number }>('SELECT total_changes() AS count')
@@ -95,11 +120,13 @@ describe('Server time', () => {
   describe('over any interleaving of messages, syncs, restarts, crashes and clock steps', () => {
     const STATIONS = ['N0CALL', 'W1AW'] as const
 
-    const call = fc.oneof(
+    const kind = fc.oneof(
       fc.record({ do: fc.constant('append' as const), to: fc.array(fc.constantFrom(...STATIONS), { maxLength: 5 }) }),
       fc.record({ do: fc.constant('sync' as const), station: fc.constantFrom(...STATIONS) }),
       fc.record({ do: fc.constant('issue' as const) }),
     )
+    // Some calls come while the transaction or the reads of others are under way.
+    const call = fc.record({ afterTurns: fc.nat(6), one: kind })
     const step = fc.record({
       clockStepMs: fc.constantFrom(0, 0, 1, 3000, 40_000, -50, -HOUR, HOUR),
       calls: fc.array(call, { maxLength: 8 }),
@@ -107,9 +134,14 @@ describe('Server time', () => {
       end: fc.oneof(
         { weight: 4, arbitrary: fc.constant({ kind: 'go on' as const }) },
         { weight: 1, arbitrary: fc.constant({ kind: 'restart' as const }) },
-        { weight: 2, arbitrary: fc.record({ kind: fc.constant('crash' as const), turns: fc.nat(6) }) },
+        { weight: 2, arbitrary: fc.record({ kind: fc.constant('crash' as const), turns: fc.nat(12) }) },
       ),
     })
+
+    /** Lets that many rounds of the event loop go by. */
+    async function turns(count: number): Promise<void> {
+      for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    }
 
     /** What a phone does: one sync after the other, each from the cursor that the last answer gave. */
     interface Phone {
@@ -158,7 +190,9 @@ describe('Server time', () => {
         let crashed = false
         const alive = () => !crashed
         const issuedNow: number[] = []
-        const done = calls.map(async (one) => {
+        const done = calls.map(async ({ afterTurns, one }) => {
+          await turns(afterTurns)
+          if (!alive()) return
           if (one.do === 'sync') return sync(one.station, current, alive)
           if (one.do === 'issue') {
             const stamp = await current.serverTime.issue()
@@ -180,7 +214,7 @@ describe('Server time', () => {
           }
         })
         if (end.kind === 'crash') {
-          for (let turn = 0; turn < end.turns; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+          await turns(end.turns)
           generation += 1
           const copy = `${path}-${generation}`
           crashed = true

@@ -181,10 +181,13 @@ describe('The registry', () => {
       expect(await upload(CAR)).to.deep.include({ state: 'set', icon: 'car' })
     })
 
-    it('keeps the update time when a client uploads the same again', async () => {
-      const first = await upload(PHOTO)
-      await store.stations.register(registration('N0CALL', { pushToken: 'new', avatar: PHOTO }))
-      expect(avatarOf('N0CALL')).to.deep.equal(first)
+    it('keeps the update time when a client uploads, or clears, the same again', async () => {
+      for (const avatar of [PHOTO, NOTHING]) {
+        const first = await upload(avatar)
+        stores.clock.set(stores.clock.now() + 1000)
+        await store.stations.register(registration('N0CALL', { pushToken: `${avatar.icon}-new`, avatar }))
+        expect(avatarOf('N0CALL')).to.deep.equal(first)
+      }
     })
 
     it('hands out the full ones of those stations that have one', async () => {
