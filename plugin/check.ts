@@ -5,15 +5,22 @@ import { parseArgs } from 'node:util'
 import { jsonPath, quoted } from './config/json-path.ts'
 import { type JsonNode, JsonSyntaxError, locateJson } from './config/json-text.ts'
 import { migrate } from './config/migrate.ts'
-import { type Problem, readDomains } from './config/read.ts'
+import type { Problem } from './config/problem.ts'
+import type { DomainSettings } from './config/settings.ts'
+import { explainGroups } from './login/explain-groups.ts'
+import { readDomains } from './read-domains.ts'
 
-const USAGE = `Usage: mesh-companion-check FILE [--migrate]
+const USAGE = `Usage: mesh-companion-check FILE [--migrate] [--explain-groups A,B,C]
 
 Says what is wrong with the single sign-on configuration in FILE, a server's JSON
 configuration, without starting anything.
 
   --migrate   print the configuration with deprecated keys in their new places,
-              everything else unchanged; what is wrong goes to stderr then
+              everything else unchanged; all the rest goes to stderr then
+  --explain-groups A,B,C
+              what the group rules of each domain decide for a member of exactly these
+              groups, of none, and for somebody whose groups cannot be learned; names
+              that hold commas in a JSON array: '["cn=a,ou=b", "C"]'
 
 Exit code: 0 fine (warnings included), 1 errors, 2 nothing that could be checked.
 `
@@ -42,18 +49,19 @@ export function check(args: readonly string[], terminal: Terminal): ExitCode {
   const text = readText(call.file, terminal)
   const node = text === undefined ? undefined : locate(call.file, text, terminal)
   if (text === undefined || !node) return 2
-  const { domains, problems } = readDomains(JSON.parse(text))
+  const { domains, problems } = readDomains(JSON.parse(text), { readFile: terminal.read, now: Date.now() })
   if (problems.length > 0 || domains.length === 0) {
     terminal.err(`${problems.length > 0 ? lines('error', problems) : NO_DOMAIN}\n`)
     return 2
   }
 
   const say = call.migrate ? terminal.err : terminal.out
-  for (const { key, title, problems, warnings } of domains) {
+  for (const { key, title, settings, problems, warnings } of domains) {
     const verdict = `${count(problems.length, 'error')}, ${count(warnings.length, 'warning')}`
     say(`domain ${quoted(key)}${title === null ? '' : ` (${quoted(title)})`}: ${verdict}\n`)
     if (problems.length > 0) say(`${lines('error', problems)}\n`)
     if (warnings.length > 0) say(`${lines('warning', warnings)}\n`)
+    if (call.groups) say(explanation(call.groups, settings))
   }
   const repeated = repeatedMembers(node)
   if (repeated.length > 0) say(`${lines('warning', repeated)}\n`)
@@ -62,7 +70,13 @@ export function check(args: readonly string[], terminal: Terminal): ExitCode {
 }
 
 type Call =
-  | { readonly kind: 'check'; readonly file: string; readonly migrate: boolean }
+  | {
+      readonly kind: 'check'
+      readonly file: string
+      readonly migrate: boolean
+      /** Null: no explanation is wanted. */
+      readonly groups: readonly string[] | null
+    }
   | { readonly kind: 'help' }
   | { readonly kind: 'wrong'; readonly reason: string }
 
@@ -70,16 +84,43 @@ function parseCall(args: readonly string[]): Call {
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
-      options: { migrate: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
+      options: {
+        migrate: { type: 'boolean', default: false },
+        'explain-groups': { type: 'string' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
       allowPositionals: true,
     })
     if (values.help) return { kind: 'help' }
     const [file, ...more] = positionals
     if (file === undefined || more.length > 0) return { kind: 'wrong', reason: 'Name one file to check.' }
-    return { kind: 'check', file, migrate: values.migrate }
+    const list = values['explain-groups']
+    const groups = list === undefined ? null : groupNames(list)
+    if (groups === undefined) return { kind: 'wrong', reason: '--explain-groups takes A,B,C or a JSON array of texts.' }
+    return { kind: 'check', file, migrate: values.migrate, groups }
   } catch (error) {
     return { kind: 'wrong', reason: error instanceof Error ? error.message : String(error) }
   }
+}
+
+/** Names separated by commas, or a JSON array; undefined: neither. */
+function groupNames(list: string): readonly string[] | undefined {
+  if (!list.trimStart().startsWith('[')) {
+    return [...new Set(list.split(',').map((name) => name.trim()))].filter((name) => name !== '')
+  }
+  try {
+    const names: unknown = JSON.parse(list)
+    return Array.isArray(names) && names.every((name) => typeof name === 'string' && name !== '') ? names : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function explanation(groups: readonly string[], settings: DomainSettings | null): string {
+  const said = settings
+    ? explainGroups(groups, settings.groups)
+    : ['The group rules are explained once the errors are mended.']
+  return said.map((line) => `  ${line}\n`).join('')
 }
 
 function readText(file: string, terminal: Terminal): string | undefined {

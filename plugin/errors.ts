@@ -25,7 +25,8 @@ export const LOGIN_ERRORS = {
   },
   metadata_incomplete: {
     message: 'provider_unreachable',
-    remedy: 'The IdP publishes no authorization, token or key set endpoint that is needed. Set it in `issuer` by hand.',
+    remedy:
+      'The IdP publishes no authorization, token or key set endpoint that is needed: set it in `issuer` by hand. Or no key to encrypt to, as `reason` says.',
   },
   provider_error: {
     message: 'provider_refused',
@@ -78,12 +79,35 @@ export const LOGIN_ERRORS = {
   memberships_unknown: {
     message: 'login_failed',
     remedy:
-      'The group memberships could not be learned, and `groups.required` is set. Check that `groups.claim` names an array of group names or a single one.',
+      'The group memberships could not be learned, and `groups.required` is set. The line `memberships-unknown` before this one says why: a vendor that did not answer or refused, or a claim that is no list of groups.',
+  },
+  session_ended: {
+    message: 'provider_refused',
+    remedy: 'The IdP ended the session while the login was under way. Nothing to mend; the person signs in again.',
+  },
+  logout_token_invalid: {
+    message: 'provider_refused',
+    remedy:
+      "A back-channel logout token did not pass its checks, and ended nothing. Check that the IdP sends those of this client to this domain's address, and both clocks. If nobody logged out there, somebody is trying doors.",
+  },
+  access_token_invalid: {
+    message: 'login_failed',
+    remedy:
+      'The access token does not belong to this login or to this server: `reason` says whether it is not the one of the ID token, or bound to the certificate of somebody else. Look for the request in the log of the IdP.',
+  },
+  introspection_failed: {
+    message: 'provider_refused',
+    remedy:
+      'The IdP did not say whether a token is still good. For invalid_client check `client.introspection_endpoint_auth_method`.',
+  },
+  revocation_failed: {
+    message: 'provider_refused',
+    remedy: 'The IdP did not revoke a token. For invalid_client check `client.revocation_endpoint_auth_method`.',
   },
   client_keys_missing: {
     message: 'not_configured',
     remedy:
-      '`client` asks for a method or an algorithm that needs private keys of this server, and there are none. Choose client_secret_basic, client_secret_post or client_secret_jwt.',
+      'No private key of this server signs by an algorithm that the IdP takes. Add one to the file `jwksFile` of its credentials, or set the algorithm in `client` by hand.',
   },
   not_configured: {
     message: 'not_configured',

@@ -1,20 +1,26 @@
 export type { Problem, Warning } from './config/problem.ts'
-export { type DomainReading, type ReadOptions, readDomains } from './config/read.ts'
-export type { PresetUrls } from './config/settings.ts'
+export type { CredentialFiles, DomainReading } from './config/read.ts'
 export { MESSAGES, type MessageCode } from './errors.ts'
-export { expressSessions } from './host/express-session.ts'
+export { type CookieSessionsOptions, cookieSessions } from './host/cookie-session.ts'
+export { type ExpressSessionsOptions, expressSessions } from './host/express-session.ts'
 export type {
   Account,
   Accounts,
   AuthLogEntry,
+  EndedSessions,
   Host,
   LoginFailure,
   LoginPage,
   Profile,
   Sessions,
   SignIn,
+  Tokens,
   UserGroups,
   UserId,
 } from './host/port.ts'
+export { type MemoryRevocationsOptions, memoryRevocations, type RevocationStore } from './host/revocations.ts'
 export { createLog, type Log } from './log.ts'
+export type { SessionState } from './login/introspection.ts'
+export type { PresetUrls } from './presets/all.ts'
+export { type ReadOptions, readDomains } from './read-domains.ts'
 export { type LoginOption, type Oidc, type RegisterOptions, registerOidc } from './register.ts'

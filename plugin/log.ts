@@ -19,7 +19,7 @@ export function createLog(component: 'plugin' | 'auth' | 'host', destination?: p
     {
       base: { component },
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }), log: printable },
+      formatters: { level: (label) => ({ level: label }), log: printableFields },
     },
     destination ?? pino.destination({ fd: 1, sync: true }),
   )
@@ -39,10 +39,14 @@ export function printableText(text: string): string {
   return cleaned.length > 300 ? `${cleaned.slice(0, 300)}…` : cleaned
 }
 
-function printable(fields: LogFields): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, typeof value === 'string' ? printableText(value) : value]),
-  )
+/** The same for every text in the fields of a log line, however deep. */
+export function printableFields(fields: LogFields): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, printableValue(value)]))
+}
+
+function printableValue(value: unknown): unknown {
+  if (typeof value === 'string') return printableText(value)
+  return Array.isArray(value) ? value.map(printableValue) : value
 }
 
 /**

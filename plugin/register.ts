@@ -1,20 +1,29 @@
+import { readFileSync } from 'node:fs'
 import type { Application, Request } from 'express'
 import { domainsByHostName } from './config/host-names.ts'
 import type { Problem } from './config/problem.ts'
-import { type DomainReading, readDomains } from './config/read.ts'
-import type { PresetUrls } from './config/settings.ts'
+import type { CredentialFiles, DomainReading } from './config/read.ts'
+import { withGuardedAuthLog } from './host/guarded-auth-log.ts'
 import type { Host } from './host/port.ts'
 import { causeCode, createLog, deepestMessage, type Log } from './log.ts'
+import { createIntrospection, type SessionState } from './login/introspection.ts'
 import { createTransactions } from './login/transaction.ts'
+import { PRESETS, type PresetUrls } from './presets/all.ts'
 import { choosePreset } from './presets/choose.ts'
+import { certificateFetch } from './provider/certificate-fetch.ts'
 import { createProviderClient } from './provider/client.ts'
 import { openIssuer } from './provider/discovery.ts'
 import { type Fetch, guardFetch } from './provider/guarded-fetch.ts'
+import { createKeySet } from './provider/key-set.ts'
+import { createLogoutTokens } from './provider/logout-tokens.ts'
+import { readDomains } from './read-domains.ts'
+import { introspect } from './routes/introspect.ts'
 import { mountRoutes } from './routes/mount.ts'
 import { routePaths, type Strategy, type WorkingStrategy } from './routes/strategy.ts'
 
 /** Outgoing requests: in all for one answer, and of its decoded body. */
 const FETCH_LIMITS = { totalMs: 10_000, maxBytes: 1_000_000 }
+const PRESET_NAMES = PRESETS.map(({ name }) => name)
 
 export interface RegisterOptions {
   /** The server's whole JSON configuration. */
@@ -22,7 +31,15 @@ export interface RegisterOptions {
   readonly host: Host
   /** Base URLs that take the place of the vendors' own: sovereign clouds, tests. */
   readonly presets?: PresetUrls
-  /** Replaces outgoing HTTP, for a proxy. The limits on time, size, redirects and plain HTTP hold all the same. */
+  /**
+   * Files with the private keys and the certificate of this server as a client, by domain key. Wins over
+   * `domains.<key>.oidcCredentials`. They are read here and now: after a change, register anew.
+   */
+  readonly credentials?: Readonly<Record<string, CredentialFiles>>
+  /**
+   * Replaces outgoing HTTP, for a proxy. The limits on time, size, redirects and plain HTTP hold all the same. It can show no
+   * certificate: where a domain has one, TLS connections to its IdP are made without it.
+   */
   readonly fetch?: typeof globalThis.fetch
   /** Where the plugin's own lines go; default: JSON lines on stdout. */
   readonly log?: Log
@@ -41,6 +58,11 @@ export interface LoginOption {
 export interface Oidc {
   /** What the login page of a domain shows; empty while its configuration has errors. */
   loginOptions(domainKey: string): readonly LoginOption[]
+  /**
+   * Asks the IdP whether the browser's session goes on there, for what is too important to rely on the IdP having told of its end.
+   * Answers are up to 10 s old. Never rejects; to be safe, take everything but `active` for signed out.
+   */
+  introspect(req: Request): Promise<SessionState>
   /** Ends everything in the background. The routes stay, and fail. */
   close(): Promise<void>
 }
@@ -53,16 +75,21 @@ export interface Oidc {
  * @throws TypeError when the configuration as a whole is unusable
  */
 export async function registerOidc(app: Application, options: RegisterOptions): Promise<Oidc> {
-  const { config, host, log = createLog('plugin') } = options
+  const { config, log = createLog('plugin') } = options
+  const host = withGuardedAuthLog(options.host)
   const { domains, problems } = readDomains(config, {
     ...(options.presets ? { presets: options.presets } : {}),
     ...(options.unknownKeys ? { unknownKeys: options.unknownKeys } : {}),
-    ...(host.basePath ? { basePathOf: host.basePath.bind(host) } : {}),
+    ...(options.credentials ? { credentials: options.credentials } : {}),
+    readFile: (file) => readFileSync(file, 'utf8'),
+    now: Date.now(),
+    ...(host.basePath ? { basePathOf: host.basePath } : {}),
   })
   if (problems.length > 0) {
     throw new TypeError(problems.map(({ path, reason, remedy }) => `${path} ${reason}. ${remedy}`).join('\n'))
   }
   for (const domain of domains) reportReading(host, domain)
+  reportUnused(options, domains, log)
 
   const inner = options.fetch ?? globalThis.fetch
   const parts = {
@@ -74,6 +101,7 @@ export async function registerOidc(app: Application, options: RegisterOptions): 
   const strategies = domains.map((domain) => createStrategy(domain, parts))
   const transactions = createTransactions(host.secret, Date.now)
   mountRoutes(app, strategies, { host, transactions }, domainMatcher(config, host))
+  const introspection = createIntrospection(Date.now)
   return {
     loginOptions: (domainKey) =>
       strategies
@@ -81,6 +109,7 @@ export async function registerOidc(app: Application, options: RegisterOptions): 
         .flatMap(({ working, paths }) =>
           working ? [{ id: 'oidc' as const, title: titleOf(working), url: paths.authorize }] : [],
         ),
+    introspect: (req) => introspect(strategies, host, introspection, req),
     close: async () => {
       for (const { working } of strategies) working?.client.close()
     },
@@ -95,11 +124,13 @@ interface StrategyParts {
 }
 
 function createStrategy({ key, settings }: DomainReading, { host, log, fetch, presets }: StrategyParts): Strategy {
-  const paths = routePaths(host.basePath?.(key) ?? '/', settings?.client.redirect_uri)
+  const paths = routePaths(host.basePath?.(key) ?? '/', settings?.client.redirect_uri, PRESET_NAMES)
   if (!settings) return { domainKey: key, paths, working: null }
   const about = { domain: key, issuer: settings.issuer.issuer }
+  const { certificate } = settings.credentials
+  const idpFetch = certificate ? guardFetch(certificateFetch(certificate, fetch), FETCH_LIMITS) : fetch
   const issuer = openIssuer(settings.issuer, settings.client.client_id, {
-    fetch,
+    fetch: idpFetch,
     now: Date.now,
     random: Math.random,
     onFailure: (error) => {
@@ -113,16 +144,36 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
   const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null
   const client = createProviderClient(settings, {
     issuer,
-    fetch,
+    fetch: idpFetch,
     scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings)])],
     claims: [...Object.values(settings.custom.claims), ...(groupsClaim === null ? [] : [groupsClaim])],
     now: Date.now,
   })
-  return { domainKey: key, paths, working: { settings, client, preset } }
+  const logoutTokens = createLogoutTokens(settings, {
+    issuer,
+    keySet: createKeySet(idpFetch),
+    now: Date.now,
+    elapsed: () => performance.now(),
+  })
+  return { domainKey: key, paths, working: { settings, client, preset, logoutTokens } }
 }
 
 function titleOf({ settings, preset }: WorkingStrategy): string {
   return preset.title ?? new URL(settings.issuer.issuer).hostname
+}
+
+/** What was given in the call and has no effect: most probably not what was meant. */
+function reportUnused({ credentials = {}, fetch }: RegisterOptions, domains: readonly DomainReading[], log: Log): void {
+  for (const key of Object.keys(credentials)) {
+    if (domains.some((domain) => domain.key === key)) continue
+    log.warn('credentials-unused', 'Credentials were given for a domain without single sign-on.', { domain: key })
+  }
+  for (const { key, settings } of fetch ? domains : []) {
+    if (!settings?.credentials.certificate) continue
+    log.warn('fetch-bypassed', 'TLS connections that show a client certificate are made without `fetch`.', {
+      domain: key,
+    })
+  }
 }
 
 /** The host's own word on the domain of a request, or else its host name; the default domain takes what no other one claims. */

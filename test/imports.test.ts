@@ -73,6 +73,7 @@ describe('imports', () => {
       store: ['config', 'aprs', 'avatars', 'messages'],
       api: ['config', 'aprs', 'avatars', 'messages'],
       admin: ['config', 'aprs', 'avatars', 'messages'],
+      housekeeping: ['config', 'aprs', 'avatars', 'messages'],
     },
   } as const
 
@@ -84,7 +85,7 @@ describe('imports', () => {
       it(`of ${half}/${folder} go one way`, () => {
         const home = `${half}/${folder}/`
         const open = new RegExp(`^${half}/[\\w-]+\\.ts$`)
-        const roots = /^(plugin\/(index|meshcentral|register|check)|sidecar\/(index|compose|main))\.ts$/
+        const roots = /^(plugin\/(index|meshcentral|register|check|read-domains)|sidecar\/(index|compose|main))\.ts$/
         const wrong = violations(imports, ({ from, to }) => {
           if (!from.startsWith(home) || !to.startsWith(`${half}/`) || to.startsWith(home)) return false
           if (open.test(to)) return roots.test(to)
@@ -100,6 +101,7 @@ describe('imports', () => {
       'firebase-admin': /^sidecar\/push\/fcm/,
       'node-apn': /^sidecar\/push\/apns/,
       sqlite3: /^sidecar\/store\//,
+      'node-cron': /^sidecar\/housekeeping\//,
       'openid-client': /^plugin\/provider\//,
     }
     for (const [name, home] of Object.entries(keepers)) {

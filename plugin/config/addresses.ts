@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from './json-object.ts'
 import type { Finding } from './problem.ts'
-import { type MemberSchema, OIDC_SCHEMA } from './schema.ts'
+import { ISSUER, type MemberSchema } from './schema.ts'
 import { checkAddress, ENDPOINT_RULES, ISSUER_RULES, PAGE_RULES } from './web-address.ts'
 
 /** What is wrong with the addresses in an `oidc` object. */
@@ -20,9 +20,8 @@ export function checkAddresses(oidc: JsonObject): readonly Finding[] {
   ]
 }
 
-const ISSUER_MEMBERS = OIDC_SCHEMA.properties?.issuer?.properties
-const ENDPOINTS = addressesIn(ISSUER_MEMBERS).filter((name) => name !== 'issuer')
-const ALIASES = addressesIn(ISSUER_MEMBERS?.mtls_endpoint_aliases?.properties)
+const ENDPOINTS = addressesIn(ISSUER.properties).filter((name) => name !== 'issuer')
+const ALIASES = addressesIn(ISSUER.properties?.mtls_endpoint_aliases?.properties)
 
 function addressesIn(members: MemberSchema['properties'] = {}): readonly string[] {
   return Object.keys(members).filter((name) => members[name]?.format === 'uri')

@@ -1,45 +1,54 @@
 import type { DomainAddress } from './domain-address.ts'
+import { isJsonObject } from './json-object.ts'
 import type { ClientConfig, CustomConfig, GroupsConfig, IssuerConfig, OidcConfig } from './oidc-config.ts'
-import { defaultGroupScope, presetIssuer } from './preset-name.ts'
+import { type PresetRules, type UrlOverrides, vendorUrls } from './preset-rules.ts'
 import { responseTypes } from './response-types.ts'
 import { scopes } from './scope.ts'
 import type {
   ClientSettings,
+  Credentials,
   CustomSettings,
   DomainSettings,
   GroupSettings,
   IssuerSettings,
   ManualMetadata,
-  PresetName,
-  PresetUrls,
 } from './settings.ts'
+import { listed } from './supported-list.ts'
 
 /** A checked `oidc` object with every default filled in. Source: the specification's tables, column Default. */
 export function fillIn(
   key: string,
   oidc: OidcConfig,
-  preset: PresetName | null,
+  preset: PresetRules | null,
   { hostName, origin, basePath }: DomainAddress,
-  presetUrls: PresetUrls,
+  presetUrls: UrlOverrides,
+  credentials: Credentials,
 ): DomainSettings {
   const groups = oidc.groups ? groupSettings(oidc.groups, preset) : null
+  const custom = customSettings(oidc.custom ?? {}, preset, groups)
   return {
     key,
     hostName,
     origin,
-    issuer: issuerSettings(oidc, preset, presetUrls),
+    issuer: issuerSettings(oidc, preset, custom, presetUrls),
     client: clientSettings(oidc.client, origin + basePath),
-    custom: customSettings(oidc.custom ?? {}, preset, groups),
+    credentials,
+    custom,
     groups,
     logoutUrl: oidc.logouturl ?? null,
     newAccounts: oidc.newAccounts ?? null,
   }
 }
 
-function issuerSettings({ issuer, custom }: OidcConfig, preset: PresetName | null, urls: PresetUrls): IssuerSettings {
+function issuerSettings(
+  { issuer }: OidcConfig,
+  preset: PresetRules | null,
+  { presetMembers }: CustomSettings,
+  urls: UrlOverrides,
+): IssuerSettings {
   const { issuer: uri = '', ...manual } = typeof issuer === 'string' ? { issuer } : (issuer ?? {})
   return {
-    issuer: preset ? presetIssuer(preset, custom?.tenant_id ?? null, urls) : uri,
+    issuer: preset ? preset.issuer(vendorUrls(preset, urls), presetMembers) : uri,
     manual: manualMetadata(manual),
   }
 }
@@ -51,10 +60,6 @@ function manualMetadata(manual: Omit<IssuerConfig, 'issuer'>): ManualMetadata {
       name.endsWith('_supported') && typeof value === 'string' ? listed(value) : value,
     ]),
   )
-}
-
-function listed(text: string): readonly string[] {
-  return [...new Set(text.split(/[\s,]+/).filter((word) => word !== ''))]
 }
 
 function clientSettings(client: ClientConfig, baseUrl: string): ClientSettings {
@@ -73,19 +78,29 @@ function clientSettings(client: ClientConfig, baseUrl: string): ClientSettings {
   }
 }
 
-function customSettings(custom: CustomConfig, preset: PresetName | null, groups: GroupSettings | null): CustomSettings {
+function customSettings(
+  custom: CustomConfig,
+  preset: PresetRules | null,
+  groups: GroupSettings | null,
+): CustomSettings {
   // A preset may read groups where no scope is needed: it adds its own.
   const more = groups && preset === null ? [groups.scope] : []
   return {
     scope: scopes(custom.scope ?? 'openid profile email', more),
     claims: { uuid: 'sub', name: 'name', email: 'email', ...custom.claims },
-    preset,
-    tenantId: custom.tenant_id ?? null,
-    customerId: custom.customer_id ?? null,
+    preset: preset?.name ?? null,
+    presetMembers: preset ? textsOf(custom, Object.keys(preset.members)) : {},
   }
 }
 
-function groupSettings(groups: GroupsConfig, preset: PresetName | null): GroupSettings {
+function textsOf(members: unknown, names: readonly string[]): Readonly<Record<string, string>> {
+  const given = isJsonObject(members) ? Object.entries(members) : []
+  return Object.fromEntries(
+    given.flatMap(([name, value]) => (names.includes(name) && typeof value === 'string' ? [[name, value]] : [])),
+  )
+}
+
+function groupSettings(groups: GroupsConfig, preset: PresetRules | null): GroupSettings {
   const { sync = false } = groups
   return {
     recursive: groups.recursive ?? false,
@@ -94,7 +109,7 @@ function groupSettings(groups: GroupsConfig, preset: PresetName | null): GroupSe
     // The specification states both values. True: who left the admin group must not stay admin unnoticed.
     revokeAdmin: groups.revokeAdmin ?? true,
     sync: typeof sync === 'object' ? names(sync.filter) : sync && 'all',
-    scope: groups.scope ?? defaultGroupScope(preset),
+    scope: groups.scope ?? preset?.groupScope ?? 'groups',
     claim: groups.claim ?? null,
   }
 }

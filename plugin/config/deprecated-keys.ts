@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from './json-object.ts'
 import { jsonPath } from './json-path.ts'
 import { canonicalName, spellingsOf } from './member-name.ts'
 import type { Finding, Steps } from './problem.ts'
-import { OIDC_SCHEMA } from './schema.ts'
+import { oidcSchema } from './schema.ts'
 
 /** Old key of the `oidc` object to its new place in it. */
 const NEW_PLACES: Readonly<Record<string, readonly [string] | readonly [string, string]>> = {
@@ -20,7 +20,7 @@ const NEW_PLACES: Readonly<Record<string, readonly [string] | readonly [string, 
 
 export const DEPRECATED_NAMES: readonly string[] = Object.keys(NEW_PLACES)
 /** Every name that the `oidc` object may hold. The current ones come first: `LogoutUrl` means `logouturl`. */
-export const OIDC_NAMES: readonly string[] = [...Object.keys(OIDC_SCHEMA.properties ?? {}), ...DEPRECATED_NAMES]
+export const OIDC_NAMES: readonly string[] = [...Object.keys(oidcSchema([]).properties ?? {}), ...DEPRECATED_NAMES]
 
 export interface Moves {
   /** The object without deprecated keys. Letter case and order of everything else are kept. */

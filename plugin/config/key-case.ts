@@ -3,18 +3,21 @@ import { isJsonObject, type JsonObject } from './json-object.ts'
 import { quoted } from './json-path.ts'
 import { canonicalName } from './member-name.ts'
 import type { Finding, Steps } from './problem.ts'
-import { type MemberSchema, OIDC_SCHEMA } from './schema.ts'
+import type { MemberSchema } from './schema.ts'
 
 /**
  * The `oidc` object with every name that is known there, deprecated ones included, in its canonical letter case.
  * Some hosts lower-case their configuration, and a name that is written in two ways would then mean either.
  */
-export function settleLetterCase(oidc: JsonObject): {
+export function settleLetterCase(
+  oidc: JsonObject,
+  schema: MemberSchema,
+): {
   readonly oidc: JsonObject
   readonly problems: readonly Finding[]
 } {
   const problems: Finding[] = []
-  return { oidc: settle(oidc, OIDC_SCHEMA, [], problems), problems }
+  return { oidc: settle(oidc, schema, [], problems), problems }
 }
 
 function settle(object: JsonObject, schema: MemberSchema, at: Steps, problems: Finding[]): JsonObject {

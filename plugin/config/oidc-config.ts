@@ -1,4 +1,4 @@
-import type { ClientSettings, CustomSettings, ManualMetadata, PresetName } from './settings.ts'
+import type { ClientSettings, CustomSettings, ManualMetadata } from './settings.ts'
 
 /** An `oidc` object that fits the schema: canonical names, no deprecated keys, no unknown members, no defaults yet. */
 export interface OidcConfig {
@@ -25,13 +25,11 @@ export type ClientConfig = Pick<ClientSettings, 'client_id' | 'client_secret'> &
     readonly response_types?: string | readonly string[]
   }
 
-/** Custom object. */
+/** Custom object, but for the members that presets bring. */
 export interface CustomConfig {
   readonly scope?: string | readonly string[]
   readonly claims?: Partial<CustomSettings['claims']>
-  readonly preset?: PresetName | null
-  readonly tenant_id?: string
-  readonly customer_id?: string
+  readonly preset?: string | null
 }
 
 /** Groups object. */

@@ -14,6 +14,8 @@ export type WarningCode =
   | 'unknown_key'
   | 'issuer_ignored' // a preset brings its own
   | 'unknown_algorithm'
+  | 'not_supported' // by the IdP, as the issuer object describes it
+  | 'certificate_expired'
 
 /** Something that works, or does nothing, but is probably not what was meant. Same rules as for a problem. */
 export interface Warning extends Problem {

@@ -1,5 +1,7 @@
 import { checkAddresses } from './addresses.ts'
 import { checkAlgorithms } from './algorithms.ts'
+import { checkKeysNeeded } from './client-keys-needed.ts'
+import { type CredentialOptions, type CredentialReading, readCredentials } from './credentials.ts'
 import { fillIn } from './defaults.ts'
 import { moveDeprecatedKeys } from './deprecated-keys.ts'
 import { type DomainAddress, domainAddress, type HostAddresses } from './domain-address.ts'
@@ -9,19 +11,22 @@ import { jsonPath } from './json-path.ts'
 import { settleLetterCase } from './key-case.ts'
 import { spellingsOf } from './member-name.ts'
 import { checkPreset, choosePreset, withoutIssuer } from './preset-name.ts'
+import type { PresetRules, UrlOverrides } from './preset-rules.ts'
 import type { Finding, Problem, Steps, Warning } from './problem.ts'
 import { checkResponseTypes } from './response-types.ts'
-import { OIDC_SCHEMA } from './schema.ts'
-import { checkAgainstSchema, isOidcConfig, withoutUnknown } from './schema-check.ts'
+import { type MemberSchema, oidcSchema } from './schema.ts'
+import { type SchemaCheck, schemaCheck, withoutUnknown } from './schema-check.ts'
 import { checkScopes } from './scope.ts'
-import type { DomainSettings, PresetUrls } from './settings.ts'
+import type { DomainSettings } from './settings.ts'
+import { checkSupported } from './supported.ts'
 import { checkAddress, ENDPOINT_RULES } from './web-address.ts'
 
+export type { CredentialFiles } from './credentials.ts'
 export type { Problem, Warning, WarningCode } from './problem.ts'
-export type { PresetUrls } from './settings.ts'
 
-export interface ReadOptions extends HostAddresses {
-  readonly presets?: PresetUrls
+export interface ConfigReadOptions extends HostAddresses, CredentialOptions {
+  /** Base URLs that take the place of the vendors' own: sovereign clouds, tests. */
+  readonly presets?: UrlOverrides
   /** What an unknown member of the issuer, client, custom and groups objects is; default `error`. */
   readonly unknownKeys?: 'error' | 'warn'
 }
@@ -48,18 +53,33 @@ export interface Readings {
  * A server's whole configuration to the settings of each domain's strategy, or everything that is wrong with it at once.
  * One domain's mistakes never touch another. Never throws on any `config`; the result is frozen.
  */
-export function readDomains(config: unknown, options: ReadOptions = {}): Readings {
-  const { settings, domains, problems } = findDomains(config)
-  const taken = new Map<string, string>()
-  return deepFreeze({ domains: domains.map((found) => readDomain(found, settings, options, taken)), problems })
+export type DomainReader = (config: unknown, options?: ConfigReadOptions) => Readings
+
+/** A reader that knows these presets. */
+export function domainReader(presets: readonly PresetRules[]): DomainReader {
+  const schema = oidcSchema(presets)
+  const rules = { presets, schema, check: schemaCheck(schema) }
+  return (config, options = {}) => {
+    const { settings, domains, problems } = findDomains(config)
+    const taken = new Map<string, string>()
+    const read = (found: FoundDomain) => readDomain(found, settings, options, taken, rules)
+    return deepFreeze({ domains: domains.map(read), problems })
+  }
+}
+
+interface Rules {
+  readonly presets: readonly PresetRules[]
+  readonly schema: MemberSchema
+  readonly check: SchemaCheck
 }
 
 /** `taken` remembers which domain is served where, from one domain to the next. */
 function readDomain(
   found: FoundDomain,
   settings: JsonObject,
-  options: ReadOptions,
+  options: ConfigReadOptions,
   taken: Map<string, string>,
+  rules: Rules,
 ): DomainReading {
   const { key, domain } = found
   const titles = spellingsOf(domain, 'title').map((name) => domain[name])
@@ -67,45 +87,58 @@ function readDomain(
   const { address, problems: addressProblems } = domainAddress(found, settings, options)
   const elsewhere = [...found.problems, ...addressProblems, ...(address ? claimAddress(found, address, taken) : [])]
 
-  const { oidc, findings, origins, preset } = readOidc(found.oidc, address, options)
-  const toProblem = ({ at, reason, remedy }: Finding): Problem => ({
-    path: jsonPath(['domains', key, 'authStrategies', 'oidc', ...asWritten(at, origins)]),
-    reason,
-    remedy,
-  })
+  const files = readCredentials(found, options)
+  const { oidc, findings, origins, preset } = readOidc(found.oidc, address, files, options, rules)
+  const placed = [
+    ...findings.map((one) => ({
+      ...one,
+      at: ['domains', key, 'authStrategies', 'oidc', ...asWritten(one.at, origins)],
+    })),
+    ...files.findings.map((one) => ({ ...one, at: [...files.at, ...one.at] })),
+  ]
+  const toProblem = ({ at, reason, remedy }: Finding): Problem => ({ path: jsonPath(at), reason, remedy })
   const problems = onePerPath([
     ...elsewhere,
-    ...findings.filter(({ warning }) => warning === undefined).map((finding) => toProblem(finding)),
+    ...placed.filter(({ warning }) => warning === undefined).map((finding) => toProblem(finding)),
   ])
   const warnings = onePerPath(
-    findings.flatMap((finding) => (finding.warning ? [{ code: finding.warning, ...toProblem(finding) }] : [])),
+    placed.flatMap((finding) => (finding.warning ? [{ code: finding.warning, ...toProblem(finding) }] : [])),
   )
-  const usable = problems.length === 0 && address && preset !== undefined && isOidcConfig(oidc)
-  const finished = usable ? fillIn(key, oidc, preset, address, options.presets ?? {}) : null
+  const usable = problems.length === 0 && address && preset !== undefined && rules.check.isOidcConfig(oidc)
+  const finished = usable ? fillIn(key, oidc, preset, address, options.presets ?? {}, files.credentials) : null
   return { key, title, settings: finished, problems, warnings }
 }
 
 /** The `oidc` object, ready to be filled in unless there is a problem among the findings. */
-function readOidc(raw: unknown, address: DomainAddress | null, { unknownKeys = 'error' }: ReadOptions) {
+function readOidc(
+  raw: unknown,
+  address: DomainAddress | null,
+  files: CredentialReading,
+  { unknownKeys = 'error' }: ConfigReadOptions,
+  { presets, schema, check }: Rules,
+) {
   if (!isJsonObject(raw)) {
-    const finding: Finding = { at: [], reason: 'must be an object', remedy: OIDC_SCHEMA.description }
+    const finding: Finding = { at: [], reason: 'must be an object', remedy: schema.description }
     return { oidc: {}, findings: [finding], origins: new Map<string, Steps>(), preset: null }
   }
-  const cased = settleLetterCase(raw)
+  const cased = settleLetterCase(raw, schema)
   const moved = moveDeprecatedKeys(cased.oidc)
-  const preset = choosePreset(moved.oidc)
+  const preset = choosePreset(moved.oidc, presets)
   const oidc = preset ? withoutIssuer(moved.oidc) : moved.oidc
-  const known = withoutUnknown(oidc)
+  const known = withoutUnknown(oidc, schema)
   const findings = [
     ...cased.problems,
     ...moved.warnings,
-    ...checkAgainstSchema(oidc, unknownKeys),
+    ...check.findings(oidc, unknownKeys),
     ...(preset === null ? needIssuer(oidc.issuer) : []),
     ...(preset ? checkPreset(moved.oidc, preset) : []),
     ...checkAddresses(known),
     ...checkResponseTypes(known),
     ...checkAlgorithms(known),
+    ...checkSupported(known),
     ...checkScopes(known),
+    // What is wrong with the files is told by itself: mending it may be all.
+    ...(files.findings.every(({ warning }) => warning) ? checkKeysNeeded(known, files.credentials) : []),
     ...(address ? checkDefaultCallback(known, address) : []),
   ]
   return { oidc: known, findings, origins: moved.origins, preset }

@@ -7,28 +7,33 @@ import { canonicalName } from './member-name.ts'
 import { nearestName } from './nearest-name.ts'
 import type { OidcConfig } from './oidc-config.ts'
 import type { Finding, Steps } from './problem.ts'
-import { type MemberSchema, OIDC_SCHEMA } from './schema.ts'
+import type { MemberSchema } from './schema.ts'
 
 const ajv = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true })
 addFormats.default(ajv, ['uri'])
-const fits = ajv.compile<OidcConfig>(OIDC_SCHEMA)
 
-/** Whether an `oidc` object fits the schema, unknown members included. */
-export function isOidcConfig(oidc: JsonObject): oidc is JsonObject & OidcConfig {
-  return fits(oidc)
+export interface SchemaCheck {
+  /** Whether an `oidc` object fits the schema, unknown members included. */
+  readonly isOidcConfig: (oidc: JsonObject) => oidc is JsonObject & OidcConfig
+  /**
+   * Everything that is wrong with the names and types in an `oidc` object. Unknown members of the `oidc` object itself are
+   * warnings, since hosts keep settings of their own there; those further in are what `unknownKeys` says.
+   */
+  readonly findings: (oidc: JsonObject, unknownKeys: 'error' | 'warn') => readonly Finding[]
 }
 
-/**
- * Everything that is wrong with the names and types in an `oidc` object. Unknown members of the `oidc` object itself are
- * warnings, since hosts keep settings of their own there; those further in are what `unknownKeys` says.
- */
-export function checkAgainstSchema(oidc: JsonObject, unknownKeys: 'error' | 'warn'): readonly Finding[] {
-  if (fits(oidc)) return []
-  return (fits.errors ?? []).map((error) => finding(error, unknownKeys))
+/** Compiles a schema of the `oidc` object. */
+export function schemaCheck(root: MemberSchema): SchemaCheck {
+  const fits = ajv.compile<OidcConfig>(root)
+  return {
+    isOidcConfig: (oidc): oidc is JsonObject & OidcConfig => fits(oidc),
+    findings: (oidc, unknownKeys) =>
+      fits(oidc) ? [] : (fits.errors ?? []).map((error) => finding(error, unknownKeys, root)),
+  }
 }
 
 /** The object without the members that the schema does not know. */
-export function withoutUnknown(oidc: JsonObject, schema: MemberSchema = OIDC_SCHEMA): JsonObject {
+export function withoutUnknown(oidc: JsonObject, schema: MemberSchema): JsonObject {
   const members = new Map(Object.entries(schema.properties ?? {}))
   const kept = Object.entries(oidc).flatMap(([name, value]): [string, unknown][] => {
     const inner = members.get(name)
@@ -38,26 +43,26 @@ export function withoutUnknown(oidc: JsonObject, schema: MemberSchema = OIDC_SCH
   return Object.fromEntries(kept)
 }
 
-function finding(error: ErrorObject, unknownKeys: 'error' | 'warn'): Finding {
+function finding(error: ErrorObject, unknownKeys: 'error' | 'warn', root: MemberSchema): Finding {
   const at = pointerSteps(error.instancePath)
   const schema = error.parentSchema as MemberSchema
   if (error.keyword === 'additionalProperties') {
     const name = String(error.params.additionalProperty)
-    const unknown = { at: [...at, name], reason: 'is not a known setting', remedy: advice(name, schema, at) }
+    const unknown = { at: [...at, name], reason: 'is not a known setting', remedy: advice(name, schema, at, root) }
     return at.length === 0 || unknownKeys === 'warn' ? { ...unknown, warning: 'unknown_key' } : unknown
   }
   if (error.keyword === 'required') {
     const name = String(error.params.missingProperty)
-    return { at: [...at, name], reason: 'is missing', remedy: remedyFor([...at, name]) }
+    return { at: [...at, name], reason: 'is missing', remedy: remedyFor([...at, name], root) }
   }
-  return { at, reason: reason(error, schema), remedy: remedyFor(at) }
+  return { at, reason: reason(error, schema), remedy: remedyFor(at, root) }
 }
 
-function advice(name: string, schema: MemberSchema, at: Steps): string {
+function advice(name: string, schema: MemberSchema, at: Steps, root: MemberSchema): string {
   const known = Object.keys(schema.properties ?? {})
   const near = nearestName(name, known)
   if (near !== undefined) return `Did you mean ${quoted(near)}?`
-  const [home] = tablesWith(name, OIDC_SCHEMA)
+  const [home] = tablesWith(name, root)
   if (home !== undefined) return `It belongs in ${home === '' ? 'the oidc object itself' : quoted(home)}.`
   const nearOld = at.length === 0 ? nearestName(name, DEPRECATED_NAMES) : undefined
   if (nearOld !== undefined) return `Did you mean ${quoted(nearOld)}?`
@@ -76,8 +81,8 @@ function tablesWith(name: string, schema: MemberSchema, path = ''): readonly str
 }
 
 /** What the schema says to write at a place; an item of a list has the list's words. */
-function remedyFor(at: Steps): string {
-  let schema = OIDC_SCHEMA
+function remedyFor(at: Steps, root: MemberSchema): string {
+  let schema = root
   for (const step of at) schema = schema.properties?.[step] ?? schema
   return schema.description
 }

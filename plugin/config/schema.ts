@@ -1,3 +1,4 @@
+import type { PresetRules } from './preset-rules.ts'
 import { AUTH_METHODS } from './settings.ts'
 
 /** The part of JSON Schema (draft 7) that the configuration needs. */
@@ -45,7 +46,7 @@ const table = (description: string, properties: Record<string, MemberSchema>): M
   properties,
 })
 
-const ISSUER = table("Write the issuer's https address, or an object with it in `issuer`.", {
+const ISSUER_OBJECT = table("Write the issuer's https address, or an object with it in `issuer`.", {
   issuer: address("Write the issuer's complete https address, exactly as the IdP states it."),
   authorization_endpoint: endpoint('authorization endpoint'),
   token_endpoint: endpoint('token endpoint'),
@@ -69,6 +70,9 @@ const ISSUER = table("Write the issuer's https address, or an object with it in 
     introspection_endpoint: endpoint('introspection endpoint for client certificates'),
   }),
 })
+
+/** Issuer object, or its URI alone. */
+export const ISSUER: MemberSchema = { ...ISSUER_OBJECT, type: ['string', 'object'], format: 'uri' }
 
 const CLIENT: MemberSchema = {
   ...table('Write an object with at least `client_id` and `client_secret`, both issued by the IdP.', {
@@ -112,31 +116,24 @@ const CLIENT: MemberSchema = {
   required: ['client_id', 'client_secret'],
 }
 
-const CUSTOM = table('Write an object, or leave it out.', {
-  scope: {
-    type: ['string', 'array'],
-    items: { type: 'string' },
-    description: 'Write the scopes as an array of strings, or as one string separated by spaces.',
-  },
-  claims: table('Write an object with the names of the claims for `uuid`, `name` and `email`.', {
-    uuid: text('Write the name of the claim that identifies a user.'),
-    name: text("Write the name of the claim with a user's name."),
-    email: text("Write the name of the claim with a user's e-mail address."),
-  }),
-  preset: { enum: ['google', 'azure', null], description: 'Write "google" or "azure", or null for no preset.' },
-  tenant_id: {
-    type: 'string',
-    // It becomes a part of the issuer's address.
-    pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$',
-    description: "Write the directory's tenant id.",
-  },
-  customer_id: {
-    type: 'string',
-    // It becomes a part of a query that decides about memberships.
-    pattern: '^C[0-9A-Za-z_-]*$',
-    description: 'Write the customer id of the workspace account; it starts with C.',
-  },
-})
+const custom = (presets: readonly PresetRules[]) =>
+  table('Write an object, or leave it out.', {
+    scope: {
+      type: ['string', 'array'],
+      items: { type: 'string' },
+      description: 'Write the scopes as an array of strings, or as one string separated by spaces.',
+    },
+    claims: table('Write an object with the names of the claims for `uuid`, `name` and `email`.', {
+      uuid: text('Write the name of the claim that identifies a user.'),
+      name: text("Write the name of the claim with a user's name."),
+      email: text("Write the name of the claim with a user's e-mail address."),
+    }),
+    preset: {
+      enum: [...presets.map(({ name }) => name), null],
+      description: `Write ${presets.map(({ name }) => `"${name}"`).join(' or ')}, or null for no preset.`,
+    },
+    ...Object.assign({}, ...presets.map(({ members }) => members)),
+  })
 
 const GROUPS = table('Write an object, or leave it out when no groups are used.', {
   recursive: flag('Write true to count memberships through other groups, else false.'),
@@ -154,15 +151,19 @@ const GROUPS = table('Write an object, or leave it out when no groups are used.'
   claim: text('Write the name of the claim with the groups.'),
 })
 
-/** The `oidc` object, table by table as the specification has them, under canonical names. */
-export const OIDC_SCHEMA: MemberSchema = {
+/**
+ * The `oidc` object, table by table as the specification has them, under canonical names.
+ *
+ * @param presets those that may be chosen, with the members that they bring
+ */
+export const oidcSchema = (presets: readonly PresetRules[]): MemberSchema => ({
   ...table('Write an object with at least `issuer` and `client`.', {
-    issuer: { ...ISSUER, type: ['string', 'object'], format: 'uri' },
+    issuer: ISSUER,
     client: CLIENT,
-    custom: CUSTOM,
+    custom: custom(presets),
     groups: GROUPS,
     logouturl: address('Write the complete address that browsers are sent to at logout.'),
     newAccounts: flag('Write true to let users of the IdP in who have no account yet, else false.'),
   }),
   required: ['client'],
-}
+})

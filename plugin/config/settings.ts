@@ -11,6 +11,7 @@ export interface DomainSettings {
   readonly origin: string
   readonly issuer: IssuerSettings
   readonly client: ClientSettings
+  readonly credentials: Credentials
   readonly custom: CustomSettings
   /** Null: groups are not configured; nothing is asked for and nothing is changed. */
   readonly groups: GroupSettings | null
@@ -90,22 +91,57 @@ export interface ClientSettings {
   readonly tls_client_certificate_bound_access_tokens: boolean
 }
 
-export type PresetName = 'google' | 'azure'
+/** Private keys and certificate of this server as a client: they stand in files, not in the Client object. */
+export interface Credentials {
+  /** In the order of the file: where several fit, the first one signs. Empty: there are none. */
+  readonly keys: readonly ClientKey[]
+  /** Null: no certificate is shown to the identity provider. */
+  readonly certificate: ClientCertificate | null
+}
 
-/** Base URLs that take the place of the vendors' own: sovereign clouds, tests. */
-export interface PresetUrls {
-  readonly google?: {
-    /** Default `https://accounts.google.com`. */
-    readonly issuer?: string
-    /** Default `https://cloudidentity.googleapis.com`. */
-    readonly cloudIdentity?: string
-  }
-  readonly azure?: {
-    /** What stands before `/<tenant_id>/v2.0` in the issuer; default `https://login.microsoftonline.com`. */
-    readonly login?: string
-    /** Default `https://graph.microsoft.com`. */
-    readonly graph?: string
-  }
+export interface ClientKey {
+  /** Null where the file has this one key only. */
+  readonly kid: string | null
+  /** Signature algorithms (JWS `alg`) that it may be used with, the preferred one first; none for a key that is for encryption. */
+  readonly signs: readonly string[]
+  /** Key management algorithms (JWE `alg`) that it may be used with; none for a key that is for signatures. */
+  readonly decrypts: readonly string[]
+  /** Certificate thumbprints of the key (RFC 7515, sections 4.1.7 and 4.1.8): some vendors find a key by nothing else. */
+  readonly thumbprints: { readonly x5t?: string; readonly 'x5t#S256'?: string }
+  /** A secret: never in a log, never in an answer. Nothing but the key's own members. */
+  readonly privateJwk: PrivateJwk
+  /** What may be shown to anybody, with `kid`, `use` and `alg` where the file has them. */
+  readonly publicJwk: PublicJwk
+}
+
+/** JSON Web Key, RFC 7517. */
+export interface PublicJwk {
+  readonly kty: string
+  readonly crv?: string
+  readonly x?: string
+  readonly y?: string
+  readonly n?: string
+  readonly e?: string
+  readonly kid?: string
+  readonly use?: string
+  readonly alg?: string
+}
+export interface PrivateJwk extends PublicJwk {
+  readonly d: string
+  readonly p?: string
+  readonly q?: string
+  readonly dp?: string
+  readonly dq?: string
+  readonly qi?: string
+}
+
+export interface ClientCertificate {
+  /** PEM, the client's own certificate first, then those that lead to its authority. */
+  readonly cert: string
+  /** PEM. A secret. */
+  readonly key: string
+  /** `x5t#S256` of RFC 8705: SHA-256 of the certificate, base64url. */
+  readonly thumbprint: string
 }
 
 /** Custom object. */
@@ -116,9 +152,10 @@ export interface CustomSettings {
    */
   readonly scope: readonly string[]
   readonly claims: { readonly uuid: string; readonly name: string; readonly email: string }
-  readonly preset: PresetName | null
-  readonly tenantId: string | null
-  readonly customerId: string | null
+  /** Name of the preset that applies; null: none. */
+  readonly preset: string | null
+  /** The members that the preset brings into the Custom object, by their names there; only those that were given. */
+  readonly presetMembers: Readonly<Record<string, string>>
 }
 
 /** Groups object. Names match exactly. */

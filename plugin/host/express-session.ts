@@ -1,31 +1,79 @@
 import type { Request, Response } from 'express'
-import type { Session } from 'express-session'
+import type { Session, SessionData, Store } from 'express-session'
 import type { Sessions, SignIn } from './port.ts'
+import {
+  keysOfEnded,
+  keysOfSignIn,
+  MAX_SESSION_MS,
+  memoryRevocations,
+  type RevocationStore,
+  withTimeLimit,
+} from './revocations.ts'
+import { createSessionIndex } from './session-index.ts'
+import { sharedListing } from './session-listing.ts'
+import { isObject, readRecord, readTokens } from './sign-in-record.ts'
 
 export interface ExpressSessionsOptions {
   /** The option `name` that express-session was set up with. Default: its own, `connect.sid`. */
   readonly cookieName?: string
-  /** How long a session store may take for one operation. Default 10,000. */
+  /** How long a session store, or the store of revocations, may take for one operation. Default 10,000. */
   readonly storeTimeoutMs?: number
+  /** How long a session counts after its login, however often it is used. Default: 14 days. */
+  readonly maxAgeMs?: number
+  /**
+   * Remembers what an IdP ended. Sessions are deleted from the session store as well, so the memory of the process, the default, does
+   * for one process. Several processes, and stores without the method `all` that outlive a restart, need one that is shared.
+   */
+  readonly revocations?: RevocationStore
+  readonly now?: () => number
 }
 
 /** Where the login stands in the session; the host's own keys are left alone, but do not outlive a login. */
 const KEY = 'oidcSignIn'
+
+interface Kept extends SignIn {
+  /** Of the session itself: not every store tells the ids of what it lists. */
+  readonly id: string
+}
 
 /**
  * The sessions of a server that uses `express-session` with any of its stores. The middleware has to be in place before the
  * plugin's routes. Everything rejects when the store fails or does not answer in time; then nobody is signed in.
  */
 export function expressSessions(options: ExpressSessionsOptions = {}): Sessions {
-  const { cookieName = 'connect.sid', storeTimeoutMs = 10_000 } = options
-  const settle = (what: string, run: StoreCall) => withinTime(storeTimeoutMs, what, run)
+  const { cookieName = 'connect.sid', storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS, now = Date.now } = options
+  const revocations = withTimeLimit(options.revocations ?? memoryRevocations({ now }), storeTimeoutMs)
+  const settle = <Result = void>(what: string, run: StoreCall<Result>) => withinTime(storeTimeoutMs, what, run)
+  const index = createSessionIndex()
+  const listings = new WeakMap<Store, () => Promise<readonly Kept[]>>()
+
+  function listingOf(store: Store): () => Promise<readonly Kept[]> {
+    const known = listings.get(store)
+    if (known) return known
+    const listing = sharedListing(async () => {
+      const sessions = await settle<StoredSessions>('list the sessions', (done) => store.all?.(done))
+      return Object.values(sessions ?? {}).flatMap((session) => readKept(Reflect.get(session, KEY)) ?? [])
+    })
+    listings.set(store, listing)
+    return listing
+  }
+
+  async function idsOf(store: Store, keys: readonly string[]): Promise<readonly string[]> {
+    if (!canList(store)) return index.find(keys)
+    const sessions = await listingOf(store)()
+    return sessions
+      .filter((session) => keysOfSignIn(session).some((key) => keys.includes(key)))
+      .map((session) => session.id)
+  }
+
   return {
     async start(req, _res, signIn) {
       // A new id and an empty session: whoever planted the old id, or left something in the session, has nothing of this login.
       const before = sessionOf(req)
       await settle('replace the session', (done) => before.regenerate(done))
       const session = sessionOf(req)
-      Reflect.set(session, KEY, signIn)
+      const kept: Kept = { ...signIn, id: session.id }
+      Reflect.set(session, KEY, kept)
       try {
         // Saved before the browser is sent on: its next request may come before the end of this one.
         await settle('save the session', (done) => session.save(done))
@@ -34,25 +82,63 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
         void settle('drop the session', (done) => session.destroy(done)).catch(() => undefined)
         throw error
       }
+      if (!canList(req.sessionStore)) index.add(session.id, keysOfSignIn(signIn))
     },
-    current: (req) => (hasSession(req) ? readSignIn(Reflect.get(req.session, KEY)) : undefined),
+
+    async current(req) {
+      const kept = hasSession(req) ? readKept(Reflect.get(req.session, KEY)) : undefined
+      if (!kept || kept.startedAt + maxAgeMs <= now()) return undefined
+      // Asked each time: a request that was under way while the session was deleted may have put it back into the store.
+      const endedAt = await revocations.endedAt(keysOfSignIn(kept))
+      if (endedAt !== undefined && kept.startedAt <= endedAt) return undefined
+      const { id: _id, ...signIn } = kept
+      return signIn
+    },
+
     async end(req, res) {
       const session = sessionOf(req)
       clearCookie(res, cookieName, session)
       await settle('end the session', (done) => session.destroy(done))
+      index.remove(session.id)
+    },
+
+    async endMatching(req, ended) {
+      const store = storeOf(req)
+      const keys = keysOfEnded(ended)
+      const at = now()
+      // First of all, so that a login under way that is saved after the list below was made does not count either.
+      await revocations.revoke(keys, at, at + maxAgeMs)
+      const ids = await idsOf(store, keys)
+      await Promise.all(ids.map((id) => settle('end a session', (done) => store.destroy(id, done))))
+      for (const id of ids) index.remove(id)
+      return canList(store) ? ids.length : null
     },
   }
 }
 
+type StoredSessions = SessionData[] | Record<string, SessionData> | null | undefined
+
+function canList(store: Store): boolean {
+  return typeof store.all === 'function'
+}
+
 // Its type says that every request has one; that is so only behind the middleware, and until the session is destroyed.
 function hasSession(req: Request): boolean {
-  const session: unknown = Reflect.get(req, 'session')
-  return typeof session === 'object' && session !== null
+  return isObject(Reflect.get(req, 'session'))
 }
 
 function sessionOf(req: Request): Session {
-  if (!hasSession(req)) throw new Error('There is no session: express-session has to be used before the plugin.')
+  if (!hasSession(req)) throw noMiddleware()
   return req.session
+}
+
+function storeOf(req: Request): Store {
+  if (!isObject(Reflect.get(req, 'sessionStore'))) throw noMiddleware()
+  return req.sessionStore
+}
+
+function noMiddleware(): Error {
+  return new Error('There is no session: express-session has to be used before the plugin.')
 }
 
 function clearCookie(res: Response, name: string, { cookie }: Session): void {
@@ -68,29 +154,25 @@ function clearCookie(res: Response, name: string, { cookie }: Session): void {
   })
 }
 
-/** Stores are other people's databases: what comes back is checked like anything from outside. */
-function readSignIn(value: unknown): SignIn | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const { domainKey, userId, issuer, subject, sid, idToken } = value as Partial<Record<keyof SignIn, unknown>>
-  if (typeof domainKey !== 'string' || typeof issuer !== 'string' || typeof subject !== 'string') return undefined
-  if (typeof idToken !== 'string' || (sid !== null && typeof sid !== 'string') || !isUserId(userId)) return undefined
-  return { domainKey, userId, issuer, subject, sid, idToken }
+function readKept(value: unknown): Kept | undefined {
+  const record = readRecord(value)
+  if (!record || !isObject(value)) return undefined
+  const { idToken, id } = value
+  if ((idToken !== null && typeof idToken !== 'string') || typeof id !== 'string') return undefined
+  const tokens = value.tokens === null ? null : readTokens(value.tokens)
+  return tokens === undefined ? undefined : { ...record, idToken, tokens, id }
 }
 
-function isUserId(value: unknown): value is SignIn['userId'] {
-  return typeof value === 'string' && value.startsWith('~oidc:') && value.length > '~oidc:'.length
-}
+type StoreCall<Result> = (done: (error?: unknown, result?: Result) => void) => void
 
-type StoreCall = (done: (error?: unknown) => void) => void
-
-function withinTime(limitMs: number, what: string, run: StoreCall): Promise<void> {
+function withinTime<Result>(limitMs: number, what: string, run: StoreCall<Result>): Promise<Result | undefined> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`The session store took too long to ${what}.`)), limitMs)
-    const finish = (error?: unknown) => {
+    const finish = (error?: unknown, result?: Result) => {
       clearTimeout(timer)
       // Stores report a failure by any truthy value; the middleware's own callbacks use null and undefined for success.
       if (error) reject(new Error(`The session store could not ${what}.`, { cause: error }))
-      else resolve()
+      else resolve(result)
     }
     try {
       run(finish)

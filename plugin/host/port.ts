@@ -73,18 +73,54 @@ export interface SignIn {
   readonly subject: string
   /** The IdP's session id (`sid` claim), where it has one. */
   readonly sid: string | null
-  /** For `id_token_hint`. A secret: never in a log, nor in a cookie that others can read. */
-  readonly idToken: string
+  /** When the login began, by this server's clock. Milliseconds since 1970. */
+  readonly startedAt: number
+  /**
+   * For `id_token_hint`; null when the session could not keep it. A secret: never in a log, nor in a cookie that others can read.
+   */
+  readonly idToken: string | null
+  /** Null when the IdP gave none of use, or the session lies with the browser and could not keep them. */
+  readonly tokens: Tokens | null
+}
+
+/** Secrets: on the server only, never in a log. They let the IdP be asked about the session, and are revoked at a logout. */
+export interface Tokens {
+  readonly access: string
+  /** Milliseconds since 1970; null when the IdP does not say. */
+  readonly accessExpiresAt: number | null
+  readonly refresh: string | null
+}
+
+/**
+ * Sessions that an IdP has ended: those that agree in all that is not null, which is at least one of subject and sid. A session
+ * that knows no sid may be any of its subject's, and agrees with each of them.
+ */
+export interface EndedSessions {
+  readonly domainKey: string
+  readonly issuer: string
+  readonly subject: string | null
+  readonly sid: string | null
 }
 
 /** The server's sessions. */
 export interface Sessions {
   /** Drops the browser's session, if any, and begins one under a new id, so that no id from before the login is signed in. */
   start(req: Request, res: Response, signIn: SignIn): Promise<void>
-  /** What the browser's session was started with; undefined when it is not signed in through the plugin. */
-  current(req: Request): SignIn | undefined
+  /**
+   * What the browser's session was started with, in this request or an earlier one; undefined when it is not signed in through the
+   * plugin, or was ended meanwhile. A rejection means that nobody knows: then nobody is signed in.
+   */
+  current(req: Request): Promise<SignIn | undefined>
   /** Ends the browser's session, whoever began it. */
   end(req: Request, res: Response): Promise<void>
+  /**
+   * Ends the sessions of other browsers that an IdP has ended, those too whose login began before now and is still under way. Once it
+   * resolves, `current` knows none of them any more. A rejection means that some may go on: the IdP is told, and tries again.
+   *
+   * @param req the one that brought the news; it only leads to where the sessions are
+   * @returns how many there were; null when that cannot be told, since they lie with the browsers
+   */
+  endMatching(req: Request, ended: EndedSessions): Promise<number | null>
 }
 
 /** Texts for a person, one per code; the page picks its own words when it has better ones. */

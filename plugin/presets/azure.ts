@@ -1,10 +1,45 @@
+import type { Finding } from '../config/problem.ts'
 import { claimedMemberships, groupOf, isClaimElsewhere, type Membership, UUID } from '../login/memberships.ts'
 import type { Claims } from '../login/profile.ts'
-import type { Preset } from './preset.ts'
+import type { Preset, PresetDefinition } from './preset.ts'
 import { isText, membersOf, PAGES_MS, type Page, readPages, type VendorFetch } from './vendor-api.ts'
 
+/** Microsoft Entra ID: the directory of one company. */
+export const azure: PresetDefinition<'azure', 'login' | 'graph'> = {
+  name: 'azure',
+  urls: {
+    /** What stands before `/<tenant_id>/v2.0` in the issuer. */
+    login: 'https://login.microsoftonline.com',
+    graph: 'https://graph.microsoft.com',
+  },
+  members: {
+    tenant_id: {
+      type: 'string',
+      // It becomes a part of the issuer's address.
+      pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$',
+      description: "Write the directory's tenant id.",
+    },
+  },
+  groupScope: 'Group.Read.All',
+  issued: () => false,
+  check: ({ tenant_id }) => checkTenant(tenant_id),
+  issuer: ({ login }, { tenant_id = '' }) => `${login.replace(/\/+$/, '')}/${tenant_id}/v2.0`,
+  open: ({ graph }, fetch) => azurePreset(graph, fetch),
+}
+
+function checkTenant(tenantId: unknown): readonly Finding[] {
+  const at = ['custom', 'tenant_id']
+  const remedy = "Write the directory's tenant id; the vendor's portal shows it as Directory (tenant) ID."
+  if (tenantId === undefined) return [{ at, reason: 'is missing, and the preset "azure" needs it', remedy }]
+  if (typeof tenantId !== 'string' || !OPEN_TENANTS.includes(tenantId.toLowerCase())) return []
+  return [{ at, reason: 'must name one directory: with this value any account of the vendor could sign in', remedy }]
+}
+
+// The last one is what `consumers` stands for: the directory of all personal accounts.
+const OPEN_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad']
+
 /**
- * Microsoft Entra ID: groups are those of the directory, by Microsoft Graph, unless a claim is configured for them.
+ * Logins of the directory: groups are those of the directory, by Microsoft Graph, unless a claim is configured for them.
  * A rule matches a group's object id or its display name.
  *
  * @see https://learn.microsoft.com/graph/api/user-list-memberof

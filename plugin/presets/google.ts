@@ -1,5 +1,6 @@
+import type { Finding } from '../config/problem.ts'
 import { groupOf, type Membership } from '../login/memberships.ts'
-import type { Preset } from './preset.ts'
+import type { Preset, PresetDefinition } from './preset.ts'
 import { isText, membersOf, PAGES_MS, type Page, readPages, type VendorFetch } from './vendor-api.ts'
 
 /**
@@ -7,8 +8,38 @@ import { isText, membersOf, PAGES_MS, type Page, readPages, type VendorFetch } f
  */
 const PAGE_SIZE = '500'
 
+/** Google: any account of the vendor, groups of one workspace. */
+export const google: PresetDefinition<'google', 'issuer' | 'cloudIdentity'> = {
+  name: 'google',
+  urls: { issuer: 'https://accounts.google.com', cloudIdentity: 'https://cloudidentity.googleapis.com' },
+  members: {
+    customer_id: {
+      type: 'string',
+      // It becomes a part of a query that decides about memberships.
+      pattern: '^C[0-9A-Za-z_-]*$',
+      description: 'Write the customer id of the workspace account; it starts with C.',
+    },
+  },
+  groupScope: 'https://www.googleapis.com/auth/cloud-identity.groups.readonly',
+  issued: (clientId) => clientId.endsWith('.apps.googleusercontent.com'),
+  check: ({ customer_id }, withGroups) => (withGroups ? checkCustomer(customer_id) : []),
+  issuer: ({ issuer }) => issuer,
+  open: ({ cloudIdentity }, fetch) => googlePreset(cloudIdentity, fetch),
+}
+
+function checkCustomer(customerId: unknown): readonly Finding[] {
+  if (customerId !== undefined) return []
+  return [
+    {
+      at: ['custom', 'customer_id'],
+      reason: 'is missing, and the preset "google" needs it for groups',
+      remedy: "Write the customer id of the workspace account; it starts with C, and the vendor's console shows it.",
+    },
+  ]
+}
+
 /**
- * Google: groups are those of the workspace, by the Cloud Identity API.
+ * Logins with Google: groups are those of the workspace, by the Cloud Identity API.
  * A rule matches a group's resource name, its address or its display name.
  *
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchDirectGroups
@@ -27,11 +58,12 @@ export function googlePreset(cloudIdentity: string, fetch: VendorFetch, totalMs 
       // The API looks members up by address: one that Google does not vouch for could be somebody else's.
       if (!isText(claims.email) || claims.email_verified !== true)
         throw new Error('the account has no verified address')
-      if (custom.customerId === null) throw new Error('custom.customer_id is not configured')
+      const { customer_id: customerId } = custom.presetMembers
+      if (customerId === undefined) throw new Error('custom.customer_id is not configured')
       // `searchTransitiveGroups` is for Workspace Enterprise and Cloud Identity Premium only: others are refused with 403.
       const method = groups?.recursive ? 'searchTransitiveGroups' : 'searchDirectGroups'
       const first = new URL(`${cloudIdentity.replace(/\/+$/, '')}/v1/groups/-/memberships:${method}`)
-      first.searchParams.set('query', membersQuery(claims.email, custom.customerId))
+      first.searchParams.set('query', membersQuery(claims.email, customerId))
       first.searchParams.set('pageSize', PAGE_SIZE)
       return readPages(first, { fetch, accessToken, totalMs, read: (json) => readPage(json, first) })
     },

@@ -1,6 +1,8 @@
+import type { PresetRules, VendorUrls } from '../config/preset-rules.ts'
 import type { DomainSettings } from '../config/settings.ts'
 import type { Memberships } from '../login/memberships.ts'
 import type { Claims } from '../login/profile.ts'
+import type { VendorFetch } from './vendor-api.ts'
 
 /** What a login brought that tells of a person. */
 export interface Evidence {
@@ -10,7 +12,16 @@ export interface Evidence {
   readonly accessToken: string | null
 }
 
-/** What differs from one kind of identity provider to the next. One file each; to add one, add its file and its name to `choose.ts`. */
+/**
+ * Everything about one vendor, in the file of its name: what it means for the configuration, and how a login goes. `Name` and `Url`
+ * are the texts that an administrator and a caller of `registerOidc` may write for it and its base URLs.
+ */
+export interface PresetDefinition<Name extends string = string, Url extends string = string>
+  extends PresetRules<Name, Url> {
+  open(urls: VendorUrls<Url>, fetch: VendorFetch): Preset
+}
+
+/** What differs in a login from one kind of identity provider to the next. */
 export interface Preset {
   /** Name on the button; null: the provider is named by its address. */
   readonly title: string | null

@@ -117,8 +117,8 @@ async function discoverOnce(settings: IssuerSettings, clientId: string, fetch: F
     [oidc.customFetch]: fetch,
   })
   const metadata = overlay(found.serverMetadata(), settings)
-  for (const name of ENDPOINTS) {
-    const address = metadata[name]
+  const aliases = Object.entries(metadata.mtls_endpoint_aliases ?? {})
+  for (const [name, address] of [...ENDPOINTS.map((name) => [name, metadata[name]] as const), ...aliases]) {
     if (typeof address !== 'string') continue
     if (!URL.canParse(address) || !isAllowedAddress(new URL(address))) {
       throw new ForbiddenExchange('PLAIN_HTTP', `The IdP publishes a ${name} that is not reached over TLS`)
@@ -130,11 +130,13 @@ async function discoverOnce(settings: IssuerSettings, clientId: string, fetch: F
 /** What was set by hand wins, even where it differs. Source: Issuer object, and "Discovery" under "What the service does". */
 function overlay(found: oidc.ServerMetadata, settings: IssuerSettings): oidc.ServerMetadata {
   const { mtls_endpoint_aliases: aliases, ...manual } = structuredClone(settings.manual) as Partial<oidc.ServerMetadata>
+  // An endpoint that was set by hand is not bypassed by the alias that discovery has for it.
+  const foundAliases = Object.entries(found.mtls_endpoint_aliases ?? {}).filter(([name]) => !(name in manual))
   return {
     end_session_endpoint: `${settings.issuer.replace(/\/$/, '')}/logout`,
     ...found,
     ...manual,
-    ...(aliases ? { mtls_endpoint_aliases: { ...found.mtls_endpoint_aliases, ...aliases } } : {}),
+    mtls_endpoint_aliases: { ...Object.fromEntries(foundAliases), ...aliases },
     issuer: found.issuer,
   }
 }

@@ -5,7 +5,8 @@ import { ForbiddenExchange } from './guarded-fetch.ts'
 
 /** What openid-client throws while a login is begun or redeemed, as one of our errors; the cause is kept. */
 export function translateLoginFault(error: unknown): LoginError {
-  if (error instanceof LoginError) return error
+  const own = ownFault(error)
+  if (own) return own
   if (error instanceof oidc.AuthorizationResponseError) {
     return new LoginError('provider_error', { cause: error, details: wordsOf(error) })
   }
@@ -14,8 +15,18 @@ export function translateLoginFault(error: unknown): LoginError {
 
 /** The same for the UserInfo request. */
 export function translateUserInfoFault(error: unknown): LoginError {
-  const known = refusal(error, 'userinfo_failed') ?? exchangeFault(error)
-  return known ?? new LoginError('userinfo_failed', { cause: error, details: { reason: deepestMessage(error) } })
+  return translateTokenFault(error, 'userinfo_failed')
+}
+
+/** The same for a request about a token. */
+export function translateTokenFault(error: unknown, code: LoginErrorCode): LoginError {
+  const known = ownFault(error) ?? refusal(error, code) ?? exchangeFault(error)
+  return known ?? new LoginError(code, { cause: error, details: { reason: deepestMessage(error) } })
+}
+
+/** One of ours that was thrown below the library, which wraps what it does not know. */
+function ownFault(error: unknown): LoginError | undefined {
+  return causes(error).find((cause) => cause instanceof LoginError)
 }
 
 function refusal(error: unknown, code: LoginErrorCode): LoginError | undefined {

@@ -20,3 +20,17 @@ export function objectionToIdToken(claims: Claims, clientId: string, nowS: numbe
   if (Array.isArray(aud) && aud.length > 1 && azp === undefined) return 'several audiences and no azp'
   return undefined
 }
+
+/**
+ * The same for the ID token that the browser brought beside a code: it is judged alike, and speaks of the same person as the one that the
+ * code was redeemed for. Source: OpenID Connect Core 1.0, section 3.3.3.6.
+ */
+export function objectionToFrontToken(
+  front: Claims,
+  redeemed: Claims,
+  clientId: string,
+  nowS: number,
+): string | undefined {
+  if (front.sub !== redeemed.sub || front.iss !== redeemed.iss) return 'the two ID tokens are of different persons'
+  return objectionToIdToken(front, clientId, nowS)
+}

@@ -2,7 +2,6 @@ import type { Request, Response } from 'express'
 import type { DomainSettings } from '../config/settings.ts'
 import { LoginError } from '../errors.ts'
 import type { Host, Profile } from '../host/port.ts'
-import { printableText } from '../log.ts'
 import type { Memberships } from '../login/memberships.ts'
 import { profileOf } from '../login/profile.ts'
 import { type SignInResult, signIn } from '../login/sign-in.ts'
@@ -59,7 +58,7 @@ async function finish(
   res: Response,
 ): Promise<{ profile: Profile; result: SignInResult }> {
   const { settings, client, preset } = working
-  const { issuer, subject, sid, idToken, ...evidence } = await client.redeem(answer, transaction)
+  const { issuer, subject, sid, idToken, tokens, ...evidence } = await client.redeem(answer, transaction)
   const profile = profileOf(preset.claims(evidence.claims), settings.custom.claims)
   const memberships = settings.groups ? await learnMemberships(evidence, working, host, profile) : []
   const result = await signIn(profile, memberships, settings, host)
@@ -70,9 +69,14 @@ async function finish(
       issuer,
       subject,
       sid,
+      startedAt: transaction.startedAt,
       idToken,
+      tokens,
     })
+    // The IdP may have ended the session while the login was under way.
+    if (!(await host.sessions.current(req))) throw new LoginError('session_ended', { details: { user: profile.id } })
   } catch (error) {
+    if (error instanceof LoginError) throw error
     throw new LoginError('host_failed', { cause: error, details: { user: profile.id } })
   }
   return { profile, result }
@@ -95,7 +99,7 @@ async function learnMemberships(
       event: 'memberships-unknown',
       message: 'The group memberships of a user could not be learned: groups and rights stay as they are.',
       domain: settings.key,
-      fields: { user: profile.id, reason: printableText(reason) },
+      fields: { user: profile.id, reason },
     })
   }
   return memberships

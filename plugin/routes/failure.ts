@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express'
 import { LOGIN_ERRORS, LoginError, MESSAGES } from '../errors.ts'
 import type { Host } from '../host/port.ts'
-import { causeCode, printableText } from '../log.ts'
+import { causeCode } from '../log.ts'
 
 /**
  * Ends a login that failed: one line in the authentication log for the administrator, one message of ours for the person.
@@ -38,8 +38,6 @@ export function logFailure(host: Host, req: Request, domainKey: string, event: s
     event,
     message: error.message,
     domain: domainKey,
-    fields: Object.fromEntries(
-      Object.entries(fields).map(([name, value]) => [name, typeof value === 'string' ? printableText(value) : value]),
-    ),
+    fields,
   })
 }

@@ -1,11 +1,21 @@
-import express, { type Application, type Request, type RequestHandler, type Response } from 'express'
+import express, {
+  type Application,
+  type ErrorRequestHandler,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express'
 import { authorize } from './authorize.ts'
+import { backchannelLogout, refuseLogout } from './backchannel-logout.ts'
 import { callback } from './callback.ts'
+import { jwks } from './jwks.ts'
 import { logout } from './logout.ts'
 import type { RouteDeps, RoutePaths, Strategy } from './strategy.ts'
 
 /** Of a posted answer: an ID token with many groups fits, an attempt to fill the memory does not. */
 const MOST_FORM_BYTES = 256 * 1024
+/** Of a logout token with what may come beside it; one has about 1 KB, encrypted about 2. */
+const MOST_LOGOUT_BYTES = 16 * 1024
 
 type Route = (strategy: Strategy, deps: RouteDeps, req: Request, res: Response) => Promise<void>
 
@@ -18,13 +28,18 @@ export function mountRoutes(
 ): void {
   const byDomain = new Map(strategies.map((strategy) => [strategy.domainKey, strategy]))
 
+  type IsOwn = (paths: RoutePaths, path: string) => boolean
+  const strategyOf = (req: Request, isOwn: IsOwn): Strategy | undefined => {
+    const domainKey = domainOf(req)
+    const strategy = domainKey === undefined ? undefined : byDomain.get(domainKey)
+    return strategy && isOwn(strategy.paths, req.path) ? strategy : undefined
+  }
   const handle =
-    (route: Route, isOwn: (paths: RoutePaths, path: string) => boolean): RequestHandler =>
+    (route: Route, isOwn: IsOwn): RequestHandler =>
     (req, res, next) => {
-      const domainKey = domainOf(req)
-      const strategy = domainKey === undefined ? undefined : byDomain.get(domainKey)
+      const strategy = strategyOf(req, isOwn)
       // A preview or a scanner that asks for the head alone must not use up a login.
-      if (!strategy || req.method === 'HEAD' || !isOwn(strategy.paths, req.path)) return next()
+      if (!strategy || req.method === 'HEAD') return next()
       res.setHeader('Cache-Control', 'no-store')
       // The address holds the code; it must not travel on with the next request.
       res.setHeader('Referrer-Policy', 'no-referrer')
@@ -43,10 +58,27 @@ export function mountRoutes(
     distinct((paths) => [paths.authorize]),
     handle(authorize, (paths, path) => paths.authorize === path),
   )
+  app.get(
+    distinct((paths) => [paths.jwks]),
+    handle(jwks, (paths, path) => paths.jwks === path),
+  )
   app.get(callbacks, onCallback)
   app.post(callbacks, form, onCallback)
   app.get(logouts, onLogout)
   app.post(logouts, onLogout)
+
+  const isBackchannel: IsOwn = (paths, path) => paths.backchannelLogout === path
+  const onUnreadable: ErrorRequestHandler = (error, req, res, next) => {
+    const strategy = strategyOf(req, isBackchannel)
+    if (strategy) refuseLogout(strategy, deps, req, res, error)
+    else next(error)
+  }
+  app.post(
+    distinct((paths) => [paths.backchannelLogout]),
+    express.urlencoded({ extended: false, limit: MOST_LOGOUT_BYTES, parameterLimit: 50, inflate: false }),
+    handle(backchannelLogout, isBackchannel),
+    onUnreadable,
+  )
 }
 
 /** A path as a pattern that matches it alone, in Express 4 and 5: a redirect address may have any character in it. */

@@ -3,6 +3,7 @@ import type { Host } from '../host/port.ts'
 import type { Transactions } from '../login/transaction.ts'
 import type { Preset } from '../presets/preset.ts'
 import type { ProviderClient } from '../provider/client.ts'
+import type { LogoutTokens } from '../provider/logout-tokens.ts'
 
 /** One domain's login strategy, as its routes use it. */
 export interface Strategy {
@@ -16,6 +17,7 @@ export interface WorkingStrategy {
   readonly settings: DomainSettings
   readonly client: ProviderClient
   readonly preset: Preset
+  readonly logoutTokens: LogoutTokens
 }
 
 /** What every route is given. */
@@ -31,19 +33,27 @@ export interface RoutePaths {
   /** The default one, those of the presets, and that of the configured redirect address. */
   readonly callbacks: ReadonlySet<string>
   readonly logout: string
+  readonly backchannelLogout: string
+  readonly jwks: string
   readonly login: string
   /** All of these: nobody wants to be sent there after a login. */
   readonly own: ReadonlySet<string>
 }
 
-/** Paths of a domain's routes. Source: contracts, Plugin; Endpoints table of the specification. */
-export function routePaths(base: string, redirectUri: string | undefined): RoutePaths {
+/**
+ * Paths of a domain's routes. Source: contracts, Plugin; Endpoints table of the specification.
+ *
+ * @param presets their names
+ */
+export function routePaths(base: string, redirectUri: string | undefined, presets: readonly string[]): RoutePaths {
   const [authorize, logout, login] = [`${base}auth-oidc`, `${base}logout`, `${base}login`]
+  const backchannelLogout = `${base}auth-oidc-backchannel-logout`
+  const jwks = `${base}auth-oidc-jwks`
   const callbacks = new Set([
     `${base}auth-oidc-callback`,
-    `${base}auth-oidc-google-callback`,
-    `${base}auth-oidc-azure-callback`,
+    ...presets.map((name) => `${base}auth-oidc-${name}-callback`),
     ...(redirectUri === undefined ? [] : [new URL(redirectUri).pathname]),
   ])
-  return { base, authorize, callbacks, logout, login, own: new Set([authorize, ...callbacks, logout, login]) }
+  const own = new Set([authorize, ...callbacks, logout, backchannelLogout, jwks, login])
+  return { base, authorize, callbacks, logout, backchannelLogout, jwks, login, own }
 }

@@ -34,6 +34,36 @@ const checkOidc = (oidc: unknown, ...args: readonly string[]) =>
   checkText(JSON.stringify(server(oidc), null, 2), ...args)
 
 describe('mesh-companion-check', () => {
+  it('looks into the files with the keys of the client, and tells nothing of what is in them', () => {
+    const config = server({ ...FINE, client: { ...FINE.client, token_endpoint_auth_method: 'private_key_jwt' } })
+    Object.assign(config.domains[''], { oidcCredentials: { jwksFile: 'keys.json', tlsCertFile: 'gone.pem' } })
+    const files: Readonly<Record<string, string>> = {
+      'config.json': JSON.stringify(config),
+      'keys.json': '{"keys":[{"kty":"EC","crv":"P-256","d":"hunter2"}]}',
+    }
+    let out = ''
+    const code = check(['config.json'], {
+      read: (file) => {
+        const text = files[file]
+        if (text === undefined) throw Object.assign(new Error(file), { code: 'ENOENT' })
+        return text
+      },
+      out: (part) => {
+        out += part
+      },
+      err: () => undefined,
+    })
+    expect(code).to.equal(1)
+    expect(out.split('\n').map((line) => line.split('. ')[0])).to.deep.equal([
+      'domain "": 3 errors, no warnings',
+      '  error: domains[""].oidcCredentials.tlsKeyFile: is missing',
+      '  error: domains[""].oidcCredentials.tlsCertFile: names a file that cannot be read (ENOENT)',
+      '  error: domains[""].oidcCredentials.jwksFile.keys[0]: is no usable private key',
+      '',
+    ])
+    expect(out).to.not.include('hunter2')
+  })
+
   it('finds nothing wrong with a good file', () => {
     expect(checkOidc(FINE)).to.deep.equal({ code: 0, out: 'domain "": no errors, no warnings\n', err: '' })
   })
@@ -120,6 +150,87 @@ describe('mesh-companion-check', () => {
     const { out } = checkOidc({ ...OLD, client: { client_id: 5, client_secret: ['hunter2'], redirect_uri: 'hunter2' } })
     expect(out).to.contain('client.client_secret')
     expect(out).not.to.contain('hunter2')
+  })
+
+  describe('with --explain-groups', () => {
+    const explain = (groups: unknown, names: string) => checkOidc({ ...FINE, groups }, '--explain-groups', names).out
+    const RULES = { required: ['Ops', 'Staff'], siteadmin: 'Admins', sync: { filter: ['Ops', 'Radio'] } }
+
+    it('says by which rule a member of exactly these groups, of none, and of unknown ones is let in', () => {
+      expect(explain(RULES, 'Ops, Admins,Other').split('\n')).to.deep.equal([
+        'domain "": no errors, no warnings',
+        '  a member of "Ops", "Admins", "Other":',
+        '    admitted: in "Ops", of groups.required',
+        '    site admin: granted, in "Admins", of groups.siteadmin',
+        '    user groups: joins "Ops", of groups.sync.filter ("Ops", "Radio"); leaves every other mirrored one',
+        '  a member of no group:',
+        '    refused: in none of groups.required ("Ops", "Staff") (not_in_required_group)',
+        '    site admin: kept as it is, since nothing is written for somebody who is refused',
+        '    user groups: kept as they are',
+        '  somebody whose groups cannot be learned:',
+        '    refused: groups.required is set, and nobody knows (memberships_unknown)',
+        '    site admin: kept as it is, since nothing is written for somebody who is refused',
+        '    user groups: kept as they are',
+        '',
+      ])
+    })
+
+    it('tells revoked rights from kept ones, and what happens to mirrored groups', () => {
+      const { required: _, ...open } = RULES
+      const revoked = explain({ ...open, sync: true }, 'Ops')
+      expect(revoked).to.contain('admitted: groups.required is not set')
+      expect(revoked).to.contain(
+        'site admin: revoked, in none of groups.siteadmin ("Admins"); groups.revokeAdmin is true',
+      )
+      expect(revoked).to.contain('user groups: joins "Ops", groups.sync is true; leaves every other mirrored one')
+      expect(revoked).to.contain('user groups: joins none, groups.sync is true; leaves every mirrored one')
+      expect(revoked).to.contain('site admin: kept as it is, since nobody knows')
+      expect(revoked).to.contain('user groups: kept as they are, since nobody knows')
+      const kept = explain({ ...open, revokeAdmin: false }, 'Other')
+      expect(kept).to.contain('in none of groups.siteadmin ("Admins"), but groups.revokeAdmin is false')
+      expect(kept).to.contain('joins none, of groups.sync.filter ("Ops", "Radio"); leaves every mirrored one')
+      const nothing = explain({ required: [] }, 'Ops')
+      expect(nothing).to.contain('refused: in none of groups.required (an empty list) (not_in_required_group)')
+      expect(explain({}, 'Ops')).to.contain('site admin: kept as it is, since groups.siteadmin is not set')
+      expect(explain({}, 'Ops')).to.contain('user groups: kept as they are, since groups.sync is not set')
+    })
+
+    it('takes names as they are, those with commas from a JSON array', () => {
+      const names = JSON.stringify(['cn=ops,ou=groups', 'ops'])
+      expect(explain({ required: 'cn=ops,ou=groups' }, names)).to.contain('admitted: in "cn=ops,ou=groups"')
+      expect(explain({ required: 'Ops' }, 'ops')).to.contain('refused: in none of groups.required ("Ops")')
+      expect(explain(RULES, '')).to.match(/warnings\n {2}a member of no group:\n/)
+      for (const wrong of ['[', '[1]', '[""]']) {
+        const { code, err } = checkOidc(FINE, '--explain-groups', wrong)
+        expect([code, err.split('\n')[0]]).to.deep.equal([2, '--explain-groups takes A,B,C or a JSON array of texts.'])
+      }
+    })
+
+    it('speaks of each domain by itself, and of none with errors', () => {
+      const { code, out } = checkText(
+        JSON.stringify({
+          settings: { cert: 'mesh.example.com' },
+          domains: {
+            '': { authStrategies: { oidc: FINE } },
+            b: { dns: 'b.example', authStrategies: { oidc: { ...FINE, groups: { required: 'Ops' } } } },
+            c: { dns: 'c.example', authStrategies: { oidc: { ...FINE, groups: { required: 5 } } } },
+          },
+        }),
+        '--explain-groups',
+        'Ops',
+      )
+      expect(code).to.equal(1)
+      const [, first, second, third] = out.split('domain ')
+      expect(first).to.contain('No groups are configured')
+      expect(second).to.contain('admitted: in "Ops", of groups.required')
+      expect(third).to.contain('explained once the errors are mended')
+    })
+
+    it('leaves stdout to the configuration beside --migrate', () => {
+      const { out, err } = checkOidc({ ...OLD, groups: { required: 'Ops' } }, '--migrate', '--explain-groups', 'Ops')
+      expect(JSON.parse(out)).to.deep.equal(server({ ...FINE, groups: { required: 'Ops' } }))
+      expect(err).to.contain('admitted: in "Ops"')
+    })
   })
 
   describe('as a process', () => {

@@ -1,7 +1,7 @@
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { type HostOptions, type RunningHost, startHost } from '../../fixtures/host/server.ts'
 import { type Idp, type IdpOptions, startIdp } from '../../fixtures/idp/server.ts'
-import type { AuthLogEntry } from '../../plugin/index.ts'
+import type { AuthLogEntry, PresetUrls } from '../../plugin/index.ts'
 
 export const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-the-tests' }
 
@@ -15,14 +15,30 @@ export interface Setup {
   close(): Promise<void>
 }
 
+/** Where the two are. */
+export interface Places {
+  readonly idp: Idp
+  readonly port: number
+  /** With a slash at the end. */
+  readonly hostUrl: string
+}
+
+type Members = Record<string, unknown>
+
 export interface SetupOptions {
   /** Merged into the `oidc` object; `client` member by member. */
-  readonly oidc?: Record<string, unknown>
-  readonly client?: Record<string, unknown>
+  readonly oidc?: Members | ((at: Places) => Members)
+  readonly client?: Members
+  /** The `oidc` object as a whole: nothing is merged into it. */
+  readonly exactly?: (at: Places) => Members
+  /** Other members of the domain. */
+  readonly domain?: Members
   /** How the IdP knows the client, where it differs. */
-  readonly registered?: Record<string, unknown>
+  readonly registered?: Members
   readonly idp?: IdpOptions
   readonly host?: Omit<HostOptions, 'config'>
+  /** Base URLs in place of the vendors' own. */
+  readonly presets?: (idp: Idp) => PresetUrls
 }
 
 /** A provider and a reference host that uses it, the client registered: a whole login can begin. */
@@ -30,29 +46,15 @@ export async function setUp(options: SetupOptions = {}): Promise<Setup> {
   const idp = await startIdp(options.idp ?? {})
   const authLog: AuthLogEntry[] = []
   const output: string[] = []
+  const placesAt = (port: number): Places => ({ idp, port, hostUrl: `http://127.0.0.1:${port}/` })
   const host = await startHost({
     config: (port: number) => ({
       settings: { cert: '127.0.0.1', port },
-      domains: {
-        '': {
-          authStrategies: {
-            oidc: {
-              issuer: idp.issuer,
-              newAccounts: true,
-              ...options.oidc,
-              client: {
-                ...CLIENT,
-                redirect_uri: `http://127.0.0.1:${port}/auth-oidc-callback`,
-                post_logout_redirect_uri: `http://127.0.0.1:${port}/login`,
-                ...options.client,
-              },
-            },
-          },
-        },
-      },
+      domains: { '': { ...options.domain, authStrategies: { oidc: oidcObject(options, placesAt(port)) } } },
     }),
     authLog: (entry) => authLog.push(entry),
     output: { write: (line) => output.push(line) },
+    ...(options.presets ? { presets: options.presets(idp) } : {}),
     ...options.host,
   })
   await idp.addClient({
@@ -70,6 +72,36 @@ export async function setUp(options: SetupOptions = {}): Promise<Setup> {
     close: async () => {
       await host.close()
       await idp.close()
+    },
+  }
+}
+
+/** Setups that are closed together. */
+export function setups() {
+  const open: Setup[] = []
+  return {
+    async start(options?: SetupOptions): Promise<Setup> {
+      const setup = await setUp(options)
+      open.push(setup)
+      return setup
+    },
+    async closeAll() {
+      for (const setup of open.splice(0)) await setup.close()
+    },
+  }
+}
+
+function oidcObject({ oidc, client, exactly }: SetupOptions, at: Places): Members {
+  if (exactly) return exactly(at)
+  return {
+    issuer: at.idp.issuer,
+    newAccounts: true,
+    ...(typeof oidc === 'function' ? oidc(at) : oidc),
+    client: {
+      ...CLIENT,
+      redirect_uri: `${at.hostUrl}auth-oidc-callback`,
+      post_logout_redirect_uri: `${at.hostUrl}login`,
+      ...client,
     },
   }
 }

@@ -1,5 +1,21 @@
 import { expect } from 'chai'
-import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, settingsOf, warningsOf } from './one-domain.ts'
+import { makeClientCertificate } from '../../../fixtures/certificate.ts'
+import type { ReadOptions } from '../../../plugin/read-domains.ts'
+import { makeKey } from '../../support/client-keys.ts'
+import * as oneDomain from './one-domain.ts'
+import { CLIENT, ISSUER, MINIMAL } from './one-domain.ts'
+
+const keys = [makeKey('RSA', { kid: 'r' }).private, makeKey('P-256', { kid: 'e' }).private]
+const FILES: Readonly<Record<string, string>> = { keys: JSON.stringify({ keys }), ...(await makeClientCertificate()) }
+/** With keys and a certificate, so that everything may be asked for. */
+const EQUIPPED: ReadOptions = {
+  credentials: { '': { jwksFile: 'keys', tlsCertFile: 'cert', tlsKeyFile: 'key' } },
+  readFile: (name) => FILES[name] ?? '',
+}
+const problemPaths = (oidc: unknown) => oneDomain.problemPaths(oidc, EQUIPPED)
+const readOne = (oidc: unknown) => oneDomain.readOne(oidc, EQUIPPED)
+const settingsOf = (oidc: unknown) => oneDomain.settingsOf(oidc, EQUIPPED)
+const warningsOf = (oidc: unknown) => oneDomain.warningsOf(oidc, EQUIPPED)
 
 const withClient = (members: object) => ({ issuer: ISSUER, client: { ...CLIENT, ...members } })
 const client = (members: object) => settingsOf(withClient(members)).client
@@ -58,7 +74,10 @@ describe('client configuration', () => {
       for (const wrong of [{ ...hs, [name]: 'RS256' }, { ...es, [name]: 'HS256' }, { [name]: 'none' }, { [name]: 1 }]) {
         expect(problemPaths(withClient(wrong))).to.deep.equal([`client.${name}`])
       }
-      expect(warningsOf(withClient({ [name]: 'ES257' }))).to.deep.equal([`unknown_algorithm client.${name}`])
+      const unknown = { [name]: 'ES257' }
+      // Where the method signs nothing, it does no harm.
+      expect(warningsOf(withClient(unknown))).to.deep.equal([`unknown_algorithm client.${name}`])
+      expect(problemPaths(withClient({ ...unknown, [method]: 'client_secret_jwt' }))).to.deep.equal([`client.${name}`])
     })
   }
 
@@ -70,39 +89,52 @@ describe('client configuration', () => {
     ['request_object_signing_alg', 'RS512'],
     ['request_object_encryption_alg', 'dir'],
   ] as const) {
-    it(`keeps ${name}, and warns of an algorithm that nobody knows`, () => {
-      expect(client({ [name]: value })).to.include({ [name]: value })
-      expect(warningsOf(withClient({ [name]: value }))).to.deep.equal([])
-      expect(client({ [name]: 'XY999' })).to.include({ [name]: 'XY999' })
-      expect(warningsOf(withClient({ [name]: 'XY999' }))).to.deep.equal([`unknown_algorithm client.${name}`])
-      for (const wrong of ['', 5, null, [value]]) {
-        expect(problemPaths(withClient({ [name]: wrong }))).to.deep.equal([`client.${name}`])
+    it(`keeps ${name}, and refuses an algorithm that cannot work here`, () => {
+      const signed = name === 'request_object_encryption_alg' ? { request_object_signing_alg: 'ES256' } : {}
+      expect(client({ ...signed, [name]: value })).to.include({ [name]: value })
+      expect(warningsOf(withClient({ ...signed, [name]: value }))).to.deep.equal([])
+      for (const wrong of ['XY999', 'RSA1_5', 'Ed448', '', 5, null, [value]]) {
+        expect(problemPaths(withClient({ ...signed, [name]: wrong }))).to.deep.equal([`client.${name}`])
       }
     })
   }
 
   for (const what of ['id_token_encrypted_response', 'userinfo_encrypted_response', 'request_object_encryption']) {
     it(`keeps ${what}_enc, but not without ${what}_alg`, () => {
-      const both = { [`${what}_alg`]: 'RSA-OAEP-256', [`${what}_enc`]: 'A256GCM' }
+      const signed = { request_object_signing_alg: 'ES256' }
+      const both = { ...signed, [`${what}_alg`]: 'RSA-OAEP-256', [`${what}_enc`]: 'A256GCM' }
       expect(client(both)).to.include(both)
-      expect(problemPaths(withClient({ [`${what}_enc`]: 'A256GCM' }))).to.deep.equal([`client.${what}_alg`])
-      expect(problemPaths(withClient({ ...both, [`${what}_enc`]: 5 }))).to.deep.equal([`client.${what}_enc`])
-      const unknown = { ...both, [`${what}_enc`]: 'A257GCM' }
-      expect(warningsOf(withClient(unknown))).to.deep.equal([`unknown_algorithm client.${what}_enc`])
+      expect(problemPaths(withClient({ ...signed, [`${what}_enc`]: 'A256GCM' }))).to.deep.equal([`client.${what}_alg`])
+      for (const wrong of ['A257GCM', 'none', 5]) {
+        expect(problemPaths(withClient({ ...both, [`${what}_enc`]: wrong }))).to.deep.equal([`client.${what}_enc`])
+      }
     })
   }
 
-  it('refuses unsigned tokens, and allows unsigned request objects', () => {
-    for (const name of ['id_token_signed_response_alg', 'userinfo_signed_response_alg']) {
-      expect(problemPaths(withClient({ [name]: 'none' }))).to.deep.equal([`client.${name}`])
+  it('refuses unsigned tokens and unsigned request objects', () => {
+    for (const what of ['id_token_signed_response', 'userinfo_signed_response', 'request_object_signing']) {
+      expect(problemPaths(withClient({ [`${what}_alg`]: 'none' }))).to.deep.equal([`client.${what}_alg`])
     }
-    expect(client({ request_object_signing_alg: 'none' }).request_object_signing_alg).to.equal('none')
-    expect(warningsOf(withClient({ request_object_signing_alg: 'none' }))).to.deep.equal([])
+  })
+
+  it('refuses request objects that are encrypted but not signed', () => {
+    const encrypted = { request_object_encryption_alg: 'RSA-OAEP' }
+    expect(problemPaths(withClient(encrypted))).to.deep.equal(['client.request_object_signing_alg'])
+  })
+
+  it('refuses ID tokens signed by the client secret where the browser brings them', () => {
+    const shared = { id_token_signed_response_alg: 'HS256' }
+    expect(client(shared)).to.include(shared)
+    for (const response_types of ['id_token', ['code id_token', 'code']]) {
+      expect(problemPaths(withClient({ ...shared, response_types }))).to.deep.equal([
+        'client.id_token_signed_response_alg',
+      ])
+    }
   })
 
   it('suggests the algorithm that was probably meant', () => {
-    const [warning] = readOne(withClient({ id_token_signed_response_alg: 'RS265' })).warnings
-    expect(warning?.remedy).to.equal('Did you mean "RS256"?')
+    const [problem] = readOne(withClient({ id_token_signed_response_alg: 'RS265' })).problems
+    expect(problem?.remedy).to.equal('Did you mean "RS256"?')
   })
 
   it('takes response_types as a string or an array, none twice, words in any order', () => {

@@ -12,8 +12,7 @@ describe('custom configuration', () => {
       scope: ['openid', 'profile', 'email'],
       claims: { uuid: 'sub', name: 'name', email: 'email' },
       preset: null,
-      tenantId: null,
-      customerId: null,
+      presetMembers: {},
     }
     expect(settingsOf(MINIMAL).custom).to.deep.equal(defaults)
     expect(custom({})).to.deep.equal(defaults)
@@ -77,11 +76,8 @@ describe('presets', () => {
     expect(google.issuer).to.deep.equal({ issuer: 'https://accounts.google.com', manual: {} })
     const azure = settingsOf({ client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } })
     expect(azure.issuer).to.deep.equal({ issuer: `https://login.microsoftonline.com/${TENANT}/v2.0`, manual: {} })
-    expect([google.custom.preset, azure.custom.preset, azure.custom.tenantId]).to.deep.equal([
-      'google',
-      'azure',
-      TENANT,
-    ])
+    expect([google.custom.preset, azure.custom.preset]).to.deep.equal(['google', 'azure'])
+    expect([google.custom.presetMembers, azure.custom.presetMembers]).to.deep.equal([{}, { tenant_id: TENANT }])
   })
 
   it('take their addresses from the overrides', () => {

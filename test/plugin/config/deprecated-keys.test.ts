@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { moveDeprecatedKeys } from '../../../plugin/config/deprecated-keys.ts'
-import { readDomains } from '../../../plugin/config/read.ts'
+import { readDomains } from '../../../plugin/read-domains.ts'
 import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, serverWith, settingsOf, warningsOf } from './one-domain.ts'
 import { validOidc } from './valid-oidc.ts'
 

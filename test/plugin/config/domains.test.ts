@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type ReadOptions, readDomains } from '../../../plugin/config/read.ts'
+import { type ReadOptions, readDomains } from '../../../plugin/read-domains.ts'
 import { CLIENT, MINIMAL, readOne, settingsOf } from './one-domain.ts'
 
 const oidc = { authStrategies: { oidc: MINIMAL } }

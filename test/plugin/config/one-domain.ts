@@ -1,5 +1,6 @@
-import { type DomainReading, type ReadOptions, readDomains } from '../../../plugin/config/read.ts'
+import type { DomainReading } from '../../../plugin/config/read.ts'
 import type { DomainSettings } from '../../../plugin/config/settings.ts'
+import { type ReadOptions, readDomains } from '../../../plugin/read-domains.ts'
 
 type Members = Readonly<Record<string, unknown>>
 

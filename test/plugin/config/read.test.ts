@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { readDomains } from '../../../plugin/config/read.ts'
+import { readDomains } from '../../../plugin/read-domains.ts'
 import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, serverWith, settingsOf, warningsOf } from './one-domain.ts'
 
 describe('reading an oidc object', () => {

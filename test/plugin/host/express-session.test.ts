@@ -7,6 +7,7 @@ import session, { MemoryStore, type SessionData } from 'express-session'
 import { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { expressSessions } from '../../../plugin/host/express-session.ts'
 import type { SignIn } from '../../../plugin/host/port.ts'
+import { sessionsContract } from './sessions.contract.ts'
 
 const SIGN_IN: SignIn = {
   domainKey: '',
@@ -14,13 +15,15 @@ const SIGN_IN: SignIn = {
   issuer: 'https://idp.example',
   subject: 'u-1',
   sid: 'idp-session',
+  startedAt: Date.now(),
   idToken: 'header.claims.signature',
+  tokens: { access: 'an access token', accessExpiresAt: null, refresh: 'a refresh token' },
 }
 
 /** A store whose operations can be made to fail or to hang. */
 class MoodyStore extends MemoryStore {
   mood: 'fine' | 'failing' | 'hanging' = 'fine'
-  only: 'set' | 'destroy' | 'any' = 'any'
+  only: 'set' | 'destroy' | 'all' | 'any' = 'any'
 
   override set(sid: string, data: SessionData, done?: (error?: unknown) => void): void {
     this.#run('set', done, () => super.set(sid, data, done ?? (() => undefined)))
@@ -28,14 +31,45 @@ class MoodyStore extends MemoryStore {
   override destroy(sid: string, done?: (error?: unknown) => void): void {
     this.#run('destroy', done, () => super.destroy(sid, done ?? (() => undefined)))
   }
+  override all(done: (error: unknown, sessions?: Record<string, SessionData> | null) => void): void {
+    this.#run('all', done, () => super.all(done))
+  }
   ids(): string[] {
     return Object.keys(Reflect.get(this as object, 'sessions'))
   }
-  #run(operation: 'set' | 'destroy', done: ((error?: unknown) => void) | undefined, work: () => void): void {
+  #run(operation: 'set' | 'destroy' | 'all', done: ((error?: unknown) => void) | undefined, work: () => void): void {
     if (this.mood === 'fine' || (this.only !== 'any' && this.only !== operation)) work()
     else if (this.mood === 'failing') done?.(new Error('the disk is full'))
   }
 }
+
+/** One that cannot list its sessions. */
+class SilentStore extends MemoryStore {
+  ids(): string[] {
+    return Object.keys(Reflect.get(this as object, 'sessions'))
+  }
+}
+Object.defineProperty(SilentStore.prototype, 'all', { value: undefined })
+
+const withStore = (newStore: () => MemoryStore) => {
+  let store: MemoryStore
+  // A store outlives its server, like a database.
+  beforeEach(() => {
+    store = newStore()
+  })
+  sessionsContract(
+    ({ revocations, now, maxAgeMs, storeTimeoutMs }) => ({
+      sessions: expressSessions({ revocations, now, maxAgeMs, storeTimeoutMs }),
+      middleware: session({ secret: 'test', store, resave: false, saveUninitialized: false }),
+    }),
+    { counts: newStore() instanceof SilentStore === false, keepsTokens: true },
+  )
+}
+
+describe('Sessions over express-session, with a store that lists its sessions', () =>
+  withStore(() => new MemoryStore()))
+
+describe('Sessions over express-session, with a store that cannot', () => withStore(() => new SilentStore()))
 
 describe('Sessions over express-session', () => {
   let store: MoodyStore
@@ -50,7 +84,10 @@ describe('Sessions over express-session', () => {
     signIn = SIGN_IN
     const app = express()
     app.get('/without-middleware', async (req, res) => {
-      res.json({ current: sessions.current(req) ?? null, start: await outcome(sessions.start(req, res, SIGN_IN)) })
+      res.json({
+        current: (await sessions.current(req)) ?? null,
+        start: await outcome(sessions.start(req, res, SIGN_IN)),
+      })
     })
     const cookie = { path: '/', sameSite: 'lax', httpOnly: true } as const
     app.use(session({ secret: 'test', name: 'sid', store, resave: false, saveUninitialized: false, cookie }))
@@ -60,12 +97,17 @@ describe('Sessions over express-session', () => {
     app.get('/end', async (req, res) => {
       res.json({ outcome: await outcome(sessions.end(req, res)) })
     })
+    app.get('/ended', async (req, res) => {
+      const { domainKey, issuer, sid } = SIGN_IN
+      const ended = sessions.endMatching(req, { domainKey, issuer, subject: null, sid })
+      res.json({ outcome: await outcome(ended.then(() => undefined)) })
+    })
     app.get('/basket', (req, res) => {
       Reflect.set(req.session, 'basket', 'full')
       res.json({})
     })
-    app.get('/', (req, res) => {
-      res.json({ current: sessions.current(req) ?? null, basket: Reflect.get(req.session, 'basket') ?? null })
+    app.get('/', async (req, res) => {
+      res.json({ current: (await sessions.current(req)) ?? null, basket: Reflect.get(req.session, 'basket') ?? null })
     })
     server = app.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -143,7 +185,13 @@ describe('Sessions over express-session', () => {
     ['issuer', 7],
     ['subject', null],
     ['sid', undefined],
+    ['startedAt', undefined],
+    ['startedAt', '7'],
     ['idToken', {}],
+    ['tokens', undefined],
+    ['tokens', { access: 'x', accessExpiresAt: null }],
+    ['tokens', { access: 'x', accessExpiresAt: '7', refresh: null }],
+    ['tokens', { access: 7, accessExpiresAt: null, refresh: null }],
   ] as const) {
     it(`are not signed in when the store hands back ${JSON.stringify(value) ?? 'nothing'} as ${name}`, async () => {
       signIn = { ...SIGN_IN, [name]: value }
@@ -186,6 +234,56 @@ describe('Sessions over express-session', () => {
       expect((await get('/end')).outcome).to.equal(`The session store ${words} end the session.`)
       expect(cookie()).to.equal(undefined)
     })
+  }
+
+  it('that an IdP ended are gone from the store, from one that cannot list them too', async () => {
+    for (const kind of ['listing', 'silent'] as const) {
+      const kept = kind === 'listing' ? store : new SilentStore()
+      const own = expressSessions({ cookieName: 'sid' })
+      const app = express()
+      app.use(session({ secret: 'test', name: 'sid', store: kept, resave: false, saveUninitialized: false }))
+      app.get('/start/:sid', async (req, res) => {
+        await own.start(req, res, { ...SIGN_IN, sid: req.params.sid })
+        res.json({})
+      })
+      app.get('/ended', async (req, res) => {
+        const { domainKey, issuer, subject } = SIGN_IN
+        res.json({ ended: await own.endMatching(req, { domainKey, issuer, subject, sid: 'one' }) })
+      })
+      const other = app.listen(0, '127.0.0.1')
+      await once(other, 'listening')
+      const base = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+      for (const sid of ['one', 'two', 'one']) await fetch(`${base}/start/${sid}`)
+      expect(kept.ids()).to.have.length(3)
+      expect(await (await fetch(`${base}/ended`)).json()).to.deep.equal({ ended: kind === 'listing' ? 2 : null })
+      expect(kept.ids(), kind).to.have.length(1)
+      const closed = once(other, 'close')
+      other.close()
+      other.closeAllConnections()
+      await closed
+    }
+  })
+
+  it('that an IdP ended stay ended when a request under way puts them back into the store', async () => {
+    await get('/start')
+    const [id = ''] = store.ids()
+    const record = (Reflect.get(store as object, 'sessions') as Record<string, string>)[id] ?? ''
+    await get('/ended')
+    expect(store.ids()).to.deep.equal([])
+    store.set(id, JSON.parse(record))
+    expect((await get('/')).current).to.equal(null)
+  })
+
+  for (const only of ['all', 'destroy'] as const) {
+    for (const mood of ['failing', 'hanging'] as const) {
+      it(`that an IdP ended are reported as not ended when the store is ${mood} at ${only}, and count no more`, async () => {
+        await get('/start')
+        Object.assign(store, { mood, only })
+        expect((await get('/ended')).outcome).to.match(/^The session store (could not|took too long to) /)
+        store.mood = 'fine'
+        expect((await get('/')).current).to.equal(null)
+      })
+    }
   }
 
   it('tell a host what it forgot when the middleware is missing', async () => {

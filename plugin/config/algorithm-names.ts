@@ -1,0 +1,35 @@
+/** Signatures by a secret that both sides know. Source of all names here: RFC 7518, sections 3.1, 4.1 and 5.1; RFC 8037; RFC 9864. */
+export const HMAC = ['HS256', 'HS384', 'HS512']
+
+const RSA = ['RS256', 'PS256', 'RS384', 'PS384', 'RS512', 'PS512']
+const BY_CURVE: ReadonlyMap<string, string> = new Map([
+  ['P-256', 'ES256'],
+  ['P-384', 'ES384'],
+  ['P-521', 'ES512'],
+])
+const ED25519 = ['EdDSA', 'Ed25519']
+
+/** Signatures by a key pair, as far as they can be made and verified here. */
+export const KEY_PAIR_SIGNATURES = [...RSA, ...BY_CURVE.values(), ...ED25519]
+
+const RSA_OAEP = ['RSA-OAEP-256', 'RSA-OAEP', 'RSA-OAEP-384', 'RSA-OAEP-512']
+const ECDH = ['ECDH-ES', 'ECDH-ES+A128KW', 'ECDH-ES+A192KW', 'ECDH-ES+A256KW']
+
+/** Encryption to a key pair. RSA1_5 is not among them: it is broken. */
+export const KEY_PAIR_ENCRYPTION = [...RSA_OAEP, ...ECDH]
+/** Encryption by a key that both sides make of the client secret. Source: OpenID Connect Core 1.0, section 10.2. */
+export const SHARED_KEY_ENCRYPTION = ['A128KW', 'A192KW', 'A256KW', 'A128GCMKW', 'A192GCMKW', 'A256GCMKW', 'dir']
+export const CONTENT_ENCRYPTION = ['A128CBC-HS256', 'A192CBC-HS384', 'A256CBC-HS512', 'A128GCM', 'A192GCM', 'A256GCM']
+
+/** What a key of a type and curve can do, the preferred algorithm first: two empty lists for one that is of no use here. */
+export function algorithmsOf(
+  kty: unknown,
+  crv: unknown,
+): { readonly signs: readonly string[]; readonly decrypts: readonly string[] } {
+  const curve = typeof crv === 'string' ? crv : ''
+  if (kty === 'RSA') return { signs: RSA, decrypts: RSA_OAEP }
+  if (kty === 'EC' && BY_CURVE.has(curve)) return { signs: [BY_CURVE.get(curve) ?? ''], decrypts: ECDH }
+  if (kty === 'OKP' && curve === 'Ed25519') return { signs: ED25519, decrypts: [] }
+  if (kty === 'OKP' && curve === 'X25519') return { signs: [], decrypts: ECDH }
+  return { signs: [], decrypts: [] }
+}

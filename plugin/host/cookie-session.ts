@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto'
+import { parseCookie, stringifySetCookie } from 'cookie'
+import type { Request, Response } from 'express'
+import type { Sessions } from './port.ts'
+import {
+  keyOfHandle,
+  keysOfEnded,
+  keysOfSignIn,
+  MAX_SESSION_MS,
+  type RevocationStore,
+  withTimeLimit,
+} from './revocations.ts'
+import { createHintSeal } from './sealed-hint.ts'
+import { isObject, readRecord, type SignInRecord } from './sign-in-record.ts'
+
+export interface CookieSessionsOptions {
+  /** At least 32 characters that outlive a restart and are the same in all processes. Seals the ID token of a session. */
+  readonly secret: string
+  /**
+   * Remembers which sessions have ended. A cookie is good until the server says otherwise, so this decides what a logout is worth:
+   * with `memoryRevocations()` each ended session whose cookie somebody kept is back after a restart.
+   */
+  readonly revocations: RevocationStore
+  /** How long the store of revocations may take for one operation. Default 10,000. */
+  readonly storeTimeoutMs?: number
+  /** How long a session counts after its login, and how long its end is remembered. Default: 14 days. */
+  readonly maxAgeMs?: number
+  readonly now?: () => number
+}
+
+/** Where the login stands in the session. */
+const KEY = 'oidcSignIn'
+const HINT = 'oidc-hint'
+/** Browsers drop a cookie of more than 4,096 bytes without a word. Of the session: others keep things in it too. */
+const MOST_RECORD_BYTES = 2_000
+const MOST_HINT_BYTES = 4_000
+
+interface Kept extends SignInRecord {
+  /** Random name of this very session. */
+  readonly handle: string
+}
+
+/**
+ * The sessions of a server that uses `cookie-session`, or whatever else keeps `req.session` in a signed cookie and nowhere else. The
+ * middleware has to be in place before the plugin's routes. The ID token lies in a sealed cookie of its own, where it fits in; other
+ * tokens are not kept. Everything rejects when the store of revocations fails or does not answer in time; then nobody is signed in.
+ */
+export function cookieSessions(options: CookieSessionsOptions): Sessions {
+  const { secret, storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS, now = Date.now } = options
+  if (secret.length < 32) throw new TypeError('The secret has fewer than 32 characters.')
+  const revocations = withTimeLimit(options.revocations, storeTimeoutMs)
+  const hints = createHintSeal(secret)
+
+  /** A copy of the cookie may be anywhere. */
+  async function revoke({ handle, startedAt }: Kept): Promise<void> {
+    if (startedAt + maxAgeMs > now()) await revocations.revoke([keyOfHandle(handle)], now(), startedAt + maxAgeMs)
+  }
+
+  return {
+    async start(req, res, { idToken, tokens: _tokens, ...record }) {
+      const before = keptIn(req)
+      const kept: Kept = { ...record, handle: randomBytes(16).toString('base64url') }
+      const hint = idToken === null ? '' : hints.seal(idToken, kept.handle)
+      const tooLarge = Buffer.byteLength(JSON.stringify(kept)) > MOST_RECORD_BYTES
+      // Whatever was in the session before does not outlive a login, nor one that fails from here on.
+      replaceSession(req, tooLarge ? null : { [KEY]: kept })
+      if (tooLarge) throw new Error('The sign-in is too large for a cookie.')
+      try {
+        if (before) await revoke(before)
+      } catch (error) {
+        replaceSession(req, null)
+        throw error
+      }
+      setHint(req, res, HINT.length + hint.length <= MOST_HINT_BYTES ? hint : '')
+    },
+
+    async current(req) {
+      const kept = keptIn(req)
+      if (!kept || kept.startedAt + maxAgeMs <= now()) return undefined
+      const { handle, ...record } = kept
+      const signIn = { ...record, idToken: readHint(req, handle), tokens: null }
+      const endedAt = await revocations.endedAt([keyOfHandle(handle), ...keysOfSignIn(signIn)])
+      return endedAt !== undefined && kept.startedAt <= endedAt ? undefined : signIn
+    },
+
+    async end(req, res) {
+      const kept = keptIn(req)
+      replaceSession(req, null)
+      setHint(req, res, '')
+      if (kept) await revoke(kept)
+    },
+
+    async endMatching(_req, ended) {
+      const at = now()
+      await revocations.revoke(keysOfEnded(ended), at, at + maxAgeMs)
+      return null
+    },
+  }
+
+  function readHint(req: Request, handle: string): string | null {
+    const sealed = parseCookie(req.headers.cookie ?? '')[hintName(req)]
+    // Begun in this very request, or too large to be kept.
+    return sealed ? hints.open(sealed, handle) : null
+  }
+}
+
+function keptIn(req: Request): Kept | undefined {
+  const session: unknown = Reflect.get(req, 'session')
+  const value = isObject(session) ? session[KEY] : undefined
+  const record = readRecord(value)
+  const handle = isObject(value) ? value.handle : undefined
+  return record && typeof handle === 'string' ? { ...record, handle } : undefined
+}
+
+function replaceSession(req: Request, session: object | null): void {
+  if (!('session' in req)) throw new Error('There is no session: cookie-session has to be used before the plugin.')
+  Reflect.set(req, 'session', session)
+}
+
+/** How the middleware sets its own cookie; only by its word is it known that browsers are behind TLS when a proxy ends that. */
+function isSecure(req: Request): boolean {
+  const options: unknown = Reflect.get(req, 'sessionOptions')
+  const told = isObject(options) ? options.secure : undefined
+  return typeof told === 'boolean' ? told : req.secure
+}
+
+function hintName(req: Request): string {
+  return `${isSecure(req) ? '__Host-' : ''}${HINT}`
+}
+
+/** It lasts as long as the browser: a session that outlives it is ended without the hint. An empty value takes it away. */
+function setHint(req: Request, res: Response, value: string): void {
+  const cookie = {
+    name: hintName(req),
+    value,
+    path: '/',
+    httpOnly: true,
+    secure: isSecure(req),
+    sameSite: 'lax',
+  } as const
+  res.append('Set-Cookie', stringifySetCookie(value === '' ? { ...cookie, maxAge: 0 } : cookie))
+}

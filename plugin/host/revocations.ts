@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto'
+import type { EndedSessions, SignIn } from './port.ts'
+
+/** How long a session counts after its login unless the server says otherwise: 14 days. */
+export const MAX_SESSION_MS = 14 * 24 * 60 * 60_000
+
+/**
+ * Remembers which sessions were ended from outside. Keys are digests of 43 characters and tell nothing of a person. Where several
+ * processes serve the same sessions, or sessions outlive a restart, a server keeps these in its database: a table of key, `endedAt`
+ * and `until`.
+ */
+export interface RevocationStore {
+  /** Remembers, at least until then, that what bears one of the keys ended. A later `endedAt` wins over an earlier one. */
+  revoke(keys: readonly string[], endedAt: number, until: number): Promise<void>
+  /** The latest `endedAt` of all that is remembered under the keys, in milliseconds since 1970. */
+  endedAt(keys: readonly string[]): Promise<number | undefined>
+}
+
+export interface MemoryRevocationsOptions {
+  /** Keys that are remembered. Default 50,000; each costs about 150 bytes. */
+  readonly most?: number
+  readonly now?: () => number
+}
+
+/**
+ * Revocations that live as long as the process: fit for one process whose sessions end with it. When there are too many, the oldest
+ * is forgotten, and with it every session that began before it ends: none comes back to life.
+ */
+export function memoryRevocations({ most = 50_000, now = Date.now }: MemoryRevocationsOptions = {}): RevocationStore {
+  const entries = new Map<string, { readonly endedAt: number; readonly until: number }>()
+  let allEndedAt: number | undefined
+
+  function forgetOldest() {
+    for (const [key, { endedAt, until }] of entries) {
+      const expired = until <= now()
+      if (!expired && entries.size <= most) return
+      entries.delete(key)
+      if (!expired) allEndedAt = Math.max(endedAt, allEndedAt ?? endedAt)
+    }
+  }
+
+  return {
+    async revoke(keys, endedAt, until) {
+      for (const key of keys) {
+        const known = entries.get(key)
+        // Deleted first, so that the map stays in the order of age.
+        entries.delete(key)
+        entries.set(key, {
+          endedAt: Math.max(endedAt, known?.endedAt ?? endedAt),
+          until: Math.max(until, known?.until ?? until),
+        })
+      }
+      forgetOldest()
+    },
+    async endedAt(keys) {
+      const times = keys.flatMap((key) => entries.get(key)?.endedAt ?? [])
+      return [...times, ...(allEndedAt === undefined ? [] : [allEndedAt])].toSorted((a, b) => a - b).at(-1)
+    },
+  }
+}
+
+/** The same store, each call of which rejects after that time. */
+export function withTimeLimit(store: RevocationStore, limitMs: number): RevocationStore {
+  const limited = <Result>(work: Promise<Result>): Promise<Result> =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error('The store of ended sessions took too long.')), limitMs)
+      work.then(resolve, reject).finally(() => clearTimeout(timer))
+    })
+  return {
+    revoke: (keys, endedAt, until) => limited(store.revoke(keys, endedAt, until)),
+    endedAt: (keys) => limited(store.endedAt(keys)),
+  }
+}
+
+/** Where a sign-in is looked up: it is over when one of these was revoked after it began, or at that very moment. */
+export function keysOfSignIn({ domainKey, issuer, subject, sid }: SignIn): readonly string[] {
+  const key = keysOf(domainKey, issuer)
+  const own = sid === null ? [key('without sid', subject)] : [key('sid', sid), key('both', subject, sid)]
+  return [key('subject', subject), ...own]
+}
+
+/** What is revoked to end these sessions: each of them has one of the keys, and no other session has. */
+export function keysOfEnded({ domainKey, issuer, subject, sid }: EndedSessions): readonly string[] {
+  const key = keysOf(domainKey, issuer)
+  if (subject !== null && sid !== null) return [key('both', subject, sid), key('without sid', subject)]
+  if (subject !== null) return [key('subject', subject)]
+  if (sid !== null) return [key('sid', sid)]
+  throw new TypeError('Neither a subject nor a session id says which sessions ended.')
+}
+
+/** Of a single session, by the random handle that it bears. */
+export function keyOfHandle(handle: string): string {
+  return keysOf('', '')('handle', handle)
+}
+
+function keysOf(domainKey: string, issuer: string): (...what: readonly string[]) => string {
+  return (...what) =>
+    createHash('sha256')
+      .update(JSON.stringify([domainKey, issuer, ...what]))
+      .digest('base64url')
+}

@@ -1,0 +1,196 @@
+import { expect } from 'chai'
+import { type ClientKeyPair, makeKey, PRIVATE_MEMBERS } from '../../support/client-keys.ts'
+import { keyedSetups, partsOf } from '../../support/keyed-setup.ts'
+import { CLIENT, whoAmI } from '../../support/sign-in-setup.ts'
+
+const BY_KEY = { token_endpoint_auth_method: 'private_key_jwt' }
+const signedBy = (alg: string) => ({ ...BY_KEY, token_endpoint_auth_signing_alg: alg })
+
+describe('a client with private keys', () => {
+  const { start, closeAll } = keyedSetups()
+  afterEach(closeAll)
+
+  for (const [alg, kind] of [
+    ['RS256', 'RSA'],
+    ['PS512', 'RSA'],
+    ['ES256', 'P-256'],
+    ['EdDSA', 'Ed25519'],
+  ] as const) {
+    it(`authenticates by private_key_jwt with ${alg}`, async () => {
+      const keys = [makeKey(kind, { kid: 'mine', use: 'sig' })]
+      const { host, browser, sent } = await start({ keys, client: signedBy(alg), registered: signedBy(alg) })
+      const person = browser()
+      expect((await person.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
+      expect(await whoAmI(person, host.url)).to.include({ id: '~oidc:u-1001' })
+      const { form } = sent.find(({ method }) => method === 'POST')!
+      expect(form.get('client_assertion_type')).to.equal('urn:ietf:params:oauth:client-assertion-type:jwt-bearer')
+      expect(partsOf(form.get('client_assertion')!)[0]).to.deep.equal({ alg, kid: 'mine', typ: 'JWT' })
+      expect(form.has('client_secret')).to.equal(false)
+    })
+  }
+
+  it('makes a fresh assertion each time: for the issuer, from and about itself, good for a minute', async () => {
+    const keys = [makeKey('P-256')]
+    const { host, idp, browser, sent } = await start({ keys, client: BY_KEY, registered: signedBy('ES256') })
+    const person = browser()
+    await person.login(host.url, 'alice', 'alice-demo')
+    await person.get(`${host.url}auth-oidc`)
+    const [one, other] = sent.filter(({ method }) => method === 'POST').map(({ form }) => form.get('client_assertion')!)
+    const [header, claims] = partsOf(one!)
+    expect(header).to.deep.equal({ alg: 'ES256', typ: 'JWT' })
+    expect(claims).to.include({ iss: 'mesh', sub: 'mesh', aud: idp.issuer })
+    expect(Number(claims.exp) - Number(claims.iat)).to.equal(60)
+    expect(Math.abs(Number(claims.iat) - Date.now() / 1000)).to.be.below(10)
+    expect(claims.jti).to.be.a('string').and.not.equal(partsOf(other!)[1].jti)
+  })
+
+  it('takes the first key whose algorithm the IdP accepts, where none is configured', async () => {
+    // The IdP of these tests takes no ES384.
+    const keys = [makeKey('P-384', { kid: 'a' }), makeKey('Ed25519', { kid: 'b' }), makeKey('P-256', { kid: 'c' })]
+    const { host, browser, sent } = await start({ keys, client: BY_KEY, registered: BY_KEY })
+    expect((await browser().login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
+    expect(partsOf(sent.find(({ method }) => method === 'POST')!.form.get('client_assertion')!)[0]).to.include({
+      kid: 'b',
+    })
+  })
+
+  it('believes what was set by hand of the algorithms that the IdP accepts', async () => {
+    const keys = [makeKey('Ed25519', { kid: 'b' }), makeKey('P-256', { kid: 'c' })]
+    const idp = { path: '/by-hand' }
+    const probe = await start({ idp })
+    const { host, browser, sent } = await start({
+      keys,
+      client: BY_KEY,
+      oidc: {
+        newAccounts: true,
+        issuer: { issuer: probe.idp.issuer, token_endpoint_auth_signing_alg_values_supported: 'ES256, ES384' },
+      },
+    })
+    await probe.idp.addClient({
+      ...CLIENT,
+      ...BY_KEY,
+      token_endpoint_auth_method: 'private_key_jwt',
+      jwks: { keys: keys.map((key) => key.public) },
+      redirect_uris: [`${host.url}auth-oidc-callback`],
+    })
+    expect((await browser().login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
+    expect(partsOf(sent.find(({ method }) => method === 'POST')!.form.get('client_assertion')!)[0]).to.include({
+      kid: 'c',
+    })
+  })
+
+  it('refuses the login, and says why, when the IdP accepts none of its algorithms', async () => {
+    const keys = [makeKey('P-384')]
+    const { host, browser, authLog, sent } = await start({ keys, client: BY_KEY, registered: BY_KEY })
+    const page = await browser().get(`${host.url}auth-oidc`)
+    expect(page.url).to.match(/failure=not_configured$/)
+    expect(authLog.at(-1)?.fields).to.include({ code: 'client_keys_missing', member: 'token_endpoint_auth_method' })
+    expect(sent.some(({ method }) => method === 'POST')).to.equal(false)
+  })
+
+  it('signs with the new key while a key is being rotated, which is the first in the file', async () => {
+    const [old, fresh] = [makeKey('P-256', { kid: 'old' }), makeKey('P-256', { kid: 'new' })]
+    const { host, idp, browser, sent } = await start({ keys: [fresh, old], client: BY_KEY, registered: BY_KEY })
+    const person = browser()
+    expect((await person.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
+    await idp.addClient({
+      ...CLIENT,
+      token_endpoint_auth_method: 'private_key_jwt',
+      jwks: { keys: [fresh.public] },
+      redirect_uris: [`${host.url}auth-oidc-callback`],
+    })
+    expect((await person.get(`${host.url}auth-oidc`)).url).to.equal(host.url)
+    for (const { form } of sent.filter(({ method }) => method === 'POST')) {
+      expect(partsOf(form.get('client_assertion')!)[0].kid).to.equal('new')
+    }
+  })
+
+  it('names the certificate of its key, where the file does: some vendors find the key by nothing else', async () => {
+    const key = makeKey('P-256')
+    const named: ClientKeyPair = { ...key, private: { ...key.private, x5t: 'abc', 'x5t#S256': 'def' } }
+    const { host, browser, sent } = await start({ keys: [named], client: BY_KEY, registered: BY_KEY })
+    expect((await browser().login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
+    const { form } = sent.find(({ method }) => method === 'POST')!
+    expect(partsOf(form.get('client_assertion')!)[0]).to.include({ x5t: 'abc', 'x5t#S256': 'def' })
+  })
+
+  it('is refused when the IdP knows another key, and no key or assertion is in any log', async () => {
+    const keys = [makeKey('P-256', { kid: 'mine' })]
+    const jwks = { keys: [makeKey('P-256', { kid: 'mine' }).public] }
+    const setup = await start({ keys, client: BY_KEY, registered: { ...BY_KEY, jwks } })
+    const page = await setup.browser().login(setup.host.url, 'alice', 'alice-demo')
+    expect(page.url).to.match(/failure=provider_refused$/)
+    expect(setup.authLog.at(-1)?.fields).to.include({ code: 'token_request_failed', error: 'invalid_client' })
+    const everything = JSON.stringify(setup.authLog) + setup.output.join('')
+    expect(everything).to.not.include(keys[0]!.private.d)
+    expect(everything).to.not.include('eyJ')
+  })
+
+  it('that has only the secret signs by each HS algorithm', async () => {
+    for (const alg of ['HS256', 'HS384', 'HS512']) {
+      const method = { token_endpoint_auth_method: 'client_secret_jwt', token_endpoint_auth_signing_alg: alg }
+      const { host, browser, sent } = await start({ client: method, registered: method })
+      expect((await browser().login(host.url, 'alice', 'alice-demo')).url, alg).to.equal(host.url)
+      const { form } = sent.find(({ method }) => method === 'POST')!
+      expect(partsOf(form.get('client_assertion')!)[0]).to.deep.equal({ alg, typ: 'JWT' })
+    }
+  })
+
+  it('is not let in by half a configuration: a missing file refuses that domain, and is named in the log', async () => {
+    const { host, browser, authLog } = await start({
+      client: BY_KEY,
+      host: { credentials: { '': { jwksFile: '/nowhere/keys.json' } } },
+    })
+    expect((await browser().get(`${host.url}auth-oidc`)).url).to.match(/failure=not_configured$/)
+    const [line] = authLog
+    expect(line).to.include({ event: 'configuration-error', level: 'error' })
+    expect(line?.message).to.match(/^credentials\[""\]\.jwksFile names a file that cannot be read \(ENOENT\)/)
+  })
+})
+
+describe('GET auth-oidc-jwks', () => {
+  const { start, closeAll } = keyedSetups()
+  afterEach(closeAll)
+
+  it('shows the public half of every key and nothing private, for a few minutes', async () => {
+    const keys = [
+      makeKey('RSA', { kid: 'r', use: 'sig', alg: 'PS256' }),
+      makeKey('P-256', { kid: 'e', use: 'enc' }),
+      makeKey('Ed25519', { kid: 'd' }),
+      makeKey('X25519', { kid: 'x', use: 'enc', alg: 'ECDH-ES' }),
+    ]
+    const { host } = await start({ keys })
+    const answer = await fetch(`${host.url}auth-oidc-jwks`)
+    expect(answer.status).to.equal(200)
+    expect(answer.headers.get('content-type')).to.match(/^application\/jwk-set\+json/)
+    expect(answer.headers.get('cache-control')).to.equal('public, max-age=300')
+    const set = (await answer.json()) as { keys: object[] }
+    expect(set).to.deep.equal({ keys: keys.map((key) => key.public) })
+    for (const key of set.keys) expect(Object.keys(key)).to.not.include.members(PRIVATE_MEMBERS)
+  })
+
+  it('is what an IdP can take the keys from, to verify signatures and to encrypt', async () => {
+    const keys = [makeKey('P-256', { kid: 's', use: 'sig' }), makeKey('RSA', { kid: 'e', use: 'enc' })]
+    const client = { ...BY_KEY, id_token_encrypted_response_alg: 'RSA-OAEP-256' }
+    const { host, idp, browser } = await start({ keys, client })
+    await idp.addClient({
+      ...CLIENT,
+      token_endpoint_auth_method: 'private_key_jwt',
+      id_token_encrypted_response_alg: 'RSA-OAEP-256',
+      jwks_uri: `${host.url}auth-oidc-jwks`,
+      redirect_uris: [`${host.url}auth-oidc-callback`],
+    })
+    const person = browser()
+    expect((await person.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
+    expect((await whoAmI(person, host.url)).status).to.equal(200)
+  })
+
+  it('is 404 without keys, and for a domain that is broken', async () => {
+    const [without, broken] = [await start(), await start({ host: { credentials: { '': { jwksFile: '/nowhere' } } } })]
+    for (const { host } of [without, broken]) {
+      const answer = await fetch(`${host.url}auth-oidc-jwks`)
+      expect(answer.status).to.equal(404)
+      expect(answer.headers.get('cache-control')).to.equal('no-store')
+    }
+  })
+})

@@ -1,0 +1,48 @@
+import { expect } from 'chai'
+import { answerFromIdp, CLIENT, setups, whoAmI } from '../../support/sign-in-setup.ts'
+
+describe('what an IdP or a stranger would talk a login into', () => {
+  const { start, closeAll } = setups()
+  afterEach(closeAll)
+
+  it('is refused for PKCE: S256 is used even where the IdP advertises only plain, or nothing', async () => {
+    for (const methods of [['plain'], undefined]) {
+      const { idp } = await start()
+      idp.faults.set('discovery', {
+        kind: 'rewrite',
+        body: (found) => ({ ...(found as object), code_challenge_methods_supported: methods }),
+      })
+      const { host, browser } = await start({ oidc: { issuer: idp.issuer } })
+      await idp.addClient({ ...CLIENT, redirect_uris: [`${host.url}auth-oidc-callback`] })
+      const person = browser()
+      const asked = new URL((await person.step(`${host.url}auth-oidc`)).headers.location ?? '').searchParams
+      expect(asked.get('code_challenge_method')).to.equal('S256')
+      expect((await person.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
+    }
+  })
+
+  it('is no storm of requests for the key set: a login asks once, however useless the answer', async () => {
+    const { host, idp, browser } = await start()
+    for (const body of ['{"keys":[]}', '{"keys":7}', 'no JSON']) {
+      idp.faults.set('jwks', { kind: 'answer', status: 200, body })
+      const before = idp.requests('jwks')
+      const person = browser()
+      await person.step(await answerFromIdp(person, host.url, 'alice'))
+      expect((await whoAmI(person, host.url)).status, body).to.equal(401)
+      expect(idp.requests('jwks') - before, body).to.equal(1)
+    }
+  })
+
+  it('is no request to the IdP at all for answers that nobody asked for', async () => {
+    const { host, idp, browser } = await start()
+    const stranger = browser()
+    const counted = () => (['jwks', 'token', 'userinfo'] as const).map((endpoint) => idp.requests(endpoint))
+    const before = counted()
+    for (let at = 0; at < 20; at += 1) {
+      const form = [['state', `x${at}`] as const, ['id_token', 'e30.e30.x'] as const, ['code', 'y'] as const]
+      await stranger.step(`${host.url}auth-oidc-callback`, { form })
+      await stranger.step(`${host.url}auth-oidc-callback?state=x${at}&code=y`)
+    }
+    expect(counted()).to.deep.equal(before)
+  })
+})

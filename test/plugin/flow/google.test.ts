@@ -1,0 +1,179 @@
+import { expect } from 'chai'
+import { type GoogleGroup, type GoogleGroupsOptions, startGoogleGroups } from '../../../fixtures/idp/google-groups.ts'
+import type { Idp } from '../../../fixtures/idp/server.ts'
+import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
+import type { VendorApi } from '../../../fixtures/idp/vendor-api.ts'
+import { callerAt } from '../../support/introspecting-api.ts'
+import { CLIENT as ANY_CLIENT, type Setup, type SetupOptions, setups, whoAmI } from '../../support/sign-in-setup.ts'
+
+const CLIENT = { ...ANY_CLIENT, client_id: '12345-abc.apps.googleusercontent.com' }
+const CUSTOMER = 'C046psxkn'
+const SCOPE = 'https://www.googleapis.com/auth/cloud-identity.groups.readonly'
+const group = (name: string, customer = CUSTOMER): GoogleGroup => ({
+  group: `groups/0${name}`,
+  address: `${name}@corp.example`,
+  displayName: `The ${name}`,
+  customer,
+})
+const ALICE = 'alice@example.test'
+
+describe('a login with the preset google', () => {
+  const { start, closeAll } = setups()
+  let api: VendorApi<GoogleGroup>
+  let idp: Idp | undefined
+  const startApi = async (options: Partial<GoogleGroupsOptions> = {}) => {
+    await api?.close()
+    api = await startGoogleGroups({
+      authenticate: async (token) => (idp ? callerAt(idp, CLIENT, token) : undefined),
+      mostPerPage: 1,
+      ...options,
+    })
+  }
+  beforeEach(() => startApi())
+  afterEach(async () => {
+    await closeAll()
+    await api.close()
+  })
+
+  async function startGoogle(oidc: Record<string, unknown> = {}, more: SetupOptions = {}): Promise<Setup> {
+    const setup = await start({
+      exactly: ({ hostUrl }) => ({
+        newAccounts: true,
+        custom: { preset: 'google', customer_id: CUSTOMER },
+        client: { ...CLIENT, redirect_uri: `${hostUrl}auth-oidc-google-callback` },
+        ...oidc,
+      }),
+      idp: { scopes: { [SCOPE]: [] } },
+      presets: (made) => {
+        idp = made
+        return { google: { issuer: made.issuer, cloudIdentity: api.url } }
+      },
+      ...more,
+    })
+    await setup.idp.addClient({
+      ...CLIENT,
+      redirect_uris: [`${setup.host.url}auth-oidc-google-callback`, `${setup.host.url}auth-oidc-callback`],
+    })
+    return setup
+  }
+  const signIn = async ({ host, browser }: Setup, username = 'alice') => {
+    const person = browser()
+    const page = await person.login(host.url, username, `${username}-demo`)
+    return { person, page, who: await whoAmI(person, host.url) }
+  }
+  const scopeAsked = async ({ host, browser }: Setup) =>
+    new URL((await browser().step(`${host.url}auth-oidc`)).headers.location ?? '').searchParams.get('scope')
+
+  it('needs no issuer, names the vendor on the button, and comes back by auth-oidc-google-callback', async () => {
+    const setup = await startGoogle()
+    const login = await setup.browser().get(`${setup.host.url}login`)
+    expect(login.links.map(({ text }) => text)).to.deep.equal(['Sign in with Google'])
+    const { page, who } = await signIn(setup)
+    expect(who).to.include({ status: 200, id: '~oidc:u-1001', email: ALICE })
+    expect(page.trail.some((address) => address.startsWith(`${setup.host.url}auth-oidc-google-callback?`))).to.equal(
+      true,
+    )
+    expect(await scopeAsked(setup)).to.equal('openid profile email')
+    expect(api.requests).to.deep.equal([])
+  })
+
+  it('applies by itself where the client id is one of the vendor', async () => {
+    const setup = await startGoogle({ custom: {} })
+    expect((await signIn(setup)).who).to.include({ status: 200, id: '~oidc:u-1001' })
+    const login = await setup.browser().get(`${setup.host.url}login`)
+    expect(login.links[0]?.text).to.equal('Sign in with Google')
+  })
+
+  it('does not apply by itself to any other client id', async () => {
+    const setup = await start({ client: { client_id: 'apps.googleusercontent.com.mesh' } })
+    const login = await setup.browser().get(`${setup.host.url}login`)
+    expect(login.links[0]?.text).to.equal('Sign in with 127.0.0.1')
+  })
+
+  it('is off with null: the configured issuer is used, and no warning is written', async () => {
+    const other = await start()
+    const setup = await startGoogle({ issuer: other.idp.issuer, custom: { preset: null } })
+    await other.idp.addClient({ ...CLIENT, redirect_uris: [`${setup.host.url}auth-oidc-google-callback`] })
+    const { page, who } = await signIn(setup)
+    expect(who.status).to.equal(200)
+    expect(page.trail.some((address) => address.startsWith(other.idp.issuer))).to.equal(true)
+    expect(setup.idp.requests('authorization')).to.equal(0)
+    expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login'])
+  })
+
+  it('ignores a configured issuer and says so, applied by itself too', async () => {
+    for (const custom of [{ preset: 'google' }, {}]) {
+      const setup = await startGoogle({ issuer: 'https://never.asked.invalid', custom })
+      expect((await signIn(setup)).who.status).to.equal(200)
+      expect(setup.authLog[0]).to.include({ event: 'configuration-warning', level: 'warn' })
+      expect(setup.authLog[0]?.message).to.match(/issuer is ignored with a preset/)
+    }
+  })
+
+  it('lets scope and claims be configured', async () => {
+    const setup = await startGoogle({
+      custom: { preset: 'google', scope: ['openid', 'email'], claims: { uuid: 'email' } },
+    })
+    expect(await scopeAsked(setup)).to.equal('openid email')
+    expect((await signIn(setup)).who.id).to.equal(`~oidc:${ALICE}`)
+  })
+
+  describe('and groups', () => {
+    const groups = { required: 'ops@corp.example', siteadmin: 'groups/0ops', sync: true }
+
+    it('takes them from the workspace of the customer: rules match names, addresses and ids, all pages are read', async () => {
+      const setup = await startGoogle({ groups })
+      api.setGroups(ALICE, { direct: [group('radio'), group('ops'), group('fake', 'C999')] })
+      expect(await scopeAsked(setup)).to.equal(`openid profile email ${SCOPE}`)
+      const { who } = await signIn(setup)
+      expect(who).to.deep.include({ status: 200, siteAdmin: true, userGroups: ['The ops', 'The radio'] })
+      expect(api.requests.map(({ user }) => user)).to.deep.equal(['u-1001', 'u-1001'])
+    })
+
+    it('counts membership through other groups with recursive alone', async () => {
+      for (const recursive of [false, true]) {
+        const setup = await startGoogle({ groups: { sync: true, recursive } })
+        api.setGroups(ALICE, { direct: [group('radio')], indirect: [group('ops')] })
+        const { userGroups } = (await signIn(setup)).who
+        expect(userGroups).to.deep.equal(recursive ? ['The ops', 'The radio'] : ['The radio'])
+      }
+    })
+
+    it('does not know them where the edition of the workspace has no recursive search', async () => {
+      await startApi({ premium: false })
+      const setup = await startGoogle({ groups: { ...groups, recursive: true } })
+      api.setGroups(ALICE, { direct: [group('ops')] })
+      expect((await signIn(setup)).who.status).to.equal(401)
+      expect(setup.authLog.at(-2)?.fields.reason).to.match(/403$/)
+      expect(setup.authLog.at(-1)?.fields).to.include({ code: 'memberships_unknown' })
+    })
+
+    for (const status of [403, 429, 500]) {
+      it(`does not know them when the API answers ${status}: required refuses, nothing else changes`, async () => {
+        const open = await startGoogle({ groups: { siteadmin: 'The ops', sync: true } })
+        api.setGroups(ALICE, { direct: [group('ops')] })
+        await signIn(open)
+        api.fail(status)
+        expect((await signIn(open)).who).to.deep.include({ status: 200, siteAdmin: true, userGroups: ['The ops'] })
+        const closed = await startGoogle({ groups })
+        expect((await signIn(closed)).who.status).to.equal(401)
+        expect(closed.authLog.map(({ event }) => event)).to.deep.equal(['memberships-unknown', 'login-failed'])
+      })
+    }
+
+    it('does not look up by an address that the vendor does not vouch for', async () => {
+      const setup = await startGoogle({ groups })
+      const alice = DEMO_USERS.find(({ username }) => username === 'alice')!
+      setup.idp.setUser({ ...alice, claims: { ...alice.claims, email_verified: false } })
+      api.setGroups(ALICE, { direct: [group('ops')] })
+      expect((await signIn(setup)).who.status).to.equal(401)
+      expect(api.requests).to.deep.equal([])
+    })
+
+    it('refuses every login without a customer id', async () => {
+      const setup = await startGoogle({ groups, custom: { preset: 'google' } })
+      expect((await setup.browser().get(`${setup.host.url}auth-oidc`)).url).to.match(/failure=not_configured$/)
+      expect(setup.authLog[0]?.message).to.include('custom.customer_id')
+    })
+  })
+})

@@ -1,0 +1,239 @@
+import { expect } from 'chai'
+import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
+import { type Setup, type SetupOptions, setups, whoAmI } from '../../support/sign-in-setup.ts'
+
+/** Claims beside `groups` that the scope `directory` brings. */
+const DIRECTORY = { directory: ['roles', 'team', 'teams'] }
+const BOB = DEMO_USERS.find(({ username }) => username === 'bob')!
+
+describe('groups in a whole login', () => {
+  const { start, closeAll } = setups()
+  afterEach(closeAll)
+
+  const withGroups = (groups: object, more: SetupOptions = {}) =>
+    start({ oidc: { groups }, idp: { scopes: DIRECTORY }, ...more })
+  const setBob = ({ idp }: Setup, claims: Record<string, unknown>) =>
+    idp.setUser({ ...BOB, claims: { ...BOB.claims, ...claims } })
+  const signIn = async (setup: Setup, person: ScriptedBrowser = setup.browser()) => {
+    const page = await person.login(setup.host.url, 'bob', 'bob-demo')
+    return { page, person, who: await whoAmI(person, setup.host.url), line: setup.authLog.at(-1) }
+  }
+  const setAdmin = (setup: Setup, siteAdmin: boolean) =>
+    setup.host.records.accounts.setSiteAdmin('', '~oidc:u-1002', siteAdmin)
+
+  describe('scope', () => {
+    const asked = async (setup: Setup) =>
+      new URL((await setup.browser().step(`${setup.host.url}auth-oidc`)).headers.location ?? '').searchParams
+        .get('scope')
+        ?.split(' ')
+
+    it('is not asked for without groups', async () => {
+      expect(await asked(await start())).to.deep.equal(['openid', 'profile', 'email'])
+    })
+
+    it('is groups by default, beside the others', async () => {
+      expect(await asked(await withGroups({}))).to.deep.equal(['openid', 'profile', 'email', 'groups'])
+    })
+
+    it('is the configured one, and brings what it stands for', async () => {
+      const setup = await withGroups({ scope: 'directory', claim: 'roles', required: 'ops' })
+      expect(await asked(setup)).to.deep.equal(['openid', 'profile', 'email', 'directory'])
+      setBob(setup, { roles: ['ops'] })
+      expect((await signIn(setup)).who.status).to.equal(200)
+    })
+  })
+
+  describe('claim', () => {
+    it('is groups by default', async () => {
+      const setup = await withGroups({ sync: true })
+      expect((await signIn(setup)).who.userGroups).to.deep.equal(['mesh-users'])
+    })
+
+    for (const [shape, value, names] of [
+      ['an array of names', ['ops', 'radio'], ['ops', 'radio']],
+      ['one name', 'ops', ['ops']],
+      ['objects with a name', [{ name: 'ops' }, { name: 'radio' }], ['ops', 'radio']],
+      ['objects with an id', [{ id: '17' }], ['17']],
+      ['objects with both', [{ id: '17', name: 'ops' }], ['ops']],
+      ['an empty array', [], []],
+      ['nothing at all', undefined, []],
+    ] as const) {
+      it(`may be ${shape}`, async () => {
+        const setup = await withGroups({ scope: 'directory', claim: 'teams', sync: true })
+        setBob(setup, value === undefined ? {} : { teams: value })
+        expect((await signIn(setup)).who.userGroups).to.deep.equal(names)
+      })
+    }
+
+    it('is matched by the id as well as by the name of an object', async () => {
+      for (const required of ['17', 'ops']) {
+        const setup = await withGroups({ scope: 'directory', claim: 'teams', required })
+        setBob(setup, { teams: [{ id: '17', name: 'ops' }] })
+        expect((await signIn(setup)).who.status, required).to.equal(200)
+      }
+    })
+
+    it('is taken from UserInfo where the ID token does not have it', async () => {
+      const setup = await withGroups(
+        { required: 'mesh-users' },
+        { idp: { claimsIn: 'id_token', groupsIn: 'userinfo' } },
+      )
+      expect((await signIn(setup)).who.status).to.equal(200)
+    })
+  })
+
+  describe('required', () => {
+    for (const required of ['mesh-users', ['ops', 'mesh-users']]) {
+      it(`as ${JSON.stringify(required)} lets in who is in one of them`, async () => {
+        expect((await signIn(await withGroups({ required }))).who.status).to.equal(200)
+      })
+    }
+
+    for (const required of ['ops', ['ops', 'Mesh-Users'], []]) {
+      it(`as ${JSON.stringify(required)} refuses who is in none of them: no session, no account, the rule in the log only`, async () => {
+        const setup = await withGroups({ required })
+        const { page, who, line } = await signIn(setup)
+        expect(page.url).to.match(/\/login\?failure=access_denied$/)
+        expect(page.text).to.not.match(/ops|group/i)
+        expect(who.status).to.equal(401)
+        expect(line?.fields).to.include({ code: 'not_in_required_group', user: '~oidc:u-1002' })
+        expect(line?.message).to.include('groups.required')
+        expect(await setup.host.records.accounts.find('', '~oidc:u-1002')).to.equal(undefined)
+      })
+    }
+
+    it('keeps a known user out who has left the group, and changes nothing of the account', async () => {
+      const setup = await withGroups({ required: 'mesh-users', siteadmin: 'ops', sync: true })
+      setBob(setup, { groups: ['mesh-users', 'ops'] })
+      expect((await signIn(setup)).who).to.include({ siteAdmin: true })
+      setBob(setup, { groups: [] })
+      expect((await signIn(setup)).who.status).to.equal(401)
+      expect(await setup.host.records.accounts.find('', '~oidc:u-1002')).to.include({ siteAdmin: true })
+      expect(await setup.host.records.groupsOf('', '~oidc:u-1002')).to.deep.equal(['mesh-users', 'ops'])
+    })
+  })
+
+  describe('siteadmin', () => {
+    for (const siteadmin of ['mesh-users', ['ops', 'mesh-users']]) {
+      it(`as ${JSON.stringify(siteadmin)} gives who is in one of them all rights`, async () => {
+        const { who, line } = await signIn(await withGroups({ siteadmin }))
+        expect(who).to.include({ status: 200, siteAdmin: true })
+        expect(line?.fields).to.include({ siteAdmin: 'grant' })
+      })
+    }
+
+    for (const revokeAdmin of [undefined, true]) {
+      it(`takes the rights of who is in none of them with revokeAdmin ${revokeAdmin}: that is the default`, async () => {
+        const setup = await withGroups({ siteadmin: 'ops', ...(revokeAdmin === undefined ? {} : { revokeAdmin }) })
+        await signIn(setup)
+        await setAdmin(setup, true)
+        const { who, line } = await signIn(setup)
+        expect(who).to.include({ status: 200, siteAdmin: false })
+        expect(line?.fields).to.include({ siteAdmin: 'revoke' })
+      })
+    }
+
+    it('leaves the rights of who is in none of them alone with revokeAdmin false, and still gives them', async () => {
+      const setup = await withGroups({ siteadmin: 'ops', revokeAdmin: false })
+      await signIn(setup)
+      await setAdmin(setup, true)
+      expect((await signIn(setup)).who).to.include({ siteAdmin: true })
+      await setAdmin(setup, false)
+      expect((await signIn(setup)).who).to.include({ siteAdmin: false })
+      setBob(setup, { groups: ['ops'] })
+      expect((await signIn(setup)).who).to.include({ siteAdmin: true })
+    })
+
+    it('that is absent leaves all rights alone, whatever revokeAdmin says', async () => {
+      const setup = await withGroups({ revokeAdmin: true })
+      await signIn(setup)
+      await setAdmin(setup, true)
+      expect((await signIn(setup)).who).to.include({ siteAdmin: true })
+    })
+  })
+
+  describe('sync', () => {
+    for (const sync of [undefined, false]) {
+      it(`as ${sync} mirrors nothing`, async () => {
+        const setup = await withGroups(sync === undefined ? {} : { sync })
+        expect((await signIn(setup)).who.userGroups).to.deep.equal([])
+      })
+    }
+
+    it('as true makes every group when it is first needed, and puts its members in', async () => {
+      const setup = await withGroups({ sync: true })
+      setBob(setup, { groups: ['ops', 'radio'] })
+      const { who, line } = await signIn(setup)
+      expect(who.userGroups).to.deep.equal(['ops', 'radio'])
+      expect(line?.fields.joined).to.deep.equal(['ops', 'radio'])
+    })
+
+    for (const filter of ['ops', ['ops', 'staff']]) {
+      it(`with the filter ${JSON.stringify(filter)} mirrors those alone`, async () => {
+        const setup = await withGroups({ sync: { filter } })
+        setBob(setup, { groups: ['ops', 'radio'] })
+        expect((await signIn(setup)).who.userGroups).to.deep.equal(['ops'])
+      })
+    }
+
+    it('takes out of a mirrored group who has left it at the IdP, the last one too, and back in', async () => {
+      const setup = await withGroups({ sync: true })
+      setBob(setup, { groups: ['ops', 'radio'] })
+      await signIn(setup)
+      setBob(setup, { groups: ['radio'] })
+      expect((await signIn(setup)).who.userGroups).to.deep.equal(['radio'])
+      setBob(setup, { groups: undefined })
+      const { who, line } = await signIn(setup)
+      expect(who.userGroups).to.deep.equal([])
+      expect(line?.fields.left).to.deep.equal(['radio'])
+      setBob(setup, { groups: ['ops'] })
+      expect((await signIn(setup)).who.userGroups).to.deep.equal(['ops'])
+    })
+
+    it('never takes over a group that was made by hand, and never takes anybody out of one', async () => {
+      const setup = await withGroups({ sync: true })
+      await signIn(setup)
+      const { records } = setup.host
+      await records.createGroup('', 'ops')
+      await records.createGroup('', 'radio', ['~oidc:u-1002'])
+      setBob(setup, { groups: ['ops', 'staff'] })
+      const { who, line } = await signIn(setup)
+      expect(who.userGroups).to.deep.equal(['radio', 'staff'])
+      expect(line?.fields.notMirrored).to.deep.equal(['ops'])
+    })
+  })
+
+  describe('recursive', () => {
+    it('changes nothing where groups come in a claim: the IdP has counted already', async () => {
+      for (const recursive of [true, false]) {
+        const setup = await withGroups({ recursive, sync: true })
+        expect((await signIn(setup)).who.userGroups, String(recursive)).to.deep.equal(['mesh-users'])
+      }
+    })
+  })
+
+  describe('that cannot be learned', () => {
+    const unusable = { groups: 7 }
+
+    it('refuse where one is required, and say so', async () => {
+      const setup = await withGroups({ required: 'mesh-users' })
+      setBob(setup, unusable)
+      const { page, who } = await signIn(setup)
+      expect(page.url).to.match(/\/login\?failure=login_failed$/)
+      expect(who.status).to.equal(401)
+      expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['memberships-unknown', 'login-failed'])
+      expect(setup.authLog[1]?.fields).to.include({ code: 'memberships_unknown' })
+    })
+
+    it('change nothing where none is required: no right is taken, no group left', async () => {
+      const setup = await withGroups({ siteadmin: 'ops', sync: true })
+      setBob(setup, { groups: ['ops', 'radio'] })
+      await signIn(setup)
+      setBob(setup, unusable)
+      const { who } = await signIn(setup)
+      expect(who).to.deep.include({ status: 200, siteAdmin: true, userGroups: ['ops', 'radio'] })
+      expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login', 'memberships-unknown', 'login'])
+    })
+  })
+})

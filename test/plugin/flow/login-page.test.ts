@@ -1,0 +1,48 @@
+import { expect } from 'chai'
+import { MESSAGES } from '../../../plugin/errors.ts'
+import { setups, whoAmI } from '../../support/sign-in-setup.ts'
+
+describe('the login page', () => {
+  const { start, closeAll } = setups()
+  afterEach(closeAll)
+
+  it('shows one button for the strategy, which names the provider', async () => {
+    const { host, browser } = await start({ oidc: ({ idp }) => ({ issuer: idp.issuer }) })
+    const page = await browser().get(`${host.url}login`)
+    expect(page.links).to.deep.equal([{ href: `${host.url}auth-oidc`, text: 'Sign in with 127.0.0.1' }])
+  })
+
+  it('needs no JavaScript, from the button to the start page and out again', async () => {
+    const { host, browser } = await start()
+    const person = browser()
+    for (const path of ['login', 'login?failure=access_denied']) {
+      const page = await person.get(`${host.url}${path}`)
+      expect(page.body, path).to.not.match(/<script|javascript:|\son\w+=/i)
+      expect(page.headers['content-security-policy'], path).to.match(/default-src 'none'/)
+    }
+    const home = await person.login(host.url, 'alice', 'alice-demo')
+    expect(home.body).to.not.match(/<script|javascript:|\son\w+=/i)
+    expect((await whoAmI(person, host.url)).status).to.equal(200)
+    const [form] = home.forms
+    if (!form) throw new Error('no form to sign out with')
+    await person.submit(form)
+    expect((await whoAmI(person, host.url)).status).to.equal(401)
+  })
+
+  it('says why the last attempt failed, in a sentence of ours that a screen reader announces', async () => {
+    const { host, browser } = await start()
+    for (const [code, message] of Object.entries(MESSAGES)) {
+      const page = await browser().get(`${host.url}login?failure=${code}`)
+      expect(page.text).to.include(message)
+      expect(page.body).to.match(/role="alert"/)
+      expect(page.links).to.have.length(1)
+    }
+  })
+
+  it('shows no button and says so while the configuration has errors', async () => {
+    const { host, browser } = await start({ oidc: { groups: { requird: 'x' } } })
+    const page = await browser().get(`${host.url}login`)
+    expect(page.links).to.deep.equal([])
+    expect(page.text).to.include('no way to sign in')
+  })
+})

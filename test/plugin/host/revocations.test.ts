@@ -1,0 +1,69 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { EndedSessions, SignIn } from '../../../plugin/host/port.ts'
+import { keysOfEnded, keysOfSignIn, memoryRevocations } from '../../../plugin/host/revocations.ts'
+
+describe('revocations in memory', () => {
+  let clock = 0
+  const now = () => clock
+  beforeEach(() => {
+    clock = 1_000
+  })
+
+  it('keep the latest time of all keys', async () => {
+    const store = memoryRevocations({ now })
+    await store.revoke(['a', 'b'], 10, 5_000)
+    await store.revoke(['b'], 20, 5_000)
+    await store.revoke(['b'], 15, 5_000)
+    expect(await store.endedAt(['a'])).to.equal(10)
+    expect(await store.endedAt(['a', 'b', 'z'])).to.equal(20)
+    expect(await store.endedAt(['z'])).to.equal(undefined)
+    expect(await store.endedAt([])).to.equal(undefined)
+  })
+
+  it('bring nobody back to life when there are too many: what began before the oldest that is forgotten ends with it', async () => {
+    const store = memoryRevocations({ most: 2, now })
+    await store.revoke(['a'], 10, 5_000)
+    await store.revoke(['b'], 20, 5_000)
+    expect(await store.endedAt(['z'])).to.equal(undefined)
+    await store.revoke(['c'], 30, 5_000)
+    expect(await store.endedAt(['a'])).to.equal(10)
+    expect(await store.endedAt(['z'])).to.equal(10)
+    expect(await store.endedAt(['c'])).to.equal(30)
+  })
+
+  it('forget what has run out first, and end nothing by that', async () => {
+    const store = memoryRevocations({ most: 2, now })
+    await store.revoke(['a'], 10, 1_500)
+    await store.revoke(['b'], 20, 1_500)
+    clock = 2_000
+    await store.revoke(['c'], 30, 5_000)
+    expect(await store.endedAt(['a'])).to.equal(undefined)
+    expect(await store.endedAt(['z'])).to.equal(undefined)
+  })
+})
+
+describe('the keys of ended sessions', () => {
+  // Few values, so that members often agree by chance, and a subject may look like a session id.
+  const word = fc.constantFrom('a', 'b', 'c')
+  const place = { domainKey: fc.constantFrom('', 'a'), issuer: fc.constantFrom('https://a', 'https://b') }
+  const signIns = fc.record({ ...place, subject: word, sid: fc.option(word) })
+  const endings = fc.record({ ...place, subject: fc.option(word), sid: fc.option(word) })
+
+  it('are those of exactly the sessions that agree in all that is told', () => {
+    fc.assert(
+      fc.property(fc.array(signIns), endings, (sessions, ended: EndedSessions) => {
+        if (ended.subject === null && ended.sid === null) return
+        const keys = keysOfEnded(ended)
+        for (const session of sessions) {
+          const agrees =
+            session.domainKey === ended.domainKey &&
+            session.issuer === ended.issuer &&
+            (ended.subject === null || ended.subject === session.subject) &&
+            (ended.sid === null || ended.sid === session.sid || (session.sid === null && ended.subject !== null))
+          expect(keysOfSignIn(session as SignIn).some((key) => keys.includes(key))).to.equal(agrees)
+        }
+      }),
+    )
+  })
+})

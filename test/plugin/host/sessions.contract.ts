@@ -1,0 +1,321 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect } from 'chai'
+import express, { type RequestHandler } from 'express'
+import { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import type { EndedSessions, Sessions, SignIn } from '../../../plugin/host/port.ts'
+import { memoryRevocations, type RevocationStore } from '../../../plugin/host/revocations.ts'
+
+const HOUR_MS = 60 * 60_000
+
+/** Sessions to be tested, and the library that they lie upon. */
+export interface SessionsUnderTest {
+  readonly sessions: Sessions
+  readonly middleware: RequestHandler
+}
+
+export interface SessionsWanted {
+  readonly revocations: RevocationStore
+  readonly now: () => number
+  readonly maxAgeMs: number
+  readonly storeTimeoutMs: number
+}
+
+/** Whether ended sessions can be counted, and the ID token is kept. */
+export interface SessionsTraits {
+  readonly counts: boolean
+  readonly keepsTokens: boolean
+}
+
+/** What all sessions have to do. `open` is called anew for a restart, and keeps what outlives one. */
+export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnderTest, traits: SessionsTraits): void {
+  let clock: number
+  let mood: 'fine' | 'failing' | 'hanging'
+  let revocations: RevocationStore
+  let servers: Server[]
+  let browsers: ScriptedBrowser[]
+  let url: string
+
+  const now = () => clock
+  const moody: RevocationStore = {
+    revoke: (...args) => inMood(() => revocations.revoke(...args)),
+    endedAt: (keys) => inMood(() => revocations.endedAt(keys)),
+  }
+  function inMood<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (mood === 'hanging') return new Promise(() => undefined)
+    return mood === 'failing' ? Promise.reject(new Error('the disk is full')) : work()
+  }
+
+  async function serve(): Promise<void> {
+    const { sessions, middleware } = open({ revocations: moody, now, maxAgeMs: 12 * HOUR_MS, storeTimeoutMs: 50 })
+    const app = express()
+    app.use(express.json(), middleware)
+    const answer =
+      (work: (...args: Parameters<RequestHandler>) => Promise<unknown>): RequestHandler =>
+      async (...args) => {
+        const [, res] = args
+        await work(...args).then(
+          (result) => res.json({ result: result ?? null }),
+          (error: Error) => res.json({ error: error.message }),
+        )
+      }
+    app.post(
+      '/start',
+      answer(async (req, res) => {
+        await sessions.start(req, res, req.body as SignIn)
+        return sessions.current(req)
+      }),
+    )
+    app.post(
+      '/basket',
+      answer(async (req) => {
+        Object.assign(req.session as object, { basket: 'full' })
+      }),
+    )
+    app.get(
+      '/basket',
+      answer(async (req) => Reflect.get(req.session as object, 'basket')),
+    )
+    app.post(
+      '/end',
+      answer((req, res) => sessions.end(req, res)),
+    )
+    app.post(
+      '/ended',
+      answer((req) => sessions.endMatching(req, req.body as EndedSessions)),
+    )
+    app.get(
+      '/',
+      answer((req) => sessions.current(req)),
+    )
+    const server = app.listen(0, '127.0.0.1')
+    servers.push(server)
+    await once(server, 'listening')
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  beforeEach(async () => {
+    clock = Date.UTC(2030, 0, 1)
+    mood = 'fine'
+    revocations = memoryRevocations({ now })
+    servers = []
+    browsers = []
+    await serve()
+  })
+  afterEach(async () => {
+    for (const browser of browsers) browser.close()
+    for (const server of servers) {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    }
+  })
+
+  const signIn = (changes: Partial<SignIn> = {}): SignIn => ({
+    domainKey: '',
+    userId: '~oidc:u-1',
+    issuer: 'https://idp.example',
+    subject: 'u-1',
+    sid: 's-1',
+    startedAt: clock,
+    idToken: 'header.claims.signature',
+    tokens: { access: 'an access token', accessExpiresAt: clock + HOUR_MS, refresh: 'a refresh token' },
+    ...changes,
+  })
+  const newBrowser = () => {
+    const browser = new ScriptedBrowser()
+    browsers.push(browser)
+    return browser
+  }
+  const call = async (browser: ScriptedBrowser, path: string, body?: object) => {
+    const script = body && new TextEncoder().encode(JSON.stringify(body))
+    if (!script) return JSON.parse((await browser.step(`${url}${path}`)).body)
+    const cookie = browser.cookies.header(new URL(url))
+    const response = await fetch(`${url}${path}`, {
+      method: 'POST',
+      body: script,
+      headers: { 'content-type': 'application/json', ...(cookie === undefined ? {} : { cookie }) },
+    })
+    browser.cookies.store(new URL(url), response.headers.getSetCookie())
+    return response.json()
+  }
+  const started = async (changes?: Partial<SignIn>) => {
+    const browser = newBrowser()
+    expect((await call(browser, '/start', signIn(changes))).error).to.equal(undefined)
+    return browser
+  }
+  const current = async (browser: ScriptedBrowser) => (await call(browser, '/')).result as SignIn | null
+  const isSignedIn = async (browser: ScriptedBrowser) => (await current(browser)) !== null
+  const copyOf = (browser: ScriptedBrowser) => {
+    const copy = newBrowser()
+    for (const { name, value } of browser.cookies.matching(new URL(url))) copy.cookies.plant(new URL(url), name, value)
+    return copy
+  }
+  const ended = (changes: Partial<EndedSessions>): EndedSessions => ({
+    domainKey: '',
+    issuer: 'https://idp.example',
+    subject: null,
+    sid: null,
+    ...changes,
+  })
+  const end = async (changes: Partial<EndedSessions>) => call(newBrowser(), '/ended', ended(changes))
+
+  it('remember the sign-in, in the same request and in the next', async () => {
+    const expected = signIn(traits.keepsTokens ? {} : { tokens: null })
+    const browser = newBrowser()
+    const { result } = await call(browser, '/start', signIn())
+    expect(result).to.deep.include({ userId: '~oidc:u-1', subject: 'u-1', sid: 's-1' })
+    expect(await current(browser)).to.deep.equal(expected)
+  })
+
+  it('know nobody before a login', async () => {
+    expect(await current(newBrowser())).to.equal(null)
+  })
+
+  it('begin with nothing of what was there before', async () => {
+    const browser = newBrowser()
+    await call(browser, '/basket', {})
+    expect((await call(browser, '/basket')).result).to.equal('full')
+    await call(browser, '/start', signIn())
+    expect((await call(browser, '/basket')).result).to.equal(null)
+  })
+
+  it('of the person before are over when another one signs in, copies of the cookies too', async () => {
+    const browser = await started()
+    const copy = copyOf(browser)
+    expect(await isSignedIn(copy)).to.equal(true)
+    await call(browser, '/start', signIn({ userId: '~oidc:u-2', subject: 'u-2' }))
+    expect((await current(browser))?.userId).to.equal('~oidc:u-2')
+    expect(await isSignedIn(copy)).to.equal(false)
+  })
+
+  it('end in the browser and for every copy of its cookies', async () => {
+    const browser = await started()
+    const copy = copyOf(browser)
+    expect((await call(browser, '/end', {})).error).to.equal(undefined)
+    expect(await isSignedIn(browser)).to.equal(false)
+    expect(await isSignedIn(copy)).to.equal(false)
+  })
+
+  it('end without complaint where there is none', async () => {
+    expect((await call(newBrowser(), '/end', {})).error).to.equal(undefined)
+  })
+
+  it('are over once they are as old as they may become, however much they are used', async () => {
+    const browser = await started()
+    clock += 12 * HOUR_MS - 1
+    expect(await isSignedIn(browser)).to.equal(true)
+    clock += 1
+    expect(await isSignedIn(browser)).to.equal(false)
+  })
+
+  describe('that an IdP ended', () => {
+    it('end with their session id, and with it alone', async () => {
+      const [first, second, other] = [
+        await started(),
+        await started({ sid: 's-2' }),
+        await started({ userId: '~oidc:u-2', subject: 'u-2', sid: 's-3' }),
+      ]
+      expect((await end({ sid: 's-1' })).result).to.equal(traits.counts ? 1 : null)
+      expect(await isSignedIn(first)).to.equal(false)
+      expect(await isSignedIn(second)).to.equal(true)
+      expect(await isSignedIn(other)).to.equal(true)
+    })
+
+    it('end all when the subject is told, whatever their session ids', async () => {
+      const [first, second, other] = [
+        await started(),
+        await started({ sid: null }),
+        await started({ userId: '~oidc:u-2', subject: 'u-2' }),
+      ]
+      expect((await end({ subject: 'u-1' })).result).to.equal(traits.counts ? 2 : null)
+      expect(await isSignedIn(first)).to.equal(false)
+      expect(await isSignedIn(second)).to.equal(false)
+      expect(await isSignedIn(other)).to.equal(true)
+    })
+
+    it('end when both are told and both are theirs, or when they know no session id', async () => {
+      const [first, second, unknown, other] = [
+        await started(),
+        await started({ sid: 's-2' }),
+        await started({ sid: null }),
+        await started({ userId: '~oidc:u-2', subject: 'u-2', sid: 's-1' }),
+      ]
+      expect((await end({ subject: 'u-1', sid: 's-1' })).result).to.equal(traits.counts ? 2 : null)
+      expect(await isSignedIn(first)).to.equal(false)
+      expect(await isSignedIn(unknown)).to.equal(false)
+      expect(await isSignedIn(second)).to.equal(true)
+      expect(await isSignedIn(other)).to.equal(true)
+    })
+
+    it('are those of that IdP and that domain only', async () => {
+      const browser = await started()
+      await end({ subject: 'u-1', issuer: 'https://other.example' })
+      await end({ subject: 'u-1', domainKey: 'customer' })
+      await end({ sid: 's-1', domainKey: 'customer' })
+      expect(await isSignedIn(browser)).to.equal(true)
+    })
+
+    it('are not those of another subject whose name looks like a session id', async () => {
+      const browser = await started({ subject: 's-1', sid: 'u-1', userId: '~oidc:s-1' })
+      await end({ sid: 's-1' })
+      await end({ subject: 'u-1' })
+      expect(await isSignedIn(browser)).to.equal(true)
+    })
+
+    it('do not end without a word on whose they are', async () => {
+      const browser = await started()
+      expect((await end({})).error).to.match(/neither/i)
+      expect(await isSignedIn(browser)).to.equal(true)
+    })
+
+    it('do not come about when their login was under way, neither in that request nor in the next', async () => {
+      const login = signIn()
+      clock += 1000
+      await end({ sid: 's-1' })
+      const browser = newBrowser()
+      expect((await call(browser, '/start', login)).result).to.equal(null)
+      expect(await isSignedIn(browser)).to.equal(false)
+    })
+
+    it('can begin anew by a later login, even under the same session id', async () => {
+      await started()
+      await end({ subject: 'u-1' })
+      await end({ sid: 's-1' })
+      clock += 1
+      expect(await isSignedIn(await started())).to.equal(true)
+    })
+
+    it('stay ended through a restart', async () => {
+      const [first, second] = [await started(), await started({ sid: 's-2' })]
+      await end({ sid: 's-1' })
+      await call(second, '/end', {})
+      const copy = copyOf(second)
+      await serve()
+      expect(await isSignedIn(first)).to.equal(false)
+      expect(await isSignedIn(copy)).to.equal(false)
+    })
+
+    it('stay ended for as long as they could have lived', async () => {
+      const browser = await started()
+      clock += 11 * HOUR_MS
+      await end({ sid: 's-1' })
+      clock += HOUR_MS - 1
+      expect(await isSignedIn(browser)).to.equal(false)
+    })
+
+    for (const trouble of ['failing', 'hanging'] as const) {
+      it(`are reported as not ended when the store of revocations is ${trouble}, and nobody is signed in then`, async () => {
+        const browser = await started()
+        mood = trouble
+        expect((await end({ sid: 's-1' })).error).to.be.a('string')
+        expect((await call(browser, '/')).error).to.be.a('string')
+        mood = 'fine'
+        expect((await end({ sid: 's-1' })).error).to.equal(undefined)
+        expect(await isSignedIn(browser)).to.equal(false)
+      })
+    }
+  })
+}

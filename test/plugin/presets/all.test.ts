@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { vendorUrls } from '../../../plugin/config/preset-rules.ts'
+import { domainReader } from '../../../plugin/config/read.ts'
+import { PRESETS } from '../../../plugin/presets/all.ts'
+import type { PresetDefinition } from '../../../plugin/presets/preset.ts'
+import { standard } from '../../../plugin/presets/standard.ts'
+import { routePaths } from '../../../plugin/routes/strategy.ts'
+import { CLIENT, serverWith } from '../config/one-domain.ts'
+
+const PLUGIN = fileURLToPath(new URL('../../../plugin', import.meta.url))
+const presets: readonly PresetDefinition[] = PRESETS
+
+/** What a second engineer would write into a file of its own. */
+const added: PresetDefinition<'okta', 'issuer'> = {
+  name: 'okta',
+  urls: { issuer: 'https://login.okta.example' },
+  members: { org_name: { type: 'string', pattern: '^[a-z]+$', description: 'Write the name of the organisation.' } },
+  groupScope: 'okta.groups.read',
+  issued: (clientId) => clientId.startsWith('0oa'),
+  check: ({ org_name }) =>
+    org_name === undefined
+      ? [{ at: ['custom', 'org_name'], reason: 'is missing', remedy: 'Write the name of the organisation.' }]
+      : [],
+  issuer: ({ issuer }, { org_name }) => `${issuer}/${org_name}`,
+  open: () => ({ ...standard, title: 'Okta' }),
+}
+
+describe('presets', () => {
+  it('have names that fit into a callback path, one each', () => {
+    const names = presets.map(({ name }) => name)
+    expect(new Set(names).size).to.equal(names.length)
+    for (const name of names) expect(name).to.match(/^[a-z0-9]+$/)
+  })
+
+  it('have base URLs of their own over TLS, and overrides for each of them', () => {
+    for (const preset of presets) {
+      for (const [what, url] of Object.entries(preset.urls)) {
+        expect(new URL(url).protocol).to.equal('https:')
+        const overrides = { [preset.name]: { [what]: 'https://other.example' } }
+        expect(vendorUrls(preset, overrides)).to.deep.equal({ ...preset.urls, [what]: 'https://other.example' })
+      }
+      expect(vendorUrls(preset, {})).to.deep.equal(preset.urls)
+    }
+  })
+
+  it('bring texts into the Custom object, under names that no other one has', () => {
+    const names = ['scope', 'claims', 'preset', ...presets.flatMap(({ members }) => Object.keys(members))]
+    expect(new Set(names).size).to.equal(names.length)
+    for (const { members } of presets) {
+      for (const { type, description } of Object.values(members)) {
+        expect([type, description]).to.deep.equal(['string', description])
+        expect(description).to.match(/^Write .*\.$/)
+      }
+    }
+  })
+
+  it('stand in a file each, named after them; no other file but the list knows of them', () => {
+    const files = readdirSync(PLUGIN, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+    for (const { name } of presets) {
+      const naming = files.filter((file) =>
+        new RegExp(`\\b${name}`, 'i').test(readFileSync(join(PLUGIN, file), 'utf8')),
+      )
+      expect(naming.toSorted()).to.deep.equal(['presets/all.ts', `presets/${name}.ts`])
+    }
+  })
+
+  it('are added by one definition: configuration, checks, issuer, detection and callback path follow', () => {
+    const read = domainReader([...PRESETS, added])
+    const one = (oidc: object) => {
+      const [reading] = read(serverWith(oidc), { presets: { okta: { issuer: 'https://okta.test' } } }).domains
+      if (!reading) throw new Error('no domain was read')
+      return reading
+    }
+    const problems = (custom: object) =>
+      one({ client: CLIENT, custom }).problems.map(({ path, remedy }) => [path.split('.oidc.')[1], remedy])
+
+    const settings = one({ client: CLIENT, custom: { preset: 'okta', ORG_name: 'radio' }, groups: {} }).settings
+    expect(settings?.issuer.issuer).to.equal('https://okta.test/radio')
+    expect(settings?.groups?.scope).to.equal('okta.groups.read')
+    expect(settings?.custom).to.deep.include({ preset: 'okta', presetMembers: { org_name: 'radio' } })
+    const detected = one({ client: { ...CLIENT, client_id: '0oa123' }, custom: { org_name: 'radio' } })
+    expect(detected.settings?.custom.preset).to.equal('okta')
+    expect(problems({ preset: 'okta' })).to.deep.equal([['custom.org_name', 'Write the name of the organisation.']])
+    expect(problems({ preset: 'okta', org_name: 'R2' })).to.deep.equal([
+      ['custom.org_name', 'Write the name of the organisation.'],
+    ])
+    expect(problems({ preset: 'octa' })).to.deep.equal([
+      ['custom.preset', 'Write "google" or "azure" or "okta", or null for no preset.'],
+    ])
+    expect(routePaths('/', undefined, ['okta']).callbacks).to.include('/auth-oidc-okta-callback')
+  })
+})

@@ -1,0 +1,58 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export type Jwk = Readonly<Record<string, unknown>>
+
+const KINDS = {
+  RSA: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
+  'P-256': () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  'P-384': () => generateKeyPairSync('ec', { namedCurve: 'P-384' }),
+  'P-521': () => generateKeyPairSync('ec', { namedCurve: 'P-521' }),
+  Ed25519: () => generateKeyPairSync('ed25519'),
+  X25519: () => generateKeyPairSync('x25519'),
+}
+export type KeyKind = keyof typeof KINDS
+
+/** A key pair as JSON Web Keys, both halves with the same `kid`, `use` and `alg`. */
+export interface ClientKeyPair {
+  readonly private: Jwk
+  readonly public: Jwk
+}
+
+export function makeKey(kind: KeyKind, members: { kid?: string; use?: string; alg?: string } = {}): ClientKeyPair {
+  const { privateKey, publicKey } = KINDS[kind]()
+  return {
+    private: { ...privateKey.export({ format: 'jwk' }), ...members },
+    public: { ...publicKey.export({ format: 'jwk' }), ...members },
+  }
+}
+
+/** Names of members that only a private key has. */
+export const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+
+/** A folder of its own for the files of a client. */
+export interface ClientFolder {
+  readonly path: string
+  /** Writes a file and returns its whole name. */
+  write(name: string, text: string): Promise<string>
+  /** Writes private keys as a JWK Set. */
+  writeKeys(keys: readonly ClientKeyPair[], name?: string): Promise<string>
+  remove(): Promise<void>
+}
+
+export async function createClientFolder(): Promise<ClientFolder> {
+  const path = await mkdtemp(join(tmpdir(), 'client-'))
+  const write = async (name: string, text: string) => {
+    const file = join(path, name)
+    await writeFile(file, text, { mode: 0o600 })
+    return file
+  }
+  return {
+    path,
+    write,
+    writeKeys: (keys, name = 'keys.json') => write(name, JSON.stringify({ keys: keys.map((key) => key.private) })),
+    remove: () => rm(path, { recursive: true, force: true }),
+  }
+}

@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** Addresses of their own that lead on to those of an identity provider, and count who comes by them. */
+export interface Doors {
+  /** The address of a door, which leads on to `target` from now on. */
+  to(name: string, target: string): string
+  /** Requests that came by it so far. */
+  visits(name: string): number
+  close(): Promise<void>
+}
+
+/** A server's requests are passed on; a browser that asks for a page is sent on. */
+export async function openDoors(): Promise<Doors> {
+  const targets = new Map<string, string>()
+  const visits = new Map<string, number>()
+
+  async function lead(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { pathname, search } = new URL(req.url ?? '/', 'http://door.invalid')
+    const name = pathname.slice(1)
+    const target = targets.get(name)
+    if (target === undefined) return void res.writeHead(404).end()
+    visits.set(name, (visits.get(name) ?? 0) + 1)
+    if (req.headers.accept?.includes('text/html')) return void res.writeHead(302, { location: target + search }).end()
+    const chunks: Buffer[] = []
+    for await (const chunk of req) chunks.push(chunk)
+    const { authorization, accept, 'content-type': type } = req.headers
+    const headers = Object.entries({ authorization, accept, 'content-type': type })
+    const answer = await fetch(target + search, {
+      method: req.method ?? 'GET',
+      headers: headers.flatMap(([key, value]): [string, string][] => (value === undefined ? [] : [[key, value]])),
+      ...(chunks.length > 0 ? { body: Buffer.concat(chunks) } : {}),
+    })
+    res.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' })
+    res.end(await answer.text())
+  }
+
+  const server = createServer((req, res) => {
+    lead(req, res).catch(() => res.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    to: (name, target) => {
+      targets.set(name, target)
+      return `http://127.0.0.1:${port}/${name}`
+    },
+    visits: (name) => visits.get(name) ?? 0,
+    close: async () => {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+
+export type LogLine = Readonly<Record<string, unknown>>
+
+/** The reference host as users run it, in a process of its own. */
+export interface HostProcess {
+  /** With a slash at the end. */
+  readonly url: string
+  /** Lines on stdout so far, parsed. */
+  readonly lines: readonly LogLine[]
+  stop(): Promise<void>
+}
+
+/** A port that is free now; nothing keeps it so. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (typeof address !== 'object' || address === null) throw new Error('no address')
+  return address.port
+}
+
+/** Resolves once it serves. @param file the configuration @param env beside that of this process */
+export async function startHostProcess(
+  file: string,
+  port: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<HostProcess> {
+  const command = ['--import', 'tsx', 'fixtures/host/main.ts', '--config', file, '--port', String(port)]
+  const child = spawn(process.execPath, command, { env: { ...process.env, ...env } })
+  const ended = once(child, 'close')
+  const lines: LogLine[] = []
+  const listening = new Promise<void>((resolve) => {
+    createInterface(child.stdout).on('line', (line) => {
+      lines.push(JSON.parse(line) as LogLine)
+      if (lines.at(-1)?.event === 'listening') resolve()
+    })
+  })
+  let complaint = ''
+  child.stderr.on('data', (chunk) => {
+    complaint += chunk
+  })
+  await Promise.race([
+    listening,
+    ended.then(() => {
+      throw new Error(`The host ended at once: ${complaint}${JSON.stringify(lines)}`)
+    }),
+  ])
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    lines,
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}

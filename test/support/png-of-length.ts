@@ -1,0 +1,8 @@
+import { pngChunks, pngFile } from './png-file.ts'
+
+/** A 64x64 PNG in base64 of exactly `characters` (a multiple of 4), made longer by a text chunk. */
+export function pngOfLength(characters: number): string {
+  const withText = (length: number) => pngFile(pngChunks({ extra: [{ type: 'teXt', data: Buffer.alloc(length) }] }))
+  const bytes = (characters / 4) * 3
+  return withText(bytes - withText(0).length).toString('base64')
+}

@@ -1,0 +1,51 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { makeCertificates } from '../../fixtures/certificate.ts'
+import { type RunningHost, startHost } from '../../fixtures/host/server.ts'
+import type { AuthLogEntry } from '../../plugin/index.ts'
+
+export interface SeveralDomains {
+  readonly host: RunningHost
+  readonly authLog: readonly AuthLogEntry[]
+  /** Where browsers find a domain, by its host name, with a slash at the end. */
+  urlOf(name: string): string
+  /** Knows all names, and trusts the host's certificate. */
+  browser(): ScriptedBrowser
+  close(): Promise<void>
+}
+
+/**
+ * A reference host over TLS under several names, so that addresses need not be configured but follow from the names.
+ *
+ * @param names the first one is that of the default domain
+ * @param domains their members, by key
+ */
+export async function startSeveralDomains(
+  names: readonly [string, ...string[]],
+  domains: Readonly<Record<string, object>>,
+): Promise<SeveralDomains> {
+  const folder = await mkdtemp(join(tmpdir(), 'several-domains-'))
+  const { ca, server } = await makeCertificates({ names })
+  const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+  await writeFile(certFile, server.cert)
+  await writeFile(keyFile, server.key, { mode: 0o600 })
+  const authLog: AuthLogEntry[] = []
+  const host = await startHost({
+    config: { settings: { cert: names[0], port: 0, certFile, keyFile }, domains },
+    authLog: (entry) => authLog.push(entry),
+    output: { write: () => undefined },
+  })
+  const hosts = Object.fromEntries(names.map((name) => [name, '127.0.0.1']))
+  return {
+    host,
+    authLog,
+    urlOf: (name) => `https://${name}:${host.port}/`,
+    browser: () => new ScriptedBrowser({ ca: ca.cert, hosts }),
+    close: async () => {
+      await host.close()
+      await rm(folder, { recursive: true })
+    },
+  }
+}

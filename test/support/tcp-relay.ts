@@ -1,0 +1,53 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+
+/** A way to a server on loopback that can be cut and mended, as when that server dies and comes back at its address. */
+export interface TcpRelay {
+  readonly port: number
+  /** Resets every connection and takes no new one. */
+  cut(): Promise<void>
+  /** Takes connections again, at the same port. */
+  mend(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function startTcpRelay(targetPort: number): Promise<TcpRelay> {
+  const sockets = new Set<Socket>()
+  let server: Server | undefined
+  let port = 0
+
+  function join(from: Socket): void {
+    const to = connect(targetPort, '127.0.0.1')
+    for (const [one, other] of [
+      [from, to],
+      [to, from],
+    ] as const) {
+      sockets.add(one)
+      one.pipe(other)
+      one.on('error', () => other.destroy())
+      one.on('close', () => {
+        sockets.delete(one)
+        other.destroy()
+      })
+    }
+  }
+
+  async function mend(): Promise<void> {
+    if (server) return
+    server = createServer(join).listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    port = (server.address() as AddressInfo).port
+  }
+
+  async function cut(): Promise<void> {
+    const cutting = server
+    server = undefined
+    if (!cutting) return
+    const closed = new Promise((resolve) => cutting.close(resolve))
+    for (const socket of sockets) socket.resetAndDestroy()
+    await closed
+  }
+
+  await mend()
+  return { port, cut, mend, close: cut }
+}

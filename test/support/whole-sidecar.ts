@@ -1,0 +1,156 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
+import { type ApnsFixture, startApns } from '../../fixtures/push/apns.ts'
+import { type FcmFixture, startFcm } from '../../fixtures/push/fcm.ts'
+import { createLog, passcodeOf, type Sidecar, settingsFrom, startSidecar } from '../../sidecar/index.ts'
+import { FakeClock } from './fake-clock.ts'
+import { claim, type JsonBody, registration } from './running-api.ts'
+
+/** Call of the sidecar's own login. */
+export const LOGIN = 'N0CALL-10'
+
+export const COALESCE_MS = 2000
+const DEBOUNCE_MS = 2000
+/** From here on the network passes an identical packet again, and an identical ack is due again. */
+export const RETRANSMISSION_MS = 31_000
+
+const MARKER = 'MARK-7'
+
+export interface Answer {
+  readonly status: number
+  readonly body: JsonBody
+}
+
+/** A message as a sync shows it, without its time. */
+export type Shown = Readonly<Record<string, unknown>>
+
+/**
+ * A whole sidecar between an APRS-IS server and both push gateways, seen from outside only: packets in, acks and pushes
+ * out, calls of the API. One clock, turned by hand, is the sidecar's and the APRS-IS server's.
+ */
+export interface WholeSidecar {
+  readonly upstream: AprsIsServer
+  readonly fcm: FcmFixture
+  readonly apns: ApnsFixture
+  readonly clock: FakeClock
+  readonly sidecar: Sidecar
+  post(path: string, body: object): Promise<Answer>
+  /** Registers, with whatever else `members` says; resolves when APRS-IS has the station in the filter. */
+  register(callsign: string, members?: object): Promise<Answer>
+  unregister(callsign: string): Promise<Answer>
+  /** What the history of `callsign`, SSID 7, holds behind `since`. */
+  messages(callsign: string, since?: number): Promise<readonly Shown[]>
+  /** A message to the station `to` comes in from the network; resolves when the sidecar is through with it. */
+  receive(from: string, to: string, field: string | Buffer): Promise<void>
+  /** Any packet lines, in order; resolves when the sidecar is through with them. */
+  receiveLines(...lines: readonly (string | Buffer)[]): Promise<void>
+  /** Ack lines that the sidecar has sent so far. */
+  acks(): readonly string[]
+  /** Lets the window end in which messages are gathered into one push. */
+  endWindow(): Promise<void>
+  /** The value of a counter on the operator's port, without its prefix and suffix. */
+  counter(name: string): Promise<number>
+  close(): Promise<void>
+}
+
+/** Tables of the configuration; what they do not say fits the fixtures. */
+interface Config {
+  readonly aprsis?: object
+  readonly push?: object
+}
+
+export async function startWholeSidecar(config: Config = {}): Promise<WholeSidecar> {
+  const clock = new FakeClock(Date.now())
+  const closers: (() => Promise<unknown>)[] = []
+  const close = async () => {
+    for (let next = closers.pop(); next; next = closers.pop()) await next()
+  }
+  const closing = <Part extends { close(): Promise<unknown> }>(part: Part): Part => {
+    closers.push(() => part.close())
+    return part
+  }
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'whole-sidecar-'))
+    closers.push(() => rm(folder, { recursive: true, force: true }))
+    const upstream = closing(await startAprsIs({ clock }))
+    const fcm = closing(await startFcm())
+    const apns = closing(await startApns())
+    const whole = {
+      listen: { port: 0 },
+      admin: { port: 0 },
+      database: 'sidecar.sqlite',
+      rateLimit: { max: 100_000, newStationsPerHour: 100_000 },
+      push: { coalesceMs: COALESCE_MS, fcm: fcm.settings, apns: apns.settings },
+      ...config,
+      aprsis: {
+        host: upstream.host,
+        port: upstream.port,
+        callsign: LOGIN,
+        passcode: passcodeOf(LOGIN),
+        filterDebounceMs: DEBOUNCE_MS,
+        ...config.aprsis,
+      },
+    }
+    const outcome = settingsFrom(JSON.stringify(whole), folder)
+    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
+    const sidecar = closing(await startSidecar(outcome.settings, createLog('silent'), clock))
+    return { ...outsideOf({ upstream, fcm, clock, sidecar }), upstream, fcm, apns, clock, sidecar, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function outsideOf({ upstream, clock, sidecar }: Pick<WholeSidecar, 'upstream' | 'fcm' | 'clock' | 'sidecar'>) {
+  let marks = 0
+
+  async function post(path: string, body: object): Promise<Answer> {
+    const answer = await fetch(sidecar.url + path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    return { status: answer.status, body: (await answer.json()) as JsonBody }
+  }
+
+  const isAskedFor = (key: string) => upstream.clients().some(({ filter }) => `${filter}/`.includes(`/${key}/`))
+
+  async function register(callsign: string, members: object = {}): Promise<Answer> {
+    const answer = await post('/v1/register', registration(callsign, members))
+    await upstream.until(() => upstream.clients().length > 0)
+    await clock.advance(DEBOUNCE_MS)
+    await upstream.until(() => isAskedFor(`${callsign}-7`))
+    return answer
+  }
+
+  /** Everything goes one way and in order: when the last message is acknowledged, those before it are settled. */
+  async function receiveLines(...lines: readonly (string | Buffer)[]): Promise<void> {
+    if (!isAskedFor(MARKER)) await register('MARK', { ackMessages: true, platform: 'ios', pushToken: 'f'.repeat(64) })
+    for (const line of lines) upstream.inject(line)
+    marks += 1
+    const [sender, number] = [`M${marks}`, String(marks)]
+    upstream.inject(`${sender}>APRS,TCPIP*::${MARKER.padEnd(9)}:mark{${number}`)
+    await upstream.waitFor(({ line }) => line === `${MARKER}>APRS,TCPIP*::${sender.padEnd(9)}:ack${number}`)
+  }
+
+  return {
+    post,
+    register,
+    unregister: (callsign: string) => post('/v1/unregister', claim(callsign)),
+    async messages(callsign: string, since = 0) {
+      const { body } = await post('/v1/sync', { ...claim(callsign), since })
+      return body.messages.map(({ time: _, ...rest }) => rest)
+    },
+    receive: (from: string, to: string, field: string | Buffer) =>
+      receiveLines(Buffer.concat([Buffer.from(`${from}>APRS,TCPIP*::${to.padEnd(9)}:`), Buffer.from(field)])),
+    receiveLines,
+    acks: () => upstream.received.map(({ line }) => line).filter((line) => !line.startsWith(`${MARKER}>`)),
+    endWindow: () => clock.advance(COALESCE_MS),
+    async counter(name: string) {
+      const metrics = await (await fetch(`${sidecar.adminUrl}/metrics`)).text()
+      return Number(new RegExp(`^mesh_companion_${name}_total (\\d+)$`, 'm').exec(metrics)?.[1])
+    },
+  }
+}
