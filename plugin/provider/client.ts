@@ -9,6 +9,7 @@ import { type AuthenticatedEndpoint, clientAuthentication, clientMetadata } from
 import { isShared } from './client-signature.ts'
 import type { Issuer } from './discovery.ts'
 import { endpointAddress } from './endpoint-address.ts'
+import { withExactRedirect } from './exact-redirect.ts'
 import { translateLoginFault, translateUserInfoFault } from './faults.ts'
 import type { Fetch } from './guarded-fetch.ts'
 import { objectionToFrontToken, objectionToIdToken } from './id-token-rules.ts'
@@ -86,7 +87,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
       token: endpointAddress(metadata, credentials, 'token_endpoint'),
       userinfo: endpointAddress(metadata, credentials, 'userinfo_endpoint'),
     }
-    config[oidc.customFetch] = openAnswers(fetch, endpoints, settings)
+    config[oidc.customFetch] = withExactRedirect(openAnswers(fetch, endpoints, settings), client.redirect_uri)
     // The guarded fetch has the last word on time and on plain HTTP.
     config.timeout = 0
     oidc.allowInsecureRequests(config)

@@ -5,7 +5,7 @@ describe('the redirect address in a whole login', () => {
   const { start, closeAll } = setups()
   afterEach(closeAll)
 
-  for (const path of ['auth-oidc-callback', 'signin/oidc', 'a(b)+c.*/cb']) {
+  for (const path of ['auth-oidc-callback', 'signin/oidc', 'a(b)+c.*/cb', 'cb?of=idp']) {
     it(`may be any path that the server serves: ${path}`, async () => {
       const setup = await start({
         exactly: ({ idp, hostUrl }) => ({
