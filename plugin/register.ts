@@ -10,8 +10,8 @@ import { createIntrospection, type SessionState } from './login/introspection.ts
 import { createTransactions } from './login/transaction.ts'
 import { PRESETS, type PresetUrls } from './presets/all.ts'
 import { choosePreset } from './presets/choose.ts'
-import { certificateFetch } from './provider/certificate-fetch.ts'
 import { createProviderClient } from './provider/client.ts'
+import { directFetch } from './provider/direct-fetch.ts'
 import { openIssuer } from './provider/discovery.ts'
 import { type Fetch, guardFetch } from './provider/guarded-fetch.ts'
 import { createKeySet } from './provider/key-set.ts'
@@ -91,11 +91,11 @@ export async function registerOidc(app: Application, options: RegisterOptions): 
   for (const domain of domains) reportReading(host, domain)
   reportUnused(options, domains, log)
 
-  const inner = options.fetch ?? globalThis.fetch
+  const own = options.fetch
   const parts = {
     host,
     log,
-    fetch: guardFetch((url, init) => inner(url, init as RequestInit), FETCH_LIMITS),
+    fetch: own ? guardFetch((url, init) => own(url, init as RequestInit), FETCH_LIMITS) : directFetch(FETCH_LIMITS),
     presets: options.presets ?? {},
   }
   const strategies = domains.map((domain) => createStrategy(domain, parts))
@@ -128,7 +128,7 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
   if (!settings) return { domainKey: key, paths, working: null }
   const about = { domain: key, issuer: settings.issuer.issuer }
   const { certificate } = settings.credentials
-  const idpFetch = certificate ? guardFetch(certificateFetch(certificate, fetch), FETCH_LIMITS) : fetch
+  const idpFetch = certificate ? directFetch(FETCH_LIMITS, certificate) : fetch
   const issuer = openIssuer(settings.issuer, settings.client.client_id, {
     fetch: idpFetch,
     now: Date.now,

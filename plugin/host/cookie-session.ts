@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { parseCookie, stringifySetCookie } from 'cookie'
 import type { Request, Response } from 'express'
+import { createSeal } from '../seal.ts'
 import type { Sessions } from './port.ts'
 import {
   keyOfHandle,
@@ -10,7 +11,6 @@ import {
   type RevocationStore,
   withTimeLimit,
 } from './revocations.ts'
-import { createHintSeal } from './sealed-hint.ts'
 import { isObject, readRecord, type SignInRecord } from './sign-in-record.ts'
 
 export interface CookieSessionsOptions {
@@ -49,7 +49,7 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions {
   const { secret, storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS, now = Date.now } = options
   if (secret.length < 32) throw new TypeError('The secret has fewer than 32 characters.')
   const revocations = withTimeLimit(options.revocations, storeTimeoutMs)
-  const hints = createHintSeal(secret)
+  const hints = createSeal(secret, 'logout hint')
 
   /** A copy of the cookie may be anywhere. */
   async function revoke({ handle, startedAt }: Kept): Promise<void> {

@@ -1,6 +1,6 @@
-import { createHash, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { parseCookie, stringifySetCookie } from 'cookie'
-import { CompactEncrypt, compactDecrypt } from 'jose'
+import { createSeal } from '../seal.ts'
 
 /** Logins that take longer are forgotten. */
 export const TRANSACTION_MS = 10 * 60_000
@@ -39,19 +39,18 @@ export interface Transactions {
     login: Pick<Transaction, 'domainKey' | 'returnPath'>,
     rules: CookieRules,
     cookieHeader: string | undefined,
-  ): Promise<{ readonly transaction: Transaction; readonly setCookies: readonly string[] }>
+  ): { readonly transaction: Transaction; readonly setCookies: readonly string[] }
   /** The login that an answer belongs to, once: undefined when this browser began no such login, or long ago, or it is finished. */
   take(
     state: string,
     rules: CookieRules,
     cookieHeader: string | undefined,
-  ): Promise<{ readonly transaction: Transaction | undefined; readonly setCookies: readonly string[] }>
+  ): { readonly transaction: Transaction | undefined; readonly setCookies: readonly string[] }
 }
 
 /** @param secret of the host; without one, logins under way end with the process */
 export function createTransactions(secret: string | undefined, now: () => number): Transactions {
-  const material = hkdfSync('sha256', secret ?? randomBytes(32), '', 'mesh-companion login transaction', 32)
-  const key = createSecretKey(new Uint8Array(material))
+  const seal = createSeal(secret ?? randomBytes(32), 'login transaction')
   const finished = new Map<string, number>()
 
   function finish(digest: string): boolean {
@@ -65,7 +64,7 @@ export function createTransactions(secret: string | undefined, now: () => number
   }
 
   return {
-    async begin(login, rules, cookieHeader) {
+    begin(login, rules, cookieHeader) {
       const transaction: Transaction = {
         ...login,
         state: randomText(),
@@ -74,9 +73,7 @@ export function createTransactions(secret: string | undefined, now: () => number
         startedAt: now(),
       }
       const name = cookieName(transaction.state, transaction.startedAt, rules)
-      const sealed = await new CompactEncrypt(new TextEncoder().encode(JSON.stringify(transaction)))
-        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
-        .encrypt(key)
+      const sealed = seal.seal(JSON.stringify(transaction), name)
       const surplus = ownCookies(cookieHeader, rules).slice(0, -(MOST_PER_BROWSER - 1))
       return {
         transaction,
@@ -84,12 +81,14 @@ export function createTransactions(secret: string | undefined, now: () => number
       }
     },
 
-    async take(state, rules, cookieHeader) {
+    take(state, rules, cookieHeader) {
       const digest = digestOf(state)
       const name = ownCookies(cookieHeader, rules).find((candidate) => candidate.endsWith(`.${digest}`))
       if (!name) return { transaction: undefined, setCookies: [] }
       const setCookies = [expired(name, rules)]
-      const transaction = await unseal(parseCookie(cookieHeader ?? '')[name] ?? '', key)
+      const opened = seal.open(parseCookie(cookieHeader ?? '')[name] ?? '', name)
+      // Only we can have sealed it, so its shape is ours.
+      const transaction = opened === null ? undefined : (JSON.parse(opened) as Transaction)
       const age = transaction ? now() - transaction.startedAt : Number.NaN
       const current = transaction?.state === state && age >= 0 && age <= TRANSACTION_MS
       return { transaction: current && finish(digest) ? transaction : undefined, setCookies }
@@ -136,17 +135,4 @@ function setCookie(name: string, value: string, maxAgeMs: number, { secure, cros
 
 function expired(name: string, rules: CookieRules): string {
   return setCookie(name, '', 0, rules)
-}
-
-async function unseal(sealed: string, key: KeyObject): Promise<Transaction | undefined> {
-  try {
-    const { plaintext } = await compactDecrypt(sealed, key, {
-      keyManagementAlgorithms: ['dir'],
-      contentEncryptionAlgorithms: ['A256GCM'],
-    })
-    // Only we can have sealed it, so its shape is ours.
-    return JSON.parse(new TextDecoder().decode(plaintext)) as Transaction
-  } catch {
-    return undefined
-  }
 }

@@ -27,16 +27,33 @@ export class ForbiddenExchange extends Error {
  */
 export function guardFetch(inner: Fetch, limits: FetchLimits): Fetch {
   return async (url, init) => {
-    if (!isAllowedAddress(new URL(url))) {
-      throw new ForbiddenExchange('PLAIN_HTTP', 'An IdP is reached over TLS; plain HTTP is accepted on loopback only')
+    assertAllowedAddress(new URL(url))
+    const { signal, clear } = deadlineSignal(limits.totalMs, init.signal)
+    try {
+      const response = await inner(url, { ...init, redirect: 'manual', signal })
+      const body = await boundedBody(response, limits.maxBytes, signal)
+      const { status, statusText, headers } = response
+      return new Response(body, { status, statusText, headers })
+    } finally {
+      clear()
     }
-    const deadline = AbortSignal.timeout(limits.totalMs)
-    const signal = init.signal ? AbortSignal.any([deadline, init.signal]) : deadline
-    const response = await inner(url, { ...init, redirect: 'manual', signal })
-    const body = await boundedBody(response, limits.maxBytes, signal)
-    const { status, statusText, headers } = response
-    return new Response(body, { status, statusText, headers })
   }
+}
+
+/** @throws ForbiddenExchange `PLAIN_HTTP` */
+export function assertAllowedAddress(url: URL): void {
+  if (isAllowedAddress(url)) return
+  throw new ForbiddenExchange('PLAIN_HTTP', 'An IdP is reached over TLS; plain HTTP is accepted on loopback only')
+}
+
+/** Aborts when the time is up or the caller's own signal does. Cheaper than `AbortSignal.timeout`, and gone with the answer. */
+export function deadlineSignal(
+  totalMs: number,
+  own: AbortSignal | undefined,
+): { signal: AbortSignal; clear: () => void } {
+  const deadline = new AbortController()
+  const timer = setTimeout(() => deadline.abort(new DOMException('No answer in time', 'TimeoutError')), totalMs)
+  return { signal: own ? AbortSignal.any([deadline.signal, own]) : deadline.signal, clear: () => clearTimeout(timer) }
 }
 
 /** TLS, or a loopback address. */

@@ -11,11 +11,7 @@ export async function authorize(strategy: Strategy, deps: RouteDeps, req: Reques
   try {
     if (!working) throw new LoginError('not_configured')
     const returnPath = localReturnPath(req.query.return, paths.own) ?? null
-    const begun = await deps.transactions.begin(
-      { domainKey, returnPath },
-      cookieRules(working.settings),
-      req.headers.cookie,
-    )
+    const begun = deps.transactions.begin({ domainKey, returnPath }, cookieRules(working.settings), req.headers.cookie)
     const url = await working.client.authorizationUrl(begun.transaction)
     res.append('Set-Cookie', [...begun.setCookies])
     res.redirect(302, url.href)

@@ -43,7 +43,7 @@ async function takeTransaction(
   const states = answer.getAll('state')
   const [state] = states
   if (state === undefined || states.length > 1) throw new LoginError('transaction_missing')
-  const { transaction, setCookies } = await transactions.take(state, cookieRules(settings), req.headers.cookie)
+  const { transaction, setCookies } = transactions.take(state, cookieRules(settings), req.headers.cookie)
   if (setCookies.length > 0) res.append('Set-Cookie', [...setCookies])
   if (!transaction) throw new LoginError('transaction_missing')
   return transaction

@@ -23,7 +23,7 @@ class Jar {
 describe('login transactions', () => {
   let now = 1_700_000_000_000
   const begin = async (jar: Jar, transactions = createTransactions(secret, () => now), over = rules) => {
-    const begun = await transactions.begin(login, over, jar.header)
+    const begun = transactions.begin(login, over, jar.header)
     jar.apply(begun.setCookies)
     return begun
   }
@@ -32,7 +32,7 @@ describe('login transactions', () => {
     const jar = new Jar()
     const transactions = createTransactions(secret, () => now)
     const { transaction } = await begin(jar, transactions)
-    const taken = await transactions.take(transaction.state, rules, jar.header)
+    const taken = transactions.take(transaction.state, rules, jar.header)
     expect(taken.transaction).to.deep.equal({ ...transaction, domainKey: '', returnPath: '/devices' })
   })
 
@@ -48,8 +48,8 @@ describe('login transactions', () => {
     const jar = new Jar()
     const transactions = createTransactions(secret, () => now)
     const { transaction } = await begin(jar, transactions)
-    expect((await transactions.take(transaction.state, rules, jar.header)).transaction).to.not.equal(undefined)
-    const again = await transactions.take(transaction.state, rules, jar.header)
+    expect(transactions.take(transaction.state, rules, jar.header).transaction).to.not.equal(undefined)
+    const again = transactions.take(transaction.state, rules, jar.header)
     expect(again.transaction).to.equal(undefined)
     jar.apply(again.setCookies)
     expect(jar.cookies.size).to.equal(0)
@@ -59,8 +59,8 @@ describe('login transactions', () => {
     const transactions = createTransactions(secret, () => now)
     const jar = new Jar()
     const { transaction } = await begin(jar, transactions)
-    expect((await transactions.take(transaction.state, rules, undefined)).transaction).to.equal(undefined)
-    expect((await transactions.take(`${transaction.state}x`, rules, jar.header)).transaction).to.equal(undefined)
+    expect(transactions.take(transaction.state, rules, undefined).transaction).to.equal(undefined)
+    expect(transactions.take(`${transaction.state}x`, rules, jar.header).transaction).to.equal(undefined)
   })
 
   it('do not open when the sealed value was changed, moved to another state, or sealed by another host', async () => {
@@ -70,11 +70,11 @@ describe('login transactions', () => {
     const { transaction: second } = await begin(jar, transactions)
     const [[firstName, firstValue], [secondName]] = [...jar.cookies] as [[string, string], [string, string]]
     const swapped = `${secondName}=${firstValue}`
-    expect((await transactions.take(second.state, rules, swapped)).transaction).to.equal(undefined)
+    expect(transactions.take(second.state, rules, swapped).transaction).to.equal(undefined)
     const bent = `${firstName}=${firstValue.slice(0, -2)}AA`
-    expect((await transactions.take(first.state, rules, bent)).transaction).to.equal(undefined)
+    expect(transactions.take(first.state, rules, bent).transaction).to.equal(undefined)
     const elsewhere = createTransactions('the secret of quite another host', () => now)
-    expect((await elsewhere.take(first.state, rules, jar.header)).transaction).to.equal(undefined)
+    expect(elsewhere.take(first.state, rules, jar.header).transaction).to.equal(undefined)
   })
 
   it('are forgotten after 10 minutes', async () => {
@@ -84,8 +84,8 @@ describe('login transactions', () => {
     now += 1
     const { transaction: young } = await begin(jar, transactions)
     now += TRANSACTION_MS
-    expect((await transactions.take(old.state, rules, jar.header)).transaction).to.equal(undefined)
-    expect((await transactions.take(young.state, rules, jar.header)).transaction?.state).to.equal(young.state)
+    expect(transactions.take(old.state, rules, jar.header).transaction).to.equal(undefined)
+    expect(transactions.take(young.state, rules, jar.header).transaction?.state).to.equal(young.state)
   })
 
   it('are at most 10 in a browser: the oldest gives way', async () => {
@@ -98,8 +98,7 @@ describe('login transactions', () => {
     }
     expect(jar.cookies.size).to.equal(10)
     const found = []
-    for (const { state } of begun)
-      found.push((await transactions.take(state, rules, jar.header)).transaction !== undefined)
+    for (const { state } of begun) found.push(transactions.take(state, rules, jar.header).transaction !== undefined)
     expect(found).to.deep.equal([false, false, ...Array(10).fill(true)])
   })
 
@@ -107,7 +106,7 @@ describe('login transactions', () => {
     const jar = new Jar()
     const { transaction } = await begin(jar)
     const restarted = createTransactions(secret, () => now)
-    expect((await restarted.take(transaction.state, rules, jar.header)).transaction?.nonce).to.equal(transaction.nonce)
+    expect(restarted.take(transaction.state, rules, jar.header).transaction?.nonce).to.equal(transaction.nonce)
   })
 
   it('travel in cookies that scripts, other sites and neighbouring hosts cannot touch', async () => {
@@ -132,11 +131,7 @@ describe('login transactions', () => {
     const transactions = createTransactions(secret, () => now)
     for (let i = 0; i < 10; i += 1) {
       now += 1
-      const begun = await transactions.begin(
-        { domainKey: 'customers', returnPath: `/${'a'.repeat(511)}` },
-        rules,
-        jar.header,
-      )
+      const begun = transactions.begin({ domainKey: 'customers', returnPath: `/${'a'.repeat(511)}` }, rules, jar.header)
       jar.apply(begun.setCookies)
     }
     expect(jar.cookies.size).to.equal(10)

@@ -5,8 +5,7 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { makeCertificates, makeClientCertificate } from '../../../fixtures/certificate.ts'
 import { startIdp } from '../../../fixtures/idp/server.ts'
-import { certificateFetch } from '../../../plugin/provider/certificate-fetch.ts'
-import { guardFetch } from '../../../plugin/provider/guarded-fetch.ts'
+import { directFetch } from '../../../plugin/provider/direct-fetch.ts'
 import { createClientFolder } from '../../support/client-keys.ts'
 
 const GET = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
@@ -17,27 +16,12 @@ describe('a request with a client certificate', () => {
   afterEach(async () => {
     for (const close of open.splice(0)) await close()
   })
-  const certified = async (
-    plain: (url: string) => Promise<Response> = () => Promise.reject(new Error('not asked')),
-  ) => {
-    const { cert, key } = await makeClientCertificate()
-    return certificateFetch({ cert, key, thumbprint: '' }, plain)
-  }
+  const certified = async (totalMs = 5000) => directFetch({ totalMs, maxBytes: 1000 }, await makeClientCertificate())
   const failureOf = (work: Promise<unknown>) =>
     work.then(
       () => undefined,
       (error: unknown) => error as Error & { cause?: { code?: string } },
     )
-
-  it('goes without it over plain HTTP', async () => {
-    const asked: string[] = []
-    const fetch = await certified(async (url) => {
-      asked.push(url)
-      return new Response('here')
-    })
-    expect(await (await fetch('http://127.0.0.1:9/x', GET)).text()).to.equal('here')
-    expect(asked).to.deep.equal(['http://127.0.0.1:9/x'])
-  })
 
   it('fails like any other when the authority of the IdP is unknown, with the code of the cause', async () => {
     const idp = await startIdp({ tls: { ...(await makeCertificates()).server, clientCertificates: true } })
@@ -60,9 +44,8 @@ describe('a request with a client certificate', () => {
     }).listen(0, '127.0.0.1')
     open.push(() => server.close())
     await once(server, 'listening')
-    const fetch = await certified()
-    const guarded = guardFetch(fetch, { totalMs: 50, maxBytes: 1000 })
-    const error = await failureOf(guarded(`https://127.0.0.1:${(server.address() as AddressInfo).port}/`, GET))
+    const fetch = await certified(50)
+    const error = await failureOf(fetch(`https://127.0.0.1:${(server.address() as AddressInfo).port}/`, GET))
     expect(error?.name).to.equal('TimeoutError')
     for (const socket of sockets) await once(socket, 'close')
     expect(await failureOf(fetch('https://127.0.0.1:9/', { ...GET, signal: AbortSignal.abort() }))).to.have.property(
@@ -82,10 +65,9 @@ describe('a request with a client certificate', () => {
     const ca = await folder.write('ca.pem', certificates.ca.cert)
     // Only a process of its own can be made to trust a private authority.
     const script = `
-      import { certificateFetch } from './plugin/provider/certificate-fetch.ts'
-      import { guardFetch } from './plugin/provider/guarded-fetch.ts'
+      import { directFetch } from './plugin/provider/direct-fetch.ts'
       const { idp, cert, key } = JSON.parse(process.env.GIVEN)
-      const fetch = guardFetch(certificateFetch({ cert, key }), { totalMs: 300, maxBytes: 1000 })
+      const fetch = directFetch({ totalMs: 300, maxBytes: 1000 }, { cert, key })
       const get = { method: 'GET', headers: {}, redirect: 'manual' }
       const dripping = await fetch(idp + '/jwks', get).catch((error) => error.name)
       const empty = await fetch(idp + '/token/revocation', { ...get, method: 'POST', body: new URLSearchParams('a=b') })
