@@ -1,13 +1,16 @@
-import { serveAdmin } from './admin/server.ts'
-import { installGauges, upstreamObstacles } from './admin/upstream.ts'
+import { openOperatorPort } from './admin/operator-port.ts'
+import { rememberEvents } from './admin/recent-events.ts'
+import { watchTraffic } from './admin/traffic.ts'
 import { serveApi } from './api/server.ts'
 import { connectAprsIs } from './aprsis/link.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Settings } from './config/settings.ts'
+import { startHousekeeping } from './housekeeping/start.ts'
 import type { Log } from './log.ts'
 import { createAckSender } from './messages/ack-sender.ts'
 import { createCoalescer } from './messages/coalescer.ts'
 import { createReceiver } from './messages/receiver.ts'
+import type { Platform } from './messages/store.ts'
 import { createMetrics } from './metrics.ts'
 import { createDispatcher } from './push/dispatcher.ts'
 import { openGateways } from './push/open-gateways.ts'
@@ -27,13 +30,15 @@ export interface Sidecar {
 }
 
 /** How long each part may take to close, in milliseconds; together under 5 s, which service managers commonly allow. */
-const CLOSE_WITHIN = { store: 1000, push: 2300, api: 800, upstream: 200, admin: 200 } as const
+const CLOSE_WITHIN = { store: 1000, push: 2300, api: 800, upstream: 200, housekeeping: 200, admin: 200 } as const
 
 /**
  * Starts everything, and resolves once API and operator's port serve; APRS-IS may still be out of reach then. Rejects,
  * with nothing left open, when a part cannot start: the database, a push gateway's files, a port, the certificate.
  */
-export async function startSidecar(settings: Settings, log: Log, clock: Clock = systemClock): Promise<Sidecar> {
+export async function startSidecar(settings: Settings, output: Log, clock: Clock = systemClock): Promise<Sidecar> {
+  const recent = rememberEvents(output, clock)
+  const { log } = recent
   const shutdown = createShutdown(clock, log)
   try {
     const metrics = createMetrics()
@@ -42,11 +47,16 @@ export async function startSidecar(settings: Settings, log: Log, clock: Clock = 
       CLOSE_WITHIN.store,
       await openStore(settings.database, { history: settings.history, stations: settings.stations }, clock, log),
     )
-    const { stations, history } = store
+    const { stations, history, housekeeping } = store
 
+    const traffic = watchTraffic(clock)
     const gateways = openGateways(settings.push, log, clock)
     const dispatcher = createDispatcher({ gateways, stations, history, clock, log, metrics })
-    const coalescer = createCoalescer({ coalesceMs: settings.push.coalesceMs, clock, push: dispatcher.push })
+    const coalescer = createCoalescer({
+      coalesceMs: settings.push.coalesceMs,
+      clock,
+      push: traffic.pushing(dispatcher.push),
+    })
     shutdown.add('push', CLOSE_WITHIN.push, {
       // At once: the coalescer waits for pushes that only the dispatcher can cut short.
       close: async () => void (await Promise.all([coalescer.close(), dispatcher.close()])),
@@ -71,25 +81,31 @@ export async function startSidecar(settings: Settings, log: Log, clock: Clock = 
       connectAprsIs({
         settings: settings.aprsis,
         stations: () => stations.keys(),
-        onLines: receive,
+        onLines: traffic.receiving(receive),
         clock,
         log,
         metrics,
       }),
     )
     stations.onChange(link.refilter)
+    shutdown.add(
+      'housekeeping',
+      CLOSE_WITHIN.housekeeping,
+      startHousekeeping({ housekeeping, settings: settings.stations, clock, metrics, log }),
+    )
 
-    installGauges(metrics, { upstream: link.status, stations: () => stations.countByPlatform() })
     const admin = shutdown.add(
       'admin',
       CLOSE_WITHIN.admin,
-      await serveAdmin({
-        admin: settings.admin,
-        alive: () => history.unpushed(settings.aprsis.callsign),
-        obstacles: () => upstreamObstacles(link.status()),
+      await openOperatorPort({
+        settings,
+        store,
+        upstream: link.status,
+        gateways: Object.keys(gateways) as Platform[],
+        traffic,
+        recent,
         metrics,
         clock,
-        log,
       }),
     )
     return { url: api.url, adminUrl: admin.url, reloadTls: api.reloadTls, close: shutdown.close }

@@ -36,8 +36,9 @@ export function createLog(level: LogLevel, destination?: pino.DestinationStream)
   return { debug: at(logger.debug), info: at(logger.info), warn: at(logger.warn), error: at(logger.error) }
 }
 
-// Radio traffic and clients write some of these values. A terminal or a line-based tool must not obey them.
-function printable(fields: Record<string, unknown>): Record<string, unknown> {
+/** The fields as they are written: errors as data, text without the control characters that a terminal would obey. */
+// Radio traffic and clients write some of these values.
+export function printable(fields: LogFields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, printableValue(value)]))
 }
 
@@ -48,7 +49,8 @@ function printableValue(value: unknown): unknown {
   return value
 }
 
-function printableText(text: string): string {
+/** Text from outside without line breaks, control and direction characters: it cannot forge a line or drive a terminal. */
+export function printableText(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util'
 import type { Sidecar } from './compose.ts'
-import type { Problem } from './config/problem.ts'
 import type { Settings } from './config/settings.ts'
 import { loadSettings } from './load-settings.ts'
-import { createLog } from './log.ts'
+import { createLog, printableText } from './log.ts'
 
 const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check]
 
@@ -43,17 +42,20 @@ function readArguments(): Arguments {
   process.exit(EXIT_USAGE)
 }
 
-/** The configuration; ends the process, with every mistake on stderr, where it is wrong. */
-function readConfiguration(file: string): Settings {
-  const outcome = loadSettings(file, process.env)
+/**
+ * The configuration; ends the process where it is wrong, with every mistake on stdout: as text for whoever checks the file, as log
+ * lines for whoever reads the log of a service that did not start.
+ */
+function readConfiguration({ config, check }: Arguments): Settings {
+  const outcome = loadSettings(config, process.env)
   if ('settings' in outcome) return outcome.settings
-  process.stderr.write(outcome.problems.map((problem) => `${lineOf(problem)}\n`).join(''))
+  const log = createLog('info')
+  for (const { path, reason, remedy } of outcome.problems) {
+    const msg = `${path}: ${reason}. ${remedy}`
+    if (check) process.stdout.write(`${printableText(msg)}\n`)
+    else log.error('config-invalid', msg, { path })
+  }
   process.exit(EXIT_CONFIG)
-}
-
-/** One line, which a terminal cannot be driven by: names and paths come from the file. */
-function lineOf({ path, reason, remedy }: Problem): string {
-  return `${path}: ${reason}. ${remedy}`.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 
 async function run(settings: Settings): Promise<void> {
@@ -103,7 +105,7 @@ async function run(settings: Settings): Promise<void> {
   }
 }
 
-const { config, check } = readArguments()
-const settings = readConfiguration(config)
-if (check) process.stdout.write(`${config} is fine.\n`)
+const given = readArguments()
+const settings = readConfiguration(given)
+if (given.check) process.stdout.write(`${given.config} is fine.\n`)
 else await run(settings)

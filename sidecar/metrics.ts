@@ -27,6 +27,9 @@ export const COUNTERS = {
   api_dropped: 'API requests dropped by the rate limit',
   stations_registered: 'Stations registered for the first time',
   stations_unregistered: 'Stations unregistered',
+  stations_expired: 'Stations forgotten because they had not registered for too long',
+  orphans_removed: 'Rows removed that belonged to no station',
+  housekeeping_failed: 'Runs of the housekeeping that failed',
 } as const
 export type CounterName = keyof typeof COUNTERS
 
@@ -34,8 +37,8 @@ export type CounterName = keyof typeof COUNTERS
 export interface Metrics {
   count(name: CounterName, by?: number): void
   value(name: CounterName): number
-  /** A number that is read when asked for, such as how many stations there are. */
-  gauge(name: string, help: string, read: () => number): void
+  /** A number that is read when asked for, such as how many stations there are. `read` has to settle soon. */
+  gauge(name: string, help: string, read: () => number | Promise<number>): void
   contentType: string
   expose(): Promise<string>
 }
@@ -66,8 +69,8 @@ export function createMetrics(): Metrics {
         name: `mesh_companion_${name}`,
         help,
         registers: [registry],
-        collect() {
-          this.set(read())
+        async collect() {
+          this.set(await read())
         },
       })
     },

@@ -5,6 +5,7 @@ import { type HttpListener, listenHttp } from '../http-listener.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { within } from '../within.ts'
+import { POLICY } from './style.ts'
 
 interface AdminParts {
   readonly admin: Settings['admin']
@@ -12,7 +13,9 @@ interface AdminParts {
   readonly alive: () => Promise<unknown>
   /** Why the sidecar is not fully at work, as stable codes; empty when it is. */
   readonly obstacles: () => readonly string[]
-  readonly metrics: Metrics
+  /** The page for a person, as HTML that {@link POLICY} fits; whether it loads itself anew is the reader's choice. */
+  readonly statusPage: (refresh: boolean) => Promise<string>
+  readonly metrics: Pick<Metrics, 'contentType' | 'expose'>
   readonly clock: Clock
   readonly log: Log
 }
@@ -21,6 +24,7 @@ interface Page {
   readonly status: number
   readonly contentType: string
   readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** How long the parts that `/healthz` asks may take, in milliseconds; probes commonly wait for a few seconds. */
@@ -29,11 +33,13 @@ const TIME_LIMITS = { headersTimeout: 10_000, requestTimeout: 10_000, connection
 const MAX_CONNECTIONS = 256
 
 /**
- * Serves the operator's port: `/healthz` (should it be restarted?), `/readyz` (is it fully at work?) and `/metrics`.
- * Nothing here asks for a password: the port belongs on loopback or a private network.
+ * Serves the operator's port: `/` for a person, `/healthz` (should it be restarted?), `/readyz` (is it fully at work?) and
+ * `/metrics`. Nothing here asks for a password: the port belongs on loopback or a private network.
  */
-export async function serveAdmin({ admin, alive, obstacles, metrics, clock, log }: AdminParts): Promise<HttpListener> {
-  const pages = new Map<string, () => Page | Promise<Page>>([
+export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
+  const { admin, alive, obstacles, statusPage, metrics, clock, log } = parts
+  const pages = new Map<string, (query: URLSearchParams) => Page | Promise<Page>>([
+    ['/', async (query) => page(await statusPage(query.get('refresh') !== 'off'))],
     [
       '/healthz',
       async () => {
@@ -59,14 +65,15 @@ export async function serveAdmin({ admin, alive, obstacles, metrics, clock, log 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // A body is of no use here; what there is of it is thrown away.
     request.resume()
-    const page = pages.get(request.url?.split('?', 1)[0] ?? '')
-    if (!page)
+    const [path = '', query] = (request.url ?? '').split('?', 2)
+    const make = pages.get(path)
+    if (!make)
       return send(response, json(404, { error: 'not_found', message: `There are ${[...pages.keys()].join(', ')}.` }))
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('Allow', 'GET, HEAD')
       return send(response, json(405, { error: 'method_not_allowed', message: 'This page is for GET and HEAD.' }))
     }
-    send(response, await page())
+    send(response, await make(new URLSearchParams(query)))
   }
 
   const server = createServer(TIME_LIMITS, (request, response) => {
@@ -87,13 +94,21 @@ function json(status: number, body: object): Page {
   return { status, contentType: 'application/json', body: `${JSON.stringify(body)}\n` }
 }
 
+function page(body: string): Page {
+  const headers = { 'Content-Security-Policy': POLICY, 'Referrer-Policy': 'no-referrer' }
+  return { status: 200, contentType: 'text/html; charset=utf-8', body, headers }
+}
+
 /** Node leaves the body of an answer to HEAD out by itself. */
-function send(response: ServerResponse, { status, contentType, body }: Page): void {
+function send(response: ServerResponse, { status, contentType, body, headers }: Page): void {
   response.writeHead(status, {
     'Content-Type': contentType,
     'Content-Length': Buffer.byteLength(body),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
+    // No page of another site gets to read any of this.
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    ...headers,
   })
   response.end(body)
 }

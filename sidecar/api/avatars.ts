@@ -1,6 +1,7 @@
 import { parseStationKey } from '../aprs/station.ts'
 import { ApiError } from '../errors.ts'
 import type { Store } from '../messages/store.ts'
+import { plainBody } from './answer.ts'
 import { answer, type Call } from './call.ts'
 import { claimedStation } from './claim.ts'
 import type { AvatarsBody, BodyCheck } from './schemas.ts'
@@ -14,6 +15,6 @@ export function avatarsCall({ check, store }: { readonly check: BodyCheck<Avatar
     // What is no station's name has no avatar either; the rest of the batch is answered all the same.
     const wanted = new Set(body.stations.flatMap((name) => parseStationKey(name) ?? []))
     const avatars = await store.stations.avatars([...wanted])
-    return answer({ serverTime: await store.serverTime.issue(), avatars: Object.fromEntries(avatars) })
+    return answer(plainBody({ serverTime: await store.serverTime.issue(), avatars: Object.fromEntries(avatars) }))
   }
 }

@@ -17,9 +17,10 @@ export type ReceivedBody =
 /** Receives a body to its end, within the limits. Never rejects. */
 export function receiveBody(request: IncomingMessage, response: ServerResponse): Promise<ReceivedBody> {
   return new Promise((resolve) => {
-    const announced = Number(request.headers['content-length'] ?? 0)
+    const { 'content-length': length = '0', expect } = request.headers
+    const announced = Number(length)
     // A client that asks before it sends can be told at once.
-    const asks = /^100-continue$/i.test(request.headers.expect ?? '')
+    const asks = expect !== undefined && /^100-continue$/i.test(expect)
     if (announced > (asks ? MAX_BODY_BYTES : MAX_DISCARDED_BYTES)) return resolve({ kind: 'too_large', drained: false })
     if (asks) response.writeContinue()
     const chunks: Buffer[] = []
@@ -35,8 +36,9 @@ export function receiveBody(request: IncomingMessage, response: ServerResponse):
       else resolve({ kind: 'whole', bytes: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) })
     })
     // An early end is an error or only a close; whichever comes first settles it.
-    request.on('error', () => resolve({ kind: 'aborted' }))
-    request.on('close', () => resolve({ kind: 'aborted' }))
+    const aborted = () => resolve({ kind: 'aborted' })
+    request.on('error', aborted)
+    request.on('close', aborted)
   })
 }
 
@@ -44,7 +46,8 @@ export function receiveBody(request: IncomingMessage, response: ServerResponse):
 export function isJson({
   'content-type': type = '',
   'content-encoding': encoding = 'identity',
-}: IncomingMessage['headers']) {
+}: IncomingMessage['headers']): boolean {
+  if (type === 'application/json' && encoding === 'identity') return true
   const [essence = '', ...parameters] = type.toLowerCase().split(';')
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='))
   const utf8 = charset === undefined || /^charset="?(utf-?8|us-ascii)"?$/.test(charset)

@@ -53,13 +53,14 @@ function withoutPort(entry: string): string {
 
 /** An IPv4 address that a dual-stack socket shows as `::ffff:192.0.2.1`, or any address without its zone. */
 function unmapped(address: string): string {
+  if (!address.includes(':')) return address
   const bare = address.split('%', 1)[0] ?? ''
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1] ?? bare
 }
 
 function addressKey(address: string): ClientAddress {
   const bare = unmapped(address)
-  return isIP(bare) === 6 ? networkOf(bare) : bare
+  return bare.includes(':') && isIP(bare) === 6 ? networkOf(bare) : bare
 }
 
 /** The first four groups, in lower case without leading zeros. */

@@ -4,11 +4,12 @@ import type { Clock } from '../clock.ts'
 import { API_ERRORS, ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import { errorBody, rawErrorAnswer, sendJson } from './answer.ts'
+import { type Body, encodeAnswer, errorBody, rawErrorAnswer, sendAnswer } from './answer.ts'
 import { isJson, parseBody, receiveBody } from './body.ts'
 import type { Call } from './call.ts'
 import type { ClientAddressOf } from './client-address.ts'
 import type { RateLimit } from './rate-limit.ts'
+import { createEndOfTurn } from './turn.ts'
 import { trackUnanswered, unreadableError } from './unreadable.ts'
 
 /** What happens to each request, whatever it is. */
@@ -31,6 +32,7 @@ interface HandlerParts {
 
 export function createHandler({ calls, clientOf, limit, clock, metrics, log }: HandlerParts): RequestHandler {
   const unanswered = trackUnanswered()
+  const endOfTurn = createEndOfTurn()
 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const client = clientOf(request.socket.remoteAddress, headerText(request.headers['x-forwarded-for']))
@@ -46,10 +48,16 @@ export function createHandler({ calls, clientOf, limit, clock, metrics, log }: H
       if (received.kind === 'too_large') throw new ApiError('too_large')
       const outcome = await call(parseBody(received.bytes), client)
       if (outcome.kind === 'drop') return drop(request.socket)
-      await sendJson(request, response, 200, outcome.body)
+      await answer(request, response, 200, outcome.body)
     } catch (cause) {
       await refuse(request, response, cause)
     }
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse, status: number, body: Body): Promise<void> {
+    const encoded = await encodeAnswer(request, body)
+    await endOfTurn()
+    sendAnswer(response, status, encoded)
   }
 
   /** The call that a request is for, judged by everything but what is in its body. */
@@ -74,7 +82,7 @@ export function createHandler({ calls, clientOf, limit, clock, metrics, log }: H
       })
     if (response.headersSent) return void request.socket.destroy()
     if (error.code === 'method_not_allowed') response.setHeader('Allow', 'POST')
-    await sendJson(request, response, API_ERRORS[error.code].status, errorBody(error))
+    await answer(request, response, API_ERRORS[error.code].status, errorBody(error))
   }
 
   /** Ends a connection without a byte. */

@@ -1,5 +1,5 @@
 import { textOf } from '../aprs/message.ts'
-import type { Stations, StoredMessage } from '../messages/store.ts'
+import type { StationKey, Stations, StoredMessage } from '../messages/store.ts'
 
 /** A message as clients get it. */
 export interface MessageRecord {
@@ -18,11 +18,14 @@ export function messageRecord({ from, to, seqId, text, time }: StoredMessage): M
 }
 
 /** Hashes of those senders that are stations with an avatar. Source: `/v1/sync`, `avatars`. */
-export function senderAvatars(messages: readonly StoredMessage[], stations: Pick<Stations, 'get'>) {
-  const hashes: Record<string, string> = {}
-  for (const { from } of messages) {
-    const avatar = stations.get(from)?.avatar
-    if (avatar?.state === 'set') hashes[from] = avatar.hash
+export function senderAvatars(
+  senders: readonly StationKey[],
+  stations: Pick<Stations, 'get'>,
+): Readonly<Record<StationKey, string>> {
+  const hashes: Record<StationKey, string> = {}
+  for (const sender of senders) {
+    const avatar = stations.get(sender)?.avatar
+    if (avatar?.state === 'set') hashes[sender] = avatar.hash
   }
   return hashes
 }

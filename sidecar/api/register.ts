@@ -3,15 +3,18 @@ import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
 import type { AvatarUpload, Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
+import { plainBody } from './answer.ts'
 import { answer, type Call } from './call.ts'
 import { claimedStation } from './claim.ts'
-import { messageRecord, senderAvatars } from './message-record.ts'
+import { jsonText } from './json-text.ts'
 import type { RateLimit } from './rate-limit.ts'
+import type { RingCache } from './ring-cache.ts'
 import type { BodyCheck, RegisterBody } from './schemas.ts'
 
 interface RegisterParts {
   readonly check: BodyCheck<RegisterBody>
   readonly store: Store
+  readonly rings: RingCache
   /** New stations per client address. */
   readonly newStations: RateLimit
   readonly clock: Clock
@@ -19,7 +22,7 @@ interface RegisterParts {
 }
 
 /** `/v1/register`: a station's first call and its heartbeat. */
-export function registerCall({ check, store, newStations, clock, metrics }: RegisterParts): Call {
+export function registerCall({ check, store, rings, newStations, clock, metrics }: RegisterParts): Call {
   return async (received, client) => {
     const body = check(received)
     const key = claimedStation(body)
@@ -37,14 +40,12 @@ export function registerCall({ check, store, newStations, clock, metrics }: Regi
     const held = outcome.station.avatar
     const avatarHash = held.state === 'set' ? held.hash : ''
     if (body.wantHistory !== true)
-      return answer({ serverTime: await store.serverTime.issue(), avatarHash, avatars: {} })
-    const { messages, serverTime } = await store.history.since(key, body.since ?? 0)
-    return answer({
-      serverTime,
-      avatarHash,
-      avatars: senderAvatars(messages, store.stations),
-      messages: messages.map(messageRecord),
-    })
+      return answer(plainBody({ serverTime: await store.serverTime.issue(), avatarHash, avatars: {} }))
+    const found = await rings.since(key, body.since ?? 0)
+    // It was unregistered at the same moment.
+    if (!found) throw new ApiError('not_registered')
+    const { head, serverTime, gzipHead } = found
+    return answer({ head, tail: `,"serverTime":${serverTime},"avatarHash":${jsonText(avatarHash)}}`, gzipHead })
   }
 }
 

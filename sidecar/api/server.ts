@@ -11,6 +11,7 @@ import { createHandler } from './handler.ts'
 import { createApiServer } from './listener.ts'
 import { createRateLimit } from './rate-limit.ts'
 import { registerCall } from './register.ts'
+import { createRingCache } from './ring-cache.ts'
 import { createBodyChecks } from './schemas.ts'
 import { syncCall } from './sync.ts'
 import { unregisterCall } from './unregister.ts'
@@ -36,9 +37,10 @@ const HOUR_MS = 3_600_000
 export async function serveApi({ listen, rateLimit, store, clock, metrics, log }: ApiParts): Promise<Api> {
   const check = createBodyChecks()
   const newStations = createRateLimit({ windowMs: HOUR_MS, max: rateLimit.newStationsPerHour })
+  const rings = createRingCache(store)
   const calls: ReadonlyMap<string, Call> = new Map([
-    ['/v1/register', registerCall({ check: check.register, store, newStations, clock, metrics })],
-    ['/v1/sync', syncCall({ check: check.sync, store })],
+    ['/v1/register', registerCall({ check: check.register, store, rings, newStations, clock, metrics })],
+    ['/v1/sync', syncCall({ check: check.sync, rings })],
     ['/v1/avatars', avatarsCall({ check: check.avatars, store })],
     ['/v1/unregister', unregisterCall({ check: check.unregister, store, metrics })],
   ])

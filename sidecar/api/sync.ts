@@ -1,21 +1,21 @@
 import { ApiError } from '../errors.ts'
-import type { Store } from '../messages/store.ts'
 import { answer, type Call } from './call.ts'
 import { claimedStation } from './claim.ts'
-import { messageRecord, senderAvatars } from './message-record.ts'
+import type { RingCache } from './ring-cache.ts'
 import type { BodyCheck, SyncBody } from './schemas.ts'
 
+interface SyncParts {
+  readonly check: BodyCheck<SyncBody>
+  readonly rings: RingCache
+}
+
 /** `/v1/sync`: what a station missed since its cursor. */
-export function syncCall({ check, store }: { readonly check: BodyCheck<SyncBody>; readonly store: Store }): Call {
+export function syncCall({ check, rings }: SyncParts): Call {
   return async (received) => {
     const body = check(received)
-    const key = claimedStation(body)
-    if (!store.stations.get(key)) throw new ApiError('not_registered')
-    const { messages, serverTime } = await store.history.since(key, body.since)
-    return answer({
-      serverTime,
-      messages: messages.map(messageRecord),
-      avatars: senderAvatars(messages, store.stations),
-    })
+    const found = await rings.since(claimedStation(body), body.since)
+    if (!found) throw new ApiError('not_registered')
+    const { head, serverTime, gzipHead } = found
+    return answer({ head, tail: `,"serverTime":${serverTime}}`, gzipHead })
   }
 }

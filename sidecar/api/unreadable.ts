@@ -16,7 +16,7 @@ export function trackUnanswered(): Unanswered {
       const { socket } = request
       const open = requests.get(socket) ?? new Set()
       requests.set(socket, open.add(request))
-      response.once('close', () => open.delete(request))
+      response.on('close', () => open.delete(request))
     },
     // One that is not complete is the one that is at fault, and that may be answered.
     has: (socket) => [...(requests.get(socket) ?? [])].some(({ complete }) => complete),

@@ -1,6 +1,7 @@
 import { ApiError } from '../errors.ts'
 import type { Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
+import { plainBody } from './answer.ts'
 import { answer, type Call } from './call.ts'
 import { claimedStation } from './claim.ts'
 import type { BodyCheck, StationClaim } from './schemas.ts'
@@ -17,6 +18,6 @@ export function unregisterCall({ check, store, metrics }: UnregisterParts): Call
     const key = claimedStation(check(received))
     if (!(await store.stations.remove(key))) throw new ApiError('not_registered')
     metrics.count('stations_unregistered')
-    return answer({ serverTime: await store.serverTime.issue() })
+    return answer(plainBody({ serverTime: await store.serverTime.issue() }))
   }
 }

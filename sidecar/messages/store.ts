@@ -7,6 +7,7 @@ export interface Store {
   readonly stations: Stations
   readonly history: History
   readonly serverTime: ServerTime
+  readonly housekeeping: Housekeeping
   close(): Promise<void>
 }
 
@@ -36,7 +37,10 @@ export interface Station {
   readonly ackMessages: boolean
   /** Server time of the first registration; what was stored before it is no business of this station's. */
   readonly registeredAt: number
-  /** Time of the last register call. When that changed nothing else, a crash may set it back by up to an hour. */
+  /**
+   * Time of the last register call; kept up to date in place. When the call changed nothing else, a crash may set it back by up
+   * to an hour.
+   */
   readonly lastSeenAt: number
   readonly avatar: Avatar
 }
@@ -77,10 +81,12 @@ export interface Stations {
   keys(): Iterable<StationKey>
   countByPlatform(): Readonly<Record<Platform, number>>
   register(registration: Registration): Promise<RegisterOutcome>
-  /** False when there was no such station. Its history goes with it. */
-  remove(key: StationKey): Promise<boolean>
+  /** False when there was no such station, last seen before `beforeMs` where that is given. Its history goes with it. */
+  remove(key: StationKey, beforeMs?: number): Promise<boolean>
   /** The gateway refused `pushToken` for good. Does nothing when the station has another token by now. */
   markTokenDead(key: StationKey, pushToken: string): Promise<void>
+  /** Grows whenever another answer to "which avatar hash does this station have" may be true, for who keeps such answers. */
+  readonly avatarChanges: number
   /** Full avatars of those of `keys` that have one. */
   avatars(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarRecord>>
   /** Called after stations were added or removed, once the change is durable. */
@@ -131,6 +137,16 @@ export interface History {
     station: StationKey,
     since: number,
   ): Promise<{ readonly messages: readonly StoredMessage[]; readonly serverTime: number }>
+  /**
+   * For who keeps rings in memory, by {@link onStored}: calls `look` with a server time that is newer than everything that
+   * listeners were told of and older than whatever they are told of later, and resolves with what it returns. `look` runs at that
+   * very moment, so that it must not wait for anything, nor throw.
+   */
+  view<T>(look: (serverTime: number) => T): Promise<T>
+  /** Calls `listener` with what was stored, in order, as soon as it is durable and before anybody else hears of it. */
+  onStored(listener: (messages: readonly StoredMessage[]) => void): void
+  /** How many messages a ring holds; older ones are dropped. */
+  readonly perStation: number
   /** What was stored after the last {@link markPushed}; undefined when nothing was. */
   unpushed(station: StationKey): Promise<Unpushed | undefined>
   /** Everything up to `time` was pushed, or given up. Never moves backwards. */
@@ -143,4 +159,20 @@ export interface History {
 export interface ServerTime {
   /** A stamp for an answer without messages. As a cursor it may skip some: only {@link History.since} gives those. */
   issue(): Promise<number>
+}
+
+/**
+ * What keeps the store in order over the years. All of it works in slices of a few milliseconds, so that requests get in between,
+ * and stops early, without an error, once `signal` is aborted.
+ */
+export interface Housekeeping {
+  /** Removes the stations that were last seen before `beforeMs` (clock time), with all that is theirs; resolves with how many. */
+  expire(beforeMs: number, signal: AbortSignal): Promise<number>
+  /**
+   * Removes rows that belong to no station, which only happens when somebody else edits the file; resolves with how many. Then has
+   * the file take up what was written of late, and lets SQLite look at it.
+   */
+  tidy(signal: AbortSignal): Promise<number>
+  /** Bytes of the file, or of what is in memory. */
+  sizeBytes(): Promise<number>
 }

@@ -1,6 +1,7 @@
 import type { HistorySettings } from '../config/settings.ts'
+import type { Log } from '../log.ts'
 import type { AppendOutcome, History, IncomingMessage, StationKey, StoredMessage } from '../messages/store.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Queries } from './connection.ts'
 import type { Database, Transaction, Write } from './database.ts'
 import type { Stamps } from './server-time.ts'
 import { StoreError } from './store-error.ts'
@@ -47,20 +48,51 @@ const TRIM = `
       (SELECT station, time, row_number() OVER (PARTITION BY station ORDER BY time DESC) AS place FROM message)
     WHERE place > ?)`
 
+interface HistoryOptions {
+  readonly settings: HistorySettings
+  readonly log: Log
+}
+
 /** The ring of each station. `connection` is only used before the first write, to fit rings and rules to `settings`. */
 export async function openHistory(
   connection: Connection,
   database: Database,
   stamps: Stamps,
-  settings: HistorySettings,
+  { settings, log }: HistoryOptions,
 ): Promise<History> {
   await fitRings(connection, settings.perStation)
   await installRules(connection, settings)
+  const listeners: ((messages: readonly StoredMessage[]) => void)[] = []
+
+  function tell(messages: readonly StoredMessage[]): void {
+    for (const listener of listeners) {
+      try {
+        listener(messages)
+      } catch (error) {
+        log.error('history-listener-failed', 'A listener to what is stored failed.', { error })
+      }
+    }
+  }
+
+  /** Has `look` run while no transaction is in progress: whatever has an older stamp is committed, and a query sees it. */
+  async function between<T>(look: (serverTime: number, queries: Queries) => T | Promise<T>): Promise<T> {
+    for (let attempt = 0; attempt < SYNC_ATTEMPTS; attempt += 1) {
+      await stamps.ready()
+      const answer = await database.read(async (queries) => {
+        const serverTime = stamps.tryCursor()
+        return serverTime === undefined ? undefined : { seen: await look(serverTime, queries) }
+      })
+      if (answer) return answer.seen
+    }
+    throw new StoreError('store_overloaded')
+  }
 
   const append: Write<readonly IncomingMessage[], readonly AppendOutcome[]> = {
     weight: (messages) => messages.length,
     async run(tx, inputs) {
       const outcomes = await insert(tx, stamps, inputs.flat())
+      const stored = outcomes.flatMap((outcome) => (outcome.kind === 'stored' ? outcome.message : []))
+      tx.onCommit(() => tell(stored))
       let start = 0
       return inputs.map((messages) => {
         start += messages.length
@@ -75,20 +107,23 @@ export async function openHistory(
       return messages.length === 0 ? [] : database.write(append, messages)
     },
 
-    async since(station, since) {
-      for (let attempt = 0; attempt < SYNC_ATTEMPTS; attempt += 1) {
-        await stamps.ready()
-        const answer = await database.read(async (queries) => {
-          // Here no transaction is in progress: whatever has an older stamp is committed, and this read sees it.
-          const serverTime = stamps.tryIssue()
-          if (serverTime === undefined) return undefined
-          const [found] = await queries.all<{ messages: string }>(SINCE, station, since)
-          return { messages: parseMessages(station, found?.messages ?? '[]'), serverTime }
-        })
-        if (answer) return answer
-      }
-      throw new StoreError('store_overloaded')
+    since: (station, since) =>
+      between(async (serverTime, queries) => {
+        const [found] = await queries.all<{ messages: string }>(SINCE, station, since)
+        return { messages: parseMessages(station, found?.messages ?? '[]'), serverTime }
+      }),
+
+    async view(look) {
+      database.assertOpen()
+      const serverTime = stamps.tryCursor()
+      return serverTime === undefined ? between(look) : look(serverTime)
     },
+
+    onStored(listener) {
+      listeners.push(listener)
+    },
+
+    perStation: settings.perStation,
 
     unpushed: (station) =>
       database.read(async (queries) => {

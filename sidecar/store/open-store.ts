@@ -6,6 +6,7 @@ import { type Connection, connect } from './connection.ts'
 import { groupCommits } from './database.ts'
 import { IN_MEMORY, prepareFile, restrictFile } from './database-file.ts'
 import { openHistory } from './history.ts'
+import { openHousekeeping } from './housekeeping.ts'
 import { migrate, schemaVersion } from './migrations.ts'
 import { openServerTime } from './server-time.ts'
 import { openStations } from './stations.ts'
@@ -48,8 +49,9 @@ export async function buildStore(
   const database = groupCommits(connection, clock, log)
   const serverTime = await openServerTime(connection, database, clock)
   const stations = await openStations(connection, database, serverTime, { settings: settings.stations, clock, log })
-  const history = await openHistory(connection, database, serverTime, settings.history)
-  return { stations, history, serverTime, close: () => database.close(serverTime.seal) }
+  const history = await openHistory(connection, database, serverTime, { settings: settings.history, log })
+  const housekeeping = openHousekeeping({ database, stations, perStation: settings.history.perStation })
+  return { stations, history, serverTime, housekeeping, close: () => database.close(serverTime.seal) }
 }
 
 /** A checked connection on the newest schema, which nobody else can get at while it is open. */

@@ -10,6 +10,11 @@ export interface Stamps extends ServerTime {
   ready(): Promise<void>
   /** The next stamp at once, or undefined when what is reserved is used up: then it takes a {@link ready}. */
   tryIssue(): number | undefined
+  /**
+   * The same for a cursor: a stamp that is newer than all that is committed and older than all that is committed later. Undefined
+   * too while a transaction holds stamps that no cursor may be ahead of, and has left no more room below them.
+   */
+  tryCursor(): number | undefined
   /** The first of `count` consecutive stamps for rows of `tx`. Given back when that is rolled back. */
   take(tx: Transaction, count: number): Promise<number>
   /** Writes down that no stamp was issued after the newest one, so that nothing is skipped at the next start. */
@@ -21,6 +26,9 @@ export interface Stamps extends ServerTime {
 const AHEAD_MS = 10_000
 // While the disk refuses writes, nothing can be reserved; syncs are served on these, one millisecond each.
 const SPARE_MS = 20_000
+// A transaction leaves room below its stamps for twice as many cursors as were asked for during the last one. So syncs under load
+// need not wait for the disk, and in quiet service, where one may have to, stamps are not ahead of the clock.
+const MAX_ROOM_MS = 1000
 
 /**
  * Stamps are max(clock, newest + 1): the time in milliseconds, except that they never stand still and never go back.
@@ -35,6 +43,10 @@ export async function openServerTime(queries: Queries, database: Database, clock
   let known = reserved
   let diskRefuses = false
   let reserving: Promise<void> | undefined
+  /** Of the transaction in progress, once it has taken stamps: those from `next` to below `end` are left free. */
+  let room: { next: number; readonly end: number } | undefined
+  /** How many stamps others asked for while a transaction held some. */
+  let asked = 0
 
   const next = () => Math.max(clock.now(), newest + 1)
 
@@ -63,12 +75,38 @@ export async function openServerTime(queries: Queries, database: Database, clock
   }
 
   function tryIssue(): number | undefined {
+    if (!room) return above()
+    asked += 1
+    return below(room) ?? above()
+  }
+
+  function tryCursor(): number | undefined {
+    if (!room) return above()
+    asked += 1
+    return below(room)
+  }
+
+  /** A stamp that is newer than all others. */
+  function above(): number | undefined {
     const spare = diskRefuses && next() > reserved - SPARE_MS
     const stamp = spare ? newest + 1 : next()
     if (stamp > (spare ? reserved : reserved - SPARE_MS)) return undefined
+    newest = stamp
+    return issued(stamp)
+  }
+
+  /** A stamp that is newer than all others but those of the transaction in progress. */
+  function below(free: NonNullable<typeof room>): number | undefined {
+    const stamp = free.next
+    // Those above them were asked for when there was no room any more, and only grow from there.
+    if (stamp <= known || stamp >= free.end || stamp > (diskRefuses ? reserved : reserved - SPARE_MS)) return undefined
+    free.next += 1
+    return issued(stamp)
+  }
+
+  function issued(stamp: number): number {
     // Early enough that in steady traffic nobody ever waits for it. A failure shows when it is used up.
     if (stamp > reserved - SPARE_MS - AHEAD_MS / 2) reserveMore().catch(() => undefined)
-    newest = stamp
     known = stamp
     return stamp
   }
@@ -83,9 +121,19 @@ export async function openServerTime(queries: Queries, database: Database, clock
     }
   }
 
+  /** The first stamp for a transaction that has none yet. */
+  function leaveRoom(): number {
+    const free = next()
+    const end = free + Math.min(MAX_ROOM_MS, 2 * asked)
+    room = { next: free, end }
+    asked = 0
+    return end
+  }
+
   return {
     ready,
     tryIssue,
+    tryCursor,
     async issue() {
       database.assertOpen()
       const stamp = tryIssue()
@@ -97,15 +145,17 @@ export async function openServerTime(queries: Queries, database: Database, clock
       return awaited
     },
     async take(tx, count) {
-      const first = next()
+      const first = room ? next() : leaveRoom()
       const top = first + count - 1
       newest = top // before anything is awaited, so that nobody else issues one of them
       tx.onCommit(() => {
         known = Math.max(known, top)
+        room = undefined
       })
       // Nobody saw them, and this is the only transaction. Kept, a full disk would burn stamps at each try.
       tx.onRollback(() => {
         newest = known
+        room = undefined
       })
       if (top > reserved - SPARE_MS) await reserve(tx, top)
       return first

@@ -48,7 +48,7 @@ const SET_AVATAR = `
 const CLEAR_AVATAR = `
   UPDATE avatar SET icon = '', hash = '', image = '', updated_at = ? WHERE station = ? AND hash <> ''`
 
-const REMOVE = 'DELETE FROM station WHERE key = ? RETURNING key'
+const REMOVE = 'DELETE FROM station WHERE key = ? AND last_seen_at < ? RETURNING key'
 
 const MARK_TOKEN_DEAD = 'UPDATE station SET token_dead = 1 WHERE key = ? AND push_token = ?'
 
@@ -70,7 +70,8 @@ interface StationRow {
 }
 
 interface Entry {
-  readonly station: Station
+  /** Changed in place by heartbeats: they come all the time. */
+  readonly station: Station & { lastSeenAt: number }
   /** `lastSeenAt` as the file has it, which may be up to an hour behind. */
   readonly lastSeenOnDisk: number
 }
@@ -89,14 +90,21 @@ export async function openStations(
   { settings, clock, log }: StationsOptions,
 ): Promise<Stations> {
   const entries = new Map<StationKey, Entry>()
-  for (const row of await queries.all<StationRow>(LOAD)) remember(row)
   const listeners: (() => void)[] = []
-  let writing = 0
+  /** How many writes of a station are on their way. */
+  const writing = new Map<StationKey, number>()
+  let avatarChanges = 0
+  for (const row of await queries.all<StationRow>(LOAD)) remember(row)
 
-  function remember(row: StationRow): Station {
+  function remember(row: StationRow): void {
     const station = stationOf(row)
+    if (!isSameAvatar(station.avatar, entries.get(row.key)?.station.avatar)) avatarChanges += 1
     entries.set(row.key, { station, lastSeenOnDisk: row.lastSeenAt })
-    return station
+  }
+
+  function forget(key: StationKey): void {
+    if (entries.get(key)?.station.avatar.state === 'set') avatarChanges += 1
+    entries.delete(key)
   }
 
   function changed(): void {
@@ -109,12 +117,15 @@ export async function openStations(
     }
   }
 
-  async function write<In, Out>(kind: Write<In, Out>, input: In): Promise<Out> {
-    writing += 1
+  async function write<In extends { readonly key: StationKey }, Out>(kind: Write<In, Out>, input: In): Promise<Out> {
+    const { key } = input
+    writing.set(key, (writing.get(key) ?? 0) + 1)
     try {
       return await database.write(kind, input)
     } finally {
-      writing -= 1
+      const left = (writing.get(key) ?? 1) - 1
+      if (left > 0) writing.set(key, left)
+      else writing.delete(key)
     }
   }
 
@@ -147,13 +158,15 @@ export async function openStations(
     return { kind: created ? 'created' : 'refreshed', station: stationOf(row) }
   }
 
-  const remove: Write<StationKey, boolean> = {
+  const remove: Write<{ readonly key: StationKey; readonly beforeMs: number }, boolean> = {
     run: (tx, inputs) =>
-      eachInTurn(inputs, async (key) => {
-        const removed = (await tx.all(REMOVE, key)).length > 0
+      eachInTurn(inputs, async ({ key, beforeMs }) => {
+        // Both have to say so: memory alone knows of heartbeats, the file alone of what this transaction did before.
+        if ((entries.get(key)?.station.lastSeenAt ?? 0) >= beforeMs) return false
+        const removed = (await tx.all(REMOVE, key, beforeMs)).length > 0
         if (removed) {
           tx.onCommit(() => {
-            entries.delete(key)
+            forget(key)
             changed()
           })
         }
@@ -174,13 +187,12 @@ export async function openStations(
   function refreshInMemory(registration: Registration): Station | undefined {
     const entry = entries.get(registration.key)
     // While a write is on its way, memory may be about to change: this call takes its place in the queue behind it.
-    if (!entry || writing > 0 || !saysNothingNew(registration, entry.station)) return undefined
+    if (!entry || writing.has(registration.key) || !saysNothingNew(registration, entry.station)) return undefined
     const lastSeenAt = clock.now()
     // In either direction, so that a clock that was wrong for a while leaves nothing behind.
     if (Math.abs(lastSeenAt - entry.lastSeenOnDisk) > LAST_SEEN_WRITE_MS) return undefined
-    const station = { ...entry.station, lastSeenAt }
-    entries.set(station.key, { ...entry, station })
-    return station
+    entry.station.lastSeenAt = lastSeenAt
+    return entry.station
   }
 
   return {
@@ -199,13 +211,16 @@ export async function openStations(
       const station = refreshInMemory(registration)
       return station ? { kind: 'refreshed', station } : write(register, registration)
     },
-    remove: (key) => write(remove, key),
+    remove: (key, beforeMs = Number.POSITIVE_INFINITY) => write(remove, { key, beforeMs }),
     markTokenDead: (key, pushToken) => write(markTokenDead, { key, pushToken }),
     avatars: (keys) =>
       database.read(async (reading) => {
         const rows = await reading.all<AvatarRecord & { station: StationKey }>(AVATARS, JSON.stringify(keys))
         return new Map(rows.map(({ station, icon, image, hash }) => [station, { icon, image, hash }]))
       }),
+    get avatarChanges() {
+      return avatarChanges
+    },
     onChange(listener) {
       listeners.push(listener)
     },
@@ -239,6 +254,12 @@ function stationOf(row: StationRow): Station {
 function avatarOf({ icon, hash, updatedAt }: StationRow): Avatar {
   if (icon === null || hash === null || updatedAt === null) return { state: 'never' }
   return hash === '' ? { state: 'cleared', updatedAt } : { state: 'set', icon, hash, updatedAt }
+}
+
+/** Whether both are seen alike by others: an avatar that was cleared, or never set, is none. */
+function isSameAvatar(one: Avatar, other: Avatar | undefined): boolean {
+  const hash = (avatar: Avatar | undefined) => (avatar?.state === 'set' ? avatar.hash : '')
+  return hash(one) === hash(other)
 }
 
 function saysNothingNew({ platform, pushToken, ackMessages, avatar }: Registration, station: Station): boolean {

@@ -7,6 +7,8 @@ export interface BareUpstream {
   readonly port: number
   /** The first login. */
   readonly client: Promise<Socket>
+  /** Sends lines over the newest login: clients open and leave connections when their filter changes. */
+  send(lines: string): void
   /** Lines that the client sent, after its login. */
   onLine(listener: (line: string) => void): void
   close(): void
@@ -15,6 +17,7 @@ export interface BareUpstream {
 export async function bareUpstream(): Promise<BareUpstream> {
   const listeners: ((line: string) => void)[] = []
   const sockets = new Set<Socket>()
+  const logins: Socket[] = []
   let announce: (socket: Socket) => void = () => undefined
   const client = new Promise<Socket>((resolve) => {
     announce = resolve
@@ -28,6 +31,7 @@ export async function bareUpstream(): Promise<BareUpstream> {
       const [, call] = /^user (\S+) pass /.exec(line) ?? []
       if (call) {
         socket.write(`# logresp ${call} verified, server BARE\r\n`)
+        logins.push(socket)
         announce(socket)
       } else if (line.startsWith('#filter ')) {
         socket.write(`# filter ${line.slice('#filter '.length, '#filter '.length + 255)} active\r\n`)
@@ -40,6 +44,11 @@ export async function bareUpstream(): Promise<BareUpstream> {
   return {
     port: (server.address() as AddressInfo).port,
     client,
+    send(lines) {
+      const newest = logins.findLast((socket) => socket.writable)
+      if (!newest) throw new Error('Nobody is logged in.')
+      newest.write(lines)
+    },
     onLine: (listener) => void listeners.push(listener),
     close: () => {
       for (const socket of sockets) socket.destroy()

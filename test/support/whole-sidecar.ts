@@ -95,12 +95,27 @@ export async function startWholeSidecar(config: Config = {}): Promise<WholeSidec
     }
     const outcome = settingsFrom(JSON.stringify(whole), folder)
     if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
-    const sidecar = closing(await startSidecar(outcome.settings, createLog('silent'), clock))
+    const sidecar = await startSidecar(outcome.settings, createLog('silent'), clock)
+    // What it waits for when it closes has its limits, by this clock too.
+    closers.push(() => turnUntil(clock, sidecar.close()))
     return { ...outsideOf({ upstream, fcm, clock, sidecar }), upstream, fcm, apns, clock, sidecar, close }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+/** Turns the clock until `done` is. */
+export async function turnUntil(clock: FakeClock, done: Promise<void>): Promise<void> {
+  let waiting = true
+  const over = done.finally(() => {
+    waiting = false
+  })
+  while (waiting) {
+    await clock.advance(100)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await over
 }
 
 function outsideOf({ upstream, clock, sidecar }: Pick<WholeSidecar, 'upstream' | 'fcm' | 'clock' | 'sidecar'>) {

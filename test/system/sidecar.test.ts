@@ -145,27 +145,19 @@ describe('the sidecar as a process', () => {
 
   it('lists every mistake in its configuration, ends with exit code 78 and starts nothing', async () => {
     const file = await folder.configure({ lisen: {}, aprsis: { passcode: 99999 }, log: { level: 'loud' } })
-    for (const args of [
-      ['--config', file],
-      ['--config', file, '--check'],
-    ]) {
-      const sidecar = start(args, { SIDECAR_APRSIS_PASCODE: '1' })
-      const { outcome, stderr } = await sidecar.ended
-      expect(outcome).to.equal(78)
-      const paths = stderr
-        .trimEnd()
-        .split('\n')
-        .map((line) => line.slice(0, line.indexOf(':')))
-      expect(paths).to.have.members([
-        'lisen',
-        'aprsis.callsign',
-        'aprsis.passcode',
-        'log.level',
-        'SIDECAR_APRSIS_PASCODE',
-      ])
-      expect(sidecar.lines).to.deep.equal([])
-      expect(existsSync(join(folder.path, 'data'))).to.equal(false)
+    const env = { ...process.env, SIDECAR_APRSIS_PASCODE: '1' }
+    const run = (...more: string[]) => {
+      const args = ['--import', 'tsx', 'sidecar/main.ts', '--config', file, ...more]
+      const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env })
+      expect(status).to.equal(78)
+      return stdout.trimEnd().split('\n')
     }
+    const wrong = ['lisen', 'aprsis.callsign', 'aprsis.passcode', 'log.level', 'SIDECAR_APRSIS_PASCODE']
+    expect(run('--check').map((line) => line.slice(0, line.indexOf(':')))).to.have.members(wrong)
+    const logged = run().map((line): Record<string, unknown> => JSON.parse(line))
+    expect(logged.map(({ path }) => path)).to.have.members(wrong)
+    expect(new Set(logged.map(({ event }) => event))).to.deep.equal(new Set(['config-invalid']))
+    expect(existsSync(join(folder.path, 'data'))).to.equal(false)
     expect(upstream.traffic.connections).to.equal(0)
   })
 

@@ -24,6 +24,7 @@ describe('the operator port', () => {
       admin: { host: '127.0.0.1', port: 0 },
       alive: () => alive(),
       obstacles: () => upstreamObstacles(upstream),
+      statusPage: async (refresh) => `<p>refresh: ${refresh}</p>`,
       metrics,
       clock,
       log: createLog('debug', { write: (line) => void events.push(JSON.parse(line).event) }),
@@ -71,9 +72,20 @@ describe('the operator port', () => {
   })
 
   it('shows counters and gauges on /metrics for Prometheus', async () => {
+    const connection = { call: 'N0CALL', state: 'up', verified: false, server: 'T2TEST', sinceMs: 0 }
+    const amounts = { stations: 2, bytesIn: 1, bytesOut: 1 }
     installGauges(metrics, {
-      upstream: () => ({ ...upstream, verified: false, paused: false, leftOut: 3, connections: [1, 2] }),
+      upstream: () => ({
+        ...upstream,
+        verified: false,
+        paused: false,
+        leftOut: 3,
+        connections: ['g/N1CALL', 'g/N2CALL-7'].map((filter) => ({ ...connection, ...amounts, filter })),
+      }),
       stations: () => ({ android: 5, ios: 7 }),
+      maxStations: 5000,
+      databaseBytes: async () => 4096,
+      pushesUnderWay: () => 2,
     })
     metrics.count('messages_stored', 4)
     const answer = await get('/metrics')
@@ -85,9 +97,36 @@ describe('the operator port', () => {
       'mesh_companion_stations_ios 7',
       'mesh_companion_stations_left_out 3',
       'mesh_companion_upstream_connections 2',
+      'mesh_companion_upstream_filter_bytes 18',
+      'mesh_companion_stations_max 5000',
+      'mesh_companion_database_bytes 4096',
+      'mesh_companion_pushes_under_way 2',
       'mesh_companion_upstream_connected 1',
       'mesh_companion_upstream_verified 0',
     ])
+  })
+
+  it('explains every counter and gauge in words', async () => {
+    const lines = (await (await get('/metrics')).text()).split('\n')
+    const named = lines.flatMap((line) => /^# TYPE (\S+)/.exec(line)?.[1] ?? [])
+    expect(named.length).to.be.above(20)
+    for (const name of named)
+      expect(
+        lines.some((line) => line.startsWith(`# HELP ${name} `) && line.length > name.length + 15),
+        name,
+      ).to.equal(true)
+  })
+
+  it('serves the status page on /, under a policy that lets a browser do nothing but style it', async () => {
+    const answer = await get('/')
+    expect([answer.status, await answer.text()]).to.deep.equal([200, '<p>refresh: true</p>'])
+    expect(answer.headers.get('content-type')).to.equal('text/html; charset=utf-8')
+    expect(answer.headers.get('cross-origin-resource-policy')).to.equal('same-origin')
+    expect(answer.headers.get('content-security-policy')).to.match(
+      /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+    )
+    expect(await (await get('/?refresh=off')).text()).to.equal('<p>refresh: false</p>')
+    expect(await (await get('/?refresh=<script>')).text()).to.equal('<p>refresh: true</p>')
   })
 
   it('is for GET and HEAD', async () => {
@@ -115,7 +154,7 @@ describe('the operator port', () => {
   it('warns when other machines can reach it', async () => {
     const warned: unknown[] = []
     const log = createLog('warn', { write: (line) => void warned.push(JSON.parse(line).event) })
-    const parts = { alive, obstacles: () => [], metrics, clock, log }
+    const parts = { alive, obstacles: () => [], statusPage: async () => '', metrics, clock, log }
     const open = await serveAdmin({ admin: { host: '0.0.0.0', port: 0 }, ...parts })
     await open.close()
     expect(warned).to.deep.equal(['admin-not-local'])

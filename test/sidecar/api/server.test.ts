@@ -22,7 +22,17 @@ describe('the API over HTTP', () => {
   afterEach(() => api.close())
 
   it('answers what it does not have with not_found', async () => {
-    for (const path of ['/', '/v1/register/', '/v1/SYNC', '/metrics', '/healthz', '//v1/sync', '/v1/sync/../sync']) {
+    for (const path of [
+      '/',
+      '/sync',
+      '/v2/sync',
+      '/v1/register/',
+      '/v1/SYNC',
+      '/metrics',
+      '/healthz',
+      '//v1/sync',
+      '/v1/sync/../sync',
+    ]) {
       const { status, body } = await api.post(path, {})
       expect([path, status, body.error]).to.deep.equal([path, 404, 'not_found'])
     }

@@ -3,18 +3,12 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { avatarHash, decideAvatar } from '../../../sidecar/avatars/avatar.ts'
 import { pngChunks, pngFile } from '../../support/png-file.ts'
+import { pngOfLength } from '../../support/png-of-length.ts'
 
 const image = pngFile().toString('base64')
 const padded = [0, 1, 2]
   .map((length) => pngFile(pngChunks({ extra: [{ type: 'teXt', data: Buffer.alloc(length) }] })).toString('base64'))
   .find((text) => text.endsWith('=='))!
-
-/** A 64x64 PNG in base64 of exactly `characters`, padded by a text chunk. */
-function imageOf(characters: number): string {
-  const bytes = (characters / 4) * 3
-  const filler = bytes - pngFile(pngChunks({ extra: [{ type: 'teXt', data: Buffer.alloc(0) }] })).length
-  return pngFile(pngChunks({ extra: [{ type: 'teXt', data: Buffer.alloc(filler) }] })).toString('base64')
-}
 
 describe('avatar hash', () => {
   it('of an image is the SHA-256 of icon, line feed and image in hex', () => {
@@ -75,9 +69,9 @@ describe('the avatar in a register call', () => {
 
   it('is refused with an image over 24000 characters', () => {
     const decide = (avatarImage: string) => decideAvatar({ avatarUpdate: true, avatarImage })
-    expect(imageOf(24_000)).to.have.length(24_000)
-    expect(decide(imageOf(24_000)).kind).to.equal('replace')
-    expect(decide(imageOf(24_004))).to.deep.equal({
+    expect(pngOfLength(24_000)).to.have.length(24_000)
+    expect(decide(pngOfLength(24_000)).kind).to.equal('replace')
+    expect(decide(pngOfLength(24_004))).to.deep.equal({
       kind: 'invalid',
       member: 'avatarImage',
       reason: 'An image has at most 24000 characters.',

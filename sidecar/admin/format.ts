@@ -1,0 +1,48 @@
+/** A whole number with its thousands apart. */
+export function count(value: number): string {
+  return value.toLocaleString('en')
+}
+
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const
+
+/** Bytes in the decimal unit that leaves at most three digits before the point. */
+export function bytes(value: number): string {
+  if (!Number.isFinite(value)) return 'unknown'
+  let scaled = value
+  let unit = 0
+  while (scaled >= 999.5 && unit < BYTE_UNITS.length - 1) {
+    scaled /= 1000
+    unit += 1
+  }
+  return `${scaled.toFixed(unit === 0 || scaled >= 99.95 ? 0 : 1)} ${BYTE_UNITS[unit]}`
+}
+
+const SECOND_MS = 1000
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+] as const
+
+/** A span in its two largest units. One that a step of the clock turned negative counts as nothing. */
+export function duration(ms: number): string {
+  let seconds = Math.max(0, Math.floor(ms / SECOND_MS))
+  const parts: string[] = []
+  for (const [name, size] of UNITS) {
+    if (parts.length === 0 && seconds < size && size > 1) continue
+    parts.push(`${Math.floor(seconds / size)} ${name}`)
+    seconds %= size
+  }
+  return parts.slice(0, 2).join(' ')
+}
+
+/** `2026-01-31 23:59:59` in UTC. */
+export function dateTime(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** `23:59` in UTC. */
+export function timeOfDay(ms: number): string {
+  return new Date(ms).toISOString().slice(11, 16)
+}

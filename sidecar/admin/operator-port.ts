@@ -1,0 +1,91 @@
+import type { Clock } from '../clock.ts'
+import type { Settings } from '../config/settings.ts'
+import type { HttpListener } from '../http-listener.ts'
+import type { Platform, Store } from '../messages/store.ts'
+import type { Metrics } from '../metrics.ts'
+import { VERSION } from '../version.ts'
+import { within } from '../within.ts'
+import { watchEventLoop } from './event-loop.ts'
+import { recordHistory } from './history.ts'
+import type { RecentEvents } from './recent-events.ts'
+import { serveAdmin } from './server.ts'
+import type { Status } from './status.ts'
+import { renderStatusPage } from './status-page.ts'
+import type { Traffic } from './traffic.ts'
+import { installGauges, type UpstreamState, upstreamObstacles } from './upstream.ts'
+
+interface OperatorParts {
+  readonly settings: Settings
+  readonly store: Store
+  readonly upstream: () => UpstreamState
+  readonly traffic: Pick<Traffic, 'lastPacketAt' | 'pushesUnderWay'>
+  /** Platforms whose gateway is configured. */
+  readonly gateways: readonly Platform[]
+  readonly recent: RecentEvents
+  readonly metrics: Metrics
+  readonly clock: Clock
+}
+
+/** How long the database may take to say its size, in milliseconds; without it, page and metrics come all the same. */
+const SIZE_WITHIN_MS = 1000
+
+/** Gathers what the operator's port shows, and serves it. */
+export async function openOperatorPort(parts: OperatorParts): Promise<HttpListener> {
+  const { settings, store, upstream, traffic, metrics, clock, recent } = parts
+  const startedAt = clock.now()
+  const stations = () => store.stations.countByPlatform()
+  const maxStations = settings.stations.max
+  const pushesUnderWay = () => traffic.pushesUnderWay
+  const databaseBytes = () => within(SIZE_WITHIN_MS, store.housekeeping.sizeBytes(), clock).catch(() => Number.NaN)
+
+  installGauges(metrics, { upstream, stations, maxStations, databaseBytes, pushesUnderWay })
+  const eventLoop = watchEventLoop(metrics)
+  const history = recordHistory(metrics, clock)
+  const stopWatching = (): void => {
+    eventLoop.close()
+    history.close()
+  }
+
+  async function status(): Promise<Status> {
+    const state = upstream()
+    return {
+      version: VERSION,
+      callsign: settings.aprsis.callsign,
+      now: clock.now(),
+      startedAt,
+      obstacles: upstreamObstacles(state),
+      upstream: state,
+      lastPacketAt: traffic.lastPacketAt,
+      stations: stations(),
+      maxStations,
+      gateways: parts.gateways,
+      pushesUnderWay: pushesUnderWay(),
+      databaseBytes: await databaseBytes(),
+      memoryBytes: process.memoryUsage.rss(),
+      minutes: history.minutes(),
+      events: recent.list(),
+    }
+  }
+
+  try {
+    const listener = await serveAdmin({
+      admin: settings.admin,
+      alive: () => store.history.unpushed(settings.aprsis.callsign),
+      obstacles: () => upstreamObstacles(upstream()),
+      statusPage: async (refresh) => renderStatusPage(await status(), refresh),
+      metrics,
+      clock,
+      log: recent.log,
+    })
+    return {
+      ...listener,
+      close() {
+        stopWatching()
+        return listener.close()
+      },
+    }
+  } catch (error) {
+    stopWatching()
+    throw error
+  }
+}

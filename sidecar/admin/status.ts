@@ -1,0 +1,29 @@
+import type { Platform } from '../messages/store.ts'
+import type { Minute } from './history.ts'
+import type { RecentEvent } from './recent-events.ts'
+import type { Obstacle, UpstreamState } from './upstream.ts'
+
+/** Everything that the status page shows, at one moment. Times are in milliseconds since 1970. */
+export interface Status {
+  readonly version: string
+  /** The sidecar's own login. */
+  readonly callsign: string
+  readonly now: number
+  readonly startedAt: number
+  readonly obstacles: readonly Obstacle[]
+  readonly upstream: UpstreamState
+  /** When the last packet arrived; undefined before the first. */
+  readonly lastPacketAt: number | undefined
+  readonly stations: Readonly<Record<Platform, number>>
+  readonly maxStations: number
+  /** Platforms whose gateway is configured. */
+  readonly gateways: readonly Platform[]
+  /** Stations that are being notified right now, those that wait for their turn included. */
+  readonly pushesUnderWay: number
+  /** NaN when it cannot be told. */
+  readonly databaseBytes: number
+  readonly memoryBytes: number
+  readonly minutes: readonly Minute[]
+  /** Newest first. */
+  readonly events: readonly RecentEvent[]
+}

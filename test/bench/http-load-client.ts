@@ -1,0 +1,139 @@
+import { connect, type Socket } from 'node:net'
+
+/** What the load program is told to do. */
+export interface LoadOrder {
+  readonly port: number
+  /** Whole requests as they go over the wire. Each connection takes its turn through all of them. */
+  readonly requests: readonly string[]
+  readonly connections: number
+  /** Before anything counts. */
+  readonly warmUpMs: number
+  readonly durationMs: number
+}
+
+/** What it found. */
+export interface LoadResult {
+  readonly requestsPerSecond: number
+  /** From the request's write to the answer's last byte. */
+  readonly medianMs: number
+  readonly p99Ms: number
+  /** Of an average answer, headers included. */
+  readonly answerBytes: number
+}
+
+const BUFFER_BYTES = 65_536
+const END_OF_HEAD = Buffer.from('\r\n\r\n')
+const OK = Buffer.from('HTTP/1.1 200 ')
+
+/**
+ * Keeps every connection busy with one request at a time. Little more than a socket, so that the server is what is
+ * measured: Node's own client needs three times the server's time for a request.
+ */
+async function load({ port, requests, connections, warmUpMs, durationMs }: LoadOrder): Promise<LoadResult> {
+  const bytes = requests.map((text) => Buffer.from(text, 'latin1'))
+  const waits: number[] = []
+  let received = 0
+  let countingFrom = Number.POSITIVE_INFINITY
+  let ending = false
+  const sockets = new Set<Socket>()
+  let fail: (error: Error) => void = () => undefined
+  const failed = new Promise<never>((_resolve, reject) => {
+    fail = reject
+  })
+
+  function open(first: number): void {
+    let turn = first
+    let sentAt = 0
+    let held = Buffer.alloc(0)
+    const send = (): void => {
+      sentAt = performance.now()
+      socket.write(bytes[turn % bytes.length] as Buffer)
+      turn += connections
+    }
+    const onChunk = (chunk: Buffer): void => {
+      const answer = held.length === 0 ? chunk : Buffer.concat([held, chunk])
+      const head = headOf(answer)
+      if (head === undefined || answer.length < head.wholeBytes) {
+        held = Buffer.from(answer)
+        return
+      }
+      if (!head.ok || answer.length > head.wholeBytes) {
+        fail(new Error(`Not an answer to one request: ${answer.toString('latin1', 0, 200)}`))
+        return
+      }
+      held = Buffer.alloc(0)
+      const now = performance.now()
+      if (now >= countingFrom) {
+        waits.push(now - sentAt)
+        received += head.wholeBytes
+      }
+      // The server ends a connection after some thousands of requests.
+      if (head.last) {
+        socket.destroy()
+        open(turn)
+      } else if (!ending) send()
+    }
+    const socket = connect({
+      port,
+      host: '127.0.0.1',
+      noDelay: true,
+      onread: {
+        buffer: Buffer.allocUnsafe(BUFFER_BYTES),
+        callback: (count, buffer) => {
+          onChunk((buffer as Buffer).subarray(0, count))
+          return true
+        },
+      },
+    })
+    sockets.add(socket)
+    socket.on('connect', send)
+    socket.on('error', fail)
+    socket.on('close', () => {
+      sockets.delete(socket)
+      if (held.length > 0) fail(new Error('The server ended a connection within an answer.'))
+    })
+  }
+
+  for (let index = 0; index < connections; index += 1) open(index)
+  const pause = (ms: number) => Promise.race([failed, new Promise((resolve) => setTimeout(resolve, ms))])
+  await pause(warmUpMs)
+  countingFrom = performance.now()
+  await pause(durationMs)
+  const elapsedMs = performance.now() - countingFrom
+  ending = true
+  for (const socket of sockets) socket.destroy()
+  if (waits.length === 0) throw new Error('There was no answer.')
+  waits.sort((one, other) => one - other)
+  const quantile = (share: number) => waits[Math.floor((waits.length - 1) * share)] as number
+  return {
+    requestsPerSecond: waits.length / (elapsedMs / 1000),
+    medianMs: quantile(0.5),
+    p99Ms: quantile(0.99),
+    answerBytes: received / waits.length,
+  }
+}
+
+/** Undefined while its end has not come. */
+function headOf(answer: Buffer): { wholeBytes: number; ok: boolean; last: boolean } | undefined {
+  const end = answer.indexOf(END_OF_HEAD)
+  if (end < 0) return undefined
+  const head = answer.toString('latin1', 0, end)
+  const [, length] = /\r\ncontent-length: (\d+)/i.exec(head) ?? []
+  if (length === undefined) throw new Error(`An answer without a length: ${head}`)
+  return {
+    wholeBytes: end + END_OF_HEAD.length + Number(length),
+    ok: answer.subarray(0, OK.length).equals(OK),
+    last: /\r\nconnection: close/i.test(head),
+  }
+}
+
+process.on('message', (order: LoadOrder) => {
+  load(order).then(
+    (result) => process.send?.(result),
+    (error: unknown) => {
+      console.error(error)
+      process.exit(1)
+    },
+  )
+})
+process.send?.('ready')

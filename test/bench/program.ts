@@ -1,0 +1,44 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+/** A program of the bench in a process of its own, so that it shares no event loop with what is measured. */
+export interface Program {
+  /** Sends it an order and resolves with its answer. Rejects when it ends instead. */
+  ask<Answer>(order: object): Promise<Answer>
+  close(): Promise<void>
+}
+
+/** @param file beside this one; it says `ready`, then answers one message to each that it gets */
+export async function startProgram(file: string): Promise<Program> {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), { execArgv: ['--import', 'tsx'] })
+  await messageFrom(child)
+  return {
+    async ask<Answer>(order: object) {
+      const answer = messageFrom(child)
+      child.send(order)
+      return (await answer) as Answer
+    },
+    async close() {
+      const exited = once(child, 'exit')
+      child.kill()
+      await exited
+    },
+  }
+}
+
+async function messageFrom(child: ChildProcess): Promise<unknown> {
+  const waiting = new AbortController()
+  const { signal } = waiting
+  try {
+    const [answer] = await Promise.race([
+      once(child, 'message', { signal }),
+      once(child, 'exit', { signal }).then(() => {
+        throw new Error(`${child.spawnargs.at(-1)} ended before it answered.`)
+      }),
+    ])
+    return answer
+  } finally {
+    waiting.abort()
+  }
+}

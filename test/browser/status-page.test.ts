@@ -1,0 +1,196 @@
+import { mkdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
+import { type FcmFixture, startFcm } from '../../fixtures/push/fcm.ts'
+import { serveAdmin } from '../../sidecar/admin/server.ts'
+import { renderStatusPage } from '../../sidecar/admin/status-page.ts'
+import { systemClock } from '../../sidecar/clock.ts'
+import type { HttpListener } from '../../sidecar/http-listener.ts'
+import { createLog, passcodeOf, type Sidecar, settingsFrom, startSidecar } from '../../sidecar/index.ts'
+import { createMetrics } from '../../sidecar/metrics.ts'
+import { eventfulStatus } from '../support/eventful-status.ts'
+import { registration } from '../support/running-api.ts'
+
+const SCREENSHOTS = fileURLToPath(new URL('../../.ci/output/screenshots', import.meta.url))
+const CALL = 'N0CALL-10'
+const STATIONS = ['N1CALL', 'N2CALL', 'N3CALL']
+
+describe('the status page in a browser', () => {
+  let browser: Browser
+  let context: BrowserContext
+  let page: Page
+  let problems: string[]
+  let folder: string
+  let upstream: AprsIsServer
+  let fcm: FcmFixture
+  let sidecar: Sidecar
+
+  before(async () => {
+    mkdirSync(SCREENSHOTS, { recursive: true })
+    browser = await chromium.launch({
+      executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--disable-background-networking',
+        '--disable-component-update',
+      ],
+    })
+    folder = await mkdtemp(join(tmpdir(), 'status-page-'))
+    upstream = await startAprsIs()
+    fcm = await startFcm()
+    sidecar = await startSidecar(settings(), createLog('silent'))
+    await makeTraffic()
+  })
+  after(async () => {
+    await browser.close()
+    await sidecar.close()
+    await Promise.all([upstream.close(), fcm.close(), rm(folder, { recursive: true })])
+  })
+  afterEach(() => context.close())
+
+  function settings() {
+    const config = {
+      listen: { port: 0 },
+      admin: { port: 0 },
+      aprsis: {
+        host: upstream.host,
+        port: upstream.port,
+        callsign: CALL,
+        passcode: passcodeOf(CALL),
+        filterDebounceMs: 0,
+      },
+      database: 'sidecar.sqlite',
+      push: { coalesceMs: 10, fcm: fcm.settings },
+    }
+    const outcome = settingsFrom(JSON.stringify(config), folder)
+    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
+    return outcome.settings
+  }
+
+  const post = (path: string, body: object) =>
+    fetch(sidecar.url + path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+
+  async function makeTraffic(): Promise<void> {
+    for (const [index, call] of STATIONS.entries()) {
+      const platform = index === 2 ? 'ios' : 'android'
+      expect((await post('/v1/register', registration(call, { platform, ackMessages: true }))).status).to.equal(200)
+    }
+    await post('/v1/sync', { callsign: 'N9CALL', ssid: 0, auth: passcodeOf('N9CALL'), since: 0 })
+    await upstream.until(() =>
+      STATIONS.every((call) => upstream.clients().some(({ filter }) => filter.includes(`${call}-7`))),
+    )
+    for (let number = 1; number <= 24; number++) {
+      const to = `${STATIONS[number % 3]}-7`.padEnd(9)
+      upstream.inject(`W${number % 5}AW>APRS,TCPIP*::${to}:Good morning, number ${number}{${number}`)
+    }
+    await upstream.waitFor(({ line }) => line.endsWith(':ack24'))
+    await fcm.waitFor(({ data }) => data.to === 'N1CALL-7')
+    await fcm.waitFor(({ data }) => data.to === 'N2CALL-7')
+  }
+
+  async function open(url: string, options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> {
+    context = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 1280, height: 900 }, ...options })
+    context.setDefaultTimeout(15_000)
+    page = await context.newPage()
+    problems = []
+    page.on('console', (message) => problems.push(message.text()))
+    page.on('requestfailed', (request) => problems.push(request.url()))
+    page.on('request', (request) => {
+      if (!request.url().startsWith(url)) problems.push(request.url())
+    })
+    await page.goto(url)
+    return page
+  }
+  const picture = (name: string) => page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true })
+
+  const bodyText = async () => (await page.locator('body').innerText()).replaceAll(/\s+/g, ' ')
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`shows how a sidecar fares, in ${colorScheme} colours, without script, outside assets or a complaint`, async () => {
+      await open(sidecar.adminUrl, { colorScheme })
+      await picture(`status-${colorScheme}`)
+      expect(problems).to.deep.equal([])
+      expect(await page.title()).to.equal(`Ready – ${CALL} – APRS sidecar`)
+      const text = await bodyText()
+      for (const part of ['✓ Ready.', '3 of 5,000', '2 Android', '1 iOS (push off)', 'stored 24', 'push-gateway-off'])
+        expect(text).to.include(part)
+      const row = page.getByRole('region', { name: 'Connections to APRS-IS' }).getByRole('row').nth(1)
+      expect(await row.innerText()).to.match(/^N0CALL-10\s+● up\s+T2FIX\s+yes\s.*3 stations, 28 B/s)
+      const background = await page.evaluate('getComputedStyle(document.body).backgroundColor')
+      expect(background).to.equal(colorScheme === 'light' ? 'rgb(240, 242, 245)' : 'rgb(13, 17, 23)')
+    })
+  }
+
+  it('says each chart in words', async () => {
+    await open(sidecar.adminUrl)
+    const charts = page.getByRole('img')
+    expect(await charts.count()).to.equal(4)
+    const messages = page.getByRole('img', {
+      name: /^Messages, minute by minute In the \d+ min since the start: 24 stored, 0 repeated, 0 lost\. /,
+    })
+    expect(await messages.count()).to.equal(1)
+  })
+
+  it('loads itself anew until the reader stops that, from the keyboard too', async () => {
+    await open(sidecar.adminUrl)
+    const refresh = page.locator('meta[http-equiv=refresh]')
+    expect(await refresh.getAttribute('content')).to.equal('30')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'Refresh every 30 s' }).waitFor()
+    expect(await refresh.count()).to.equal(0)
+  })
+
+  describe('after an eventful hour', () => {
+    let eventful: HttpListener
+    before(async () => {
+      eventful = await serveAdmin({
+        admin: { host: '127.0.0.1', port: 0 },
+        alive: async () => {},
+        obstacles: () => [],
+        statusPage: async (refresh) => renderStatusPage(eventfulStatus(), refresh),
+        metrics: createMetrics(),
+        clock: systemClock,
+        log: createLog('silent'),
+      })
+    })
+    after(() => eventful.close())
+
+    for (const colorScheme of ['light', 'dark'] as const) {
+      it(`shows it, in ${colorScheme} colours, and runs nothing that came in from outside`, async () => {
+        await open(eventful.url, { colorScheme, javaScriptEnabled: true })
+        await picture(`status-eventful-${colorScheme}`)
+        expect(problems).to.deep.equal([])
+        expect(await page.title()).to.match(/^Not ready/)
+        const text = await bodyText()
+        for (const part of [
+          '✗ Not ready.',
+          'upstream_filter_unconfirmed',
+          '○ down, tried again soon',
+          '<script>alert("it\'s")</script>&amp;',
+        ])
+          expect(text).to.include(part)
+        expect(await page.locator('script').count()).to.equal(0)
+      })
+    }
+
+    it('fits a phone: only tables scroll sideways, each within itself', async () => {
+      await open(eventful.url, { viewport: { width: 360, height: 740 } })
+      await picture('status-phone')
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0)
+      const region = page.getByRole('region', { name: /^Warnings/ })
+      expect(await region.evaluate((element) => element.scrollWidth > element.clientWidth)).to.equal(true)
+    })
+  })
+})

@@ -1,0 +1,104 @@
+import { expect } from 'chai'
+import { openOperatorPort } from '../../../sidecar/admin/operator-port.ts'
+import { rememberEvents } from '../../../sidecar/admin/recent-events.ts'
+import { watchTraffic } from '../../../sidecar/admin/traffic.ts'
+import type { UpstreamState } from '../../../sidecar/admin/upstream.ts'
+import type { HttpListener } from '../../../sidecar/http-listener.ts'
+import { createLog, settingsFrom } from '../../../sidecar/index.ts'
+import type { Store } from '../../../sidecar/messages/store.ts'
+import { createMetrics } from '../../../sidecar/metrics.ts'
+import type { FakeClock } from '../../support/fake-clock.ts'
+import { register, temporaryStores } from '../store/temporary-stores.ts'
+
+describe("the operator's port over a real store", () => {
+  const stores = temporaryStores()
+  let clock: FakeClock
+  let store: Store
+  let port: HttpListener
+  let upstream: UpstreamState
+  afterEach(() => port.close())
+
+  async function open(sizeBytes?: () => Promise<number>) {
+    clock = stores.clock
+    store = await stores.open()
+    upstream = { connected: true, verified: true, ready: true, paused: false, leftOut: 0, connections: [] }
+    const outcome = settingsFrom('{"aprsis":{"callsign":"N0CALL-10"},"admin":{"port":0}}', '/')
+    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
+    const parts = {
+      metrics: createMetrics(),
+      recent: rememberEvents(createLog('silent'), clock),
+      traffic: watchTraffic(clock),
+    }
+    port = await openOperatorPort({
+      ...parts,
+      settings: outcome.settings,
+      store: { ...store, housekeeping: { ...store.housekeeping, ...(sizeBytes && { sizeBytes }) } },
+      upstream: () => upstream,
+      gateways: ['android'],
+      clock,
+    })
+    return parts
+  }
+  const text = async (path: string) => {
+    const answer = await fetch(port.url + path)
+    return (await answer.text()).replaceAll(/<style>.*?<\/style>|<[^>]*>/gs, ' ').replaceAll(/\s+/g, ' ')
+  }
+
+  it('shows on / what is the case when it is asked', async () => {
+    const { metrics, recent, traffic } = await open()
+    await register(store, 'N1CALL', 'N2CALL')
+    metrics.count('messages_stored', 5)
+    traffic.receiving(() => {})([])
+    recent.log.warn('upstream-down', 'The connection to APRS-IS failed.')
+    await clock.advance(90_000)
+    const page = await text('/')
+    for (const part of [
+      'Ready',
+      'N0CALL-10',
+      'up for 1 min 30 s',
+      '2 of 5,000',
+      'stored 5',
+      'last packet 1 min 30 s ago',
+    ])
+      expect(page).to.include(part)
+    expect(page).to.include('0 iOS (push off)').and.include('upstream-down')
+    expect(page).to.match(/Database \d+\.\d kB/)
+    upstream = { ...upstream, connected: false }
+    expect(await text('/'))
+      .to.include('Not ready')
+      .and.include('upstream_not_connected')
+  })
+
+  it('shows on /metrics the registry, the file and the event loop', async () => {
+    await open()
+    await register(store, 'N1CALL')
+    const lines = (await (await fetch(`${port.url}/metrics`)).text()).split('\n')
+    expect(lines).to.include.members(['mesh_companion_stations_android 1', 'mesh_companion_stations_max 5000'])
+    const gauge = (name: string) =>
+      Number(lines.find((line) => line.startsWith(`mesh_companion_${name} `))?.split(' ')[1])
+    expect(gauge('database_bytes')).to.be.above(4096)
+    expect(gauge('event_loop_lag_seconds')).to.be.within(0, 5)
+  })
+
+  it('answers without the size of a database that does not answer', async () => {
+    let asked = () => {}
+    const whenAsked = new Promise<void>((resolve) => {
+      asked = resolve
+    })
+    await open(() => {
+      asked()
+      return new Promise(() => {})
+    })
+    const page = text('/')
+    await whenAsked
+    await clock.advance(1000)
+    expect(await page).to.include('Database unknown')
+  })
+
+  it('stops its clock when it is closed', async () => {
+    await open()
+    const pending = clock.pending
+    await port.close()
+    expect(clock.pending).to.equal(pending - 1)
+  })
+})

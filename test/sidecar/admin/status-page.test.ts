@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { expect } from 'chai'
+import type { Status } from '../../../sidecar/admin/status.ts'
+import { renderStatusPage } from '../../../sidecar/admin/status-page.ts'
+import { POLICY } from '../../../sidecar/admin/style.ts'
+import { eventfulStatus } from '../../support/eventful-status.ts'
+
+const page = (changes: Partial<Status> = {}, refresh = true) => renderStatusPage(eventfulStatus(changes), refresh)
+const text = (markup: string) => markup.replaceAll(/<style>.*?<\/style>|<[^>]*>/gs, ' ').replaceAll(/\s+/g, ' ')
+
+describe('the status page', () => {
+  it('says first of all whether everything works, and what does not', () => {
+    expect(page({ obstacles: [] }))
+      .to.include('<title>Ready – N0CALL-10')
+      .and.include('✓ Ready.')
+    const { upstream } = eventfulStatus()
+    expect(page({ obstacles: [], upstream: { ...upstream, leftOut: 3 } })).to.include('All but 3 stations')
+    const markup = page({ obstacles: ['upstream_not_connected'] })
+    expect(markup).to.include('<title>Not ready – N0CALL-10').and.include('upstream_not_connected')
+    expect(text(markup)).to.include('No login to APRS-IS is up: no messages arrive.')
+  })
+
+  it('shows version, uptime, stations by platform with their cap, database and memory', () => {
+    const shown = text(page())
+    for (const part of [
+      'version 1.2.3',
+      'up for 12 d 0 h',
+      '2,640 of 5,000',
+      '1,702 Android',
+      '938 iOS',
+      'last packet 2 s ago',
+      '3 under way',
+      '34.3 MB',
+      '142 MB of memory',
+    ])
+      expect(shown).to.include(part)
+    expect(text(page({ databaseBytes: Number.NaN, lastPacketAt: undefined })))
+      .to.include('unknown')
+      .and.include('no packet yet')
+  })
+
+  it('shows of each connection its call, server, verification, age, filter and traffic', () => {
+    const rows = [...page().matchAll(/<tr><th scope="row">.*?<\/tr>/gs)].map(([row]) => text(row).trim())
+    expect(rows).to.deep.equal([
+      'N0CALL-10 ● up T2TEST yes 2026-05-17 12:33:21 (1 h 30 min) 880 stations, 7.8 kB 48.2 MB 1.2 MB',
+      'N0CALL-A1 ● up, filter not confirmed yet T2TEST yes 2026-05-17 12:33:21 (1 h 30 min) 880 stations, 7.8 kB 22.0 MB 640 kB',
+      'N0CALL-A2 ○ down, tried again soon – – 2026-05-17 12:33:21 (1 h 30 min) 880 stations, 7.8 kB 9.3 kB 8.0 kB',
+    ])
+  })
+
+  it('says that acks cannot be sent by an unverified login, that stations have no room, and that reading waits', () => {
+    const { upstream } = eventfulStatus()
+    const [first] = upstream.connections
+    const connections = first ? [{ ...first, verified: false }] : []
+    const shown = text(page({ upstream: { ...upstream, connections, leftOut: 12, paused: true } }))
+    expect(shown)
+      .to.include('no: acks cannot be sent')
+      .and.include('No room for 12 stations: raise aprsis.maxConnections')
+    expect(shown).to.include('reading waits for the database')
+  })
+
+  it('shows a state that it does not know by its name', () => {
+    const { upstream } = eventfulStatus()
+    const connections = upstream.connections.map((connection) => ({ ...connection, state: 'dreaming' }))
+    expect(text(page({ upstream: { ...upstream, connections } }))).to.include('● dreaming')
+  })
+
+  it('lists what was logged, how often, and says when there was nothing', () => {
+    expect(text(page())).to.include('push-gateway-failing × 14 A push gateway fails; notifications are tried again.')
+    expect(text(page({ events: [] }))).to.include('None since the start.')
+  })
+
+  it('lets no text from outside become markup', () => {
+    const hostile = `"><script>alert('1')</script>&`
+    const { upstream, events } = eventfulStatus()
+    const markup = page({
+      version: hostile,
+      callsign: hostile,
+      upstream: {
+        ...upstream,
+        connections: upstream.connections.map((connection) => ({
+          ...connection,
+          call: hostile,
+          state: hostile,
+          server: hostile,
+        })),
+      },
+      events: events.map((event) => ({ ...event, event: hostile, msg: hostile, detail: hostile })),
+    })
+    expect(markup).to.not.include('<script').and.not.include('">"')
+    expect(markup).to.include('&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;')
+  })
+
+  it('needs nothing but itself: one style sheet, the very one that the policy allows', () => {
+    const markup = page()
+    const sheets = [...markup.matchAll(/<style>(.*?)<\/style>/gs)].map(([, sheet = '']) => sheet)
+    expect(sheets.length).to.equal(1)
+    const hash = createHash('sha256')
+      .update(sheets[0] ?? '')
+      .digest('base64')
+    expect(POLICY).to.include(`'sha256-${hash}'`)
+    expect(markup).to.not.match(/<(script|link|img|iframe|object)|\sstyle=|\son\w+=|https?:|url\((?!#)/)
+  })
+
+  it('loads itself anew unless it was told not to', () => {
+    expect(page()).to.include('<meta http-equiv="refresh" content="30">').and.include('href="/?refresh=off"')
+    expect(page({}, false)).to.not.include('http-equiv').and.not.include('refresh=off')
+  })
+
+  it('stays small, however much there is to tell', () => {
+    const [event] = eventfulStatus().events
+    const events = event ? Array.from({ length: 50 }, () => ({ ...event, detail: 'x'.repeat(600) })) : []
+    expect(page({ events }).length).to.be.below(150_000)
+  })
+})

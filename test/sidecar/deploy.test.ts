@@ -1,0 +1,198 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { makeCertificates } from '../../fixtures/certificate.ts'
+import { serveAdmin } from '../../sidecar/admin/server.ts'
+import { systemClock } from '../../sidecar/clock.ts'
+import { createLog } from '../../sidecar/log.ts'
+import { createMetrics } from '../../sidecar/metrics.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+const README = read('README.md')
+const SAMPLE = JSON.parse(read('sidecar/deploy/sidecar.json'))
+const PACKAGE = JSON.parse(read('package.json'))
+const COMMAND = 'mesh-companion-sidecar'
+const CONFIG = '/etc/mesh-companion/sidecar.json'
+const UNIT = 'sidecar/deploy/mesh-companion-sidecar.service'
+
+describe('what an operator installs', () => {
+  describe('the sample configuration', () => {
+    let folder: string
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'deploy-'))
+    })
+    afterEach(() => rm(folder, { recursive: true }))
+
+    it('is right once the files that it names are there, and says which are not', async () => {
+      const file = join(folder, 'sidecar.json')
+      await writeFile(file, JSON.stringify(SAMPLE))
+      const check = () =>
+        spawnSync(process.execPath, ['--import', 'tsx', join(ROOT, 'sidecar/main.ts'), '--config', file, '--check'], {
+          cwd: ROOT,
+          encoding: 'utf8',
+        })
+      const missing = check()
+      expect(missing.status).to.equal(78)
+      const named = [...`${missing.stdout}${missing.stderr}`.matchAll(/^([\w.]+):/gm)].map(([, path]) => path)
+      expect(named).to.have.members([
+        'listen.certFile',
+        'listen.keyFile',
+        'push.fcm.serviceAccountFile',
+        'push.apns.keyFile',
+      ])
+
+      const { cert, key } = (await makeCertificates()).server
+      const pkcs8 = { type: 'pkcs8', format: 'pem' } as const
+      const apnsKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export(pkcs8)
+      const account = { type: 'service_account', project_id: 'demo', client_email: 'a@b.test', private_key: key }
+      await Promise.all([
+        writeFile(join(folder, SAMPLE.listen.certFile), cert),
+        writeFile(join(folder, SAMPLE.listen.keyFile), key),
+        writeFile(join(folder, SAMPLE.push.apns.keyFile), apnsKey),
+        writeFile(join(folder, SAMPLE.push.fcm.serviceAccountFile), JSON.stringify(account)),
+      ])
+      const { status, stderr } = check()
+      expect([status, stderr]).to.deep.equal([0, ''])
+    })
+
+    it('is the one that the README shows', () => {
+      const shown = /Write `sidecar\.json`.*?```json\n(.*?)```/s.exec(README)?.[1] ?? ''
+      expect(JSON.parse(shown)).to.deep.equal(SAMPLE)
+    })
+  })
+
+  describe('the systemd unit', () => {
+    const settings = new Map(
+      [...read(UNIT).matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value] as const),
+    )
+
+    it('starts the command of the package with the configuration that the README puts there', () => {
+      expect(PACKAGE.bin).to.have.property(COMMAND)
+      expect(settings.get('ExecStart')).to.equal(`/opt/mesh-companion/node_modules/.bin/${COMMAND} --config ${CONFIG}`)
+      expect(README).to.include('/opt/mesh-companion').and.include(CONFIG).and.include(basename(UNIT))
+    })
+
+    it('owns the folder of the database, and may read the keys by its group', () => {
+      expect(dirname(SAMPLE.database)).to.equal(`/var/lib/${settings.get('StateDirectory')}`)
+      expect(README).to.include(`groupadd --system ${settings.get('SupplementaryGroups')}`)
+    })
+
+    it('does not start again what only a person can mend, by the exit codes that the command has', () => {
+      const main = read('sidecar/main.ts')
+      const codes = [...main.matchAll(/^const EXIT_\w+ = (\d+)$/gm)].map(([, code]) => code)
+      expect(settings.get('RestartPreventExitStatus')?.split(' ')).to.have.members(codes)
+    })
+
+    it('takes away what the sidecar does not need', () => {
+      for (const name of [
+        'DynamicUser',
+        'NoNewPrivileges',
+        'PrivateDevices',
+        'PrivateTmp',
+        'ProtectHome',
+        'RestrictSUIDSGID',
+      ])
+        expect(settings.get(name), name).to.equal('yes')
+      expect(settings.get('ProtectSystem')).to.equal('strict')
+      expect(settings.get('ExecReload')).to.equal('/bin/kill -HUP $MAINPID')
+      expect(settings.get('MemoryMax')).to.match(/^\d+M$/)
+    })
+
+    it('is a unit that systemd understands and finds well locked', async function () {
+      if (spawnSync('systemd-analyze', ['--version']).status !== 0) return this.skip()
+      const folder = await mkdtemp(join(tmpdir(), 'unit-'))
+      try {
+        // Here nothing is installed in /opt.
+        const unit = join(folder, basename(UNIT))
+        await writeFile(unit, read(UNIT).replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`))
+        const verify = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' })
+        expect([verify.status, verify.stderr]).to.deep.equal([0, ''])
+        const locked = ['security', '--offline=true', '--no-pager', '--threshold=25', unit]
+        expect(spawnSync('systemd-analyze', locked).status).to.equal(0)
+      } finally {
+        await rm(folder, { recursive: true })
+      }
+    })
+  })
+
+  describe('the Dockerfile', () => {
+    const lines = read('sidecar/deploy/Dockerfile')
+      .replaceAll(/\\\n\s*/g, '')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+    const all = (instruction: string) =>
+      lines.filter((line) => line.startsWith(`${instruction} `)).map((line) => line.slice(instruction.length + 1))
+    const only = (instruction: string) => {
+      expect(all(instruction).length, instruction).to.equal(1)
+      return all(instruction)[0] ?? ''
+    }
+
+    it('copies files that there are, and that .dockerignore lets through', () => {
+      const allowed = read('sidecar/deploy/Dockerfile.dockerignore').match(/(?<=^!).+$/gm) ?? []
+      const copied = all('COPY')
+        .filter((line) => !line.startsWith('--from'))
+        .flatMap((line) => line.split(' ').slice(0, -1))
+      expect(copied).to.have.members(allowed)
+      for (const path of copied) expect(existsSync(join(ROOT, path)), path).to.equal(true)
+      expect(PACKAGE.scripts).to.have.property('build')
+    })
+
+    it('runs the command of the package from where it was built', () => {
+      const [node, main] = JSON.parse(only('ENTRYPOINT'))
+      expect([node, main]).to.deep.equal(['node', PACKAGE.bin[COMMAND]])
+      expect(all('COPY')).to.include(`--from=build /build/${dirname(main)} ${dirname(main)}`)
+      expect(all('CMD')).to.deep.equal([JSON.stringify(['--config', CONFIG]).replace(',', ', ')])
+    })
+
+    it('is not root, keeps the database on a volume, and is stopped as the command expects', () => {
+      expect(only('USER')).to.match(/^[1-9]\d*:[1-9]\d*$/)
+      expect(only('VOLUME')).to.equal(dirname(SAMPLE.database))
+      expect(only('EXPOSE')).to.equal(String(SAMPLE.listen.port))
+      expect(only('STOPSIGNAL')).to.equal('SIGTERM')
+      expect(all('FROM').length).to.equal(2)
+    })
+
+    it('asks /healthz how the sidecar is, with nothing but node', async () => {
+      const [node, ...args]: string[] = JSON.parse(only('HEALTHCHECK').replace(/^.*? CMD /, ''))
+      expect(node).to.equal('node')
+      let healthy = true
+      const admin = await serveAdmin({
+        admin: { host: '127.0.0.1', port: 0 },
+        alive: async () => {
+          if (!healthy) throw new Error('no')
+        },
+        obstacles: () => [],
+        statusPage: async () => '',
+        metrics: createMetrics(),
+        clock: systemClock,
+        log: createLog('silent'),
+      })
+      const probe = async (port: string) => {
+        const child = spawn(process.execPath, args, { env: { SIDECAR_ADMIN_PORT: port } })
+        return (await once(child, 'close'))[0]
+      }
+      const { port } = new URL(admin.url)
+      try {
+        expect(await probe(port)).to.equal(0)
+        healthy = false
+        expect(await probe(port)).to.equal(1)
+      } finally {
+        await admin.close()
+      }
+      expect(await probe(port)).to.equal(1)
+      expect(args.join(' ')).to.include('9090')
+    })
+  })
+
+  it('is in the package', () => {
+    expect(PACKAGE.files).to.include('sidecar/deploy')
+  })
+})

@@ -1,0 +1,104 @@
+import { expect } from 'chai'
+import { RETRANSMISSION_MS, startWholeSidecar, turnUntil, type WholeSidecar } from '../../support/whole-sidecar.ts'
+
+describe('A sidecar that acknowledges', () => {
+  let its: WholeSidecar
+  beforeEach(async () => {
+    its = await startWholeSidecar()
+  })
+  afterEach(() => its.close())
+
+  it('does so for a station with ackMessages, when a sync shows the message already', async () => {
+    await its.register('N0CALL', { ackMessages: true })
+    its.upstream.inject('N1CALL>APRS,TCPIP*::N0CALL-7 :hello{42')
+    const { line, outcome } = await its.upstream.waitFor(({ line }) => line.includes(':ack'))
+    expect([line, outcome]).to.deep.equal(['N0CALL-7>APRS,TCPIP*::N1CALL   :ack42', 'passed'])
+    expect(await its.messages('N0CALL')).to.have.length(1)
+  })
+
+  it('does so for each retransmission that the network passes, storing and pushing the message once', async () => {
+    await its.register('N0CALL', { ackMessages: true })
+    for (let times = 0; times < 3; times++) {
+      await its.receive('N1CALL', 'N0CALL-7', 'hello{42')
+      await its.endWindow()
+      await its.fcm.waitFor(({ notification }) => notification?.body === 'hello')
+      await its.clock.advance(RETRANSMISSION_MS)
+    }
+    expect(its.acks()).to.deep.equal(Array(3).fill('N0CALL-7>APRS,TCPIP*::N1CALL   :ack42'))
+    expect(its.upstream.received.map(({ outcome }) => outcome)).to.not.include('duplicate')
+    expect(await its.messages('N0CALL')).to.have.length(1)
+    await its.receive('N1CALL', 'N0CALL-7', 'another')
+    await its.endWindow()
+    await its.fcm.waitFor(({ notification }) => notification?.body === 'another')
+    expect(its.fcm.received.map(({ notification }) => notification?.body)).to.deep.equal(['hello', 'another'])
+  })
+
+  it('does so for the same message once in 31 s, by whatever ways it comes', async () => {
+    await its.register('N0CALL', { ackMessages: true })
+    await its.receiveLines(
+      'N1CALL>APRS,TCPIP*::N0CALL-7 :hello{42',
+      'GATE>APRS,TCPIP*:}N1CALL>APK004,WIDE1-1,GATE*::N0CALL-7 :hello{42',
+    )
+    expect(its.acks()).to.have.length(1)
+    expect(await its.counter('acks_throttled')).to.equal(1)
+  })
+
+  it('does so for at most 10 messages of a sender in a minute', async () => {
+    await its.register('N0CALL', { ackMessages: true })
+    await its.receiveLines(
+      ...Array.from({ length: 12 }, (_, n) => `N1CALL>APRS,TCPIP*::N0CALL-7 :message ${n}{${n}`),
+      'N2CALL>APRS,TCPIP*::N0CALL-7 :mine{1',
+    )
+    expect(its.acks().filter((line) => line.includes(':N1CALL '))).to.have.length(10)
+    expect(its.acks()).to.include('N0CALL-7>APRS,TCPIP*::N2CALL   :ack1')
+    expect(await its.messages('N0CALL')).to.have.length(13)
+  })
+
+  it('does not do so for a station that says ackMessages false, nor for a message without number', async () => {
+    await its.register('N0CALL', { ackMessages: false })
+    await its.register('N2CALL', { ackMessages: true })
+    await its.receive('N1CALL', 'N0CALL-7', 'hello{42')
+    await its.receive('N1CALL', 'N2CALL-7', 'hello')
+    expect(its.acks()).to.deep.equal([])
+    await its.register('N0CALL', { ackMessages: true })
+    await its.clock.advance(RETRANSMISSION_MS)
+    await its.receive('N1CALL', 'N0CALL-7', 'hello{42')
+    expect(its.acks()).to.deep.equal(['N0CALL-7>APRS,TCPIP*::N1CALL   :ack42'])
+  })
+
+  for (const number of ['42', 'AB}', 'AB}CD', 'é']) {
+    it(`gives the number ${number} back as it came`, async () => {
+      await its.register('N0CALL', { ackMessages: true })
+      await its.receive('N1CALL', 'N0CALL-7', `hello{${number} `)
+      expect(its.acks()).to.deep.equal([`N0CALL-7>APRS,TCPIP*::N1CALL   :ack${number}`])
+      expect(await its.messages('N0CALL')).to.deep.equal([
+        { from: 'N1CALL', to: 'N0CALL-7', seqId: number, text: 'hello' },
+      ])
+    })
+  }
+
+  it('does so on a verified login only: unverified it stores and keeps still', async () => {
+    await its.register('N0CALL', { ackMessages: true })
+    its.upstream.answerUnverified = true
+    its.upstream.dropAll()
+    await its.upstream.until(() => its.upstream.clients().length === 0)
+    const back = its.upstream.until(() => its.upstream.clients().some(({ filter }) => filter.includes('N0CALL-7')))
+    await turnUntil(its.clock, back)
+    its.upstream.inject('N1CALL>APRS,TCPIP*::N0CALL-7 :hello{42')
+    while ((await its.messages('N0CALL')).length === 0);
+    expect(await its.counter('acks_unsendable')).to.equal(1)
+
+    its.upstream.answerUnverified = false
+    its.upstream.dropAll()
+    await its.upstream.until(() => its.upstream.clients().length === 0)
+    await turnUntil(
+      its.clock,
+      its.upstream.until(() => its.upstream.clients().some(({ verified }) => verified)),
+    )
+    await its.clock.advance(RETRANSMISSION_MS)
+    await its.receive('N1CALL', 'N0CALL-7', 'hello{42')
+    expect(its.upstream.received.filter(({ outcome }) => outcome === 'unverified')).to.deep.equal([])
+    expect(its.acks()).to.deep.equal(['N0CALL-7>APRS,TCPIP*::N1CALL   :ack42'])
+    expect(await its.messages('N0CALL')).to.have.length(1)
+  })
+})

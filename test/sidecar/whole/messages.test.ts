@@ -1,0 +1,165 @@
+import { expect } from 'chai'
+import { claim } from '../../support/running-api.ts'
+import { COALESCE_MS, RETRANSMISSION_MS, startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
+
+describe('A sidecar that receives messages', () => {
+  let its: WholeSidecar
+  beforeEach(async () => {
+    its = await startWholeSidecar()
+  })
+  afterEach(() => its.close())
+
+  const shown = (from: string, text: string, seqId = '') => ({ from, to: 'N0CALL-7', seqId, text })
+
+  it('gives the text to the byte, as UTF-8 or with its bytes beside it', async () => {
+    await its.register('N0CALL')
+    // Every byte but the two that end a line.
+    const bytes = Buffer.from(
+      Array.from({ length: 256 }, (_, byte) => byte).filter((byte) => byte !== 10 && byte !== 13),
+    )
+    const blanks = '  Grüße {an} alle \t '
+    await its.receive('N1CALL', 'N0CALL-7', Buffer.concat([bytes, Buffer.from('{7')]))
+    await its.receive('N1CALL', 'N0CALL-7', `${blanks}{8`)
+    const [latin1, utf8] = await its.messages('N0CALL')
+    expect(latin1).to.deep.equal({
+      ...shown('N1CALL', bytes.toString('latin1'), '7'),
+      textBytes: bytes.toString('base64'),
+    })
+    expect(utf8).to.deep.equal(shown('N1CALL', blanks, '8'))
+  })
+
+  for (const [ssid, key] of [
+    [7, 'N0CALL-7'],
+    ['7', 'N0CALL-7'],
+    [99, 'N0CALL-99'],
+    ['ab', 'N0CALL-AB'],
+    [0, 'N0CALL'],
+    ['0', 'N0CALL'],
+    ['', 'N0CALL'],
+    [null, 'N0CALL'],
+  ] as const) {
+    it(`finds what is addressed to ${key} for the SSID ${JSON.stringify(ssid)}`, async () => {
+      const station = { callsign: 'n0call', ssid, auth: claim('N0CALL').auth }
+      await its.upstream.until(() => its.upstream.clients().length > 0)
+      await its.post('/v1/register', { ...station, platform: 'android', pushToken: 'a-token', ackMessages: true })
+      await its.clock.advance(2000)
+      await its.upstream.until(() => its.upstream.clients()[0]?.filter === `g/${key}`)
+      its.upstream.inject(`N1CALL>APRS,TCPIP*::${key.padEnd(9)}:hello{1`)
+      await its.upstream.waitFor(({ line }) => line === `${key}>APRS,TCPIP*::N1CALL   :ack1`)
+      const { body } = await its.post('/v1/sync', { ...station, since: 0 })
+      expect(body.messages.map(({ to }) => to)).to.deep.equal([key])
+    })
+  }
+
+  it('takes a tail of more than five characters for text', async () => {
+    await its.register('N0CALL')
+    await its.receive('N1CALL', 'N0CALL-7', 'look {123456')
+    expect(await its.messages('N0CALL')).to.deep.equal([shown('N1CALL', 'look {123456')])
+  })
+
+  it('takes the station inside a third-party frame for the sender, in nested frames the innermost', async () => {
+    await its.register('N0CALL', { ackMessages: true })
+    await its.receiveLines(
+      'GATE>APRS,TCPIP*:}N1CALL-9>APK004,WIDE1-1,GATE*::N0CALL-7 :from the air{1',
+      'GATE>APRS,TCPIP*:}DIGI>APRS,GATE*:}N2CALL>APK004,DIGI*::N0CALL-7 :from afar{2',
+    )
+    expect(await its.messages('N0CALL')).to.deep.equal([
+      shown('N1CALL-9', 'from the air', '1'),
+      shown('N2CALL', 'from afar', '2'),
+    ])
+    expect(its.acks()).to.deep.equal(['N0CALL-7>APRS,TCPIP*::N1CALL-9 :ack1', 'N0CALL-7>APRS,TCPIP*::N2CALL   :ack2'])
+  })
+
+  it('counts what is no message for the operator, and neither stores nor acknowledges nor pushes it', async () => {
+    await its.register('N0CALL', { ackMessages: true })
+    const fields = ['ack12', 'ackAB}', 'rej12', '?APRSD', '?APRSH N1CALL', '?APRSM', '?APRSO', '?APRSP{4', '?PING?{5']
+    const definitions = ['PARM.Volt', 'UNIT.V', 'EQNS.0,1,0', 'BITS.11111111,Test']
+    await its.receiveLines(
+      ...fields.map((field) => `N1CALL>APRS,TCPIP*::N0CALL-7 :${field}`),
+      ...definitions.map((text) => `N0CALL-7>APRS,TCPIP*::N0CALL-7 :${text}`),
+    )
+    expect(await its.counter('messages_not_for_operator')).to.equal(fields.length + definitions.length)
+    expect(await its.messages('N0CALL')).to.deep.equal([])
+    expect(its.acks()).to.deep.equal([])
+    await its.receive('N1CALL', 'N0CALL-7', 'acknowledged')
+    await its.endWindow()
+    await its.fcm.waitFor(() => true)
+    expect(its.fcm.received.map(({ data }) => data.count)).to.deep.equal(['1'])
+  })
+
+  it('drops what is addressed to nobody who is registered', async () => {
+    await its.register('N0CALL')
+    await its.receiveLines('N1CALL>APRS,TCPIP*::N0CALL-10:to the sidecar itself{1')
+    expect(await its.counter('messages_not_addressed')).to.equal(1)
+    expect(await its.messages('N0CALL')).to.deep.equal([])
+  })
+
+  it('takes a message for a duplicate only when sender, addressee, number and text are all equal', async () => {
+    await its.register('N0CALL')
+    await its.register('N2CALL')
+    const lines = [
+      'N1CALL>APRS,TCPIP*::N0CALL-7 :hello{1',
+      'N3CALL>APRS,TCPIP*::N0CALL-7 :hello{1',
+      'N1CALL>APRS,TCPIP*::N2CALL-7 :hello{1',
+      'N1CALL>APRS,TCPIP*::N0CALL-7 :hello{2',
+      'N1CALL>APRS,TCPIP*::N0CALL-7 :hullo{1',
+    ]
+    await its.receiveLines(...lines)
+    await its.clock.advance(RETRANSMISSION_MS)
+    await its.receiveLines(...lines)
+    expect(await its.counter('messages_duplicate')).to.equal(lines.length)
+    expect(await its.messages('N0CALL')).to.deep.equal([
+      shown('N1CALL', 'hello', '1'),
+      shown('N3CALL', 'hello', '1'),
+      shown('N1CALL', 'hello', '2'),
+      shown('N1CALL', 'hullo', '1'),
+    ])
+    expect(await its.messages('N2CALL')).to.have.length(1)
+  })
+
+  it('keeps the newest 50 messages of each station by default', async () => {
+    await its.register('N0CALL')
+    await its.register('N2CALL')
+    const lines = Array.from({ length: 60 }, (_, n) => `N1CALL>APRS,TCPIP*::N0CALL-7 :message ${n}`)
+    await its.receiveLines('N1CALL>APRS,TCPIP*::N2CALL-7 :untouched', ...lines)
+    const texts = (await its.messages('N0CALL')).map(({ text }) => text)
+    expect(texts).to.deep.equal(Array.from({ length: 50 }, (_, n) => `message ${n + 10}`))
+    expect(await its.messages('N2CALL')).to.have.length(1)
+  })
+
+  it('gives a station on its launch what it missed since its cursor, and nothing of before its registration', async () => {
+    await its.receiveLines('N1CALL>APRS,TCPIP*::N0CALL-7 :too early')
+    const launch = (since?: number) =>
+      its.register('N0CALL', { wantHistory: true, ...(since === undefined ? {} : { since }) })
+    const { body: first } = await launch()
+    expect(first.messages).to.deep.equal([])
+    await its.receive('N1CALL', 'N0CALL-7', 'one')
+    await its.receive('N1CALL', 'N0CALL-7', 'two')
+    const { body: second } = await launch(first.serverTime)
+    expect(second.messages.map(({ text }) => text)).to.deep.equal(['one', 'two'])
+    expect((await launch(second.serverTime)).body.messages).to.deep.equal([])
+    expect((await launch(Number(second.messages[0]?.time))).body.messages.map(({ text }) => text)).to.deep.equal([
+      'two',
+    ])
+  })
+
+  it('pushes nothing to a station whose gateway is off, and lets it sync', async () => {
+    await its.close()
+    its = await startWholeSidecar({ push: { coalesceMs: COALESCE_MS } })
+    await its.register('N0CALL')
+    await its.receive('N1CALL', 'N0CALL-7', 'hello')
+    await its.endWindow()
+    expect(await its.messages('N0CALL')).to.deep.equal([shown('N1CALL', 'hello')])
+    expect([its.fcm.attempts, its.apns.attempts, await its.counter('pushes_given_up')]).to.deep.equal([0, 0, 0])
+  })
+
+  it('keeps nothing of a station that unregistered', async () => {
+    await its.register('N0CALL')
+    await its.receive('N1CALL', 'N0CALL-7', 'one')
+    await its.unregister('N0CALL')
+    const { status, body } = await its.post('/v1/sync', { ...claim('N0CALL'), since: 0 })
+    expect([status, body.error]).to.deep.equal([404, 'not_registered'])
+    await its.register('N0CALL')
+    expect(await its.messages('N0CALL')).to.deep.equal([])
+  })
+})

@@ -1,0 +1,188 @@
+import { expect } from 'chai'
+import { avatarHash } from '../../../sidecar/avatars/avatar.ts'
+import { pngOfLength } from '../../support/png-of-length.ts'
+import { startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
+
+const DEVICE = 'ab'.repeat(32)
+const SPECIFIED = [
+  'fromCall',
+  'seqId',
+  'to',
+  'count',
+  'collapseId',
+  'fromAvatarIcon',
+  'fromAvatarHash',
+  'fromAvatarImage',
+  'fromAvatarCleared',
+]
+
+describe('A push of the sidecar', () => {
+  let its: WholeSidecar
+  beforeEach(async () => {
+    its = await startWholeSidecar()
+  })
+  afterEach(() => its.close())
+
+  /** What both gateways get for a message to a station on each. */
+  async function pushes(from: string, field: string) {
+    const before = [its.fcm.received.length, its.apns.received.length] as const
+    await its.receive(from, 'N0CALL-7', field)
+    await its.receive(from, 'N1CALL-7', field)
+    await its.endWindow()
+    const android = await its.fcm.waitFor((message) => its.fcm.received.indexOf(message) >= before[0])
+    const ios = await its.apns.waitFor(
+      (message) => message.deviceToken === DEVICE && its.apns.received.indexOf(message) >= before[1],
+    )
+    const { aps, ...beside } = ios.payload
+    return { android, ios, aps, beside }
+  }
+
+  const registerBoth = async () => {
+    await its.register('N0CALL')
+    await its.register('N1CALL', { platform: 'ios', pushToken: DEVICE })
+  }
+
+  /** As a station without SSID, so that it is the sender of what `receive` brings. */
+  const avatarOf = (callsign: string, members: object) =>
+    its.register(callsign, { platform: 'ios', pushToken: 'e'.repeat(64), avatarUpdate: true, ...members })
+
+  it('goes to the gateway of its platform and token, with the specified data: strings, on iOS beside aps', async () => {
+    await registerBoth()
+    const { android, ios, aps, beside } = await pushes('N9CALL', 'Good morning{12')
+    const data = { fromCall: 'N9CALL', seqId: '12', count: '1' }
+    expect(android).to.deep.include({
+      token: 'token-of-N0CALL',
+      data: { ...data, to: 'N0CALL-7', collapseId: 'aprs-N0CALL-7' },
+      notification: { title: 'N9CALL', body: 'Good morning' },
+    })
+    expect(android.android).to.include({ collapse_key: 'aprs-N0CALL-7' })
+    expect(android.android?.notification).to.deep.equal({ tag: 'aprs-N0CALL-7' })
+    expect(ios).to.include({ deviceToken: DEVICE, pushType: 'alert', collapseId: 'aprs-N1CALL-7' })
+    expect(beside).to.deep.equal({ ...data, to: 'N1CALL-7', collapseId: 'aprs-N1CALL-7' })
+    expect(aps.alert).to.deep.equal({ title: 'N9CALL', body: 'Good morning' })
+    expect([its.fcm.received.length, its.fcm.attempts]).to.deep.equal([1, 1])
+  })
+
+  it('folds the messages of a window into one, with their number and the newest of them', async () => {
+    await its.register('N0CALL')
+    await its.receive('N9CALL', 'N0CALL-7', 'one{1')
+    await its.receive('N8CALL', 'N0CALL-7', 'two{2')
+    await its.receive('N9CALL', 'N0CALL-7', 'three{3')
+    await its.endWindow()
+    const { data, notification } = await its.fcm.waitFor(() => true)
+    expect(data).to.include({ count: '3', fromCall: 'N9CALL', seqId: '3', to: 'N0CALL-7' })
+    expect(notification?.body).to.equal('3 new APRS messages')
+    await its.receive('N9CALL', 'N0CALL-7', 'four{4')
+    await its.endWindow()
+    const next = await its.fcm.waitFor(({ data }) => data.seqId === '4')
+    expect(next.data).to.include({ count: '1', collapseId: data.collapseId ?? '' })
+    expect(its.fcm.received).to.have.length(2)
+  })
+
+  for (const [characters, inline] of [
+    [3000, true],
+    [3004, false],
+  ] as const) {
+    it(`carries icon and hash of its sender, and ${inline ? 'an' : 'no'} image of ${characters} characters`, async () => {
+      await registerBoth()
+      const image = pngOfLength(characters)
+      expect(image).to.have.length(characters)
+      await avatarOf('N9CALL', { avatarIcon: 'dog', avatarImage: image })
+      const { android, beside } = await pushes('N9CALL-7', 'hello')
+      for (const data of [android.data, beside])
+        expect(data).to.include({
+          fromAvatarIcon: 'dog',
+          fromAvatarHash: avatarHash('dog', image),
+          ...(inline && { fromAvatarImage: image }),
+        })
+      expect('fromAvatarImage' in android.data).to.equal(inline)
+      expect('fromAvatarImage' in beside).to.equal(inline)
+    })
+  }
+
+  it('carries icon and hash of an icon alone', async () => {
+    await registerBoth()
+    await avatarOf('N9CALL', { avatarIcon: 'dog' })
+    const { android, beside } = await pushes('N9CALL-7', 'hello')
+    for (const data of [android.data, beside]) {
+      expect(data).to.include({ fromAvatarIcon: 'dog', fromAvatarHash: 'icon:dog' })
+      expect(data).to.not.have.any.keys('fromAvatarImage', 'fromAvatarCleared')
+    }
+  })
+
+  it('carries a tombstone when its sender cleared the avatar, and none when that never set one', async () => {
+    await registerBoth()
+    const avatarKeys = async (text: string) => {
+      const { android, beside } = await pushes('N9CALL-7', text)
+      const keys = (data: object) => Object.entries(data).filter(([key]) => key.startsWith('fromAvatar'))
+      expect(keys(beside)).to.deep.equal(keys(android.data))
+      return keys(beside)
+    }
+    expect(await avatarKeys('from a stranger')).to.deep.equal([])
+    await avatarOf('N9CALL', {})
+    expect(await avatarKeys('cleared what was never set')).to.deep.equal([])
+    await avatarOf('N9CALL', { avatarIcon: 'dog' })
+    expect(await avatarKeys('with a dog')).to.have.length(2)
+    await avatarOf('N9CALL', { avatarIcon: '', avatarImage: '', avatarHash: '' })
+    expect(await avatarKeys('cleared')).to.deep.equal([['fromAvatarCleared', '1']])
+    await avatarOf('N9CALL', { avatarIcon: 'cat' })
+    expect(await avatarKeys('with a cat')).to.have.length(2)
+  })
+
+  it('stays within 4,096 bytes, where the image goes first and the text stays whole', async () => {
+    await registerBoth()
+    const image = pngOfLength(3000)
+    await avatarOf('N9CALL', { avatarIcon: 'dog', avatarImage: image })
+    // As long as a packet can be, of characters that JSON doubles.
+    const text = '"'.repeat(440)
+    const { android, ios, beside } = await pushes('N9CALL-7', text)
+    expect(Buffer.byteLength(JSON.stringify(ios.payload))).to.be.at.most(4096)
+    expect(android.notification?.body).to.equal(text)
+    for (const data of [android.data, beside]) {
+      expect(data).to.include({ fromAvatarIcon: 'dog', fromAvatarHash: avatarHash('dog', image) })
+      expect(data).to.not.have.property('fromAvatarImage')
+    }
+  })
+
+  it('has no other keys than the specified ones, and never a reserved one', async () => {
+    await registerBoth()
+    await avatarOf('N9CALL', { avatarIcon: 'google', avatarImage: pngOfLength(1000) })
+    for (const field of ['from{gcm', 'notification', 'message_type{1', 'collapse_key']) {
+      const { android, beside } = await pushes('N9CALL-7', field)
+      for (const data of [android.data, beside]) {
+        expect(SPECIFIED).to.include.members(Object.keys(data))
+        expect(Object.values(data).every((value) => typeof value === 'string')).to.equal(true)
+      }
+    }
+  })
+
+  it('holds up neither storing nor syncing nor the other gateway while its own hangs', async () => {
+    its.fcm.fail('hang', 100)
+    await registerBoth()
+    await its.receive('N9CALL', 'N0CALL-7', 'one')
+    await its.receive('N9CALL', 'N1CALL-7', 'one')
+    await its.endWindow()
+    await its.fcm.waitForAttempts(1)
+    const ios = await its.apns.waitFor(({ deviceToken }) => deviceToken === DEVICE)
+    expect(ios.payload).to.include({ fromCall: 'N9CALL' })
+    await its.receive('N9CALL', 'N0CALL-7', 'two')
+    expect((await its.messages('N0CALL')).map(({ text }) => text)).to.deep.equal(['one', 'two'])
+  })
+
+  it('stops for a dead token until the station registers one, and what came meanwhile waits in the history', async () => {
+    await its.register('N0CALL')
+    its.fcm.uninstall('token-of-N0CALL')
+    await its.receive('N9CALL', 'N0CALL-7', 'one')
+    await its.endWindow()
+    while ((await its.counter('push_tokens_gone')) === 0);
+    await its.receive('N9CALL', 'N0CALL-7', 'two')
+    await its.endWindow()
+    await its.register('N0CALL', { pushToken: 'token-of-a-new-phone' })
+    await its.receive('N9CALL', 'N0CALL-7', 'three')
+    await its.endWindow()
+    const { notification } = await its.fcm.waitFor(({ token }) => token === 'token-of-a-new-phone')
+    expect(notification?.body).to.equal('three')
+    expect(its.fcm.attempts).to.equal(2)
+    expect((await its.messages('N0CALL')).map(({ text }) => text)).to.deep.equal(['one', 'two', 'three'])
+  })
+})

@@ -1,0 +1,195 @@
+import { type AprsIsServer, startAprsIs } from '../../../fixtures/aprsis/server.ts'
+import type { Happenings } from './happenings.ts'
+
+/** How many times faster than in the real network the senders repeat themselves, and the servers suppress it. */
+const HASTE = 30
+/** Just over the 31 s from which on the network passes a repetition again, in this haste. */
+export const ACK_INTERVAL_MS = 1050
+/** As real senders do, in this haste: from 15 s on, doubled, but so that the test does not wait for the late ones. */
+const RETRY_MS = [500, 1000, 2000, 2500]
+const TRIES_WITHOUT_ACK = 3
+
+const clock = {
+  now: () => Date.now() * HASTE,
+  after(delayMs: number, task: () => void) {
+    const handle = setTimeout(task, delayMs / HASTE).unref()
+    return { cancel: () => clearTimeout(handle) }
+  },
+}
+
+/** A message that somebody sends, and what is known of it so far. Packets on the air are numbered in their order. */
+export interface Sent {
+  /** Sender, addressee and number. */
+  readonly id: string
+  readonly to: string
+  readonly text: Buffer
+  readonly line: Buffer
+  /** Repeated until it is acknowledged; else a few times, or not at all. */
+  readonly tries: number
+  /** Newest server time that anybody had seen when it was first sent. */
+  readonly floor: number
+  readonly firstAt: number
+  lastAt: number
+  sendings: number
+  /** The login by which it was delivered for the first time, where that is certain. */
+  readonly login: number | undefined
+  acked: boolean
+  confirmed: boolean
+  dueAt: number
+}
+
+/** APRS-IS, and the stations that send messages by it. */
+export class Air {
+  readonly sent = new Map<string, Sent>()
+  packets = 0
+  acks = 0
+  logins = 0
+  #server: AprsIsServer
+  #stalled = false
+  readonly #happenings: Happenings
+  readonly #unacked = new Set<Sent>()
+
+  static async start(happenings: Happenings): Promise<Air> {
+    return new Air(await startAprsIs({ clock }), happenings)
+  }
+
+  private constructor(server: AprsIsServer, happenings: Happenings) {
+    this.#server = server
+    this.#happenings = happenings
+    this.#watch(server)
+  }
+
+  /** For the configuration of a sidecar. */
+  get address() {
+    return { host: this.#server.host, port: this.#server.port }
+  }
+
+  /** How many messages wait to be acknowledged. */
+  get waiting(): number {
+    return [...this.#unacked].filter(({ tries }) => tries === Number.POSITIVE_INFINITY).length
+  }
+
+  #watch(server: AprsIsServer): void {
+    server.events.on('login', () => {
+      this.logins += 1
+      this.#happenings.tell()
+    })
+    server.events.on('disconnect', () => this.#happenings.tell())
+    server.events.on('filter', () => this.#happenings.tell())
+    server.events.on('packet', ({ line, outcome }) => this.#onAck(line, outcome === 'passed'))
+  }
+
+  /** Logged in, with these stations in the filter. */
+  listensTo(keys: readonly string[]): boolean {
+    return keys.every((key) => this.#listeners(key) > 0)
+  }
+
+  get loggedIn(): boolean {
+    return this.#server.clients().length > 0
+  }
+
+  #listeners(key: string): number {
+    return this.#server.clients().filter(({ filter }) => `${filter}/`.includes(`/${key}/`)).length
+  }
+
+  /** `untilAcked`: the sender repeats it till then; `numbered` without that: a few times. */
+  send(message: {
+    readonly id: string
+    readonly to: string
+    readonly text: Buffer
+    readonly line: Buffer
+    readonly numbered: boolean
+    readonly untilAcked: boolean
+    readonly floor: number
+  }): void {
+    const { id, to, text, line, floor } = message
+    const certain = !this.#stalled && this.#listeners(to) === 1
+    const sent: Sent = {
+      id,
+      to,
+      text,
+      line,
+      tries: message.untilAcked ? Number.POSITIVE_INFINITY : message.numbered ? TRIES_WITHOUT_ACK : 1,
+      floor,
+      firstAt: this.packets,
+      lastAt: this.packets,
+      sendings: 0,
+      login: certain ? this.logins : undefined,
+      acked: false,
+      confirmed: false,
+      dueAt: 0,
+    }
+    this.sent.set(id, sent)
+    this.#unacked.add(sent)
+    this.#transmit(sent)
+  }
+
+  /** Sends again what is due. */
+  repeat(): void {
+    const now = Date.now()
+    for (const sent of this.#unacked) if (sent.dueAt <= now) this.#transmit(sent)
+  }
+
+  #transmit(sent: Sent): void {
+    sent.lastAt = this.packets
+    this.packets += 1
+    sent.dueAt = Date.now() + (RETRY_MS[sent.sendings] ?? RETRY_MS.at(-1) ?? 0)
+    sent.sendings += 1
+    if (sent.sendings >= sent.tries) this.#unacked.delete(sent)
+    this.#server.inject(sent.line)
+    this.#happenings.tell()
+  }
+
+  #onAck(line: string, heard: boolean): void {
+    const [, to, from, number] = /^(\S+)>APRS,TCPIP\*::(\S+) *:ack(.+)$/.exec(line) ?? []
+    const sent = this.sent.get(`${from} ${to} ${number}`)
+    if (sent?.tries !== Number.POSITIVE_INFINITY) {
+      this.#happenings.blame(`"${line}" acknowledges nothing that the sidecar should acknowledge`)
+      return
+    }
+    sent.confirmed = true
+    // What was delivered by this login before it went the same way, in order: it is stored too.
+    if (sent.login === this.logins) {
+      for (const other of this.sent.values())
+        if (other.login === sent.login && other.firstAt < sent.firstAt) other.confirmed = true
+    }
+    this.acks += 1
+    if (heard) {
+      sent.acked = true
+      this.#unacked.delete(sent)
+    }
+    this.#happenings.tell()
+  }
+
+  drop(): void {
+    this.#server.dropAll()
+  }
+
+  stall(): void {
+    this.#stalled = true
+    this.#server.stall()
+  }
+
+  resume(): void {
+    this.#stalled = false
+    this.#server.resume()
+  }
+
+  refuseLogins(refuse: boolean): void {
+    this.#server.refuseLogins = refuse
+  }
+
+  answerUnverified(unverified: boolean): void {
+    this.#server.answerUnverified = unverified
+  }
+
+  stop(): Promise<void> {
+    return this.#server.close()
+  }
+
+  /** At the same port. */
+  async startAgain(): Promise<void> {
+    this.#server = await startAprsIs({ clock, port: this.#server.port })
+    this.#watch(this.#server)
+  }
+}

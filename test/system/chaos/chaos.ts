@@ -1,0 +1,278 @@
+import { expect } from 'chai'
+import { passcodeOf } from '../../../sidecar/aprs/passcode.ts'
+import { createSidecarFolder } from '../../support/sidecar-process.ts'
+import { ACK_INTERVAL_MS, Air } from './air.ts'
+import { Gateways } from './gateways.ts'
+import { Happenings } from './happenings.ts'
+import { judgeHistory } from './judgement.ts'
+import { Lives } from './lives.ts'
+import { Phone, type Shown, Stamps } from './phones.ts'
+import type { Act, GatewayAct, Moment, Plan } from './plan.ts'
+import { Pushes } from './pushes.ts'
+import { Traffic } from './traffic.ts'
+
+const LOGIN = 'N0CALL-10'
+const PHONES = 8
+/** Registered from the beginning; the others come in the midst of it. */
+const EARLY_PHONES = 5
+/** When the machine is busy the plan is cut short rather than the test too long. */
+const RAGE_LIMIT_MS = 60_000
+const COALESCE_MS = 400
+const BURST = 5
+/** How long an act waits for something that the acts before it may prevent. */
+const PATIENCE_MS = 3000
+
+/** A sidecar, its surroundings and its users, and everything that may befall them. */
+export class Chaos {
+  readonly #happenings = new Happenings()
+  readonly #stamps = new Stamps(this.#happenings)
+  readonly #pushes = new Pushes(this.#happenings)
+  readonly #closers: (() => unknown)[] = []
+  readonly #plan: Plan
+  readonly #startedAt = Date.now()
+  #parts:
+    | { readonly air: Air; readonly gateways: Gateways; readonly lives: Lives; readonly traffic: Traffic }
+    | undefined
+  #phones: readonly Phone[] = []
+
+  constructor(plan: Plan) {
+    this.#plan = plan
+  }
+
+  get #its() {
+    if (!this.#parts) throw new Error('not started')
+    return this.#parts
+  }
+
+  async start(): Promise<void> {
+    const folder = await createSidecarFolder()
+    this.#closers.push(() => folder.remove())
+    const air = await Air.start(this.#happenings)
+    this.#closers.push(() => air.stop())
+    const gateways = await Gateways.start(this.#pushes)
+    this.#closers.push(() => gateways.close())
+    const config = await folder.configure({
+      aprsis: { ...air.address, callsign: LOGIN, passcode: passcodeOf(LOGIN), filterDebounceMs: 50 },
+      database: 'data/sidecar.sqlite',
+      history: { perStation: 10_000 },
+      push: { coalesceMs: COALESCE_MS, ...gateways.settings },
+      ack: { minIntervalMs: ACK_INTERVAL_MS, maxPerSenderPerMinute: 1000 },
+      rateLimit: { max: 1_000_000, newStationsPerHour: 1000 },
+    })
+    const lives = new Lives(config, this.#plan.clocks, this.#happenings)
+    this.#closers.push(() => lives.abandon())
+    await lives.start()
+    const parts = { post: lives.post, stamps: this.#stamps, happenings: this.#happenings }
+    this.#phones = Array.from({ length: PHONES }, (_, index) => new Phone(index, parts))
+    for (const phone of this.#phones.slice(0, EARLY_PHONES)) await this.#answered(phone, 'launch')
+    const traffic = new Traffic({ plan: this.#plan, air, phones: this.#phones, stamps: this.#stamps })
+    this.#closers.push(() => traffic.stop())
+    this.#pushes.onPush = (key) => {
+      const phone = this.#phones.find((candidate) => candidate.key === key)
+      if (phone) void traffic.call(phone, 'sync')
+    }
+    this.#parts = { air, gateways, lives, traffic }
+  }
+
+  /** Carries the plan out. */
+  async rage(): Promise<void> {
+    let over = false
+    const main = this.#rageOutside().finally(() => {
+      over = true
+      this.#happenings.tell()
+    })
+    await Promise.all([main, this.#rageAtGateways(() => over)])
+  }
+
+  async #rageOutside(): Promise<void> {
+    for (const act of this.#plan.acts) {
+      if (Date.now() - this.#startedAt > RAGE_LIMIT_MS) return
+      await this.#perform(act)
+      await this.#happenings.atMost(PATIENCE_MS, () => this.#its.air.loggedIn)
+      await this.#messages(act.rest)
+    }
+  }
+
+  async #perform(act: Act): Promise<void> {
+    const { air, lives } = this.#its
+    switch (act.kind) {
+      case 'kill':
+        await lives.countStored()
+        await this.#moment(act.after)
+        await lives.end(act.signal)
+        await this.#messages(act.down)
+        return lives.start()
+      case 'newcomer':
+        return this.#newcomer()
+      case 'drop':
+        return air.drop()
+      case 'restart':
+        await air.stop()
+        await this.#messages(act.down)
+        return air.startAgain()
+      case 'stall':
+        air.stall()
+        await this.#messages(act.down)
+        if (act.drop) air.drop()
+        return air.resume()
+      case 'refuse':
+        air.refuseLogins(true)
+        air.drop()
+        await this.#messages(act.down)
+        return air.refuseLogins(false)
+      case 'unverified': {
+        const { logins } = air
+        air.answerUnverified(true)
+        air.drop()
+        await this.#happenings.atMost(PATIENCE_MS, () => air.logins > logins)
+        await this.#messages(act.down)
+        air.answerUnverified(false)
+        return air.drop()
+      }
+    }
+  }
+
+  async #newcomer(): Promise<void> {
+    const { air } = this.#its
+    const phone = this.#phones.find(({ registered }) => !registered)
+    if (!phone) return
+    await this.#answered(phone, 'launch')
+    // By a login that is up the filter follows; by another it will.
+    await this.#happenings.until(() => !air.loggedIn || air.listensTo([phone.key]), `${phone.key} was in the filter`)
+  }
+
+  async #rageAtGateways(over: () => boolean): Promise<void> {
+    const { gateways } = this.#its
+    for (const act of this.#plan.gatewayActs) {
+      if (over()) return
+      await gateways.fail(act)
+      await this.#messages(act.down, over)
+      await gateways.recover(act.gateway)
+      await this.#messages(act.rest, over)
+    }
+  }
+
+  /** Until so many more messages were sent. */
+  #messages(count: number, over = () => false): Promise<void> {
+    const target = this.#its.air.sent.size + count
+    return this.#happenings.until(() => over() || this.#its.air.sent.size >= target, 'messages were sent')
+  }
+
+  async #moment(moment: Moment): Promise<void> {
+    const count = () => {
+      const { air, traffic } = this.#its
+      const counts = { packet: air.packets, ack: air.acks, sync: traffic.answered, push: this.#pushes.all.length }
+      return counts[moment]
+    }
+    const before = count()
+    await this.#happenings.atMost(PATIENCE_MS, () => count() > before)
+  }
+
+  /** Ends all faults and waits until everything has come to rest. */
+  async calm(): Promise<void> {
+    const { air, gateways, lives, traffic } = this.#its
+    traffic.quiet = true
+    for (const gateway of ['fcm', 'apns'] as const satisfies GatewayAct['gateway'][]) await gateways.recover(gateway)
+    await lives.countStored()
+    await lives.end('SIGTERM')
+    await lives.start()
+    for (const phone of this.#phones) await this.#answered(phone, 'launch')
+    await this.#happenings.until(
+      () => air.listensTo(this.#phones.map(({ key }) => key)),
+      'all stations were in the filter',
+    )
+    await this.#happenings.until(() => air.waiting === 0, 'all messages were acknowledged')
+    // Behind it nothing of before is left to be told.
+    await this.#untilTold(await this.#sendToAll())
+    await this.#fold()
+    await this.#killWithPushesDue()
+    for (const phone of this.#phones) await this.#answered(phone, 'sync')
+  }
+
+  /** What comes within the window is told by one notification. */
+  async #fold(): Promise<void> {
+    const before = new Map(this.#phones.map(({ key }) => [key, this.#pushes.of(key).length]))
+    const startedAt = Date.now()
+    let last: readonly string[] = []
+    for (let round = 0; round < BURST; round++) last = await this.#sendToAll()
+    const withinWindow = Date.now() - startedAt < COALESCE_MS / 2
+    await this.#untilTold(last)
+    for (const { key } of this.#phones) {
+      const told = this.#pushes.of(key).slice(before.get(key))
+      const messages = told.reduce((sum, { count }) => sum + count, 0)
+      expect(messages, `messages that ${key} was told of`).to.equal(BURST)
+      // On a machine that was held up the window may have ended between two of them.
+      if (withinWindow) expect(told.map(({ body }) => body)).to.deep.equal([`${BURST} new APRS messages`])
+    }
+  }
+
+  /** What is due when the process dies is pushed by the next, though nothing new comes. */
+  async #killWithPushesDue(): Promise<void> {
+    const { lives } = this.#its
+    const last = await this.#sendToAll()
+    await lives.end('SIGKILL')
+    await lives.start()
+    await this.#untilTold(last)
+  }
+
+  async #answered(phone: Phone, how: 'sync' | 'launch'): Promise<void> {
+    await this.#happenings.until(() => !phone.calling, `${phone.key} had its answer`)
+    expect(await phone.call(how), phone.key).to.equal(true)
+  }
+
+  /** A message to each station; resolves with their ids when all are stored. */
+  async #sendToAll(): Promise<readonly string[]> {
+    const { air, traffic } = this.#its
+    // Those that nobody acknowledges come first: what is acknowledged came after them.
+    const inOrder = [...this.#phones.filter(({ acks }) => !acks), ...this.#phones.filter(({ acks }) => acks)]
+    const ids = inOrder.map((phone) => traffic.send(phone, { from: 0, text: 0, numbered: true, thirdParty: false }))
+    await this.#happenings.until(() => air.waiting === 0, 'all messages were acknowledged')
+    return ids
+  }
+
+  #untilTold(ids: readonly string[]): Promise<void> {
+    return this.#happenings.until(
+      () => ids.every((id) => this.#pushes.all.some((push) => push.id === id)),
+      'all phones were told',
+    )
+  }
+
+  /** Holds what the sidecar has against what is known to have happened. */
+  async judge(): Promise<void> {
+    const { air, lives } = this.#its
+    let stored = 0
+    for (const phone of this.#phones) {
+      const history = await phone.history()
+      stored += history.length
+      judgeHistory(phone, history, new Map([...air.sent].filter(([, { to }]) => to === phone.key)))
+      this.#judgePushes(phone, history)
+    }
+    expect(stored, 'fewer messages than the sidecar counted as stored').to.be.at.least(lives.counted)
+    expect(lives.faultyLines).to.deep.equal([])
+    expect(this.#happenings.faults).to.deep.equal([])
+  }
+
+  #judgePushes({ key }: Phone, history: readonly Shown[]): void {
+    expect(this.#pushes.untold(key, history), `${key} was not told of these`).to.deep.equal([])
+    expect(this.#pushes.of(key).length, `nothing was folded for ${key}`).to.be.lessThan(history.length)
+  }
+
+  figures(): string {
+    const { air, lives } = this.#its
+    const seconds = ((Date.now() - this.#startedAt) / 1000).toFixed(1)
+    const counts = [
+      `${air.sent.size} messages in ${air.packets} packets`,
+      `${lives.count} lives`,
+      `${air.logins} logins`,
+      `${air.acks} acks`,
+      `${[...air.sent.values()].filter(({ confirmed }) => confirmed).length} messages confirmed by them`,
+      `${this.#pushes.all.length} pushes`,
+      `${this.#stamps.count} stamps`,
+    ]
+    return `${counts.join(', ')}, in ${seconds} s`
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.splice(0).toReversed()) await close()
+  }
+}

@@ -1,0 +1,122 @@
+import { expect } from 'chai'
+import { type LogLine, type SidecarProcess, startSidecarProcess } from '../../support/sidecar-process.ts'
+import type { Happenings } from './happenings.ts'
+import type { Post } from './phones.ts'
+import type { ClockPlan } from './plan.ts'
+
+const START_LIMIT_MS = 20_000
+const ANSWER_LIMIT_MS = 5000
+
+/** The sidecar, again and again: one process after the other on the same files. */
+export class Lives {
+  count = 0
+  /** Messages that each life said it had stored, when it was last asked. */
+  counted = 0
+  #process: SidecarProcess | undefined
+  #ending = false
+  #url: string | undefined
+  #adminUrl: string | undefined
+  readonly #faultyLines: LogLine[] = []
+  readonly #config: string
+  readonly #clocks: readonly ClockPlan[]
+  readonly #happenings: Happenings
+
+  constructor(config: string, clocks: readonly ClockPlan[], happenings: Happenings) {
+    this.#config = config
+    this.#clocks = clocks
+    this.#happenings = happenings
+  }
+
+  async start(): Promise<void> {
+    const clock = this.#clocks[this.count % this.#clocks.length]
+    this.count += 1
+    const sidecar = startSidecarProcess(['--config', this.#config], clock && { NODE_OPTIONS: clockOption(clock) })
+    this.#process = sidecar
+    void sidecar.ended.then(({ outcome, stderr }) => {
+      if (this.#process === sidecar && !this.#ending)
+        this.#happenings.blame(`the sidecar ended by itself with ${outcome}: ${stderr}`)
+    })
+    const listening = await within(sidecar.logged('listening'), START_LIMIT_MS, 'the sidecar started')
+    this.#url = String(listening.url)
+    this.#adminUrl = String(listening.adminUrl)
+    this.#happenings.tell()
+  }
+
+  /** Resolves when the process is gone. */
+  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const ending = this.#process
+    if (!ending) return
+    this.#ending = true
+    ending.kill(signal)
+    const { outcome, stderr } = await within(ending.ended, START_LIMIT_MS, 'the sidecar ended')
+    this.#process = undefined
+    this.#ending = false
+    this.#url = undefined
+    expect([outcome, stderr]).to.deep.equal([signal === 'SIGTERM' ? 0 : 'SIGKILL', ''])
+    this.#faultyLines.push(...ending.lines.filter(isFault))
+    this.#happenings.tell()
+  }
+
+  /** Leaves no process behind, however it went. */
+  async abandon(): Promise<void> {
+    const left = this.#process
+    this.#process = undefined
+    left?.kill('SIGKILL')
+    await left?.ended
+  }
+
+  /** Error lines of all lives that the chaos does not explain. */
+  get faultyLines(): readonly LogLine[] {
+    return [...this.#faultyLines, ...(this.#process?.lines.filter(isFault) ?? [])]
+  }
+
+  readonly post: Post = async (path, body) => {
+    const url = this.#url
+    if (!url) return undefined
+    try {
+      const answer = await fetch(url + path, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+      })
+      return { status: answer.status, body: (await answer.json()) as never }
+    } catch {
+      // Killed before it answered, or while it did.
+      return undefined
+    }
+  }
+
+  /** Asks this life how many messages it has stored, before it ends. */
+  async countStored(): Promise<void> {
+    try {
+      const answer = await fetch(`${this.#adminUrl}/metrics`, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) })
+      const [, value] = /^mesh_companion_messages_stored_total (\d+)$/m.exec(await answer.text()) ?? []
+      this.counted += Number(value)
+    } catch {
+      // It is down already: that life is not counted.
+    }
+  }
+}
+
+/** Has the process see another time than the machine's, and another still two seconds later. */
+function clockOption({ behindMs, laterBehindMs }: ClockPlan): string {
+  const code = `const now=Date.now;Date.now=()=>now()-(performance.now()<2000?${behindMs}:${laterBehindMs})`
+  return `--import=data:text/javascript,${encodeURIComponent(code)}`
+}
+
+function isFault({ level, event }: LogLine): boolean {
+  return level === 'error' && event !== 'upstream-unverified'
+}
+
+async function within<T>(promise: Promise<T>, limitMs: number, what: string): Promise<T> {
+  let deadline: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    deadline = setTimeout(() => reject(new Error(`Within ${limitMs} ms it did not happen that ${what}.`)), limitMs)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(deadline)
+  }
+}

@@ -1,0 +1,117 @@
+import fc from 'fast-check'
+
+/** What happens to the sidecar and to APRS-IS. Lengths are in messages that are sent meanwhile. */
+export type Act =
+  /** Right after something happened, so that it falls between any two steps of the pipeline. */
+  | { readonly kind: 'kill'; readonly signal: 'SIGKILL' | 'SIGTERM'; readonly after: Moment; readonly down: number }
+  | { readonly kind: 'drop' }
+  | { readonly kind: 'restart' | 'refuse' | 'unverified'; readonly down: number }
+  | { readonly kind: 'stall'; readonly down: number; readonly drop: boolean }
+  | { readonly kind: 'newcomer' }
+export type Moment = 'packet' | 'ack' | 'sync' | 'push'
+
+/** What happens to a push gateway. */
+export interface GatewayAct {
+  readonly gateway: 'fcm' | 'apns'
+  readonly kind: 'cut' | 'errors' | 'hang' | 'lost' | 'farewell'
+  readonly times: number
+  readonly down: number
+}
+
+export interface Plan {
+  readonly acts: readonly (Act & { readonly rest: number })[]
+  readonly gatewayActs: readonly (GatewayAct & { readonly rest: number })[]
+  readonly messages: readonly MessagePlan[]
+  /** Of each life of the sidecar: how its clock goes. */
+  readonly clocks: readonly ClockPlan[]
+  /** Which phone calls next, and whether it launches anew. */
+  readonly calls: readonly { readonly phone: number; readonly launch: boolean }[]
+}
+
+export interface MessagePlan {
+  readonly from: number
+  /** Of the stations registered by then. */
+  readonly to: number
+  readonly text: number
+  readonly numbered: boolean
+  readonly thirdParty: boolean
+  /** How many further messages follow in the same breath. */
+  readonly burst: number
+}
+
+export interface ClockPlan {
+  /** Behind the machine's clock by so much; never ahead, since the gateways check when credentials were issued. */
+  readonly behindMs: number
+  /** What `behindMs` becomes two seconds after the start. */
+  readonly laterBehindMs: number
+}
+
+const moment = fc.constantFrom<Moment>('packet', 'ack', 'ack', 'sync', 'push')
+const down = fc.integer({ min: 5, max: 60 })
+const kill = (signal: 'SIGKILL' | 'SIGTERM') =>
+  fc.record({ kind: fc.constant('kill'), signal: fc.constant(signal), after: moment, down })
+
+/** Every kind of act, in any order. */
+const acts = fc
+  .tuple(
+    kill('SIGKILL'),
+    kill('SIGKILL'),
+    kill('SIGKILL'),
+    kill('SIGKILL'),
+    kill('SIGKILL'),
+    kill('SIGKILL'),
+    kill('SIGTERM'),
+    kill('SIGTERM'),
+    kill('SIGTERM'),
+    fc.record({ kind: fc.constant('drop') }),
+    fc.record({ kind: fc.constant('restart'), down }),
+    fc.record({ kind: fc.constant('restart'), down }),
+    fc.record({ kind: fc.constant('refuse'), down }),
+    fc.record({ kind: fc.constant('unverified'), down }),
+    fc.record({ kind: fc.constant('stall'), down, drop: fc.boolean() }),
+    fc.record({ kind: fc.constant('newcomer') }),
+    fc.record({ kind: fc.constant('newcomer') }),
+    fc.record({ kind: fc.constant('newcomer') }),
+  )
+  .chain((all) => fc.shuffledSubarray(all as unknown as Act[], { minLength: all.length }))
+
+const gatewayAct = fc.record({
+  gateway: fc.constantFrom<GatewayAct['gateway']>('fcm', 'apns'),
+  kind: fc.constantFrom<GatewayAct['kind']>('cut', 'errors', 'errors', 'hang', 'lost', 'farewell'),
+  times: fc.integer({ min: 1, max: 10 }),
+  down: fc.integer({ min: 10, max: 120 }),
+  rest: fc.integer({ min: 10, max: 60 }),
+})
+
+const message = fc.record({
+  from: fc.nat(11),
+  to: fc.nat(1000),
+  text: fc.nat(1000),
+  numbered: fc.integer({ min: 0, max: 9 }).map((die) => die > 0),
+  thirdParty: fc.integer({ min: 0, max: 9 }).map((die) => die === 0),
+  burst: fc.integer({ min: 0, max: 99 }).map((die) => (die < 3 ? 20 : die < 20 ? 3 : 0)),
+})
+
+const behindMs = fc.nat(60_000)
+
+const plan: fc.Arbitrary<Plan> = fc.record({
+  acts: acts.chain((list) =>
+    fc
+      .array(fc.integer({ min: 30, max: 120 }), { minLength: list.length, maxLength: list.length })
+      .map((holds) => list.map((act, index) => ({ ...act, rest: holds[index] ?? 0 }))),
+  ),
+  gatewayActs: fc.array(gatewayAct, { minLength: 60, maxLength: 60 }),
+  messages: fc.array(message, { minLength: 4000, maxLength: 4000 }),
+  clocks: fc.array(fc.record({ behindMs, laterBehindMs: behindMs }), { minLength: 20, maxLength: 20 }),
+  calls: fc.array(fc.record({ phone: fc.nat(1000), launch: fc.integer({ min: 0, max: 4 }).map((die) => die === 0) }), {
+    minLength: 4000,
+    maxLength: 4000,
+  }),
+})
+
+/** The same for the same seed. */
+export function planOf(seed: number): Plan {
+  const [only] = fc.sample(plan, { seed, numRuns: 1 })
+  if (!only) throw new Error('fast-check made no plan')
+  return only
+}

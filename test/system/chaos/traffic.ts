@@ -1,0 +1,110 @@
+import type { Air } from './air.ts'
+import type { Phone, Stamps } from './phones.ts'
+import type { MessagePlan, Plan } from './plan.ts'
+
+const TICK_MS = 40
+/** Some phone calls after so many packets; and each when it is told of a message. */
+const PACKETS_PER_CALL = 5
+/** Texts repeat, so that only sender, addressee and number tell messages apart. */
+const TEXTS = [
+  Buffer.from('Good morning'),
+  Buffer.from('73'),
+  Buffer.alloc(0),
+  Buffer.from('Grüße {aus} Köln '),
+  Buffer.from('Gr\xfc\xdfe', 'latin1'),
+  Buffer.from('x'.repeat(67)),
+]
+
+/** Senders that send, and phones that call, as planned, until they are told to be quiet. */
+export class Traffic {
+  quiet = false
+  answered = 0
+  readonly #plan: Plan
+  readonly #air: Air
+  readonly #phones: readonly Phone[]
+  readonly #stamps: Stamps
+  readonly #ticking: NodeJS.Timeout
+  readonly #numbers = new Map<string, number>()
+  #messages = 0
+  #calls = 0
+  #strangers = 0
+
+  constructor(parts: {
+    readonly plan: Plan
+    readonly air: Air
+    readonly phones: readonly Phone[]
+    readonly stamps: Stamps
+  }) {
+    this.#plan = parts.plan
+    this.#air = parts.air
+    this.#phones = parts.phones
+    this.#stamps = parts.stamps
+    this.#ticking = setInterval(() => this.#tick(), TICK_MS)
+  }
+
+  stop(): void {
+    clearInterval(this.#ticking)
+  }
+
+  #tick(): void {
+    this.#air.repeat()
+    if (this.quiet) return
+    const { messages } = this.#plan
+    const burst = messages[this.#messages % messages.length]?.burst ?? 0
+    for (let count = 0; count <= burst; count++) this.#sendNext()
+    while (this.#calls * PACKETS_PER_CALL < this.#air.packets) this.#callNext()
+  }
+
+  #sendNext(): void {
+    const { messages } = this.#plan
+    const planned = messages[this.#messages++ % messages.length]
+    const registered = this.#phones.filter((phone) => phone.registered)
+    const to = planned && registered[planned.to % registered.length]
+    if (to) this.send(to, planned)
+  }
+
+  /** Puts a message to `phone` on the air; returns its id. */
+  send(phone: Phone, { from, text: place, numbered, thirdParty }: Omit<MessagePlan, 'to' | 'burst'>): string {
+    // A sender without numbers sends once: only so is its message one of a kind.
+    const sender = numbered ? `S${from}` : `U${this.#strangers++}`
+    const number = numbered ? this.#nextNumber(sender) : ''
+    const text = TEXTS[place % TEXTS.length] ?? Buffer.alloc(0)
+    const path = thirdParty ? `GATE>APRS,TCPIP*:}${sender}>APK004,GATE*::` : `${sender}>APRS,TCPIP*::`
+    const line = Buffer.concat([
+      Buffer.from(`${path}${phone.key.padEnd(9)}:`),
+      text,
+      Buffer.from(numbered ? `{${number}` : ''),
+    ])
+    const id = `${sender} ${phone.key} ${number}`
+    this.#air.send({
+      id,
+      to: phone.key,
+      text,
+      line,
+      numbered,
+      untilAcked: numbered && phone.acks,
+      floor: this.#stamps.newest,
+    })
+    return id
+  }
+
+  #nextNumber(sender: string): string {
+    const number = this.#numbers.get(sender) ?? 0
+    this.#numbers.set(sender, number + 1)
+    return number.toString(36)
+  }
+
+  #callNext(): void {
+    const { calls } = this.#plan
+    const planned = calls[this.#calls++ % calls.length]
+    const registered = this.#phones.filter((phone) => phone.registered)
+    const phone = planned && registered[planned.phone % registered.length]
+    if (phone) void this.call(phone, planned.launch ? 'launch' : 'sync')
+  }
+
+  async call(phone: Phone, how: 'sync' | 'launch'): Promise<boolean> {
+    const answered = await phone.call(how)
+    if (answered) this.answered += 1
+    return answered
+  }
+}
