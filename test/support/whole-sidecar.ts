@@ -136,7 +136,11 @@ function outsideOf({ upstream, clock, sidecar }: Pick<WholeSidecar, 'upstream' |
     const answer = await post('/v1/register', registration(callsign, members))
     await upstream.until(() => upstream.clients().length > 0)
     await clock.advance(DEBOUNCE_MS)
-    await upstream.until(() => isAskedFor(`${callsign}-7`))
+    // The link may still have waited for the answer to an earlier filter, and then wait for its time once more.
+    await turnUntil(
+      clock,
+      upstream.until(() => isAskedFor(`${callsign}-7`)),
+    )
     return answer
   }
 

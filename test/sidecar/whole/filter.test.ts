@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { claim, registration } from '../../support/running-api.ts'
-import { startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
+import { startWholeSidecar, turnUntil, type WholeSidecar } from '../../support/whole-sidecar.ts'
 
 describe('The filter of a sidecar', () => {
   let its: WholeSidecar
@@ -32,7 +32,10 @@ describe('The filter of a sidecar', () => {
     await its.register('N1CALL')
     await its.unregister('N1CALL')
     await its.clock.advance(2000)
-    await its.upstream.until(() => !its.upstream.clients()[0]?.filter.includes('N1CALL'))
+    await turnUntil(
+      its.clock,
+      its.upstream.until(() => !its.upstream.clients()[0]?.filter.includes('N1CALL')),
+    )
     await its.receive('N9CALL', 'N0CALL-7', 'one')
     const whole = ['g/N0CALL-7', 'g/N0CALL-7/N1CALL-7', 'g/N0CALL-7', 'g/MARK-7/N0CALL-7']
     expect(asked).to.deep.equal(whole)
@@ -54,7 +57,10 @@ describe('The filter of a sidecar', () => {
     await its.register('N1CALL')
     await its.unregister('N0CALL')
     await its.clock.advance(2000)
-    await its.upstream.until(() => its.upstream.clients()[0]?.filter === 'g/N1CALL-7')
+    await turnUntil(
+      its.clock,
+      its.upstream.until(() => its.upstream.clients()[0]?.filter === 'g/N1CALL-7'),
+    )
     const { bytesOut } = its.upstream.traffic
     its.upstream.inject('N9CALL>APRS,TCPIP*::N0CALL-7 :nobody is there{1')
     await new Promise((resolve) => setImmediate(resolve))
