@@ -6,6 +6,7 @@ export const MESSAGES = {
   provider_refused:
     'The sign-in service did not sign you in. Please try again; if it happens again, ask your administrator.',
   access_denied: 'Your account may not use this server. Ask your administrator for access.',
+  maintenance: 'This server is under maintenance. Please try again later.',
   not_configured: 'Signing in this way is not set up on this server. Ask your administrator.',
 } as const
 export type MessageCode = keyof typeof MESSAGES
@@ -71,6 +72,18 @@ export const LOGIN_ERRORS = {
     message: 'access_denied',
     remedy:
       'The user has no account here and `newAccounts` is not true. Create the account, or set `newAccounts` to true.',
+  },
+  account_limit: {
+    message: 'access_denied',
+    remedy: 'The domain has as many accounts as its limit allows. Raise the limit, or remove accounts.',
+  },
+  account_locked: {
+    message: 'access_denied',
+    remedy: 'An administrator has locked the account of this user. Nothing was changed. Unlock it to let the user in.',
+  },
+  maintenance: {
+    message: 'maintenance',
+    remedy: 'The server is in maintenance mode, which lets nobody in but site admins.',
   },
   not_in_required_group: {
     message: 'access_denied',

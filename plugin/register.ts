@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Application, Request } from 'express'
 import { domainsByHostName } from './config/host-names.ts'
 import type { Problem } from './config/problem.ts'
-import type { CredentialFiles, DomainReading } from './config/read.ts'
+import type { CredentialFiles, DomainReading, Readings } from './config/read.ts'
 import { withGuardedAuthLog } from './host/guarded-auth-log.ts'
 import type { Host } from './host/port.ts'
 import { causeCode, createLog, deepestMessage, type Log } from './log.ts'
@@ -75,19 +75,17 @@ export interface Oidc {
  * @throws TypeError when the configuration as a whole is unusable
  */
 export async function registerOidc(app: Application, options: RegisterOptions): Promise<Oidc> {
+  return mountOidc(app, options)
+}
+
+/** The same at once, for a server whose routes have to be in place when the call returns. */
+export function mountOidc(app: Application, options: RegisterOptions, readings = readOptions(options)): Oidc {
   const { config, log = createLog('plugin') } = options
-  const host = withGuardedAuthLog(options.host)
-  const { domains, problems } = readDomains(config, {
-    ...(options.presets ? { presets: options.presets } : {}),
-    ...(options.unknownKeys ? { unknownKeys: options.unknownKeys } : {}),
-    ...(options.credentials ? { credentials: options.credentials } : {}),
-    readFile: (file) => readFileSync(file, 'utf8'),
-    now: Date.now(),
-    ...(host.basePath ? { basePathOf: host.basePath } : {}),
-  })
+  const { domains, problems } = readings
   if (problems.length > 0) {
     throw new TypeError(problems.map(({ path, reason, remedy }) => `${path} ${reason}. ${remedy}`).join('\n'))
   }
+  const host = withGuardedAuthLog(options.host)
   for (const domain of domains) reportReading(host, domain)
   reportUnused(options, domains, log)
 
@@ -114,6 +112,25 @@ export async function registerOidc(app: Application, options: RegisterOptions): 
       for (const { working } of strategies) working?.client.close()
     },
   }
+}
+
+/**
+ * What the configuration says, for the place that the host gives each domain.
+ *
+ * @param readFile as `readFileSync` does it
+ */
+export function readOptions(
+  { config, host, presets, unknownKeys, credentials }: RegisterOptions,
+  readFile = (file: string) => readFileSync(file, 'utf8'),
+): Readings {
+  return readDomains(config, {
+    ...(presets ? { presets } : {}),
+    ...(unknownKeys ? { unknownKeys } : {}),
+    ...(credentials ? { credentials } : {}),
+    readFile,
+    now: Date.now(),
+    ...(host.basePath ? { basePathOf: host.basePath.bind(host) } : {}),
+  })
 }
 
 interface StrategyParts {

@@ -35,7 +35,8 @@ const HINT = 'oidc-hint'
 const MOST_RECORD_BYTES = 2_000
 const MOST_HINT_BYTES = 4_000
 
-interface Kept extends SignInRecord {
+/** What a session in a cookie keeps of the login that began it. */
+export interface CookieSignIn extends SignInRecord {
   /** Random name of this very session. */
   readonly handle: string
 }
@@ -52,14 +53,14 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions {
   const hints = createSeal(secret, 'logout hint')
 
   /** A copy of the cookie may be anywhere. */
-  async function revoke({ handle, startedAt }: Kept): Promise<void> {
+  async function revoke({ handle, startedAt }: CookieSignIn): Promise<void> {
     if (startedAt + maxAgeMs > now()) await revocations.revoke([keyOfHandle(handle)], now(), startedAt + maxAgeMs)
   }
 
   return {
     async start(req, res, { idToken, tokens: _tokens, ...record }) {
-      const before = keptIn(req)
-      const kept: Kept = { ...record, handle: randomBytes(16).toString('base64url') }
+      const before = cookieSignIn(req)
+      const kept: CookieSignIn = { ...record, handle: randomBytes(16).toString('base64url') }
       const hint = idToken === null ? '' : hints.seal(idToken, kept.handle)
       const tooLarge = Buffer.byteLength(JSON.stringify(kept)) > MOST_RECORD_BYTES
       // Whatever was in the session before does not outlive a login, nor one that fails from here on.
@@ -75,7 +76,7 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions {
     },
 
     async current(req) {
-      const kept = keptIn(req)
+      const kept = cookieSignIn(req)
       if (!kept || kept.startedAt + maxAgeMs <= now()) return undefined
       const { handle, ...record } = kept
       const signIn = { ...record, idToken: readHint(req, handle), tokens: null }
@@ -84,7 +85,7 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions {
     },
 
     async end(req, res) {
-      const kept = keptIn(req)
+      const kept = cookieSignIn(req)
       replaceSession(req, null)
       setHint(req, res, '')
       if (kept) await revoke(kept)
@@ -104,7 +105,8 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions {
   }
 }
 
-function keptIn(req: Request): Kept | undefined {
+/** What the session of a request says of its login, whether that still counts or not. */
+export function cookieSignIn(req: Request): CookieSignIn | undefined {
   const session: unknown = Reflect.get(req, 'session')
   const value = isObject(session) ? session[KEY] : undefined
   const record = readRecord(value)

@@ -23,5 +23,8 @@ export function withGuardedAuthLog(host: Host): Host {
     ...(host.domainOf ? { domainOf: host.domainOf.bind(host) } : {}),
     ...(host.basePath ? { basePath: host.basePath.bind(host) } : {}),
     ...(host.newAccountsAllowed ? { newAccountsAllowed: host.newAccountsAllowed.bind(host) } : {}),
+    ...(host.inMaintenance ? { inMaintenance: host.inMaintenance.bind(host) } : {}),
+    ...(host.clientAddress ? { clientAddress: host.clientAddress.bind(host) } : {}),
+    ...(host.land ? { land: host.land.bind(host) } : {}),
   }
 }

@@ -22,6 +22,12 @@ export interface Host {
   basePath?(domainKey: string): string
   /** Whether the server lets unknown users in where `newAccounts` is not configured; without it they are refused. */
   newAccountsAllowed?(domainKey: string): boolean
+  /** Whether nobody but site admins may sign in at the moment; without it everybody may. */
+  inMaintenance?(domainKey: string): boolean
+  /** Address of the person at the browser, for the authentication log; without it Express's `req.ip`. */
+  clientAddress?(req: Request): string | undefined
+  /** Sends the browser on to where a login was to lead, a path of this server; without it by 302. */
+  land?(req: Request, res: Response, path: string): void
 }
 
 /** Shape `~oidc:<user_id>`, unique within a domain. */
@@ -32,6 +38,8 @@ export interface Account {
   readonly name: string
   readonly email: string | null
   readonly siteAdmin: boolean
+  /** True when an administrator has locked the account: it signs nobody in, and no group of the IdP changes its rights. */
+  readonly locked?: boolean
 }
 
 /** What a login says of a person. */
@@ -46,7 +54,11 @@ export interface Profile {
 /** The server's users. A rejection fails the login. */
 export interface Accounts {
   find(domainKey: string, id: UserId): Promise<Account | undefined>
-  /** Must fail rather than overwrite when the id exists by now. */
+  /**
+   * Must fail rather than overwrite when the id exists by now.
+   *
+   * @throws LoginError `account_limit`: there are as many accounts as there may be
+   */
   create(domainKey: string, profile: Profile): Promise<void>
   /** A login of a known user: name and address as the IdP has them now. */
   update(domainKey: string, profile: Profile): Promise<void>
@@ -128,6 +140,8 @@ export interface LoginFailure {
   /** Stable snake_case code, safe in an address. */
   readonly code: string
   readonly message: string
+  /** What failed in detail, for a server that has messages of its own. Not for a person's eyes: it tells which rule refused. */
+  readonly reason: string
 }
 
 export interface LoginPage {

@@ -1,6 +1,6 @@
 import type { DomainSettings } from '../config/settings.ts'
 import { LoginError } from '../errors.ts'
-import type { Accounts, Host, Profile } from '../host/port.ts'
+import type { Account, Accounts, Host, Profile } from '../host/port.ts'
 import { decideAccess } from './access.ts'
 import { groupChanges } from './group-sync.ts'
 import type { Memberships } from './memberships.ts'
@@ -20,19 +20,24 @@ export interface SignInResult {
  * Lets a person in whom the IdP has vouched for: decides, then writes account, rights and groups through the host port.
  * Nothing is written for somebody who is refused.
  *
- * @throws LoginError `account_unknown`, `not_in_required_group`, `memberships_unknown`, `host_failed`
+ * @throws LoginError `account_unknown`, `account_limit`, `account_locked`, `maintenance`, `not_in_required_group`, `memberships_unknown`, `host_failed`
  */
 export async function signIn(
   profile: Profile,
   memberships: Memberships,
   settings: DomainSettings,
-  host: Pick<Host, 'accounts' | 'groups' | 'newAccountsAllowed'>,
+  host: Pick<Host, 'accounts' | 'groups' | 'newAccountsAllowed' | 'inMaintenance'>,
 ): Promise<SignInResult> {
   const access = decideAccess(memberships, settings.groups)
   if (!access.admitted) throw new LoginError(access.code, { details: { user: profile.id } })
   const mayCreate = settings.newAccounts ?? host.newAccountsAllowed?.(settings.key) ?? false
   try {
-    const created = await enter(profile, settings.key, mayCreate, host.accounts)
+    const account = await host.accounts.find(settings.key, profile.id)
+    if (account?.locked) throw new LoginError('account_locked', { details: { user: profile.id } })
+    if (host.inMaintenance?.(settings.key) && !willBeSiteAdmin(access.siteAdmin, account)) {
+      throw new LoginError('maintenance', { details: { user: profile.id } })
+    }
+    const created = await enter(profile, settings.key, account !== undefined, mayCreate, host.accounts)
     const siteAdmin = await settleRights(access.siteAdmin, profile, settings.key, host.accounts)
     return { created, siteAdmin, ...(await mirror(profile, memberships, settings, host)) }
   } catch (error) {
@@ -41,8 +46,18 @@ export async function signIn(
   }
 }
 
-async function enter(profile: Profile, domainKey: string, mayCreate: boolean, accounts: Accounts): Promise<boolean> {
-  if (await accounts.find(domainKey, profile.id)) {
+function willBeSiteAdmin(wanted: SignInResult['siteAdmin'], account: Account | undefined): boolean {
+  return wanted === 'keep' ? (account?.siteAdmin ?? false) : wanted === 'grant'
+}
+
+async function enter(
+  profile: Profile,
+  domainKey: string,
+  isKnown: boolean,
+  mayCreate: boolean,
+  accounts: Accounts,
+): Promise<boolean> {
+  if (isKnown) {
     await accounts.update(domainKey, profile)
     return false
   }

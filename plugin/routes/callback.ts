@@ -8,7 +8,7 @@ import { type SignInResult, signIn } from '../login/sign-in.ts'
 import type { Transaction } from '../login/transaction.ts'
 import type { Evidence } from '../presets/preset.ts'
 import { cookieRules } from './cookie-rules.ts'
-import { endInFailure } from './failure.ts'
+import { clientAddressOf, endInFailure } from './failure.ts'
 import type { RouteDeps, Strategy, WorkingStrategy } from './strategy.ts'
 
 /** The answer of the IdP, by GET or as a posted form: finishes the login that it belongs to. */
@@ -24,7 +24,9 @@ export async function callback(strategy: Strategy, deps: RouteDeps, req: Request
     if (transaction.domainKey !== domainKey) throw new LoginError('transaction_foreign')
     const { profile, result } = await finish(answer, transaction, working, host, req, res)
     logSignIn(host, req, domainKey, profile, result)
-    res.redirect(302, transaction.returnPath ?? paths.base)
+    const path = transaction.returnPath ?? paths.base
+    if (host.land) host.land(req, res, path)
+    else res.redirect(302, path)
   } catch (error) {
     // Somebody who was refused now is not left signed in by an earlier login. An answer that this browser never asked for ends
     // nothing: any page could send one.
@@ -124,7 +126,7 @@ function logSignIn(host: Host, req: Request, domain: string, profile: Profile, r
     domain,
     fields: {
       user: profile.id,
-      ...(req.ip === undefined ? {} : { clientAddress: req.ip }),
+      ...clientAddressOf(host, req),
       ...(result.siteAdmin === 'keep' ? {} : { siteAdmin: result.siteAdmin }),
       ...(result.joined.length > 0 ? { joined: result.joined } : {}),
       ...(result.left.length > 0 ? { left: result.left } : {}),

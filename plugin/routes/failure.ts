@@ -18,7 +18,7 @@ export async function endInFailure(
   logFailure(host, req, domainKey, 'login-failed', failure)
   const code = LOGIN_ERRORS[failure.code].message
   try {
-    await host.loginPage.showFailure(req, res, domainKey, { code, message: MESSAGES[code] })
+    await host.loginPage.showFailure(req, res, domainKey, { code, message: MESSAGES[code], reason: failure.code })
   } catch {
     if (!res.headersSent) res.status(500).type('text/plain').send(MESSAGES[code])
   }
@@ -29,7 +29,7 @@ export function logFailure(host: Host, req: Request, domainKey: string, event: s
   const code = causeCode(error)
   const fields = {
     code: error.code,
-    ...(req.ip === undefined ? {} : { clientAddress: req.ip }),
+    ...clientAddressOf(host, req),
     ...(code === undefined ? {} : { causeCode: code }),
     ...error.details,
   }
@@ -40,4 +40,10 @@ export function logFailure(host: Host, req: Request, domainKey: string, event: s
     domain: domainKey,
     fields,
   })
+}
+
+/** For a line of the authentication log: who asked, where that is known. */
+export function clientAddressOf(host: Host, req: Request): { readonly clientAddress?: string } {
+  const clientAddress = host.clientAddress ? host.clientAddress(req) : req.ip
+  return clientAddress === undefined ? {} : { clientAddress }
 }

@@ -1,0 +1,77 @@
+import type { AuthLogEntry, Host } from '../port.ts'
+import { meshAccounts } from './accounts.ts'
+import type { Ended } from './ended.ts'
+import { carry, failurePath, goOn, messageOf, withLoginKey, withQuery } from './login-page.ts'
+import type { OpenSessions } from './open-sessions.ts'
+import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
+import { meshSessions, ownSession } from './sessions.ts'
+import type { TakenDomain } from './take-over.ts'
+import { meshUserGroups } from './user-groups.ts'
+
+export interface MeshHostOptions {
+  readonly server: MeshServer
+  readonly web: MeshWeb
+  readonly taken: ReadonlyMap<string, TakenDomain>
+  readonly ended: Ended
+  readonly open: OpenSessions
+  readonly secret: string
+  readonly now: () => number
+}
+
+/** MeshCentral as the server that the plugin signs people in to. */
+export function meshHost(options: MeshHostOptions): Host {
+  const { server, web, taken, secret, now } = options
+  const isStrict = String(web.args.sessionsamesite).toLowerCase() === 'strict'
+  const inMaintenance = () => {
+    const { maintenancemode } = server.config.settings
+    return maintenancemode !== undefined && maintenancemode !== null
+  }
+
+  return {
+    accounts: meshAccounts(server, web, taken, now),
+    groups: meshUserGroups(server, web),
+    sessions: meshSessions(options),
+    secret,
+    authLog: (entry) => server.authLog('OIDC', authLogText(entry)),
+    domainOf: (req) => {
+      const request = req as MeshRequest
+      const domain = taken.get(request.xdomain?.id ?? '')?.domain
+      if (!domain || domain !== request.xdomain) return undefined
+      // Sessions that began with a password end as they always did.
+      return request.path === `${domain.url}logout` && !ownSession(request) ? undefined : domain.id
+    },
+    basePath: (domainKey) => taken.get(domainKey)?.domain.url ?? '/',
+    newAccountsAllowed: (domainKey) => {
+      const allowed = taken.get(domainKey)?.domain.newaccounts
+      return allowed === true || allowed === 1
+    },
+    inMaintenance,
+    clientAddress: (req) => (req as MeshRequest).clientIp,
+    land: (req, res, path) => {
+      const withKey = withLoginKey(path, req as MeshRequest)
+      // In maintenance mode that is the way past the notice.
+      goOn(res, inMaintenance() ? withQuery(withKey, 'loginscreen', '1') : withKey, isStrict)
+    },
+    loginPage: {
+      showFailure: (req, res, domainKey, { reason }) => {
+        const request = req as MeshRequest
+        const domain = taken.get(domainKey)?.domain
+        if (!domain) throw new Error('The domain is not one of ours.')
+        // Somebody who went back in the browser, or was sent here by another page, goes on with the session that there is.
+        if (ownSession(request)) {
+          goOn(res, withLoginKey(domain.url, request), isStrict)
+          return
+        }
+        const message = messageOf(reason)
+        carry(res, 'failure', String(message))
+        goOn(res, failurePath(domain, message, request), isStrict)
+      },
+    },
+  }
+}
+
+/** One line of text: the log is a plain file. */
+function authLogText({ level, event, message, domain, fields }: AuthLogEntry): string {
+  const place = domain === '' ? '' : ` domain=${domain}`
+  return `${level.toUpperCase()} ${event}${place}: ${message} ${JSON.stringify(fields)}`
+}

@@ -1,0 +1,174 @@
+import { parseCookie, stringifySetCookie } from 'cookie'
+import type { RequestHandler, Response } from 'express'
+import { LOGIN_ERRORS, type LoginErrorCode } from '../../errors.ts'
+import { loginKeyOf } from './gate.ts'
+import type { MeshDomain, MeshRequest } from './server.ts'
+
+/** Numbers of MeshCentral's own messages: its login page takes no other text. */
+export const MESSAGE = {
+  cannotCreate: 100,
+  accountLimit: 101,
+  invalidToken: 108,
+  locked: 110,
+  denied: 111,
+  failed: 112,
+  addressBlocked: 114,
+  maintenance: 115,
+  securityCheck: 117,
+} as const
+
+const MESSAGE_OF: Partial<Record<LoginErrorCode, number>> = {
+  account_unknown: MESSAGE.cannotCreate,
+  account_limit: MESSAGE.accountLimit,
+  account_locked: MESSAGE.locked,
+  maintenance: MESSAGE.maintenance,
+  not_in_required_group: MESSAGE.denied,
+  memberships_unknown: MESSAGE.denied,
+  provider_error: MESSAGE.denied,
+  not_configured: MESSAGE.denied,
+  session_ended: MESSAGE.denied,
+  transaction_missing: MESSAGE.securityCheck,
+  transaction_foreign: MESSAGE.securityCheck,
+  id_token_invalid: MESSAGE.invalidToken,
+  access_token_invalid: MESSAGE.invalidToken,
+  subject_unusable: MESSAGE.invalidToken,
+}
+
+/** MeshCentral's message for a login that failed. */
+export function messageOf(reason: string): number {
+  return Object.hasOwn(LOGIN_ERRORS, reason) ? (MESSAGE_OF[reason as LoginErrorCode] ?? MESSAGE.failed) : MESSAGE.failed
+}
+
+/**
+ * What a browser takes with it through a login: each in a cookie of its own, which comes back where the session's cookie does not when
+ * `sessionSameSite` is strict, and so does not touch the session of somebody who is signed in.
+ */
+const COOKIES = { failure: '__Host-oidc-failure', key: '__Host-oidc-key', deepLink: '__Host-oidc-return' } as const
+const LASTS_S = { failure: 60, key: 600, deepLink: 600 } as const
+type Carried = keyof typeof COOKIES
+
+export function carry(res: Response, what: Carried, value: string): void {
+  res.append('Set-Cookie', setCookie(what, value, LASTS_S[what]))
+}
+
+function drop(res: Response, what: Carried): void {
+  res.append('Set-Cookie', setCookie(what, '', 0))
+}
+
+function setCookie(what: Carried, value: string, maxAge: number): string {
+  const name = COOKIES[what]
+  return stringifySetCookie({ name, value, maxAge, path: '/', httpOnly: true, secure: true, sameSite: 'lax' })
+}
+
+function carried(req: MeshRequest, what: Carried): string | undefined {
+  return parseCookie(req.headers.cookie ?? '')[COOKIES[what]] || undefined
+}
+
+/** A path with the login key that the browser began with: without it, MeshCentral answers that there is nothing. */
+export function withLoginKey(path: string, req: MeshRequest): string {
+  const key = req.xdomain ? loginKeyOf(req.xdomain, carried(req, 'key')) : undefined
+  return typeof key === 'string' ? withQuery(path, 'key', key) : path
+}
+
+export function withQuery(path: string, name: string, value: string): string {
+  const url = new URL(path, 'https://here.invalid')
+  url.searchParams.set(name, value)
+  return url.pathname + url.search + url.hash
+}
+
+/** Begins a login: remembers the login key, and gives it the page that the person wanted before. */
+export const rememberWay: RequestHandler = (req, res, next) => {
+  const request = req as MeshRequest
+  const key = request.xdomain ? loginKeyOf(request.xdomain, request.query.key) : undefined
+  if (typeof key === 'string') carry(res, 'key', key)
+  const deepLink = carried(request, 'deepLink')
+  if (deepLink !== undefined) {
+    drop(res, 'deepLink')
+    request.query.return ??= deepLink
+  }
+  next()
+}
+
+/** Ends a session: back from the IdP, the login page needs its key again. */
+export const rememberKey: RequestHandler = (req, res, next) => {
+  const request = req as MeshRequest
+  const key = request.xdomain ? loginKeyOf(request.xdomain, request.query.key) : undefined
+  if (typeof key === 'string') carry(res, 'key', key)
+  next()
+}
+
+/** `<url>login`, before MeshCentral's own page: says what failed, and goes on to where it can be seen. */
+export function loginPageVisit(own: ReadonlySet<string>): RequestHandler {
+  return (req, res, next) => {
+    const request = req as MeshRequest
+    const domain = request.xdomain
+    if (!domain || !own.has(domain.id)) return next()
+    const failure = Number(carried(request, 'failure'))
+    if (loginKeyOf(domain, request.query.key) === null) {
+      const withKey = withLoginKey(request.originalUrl, request)
+      if (withKey === request.originalUrl) return next()
+      drop(res, 'key')
+      return res.redirect(302, withKey)
+    }
+    if (!Object.values<number>(MESSAGE).includes(failure)) return next()
+    drop(res, 'failure')
+    if (typeof request.session?.userid === 'string') return res.redirect(302, domain.url)
+    Object.assign(request.session ?? {}, { loginmode: 1, messageid: failure })
+    next()
+  }
+}
+
+/** The domain's root page: a link into it, followed by somebody who is signed out, is where the next login leads. */
+export function rootPageVisit(own: ReadonlySet<string>): RequestHandler {
+  return (req, res, next) => {
+    const request = req as MeshRequest
+    const domain = request.xdomain
+    const isSignedIn = typeof request.session?.userid === 'string'
+    if (!isSignedIn && domain && own.has(domain.id) && request.path === domain.url) {
+      // Credentials may stand in such an address; they are nothing to keep. It is checked like any return path when it is used.
+      const names = Object.keys(request.query)
+      if (names.some((name) => DEEP_LINK.has(name)) && !names.some((name) => SECRET.has(name))) {
+        carry(res, 'deepLink', request.originalUrl)
+      }
+    }
+    next()
+  }
+}
+
+/** What MeshCentral's root page reads out of its address. */
+const DEEP_LINK = new Set([
+  'viewmode',
+  'node',
+  'gotonode',
+  'gotodevicename',
+  'gotodeviceip',
+  'gotomesh',
+  'gotouser',
+  'gotougrp',
+])
+const SECRET = new Set(['user', 'pass', 'login', 'ws', 'auth'])
+
+/**
+ * Sends the browser on. With strict session cookies by a page of ours: after a redirect that began at the IdP, the browser would
+ * come without its new session.
+ */
+export function goOn(res: Response, path: string, isStrict: boolean): void {
+  if (!isStrict) {
+    res.redirect(302, path)
+    return
+  }
+  const address = path.replace(/[&"'<>]/g, (character) => `&#${character.charCodeAt(0)};`)
+  res
+    .status(200)
+    .set('Cache-Control', 'no-store')
+    .type('html')
+    .send(
+      `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Signing in</title><meta http-equiv="refresh" content="0;url=${address}"></head><body><p><a href="${address}">Go on</a></p></body></html>`,
+    )
+}
+
+/** Where a failed login leads. The login page is shown even in maintenance mode, with the message. */
+export function failurePath({ url }: MeshDomain, message: number, req: MeshRequest): string {
+  const path = withLoginKey(`${url}login`, req)
+  return message === MESSAGE.maintenance ? withQuery(path, 'loginscreen', '1') : path
+}

@@ -1,0 +1,153 @@
+import type { Application, Request } from 'express'
+
+/**
+ * The part of MeshCentral that single sign-on uses, as of 1.1.x. None of it is a documented interface: `missingParts` says what a
+ * version lacks before anything is taken over.
+ */
+export interface MeshServer {
+  readonly config: { readonly settings: Members; readonly domains: Record<string, MeshDomain> }
+  readonly db: MeshDatabase
+  /** The folder of its configuration and its database. */
+  readonly datapath: string
+  /** There once the HTTP routes are set up. */
+  readonly webserver?: MeshWeb | null
+  /** The same. */
+  readonly certificates?: { readonly CommonName: string } | null
+  /** At least 32 bytes that lie in the database; null until that is read. */
+  readonly loginCookieEncryptionKey?: Buffer | null
+  readonly common: { meshServerRightsArrayToNumber(rights: unknown): unknown }
+  /** Writes one line to the authentication log, if there is one. Does not strip line breaks. */
+  authLog(source: string, text: string): void
+  /** Shown to site admins, and on the console. */
+  addServerWarning(text: string): void
+  /** Tells all open pages and the event log. */
+  DispatchEvent(targets: readonly string[], source: unknown, event: object | string): void
+  /** Opens what MeshCentral sealed, such as the cookies by which a page opens its web sockets; null when that is not good any more. */
+  decodeCookie(sealed: unknown, key?: unknown, minutes?: number): MeshCookie | null
+}
+
+/** Keys are in lower case: MeshCentral rewrites its configuration so. */
+export type Members = Record<string, unknown>
+
+export interface MeshDomain extends Members {
+  readonly id: string
+  /** Path below which it is served, with slashes at both ends. */
+  readonly url: string
+  readonly dns?: string
+  readonly title?: string
+  authstrategies?: Members
+}
+
+export interface MeshDatabase {
+  /** True when changes come back from the database as events of their own. */
+  readonly changeStream?: boolean
+  Set(record: object, done?: (error?: unknown) => void): void
+  SetUser(user: MeshUser): void
+  Remove(id: string, done?: (error?: unknown) => void): void
+  GetAllType(type: string, done: (error: unknown, records: readonly Members[] | null) => void): void
+  isMaxType(most: unknown, type: string, domainId: string, done: (reached: boolean) => void): void
+}
+
+export interface MeshWeb {
+  readonly app: Application
+  /** By id, `user/<domain id>/<name>`; live: what is changed here holds in open pages at once. */
+  readonly users: Record<string, MeshUser>
+  /** By id, `ugrp/<domain id>/<hash>`. */
+  readonly userGroups: Record<string, MeshUserGroup>
+  /** `<user id>/<x>` → when the session was ended, in milliseconds since 1970. */
+  readonly destroyedSessions: Record<string, number>
+  readonly args: Members
+  blockedUsers: number
+  CloneSafeUser(user: MeshUser): object
+  getUserAgentInfo(req: Request): { readonly browserStr?: string; readonly osStr?: string }
+  /** False after too many failed passwords from one address. */
+  checkAllowLogin(req: Request): boolean
+}
+
+export interface MeshUser {
+  readonly type: 'user'
+  readonly _id: string
+  name: string
+  email?: string
+  emailVerified?: boolean
+  /** Seconds since 1970, as the other two. */
+  readonly creation: number
+  login: number
+  access: number
+  readonly domain: string
+  /** A mask of rights; all of them is a site admin. */
+  siteadmin?: number
+  /** Realms, that is groups of users who administer one another. */
+  groups?: readonly string[]
+  links?: Record<string, { rights: number }>
+}
+
+export interface MeshUserGroup {
+  readonly type: 'ugrp'
+  readonly _id: string
+  readonly name: string
+  readonly desc?: string
+  readonly domain: string
+  /** Who mirrors it; groups that were made by hand have none. */
+  readonly membershipType?: string
+  links?: Record<string, { userid: string; name: string; rights: number }>
+}
+
+/** What a page proves itself with, sealed by MeshCentral. */
+export interface MeshCookie {
+  readonly userid?: unknown
+  readonly ruserid?: unknown
+  readonly u?: unknown
+  readonly a?: unknown
+  /** Milliseconds since 1970, of whole seconds. */
+  readonly time?: unknown
+}
+
+/** A request behind MeshCentral's own middleware. */
+export type MeshRequest = Request & {
+  readonly xdomain?: MeshDomain
+  readonly clientIp?: string
+  session: Members | null
+  /** Where the request opens a web socket. */
+  readonly ws?: MeshSocket
+}
+
+export interface MeshSocket {
+  close(): void
+  on(event: 'close', listener: () => void): unknown
+}
+
+export const SITE_ADMIN = 0xffffffff
+const LOCKED = 32
+
+export function isLocked({ siteadmin = 0 }: MeshUser): boolean {
+  // Site admins have every bit, that one too.
+  return siteadmin !== SITE_ADMIN && (siteadmin & LOCKED) !== 0
+}
+
+export function userKey(domainId: string, id: string): string {
+  return `user/${domainId}/${id}`
+}
+
+/** Names of what this MeshCentral lacks of what single sign-on needs. */
+export function missingParts(server: object, web: object): readonly string[] {
+  const lacking = (of: object, name: string, type: 'function' | 'object') => {
+    const value: unknown = Reflect.get(of, name)
+    // An Express application is a function, and has members as objects have.
+    const there =
+      type === 'function' ? typeof value === 'function' : value !== null && /object|function/.test(typeof value)
+    return there ? [] : [name]
+  }
+  const database: unknown = Reflect.get(server, 'db')
+  const functions = (of: object, names: readonly string[]) => names.flatMap((name) => lacking(of, name, 'function'))
+  const objects = (of: object, names: readonly string[]) => names.flatMap((name) => lacking(of, name, 'object'))
+  return [
+    ...functions(server, ['authLog', 'DispatchEvent', 'decodeCookie']),
+    ...objects(server, ['config', 'db', 'certificates', 'common', 'loginCookieEncryptionKey']),
+    ...objects(web, ['app', 'users', 'userGroups', 'destroyedSessions', 'args']),
+    ...functions(web, ['CloneSafeUser', 'getUserAgentInfo', 'checkAllowLogin']),
+    ...(typeof database === 'object' && database !== null
+      ? functions(database, ['Set', 'SetUser', 'Remove', 'GetAllType', 'isMaxType'])
+      : []),
+  ]
+}

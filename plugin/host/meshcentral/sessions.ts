@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto'
+import { printableText } from '../../log.ts'
+import { type CookieSignIn, cookieSessions, cookieSignIn } from '../cookie-session.ts'
+import type { Sessions } from '../port.ts'
+import { keysOfEnded } from '../revocations.ts'
+import { type Ended, keyOfSealed } from './ended.ts'
+import { tell } from './events.ts'
+import type { OpenSessions } from './open-sessions.ts'
+import { type MeshRequest, type MeshServer, type MeshUser, type MeshWeb, userKey } from './server.ts'
+
+export interface MeshSessionsOptions {
+  readonly server: MeshServer
+  readonly web: MeshWeb
+  readonly ended: Ended
+  readonly open: OpenSessions
+  readonly secret: string
+  readonly now: () => number
+}
+
+/** MeshCentral opens nothing that it sealed more than 4 hours ago. */
+const SEALED_MS = 5 * 60 * 60_000
+/** As MeshCentral itself keeps them. */
+const DESTROYED_MS = 2 * 60 * 60_000
+const MOST_AGE_MS = 14 * 24 * 60 * 60_000
+
+/**
+ * MeshCentral's sessions: a signed cookie, which its own code reads too. Beside what MeshCentral needs there it holds our record of
+ * the login, so that the session can be ended for good, and by the IdP.
+ */
+export function meshSessions({ server, web, ended, open, secret, now }: MeshSessionsOptions): Sessions {
+  const maxAgeMs = Math.max(MOST_AGE_MS, Number(web.args.sessiontime ?? 0) * 60_000)
+  const cookies = cookieSessions({ secret, revocations: ended, maxAgeMs, now })
+
+  /** What a page got before now to open its sockets with, and the sockets themselves. */
+  async function endPages(domainId: string, user: string, handle: string, x: unknown): Promise<void> {
+    if (typeof x === 'string') destroy(user, x)
+    const at = now()
+    const written = ended.revoke([keyOfSealed(domainId, user)], at, at + SEALED_MS)
+    open.end(handle, user)
+    await written
+  }
+
+  function destroy(user: string, x: string): void {
+    const { destroyedSessions } = web
+    for (const [name, at] of Object.entries(destroyedSessions)) {
+      if (at < now() - DESTROYED_MS) delete destroyedSessions[name]
+    }
+    destroyedSessions[`${user}/${x}`] = now()
+  }
+
+  return {
+    async start(req, res, signIn) {
+      const request = req as MeshRequest
+      const user = web.users[userKey(signIn.domainKey, signIn.userId)]
+      if (!user) throw new Error('The account is gone.')
+      const before = ownSession(request)
+      await cookies.start(req, res, signIn)
+      if (before) await endPages(before.signIn.domainKey, before.user, before.signIn.handle, before.x)
+      Object.assign(request.session ?? {}, {
+        userid: user._id,
+        // Binds the session to the address: MeshCentral compares it at each request.
+        ip: request.clientIp,
+        x: randomBytes(6).toString('base64'),
+      })
+      recordLogin(server, web, request, user, now())
+    },
+
+    async current(req) {
+      const session = ownSession(req as MeshRequest)
+      return session ? cookies.current(req) : undefined
+    },
+
+    async end(req, res) {
+      const request = req as MeshRequest
+      const { userid, x } = request.session ?? {}
+      const before = ownSession(request)
+      const user = typeof userid === 'string' ? web.users[userid] : undefined
+      await cookies.end(req, res)
+      if (user) recordLogout(server, web, request, user)
+      if (before) await endPages(before.signIn.domainKey, before.user, before.signIn.handle, x)
+      else if (typeof userid === 'string' && typeof x === 'string') destroy(userid, x)
+    },
+
+    async endMatching(req, those) {
+      const found = open.find(keysOfEnded(those))
+      await cookies.endMatching(req, those)
+      await Promise.all(found.map(({ signIn, user, x }) => endPages(those.domainKey, user, signIn.handle, x)))
+      // Sessions that this process has not seen: nobody knows whose they are. Their pages go on by their session cookies, if those
+      // still count, and all others of the domain too.
+      if (found.length === 0) await ended.revoke([keyOfSealed(those.domainKey)], now(), now() + SEALED_MS)
+      return null
+    },
+  }
+}
+
+/** The session of a request, if it is one of ours, is signed in, and MeshCentral takes it for the same user. */
+export function ownSession(
+  req: MeshRequest,
+): { readonly signIn: CookieSignIn; readonly user: string; readonly x: string } | undefined {
+  const signIn = cookieSignIn(req)
+  if (!signIn) return undefined
+  const user = userKey(signIn.domainKey, signIn.userId)
+  const { userid, x } = req.session ?? {}
+  return userid === user && typeof x === 'string' ? { signIn, user, x } : undefined
+}
+
+function recordLogin(server: MeshServer, web: MeshWeb, req: MeshRequest, user: MeshUser, now: number): void {
+  user.login = user.access = Math.floor(now / 1000)
+  server.db.SetUser(user)
+  const { browserStr, osStr } = web.getUserAgentInfo(req)
+  const realms = (user.groups ?? []).map((realm) => `server-users:${realm}`)
+  tell(server, web, ['*', 'server-users', user._id, ...realms], {
+    etype: 'user',
+    userid: user._id,
+    username: user.name,
+    account: web.CloneSafeUser(user),
+    action: 'login',
+    msgid: 107,
+    msgArgs: [req.clientIp, browserStr, osStr],
+    msg: 'Account login',
+    domain: user.domain,
+    ip: req.clientIp,
+    userAgent: req.headers['user-agent'],
+    twoFactorType: 'sso',
+  })
+}
+
+function recordLogout(server: MeshServer, web: MeshWeb, req: MeshRequest, user: MeshUser): void {
+  server.authLog('https', `User ${printableText(user.name)} logout from ${req.clientIp}`)
+  tell(server, web, ['*'], {
+    etype: 'user',
+    userid: user._id,
+    username: user.name,
+    action: 'logout',
+    msgid: 2,
+    msg: 'Account logout',
+    domain: user.domain,
+    ip: req.clientIp,
+  })
+}

@@ -1,0 +1,63 @@
+import type { Members, MeshDomain } from './server.ts'
+
+/** A domain whose own strategy was taken out of the configuration, with the `oidc` object that it had. */
+export interface TakenDomain {
+  readonly domain: MeshDomain
+  readonly oidc: unknown
+}
+
+/** What MeshCentral reads of the `oidc` object itself when it makes an account; everything else there is the plugin's. */
+const OF_NEW_ACCOUNTS = ['newaccountsrights', 'newaccountrealms', 'newaccountsusergroups']
+
+/**
+ * Takes the `oidc` object out of every domain, before MeshCentral sets its own strategies up: then it has none of that kind, whatever
+ * becomes of ours. A domain that only shares files has no login.
+ */
+export function takeOver(domains: Readonly<Record<string, MeshDomain>>): ReadonlyMap<string, TakenDomain> {
+  const taken = new Map<string, TakenDomain>()
+  for (const [id, domain] of Object.entries(domains)) {
+    const { authstrategies } = domain
+    if (typeof authstrategies !== 'object' || authstrategies === null || authstrategies.oidc === undefined) continue
+    if (domain.share !== undefined && domain.share !== null) continue
+    taken.set(id, { domain, oidc: authstrategies.oidc })
+    delete authstrategies.oidc
+  }
+  return taken
+}
+
+/**
+ * What MeshCentral's own pages look for: the login page shows its button (of the preset, where that has one), the list of user
+ * groups refuses groups made by hand while groups are mirrored, and its logout finds an issuer without a logout address. No route
+ * comes from it, and no secret is in it.
+ *
+ * @param preset of the domain's settings
+ * @param mirrors whether groups of the IdP are mirrored
+ */
+export function showButton({ domain }: TakenDomain, preset: string | null, mirrors: boolean): void {
+  const groups = mirrors ? { groups: { sync: true } } : {}
+  domain.authstrategies = {
+    ...domain.authstrategies,
+    oidc: { issuer: {}, client: {}, custom: preset === null ? {} : { preset }, ...groups },
+  }
+}
+
+/** The configuration as the plugin reads it: the addresses that the server has really taken, and the `oidc` objects as they were. */
+export function pluginConfig(
+  taken: ReadonlyMap<string, TakenDomain>,
+  server: { readonly hostName: string; readonly port: unknown },
+): object {
+  const domains = [...taken].map(([id, { domain, oidc }]) => {
+    const { dns, title, oidccredentials } = domain
+    const own: Members = { authStrategies: { oidc: withoutServerOwn(oidc) } }
+    if (dns !== undefined && dns !== null) own.dns = dns
+    if (title !== undefined) own.title = title
+    if (oidccredentials !== undefined) own.oidcCredentials = oidccredentials
+    return [id, own] as const
+  })
+  return { settings: { cert: server.hostName, port: server.port }, domains: Object.fromEntries(domains) }
+}
+
+function withoutServerOwn(oidc: unknown): unknown {
+  if (typeof oidc !== 'object' || oidc === null || Array.isArray(oidc)) return oidc
+  return Object.fromEntries(Object.entries(oidc).filter(([name]) => !OF_NEW_ACCOUNTS.includes(name)))
+}

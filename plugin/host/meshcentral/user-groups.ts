@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import type { UserGroups } from '../port.ts'
+import { announceAccount, announceGroup, tell } from './events.ts'
+import { type MeshServer, type MeshUser, type MeshUserGroup, type MeshWeb, userKey } from './server.ts'
+
+/** What new groups are marked with. The built-in strategy marks those of a preset with the preset's name. */
+const OURS = 'oidc'
+const MIRRORED = new Set([OURS, 'azure', 'google'])
+const MEMBER = 1
+
+/** MeshCentral's own user groups, mirrored as its built-in strategy does it: groups that it made are recognised and kept. */
+export function meshUserGroups(server: MeshServer, web: MeshWeb): UserGroups {
+  const memberOf = (domainId: string, id: string): MeshUser => {
+    const user = web.users[userKey(domainId, id)]
+    if (!user) throw new Error('The account is gone.')
+    return user
+  }
+  const mirrored = (user: MeshUser): readonly MeshUserGroup[] =>
+    Object.keys(user.links ?? {}).flatMap((link) => {
+      const group = Object.hasOwn(web.userGroups, link) ? web.userGroups[link] : undefined
+      return group && isMirrored(group) && group.domain === user.domain ? [group] : []
+    })
+
+  return {
+    mirroredOf: async (domainId, id) => mirrored(memberOf(domainId, id)).map(({ name }) => name),
+
+    join: async (domainId, id, name) => {
+      const user = memberOf(domainId, id)
+      const groupId = mirroredId(domainId, name)
+      const known = Object.hasOwn(web.userGroups, groupId) ? web.userGroups[groupId] : undefined
+      if (known ? !isMirrored(known) : isMadeByHand(web, domainId, name)) return false
+      const group = known ?? createGroup(server, web, user, groupId, name)
+      addToGroup(server, web, user, group)
+      server.db.SetUser(user)
+      announceMembership(server, web, user)
+      return true
+    },
+
+    leave: async (domainId, id, name) => {
+      const user = memberOf(domainId, id)
+      for (const group of mirrored(user)) {
+        if (group.name !== name) continue
+        delete user.links?.[group._id]
+        server.db.SetUser(user)
+        announceMembership(server, web, user)
+        if (!group.links || !Object.hasOwn(group.links, user._id)) continue
+        delete group.links[user._id]
+        server.db.Set(group)
+        announceGroup(server, web, user, group, 72)
+      }
+    },
+  }
+}
+
+/** Both records link to one another; the caller saves the user's. */
+export function addToGroup(server: MeshServer, web: MeshWeb, user: MeshUser, group: MeshUserGroup): void {
+  user.links ??= {}
+  user.links[group._id] = { rights: MEMBER }
+  group.links ??= {}
+  group.links[user._id] = { userid: user._id, name: user.name, rights: MEMBER }
+  server.db.Set(group)
+  announceGroup(server, web, user, group, 71)
+}
+
+function createGroup(server: MeshServer, web: MeshWeb, user: MeshUser, _id: string, name: string): MeshUserGroup {
+  const group: MeshUserGroup = { type: 'ugrp', _id, name, domain: user.domain, membershipType: OURS, links: {} }
+  server.db.Set(group)
+  web.userGroups[_id] = group
+  // Acted upon in any case: a database that reports its changes says nothing of new groups.
+  tell(server, web, ['*', _id, user._id], {
+    etype: 'ugrp',
+    ugrpid: _id,
+    name,
+    action: 'createusergroup',
+    links: group.links,
+    msgid: 69,
+    msgArgv: [name],
+    msg: `User group created: ${name}`,
+    ugrpdomain: user.domain,
+  })
+  return group
+}
+
+function announceMembership(server: MeshServer, web: MeshWeb, user: MeshUser): void {
+  tell(server, web, [user._id], 'resubscribe')
+  const msg = `User group membership changed: ${user.name}`
+  announceAccount(server, web, user, 'accountchange', msg, { msgid: 67, msgArgs: [user.name] })
+}
+
+/** The id that the built-in strategy gives to the group of that name. */
+function mirroredId(domainId: string, name: string): string {
+  const hash = createHash('sha384').update(name).digest('base64').replaceAll('+', '@').replaceAll('/', '$')
+  return `ugrp/${domainId}/${hash}`
+}
+
+function isMirrored({ membershipType }: MeshUserGroup): boolean {
+  return membershipType !== undefined && MIRRORED.has(membershipType)
+}
+
+function isMadeByHand(web: MeshWeb, domainId: string, name: string): boolean {
+  return Object.values(web.userGroups).some(
+    (group) => group.domain === domainId && group.name === name && !isMirrored(group),
+  )
+}

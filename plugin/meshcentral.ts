@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { canonicalName } from './config/member-name.ts'
+import { endedInDatabase } from './host/meshcentral/ended.ts'
+import { endSealed, sessionGuard } from './host/meshcentral/guard.ts'
+import { meshHost } from './host/meshcentral/host.ts'
+import { createOpenSessions } from './host/meshcentral/open-sessions.ts'
+import { answerPlainly, guarded, loginVisits } from './host/meshcentral/routes.ts'
+import { type MeshServer, type MeshWeb, missingParts } from './host/meshcentral/server.ts'
+import { pluginConfig, showButton, type TakenDomain, takeOver } from './host/meshcentral/take-over.ts'
+import type { Log } from './log.ts'
+import { deepestMessage, printableFields, printableText } from './log.ts'
+import { PRESETS, type PresetUrls } from './presets/all.ts'
+import { mountOidc, type Oidc, type RegisterOptions, readOptions } from './register.ts'
+import { routePaths } from './routes/strategy.ts'
+
+/** What MeshCentral calls of a plugin. */
+export interface MeshCompanion {
+  hook_setupHttpHandlers(web: MeshWeb, server: MeshServer): void
+}
+
+/**
+ * The plugin as MeshCentral loads it, by the name of its folder. From here on MeshCentral itself has no OpenID Connect strategy: ours
+ * takes its place once the server's routes are made, and where it cannot, the authentication log says why and nobody gets in that way.
+ *
+ * @param pluginHandler MeshCentral's own; `parent` is the server
+ */
+export function meshcompanion({ parent: server }: { readonly parent: MeshServer }): MeshCompanion {
+  const taken = takeOver(server.config.domains)
+  return {
+    hook_setupHttpHandlers(web) {
+      try {
+        if (taken.size > 0) install(server, web, taken)
+      } catch (error) {
+        giveUp(server, `failed to start: ${deepestMessage(error)}`)
+      }
+    },
+  }
+}
+
+function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, TakenDomain>): void {
+  const missing = missingParts(server, web)
+  const { certificates, loginCookieEncryptionKey: key } = server
+  if (missing.length > 0 || !certificates || !key) {
+    giveUp(server, `does not know this version of MeshCentral. It lacks: ${missing.join(', ')}`)
+    return
+  }
+  const domains: ReadonlySet<string> = new Set(taken.keys())
+  const ended = endedInDatabase(server.db, Date.now)
+  const open = createOpenSessions()
+  const host = meshHost({ server, web, taken, ended, open, secret: key.toString('hex'), now: Date.now })
+  const options: RegisterOptions = {
+    config: pluginConfig(taken, {
+      hostName: certificates.CommonName,
+      port: web.args.aliasport ?? web.args.port,
+    }),
+    host,
+    presets: presetUrls(server),
+    unknownKeys: 'warn',
+    log: logOf(server),
+  }
+  const readings = readOptions(options, (file) => readFileSync(resolve(server.datapath, file), 'utf8'))
+
+  // In this order: what ended is out before any route sees it, and MeshCentral's own routes come after all of ours.
+  const unseal = server.decodeCookie.bind(server)
+  server.decodeCookie = endSealed(unseal, ended, domains)
+  const report = (error: unknown) => reportFailure(server, error)
+  const unsealNow = (sealed: unknown) => server.decodeCookie(sealed, server.loginCookieEncryptionKey, 60)
+  web.app.use(
+    guarded(sessionGuard({ sessions: host.sessions, open, domains, onFailure: report, unseal: unsealNow }), report),
+  )
+  const paths = new Map(
+    readings.domains.map(({ key: id, settings }) => [
+      id,
+      routePaths(
+        host.basePath?.(id) ?? '/',
+        settings?.client.redirect_uri,
+        PRESETS.map(({ name }) => name),
+      ),
+    ]),
+  )
+  web.app.use(guarded(loginVisits({ server, web, paths }), report))
+  const oidc = mountOidc(web.app, options, readings)
+  web.app.use(answerPlainly(paths, report))
+
+  for (const { key: id, settings } of readings.domains) {
+    const domain = taken.get(id)
+    if (domain && settings && isOffered(oidc, id)) {
+      showButton(domain, settings.custom.preset, settings.groups !== null && settings.groups.sync !== false)
+    } else giveUp(server, `is off for ${nameOf(id)}: its \`oidc\` object has errors`)
+  }
+}
+
+function isOffered(oidc: Oidc, id: string): boolean {
+  return oidc.loginOptions(id).length > 0
+}
+
+function nameOf(id: string): string {
+  return id === '' ? 'the default domain' : `the domain "${id}"`
+}
+
+/** Says so where an administrator looks. MeshCentral writes no authentication log unless it is told to. */
+function giveUp(server: MeshServer, what: string): void {
+  const text = printableText(`Single sign-on by meshcompanion ${what}.`)
+  server.authLog('OIDC', `ERROR not-taken-over: ${text}`)
+  server.addServerWarning?.(`${text} See the authentication log (settings.authLog).`)
+}
+
+function reportFailure(server: MeshServer, error: unknown): void {
+  server.authLog('OIDC', `ERROR internal: ${deepestMessage(error)}`)
+}
+
+/** The plugin's own lines. Never to the console: MeshCentral's launcher acts upon phrases that it reads there. */
+function logOf(server: MeshServer): Log {
+  const at =
+    (level: string) =>
+    (event: string, msg: string, fields: Readonly<Record<string, unknown>> = {}) =>
+      server.authLog('OIDC', `${level} ${event}: ${printableText(msg)} ${JSON.stringify(printableFields(fields))}`)
+  return { info: at('INFO'), warn: at('WARN'), error: at('ERROR') }
+}
+
+/** `settings.plugins.meshcompanion.presets`: base URLs of vendors, for sovereign clouds. */
+function presetUrls({ config }: MeshServer): PresetUrls {
+  const given = memberOf(memberOf(memberOf(config.settings, 'plugins'), 'meshcompanion'), 'presets')
+  const ofPreset = ({ name, urls }: (typeof PRESETS)[number]) => {
+    const own = memberOf(given, name)
+    const known = Object.keys(urls)
+    const texts = Object.entries(typeof own === 'object' && own !== null ? own : {}).flatMap(([written, url]) => {
+      const member = canonicalName(written, known)
+      return member !== undefined && typeof url === 'string' ? [[member, url] as const] : []
+    })
+    return [name, Object.fromEntries(texts)] as const
+  }
+  return Object.fromEntries(PRESETS.map(ofPreset))
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}
