@@ -26,6 +26,10 @@ export interface MeshCompanion {
  * @param pluginHandler MeshCentral's own; `parent` is the server
  */
 export function meshcompanion({ parent: server }: { readonly parent: MeshServer }): MeshCompanion {
+  if (hasOwnStrategy(server)) {
+    giveUp(server, 'was loaded too late: name it in settings.plugins.list. The built-in strategy is at work')
+    return { hook_setupHttpHandlers: () => undefined }
+  }
   const taken = takeOver(server.config.domains)
   return {
     hook_setupHttpHandlers(web) {
@@ -36,6 +40,13 @@ export function meshcompanion({ parent: server }: { readonly parent: MeshServer 
       }
     },
   }
+}
+
+/** MeshCentral marks what it has set up; OpenID Connect is this bit. */
+function hasOwnStrategy({ config }: MeshServer): boolean {
+  return Object.values(config.domains).some(
+    ({ authstrategies }) => (Number(authstrategies?.authStrategyFlags ?? 0) & 32) !== 0,
+  )
 }
 
 function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, TakenDomain>): void {
@@ -51,7 +62,8 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
   const host = meshHost({ server, web, taken, ended, open, secret: key.toString('hex'), now: Date.now })
   const options: RegisterOptions = {
     config: pluginConfig(taken, {
-      hostName: certificates.CommonName,
+      // A certificate may be for all names below one.
+      hostName: certificates.CommonName.replace(/^\*\./, ''),
       port: web.args.aliasport ?? web.args.port,
     }),
     host,

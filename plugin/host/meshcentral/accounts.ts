@@ -1,5 +1,6 @@
 import { LoginError } from '../../errors.ts'
 import type { Account, Accounts, Profile, UserId } from '../port.ts'
+import { askDatabase } from './database.ts'
 import { announceAccount, tell } from './events.ts'
 import { isLocked, type Members, type MeshServer, type MeshUser, type MeshWeb, SITE_ADMIN, userKey } from './server.ts'
 import type { TakenDomain } from './take-over.ts'
@@ -70,7 +71,7 @@ function accountOf(id: UserId, user: MeshUser): Account {
     name: user.name,
     email: user.email ?? null,
     siteAdmin: user.siteadmin === SITE_ADMIN,
-    locked: isLocked(user),
+    ...(isLocked(user) ? { locked: true } : {}),
   }
 }
 
@@ -98,17 +99,15 @@ function takeOnProfile(user: MeshUser, { name, email, emailVerified }: Profile):
   return newName || newAddress || newlyVerified
 }
 
-function checkLimit(server: MeshServer, { id, limits }: TakenDomain['domain']): Promise<void> {
+async function checkLimit(server: MeshServer, { id, limits }: TakenDomain['domain']): Promise<void> {
   const most: unknown =
     typeof limits === 'object' && limits !== null ? Reflect.get(limits, 'maxuseraccounts') : undefined
-  if (typeof most !== 'number') return Promise.resolve()
-  return new Promise((resolve, reject) => {
+  if (typeof most !== 'number') return
+  const isFull = await askDatabase<boolean>('count the accounts', (done) =>
     // It says whether there are more than that already: one less leaves room for one.
-    server.db.isMaxType(most - 1, 'user', id, (reached) => {
-      if (reached) reject(new LoginError('account_limit'))
-      else resolve()
-    })
-  })
+    server.db.isMaxType(most - 1, 'user', id, (reached) => done(null, reached)),
+  )
+  if (isFull) throw new LoginError('account_limit')
 }
 
 function rightsOfNewAccounts(server: MeshServer, domain: Members, oidc: Members): number | undefined {

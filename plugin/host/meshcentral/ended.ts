@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { RevocationStore } from '../revocations.ts'
+import { askDatabase } from './database.ts'
 import type { Members, MeshDatabase } from './server.ts'
 
 /**
@@ -12,7 +13,7 @@ export interface Ended extends RevocationStore {
   close(): void
 }
 
-interface Record {
+interface EndedRecord {
   readonly endedAt: number
   readonly until: number
 }
@@ -22,25 +23,31 @@ const PREFIX = `${TYPE}/ended/`
 /** Beyond that the oldest are forgotten, and all that began before them with them: none comes back to life. */
 const MOST = 50_000
 const CLEAN_UP_MS = 60 * 60_000
+const RETRY_MS = 5_000
 
 export function endedInDatabase(db: MeshDatabase, now: () => number): Ended {
-  const records = new Map<string, Record>()
+  const records = new Map<string, EndedRecord>()
   let loaded = false
-  const loading = new Promise<void>((resolve, reject) => {
-    db.GetAllType(TYPE, (error, found) => {
-      if (error) {
-        reject(new Error('The database could not read which sessions have ended.', { cause: error }))
-        return
-      }
+  let loading = load()
+  const cleaning = setInterval(cleanUp, CLEAN_UP_MS).unref()
+  let retry: NodeJS.Timeout | undefined
+
+  function load(): Promise<void> {
+    const attempt = askDatabase<readonly Members[] | null>('read which sessions have ended', (done) =>
+      db.GetAllType(TYPE, done),
+    ).then((found) => {
       for (const one of [...(found ?? [])].sort((a, b) => Number(a.endedAt) - Number(b.endedAt))) takeIn(one)
       loaded = true
       cleanUp()
-      resolve()
     })
-  })
-  // Told to whoever asks for it.
-  loading.catch(() => undefined)
-  const timer = setInterval(cleanUp, CLEAN_UP_MS).unref()
+    // Told to whoever asks meanwhile; nobody is signed in until it has worked.
+    attempt.catch(() => {
+      retry = setTimeout(() => {
+        loading = load()
+      }, RETRY_MS).unref()
+    })
+    return attempt
+  }
 
   function takeIn({ _id, endedAt, until }: Members): void {
     if (typeof _id !== 'string' || !_id.startsWith(PREFIX)) return
@@ -48,7 +55,7 @@ export function endedInDatabase(db: MeshDatabase, now: () => number): Ended {
   }
 
   /** In the order of age. */
-  function keep(key: string, { endedAt, until }: Record): Record {
+  function keep(key: string, { endedAt, until }: EndedRecord): EndedRecord {
     const known = records.get(key)
     records.delete(key)
     const record = { endedAt: Math.max(endedAt, known?.endedAt ?? 0), until: Math.max(until, known?.until ?? 0) }
@@ -68,7 +75,7 @@ export function endedInDatabase(db: MeshDatabase, now: () => number): Ended {
   async function makeRoom(): Promise<void> {
     if (records.size <= MOST) return
     cleanUp()
-    let all: Record | undefined
+    let all: EndedRecord | undefined
     for (const [key, { endedAt, until }] of records) {
       if (records.size < MOST) break
       records.delete(key)
@@ -78,13 +85,10 @@ export function endedInDatabase(db: MeshDatabase, now: () => number): Ended {
     if (all) await write(EVERYTHING, keep(EVERYTHING, all))
   }
 
-  function write(key: string, { endedAt, until }: Record): Promise<void> {
-    return new Promise((resolve, reject) => {
-      db.Set({ type: TYPE, _id: PREFIX + key, domain: '', endedAt, until }, (error) => {
-        if (error) reject(new Error('The database could not write that a session has ended.', { cause: error }))
-        else resolve()
-      })
-    })
+  async function write(key: string, { endedAt, until }: EndedRecord): Promise<void> {
+    await askDatabase('write that a session has ended', (done) =>
+      db.Set({ type: TYPE, _id: PREFIX + key, domain: '', endedAt, until }, done),
+    )
   }
 
   function latestOf(keys: readonly string[]): number | undefined {
@@ -104,7 +108,10 @@ export function endedInDatabase(db: MeshDatabase, now: () => number): Ended {
       return latestOf(keys)
     },
     latest: (keys, domainId) => (loaded ? latestOf([...keys, keyOfSealed(domainId)]) : Number.POSITIVE_INFINITY),
-    close: () => clearInterval(timer),
+    close() {
+      clearInterval(cleaning)
+      clearTimeout(retry)
+    },
   }
 }
 

@@ -25,11 +25,17 @@ export interface OpenSessions {
   end(handle: string, user: string): void
 }
 
-/** One takes about 700 bytes. */
+interface Tracked {
+  readonly session: OpenSession
+  readonly keys: readonly string[]
+  readonly sockets: Set<MeshSocket>
+}
+
+/** One takes about a kilobyte. */
 const MOST_IDLE = 5_000
 
 export function createOpenSessions(mostIdle = MOST_IDLE): OpenSessions {
-  const sessions = new Map<string, OpenSession & { readonly sockets: Set<MeshSocket> }>()
+  const sessions = new Map<string, Tracked>()
   const alone = new Map<string, Set<MeshSocket>>()
 
   function forgetIdle(): void {
@@ -45,7 +51,7 @@ export function createOpenSessions(mostIdle = MOST_IDLE): OpenSessions {
     seen(session, socket) {
       const { handle } = session.signIn
       const known = sessions.get(handle)
-      const current = known ?? { ...session, sockets: new Set<MeshSocket>() }
+      const current = known ?? { session, keys: keysOf(session), sockets: new Set<MeshSocket>() }
       // Put at the end, which keeps the map in the order of use.
       if (known) sessions.delete(handle)
       sessions.set(handle, current)
@@ -64,12 +70,16 @@ export function createOpenSessions(mostIdle = MOST_IDLE): OpenSessions {
       })
     },
     find: (keys) =>
-      [...sessions.values()].filter(({ signIn }) =>
-        keysOfSignIn({ ...signIn, idToken: null, tokens: null }).some((key) => keys.includes(key)),
+      [...sessions.values()].flatMap(({ session, keys: own }) =>
+        own.some((key) => keys.includes(key)) ? [session] : [],
       ),
     end(handle, user) {
       for (const socket of [...(sessions.get(handle)?.sockets ?? []), ...(alone.get(user) ?? [])]) socket.close()
       sessions.delete(handle)
     },
   }
+}
+
+function keysOf({ signIn }: OpenSession): readonly string[] {
+  return keysOfSignIn({ ...signIn, idToken: null, tokens: null })
 }

@@ -20,7 +20,10 @@ describe('signing in', () => {
   const enter = (
     memberships: Memberships = [],
     groups?: object,
-    { newAccounts = true, ...host }: { newAccounts?: boolean | null; newAccountsAllowed?: () => boolean } = {},
+    {
+      newAccounts = true,
+      ...host
+    }: { newAccounts?: boolean | null; newAccountsAllowed?: () => boolean; inMaintenance?: () => boolean } = {},
   ) => {
     const oidc = { ...MINIMAL, ...(groups ? { groups } : {}), ...(newAccounts === null ? {} : { newAccounts }) }
     return signIn(ALICE, memberships, settingsOf(oidc), { ...records, ...host })
@@ -61,6 +64,31 @@ describe('signing in', () => {
         expect(await account()).to.equal(undefined)
       }
       expect(await enter([], {}, { newAccounts: null, newAccountsAllowed: () => true })).to.include({ created: true })
+    })
+
+    it('refuses a locked account and changes nothing of it, whatever groups say', async () => {
+      await records.accounts.create('', ALICE)
+      const find: Accounts['find'] = async (domain, id) => {
+        const found = await records.accounts.find(domain, id)
+        return found && { ...found, locked: true }
+      }
+      const rules = settingsOf({ ...MINIMAL, groups: { siteadmin: 'admins', sync: true } })
+      const accounts = { ...records.accounts, find }
+      const login = signIn({ ...ALICE, name: 'New' }, membershipsOf(['admins']), rules, { ...records, accounts })
+      expect((await refusal(login)).code).to.equal('account_locked')
+      expect(await account()).to.include({ name: 'Alice', siteAdmin: false })
+      expect(await mirrored()).to.deep.equal([])
+    })
+
+    it('lets in nobody but who is, or becomes by this login, a site admin while the server is in maintenance', async () => {
+      const inMaintenance = () => true
+      const admins = { siteadmin: 'admins' }
+      expect((await refusal(enter([], {}, { inMaintenance }))).code).to.equal('maintenance')
+      expect((await refusal(enter([], admins, { inMaintenance }))).code).to.equal('maintenance')
+      expect(await account()).to.equal(undefined)
+      expect(await enter(membershipsOf(['admins']), admins, { inMaintenance })).to.include({ siteAdmin: 'grant' })
+      expect(await enter([], {}, { inMaintenance })).to.include({ created: false })
+      expect((await refusal(enter([], admins, { inMaintenance }))).code).to.equal('maintenance')
     })
 
     it('finds the account that another login of the same person made meanwhile', async () => {

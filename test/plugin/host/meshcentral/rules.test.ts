@@ -1,0 +1,195 @@
+import { expect } from 'chai'
+import type { Request } from 'express'
+import fc from 'fast-check'
+import { isListed } from '../../../../plugin/host/meshcentral/address-list.ts'
+import { admitsAddress, loginKeyOf } from '../../../../plugin/host/meshcentral/gate.ts'
+import { goOn, MESSAGE, messageOf, withLoginKey } from '../../../../plugin/host/meshcentral/login-page.ts'
+import { createOpenSessions } from '../../../../plugin/host/meshcentral/open-sessions.ts'
+import type { MeshDomain, MeshRequest, MeshSocket } from '../../../../plugin/host/meshcentral/server.ts'
+import { pluginConfig, showButton, takeOver } from '../../../../plugin/host/meshcentral/take-over.ts'
+import { keysOfEnded } from '../../../../plugin/host/revocations.ts'
+
+const domain = (members: Partial<MeshDomain> = {}): MeshDomain => ({ id: '', url: '/', ...members })
+
+describe('address lists of MeshCentral', () => {
+  const octet = fc.integer({ min: 0, max: 255 })
+  const address = fc.tuple(octet, octet, octet, octet)
+  const bitsOf = (octets: readonly number[]) => octets.map((one) => one.toString(2).padStart(8, '0')).join('')
+
+  it('hold the addresses whose first bits are those of a range', () => {
+    fc.assert(
+      fc.property(address, address, fc.integer({ min: 0, max: 32 }), (asked, base, bits) => {
+        const same = bitsOf(asked).slice(0, bits) === bitsOf(base).slice(0, bits)
+        expect(isListed(asked.join('.'), [`${base.join('.')}/${bits}`])).to.equal(same)
+      }),
+    )
+  })
+
+  it('hold single addresses, IPv6 ranges, and IPv4 addresses in their IPv6 form', () => {
+    expect(isListed('10.1.2.3', ['10.1.2.3'])).to.equal(true)
+    expect(isListed('10.1.2.4', ['10.1.2.3'])).to.equal(false)
+    expect(isListed('2001:db8::1', ['2001:db8::/32'])).to.equal(true)
+    expect(isListed('2001:db9::1', ['2001:db8::/32'])).to.equal(false)
+    expect(isListed('::ffff:10.1.2.3', ['10.1.0.0/16'])).to.equal(true)
+  })
+
+  it('hold nothing by an entry or an address that cannot be read', () => {
+    for (const entry of ['', 'x', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/-1', '10/8', '127.1', '1.2.3.4/8/8', 7, null]) {
+      expect(isListed('10.0.0.1', [entry]), String(entry)).to.equal(false)
+    }
+    expect(isListed('nonsense', ['0.0.0.0/0', '::/0'])).to.equal(false)
+  })
+
+  it('refuse who is blocked, and who is not allowed where a list says who is', () => {
+    expect(admitsAddress({}, '10.0.0.1')).to.equal(true)
+    expect(admitsAddress({ userblockedip: ['10.0.0.0/8'] }, '10.0.0.1')).to.equal(false)
+    expect(admitsAddress({ userblockedip: ['10.0.0.0/8'] }, '11.0.0.1')).to.equal(true)
+    expect(admitsAddress({ userallowedip: ['10.0.0.0/8'] }, '11.0.0.1')).to.equal(false)
+    expect(admitsAddress({ userallowedip: ['10.0.0.0/8'], userblockedip: ['10.0.0.1'] }, '10.0.0.1')).to.equal(false)
+    expect(admitsAddress({ userallowedip: [] }, '10.0.0.1')).to.equal(false)
+    expect(admitsAddress({ userallowedip: ['0.0.0.0/0'] }, undefined)).to.equal(false)
+  })
+})
+
+describe('the login key of a domain', () => {
+  it('is asked for where the domain has any, and then has to be one of them', () => {
+    expect(loginKeyOf(domain(), 'any')).to.equal(undefined)
+    const keyed = domain({ loginkey: ['one', 'two'] })
+    expect(loginKeyOf(keyed, 'two')).to.equal('two')
+    for (const given of [undefined, '', 'three', ['one'], 'one,two']) expect(loginKeyOf(keyed, given)).to.equal(null)
+  })
+
+  it('goes on with the browser that had it, and a wrong one does not', () => {
+    const request = (cookie: string) =>
+      ({ headers: { cookie }, xdomain: domain({ loginkey: ['k 1'] }) }) as unknown as MeshRequest
+    expect(withLoginKey('/login?a=b#c', request('__Host-oidc-key=k%201'))).to.equal('/login?a=b&key=k+1#c')
+    expect(withLoginKey('/login', request('__Host-oidc-key=other'))).to.equal('/login')
+    expect(withLoginKey('/login', request(''))).to.equal('/login')
+  })
+})
+
+describe('the way on after a login', () => {
+  const answerTo = (path: string, isStrict: boolean) => {
+    const sent: { status?: number; location?: string; body?: string } = {}
+    const res = {
+      redirect: (status: number, location: string) => Object.assign(sent, { status, location }),
+      status: (status: number) => Object.assign(sent, { status }) && res,
+      set: () => res,
+      type: () => res,
+      send: (body: string) => Object.assign(sent, { body }),
+    }
+    goOn(res as unknown as NonNullable<Request['res']>, path, isStrict)
+    return sent
+  }
+
+  it('is a redirect, but a page where session cookies are strict', () => {
+    expect(answerTo('/a?b', false)).to.deep.equal({ status: 302, location: '/a?b' })
+    expect(answerTo('/a?b', true)).to.include({ status: 200 })
+  })
+
+  it('cannot break out of that page', () => {
+    const { body = '' } = answerTo('/?a="><script>1</script>\'&b', true)
+    expect(body).not.to.match(/<script|a="|'&b/)
+  })
+
+  it('leads to a message of MeshCentral for every failure, an unknown one too', () => {
+    expect(messageOf('account_unknown')).to.equal(MESSAGE.cannotCreate)
+    expect(messageOf('account_limit')).to.equal(MESSAGE.accountLimit)
+    expect(messageOf('not_in_required_group')).to.equal(MESSAGE.denied)
+    expect(messageOf('account_locked')).to.equal(MESSAGE.locked)
+    expect(messageOf('discovery_failed')).to.equal(MESSAGE.failed)
+    expect(messageOf('constructor')).to.equal(MESSAGE.failed)
+  })
+})
+
+describe('taking over', () => {
+  const oidc = { clientid: 'mesh', newaccountsrights: ['fulladministrator'] }
+  const domains = () => ({
+    '': domain({ authstrategies: { oidc, saml: {} } }),
+    sub: domain({ id: 'sub', url: '/sub/', authstrategies: { saml: {} } }),
+    files: domain({ id: 'files', share: '/srv', authstrategies: { oidc } }),
+    own: domain({ id: 'own', dns: 'own.example.test', title: 'Own', authstrategies: { oidc } }),
+  })
+
+  it('leaves MeshCentral no strategy of that kind, and all others', () => {
+    const all = domains()
+    expect([...takeOver(all).keys()]).to.deep.equal(['', 'own'])
+    expect(all[''].authstrategies).to.deep.equal({ saml: {} })
+    expect(all.sub.authstrategies).to.deep.equal({ saml: {} })
+  })
+
+  it('reads the configuration with the address that the server has, without what is of the server', () => {
+    const config = pluginConfig(takeOver(domains()), { hostName: 'mesh.example.test', port: 8443 })
+    expect(config).to.deep.equal({
+      settings: { cert: 'mesh.example.test', port: 8443 },
+      domains: {
+        '': { authStrategies: { oidc: { clientid: 'mesh' } } },
+        own: { dns: 'own.example.test', title: 'Own', authStrategies: { oidc: { clientid: 'mesh' } } },
+      },
+    })
+  })
+
+  it('puts back what pages look for, and no secret', () => {
+    const all = domains()
+    for (const one of takeOver(all).values()) showButton(one, 'azure', true)
+    expect(all[''].authstrategies).to.deep.equal({
+      saml: {},
+      oidc: { issuer: {}, client: {}, custom: { preset: 'azure' }, groups: { sync: true } },
+    })
+  })
+})
+
+describe('open sessions', () => {
+  const signIn = (handle: string) =>
+    ({
+      domainKey: '',
+      userId: '~oidc:1',
+      issuer: 'https://idp',
+      subject: '1',
+      sid: handle,
+      startedAt: 1,
+      handle,
+    }) as const
+  const session = (handle: string) => ({ signIn: signIn(handle), user: 'user//~oidc:1', x: handle })
+  const socket = () => {
+    const listeners: (() => void)[] = []
+    const one = {
+      closed: false,
+      on: (_event: 'close', listener: () => void) => listeners.push(listener),
+      close: () => {
+        one.closed = true
+        for (const listener of listeners) listener()
+      },
+    }
+    return one satisfies MeshSocket
+  }
+
+  it('close their own sockets when they end, and those of the user that belong to none', () => {
+    const open = createOpenSessions()
+    const [own, other, alone, stranger] = [socket(), socket(), socket(), socket()]
+    open.seen(session('a'), own)
+    open.seen(session('b'), other)
+    open.seenAlone('user//~oidc:1', alone)
+    open.seenAlone('user//~oidc:2', stranger)
+    open.end('a', 'user//~oidc:1')
+    expect([own, other, alone, stranger].map(({ closed }) => closed)).to.deep.equal([true, false, true, false])
+  })
+
+  it('are found by what an IdP says has ended', () => {
+    const open = createOpenSessions()
+    open.seen(session('a'))
+    open.seen(session('b'))
+    const ended = { domainKey: '', issuer: 'https://idp', subject: null }
+    expect(open.find(keysOfEnded({ ...ended, sid: 'b' }))).to.deep.equal([session('b')])
+    expect(open.find(keysOfEnded({ ...ended, sid: null, subject: '1' }))).to.deep.equal([session('a'), session('b')])
+    expect(open.find(keysOfEnded({ ...ended, issuer: 'https://other', sid: 'b' }))).to.deep.equal([])
+  })
+
+  it('are forgotten when there are too many, the longest idle first, but none that has a socket', () => {
+    const open = createOpenSessions(2)
+    open.seen(session('a'), socket())
+    for (const handle of ['b', 'c', 'b', 'd']) open.seen(session(handle))
+    const known = open.find(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
+    expect(known.map(({ x }) => x)).to.deep.equal(['a', 'd'])
+  })
+})
