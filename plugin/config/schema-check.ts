@@ -9,7 +9,8 @@ import type { OidcConfig } from './oidc-config.ts'
 import type { Finding, Steps } from './problem.ts'
 import type { MemberSchema } from './schema.ts'
 
-const ajv = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true })
+// That the schema itself is in order is shown by a test: to check it here would double the time that a server's start takes for this.
+const ajv = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true, meta: false, validateSchema: false })
 addFormats.default(ajv, ['uri'])
 
 export interface SchemaCheck {
