@@ -26,7 +26,8 @@ export async function endInFailure(
 
 /** One line in the authentication log: what failed, for whom, why, and what to mend. */
 export function logFailure(host: Host, req: Request, domainKey: string, event: string, error: LoginError): void {
-  const code = causeCode(error)
+  // What broke below: our own code stands in the line anyway.
+  const code = causeCode(error.cause)
   const fields = {
     code: error.code,
     ...clientAddressOf(host, req),
