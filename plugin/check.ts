@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { domainsByHostName } from './config/host-names.ts'
 import { jsonPath, quoted } from './config/json-path.ts'
 import { type JsonNode, JsonSyntaxError, locateJson } from './config/json-text.ts'
 import { migrate } from './config/migrate.ts'
@@ -10,11 +11,14 @@ import type { DomainSettings } from './config/settings.ts'
 import { explainGroups } from './login/explain-groups.ts'
 import { readDomains } from './read-domains.ts'
 
-const USAGE = `Usage: mesh-companion-check FILE [--migrate] [--explain-groups A,B,C]
+const USAGE = `Usage: mesh-companion-check FILE [--meshcentral] [--migrate] [--explain-groups A,B,C]
 
 Says what is wrong with the single sign-on configuration in FILE, a server's JSON
 configuration, without starting anything.
 
+  --meshcentral
+              as MeshCentral serves it: a domain without \`dns\` at the path of its key, and
+              unknown keys are warnings
   --migrate   print the configuration with deprecated keys in their new places,
               everything else unchanged; all the rest goes to stderr then
   --explain-groups A,B,C
@@ -49,7 +53,12 @@ export function check(args: readonly string[], terminal: Terminal): ExitCode {
   const text = readText(call.file, terminal)
   const node = text === undefined ? undefined : locate(call.file, text, terminal)
   if (text === undefined || !node) return 2
-  const { domains, problems } = readDomains(JSON.parse(text), { readFile: terminal.read, now: Date.now() })
+  const config: unknown = JSON.parse(text)
+  const { domains, problems } = readDomains(config, {
+    readFile: terminal.read,
+    now: Date.now(),
+    ...(call.meshCentral ? { unknownKeys: 'warn', basePathOf: pathsOfMeshCentral(config) } : {}),
+  })
   if (problems.length > 0 || domains.length === 0) {
     terminal.err(`${problems.length > 0 ? lines('error', problems) : NO_DOMAIN}\n`)
     return 2
@@ -73,6 +82,7 @@ type Call =
   | {
       readonly kind: 'check'
       readonly file: string
+      readonly meshCentral: boolean
       readonly migrate: boolean
       /** Null: no explanation is wanted. */
       readonly groups: readonly string[] | null
@@ -85,6 +95,7 @@ function parseCall(args: readonly string[]): Call {
     const { values, positionals } = parseArgs({
       args: [...args],
       options: {
+        meshcentral: { type: 'boolean', default: false },
         migrate: { type: 'boolean', default: false },
         'explain-groups': { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },
@@ -97,10 +108,15 @@ function parseCall(args: readonly string[]): Call {
     const list = values['explain-groups']
     const groups = list === undefined ? null : groupNames(list)
     if (groups === undefined) return { kind: 'wrong', reason: '--explain-groups takes A,B,C or a JSON array of texts.' }
-    return { kind: 'check', file, migrate: values.migrate, groups }
+    return { kind: 'check', file, meshCentral: values.meshcentral, migrate: values.migrate, groups }
   } catch (error) {
     return { kind: 'wrong', reason: error instanceof Error ? error.message : String(error) }
   }
+}
+
+function pathsOfMeshCentral(config: unknown): (domainKey: string) => string {
+  const withName = new Set(domainsByHostName(config).values())
+  return (key) => (key === '' || withName.has(key) ? '/' : `/${key.toLowerCase()}/`)
 }
 
 /** Names separated by commas, or a JSON array; undefined: neither. */

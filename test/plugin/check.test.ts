@@ -146,6 +146,27 @@ describe('mesh-companion-check', () => {
     }
   })
 
+  it('takes domains without a host name for paths, and unknown keys for warnings, where MeshCentral serves them', () => {
+    const config = {
+      settings: { cert: 'mesh.example.com' },
+      domains: {
+        '': { authStrategies: { oidc: FINE } },
+        sub: { authStrategies: { oidc: { ...FINE, custom: { colour: 'red' } } } },
+        own: { dns: 'own.example.com', authStrategies: { oidc: FINE } },
+      },
+    }
+    expect(checkText(JSON.stringify(config)).code).to.equal(1)
+    const { code, out } = checkText(JSON.stringify(config), '--meshcentral')
+    expect(code).to.equal(0)
+    expect(out.split('\n').map((line) => line.split('. ')[0])).to.deep.equal([
+      'domain "": no errors, no warnings',
+      'domain "sub": no errors, 1 warning',
+      '  warning: domains.sub.authStrategies.oidc.custom.colour: is not a known setting',
+      'domain "own": no errors, no warnings',
+      '',
+    ])
+  })
+
   it('never shows a secret', () => {
     const { out } = checkOidc({ ...OLD, client: { client_id: 5, client_secret: ['hunter2'], redirect_uri: 'hunter2' } })
     expect(out).to.contain('client.client_secret')
@@ -299,7 +320,7 @@ describe('mesh-companion-check', () => {
     it('explains itself with --help', () => {
       const { status, stdout } = run(SCRIPT, '--help')
       expect(status).to.equal(0)
-      expect(stdout).to.match(/^Usage: mesh-companion-check FILE \[--migrate\]/)
+      expect(stdout).to.match(/^Usage: mesh-companion-check FILE \[--meshcentral\] \[--migrate\]/)
     })
   })
 })
