@@ -1,6 +1,6 @@
 /** Time as the sidecar sees it: everything that waits or stamps gets one, so that tests can turn it by hand. */
 export interface Clock {
-  /** Wall-clock time in milliseconds since 1970; may step backwards. */
+  /** Wall-clock time in whole milliseconds since 1970; may step backwards. */
   now(): number
   /** Calls `task` once, `delayMs` from now. Does not keep the process alive by itself. */
   after(delayMs: number, task: () => void): Timer

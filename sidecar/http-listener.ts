@@ -15,7 +15,29 @@ export interface HttpListener {
 const GRACE_MS = 700
 const TIDY_MS = 50
 
-/** Starts to listen; rejects where that fails, as when the port is taken. */
+/** What to do about an address that cannot be had, by the system's code. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'Another process has this port: stop it, or give listen.port or admin.port another one.',
+  EACCES:
+    'Ports below 1024 need a right that this user does not have: run the sidecar as the service that comes with it, or set listen.port to 1024 or above.',
+  EADDRNOTAVAIL: 'This machine does not have this address: correct listen.host or admin.host.',
+  ENOTFOUND: 'This name has no address: correct listen.host or admin.host.',
+}
+
+/** The port or address cannot be had; `code` is the system's, `remedy` what the operator should do. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError'
+  readonly code: string
+  readonly remedy: string
+
+  constructor(cause: NodeJS.ErrnoException) {
+    super(cause.message, { cause })
+    this.code = cause.code ?? 'unknown'
+    this.remedy = REMEDIES[this.code] ?? 'Check host and port in listen and admin.'
+  }
+}
+
+/** Starts to listen; rejects with a {@link ListenError} where that fails, as when the port is taken. */
 export async function listenHttp(
   server: Server,
   scheme: 'http' | 'https',
@@ -23,9 +45,10 @@ export async function listenHttp(
   port: number,
 ): Promise<HttpListener> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    const refuse = (error: Error) => reject(new ListenError(error))
+    server.once('error', refuse)
     server.listen({ host, port }, () => {
-      server.off('error', reject)
+      server.off('error', refuse)
       resolve()
     })
   })

@@ -21,6 +21,7 @@ export const COUNTERS = {
   pushes_retried: 'Notifications tried again after a passing fault',
   pushes_refused: 'Notifications that a gateway refused for good',
   pushes_given_up: 'Notifications given up after the last try',
+  pushes_unsendable: 'Times that a station had news and nowhere to be told: its gateway is off, or its push token dead',
   push_tokens_gone: 'Push tokens that a gateway reported dead',
   api_requests: 'API requests',
   api_errors: 'API requests answered with an error',

@@ -65,7 +65,7 @@ export function createHandler({ calls, clientOf, limit, clock, metrics, log }: H
     // RFC 9112, section 3.2.
     if (headers.host === undefined && httpVersion !== '1.0')
       throw new ApiError('invalid_request', [{ path: '$', reason: 'The header Host is missing.' }])
-    const call = calls.get(url.split('?', 1)[0] ?? '')
+    const call = calls.get(pathOf(url))
     if (!call) throw new ApiError('not_found')
     if (method !== 'POST') throw new ApiError('method_not_allowed')
     if (!isJson(headers)) throw new ApiError('unsupported_media_type')
@@ -112,6 +112,12 @@ export function createHandler({ calls, clientOf, limit, clock, metrics, log }: H
 }
 
 const LOGGED_PATH_CHARACTERS = 100
+
+/** Without a query, and without the `https://host` that some proxies write before it (RFC 9112, section 3.2.2). */
+function pathOf(url: string): string {
+  const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
+  return target.split('?', 1)[0] ?? ''
+}
 
 function headerText(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(',') : value

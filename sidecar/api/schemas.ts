@@ -68,8 +68,7 @@ export function createBodyChecks(): BodyChecks {
       },
       {
         platform: { type: 'string', enum: ['android', 'ios'] },
-        // Both vendors' tokens are far shorter; they change their length now and then.
-        pushToken: { type: 'string', pattern: '^[\\x21-\\x7e]{1,4096}$' },
+        pushToken: { type: 'string', pattern: `^[\\x21-\\x7e]{1,${MAX_TOKEN_CHARACTERS}}$` },
         ackMessages: { type: 'boolean' },
       },
     ),
@@ -81,6 +80,9 @@ export function createBodyChecks(): BodyChecks {
 
 /** Source: Limits, stations per `/v1/avatars` request. */
 const MAX_STATIONS_PER_CALL = 50
+
+/** Both vendors' tokens are far shorter; they change their length now and then. */
+const MAX_TOKEN_CHARACTERS = 4096
 
 /** A hostile body can have a mistake every two bytes. */
 const MAX_DETAILS = 20
@@ -115,6 +117,9 @@ function reasonOf({ keyword, params }: ErrorObject): string {
       return `It must be one of ${params.allowedValues.join(', ')}.`
     case 'maxItems':
       return `It has more than ${params.limit} entries.`
+    // The push token is the one text that has a pattern.
+    case 'pattern':
+      return `It must be 1 to ${MAX_TOKEN_CHARACTERS} visible ASCII characters, without blanks.`
     default:
       return 'It does not have the right form.'
   }

@@ -39,7 +39,7 @@ export interface Station {
   readonly registeredAt: number
   /**
    * Time of the last register call; kept up to date in place. When the call changed nothing else, a crash may set it back by up
-   * to an hour.
+   * to an hour, or to before the disk stopped taking anything.
    */
   readonly lastSeenAt: number
   readonly avatar: Avatar

@@ -116,7 +116,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
 
   async function attempt(key: StationKey, delivery: Delivery): Promise<void> {
     const lane = laneOf(stations.get(key))
-    if (!lane) return skip(key)
+    if (!lane) {
+      if (await skip(key)) metrics.count('pushes_unsendable')
+      return
+    }
     await enter(lane)
     try {
       await send(key, delivery, lane)
@@ -130,10 +133,11 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     return station && !station.tokenDead ? lanes.get(station.platform) : undefined
   }
 
-  /** Its phone cannot be told, so that there is nothing to tell later either: sync has the messages. */
-  async function skip(key: StationKey): Promise<void> {
+  /** Its phone cannot be told, so that there is nothing to tell later either: sync has the messages. Says whether there was anything. */
+  async function skip(key: StationKey): Promise<boolean> {
     const unpushed = await history.unpushed(key)
     if (unpushed) await history.markPushed(key, unpushed.newest.time)
+    return unpushed !== undefined
   }
 
   async function send(key: StationKey, delivery: Delivery, lane: Lane): Promise<void> {
@@ -199,7 +203,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     log.debug('push-retry', 'A notification is tried again later.', {
       station: key,
       tries,
-      delayMs: Math.round(delayMs),
+      delayMs,
       reason,
     })
     delivery.retry = clock.after(delayMs, () => void start(key, delivery))
@@ -265,12 +269,12 @@ function newDelivery(): Delivery {
 }
 
 /**
- * How long to wait after `tries` failed tries: exponential, with jitter so that stations that failed together do not
+ * How many milliseconds to wait after `tries` failed tries: exponential, with jitter so that stations that failed together do not
  * come back together, on top of what the gateway asked for.
  */
 function retryDelayMs(tries: number, afterMs: number | undefined, random: number): number {
   const backOff = Math.min(FIRST_DELAY_MS * DELAY_FACTOR ** (tries - 1), MAX_DELAY_MS)
-  return Math.min(afterMs ?? 0, MAX_AFTER_MS) + backOff * (0.5 + random / 2)
+  return Math.round(Math.min(afterMs ?? 0, MAX_AFTER_MS) + backOff * (0.5 + random / 2))
 }
 
 /** Resolves in turn; whoever leaves hands its place to the next one. */

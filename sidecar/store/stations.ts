@@ -187,11 +187,17 @@ export async function openStations(
   function refreshInMemory(registration: Registration): Station | undefined {
     const entry = entries.get(registration.key)
     // While a write is on its way, memory may be about to change: this call takes its place in the queue behind it.
-    if (!entry || writing.has(registration.key) || !saysNothingNew(registration, entry.station)) return undefined
-    const lastSeenAt = clock.now()
+    if (!entry || writing.has(registration.key)) return undefined
     // In either direction, so that a clock that was wrong for a while leaves nothing behind.
-    if (Math.abs(lastSeenAt - entry.lastSeenOnDisk) > LAST_SEEN_WRITE_MS) return undefined
-    entry.station.lastSeenAt = lastSeenAt
+    if (Math.abs(clock.now() - entry.lastSeenOnDisk) > LAST_SEEN_WRITE_MS) return undefined
+    return seeAgain(registration)
+  }
+
+  /** Notes the time of a heartbeat in memory; undefined when it brings more than its time. */
+  function seeAgain(registration: Registration): Station | undefined {
+    const entry = entries.get(registration.key)
+    if (!entry || !saysNothingNew(registration, entry.station)) return undefined
+    entry.station.lastSeenAt = clock.now()
     return entry.station
   }
 
@@ -209,7 +215,15 @@ export async function openStations(
     async register(registration) {
       database.assertOpen()
       const station = refreshInMemory(registration)
-      return station ? { kind: 'refreshed', station } : write(register, registration)
+      if (station) return { kind: 'refreshed', station }
+      try {
+        return await write(register, registration)
+      } catch (error) {
+        // A full disk is no reason to turn a phone away that has nothing to be stored but the time.
+        const known = seeAgain(registration)
+        if (known) return { kind: 'refreshed', station: known }
+        throw error
+      }
     },
     remove: (key, beforeMs = Number.POSITIVE_INFINITY) => write(remove, { key, beforeMs }),
     markTokenDead: (key, pushToken) => write(markTokenDead, { key, pushToken }),

@@ -20,8 +20,9 @@ export class FakeClock implements Clock {
     this.#wall = startMs
   }
 
+  /** In whole milliseconds, like the machine's, even where a timer fell due between two of them. */
   now(): number {
-    return this.#wall
+    return Math.floor(this.#wall)
   }
 
   after(delayMs: number, task: () => void): Timer {

@@ -1,11 +1,15 @@
 import { spawnSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
+import { makeCertificates } from '../../fixtures/certificate.ts'
 import { startFcm } from '../../fixtures/push/fcm.ts'
 import { passcodeOf } from '../../sidecar/aprs/passcode.ts'
 import { claim, registration } from '../support/running-api.ts'
@@ -180,12 +184,51 @@ describe('the sidecar as a process', () => {
       const { port } = taken.address() as { port: number }
       const failed = start(['--config', await configure({ listen: { port } })])
       expect((await failed.ended).outcome).to.equal(1)
-      expect((await failed.logged('start-failed')).error).to.include({ code: 'EADDRINUSE' })
+      const line = await failed.logged('start-failed')
+      expect(line.error).to.include({ code: 'EADDRINUSE' })
+      expect(line.remedy).to.match(/listen\.port/)
       expect(upstream.traffic.connections).to.equal(0)
     } finally {
       taken.close()
     }
     await start(['--config', await configure()]).logged('listening')
+  })
+
+  it('takes up a renewed certificate on SIGHUP, with the connections that it has', async () => {
+    const renew = async () => {
+      const { server } = await makeCertificates()
+      await writeFile(join(folder.path, 'cert.pem'), server.cert)
+      await writeFile(join(folder.path, 'key.pem'), server.key)
+      return new X509Certificate(server.cert).fingerprint256
+    }
+    const first = await renew()
+    const listen = { port: 0, certFile: 'cert.pem', keyFile: 'key.pem' }
+    const sidecar = start(['--config', await configure({ listen })])
+    const { port, hostname } = new URL(await sidecar.url())
+    const secured = async () => {
+      const socket = connectTls({ port: Number(port), host: hostname, rejectUnauthorized: false }).on('error', () => {})
+      await once(socket, 'secureConnect')
+      return socket
+    }
+    const before = await secured()
+    expect(before.getPeerCertificate().fingerprint256).to.equal(first)
+    const second = await renew()
+    sidecar.kill('SIGHUP')
+    await sidecar.logged('tls-reloaded')
+    const after = await secured()
+    expect(after.getPeerCertificate().fingerprint256).to.equal(second)
+    before.write('POST /v1/sync HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n')
+    expect(String((await once(before, 'data'))[0])).to.match(/^HTTP\/1.1 415 /)
+    for (const socket of [before, after]) socket.destroy()
+  })
+
+  it('goes on when it gets SIGHUP without TLS', async () => {
+    const sidecar = start(['--config', await configure()])
+    await sidecar.logged('listening')
+    sidecar.kill('SIGHUP')
+    expect((await sidecar.post('/v1/register', registration('N1CALL'))).status).to.equal(200)
+    sidecar.kill('SIGTERM')
+    expect(await sidecar.ended).to.deep.equal({ outcome: 0, stderr: '' })
   })
 
   it('warns once of each thing that its configuration leaves off', async () => {

@@ -300,6 +300,13 @@ describe('the API', () => {
     })
   }
 
+  it('says what a push token has to be', async () => {
+    const { body } = await register('N0CALL', { pushToken: '…' })
+    expect(body.details).to.deep.equal([
+      { path: 'pushToken', reason: 'It must be 1 to 4096 visible ASCII characters, without blanks.' },
+    ])
+  })
+
   it('issues server times that only grow, over all calls', async () => {
     await register('N0CALL')
     const times: number[] = []

@@ -42,6 +42,12 @@ describe('the API over HTTP', () => {
     expect((await api.post('/v1/register?x=1', registration('N0CALL'))).status).to.equal(200)
   })
 
+  it('takes a path with the whole address before it, as proxies may send it', async () => {
+    const text = requestText(unknown, `Content-Length: ${unknown.length}`, 'Connection: close')
+    expect(await api.raw(text.replace('/v1/sync', 'http://push.example.org/v1/sync?x=1'))).to.match(/"not_registered"/)
+    expect(await api.raw(text.replace('/v1/sync', 'http://push.example.org'))).to.match(/"not_found"/)
+  })
+
   it('answers other methods with method_not_allowed and says which one is', async () => {
     for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
       const answer = await fetch(`${api.api.url}/v1/sync`, { method })
@@ -244,14 +250,15 @@ describe('the rate limit', () => {
     }))
 
   it('counts every request that fails, whatever is wrong with it', () =>
-    withApi({ rateLimit: { max: 5 } }, async (api) => {
+    withApi({ rateLimit: { max: 6 } }, async (api) => {
       const statuses = [
+        (await fetch(`${api.api.url}/v1/sync`)).status,
         (await api.post('/nothing', {})).status,
         (await api.post('/v1/sync', '{')).status,
         (await api.post('/v1/sync', { ...claim('N0CALL'), auth: 1, since: 0 })).status,
         (await api.post('/v1/sync', 'x'.repeat(70_000))).status,
       ]
-      expect(statuses).to.deep.equal([404, 400, 403, 413])
+      expect(statuses).to.deep.equal([405, 404, 400, 403, 413])
       expect(await api.raw('nonsense\r\n\r\n')).to.match(/ 400 /)
       expect(await api.raw('nonsense\r\n\r\n')).to.equal('')
       expect(await api.raw(requestText('', 'Content-Length: 5', 'Expect: 100-continue'))).to.equal('')

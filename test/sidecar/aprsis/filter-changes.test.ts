@@ -49,6 +49,26 @@ describe('A filter change', () => {
     await its.reaches(stationKeys(55))
   })
 
+  it('changes a filter in place up to the last byte that the server takes, and not by one more', async () => {
+    // With 55 stations of eight characters the line has 504 bytes.
+    for (const [last, bytes, logins] of [
+      ['A1AAA', 510, 1],
+      ['AA1AAA', 511, 2],
+    ] as const) {
+      its.stations = new Set(stationKeys(55))
+      its.connect()
+      await its.ready()
+      const before = its.server.traffic.logins
+      const whole = [...stationKeys(55), last]
+      expect('#filter g'.length + whole.join('').length + whole.length).to.equal(bytes)
+      await its.change(whole)
+      await its.ready()
+      expect(its.server.traffic.logins - before).to.equal(logins - 1)
+      await its.reaches(whole)
+      await its.link.close()
+    }
+  })
+
   it('is not ready until a change is confirmed, sends it again after 10 s and counts that', async () => {
     its.stations = new Set(['AA1AA'])
     its.connect()

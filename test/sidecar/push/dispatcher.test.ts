@@ -173,30 +173,31 @@ describe('The dispatcher', () => {
   })
 
   describe('when there is nowhere to send to', () => {
-    const nothingSaid = async () => {
+    const nothingSaid = async (counted: number) => {
       expect(android.sent).to.have.length(0)
       expect(await isUnpushed()).to.equal(false)
       expect(lines).to.deep.equal([])
+      expect(metrics.value('pushes_unsendable')).to.equal(counted)
     }
 
-    it('lets messages to a platform without a gateway rest, without a word', async () => {
+    it('counts messages to a platform without a gateway and lets them rest, without a word', async () => {
       await register(KEY, 'token', 'ios')
       await receive()
       await dispatcher.push(KEY)
-      await nothingSaid()
+      await nothingSaid(1)
     })
 
-    it('lets messages to a dead token rest, without a word', async () => {
+    it('counts messages to a dead token and lets them rest, without a word', async () => {
       await store.stations.markTokenDead(KEY, 'token-of-N0CALL-7')
       await receive()
       await dispatcher.push(KEY)
-      await nothingSaid()
+      await nothingSaid(1)
     })
 
     it('does nothing for a station that is not registered', async () => {
       await store.stations.remove(KEY)
       await dispatcher.push(KEY)
-      await nothingSaid()
+      await nothingSaid(0)
     })
   })
 

@@ -164,6 +164,26 @@ describe('A store whose disk gives out', () => {
     expect(fourth.serverTime).to.be.at.least(stores.clock.now())
   })
 
+  it('takes heartbeats of known stations while nothing can be written, and nothing that would have to be stored', async () => {
+    const { store, connection } = await stores.openOver()
+    await register(store, 'N0CALL')
+    await connection.exec('PRAGMA query_only = ON')
+    await stores.clock.advance(6 * 3_600_000)
+    expect(await register(store, 'N0CALL')).to.deep.equal([
+      { kind: 'refreshed', station: store.stations.get('N0CALL') },
+    ])
+    expect(store.stations.get('N0CALL')?.lastSeenAt).to.equal(stores.clock.now())
+    for (const changed of [registration('N1CALL'), registration('N0CALL', { pushToken: 'another' })])
+      expect((await rejection(store.stations.register(changed))).code).to.equal('database_not_writable')
+    expect(store.stations.get('N0CALL')?.pushToken).to.equal('token-of-N0CALL')
+
+    await connection.exec('PRAGMA query_only = OFF')
+    await stores.clock.advance(1)
+    await register(store, 'N0CALL')
+    const [row] = await connection.all<{ seen: number }>('SELECT last_seen_at AS seen FROM station')
+    expect(row?.seen).to.equal(stores.clock.now())
+  })
+
   it('fails one caller with bad data and stores the messages of the others', async () => {
     const store = await stores.open()
     await register(store, 'N0CALL')

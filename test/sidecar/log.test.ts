@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { createLog, LOG_LEVELS, type LogLevel, shortToken } from '../../sidecar/log.ts'
+
+describe('The log of the sidecar', () => {
+  function logged(level: LogLevel, write: (log: ReturnType<typeof createLog>) => void) {
+    const lines: string[] = []
+    write(createLog(level, { write: (line) => void lines.push(line) }))
+    return lines
+  }
+
+  it('has each line in the agreed form', () => {
+    const schema = JSON.parse(readFileSync(new URL('../../fixtures/log-line.schema.json', import.meta.url), 'utf8'))
+    const validate = new Ajv2020({ strict: false }).compile(schema)
+    const lines = logged('debug', (log) => {
+      for (const level of ['debug', 'info', 'warn', 'error'] as const) log[level]('something-was', 'It was.', { n: 1 })
+    })
+    const parsed = lines.map((line) => JSON.parse(line))
+    expect(parsed.filter((line) => !validate(line))).to.deep.equal([])
+    expect(parsed.map(({ level, component, event, msg, n }) => [level, component, event, msg, n])).to.deep.equal(
+      ['debug', 'info', 'warn', 'error'].map((level) => [level, 'sidecar', 'something-was', 'It was.', 1]),
+    )
+  })
+
+  it('has nothing below log.level, and nothing at all when that is silent', () => {
+    const counts = LOG_LEVELS.map((level) => {
+      const write = (log: ReturnType<typeof createLog>) => {
+        for (const each of ['debug', 'info', 'warn', 'error'] as const) log[each]('something-was', 'It was.')
+      }
+      return [level, logged(level, write).length]
+    })
+    expect(counts).to.deep.equal([
+      ['debug', 4],
+      ['info', 3],
+      ['warn', 2],
+      ['error', 1],
+      ['silent', 0],
+    ])
+  })
+
+  it('shows text from outside without what breaks a line, drives a terminal or turns the direction of writing', () => {
+    const evil = 'a\r\n{"level":"error"}\u001b[31m\u0085\u2028\u202eb'
+    const cause = Object.assign(new Error(evil), { code: 'E_CAUSE' })
+    const error = new Error(evil, { cause })
+    const [line = '', ...more] = logged('info', (log) => log.info('evil', evil, { evil, list: [evil], error }))
+    expect(more).to.deep.equal([])
+    expect(line.trimEnd()).to.match(/^[\x20-\x7e]+$/)
+    expect(line).to.not.match(/\\u|\\r|\\n/)
+    const harmless = 'a {"level":"error"} [31m b'
+    const parsed = JSON.parse(line)
+    expect([parsed.msg, parsed.evil, parsed.list]).to.deep.equal([harmless, harmless, [harmless]])
+    expect(parsed.error).to.deep.equal({
+      name: 'Error',
+      message: harmless,
+      cause: { name: 'Error', message: harmless, code: 'E_CAUSE' },
+    })
+  })
+
+  it('has at most the last 6 characters of a push token', () => {
+    expect(shortToken('dGhpcyBpcyBhIHRva2Vu')).to.equal('…Rva2Vu')
+  })
+})
