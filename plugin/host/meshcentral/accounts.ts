@@ -31,7 +31,7 @@ export function meshAccounts(
       await checkLimit(server, domain)
       // From here on in one go, so that of two first logins at once the second one finds the account.
       if (recordOf(domainId, profile.id)) throw new Error('The account exists by now.')
-      const user = newUser(domainId, profile, Math.floor(now() / 1000))
+      const user = newUser(domainId, withoutMarkup(profile), Math.floor(now() / 1000))
       const own = typeof oidc === 'object' && oidc !== null ? (oidc as Members) : {}
       const rights = rightsOfNewAccounts(server, domain, own)
       if (rights !== undefined) user.siteadmin = rights
@@ -48,7 +48,7 @@ export function meshAccounts(
 
     update: async (domainId, profile) => {
       const user = knownRecord(domainId, profile.id)
-      if (!takeOnProfile(user, profile)) return
+      if (!takeOnProfile(user, withoutMarkup(profile))) return
       server.db.SetUser(user)
       announceAccount(server, web, user, 'accountchange', 'Account changed')
     },
@@ -86,6 +86,12 @@ function newUser(domain: string, { id, name, email, emailVerified }: Profile, se
     access: seconds,
     domain,
   }
+}
+
+/** MeshCentral's signed-in page greets by name and takes markup in it for its own. */
+function withoutMarkup(profile: Profile): Profile {
+  const plain = (text: string) => text.replaceAll('<', '‹').replaceAll('>', '›')
+  return { ...profile, name: plain(profile.name), email: profile.email === null ? null : plain(profile.email) }
 }
 
 /** Whether anything changed. An address that MeshCentral has verified by itself stays so. */

@@ -116,6 +116,14 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(ofStrategy.web.users[KEY]?.links).to.equal(undefined)
   })
 
+  it('have no markup in their names: the page that greets by name would run it', async () => {
+    const { accounts, web } = open()
+    await accounts.create('', { ...ALICE, name: 'A <img src=x onerror=alert(1)>' })
+    expect(web.users[KEY]?.name).to.equal('A ‹img src=x onerror=alert(1)›')
+    await accounts.update('', { ...ALICE, name: '<b>Alice</b>' })
+    expect(web.users[KEY]?.name).to.equal('‹b›Alice‹/b›')
+  })
+
   it('are no more than the limit of the domain', async () => {
     const { accounts } = open({ limits: { maxuseraccounts: 1 } })
     await accounts.create('', ALICE)

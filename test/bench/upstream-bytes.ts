@@ -1,0 +1,90 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
+import { type BuiltSidecar, counter, startBuiltSidecar } from './built-sidecar.ts'
+import type { Measurement } from './measurement.ts'
+import { registerStations } from './stations.ts'
+
+const COUNTS = [1, 56, 900, 5000] as const
+const MESSAGES = 20_000
+/** One message in so many is for a registered station. */
+const OURS_IN = 100
+const PEER = 'one connection that takes all messages'
+
+/**
+ * What the filter saves, against a server with the measured limits of APRS-IS: bytes in both directions, from the first login through
+ * the registration of all stations to the end of 20,000 messages of which 200 are theirs. The peer is the simplest client that misses
+ * none of them: one connection with a filter for all messages. And how many connections that took. Counted, not timed: one round.
+ */
+export async function upstreamBytesBench(): Promise<readonly Measurement[]> {
+  const rows: Measurement[] = []
+  for (const count of COUNTS) {
+    const { bytes, connections } = await ours(count)
+    const peer = await everything(count)
+    const name = count === 5000 ? 'upstream.bytes' : `upstream.bytes.${count}`
+    rows.push(
+      { name, unit: 'bytes', ours: bytes, peer, peerName: PEER, ratio: peer / bytes },
+      { name: `upstream.connections.${count}`, unit: '', ours: connections, peer: null, peerName: null, ratio: null },
+    )
+  }
+  return rows
+}
+
+async function ours(count: number): Promise<{ readonly bytes: number; readonly connections: number }> {
+  const server = await startAprsIs()
+  const sidecar = await startBuiltSidecar({
+    aprsis: { host: server.host, port: server.port, callsign: 'N0CALL', passcode: 13023, filterDebounceMs: 500 },
+    rateLimit: { max: 1_000_000, newStationsPerHour: 1_000_000 },
+  })
+  try {
+    const stations = stationsOf(count)
+    await registerStations(sidecar, stations)
+    await server.until(() => isAskedFor(stations, server), 30_000)
+    await deliver(server, stations, sidecar)
+    return { bytes: server.traffic.bytesIn + server.traffic.bytesOut, connections: server.clients().length }
+  } finally {
+    await sidecar.close()
+    await server.close()
+  }
+}
+
+async function everything(count: number): Promise<number> {
+  const server = await startAprsIs()
+  const socket = connect(server.port, server.host).resume()
+  try {
+    await once(socket, 'connect')
+    socket.write('user N0CALL pass 13023 vers bench 1 filter g/*\r\n')
+    await server.until(() => server.clients().length === 1)
+    await deliver(server, stationsOf(count))
+    return server.traffic.bytesIn + server.traffic.bytesOut
+  } finally {
+    socket.destroy()
+    await server.close()
+  }
+}
+
+/** In steps, so that no client is too slow for the server; waits until those for us are stored, where anybody stores them. */
+async function deliver(server: AprsIsServer, stations: readonly string[], sidecar?: BuiltSidecar): Promise<void> {
+  for (let index = 0; index < MESSAGES; index += 1) {
+    const turn = Math.floor(index / OURS_IN)
+    const addressee = index % OURS_IN === 0 ? (stations[turn % stations.length] as string) : `X${index % 9000}Y`
+    server.inject(
+      `K${index % 977}ABC-7>APRS,TCPIP*::${addressee.padEnd(9)}:Message number ${index}, as long as such texts commonly are{${index % 90_000}`,
+    )
+    if (index % 200 === 199) await new Promise((resolve) => setImmediate(resolve))
+  }
+  const wanted = MESSAGES / OURS_IN
+  const begun = performance.now()
+  while (sidecar && (await counter(sidecar, 'messages_stored')) < wanted) {
+    if (performance.now() - begun > 20_000) throw new Error('lost messages')
+  }
+}
+
+function isAskedFor(stations: readonly string[], server: AprsIsServer): boolean {
+  const asked = new Set(server.clients().flatMap(({ filter }) => filter.split(/[ /]/)))
+  return stations.every((station) => asked.has(station))
+}
+
+function stationsOf(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `B${index + 1000}X`)
+}
