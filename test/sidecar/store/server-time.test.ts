@@ -1,7 +1,9 @@
 import { copyFileSync, existsSync } from 'node:fs'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { createRingCache } from '../../../sidecar/api/ring-cache.ts'
 import type { Store, StoredMessage } from '../../../sidecar/messages/store.ts'
+import { messagesIn } from '../api/ring-answer.ts'
 import { message, register, rejection, temporaryStores } from './temporary-stores.ts'
 
 const HOUR = 3_600_000
@@ -143,18 +145,43 @@ describe('Server time', () => {
       for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve))
     }
 
+    type Ask = (
+      station: string,
+      since: number,
+    ) => Promise<{ readonly messages: readonly Received[]; readonly serverTime: number }>
+    /** Its text is compared as text. */
+    type Received = Pick<StoredMessage, 'time'> & { readonly text: { toString(): string } }
+
     /** What a phone does: one sync after the other, each from the cursor that the last answer gave. */
     interface Phone {
       cursor: number
       syncing: Promise<void>
-      readonly received: StoredMessage[]
+      readonly received: Received[]
     }
 
-    async function play(perStation: number, steps: readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[]) {
+    /** The ways to ask what is new: of the store itself, and as the API answers, from the rings that it keeps in memory. */
+    const WAYS = {
+      'the store': (store: Store): Ask => store.history.since,
+      'the rings in memory': (store: Store): Ask => {
+        const rings = createRingCache(store)
+        return async (station, since) => {
+          const answer = await rings.since(station, since)
+          if (!answer) throw new Error('The station is not registered.')
+          return { messages: messagesIn(answer), serverTime: answer.serverTime }
+        }
+      },
+    }
+
+    async function play(
+      way: keyof typeof WAYS,
+      perStation: number,
+      steps: readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[],
+    ) {
       let generation = 0
       let path = stores.path(`play-${Math.random()}`)
       const settings = { history: { perStation, duplicateHours: 12 } }
       let store: Store = await stores.open(settings, path)
+      let ask = WAYS[way](store)
       await register(store, ...STATIONS)
 
       const phones = new Map<string, Phone>()
@@ -169,11 +196,11 @@ describe('Server time', () => {
         stamps.add(stamp)
       }
 
-      async function sync(station: string, from: Store, alive: () => boolean): Promise<void> {
+      async function sync(station: string, from: Ask, alive: () => boolean): Promise<void> {
         const phone = phones.get(station)!
         phone.syncing = phone.syncing.then(async () => {
           if (!alive()) return
-          const answer = await from.history.since(station, phone.cursor)
+          const answer = await from(station, phone.cursor)
           if (!alive()) return
           note(answer.serverTime)
           expect(answer.serverTime).to.be.greaterThan(phone.cursor)
@@ -187,13 +214,14 @@ describe('Server time', () => {
       for (const { clockStepMs, calls, end } of steps) {
         stores.clock.set(stores.clock.now() + clockStepMs)
         const current = store
+        const asked = ask
         let crashed = false
         const alive = () => !crashed
         const issuedNow: number[] = []
         const done = calls.map(async ({ afterTurns, one }) => {
           await turns(afterTurns)
           if (!alive()) return
-          if (one.do === 'sync') return sync(one.station, current, alive)
+          if (one.do === 'sync') return sync(one.station, asked, alive)
           if (one.do === 'issue') {
             const stamp = await current.serverTime.issue()
             if (!alive()) return
@@ -226,12 +254,15 @@ describe('Server time', () => {
           await Promise.all(done)
           if (end.kind === 'restart') await store.close()
         }
-        if (end.kind !== 'go on') store = await stores.open(settings, path)
+        if (end.kind !== 'go on') {
+          store = await stores.open(settings, path)
+          ask = WAYS[way](store)
+        }
         for (const stamp of issuedNow) expect(stamp).to.be.greaterThan(newest)
         newest = Math.max(newest, ...stamps)
       }
 
-      for (const station of STATIONS) await sync(station, store, () => true)
+      for (const station of STATIONS) await sync(station, ask, () => true)
       await store.close()
       return STATIONS.map((station) => ({
         acknowledged: acknowledged.get(station)!,
@@ -239,37 +270,39 @@ describe('Server time', () => {
       }))
     }
 
-    const times = (messages: readonly StoredMessage[]) => messages.map((one) => one.time)
+    const times = (messages: readonly Received[]) => messages.map((one) => one.time)
 
-    it('brings a phone that syncs from cursor to cursor each message exactly once and in order', async () => {
-      await fc.assert(
-        fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
-          for (const { acknowledged, received } of await play(1000, steps)) {
-            expect(times(received)).to.deep.equal([...new Set(times(received))].sort((a, b) => a - b))
-            const texts = received.map((one) => one.text.toString())
-            expect(new Set(texts).size).to.equal(texts.length)
-            expect(texts).to.include.members(acknowledged.map((one) => one.text.toString()))
-          }
-        }),
-        { numRuns: 60 },
-      )
-    })
+    for (const way of Object.keys(WAYS) as (keyof typeof WAYS)[]) {
+      it(`brings a phone that syncs by ${way} from cursor to cursor each message exactly once and in order`, async () => {
+        await fc.assert(
+          fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
+            for (const { acknowledged, received } of await play(way, 1000, steps)) {
+              expect(times(received)).to.deep.equal([...new Set(times(received))].sort((a, b) => a - b))
+              const texts = received.map((one) => one.text.toString())
+              expect(new Set(texts).size).to.equal(texts.length)
+              expect(texts).to.include.members(acknowledged.map((one) => one.text.toString()))
+            }
+          }),
+          { numRuns: 60 },
+        )
+      })
 
-    it('brings it at least what the ring holds, when the ring is smaller than what arrives', async () => {
-      await fc.assert(
-        fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
-          for (const { acknowledged, received } of await play(3, steps)) {
-            expect(times(received)).to.deep.equal([...new Set(times(received))].sort((a, b) => a - b))
-            // A crash may have kept messages that nobody was told of; they take places in the ring, too.
-            const unknown = received.filter((one) => !times(acknowledged).includes(one.time)).length
-            const held = times(acknowledged)
-              .sort((a, b) => a - b)
-              .slice(unknown - 3)
-            if (unknown < 3) expect(times(received)).to.include.members(held)
-          }
-        }),
-        { numRuns: 30 },
-      )
-    })
+      it(`brings it by ${way} at least what the ring holds, when the ring is smaller than what arrives`, async () => {
+        await fc.assert(
+          fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
+            for (const { acknowledged, received } of await play(way, 3, steps)) {
+              expect(times(received)).to.deep.equal([...new Set(times(received))].sort((a, b) => a - b))
+              // A crash may have kept messages that nobody was told of; they take places in the ring, too.
+              const unknown = received.filter((one) => !times(acknowledged).includes(one.time)).length
+              const held = times(acknowledged)
+                .sort((a, b) => a - b)
+                .slice(unknown - 3)
+              if (unknown < 3) expect(times(received)).to.include.members(held)
+            }
+          }),
+          { numRuns: 30 },
+        )
+      })
+    }
   })
 })

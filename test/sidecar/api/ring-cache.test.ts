@@ -1,0 +1,112 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { createRingCache, type RingCache } from '../../../sidecar/api/ring-cache.ts'
+import type { Store } from '../../../sidecar/messages/store.ts'
+import { message, register, registration, temporaryStores } from '../store/temporary-stores.ts'
+import { answerIn, messagesIn } from './ring-answer.ts'
+
+describe('rings kept in memory', () => {
+  const stores = temporaryStores()
+  const settings = { history: { perStation: 5, duplicateHours: 12 } }
+  let store: Store
+  let rings: RingCache
+  beforeEach(async () => {
+    store = await stores.open(settings)
+    rings = createRingCache(store)
+    await register(store, 'N0CALL', 'W1AW')
+  })
+
+  const texts = async (station: string, since = 0) => {
+    const answer = await rings.since(station, since)
+    return answer && messagesIn(answer).map(({ text }) => text)
+  }
+  const append = (...of: readonly string[]) => store.history.append(of.map((text) => message(text)))
+
+  it('answer as the history does, whatever is stored between and from wherever a client asks', async () => {
+    const action = fc.oneof(
+      fc.record({ do: fc.constant('append' as const), count: fc.integer({ min: 1, max: 7 }) }),
+      fc.record({ do: fc.constant('ask' as const), back: fc.nat(12) }),
+    )
+    let sent = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { maxLength: 20 }), async (actions) => {
+        // Each run begins with nothing in memory, and may ask late first and early then.
+        const own = createRingCache(store)
+        const cursors = [0]
+        for (const one of actions) {
+          if (one.do === 'append') {
+            await append(...Array.from({ length: one.count }, () => `text ${sent++} „ü“ 📻`))
+            cursors.push(await store.serverTime.issue())
+            continue
+          }
+          const since = cursors.at(-1 - Math.min(one.back, cursors.length - 1)) ?? 0
+          const { messages } = await store.history.since('N0CALL', since)
+          const answer = await own.since('N0CALL', since)
+          expect(answer && messagesIn(answer)).to.deep.equal(
+            messages.map(({ text, ...rest }) => ({ ...rest, text: text.toString() })),
+          )
+          if (answer) cursors.push(answer.serverTime)
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('give nothing of an earlier registration, and know no station that is gone', async () => {
+    await append('for the one before')
+    expect(await texts('N0CALL')).to.deep.equal(['for the one before'])
+    await store.stations.remove('N0CALL')
+    expect(await rings.since('N0CALL', 0)).to.equal(undefined)
+    stores.clock.set(stores.clock.now() + 1)
+    await store.stations.register(registration('N0CALL'))
+    expect(await texts('N0CALL')).to.deep.equal([])
+    await append('for this one')
+    expect(await texts('N0CALL')).to.deep.equal(['for this one'])
+  })
+
+  it('show a message once it is durable, to who asks while it is being stored too', async () => {
+    await append('one')
+    await texts('N0CALL')
+    const storing = append('two')
+    const during = await texts('N0CALL')
+    await storing
+    expect(['one', 'one,two']).to.include(String(during))
+    expect(await texts('N0CALL')).to.deep.equal(['one', 'two'])
+  })
+
+  it('bring the avatars of senders as they are when somebody asks', async () => {
+    await append('one')
+    const avatars = async () => answerIn((await rings.since('N0CALL', 0)) ?? { head: '{' }).avatars
+    expect(await avatars()).to.deep.equal({})
+    const hash = 'a'.repeat(64)
+    await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash } }))
+    expect(await avatars()).to.deep.equal({ W1AW: hash })
+  })
+
+  it('are compressed once for all who ask alike', async () => {
+    await append('one')
+    const [first, second] = [await rings.since('N0CALL', 0), await rings.since('N0CALL', 0)]
+    expect(await first?.gzipHead?.()).to.equal(await second?.gzipHead?.())
+    expect(first?.head).to.equal(second?.head)
+  })
+
+  it('take no more memory than they may, and leave those first that were not asked for the longest', async () => {
+    const stations = Array.from({ length: 40 }, (_, index) => `K${index}AB`)
+    await register(store, ...stations)
+    const bounded = createRingCache({ ...store, maxBytes: 40_000 })
+    for (const to of stations) {
+      await store.history.append(Array.from({ length: 5 }, (_, at) => message(`${'x'.repeat(200)} ${at}`, { to })))
+      await bounded.since(to, 0)
+      expect(bounded.bytes).to.be.at.most(40_000)
+    }
+    expect(bounded.bytes).to.be.above(20_000)
+  })
+
+  it('count what comes in for those that are kept', async () => {
+    await append('short')
+    await rings.since('N0CALL', 0)
+    const before = rings.bytes
+    await append('x'.repeat(1000))
+    expect(rings.bytes).to.be.within(before + 1000, before + 2000)
+  })
+})
