@@ -3,49 +3,55 @@ import { alternate, type Measurement, median } from './measurement.ts'
 
 const MESSAGES = 10_000
 const STATIONS = 5000
+/** Who gets messages on a usual day. */
+const BUSY = 100
 const MESSAGES_EACH = 50
 const ROUNDS = 5
 const LONE_MESSAGES = 200
 
 /**
- * From the APRS-IS socket to a durable row, in the built sidecar with 5,000 stations: a burst to all of them until the last one is
- * stored, with few rows and with 250,000 in the file; and a lone message until its ack comes back, which is sent only once the row is
- * durable. Throws when a message is lost.
+ * From the APRS-IS socket to a durable row, in the built sidecar with 5,000 stations: a burst until the last message is stored, and a
+ * lone message until its ack comes back, which is sent only once the row is durable. Throws when a message is lost.
+ *
+ * `pipeline.durable` is the worst that there is: every history is full, and the burst goes to all stations in turn, so that each
+ * message is written to another place of the file and drops one there. `pipeline.rows` says what the size of the file costs: the same
+ * burst to 100 stations with 250,000 rows in the file and with 5,000.
  */
 export async function durableBench(): Promise<readonly Measurement[]> {
-  const few = await startLoaded({ stations: STATIONS, messagesEach: 0, firstAcknowledges: true })
-  const many = await startLoaded({ stations: STATIONS, messagesEach: MESSAGES_EACH, firstAcknowledges: true })
+  const common = { stations: STATIONS, messagesEach: MESSAGES_EACH, firstAcknowledges: true }
+  const small = await startLoaded({ ...common, withMessages: BUSY })
+  const large = await startLoaded(common)
   try {
-    await burst(few)
     const rates = await alternate(
       ROUNDS,
-      () => burst(few),
-      () => burst(many),
+      () => burst(large, BUSY),
+      () => burst(small, BUSY),
     )
+    const worst: number[] = []
+    for (let round = 0; round < ROUNDS; round += 1) worst.push(await burst(large, STATIONS))
     const alone = { peer: null, peerName: null, ratio: null }
     return [
-      { name: 'pipeline.durable', unit: 'messages/s', ours: rates.ours, ...alone },
+      { name: 'pipeline.durable', unit: 'messages/s', ours: median(worst), ...alone },
       {
-        name: 'pipeline.durable.full',
+        name: 'pipeline.rows',
         unit: 'messages/s',
-        ours: rates.peer,
-        peer: rates.ours,
-        peerName: 'the same with few rows',
-        ratio: rates.peer / rates.ours,
+        ...rates,
+        peerName: 'the same with 5,000 rows',
+        ratio: rates.ours / rates.peer,
       },
-      { name: 'pipeline.lone', unit: 'ms', ours: await loneMessage(few), ...alone },
-      { name: 'pipeline.rss', unit: 'MB', ours: many.sidecar.residentMegabytes(), ...alone },
+      { name: 'pipeline.lone', unit: 'ms', ours: await loneMessage(large), ...alone },
+      { name: 'pipeline.rss', unit: 'MB', ours: large.sidecar.residentMegabytes(), ...alone },
     ]
   } finally {
-    await few.close()
-    await many.close()
+    await small.close()
+    await large.close()
   }
 }
 
-async function burst(loaded: LoadedSidecar): Promise<number> {
+async function burst(loaded: LoadedSidecar, toStations: number): Promise<number> {
   const before = await loaded.storedCount()
   const begun = performance.now()
-  loaded.send(MESSAGES)
+  loaded.send(MESSAGES, toStations)
   await loaded.stored(before + MESSAGES)
   return MESSAGES / ((performance.now() - begun) / 1000)
 }

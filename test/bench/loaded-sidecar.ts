@@ -10,8 +10,8 @@ export interface LoadedSidecar {
   readonly sidecar: BuiltSidecar
   readonly upstream: BareUpstream
   readonly stations: readonly string[]
-  /** Sends so many messages, all different, to one station after the other. */
-  send(count: number): void
+  /** Sends so many messages, all different, to one station after the other, of all or of the first so many. */
+  send(count: number, ofStations?: number): void
   /** Sends so many a second, as evenly as timers allow; `stop` says how many they were. */
   flow(perSecond: number): { stop(): number }
   /** Of all messages, since the start. */
@@ -23,13 +23,19 @@ export interface LoadedSidecar {
 
 export interface Load {
   readonly stations: number
-  /** In the history of each station. */
+  /** In the history of each station that has any: all of them, or the first so many. */
   readonly messagesEach: number
+  readonly withMessages?: number
   /** The first station acknowledges; then the sidecar is logged in as one that may. */
   readonly firstAcknowledges?: boolean
 }
 
-export async function startLoaded({ stations: count, messagesEach, firstAcknowledges }: Load): Promise<LoadedSidecar> {
+export async function startLoaded({
+  stations: count,
+  messagesEach,
+  withMessages = count,
+  firstAcknowledges,
+}: Load): Promise<LoadedSidecar> {
   const upstream = await bareUpstream()
   const sidecar = await startBuiltSidecar({
     aprsis: { host: '127.0.0.1', port: upstream.port, callsign: 'N0CALL', passcode: 13023, filterDebounceMs: 0 },
@@ -41,10 +47,10 @@ export async function startLoaded({ stations: count, messagesEach, firstAcknowle
   // The first one is left out where it acknowledges, so that acks do not count in what is sent to all.
   const receivers = firstAcknowledges ? stations.slice(1) : stations
   let index = 0
-  const send = (messages: number): void => {
+  const send = (messages: number, ofStations = receivers.length): void => {
     const lines: string[] = []
     for (const end = index + messages; index < end; index += 1) {
-      const station = receivers[index % receivers.length] as string
+      const station = receivers[index % Math.min(ofStations, receivers.length)] as string
       const text = `Message number ${index}, as long as such texts commonly are, 73`
       lines.push(
         `K${index % 977}ABC-7>APRS,TCPIP*,qAC,T2TEST::${station.padEnd(9)}:${text}{${(index % 90_000) + 1}\r\n`,
@@ -88,8 +94,9 @@ export async function startLoaded({ stations: count, messagesEach, firstAcknowle
       upstream.close()
     },
   }
-  send(receivers.length * messagesEach)
-  await loaded.stored(receivers.length * messagesEach)
+  const first = Math.min(withMessages, receivers.length)
+  send(first * messagesEach, first)
+  await loaded.stored(first * messagesEach)
   return loaded
 }
 

@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { closeLaboratory } from '../meshcentral/support/laboratory.ts'
+import { type MeshSetup, type Person, setUpMesh } from '../meshcentral/support/mesh-setup.ts'
+import { signIn } from '../meshcentral/support/session.ts'
+
+/**
+ * `npm run soak:meshcentral [-- --minutes 10 --rate 20 --users 100 --strategy ours|built-in --again]`: the memory of the real
+ * MeshCentral under logins. Each begins signed out at MeshCentral and signed in at the IdP; with `--again`, where somebody is signed
+ * in already, so that each login also ends a session.
+ */
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    rate: { type: 'string', default: '20' },
+    users: { type: 'string', default: '100' },
+    strategy: { type: 'string', default: 'ours' },
+    again: { type: 'boolean', default: false },
+  },
+})
+const [minutes, rate, users] = [Number(values.minutes), Number(values.rate), Number(values.users)]
+const PROBE = fileURLToPath(new URL('memory-probe.cjs', import.meta.url))
+const FIGURES = 20
+
+interface Sample {
+  readonly seconds: number
+  readonly rss: number
+  readonly heapUsed: number
+}
+
+interface Visitor {
+  readonly person: Person
+  readonly browser: ScriptedBrowser
+  busy: boolean
+}
+
+async function makeVisitors(setup: MeshSetup): Promise<readonly Visitor[]> {
+  const visitors: Visitor[] = []
+  for (let n = 0; n < users; n += 1) {
+    const person = setup.person({ groups: ['everybody', `group ${n % 10}`] })
+    const browser = setup.browser()
+    await signIn(setup, browser, person)
+    visitors.push({ person, browser, busy: false })
+  }
+  return visitors
+}
+
+/** Redirects only: the IdP knows the person. */
+async function login({ browser }: Visitor, setup: MeshSetup): Promise<void> {
+  const here = new URL(setup.url)
+  const kept = values.again ? [] : browser.cookies.matching(here)
+  browser.cookies.store(
+    here,
+    kept.map(({ name }) => `${name}=; Path=/; Max-Age=0${name.startsWith('__Host-') ? '; Secure' : ''}`),
+  )
+  let answer = await browser.step(`${setup.url}auth-oidc`)
+  for (let hops = 0; hops < 5; hops += 1) {
+    const location = answer.headers.location
+    if (location === undefined) break
+    const next = new URL(location, answer.url)
+    if (next.href === setup.url) break
+    answer = await browser.step(next.href)
+    if (next.pathname === '/auth-oidc-callback') break
+  }
+  if (!browser.cookies.matching(here).some(({ name }) => name === 'xid'))
+    throw new Error(`no session: ${answer.status}`)
+}
+
+async function soak(setup: MeshSetup): Promise<{ logins: number; missed: number; failed: number }> {
+  const visitors = await makeVisitors(setup)
+  const counts = { logins: 0, missed: 0, failed: 0 }
+  const under = new Set<Promise<void>>()
+  const begun = performance.now()
+  for (let turn = 0; performance.now() - begun < minutes * 60_000; turn += 1) {
+    const due = begun + (turn * 1000) / rate
+    const wait = due - performance.now()
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
+    const visitor = visitors[turn % visitors.length] as Visitor
+    if (visitor.busy) {
+      counts.missed += 1
+      continue
+    }
+    visitor.busy = true
+    const task = login(visitor, setup)
+      .then(
+        () => {
+          counts.logins += 1
+        },
+        () => {
+          counts.failed += 1
+        },
+      )
+      .finally(() => {
+        visitor.busy = false
+        under.delete(task)
+      })
+    under.add(task)
+  }
+  await Promise.all(under)
+  return counts
+}
+
+const file = join(process.cwd(), '.ci/output', `memory-${values.strategy}-${process.pid}.jsonl`)
+const setup = await setUpMesh({
+  strategy: values.strategy === 'built-in' ? 'built-in' : 'ours',
+  domains: { '': { oidc: { groups: { sync: true } } } },
+  settings: { maxInvalidLogin: false },
+  nodeOptions: ['--expose-gc', '--require', PROBE],
+  env: { MEMORY_PROBE_FILE: file },
+})
+try {
+  const counts = await soak(setup)
+  const samples = readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Sample)
+  const megabytes = (bytes: number) => (bytes / 1024 / 1024).toFixed(1).padStart(7)
+  const every = Math.max(1, Math.floor(samples.length / FIGURES))
+  const shown = samples.filter((_, n) => n % every === 0 || n === samples.length - 1)
+  const rows = shown.map(
+    ({ seconds, rss, heapUsed }) => `${String(seconds).padStart(6)} s ${megabytes(rss)} MB ${megabytes(heapUsed)} MB`,
+  )
+  process.stdout.write(
+    [
+      `${values.strategy}${values.again ? ', signed in before' : ''}: ${counts.logins} logins, ${counts.missed} missed, ${counts.failed} failed`,
+      '  time      rss         heap',
+      ...rows,
+      '',
+    ].join('\n'),
+  )
+} finally {
+  await setup.close()
+  await closeLaboratory()
+}
