@@ -19,8 +19,10 @@ export type {
   UserId,
 } from './host/port.ts'
 export { type MemoryRevocationsOptions, memoryRevocations, type RevocationStore } from './host/revocations.ts'
-export { createLog, type Log } from './log.ts'
+export { createLog } from './json-log.ts'
+export type { Log } from './log.ts'
 export type { SessionState } from './login/introspection.ts'
+export type { LoginOption, Oidc } from './mount-oidc.ts'
 export type { PresetUrls } from './presets/all.ts'
 export { type ReadOptions, readDomains } from './read-domains.ts'
-export { type LoginOption, type Oidc, type RegisterOptions, registerOidc } from './register.ts'
+export { type RegisterOptions, registerOidc } from './register.ts'

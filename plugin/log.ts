@@ -1,5 +1,3 @@
-import pino from 'pino'
-
 /** Field values of a log line. Never a secret. */
 export type LogFields = Readonly<Record<string, unknown>>
 
@@ -11,23 +9,6 @@ export interface Log {
   info(event: string, msg: string, fields?: LogFields): void
   warn(event: string, msg: string, fields?: LogFields): void
   error(event: string, msg: string, fields?: LogFields): void
-}
-
-/** A log that writes lines of `component` to `destination`, by default stdout. */
-export function createLog(component: 'plugin' | 'auth' | 'host', destination?: pino.DestinationStream): Log {
-  const logger = pino(
-    {
-      base: { component },
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }), log: printableFields },
-    },
-    destination ?? pino.destination({ fd: 1, sync: true }),
-  )
-  const at =
-    (write: pino.LogFn) =>
-    (event: string, msg: string, fields: LogFields = {}) =>
-      write.call(logger, { event, ...fields }, printableText(msg))
-  return { info: at(logger.info), warn: at(logger.warn), error: at(logger.error) }
 }
 
 /**

@@ -10,8 +10,8 @@ import { type MeshServer, type MeshWeb, missingParts } from './host/meshcentral/
 import { pluginConfig, showButton, type TakenDomain, takeOver } from './host/meshcentral/take-over.ts'
 import type { Log } from './log.ts'
 import { deepestMessage, printableFields, printableText } from './log.ts'
+import { type MountOptions, mountOidc, type Oidc, readOptions } from './mount-oidc.ts'
 import { PRESETS, type PresetUrls } from './presets/all.ts'
-import { mountOidc, type Oidc, type RegisterOptions, readOptions } from './register.ts'
 import { routePaths } from './routes/strategy.ts'
 
 /** What MeshCentral calls of a plugin. */
@@ -60,7 +60,7 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
   const ended = endedInDatabase(server.db, Date.now)
   const open = createOpenSessions()
   const host = meshHost({ server, web, taken, ended, open, secret: key.toString('hex'), now: Date.now })
-  const options: RegisterOptions = {
+  const options: MountOptions = {
     config: pluginConfig(taken, {
       // A certificate may be for all names below one.
       hostName: certificates.CommonName.replace(/^\*\./, ''),
@@ -70,6 +70,7 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
     presets: presetUrls(server),
     unknownKeys: 'warn',
     log: logOf(server),
+    urlencoded: web.bodyParser.urlencoded,
   }
   const readings = readOptions(options, (file) => readFileSync(resolve(server.datapath, file), 'utf8'))
 

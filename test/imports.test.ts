@@ -85,7 +85,8 @@ describe('imports', () => {
       it(`of ${half}/${folder} go one way`, () => {
         const home = `${half}/${folder}/`
         const open = new RegExp(`^${half}/[\\w-]+\\.ts$`)
-        const roots = /^(plugin\/(index|meshcentral|register|check|read-domains)|sidecar\/(index|compose|main))\.ts$/
+        const roots =
+          /^(plugin\/(index|meshcentral|mount-oidc|register|check|read-domains)|sidecar\/(index|compose|main))\.ts$/
         const wrong = violations(imports, ({ from, to }) => {
           if (!from.startsWith(home) || !to.startsWith(`${half}/`) || to.startsWith(home)) return false
           if (open.test(to)) return roots.test(to)

@@ -1,10 +1,4 @@
-import express, {
-  type Application,
-  type ErrorRequestHandler,
-  type Request,
-  type RequestHandler,
-  type Response,
-} from 'express'
+import type { Application, ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import { authorize } from './authorize.ts'
 import { backchannelLogout, refuseLogout } from './backchannel-logout.ts'
 import { callback } from './callback.ts'
@@ -17,6 +11,14 @@ const MOST_FORM_BYTES = 256 * 1024
 /** Of a logout token with what may come beside it; one has about 1 KB, encrypted about 2. */
 const MOST_LOGOUT_BYTES = 16 * 1024
 
+/** `express.urlencoded`, of version 4 or 5. */
+export type FormParser = (options: {
+  readonly extended: false
+  readonly limit: number
+  readonly parameterLimit: number
+  readonly inflate?: boolean
+}) => RequestHandler
+
 type Route = (strategy: Strategy, deps: RouteDeps, req: Request, res: Response) => Promise<void>
 
 /** Registers the routes of all domains; a request is handed to the strategy of its own domain, or passed on when that has none. */
@@ -25,6 +27,7 @@ export function mountRoutes(
   strategies: readonly Strategy[],
   deps: RouteDeps,
   domainOf: (req: Request) => string | undefined,
+  urlencoded: FormParser,
 ): void {
   const byDomain = new Map(strategies.map((strategy) => [strategy.domainKey, strategy]))
 
@@ -51,7 +54,7 @@ export function mountRoutes(
     [...new Set(strategies.flatMap((strategy) => [...pathsOf(strategy.paths)]))].map(literal)
   const callbacks = distinct((paths) => paths.callbacks)
   const logouts = distinct((paths) => [paths.logout])
-  const form = express.urlencoded({ extended: false, limit: MOST_FORM_BYTES, parameterLimit: 50 })
+  const form = urlencoded({ extended: false, limit: MOST_FORM_BYTES, parameterLimit: 50 })
   const onCallback = handle(callback, (paths, path) => paths.callbacks.has(path))
   const onLogout = handle(logout, (paths, path) => paths.logout === path)
   app.get(
@@ -75,7 +78,7 @@ export function mountRoutes(
   }
   app.post(
     distinct((paths) => [paths.backchannelLogout]),
-    express.urlencoded({ extended: false, limit: MOST_LOGOUT_BYTES, parameterLimit: 50, inflate: false }),
+    urlencoded({ extended: false, limit: MOST_LOGOUT_BYTES, parameterLimit: 50, inflate: false }),
     handle(backchannelLogout, isBackchannel),
     onUnreadable,
   )

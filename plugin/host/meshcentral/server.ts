@@ -1,4 +1,4 @@
-import type { Application, Request } from 'express'
+import type { Application, Request, RequestHandler } from 'express'
 
 /**
  * The part of MeshCentral that single sign-on uses, as of 1.1.x. None of it is a documented interface: `missingParts` says what a
@@ -57,6 +57,8 @@ export interface MeshWeb {
   /** `<user id>/<x>` → when the session was ended, in milliseconds since 1970. */
   readonly destroyedSessions: Record<string, number>
   readonly args: Members
+  /** The package of that name. */
+  readonly bodyParser: { readonly urlencoded: (options: object) => RequestHandler }
   blockedUsers: number
   CloneSafeUser(user: MeshUser): object
   getUserAgentInfo(req: Request): { readonly browserStr?: string; readonly osStr?: string }
@@ -144,7 +146,7 @@ export function missingParts(server: object, web: object): readonly string[] {
   return [
     ...functions(server, ['authLog', 'DispatchEvent', 'decodeCookie']),
     ...objects(server, ['config', 'db', 'certificates', 'common', 'loginCookieEncryptionKey']),
-    ...objects(web, ['app', 'users', 'userGroups', 'destroyedSessions', 'args']),
+    ...objects(web, ['app', 'users', 'userGroups', 'destroyedSessions', 'args', 'bodyParser']),
     ...functions(web, ['CloneSafeUser', 'getUserAgentInfo', 'checkAllowLogin']),
     ...(typeof database === 'object' && database !== null
       ? functions(database, ['Set', 'SetUser', 'Remove', 'GetAllType', 'isMaxType'])

@@ -1,0 +1,206 @@
+import { readFileSync } from 'node:fs'
+import type { Application, Request } from 'express'
+import { domainsByHostName } from './config/host-names.ts'
+import type { Problem } from './config/problem.ts'
+import type { CredentialFiles, DomainReading, Readings } from './config/read.ts'
+import { withGuardedAuthLog } from './host/guarded-auth-log.ts'
+import type { Host } from './host/port.ts'
+import { causeCode, deepestMessage, type Log } from './log.ts'
+import { createIntrospection, type SessionState } from './login/introspection.ts'
+import { createTransactions } from './login/transaction.ts'
+import { PRESETS, type PresetUrls } from './presets/all.ts'
+import { choosePreset } from './presets/choose.ts'
+import { createProviderClient } from './provider/client.ts'
+import { directFetch } from './provider/direct-fetch.ts'
+import { openIssuer } from './provider/discovery.ts'
+import { type Fetch, guardFetch } from './provider/guarded-fetch.ts'
+import { createKeySet } from './provider/key-set.ts'
+import { createLogoutTokens } from './provider/logout-tokens.ts'
+import { readDomains } from './read-domains.ts'
+import { introspect } from './routes/introspect.ts'
+import { type FormParser, mountRoutes } from './routes/mount.ts'
+import { routePaths, type Strategy, type WorkingStrategy } from './routes/strategy.ts'
+
+/** Outgoing requests: in all for one answer, and of its decoded body. */
+const FETCH_LIMITS = { totalMs: 10_000, maxBytes: 1_000_000 }
+const PRESET_NAMES = PRESETS.map(({ name }) => name)
+
+/** What single sign-on is mounted with. */
+export interface MountOptions {
+  /** The server's whole JSON configuration. */
+  readonly config: unknown
+  readonly host: Host
+  /** Base URLs that take the place of the vendors' own: sovereign clouds, tests. */
+  readonly presets?: PresetUrls
+  /**
+   * Files with the private keys and the certificate of this server as a client, by domain key. Wins over
+   * `domains.<key>.oidcCredentials`. They are read here and now: after a change, register anew.
+   */
+  readonly credentials?: Readonly<Record<string, CredentialFiles>>
+  /**
+   * Replaces outgoing HTTP, for a proxy. The limits on time, size, redirects and plain HTTP hold all the same. It can show no
+   * certificate: where a domain has one, TLS connections to its IdP are made without it.
+   */
+  readonly fetch?: typeof globalThis.fetch
+  /** Where the plugin's own lines go. */
+  readonly log: Log
+  /** Whether unknown members of the issuer, client, custom and groups objects are errors (default) or warnings. */
+  readonly unknownKeys?: 'error' | 'warn'
+  /** Reads posted forms: Express's own, or the one that the server has loaded anyway. */
+  readonly urlencoded: FormParser
+}
+
+/** One button of the login page. */
+export interface LoginOption {
+  readonly id: 'oidc'
+  /** Name of the provider, to stand on the button. */
+  readonly title: string
+  readonly url: string
+}
+
+export interface Oidc {
+  /** What the login page of a domain shows; empty while its configuration has errors. */
+  loginOptions(domainKey: string): readonly LoginOption[]
+  /**
+   * Asks the IdP whether the browser's session goes on there, for what is too important to rely on the IdP having told of its end.
+   * Answers are up to 10 s old. Never rejects; to be safe, take everything but `active` for signed out.
+   */
+  introspect(req: Request): Promise<SessionState>
+  /** Ends everything in the background. The routes stay, and fail. */
+  close(): Promise<void>
+}
+
+/**
+ * What `registerOidc` does, at once: for a server whose routes have to be in place when the call returns.
+ *
+ * @throws TypeError when the configuration as a whole is unusable
+ */
+export function mountOidc(app: Application, options: MountOptions, readings = readOptions(options)): Oidc {
+  const { config, log } = options
+  const { domains, problems } = readings
+  if (problems.length > 0) {
+    throw new TypeError(problems.map(({ path, reason, remedy }) => `${path} ${reason}. ${remedy}`).join('\n'))
+  }
+  const host = withGuardedAuthLog(options.host)
+  for (const domain of domains) reportReading(host, domain)
+  reportUnused(options, domains, log)
+
+  const own = options.fetch
+  const parts = {
+    host,
+    log,
+    fetch: own ? guardFetch((url, init) => own(url, init as RequestInit), FETCH_LIMITS) : directFetch(FETCH_LIMITS),
+    presets: options.presets ?? {},
+  }
+  const strategies = domains.map((domain) => createStrategy(domain, parts))
+  const transactions = createTransactions(host.secret, Date.now)
+  mountRoutes(app, strategies, { host, transactions }, domainMatcher(config, host), options.urlencoded)
+  const introspection = createIntrospection(Date.now)
+  return {
+    loginOptions: (domainKey) =>
+      strategies
+        .filter((strategy) => strategy.domainKey === domainKey)
+        .flatMap(({ working, paths }) =>
+          working ? [{ id: 'oidc' as const, title: titleOf(working), url: paths.authorize }] : [],
+        ),
+    introspect: (req) => introspect(strategies, host, introspection, req),
+    close: async () => {
+      for (const { working } of strategies) working?.client.close()
+    },
+  }
+}
+
+/**
+ * What the configuration says, for the place that the host gives each domain.
+ *
+ * @param readFile as `readFileSync` does it
+ */
+export function readOptions(
+  { config, host, presets, unknownKeys, credentials }: Omit<MountOptions, 'log' | 'urlencoded'>,
+  readFile = (file: string) => readFileSync(file, 'utf8'),
+): Readings {
+  return readDomains(config, {
+    ...(presets ? { presets } : {}),
+    ...(unknownKeys ? { unknownKeys } : {}),
+    ...(credentials ? { credentials } : {}),
+    readFile,
+    now: Date.now(),
+    ...(host.basePath ? { basePathOf: host.basePath.bind(host) } : {}),
+  })
+}
+
+interface StrategyParts {
+  readonly host: Host
+  readonly log: Log
+  readonly fetch: Fetch
+  readonly presets: PresetUrls
+}
+
+function createStrategy({ key, settings }: DomainReading, { host, log, fetch, presets }: StrategyParts): Strategy {
+  const paths = routePaths(host.basePath?.(key) ?? '/', settings?.client.redirect_uri, PRESET_NAMES)
+  if (!settings) return { domainKey: key, paths, working: null }
+  const about = { domain: key, issuer: settings.issuer.issuer }
+  const { certificate } = settings.credentials
+  const idpFetch = certificate ? directFetch(FETCH_LIMITS, certificate) : fetch
+  const issuer = openIssuer(settings.issuer, settings.client.client_id, {
+    fetch: idpFetch,
+    now: Date.now,
+    random: Math.random,
+    onFailure: (error) => {
+      const code = causeCode(error)
+      const fields = { ...about, ...(code === undefined ? {} : { causeCode: code }), reason: deepestMessage(error) }
+      log.error('discovery-failed', `OIDC: Discovery failed.${code === undefined ? '' : ` ${code}`}`, fields)
+    },
+    onDiscovered: () => log.info('discovered', 'OIDC: Discovery succeeded.', about),
+  })
+  const preset = choosePreset(settings.custom.preset, presets, fetch)
+  const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null
+  const client = createProviderClient(settings, {
+    issuer,
+    fetch: idpFetch,
+    scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings)])],
+    claims: [...Object.values(settings.custom.claims), ...(groupsClaim === null ? [] : [groupsClaim])],
+    now: Date.now,
+  })
+  const logoutTokens = createLogoutTokens(settings, {
+    issuer,
+    keySet: createKeySet(idpFetch),
+    now: Date.now,
+    elapsed: () => performance.now(),
+  })
+  return { domainKey: key, paths, working: { settings, client, preset, logoutTokens } }
+}
+
+function titleOf({ settings, preset }: WorkingStrategy): string {
+  return preset.title ?? new URL(settings.issuer.issuer).hostname
+}
+
+/** What was given in the call and has no effect: most probably not what was meant. */
+function reportUnused({ credentials = {}, fetch }: MountOptions, domains: readonly DomainReading[], log: Log): void {
+  for (const key of Object.keys(credentials)) {
+    if (domains.some((domain) => domain.key === key)) continue
+    log.warn('credentials-unused', 'Credentials were given for a domain without single sign-on.', { domain: key })
+  }
+  for (const { key, settings } of fetch ? domains : []) {
+    if (!settings?.credentials.certificate) continue
+    log.warn('fetch-bypassed', 'TLS connections that show a client certificate are made without `fetch`.', {
+      domain: key,
+    })
+  }
+}
+
+/** The host's own word on the domain of a request, or else its host name; the default domain takes what no other one claims. */
+function domainMatcher(config: unknown, host: Host): (req: Request) => string | undefined {
+  if (host.domainOf) return host.domainOf.bind(host)
+  const byHostName = domainsByHostName(config)
+  return (req) => byHostName.get(req.hostname.toLowerCase()) ?? ''
+}
+
+/** The specification wants warnings of deprecated keys in the authentication log; what breaks a login belongs there all the more. */
+function reportReading(host: Host, { key, problems, warnings }: DomainReading): void {
+  const report = (level: 'warn' | 'error', event: string, { path, reason, remedy }: Problem) =>
+    host.authLog({ level, event, message: `${path} ${reason}. ${remedy}`, domain: key, fields: { path } })
+  for (const problem of problems) report('error', 'configuration-error', problem)
+  for (const warning of warnings)
+    report('warn', warning.code === 'deprecated_key' ? 'deprecated-key' : 'configuration-warning', warning)
+}
