@@ -14,6 +14,8 @@ import { type MountOptions, mountOidc, type Oidc, readOptions } from './mount-oi
 import { PRESETS, type PresetUrls } from './presets/all.ts'
 import { routePaths } from './routes/strategy.ts'
 
+const PRESET_NAMES = PRESETS.map(({ name }) => name)
+
 /** What MeshCentral calls of a plugin. */
 export interface MeshCompanion {
   hook_setupHttpHandlers(web: MeshWeb, server: MeshServer): void
@@ -59,7 +61,16 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
   const domains: ReadonlySet<string> = new Set(taken.keys())
   const ended = endedInDatabase(server.db, Date.now)
   const open = createOpenSessions()
-  const host = meshHost({ server, web, taken, ended, open, secret: key.toString('hex'), now: Date.now })
+  const host = meshHost({
+    server,
+    web,
+    taken,
+    ended,
+    open,
+    secret: key.toString('hex'),
+    presets: PRESET_NAMES,
+    now: Date.now,
+  })
   const options: MountOptions = {
     config: pluginConfig(taken, {
       // A certificate may be for all names below one.
@@ -85,11 +96,7 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
   const paths = new Map(
     readings.domains.map(({ key: id, settings }) => [
       id,
-      routePaths(
-        host.basePath?.(id) ?? '/',
-        settings?.client.redirect_uri,
-        PRESETS.map(({ name }) => name),
-      ),
+      routePaths(host.basePath?.(id) ?? '/', settings?.client.redirect_uri, PRESET_NAMES),
     ]),
   )
   web.app.use(guarded(loginVisits({ server, web, paths }), report))

@@ -15,6 +15,8 @@ export interface MeshHostOptions {
   readonly ended: Ended
   readonly open: OpenSessions
   readonly secret: string
+  /** Names of the presets. */
+  readonly presets: readonly string[]
   readonly now: () => number
 }
 
@@ -29,7 +31,7 @@ export function meshHost(options: MeshHostOptions): Host {
 
   return {
     accounts: meshAccounts(server, web, taken, now),
-    groups: meshUserGroups(server, web),
+    groups: meshUserGroups(server, web, options.presets),
     sessions: meshSessions(options),
     secret,
     authLog: (entry) => server.authLog('OIDC', authLogText(entry)),

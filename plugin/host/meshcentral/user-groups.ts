@@ -5,11 +5,16 @@ import { type MeshServer, type MeshUser, type MeshUserGroup, type MeshWeb, userK
 
 /** What new groups are marked with. The built-in strategy marks those of a preset with the preset's name. */
 const OURS = 'oidc'
-const MIRRORED = new Set([OURS, 'azure', 'google'])
 const MEMBER = 1
 
-/** MeshCentral's own user groups, mirrored as its built-in strategy does it: groups that it made are recognised and kept. */
-export function meshUserGroups(server: MeshServer, web: MeshWeb): UserGroups {
+/**
+ * MeshCentral's own user groups, mirrored as its built-in strategy does it: groups that it made are recognised and kept.
+ *
+ * @param presets their names
+ */
+export function meshUserGroups(server: MeshServer, web: MeshWeb, presets: readonly string[]): UserGroups {
+  const marks = new Set([OURS, ...presets])
+  const isMirrored = ({ membershipType }: MeshUserGroup) => membershipType !== undefined && marks.has(membershipType)
   const memberOf = (domainId: string, id: string): MeshUser => {
     const user = web.users[userKey(domainId, id)]
     if (!user) throw new Error('The account is gone.')
@@ -21,6 +26,11 @@ export function meshUserGroups(server: MeshServer, web: MeshWeb): UserGroups {
       return group && isMirrored(group) && group.domain === user.domain ? [group] : []
     })
 
+  const isMadeByHand = (domainId: string, name: string) =>
+    Object.values(web.userGroups).some(
+      (group) => group.domain === domainId && group.name === name && !isMirrored(group),
+    )
+
   return {
     mirroredOf: async (domainId, id) => mirrored(memberOf(domainId, id)).map(({ name }) => name),
 
@@ -28,7 +38,7 @@ export function meshUserGroups(server: MeshServer, web: MeshWeb): UserGroups {
       const user = memberOf(domainId, id)
       const groupId = mirroredId(domainId, name)
       const known = Object.hasOwn(web.userGroups, groupId) ? web.userGroups[groupId] : undefined
-      if (known ? !isMirrored(known) : isMadeByHand(web, domainId, name)) return false
+      if (known ? !isMirrored(known) : isMadeByHand(domainId, name)) return false
       const group = known ?? createGroup(server, web, user, groupId, name)
       addToGroup(server, web, user, group)
       server.db.SetUser(user)
@@ -91,14 +101,4 @@ function announceMembership(server: MeshServer, web: MeshWeb, user: MeshUser): v
 function mirroredId(domainId: string, name: string): string {
   const hash = createHash('sha384').update(name).digest('base64').replaceAll('+', '@').replaceAll('/', '$')
   return `ugrp/${domainId}/${hash}`
-}
-
-function isMirrored({ membershipType }: MeshUserGroup): boolean {
-  return membershipType !== undefined && MIRRORED.has(membershipType)
-}
-
-function isMadeByHand(web: MeshWeb, domainId: string, name: string): boolean {
-  return Object.values(web.userGroups).some(
-    (group) => group.domain === domainId && group.name === name && !isMirrored(group),
-  )
 }

@@ -20,7 +20,7 @@ function open(domain: Partial<MeshDomain> = {}, oidc: Members = {}) {
     ...there,
     rows,
     accounts: meshAccounts(there.server, there.web, taken, () => NOW),
-    groups: meshUserGroups(there.server, there.web),
+    groups: meshUserGroups(there.server, there.web, ['azure', 'google']),
   }
 }
 
