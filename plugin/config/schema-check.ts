@@ -1,5 +1,5 @@
-import { Ajv, type ErrorObject } from 'ajv'
-import addFormats from 'ajv-formats'
+import type { ErrorObject } from 'ajv'
+import { compileSchema } from './compile-schema.ts'
 import { DEPRECATED_NAMES } from './deprecated-keys.ts'
 import { isJsonObject, type JsonObject } from './json-object.ts'
 import { pointerSteps, quoted } from './json-path.ts'
@@ -8,10 +8,6 @@ import { nearestName } from './nearest-name.ts'
 import type { OidcConfig } from './oidc-config.ts'
 import type { Finding, Steps } from './problem.ts'
 import type { MemberSchema } from './schema.ts'
-
-// That the schema itself is in order is shown by a test: to check it here would double the time that a server's start takes for this.
-const ajv = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true, meta: false, validateSchema: false })
-addFormats.default(ajv, ['uri'])
 
 export interface SchemaCheck {
   /** Whether an `oidc` object fits the schema, unknown members included. */
@@ -25,7 +21,7 @@ export interface SchemaCheck {
 
 /** Compiles a schema of the `oidc` object. */
 export function schemaCheck(root: MemberSchema): SchemaCheck {
-  const fits = ajv.compile<OidcConfig>(root)
+  const fits = compileSchema(root)
   return {
     isOidcConfig: (oidc): oidc is JsonObject & OidcConfig => fits(oidc),
     findings: (oidc, unknownKeys) =>

@@ -2,8 +2,12 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { build } from 'esbuild'
+import standaloneCode from 'ajv/dist/standalone/index.js'
+import { build, type Plugin } from 'esbuild'
 import { zipSync } from 'fflate'
+import { createAjv } from '../config/compile-schema.ts'
+import { oidcSchema } from '../config/schema.ts'
+import { PRESETS } from '../presets/all.ts'
 
 /**
  * `npm run pack:meshcentral [-- --url BASE]`: the folder that is copied into MeshCentral's `plugins` folder, and the same as a zip. One CommonJS file
@@ -16,6 +20,18 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const NAME = 'meshcompanion'
 const PLACE = join(ROOT, 'dist/meshcentral-plugin')
 const FOLDER = join(PLACE, NAME)
+
+/** The schema is compiled here and now: it took as long as all the rest of loading the plugin, and needs all of Ajv. */
+const compiledSchema: Plugin = {
+  name: 'compiled-schema',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]config[\\/]compile-schema\.ts$/ }, () => {
+      const ajv = createAjv({ source: true, esm: true })
+      const code = standaloneCode.default(ajv, ajv.compile(oidcSchema(PRESETS)))
+      return { contents: `${code}\nexport const compileSchema = () => validate\n`, loader: 'js', resolveDir: ROOT }
+    })
+  },
+}
 
 const { values } = parseArgs({ options: { url: { type: 'string' } } })
 const { version, license } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as Record<string, string>
@@ -30,6 +46,7 @@ const { outputFiles } = await build({
   platform: 'node',
   target: 'node20.19',
   format: 'cjs',
+  plugins: [compiledSchema],
   legalComments: 'inline',
   logLevel: 'warning',
 })
