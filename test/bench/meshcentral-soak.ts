@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
@@ -43,6 +43,8 @@ async function makeVisitors(setup: MeshSetup): Promise<readonly Visitor[]> {
     const person = setup.person({ groups: ['everybody', `group ${n % 10}`] })
     const browser = setup.browser()
     await signIn(setup, browser, person)
+    // Once the whole page: MeshCentral prepares it at the first time.
+    await browser.step(setup.url)
     visitors.push({ person, browser, busy: false })
   }
   return visitors
@@ -89,8 +91,9 @@ async function soak(setup: MeshSetup): Promise<{ logins: number; missed: number;
         () => {
           counts.logins += 1
         },
-        () => {
+        (error: unknown) => {
           counts.failed += 1
+          process.stderr.write(`${String(error)}\n`)
         },
       )
       .finally(() => {
@@ -104,6 +107,7 @@ async function soak(setup: MeshSetup): Promise<{ logins: number; missed: number;
 }
 
 const file = join(process.cwd(), '.ci/output', `memory-${values.strategy}-${process.pid}.jsonl`)
+mkdirSync(dirname(file), { recursive: true })
 const setup = await setUpMesh({
   strategy: values.strategy === 'built-in' ? 'built-in' : 'ours',
   domains: { '': { oidc: { groups: { sync: true } } } },
@@ -113,6 +117,8 @@ const setup = await setUpMesh({
 })
 try {
   const counts = await soak(setup)
+  // MeshCentral keeps its whole event log in memory as well, a record a login.
+  const events = statSync(join(setup.data.path, 'meshcentral-events.db')).size / 1024 / 1024
   const samples = readFileSync(file, 'utf8')
     .trim()
     .split('\n')
@@ -125,7 +131,7 @@ try {
   )
   process.stdout.write(
     [
-      `${values.strategy}${values.again ? ', signed in before' : ''}: ${counts.logins} logins, ${counts.missed} missed, ${counts.failed} failed`,
+      `${values.strategy}${values.again ? ', signed in before' : ''}: ${counts.logins} logins, ${counts.missed} missed, ${counts.failed} failed, ${events.toFixed(1)} MB of events`,
       '  time      rss         heap',
       ...rows,
       '',

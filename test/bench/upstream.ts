@@ -27,7 +27,10 @@ export async function bareUpstream(): Promise<BareUpstream> {
     socket.on('close', () => sockets.delete(socket)).on('error', () => socket.destroy())
     socket.setNoDelay(true)
     socket.write('# bare 1.0\r\n')
-    createInterface({ input: socket }).on('line', (line) => {
+    const lines = createInterface({ input: socket })
+    // It passes on what the socket says, and a client that leaves may reset its connection.
+    lines.on('error', () => socket.destroy())
+    lines.on('line', (line) => {
       const [, call] = /^user (\S+) pass /.exec(line) ?? []
       if (call) {
         socket.write(`# logresp ${call} verified, server BARE\r\n`)

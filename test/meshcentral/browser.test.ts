@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { useLaboratory } from './support/laboratory.ts'
+import { CLIENT, type MeshSetup, type Person, setUpMesh } from './support/mesh-setup.ts'
+import { signedIn, signIn } from './support/session.ts'
+
+useLaboratory()
+
+const SCREENSHOTS = fileURLToPath(new URL('../../.ci/output/screenshots', import.meta.url))
+
+describe('a person with a browser at MeshCentral', () => {
+  let browser: Browser
+  let context: BrowserContext
+  let mesh: MeshSetup
+  let page: Page
+  /** Dialogs and errors of scripts: there are none, whatever the IdP says. */
+  const complaints: string[] = []
+
+  before(async () => {
+    mkdirSync(SCREENSHOTS, { recursive: true })
+    mesh = await setUpMesh({
+      domains: {
+        '': { oidc: { groups: { sync: true, siteadmin: ['mesh-admins'] } } },
+        closed: { oidc: { newAccounts: false } },
+        posted: { oidc: { client: { client_id: 'posted', response_types: ['code id_token'] } } },
+      },
+    })
+    await mesh.idp.addClient({
+      ...CLIENT,
+      client_id: 'posted',
+      redirect_uris: [`${mesh.urlOf('posted')}auth-oidc-callback`],
+      response_types: ['code id_token'],
+      grant_types: ['implicit', 'authorization_code'],
+    })
+    browser = await chromium.launch({
+      executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    })
+  })
+  after(async () => {
+    await browser?.close()
+    await mesh?.close()
+  })
+  beforeEach(async () => {
+    complaints.length = 0
+    context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 800 } })
+    context.setDefaultTimeout(20_000)
+    page = await context.newPage()
+    page.on('pageerror', ({ message }) => complaints.push(message))
+    page.on('dialog', (dialog) => {
+      complaints.push(dialog.message())
+      dialog.dismiss().catch(() => undefined)
+    })
+  })
+  afterEach(() => context?.close())
+
+  const picture = (name: string) => page.screenshot({ path: join(SCREENSHOTS, `meshcentral-${name}.png`) })
+  const signInAtIdp = async (person: Person) => {
+    await page.getByLabel('User name').fill(person.username)
+    await page.getByLabel('Password').fill(person.password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+  }
+  const welcome = (person: Person) => page.locator('#logoutControlSpan').getByText(`Welcome ${person.name}.`).waitFor()
+  const onLoginPage = () => page.locator('#auth-oidc').waitFor()
+
+  it('signs in by the button, sees users and groups, signs out, and is back at the login page', async () => {
+    await signedIn(mesh, mesh.person({ name: 'Bob Builder', groups: ['mesh-users', '<b>bold</b>'] }))
+    const admin = mesh.person({ name: 'Alice Example', groups: ['mesh-users', 'mesh-admins'] })
+
+    await page.goto(mesh.url)
+    await onLoginPage()
+    await picture('login')
+    await page.locator('#auth-oidc').click()
+    await page.getByLabel('User name').waitFor()
+    await picture('identity-provider')
+    await signInAtIdp(admin)
+    await page.waitForURL(mesh.url)
+    await welcome(admin)
+    await picture('signed-in')
+
+    await page.locator('#LeftMenuMyUsers').click()
+    const users = page.locator('#p4')
+    const row = (name: string) => users.locator('tr').filter({ hasText: name }).last()
+    await row('Alice Example').getByText('Administrator').waitFor()
+    await row('Bob Builder').getByText('User').waitFor()
+    await picture('users')
+
+    await page.locator('#UsersGroups').click()
+    const groups = page.locator('#p50')
+    for (const name of ['mesh-users', 'mesh-admins', '<b>bold</b>']) await groups.getByText(name).first().waitFor()
+    await picture('groups')
+    await groups.getByText('mesh-users').first().click()
+    for (const name of ['Alice Example', 'Bob Builder']) await page.locator('#p51').getByText(name).first().waitFor()
+    await picture('group')
+
+    await page.getByRole('link', { name: 'Logout' }).click()
+    await page.getByRole('button', { name: /^Yes/ }).click()
+    await page.waitForURL(`${mesh.url}login`)
+    await onLoginPage()
+    await picture('signed-out')
+    await page.goto(mesh.url)
+    await onLoginPage()
+    expect(complaints).to.deep.equal([])
+  })
+
+  it("reads MeshCentral's own message when a login fails", async () => {
+    await page.goto(`${mesh.urlOf('closed')}auth-oidc`)
+    await signInAtIdp(mesh.person())
+    await page.getByText('Unable to create account.').first().waitFor()
+    await picture('refused')
+    expect(complaints).to.deep.equal([])
+  })
+
+  it('meets no script of the IdP in an error', async () => {
+    const begun = await context.request.get(`${mesh.url}auth-oidc`, { maxRedirects: 0 })
+    const state = new URL(begun.headers().location ?? '').searchParams.get('state') ?? ''
+    const text = "<img src=x onerror=alert(1)><script>alert(2)</script>it's"
+    const query = new URLSearchParams({ error: text, error_description: text, state, iss: mesh.idp.issuer })
+    await page.goto(`${mesh.url}auth-oidc-callback?${query}`)
+    await page.getByText('Access denied.').first().waitFor()
+    expect(complaints).to.deep.equal([])
+  })
+
+  it('reads a name with markup as text, wherever MeshCentral puts it', async () => {
+    const person = mesh.person({ name: '<img src=x onerror=alert(1)> "& Sons', groups: ['mesh-admins'] })
+    await page.goto(`${mesh.url}auth-oidc`)
+    await signInAtIdp(person)
+    await page.locator('#LeftMenuMyUsers').click()
+    await page.locator('#p4').getByText('& Sons').first().waitFor()
+    expect(complaints).to.deep.equal([])
+  })
+
+  it('signs in by a form that the IdP posts from its own site', async () => {
+    const person = mesh.person()
+    await page.goto(`${mesh.urlOf('posted')}auth-oidc`)
+    await signInAtIdp(person)
+    await page.waitForURL(mesh.urlOf('posted'))
+    await welcome(person)
+  })
+
+  it('loses the rights of a site admin at once in the page that is open', async () => {
+    const person = mesh.person({ groups: ['mesh-admins'] })
+    await page.goto(`${mesh.url}auth-oidc`)
+    await signInAtIdp(person)
+    await page.locator('#LeftMenuMyUsers').waitFor()
+    await signIn(mesh, mesh.browser(), mesh.person({ groups: [] }, person))
+    await page.locator('#LeftMenuMyUsers').waitFor({ state: 'hidden' })
+    expect(complaints).to.deep.equal([])
+  })
+
+  it('is signed out in the page that is open when the IdP says so', async () => {
+    const person = mesh.person()
+    await page.goto(`${mesh.url}auth-oidc`)
+    await signInAtIdp(person)
+    await welcome(person)
+    // The page opens its socket after that.
+    await page.waitForFunction('typeof meshserver !== "undefined" && meshserver.State === 2')
+    const now = Math.floor(Date.now() / 1000)
+    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} }
+    const token = await mesh.idp.sign(
+      { iss: mesh.idp.issuer, aud: 'mesh', sub: person.sub, iat: now, exp: now + 120, jti: randomUUID(), events },
+      { alg: 'RS256', typ: 'logout+jwt' },
+    )
+    await mesh.browser().step(`${mesh.url}auth-oidc-backchannel-logout`, { form: [['logout_token', token]] })
+    await page.waitForFunction('meshserver.State !== 2')
+    await picture('ended-by-the-idp')
+    await page.goto(mesh.url)
+    await onLoginPage()
+    expect(complaints).to.deep.equal([])
+  })
+
+  it('signs in, and reads why a login failed, with sessionSameSite strict', async () => {
+    await mesh.restart({ settings: { sessionSameSite: 'strict' } })
+    const person = mesh.person()
+    await page.goto(`${mesh.url}auth-oidc?return=/%3Fviewmode=2`)
+    await signInAtIdp(person)
+    await page.waitForURL(`${mesh.url}?viewmode=2`)
+    await welcome(person)
+
+    await context.clearCookies()
+    await page.goto(`${mesh.urlOf('closed')}auth-oidc`)
+    await signInAtIdp(mesh.person())
+    await page.getByText('Unable to create account.').first().waitFor()
+    expect(complaints).to.deep.equal([])
+  })
+})

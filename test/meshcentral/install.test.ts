@@ -1,0 +1,124 @@
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { makeKey } from '../support/client-keys.ts'
+import { pluginLines } from './support/auth-log.ts'
+import { openPage } from './support/control-socket.ts'
+import { useLaboratory } from './support/laboratory.ts'
+import { type MeshSetup, setUpMesh } from './support/mesh-setup.ts'
+import { createLocalAccount, sessionOf, signedIn, signIn } from './support/session.ts'
+import { until } from './support/until.ts'
+
+useLaboratory()
+
+const PACKED = fileURLToPath(new URL('../../dist/meshcentral-plugin/', import.meta.url))
+
+describe('the packed plugin', () => {
+  let setup: MeshSetup
+  let shop: Server
+  afterEach(async () => {
+    await setup?.close()
+    shop?.closeAllConnections()
+    shop?.close()
+  })
+
+  /** Serves what `npm run pack:meshcentral -- --url` makes for that place. */
+  async function openShop(): Promise<string> {
+    shop = createServer((req, res) => {
+      const base = `http://127.0.0.1:${(shop.address() as AddressInfo).port}/`
+      const serve = async () => {
+        if (req.url !== '/config.json') return readFile(join(PACKED, 'meshcompanion.zip'))
+        const manifest = JSON.parse(await readFile(join(PACKED, 'meshcompanion/config.json'), 'utf8')) as object
+        const places = { configUrl: `${base}config.json`, downloadUrl: `${base}meshcompanion.zip` }
+        return JSON.stringify({ ...manifest, ...places, repository: { type: 'git', url: base } })
+      }
+      serve().then(
+        (body) => res.end(body),
+        () => res.writeHead(500).end(),
+      )
+    }).listen(0, '127.0.0.1')
+    await once(shop, 'listening')
+    return `http://127.0.0.1:${(shop.address() as AddressInfo).port}/`
+  }
+
+  it("installs from MeshCentral's plugin page, and works from the next start on", async () => {
+    const base = await openShop()
+    setup = await setUpMesh({
+      strategy: 'built-in',
+      settings: { plugins: { enabled: true } },
+      domains: { '': { members: { newAccounts: true } } },
+    })
+    const browser = setup.browser()
+    expect(await createLocalAccount(setup, browser, 'firstadmin')).to.equal(true)
+    const page = await openPage(setup, browser)
+    const listed = async (is: (plugin: Record<string, unknown>) => boolean) =>
+      until('the list of plugins', async () => {
+        page.send({ action: 'plugins' })
+        const { list } = await page.message(({ action }) => action === 'updatePluginList')
+        const latest = page.messages.findLast(({ action }) => action === 'updatePluginList')?.list ?? list
+        return (latest as Record<string, unknown>[]).find(is)
+      })
+    page.send({ action: 'addplugin', url: `${base}config.json` })
+    const added = await listed(({ shortName }) => shortName === 'meshcompanion')
+    page.send({ action: 'installplugin', id: added._id })
+    await listed(({ status }) => status === 1)
+    expect(page.messages.filter(({ action }) => action === 'pluginError')).to.deep.equal([])
+    const line = await until('the line', async () =>
+      (await pluginLines(setup)).find(({ event }) => event === 'not-taken-over'),
+    )
+    expect(line.message).to.include('too late')
+    page.close()
+
+    await setup.restart()
+    const person = setup.person()
+    const visitor = await signedIn(setup, person)
+    expect(sessionOf(visitor, setup.url)).to.have.property('oidcSignIn')
+    expect((await openPage(setup, visitor)).user.name).to.equal(person.name)
+  })
+
+  it('says that it is CommonJS, since a folder above it may say otherwise', async () => {
+    const manifest = JSON.parse(await readFile(join(PACKED, 'meshcompanion/package.json'), 'utf8')) as { type: string }
+    expect(manifest.type).to.equal('commonjs')
+    setup = await setUpMesh()
+    await setup.restart({}, () => writeFile(join(setup.data.path, 'package.json'), '{"type":"module"}'))
+    await signedIn(setup, setup.person())
+  })
+
+  it('reads keys of the client from a file beside the configuration, and publishes the public ones', async () => {
+    const key = makeKey('P-256', { kid: 'key-1', use: 'sig', alg: 'ES256' })
+    const domains = {
+      '': {
+        oidc: { client: { client_id: 'keyed', token_endpoint_auth_method: 'private_key_jwt' } },
+        members: { oidcCredentials: { jwksFile: 'client-keys.json' } },
+      },
+    }
+    setup = await setUpMesh()
+    await setup.restart({ domains }, () =>
+      writeFile(join(setup.data.path, 'client-keys.json'), JSON.stringify({ keys: [key.private] }), { mode: 0o600 }),
+    )
+    await setup.idp.addClient({
+      client_id: 'keyed',
+      redirect_uris: [`${setup.url}auth-oidc-callback`],
+      token_endpoint_auth_method: 'private_key_jwt',
+      jwks: { keys: [key.public] },
+    })
+    await signedIn(setup, setup.person())
+    const { body } = await setup.browser().step(`${setup.url}auth-oidc-jwks`)
+    expect(JSON.parse(body)).to.deep.equal({ keys: [key.public] })
+  })
+
+  it('takes an answer that the IdP posts', async () => {
+    setup = await setUpMesh({ domains: { '': { oidc: { client: { response_types: ['code id_token'] } } } } })
+    await setup.register({
+      response_types: ['code id_token'],
+      grant_types: ['implicit', 'authorization_code'],
+    })
+    const browser = setup.browser()
+    const page = await signIn(setup, browser, setup.person())
+    expect([page.url, typeof sessionOf(browser, setup.url).userid]).to.deep.equal([setup.url, 'string'])
+  })
+})

@@ -1,0 +1,90 @@
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const PACKED = fileURLToPath(new URL('../../../dist/meshcentral-plugin/meshcompanion', import.meta.url))
+
+/** A record of MeshCentral's database. */
+export type DbRecord = Readonly<Record<string, unknown>> & { readonly _id: string }
+
+/** One server's folder: configuration, certificates, database, plugins, and its authentication log. */
+export interface DataFolder {
+  readonly path: string
+  /** Of the authentication log, each without its line break. */
+  authLog(): Promise<readonly string[]>
+  /** By id, as they are now. Records are written some 100 ms after they changed. */
+  records(): Promise<ReadonlyMap<string, DbRecord>>
+  /** Of the event log, oldest first. */
+  events(): Promise<readonly DbRecord[]>
+  writeConfig(config: object): Promise<void>
+  /** Copies the packed plugin in, or the given text in place of its program. */
+  addPlugin(program?: string): Promise<void>
+  remove(): Promise<void>
+}
+
+/**
+ * @param template a folder whose certificates are taken over: making them takes seconds
+ * @param keepRecords takes the database over too
+ */
+export async function makeDataFolder(template?: string, keepRecords = false): Promise<DataFolder> {
+  const path = await mkdtemp(join(tmpdir(), 'meshcentral-data-'))
+  const isWanted = (file: string) => {
+    const name = basename(file)
+    if (/^(config\.json|auth\.log|plugins|files)$/.test(name)) return false
+    return keepRecords || !name.endsWith('.db')
+  }
+  if (template !== undefined) await cp(template, path, { recursive: true, filter: isWanted })
+  await mkdir(join(path, 'plugins'), { recursive: true })
+
+  return {
+    path,
+    authLog: async () => (await readText(join(path, 'auth.log'))).split('\n').slice(0, -1),
+    records: () => readRecords(join(path, 'meshcentral.db')),
+    events: async () => [...(await readRecords(join(path, 'meshcentral-events.db'))).values()],
+    writeConfig: (config) => writeFile(join(path, 'config.json'), JSON.stringify(config)),
+    addPlugin: async (program) => {
+      const folder = join(path, 'plugins/meshcompanion')
+      await cp(PACKED, folder, { recursive: true })
+      if (program !== undefined) await writeFile(join(folder, 'meshcompanion.js'), program)
+    },
+    remove: () => rm(path, { recursive: true, force: true, maxRetries: 3 }),
+  }
+}
+
+/** The text of the packed plugin's program. */
+export function packedProgram(): Promise<string> {
+  return readFile(join(PACKED, 'meshcompanion.js'), 'utf8')
+}
+
+/**
+ * The same, but something is done right before it sets itself up in MeshCentral.
+ *
+ * @param change statements about `web` and `server`
+ */
+export async function alteredProgram(change: string): Promise<string> {
+  return `${await packedProgram()}
+    const genuine = module.exports.meshcompanion
+    module.exports = { meshcompanion(handler) {
+      const plugin = genuine(handler)
+      return { hook_setupHttpHandlers(web, server = handler.parent) { ${change}; plugin.hook_setupHttpHandlers(web, server) } }
+    } }`
+}
+
+/** A line each, where the last one with an id counts; the very last line may not be finished yet. */
+async function readRecords(file: string): Promise<ReadonlyMap<string, DbRecord>> {
+  const records = new Map<string, DbRecord>()
+  for (const line of (await readText(file)).split('\n').slice(0, -1)) {
+    const record = JSON.parse(line) as DbRecord
+    if (record.$$deleted === true) records.delete(record._id)
+    else if (record.$$indexCreated === undefined) records.set(record._id, record)
+  }
+  return records
+}
+
+async function readText(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return ''
+    throw error
+  })
+}

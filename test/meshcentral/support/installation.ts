@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+/** MeshCentral, and what it would install by itself at its start because of an `oidc` object. */
+const PACKAGES = ['meshcentral@1.1.55', 'passport@0.7.0', 'connect-flash@0.1.1', 'openid-client@5.7.1']
+/** Of the download. */
+export const INSTALL_LIMIT_MS = 300_000
+
+/** The real MeshCentral, in a folder of its own: it rewrites the `node_modules` that it lies in. */
+export interface Installation {
+  readonly folder: string
+  remove(): Promise<void>
+}
+
+/**
+ * Installs from the registry into a scratch folder. `MESHCENTRAL_FOLDER` names an installation that is there already, which is used
+ * and left as it is.
+ */
+export async function installMeshCentral(): Promise<Installation> {
+  const { MESHCENTRAL_FOLDER: own } = process.env
+  if (own !== undefined && own !== '') {
+    await stat(join(own, 'node_modules/meshcentral/meshcentral.js'))
+    return { folder: own, remove: async () => undefined }
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'meshcentral-'))
+  const onExit = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', onExit)
+  await writeFile(join(folder, 'package.json'), '{"name":"scratch","version":"1.0.0","private":true}')
+  const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--save-exact', '--loglevel=error']
+  await promisify(execFile)('npm', ['install', ...options, ...PACKAGES], {
+    cwd: folder,
+    timeout: INSTALL_LIMIT_MS,
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  return {
+    folder,
+    remove: async () => {
+      process.off('exit', onExit)
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { request } from 'node:https'
+import { join } from 'node:path'
+import { until } from './until.ts'
+
+const START_LIMIT_MS = 30_000
+
+/** MeshCentral's working process, without the launcher that would start it again. */
+export interface MeshProcess {
+  readonly pid: number
+  /** What it wrote to its console so far. */
+  readonly output: () => string
+  /** Whether it still runs. */
+  readonly isUp: () => boolean
+  /** Ends it at once, as a power cut would. Twice is fine. */
+  stop(): Promise<void>
+}
+
+export interface ProcessOptions {
+  /** Where MeshCentral is installed. */
+  readonly installation: string
+  readonly dataPath: string
+  readonly port: number
+  /** Further options of Node. */
+  readonly nodeOptions?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  /** Without waiting until it serves. Default false. */
+  readonly unawaited?: boolean
+}
+
+/** What runs at the moment, and must not outlive this process. */
+const running = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    for (const child of running) child.kill('SIGKILL')
+    process.kill(process.pid, signal)
+  })
+}
+
+/** Resolves once the server answers. */
+export async function startMeshProcess(options: ProcessOptions): Promise<MeshProcess> {
+  const { installation, dataPath, port, nodeOptions = [], env = {}, unawaited = false } = options
+  const program = join(installation, 'node_modules/meshcentral/meshcentral.js')
+  const child = spawn(
+    process.execPath,
+    [
+      '--disable-proto=delete',
+      ...nodeOptions,
+      program,
+      ...['--launch', '1', '--datapath', dataPath, '--filespath', join(dataPath, 'files')],
+    ],
+    // It ends by itself when its standard input does: with this process, at the latest.
+    { cwd: installation, env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] },
+  )
+  running.add(child)
+  const ended = once(child, 'close')
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  }
+  const isUp = () => child.exitCode === null && child.signalCode === null
+  const server: MeshProcess = {
+    pid: child.pid ?? 0,
+    output: () => output,
+    isUp,
+    async stop() {
+      child.kill('SIGKILL')
+      await ended
+      running.delete(child)
+    },
+  }
+  if (unawaited) return server
+  try {
+    await until(
+      'MeshCentral to serve',
+      () => {
+        if (!isUp()) throw new Error('MeshCentral ended at its start.')
+        return answers(port)
+      },
+      START_LIMIT_MS,
+    )
+  } catch (cause) {
+    await server.stop()
+    throw new Error(`${cause instanceof Error ? cause.message : String(cause)}\n${output}`)
+  }
+  return server
+}
+
+/** Whether the server at that port is ready. */
+export function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const asked = request(
+      { host: '127.0.0.1', port, path: '/health.ashx', rejectUnauthorized: false, timeout: 2_000, agent: false },
+      (response) => {
+        response.resume()
+        resolve(response.statusCode === 200)
+      },
+    )
+    asked.on('error', () => resolve(false))
+    asked.on('timeout', () => asked.destroy())
+    asked.end()
+  })
+}

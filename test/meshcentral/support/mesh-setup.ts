@@ -1,0 +1,220 @@
+import { join } from 'node:path'
+import { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { type Idp, type IdpOptions, startIdp } from '../../../fixtures/idp/server.ts'
+import { anyCertificateFetch } from './any-certificate-fetch.ts'
+import { type DataFolder, type DbRecord, makeDataFolder } from './data-folder.ts'
+import { laboratory, serverSettings, TITLE } from './laboratory.ts'
+import { type MeshProcess, startMeshProcess } from './mesh-process.ts'
+import { until } from './until.ts'
+
+export const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-the-tests-of-meshcentral' }
+
+export type Members = Readonly<Record<string, unknown>>
+
+/** What a configuration may refer to. */
+export interface Places {
+  readonly issuer: string
+  readonly port: number
+  /** Of the domain, with a slash at the end. */
+  readonly url: string
+}
+
+export interface DomainOptions {
+  /** Merged into the `oidc` object, `client` member by member; null for a domain without one. */
+  readonly oidc?: Members | ((at: Places) => Members) | null
+  /** The `oidc` object as a whole: nothing is merged into it. */
+  readonly exactly?: (at: Places) => unknown
+  /** The domain's other members. */
+  readonly members?: Members
+}
+
+export interface ServerOptions {
+  /** Who signs people in: the packed plugin, or MeshCentral itself. Default: ours. */
+  readonly strategy?: 'ours' | 'built-in'
+  readonly settings?: Members | ((issuer: string) => Members)
+  /** By id. Default: the default domain alone. */
+  readonly domains?: Readonly<Record<string, DomainOptions>>
+  /** Of the plugin, in place of the packed one. */
+  readonly program?: string
+  /** Options of Node, and environment, of the server. */
+  readonly nodeOptions?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  readonly unawaited?: boolean
+}
+
+export interface MeshOptions extends ServerOptions {
+  readonly idp?: IdpOptions
+  /** Instead of one of its own, which would be closed with the rest. */
+  readonly sharedIdp?: Idp
+}
+
+/** Somebody whom the IdP knows. */
+export interface Person {
+  readonly username: string
+  readonly password: string
+  readonly sub: string
+  readonly name: string
+  readonly claims: Members
+}
+
+export interface MeshSetup {
+  readonly idp: Idp
+  readonly port: number
+  /** Of the default domain, with a slash at the end. */
+  readonly url: string
+  readonly data: DataFolder
+  /** With a slash at the end. */
+  urlOf(domainId: string): string
+  server(): MeshProcess
+  /** @param address where the browser seems to be, for a server that trusts this machine as its proxy */
+  browser(address?: string): ScriptedBrowser
+  /** Registers the client anew, with further metadata. */
+  register(metadata: Members): Promise<void>
+  /** Adds somebody to the IdP; a new one each time unless `again` names somebody whose claims change. */
+  person(claims?: Members, again?: Person): Person
+  /** MeshCentral's own record of an account, once it agrees with `is`. */
+  account(person: Person, domainId?: string, is?: (record: DbRecord) => boolean): Promise<DbRecord>
+  /** Whether the database has such an account now. */
+  hasAccount(person: Person, domainId?: string): Promise<boolean>
+  /** Stops the server at once and starts it with the same data, and with other options where given. */
+  restart(options?: ServerOptions, whileDown?: () => Promise<void>): Promise<void>
+  close(): Promise<void>
+}
+
+/** A real MeshCentral beside a provider, the client registered for all of its domains. */
+export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
+  const { installation, template, port } = await laboratory()
+  const idp = options.sharedIdp ?? (await startIdp({ fetch: anyCertificateFetch, ...options.idp }))
+  const data = await makeDataFolder(template)
+  const urlOf = (id: string, { domains = {} }: ServerOptions = options) => {
+    const dns = domains[id]?.members?.dns
+    return typeof dns === 'string' || id === ''
+      ? `https://${dns ?? 'localhost'}:${port}/`
+      : `https://localhost:${port}/${id}/`
+  }
+  const hosts = { localhost: '127.0.0.1', 'other.mesh.test': '127.0.0.1', 'third.mesh.test': '127.0.0.1' }
+  const browsers: ScriptedBrowser[] = []
+  let persons = 0
+
+  async function start(now: ServerOptions): Promise<MeshProcess> {
+    const { strategy = 'ours', domains = { '': {} }, settings = {}, program } = now
+    await data.writeConfig({
+      settings: {
+        ...serverSettings(port),
+        authLog: join(data.path, 'auth.log'),
+        ...(strategy === 'ours' ? { plugins: { enabled: true, list: ['meshcompanion'] } } : {}),
+        ...(typeof settings === 'function' ? settings(idp.issuer) : settings),
+      },
+      domains: Object.fromEntries(
+        Object.entries({ '': { oidc: null }, ...domains }).map(([id, domain]) => [
+          id,
+          domainObject(domain, { issuer: idp.issuer, port, url: urlOf(id, now) }),
+        ]),
+      ),
+    })
+    if (strategy === 'ours') await data.addPlugin(program)
+    await registerClient(
+      idp,
+      Object.keys(domains).map((id) => urlOf(id, now)),
+    )
+    const { nodeOptions = [], env = {}, unawaited = false } = now
+    return startMeshProcess({ installation, dataPath: data.path, port, nodeOptions, env, unawaited })
+  }
+
+  let current = options as ServerOptions
+  let server: MeshProcess
+  try {
+    server = await start(current)
+  } catch (error) {
+    if (!options.sharedIdp) await idp.close()
+    await data.remove()
+    throw error
+  }
+
+  return {
+    idp,
+    port,
+    url: urlOf(''),
+    data,
+    urlOf: (id) => urlOf(id, current),
+    server: () => server,
+    browser: (address) => {
+      const headers = address === undefined ? {} : { 'x-forwarded-for': address }
+      const browser = new ScriptedBrowser({ anyCertificate: true, hosts, headers })
+      browsers.push(browser)
+      return browser
+    },
+    register: (metadata) =>
+      registerClient(
+        idp,
+        Object.keys(current.domains ?? { '': {} }).map((id) => urlOf(id, current)),
+        metadata,
+      ),
+    person: (claims = {}, again) => {
+      if (!again) persons += 1
+      const username = again?.username ?? `person${persons}`
+      const person: Person = {
+        username,
+        password: `${username}-demo`,
+        sub: again?.sub ?? `sub-${persons}`,
+        name: typeof claims.name === 'string' ? claims.name : (again?.name ?? `Person ${persons}`),
+        claims: { email: `${username}@example.test`, email_verified: true, ...again?.claims, ...claims },
+      }
+      idp.setUser({ ...person, claims: { name: person.name, preferred_username: username, ...person.claims } })
+      return person
+    },
+    account: (person, domainId = '', is = () => true) =>
+      until(`the account of ${person.name} in the database`, async () => {
+        const record = (await data.records()).get(userKey(person, domainId))
+        return record && is(record) ? record : undefined
+      }),
+    hasAccount: async (person, domainId = '') => (await data.records()).has(userKey(person, domainId)),
+    restart: async (changed = {}, whileDown) => {
+      await server.stop()
+      await whileDown?.()
+      current = { ...current, ...changed }
+      server = await start(current)
+    },
+    close: async () => {
+      for (const browser of browsers) browser.close()
+      await server.stop()
+      if (!options.sharedIdp) await idp.close()
+      await data.remove()
+    },
+  }
+}
+
+export function userKey({ sub }: Pick<Person, 'sub'>, domainId = ''): string {
+  return `user/${domainId}/~oidc:${sub}`
+}
+
+function domainObject({ oidc, exactly, members = {} }: DomainOptions, at: Places): Members {
+  const strategy = exactly ? exactly(at) : oidc === null ? undefined : oidcObject(oidc, at)
+  return { title: TITLE, ...members, ...(strategy === undefined ? {} : { authStrategies: { oidc: strategy } }) }
+}
+
+function oidcObject(oidc: DomainOptions['oidc'] = {}, at: Places): Members {
+  const { client, ...own } = (typeof oidc === 'function' ? oidc(at) : oidc) ?? {}
+  return {
+    issuer: at.issuer,
+    newAccounts: true,
+    ...own,
+    client: {
+      ...CLIENT,
+      redirect_uri: `${at.url}auth-oidc-callback`,
+      post_logout_redirect_uri: `${at.url}login`,
+      ...(client as Members | undefined),
+    },
+  }
+}
+
+/** Any of the callbacks that a preset or a default may name, for every domain. */
+async function registerClient(idp: Idp, urls: readonly string[], more: Members = {}): Promise<void> {
+  const callbacks = ['auth-oidc-callback', 'auth-oidc-azure-callback', 'auth-oidc-google-callback', 'own-callback']
+  await idp.addClient({
+    ...CLIENT,
+    redirect_uris: urls.flatMap((url) => callbacks.map((path) => url + path)),
+    post_logout_redirect_uris: urls.map((url) => `${url}login`),
+    ...more,
+  })
+}

@@ -1,0 +1,349 @@
+import { expect } from 'chai'
+import { decodeJwt } from 'jose'
+import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { linesOf } from './support/auth-log.ts'
+import { useLaboratory } from './support/laboratory.ts'
+import { type MeshSetup, type Person, setUpMesh, userKey } from './support/mesh-setup.ts'
+import {
+  answerOfIdp,
+  isApp,
+  isLoginPage,
+  isSignedIn,
+  messageOn,
+  sessionOf,
+  signedIn,
+  signIn,
+  thiefOf,
+} from './support/session.ts'
+
+useLaboratory()
+
+const FULL = 0xffffffff
+
+/** What the built-in strategy answers in each row stands in README.md beside this file. */
+describe('where MeshCentral itself falls short, the plugin', () => {
+  let setup: MeshSetup
+  const admins = { siteadmin: ['mesh-admins'] }
+
+  before(async () => {
+    setup = await setUpMesh({
+      domains: {
+        '': { oidc: { groups: { sync: true, ...admins } } },
+        keeps: { oidc: { groups: { ...admins, revokeAdmin: false } } },
+        lower: { oidc: { groups: { ...admins, revokeadmin: false } } },
+        text: { oidc: { groups: { siteadmin: 'mesh-admins' } } },
+        closed: { oidc: { newAccounts: false } },
+        required: { oidc: { groups: { required: ['staff'] } } },
+        stays: { oidc: { client: { post_logout_redirect_uri: false } } },
+        elsewhere: { oidc: { logouturl: 'https://intranet.test/bye?from=mesh' } },
+        scope1: { oidc: { custom: { scope: 'openid' } } },
+        scope2: { oidc: { custom: { scope: ['openid'] } } },
+        scope3: { oidc: { custom: { scope: ['openid email'] } } },
+        scope4: { oidc: { scope: ['openid', 'email'] } },
+        scope5: { oidc: { custom: { scope: 'openid groups email' }, groups: { sync: true } } },
+      },
+    })
+  })
+  after(() => setup?.close())
+  afterEach(() => {
+    setup.idp.faults.clear()
+    setup.idp.forgeTokens()
+  })
+
+  const memberOf = (...groups: string[]) => setup.person({ groups })
+  const rightsOf = async (person: Person, domain = '') => (await setup.account(person, domain)).siteadmin ?? 0
+  const again = async (person: Person, claims: Record<string, unknown>, domain = '') => {
+    const page = await signIn(setup, setup.browser(), setup.person(claims, person), { domain })
+    expect(isApp(page)).to.equal(true)
+  }
+  const groupsOf = async (person: Person) => {
+    const links = Object.keys(((await setup.data.records()).get(userKey(person))?.links as object | undefined) ?? {})
+    const records = [...(await setup.data.records()).values()]
+    const ids = links.map((link) => link.replaceAll('%24', '$').replaceAll('%2E', '.'))
+    return records.filter(({ _id }) => ids.includes(_id)).map(({ name }) => String(name))
+  }
+  /** The state of a login that the browser has begun. */
+  const begin = async (browser: ScriptedBrowser, domain = '') => {
+    const { headers } = await browser.step(`${setup.urlOf(domain)}auth-oidc`)
+    return new URL(headers.location ?? '').searchParams
+  }
+  const failedLines = async (task: () => Promise<unknown>) =>
+    (await linesOf(setup, task)).filter((line) => line.includes('login-failed'))
+
+  for (const [spelling, domain] of [
+    ['revokeAdmin', 'keeps'],
+    ['revokeadmin', 'lower'],
+  ] as const) {
+    it(`keeps a site admin one with groups.${spelling}: false`, async () => {
+      const person = memberOf('mesh-admins')
+      await signedIn(setup, person, domain)
+      await again(person, { groups: ['other'], name: 'Somebody Renamed' }, domain)
+      const record = await setup.account(person, domain, ({ name }) => name === 'Somebody Renamed')
+      expect(record.siteadmin).to.equal(FULL)
+    })
+  }
+
+  it('reads siteadmin given as a string as one name, not as letters', async () => {
+    const [admin, other] = [memberOf('mesh-admins'), memberOf('m', 'e', 's', 'h')]
+    await signedIn(setup, admin, 'text')
+    await signedIn(setup, other, 'text')
+    expect(await rightsOf(admin, 'text')).to.equal(FULL)
+    expect(await rightsOf(other, 'text')).to.equal(0)
+  })
+
+  it('shows message 112 when the IdP is down at the token call, without a stack trace, at one log line', async () => {
+    const browser = setup.browser()
+    const person = setup.person()
+    const answer = await answerOfIdp(setup, browser, person)
+    await setup.idp.down()
+    const lines = await failedLines(async () => {
+      const page = await browser.get(answer)
+      expect([page.status, isLoginPage(page), messageOn(page)]).to.deep.equal([200, true, 112])
+    })
+    await setup.idp.up()
+    expect(lines).to.have.length(1)
+    expect(lines[0]).to.include('provider_unreachable').and.to.include('ECONNREFUSED')
+    expect(await setup.hasAccount(person)).to.equal(false)
+  })
+
+  it('shows message 111 when the person cancels at the IdP, at one log line', async () => {
+    const browser = setup.browser()
+    const page = await browser.get(`${setup.url}auth-oidc`)
+    const lines = await failedLines(async () => {
+      const refused = await browser.submit(page.forms[0] as NonNullable<(typeof page.forms)[0]>, {}, 'Cancel')
+      expect([isLoginPage(refused), messageOn(refused)]).to.deep.equal([true, 111])
+      expect(refused.body).not.to.include('cancelled the login')
+    })
+    expect(lines).to.have.length(1)
+    expect(lines[0]).to.include('provider_error').and.to.include('access_denied').and.to.include('cancelled the login')
+  })
+
+  for (const [what, text] of [
+    ['a script', '<img src=x onerror=alert(1)><script>alert(2)</script>'],
+    ['an apostrophe', "it's over"],
+    ['a line break', 'over\nNov 21 00:00:00 meshcentral OIDC[1]: INFO login: Signed in. {"user":"~oidc:forged"}'],
+  ] as const) {
+    it(`shows nothing of ${what} in the IdP's error_description, and keeps it in one log line`, async () => {
+      const browser = setup.browser()
+      const state = (await begin(browser)).get('state') ?? ''
+      const query = new URLSearchParams({ error: text, error_description: text, state, iss: setup.idp.issuer })
+      const lines = await linesOf(setup, async () => {
+        const page = await browser.get(`${setup.url}auth-oidc-callback?${query}`)
+        expect([page.status, isLoginPage(page), messageOn(page)]).to.deep.equal([200, true, 111])
+        expect(page.body).not.to.include('alert(').and.not.to.include(text)
+        expect(/flashErrors = JSON.parse\('([^']*)'\)/.exec(page.body)?.[1]).to.equal('[]')
+      })
+      expect(lines.filter((line) => !line.includes('login-failed'))).to.deep.equal([])
+      expect(lines).to.have.length(1)
+      expect(JSON.stringify(setup.server().output())).not.to.include('alert(')
+    })
+  }
+
+  it('shows message 117 for a wrong state, and tells neither value', async () => {
+    const browser = setup.browser()
+    const right = (await begin(browser)).get('state') ?? ''
+    const page = await browser.get(`${setup.url}auth-oidc-callback?code=x&state=wrong-state`)
+    expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 117])
+    expect(page.body).not.to.include(right).and.not.to.include('wrong-state')
+  })
+
+  it('shows message 108 for a wrong nonce, and tells neither value', async () => {
+    const browser = setup.browser()
+    const person = setup.person()
+    const answer = await answerOfIdp(setup, browser, person)
+    setup.idp.forgeTokens((genuine) => setup.idp.sign({ ...decodeJwt(genuine), nonce: 'wrong-nonce' }))
+    const lines = await failedLines(async () => {
+      const page = await browser.get(answer)
+      expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 108])
+      expect(page.body).not.to.include('nonce')
+    })
+    expect(lines).to.have.length(1)
+    expect(lines[0]).to.include('id_token_invalid')
+    expect(await setup.hasAccount(person)).to.equal(false)
+  })
+
+  it('shows message 117 where the browser has lost its cookies, at one log line', async () => {
+    const browser = setup.browser()
+    const answer = await answerOfIdp(setup, browser, setup.person())
+    browser.cookies.clear()
+    const lines = await failedLines(async () => {
+      const page = await browser.get(answer)
+      expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 117])
+    })
+    expect(lines).to.have.length(1)
+    expect(lines[0]).to.include('transaction_missing')
+  })
+
+  for (const [what, domain, code, message] of [
+    ['newAccounts is false', 'closed', 'account_unknown', 100],
+    ['a required group is missing', 'required', 'not_in_required_group', 111],
+  ] as const) {
+    it(`shows message ${message} when ${what}, at one log line, and keeps nothing in the session`, async () => {
+      const browser = setup.browser()
+      const person = setup.person()
+      const lines = await failedLines(async () => {
+        const page = await signIn(setup, browser, person, { domain })
+        expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, message])
+      })
+      expect(lines).to.have.length(1)
+      expect(lines[0]).to.include(code).and.to.include(`"user":"~oidc:${person.sub}"`).and.to.include('127.0.0.1')
+      expect(await setup.hasAccount(person, domain)).to.equal(false)
+      expect(sessionOf(browser, setup.url)).to.not.have.any.keys('userid', 'passport', 'oidcSignIn')
+    })
+  }
+
+  for (const order of ['older', 'newer'] as const) {
+    it(`signs in two tabs where the ${order} one is finished first`, async () => {
+      const browser = setup.browser()
+      const person = setup.person()
+      const first = await browser.get(`${setup.url}auth-oidc?return=/%3Ftab=1`)
+      const second = await browser.get(`${setup.url}auth-oidc?return=/%3Ftab=2`)
+      const tabs = order === 'older' ? [first, second] : [second, first]
+      const pages = []
+      for (const tab of tabs) pages.push(await browser.signIn(tab, person.username, person.password))
+      expect(pages.map(isApp)).to.deep.equal([true, true])
+      expect(pages.map(({ url }) => url).sort()).to.deep.equal([`${setup.url}?tab=1`, `${setup.url}?tab=2`])
+    })
+  }
+
+  it('makes somebody who signs in as another IdP user that other user', async () => {
+    const [one, other] = [setup.person(), setup.person()]
+    const browser = await signedIn(setup, one)
+    for (const { name, value } of browser.cookies.matching(new URL(setup.idp.issuer))) {
+      browser.cookies.store(new URL(setup.idp.issuer), [`${name}=${value}; Path=/; Max-Age=0`])
+    }
+    expect(isApp(await signIn(setup, browser, other))).to.equal(true)
+    expect(sessionOf(browser, setup.url).userid).to.equal(userKey(other))
+  })
+
+  it('signs out at the IdP with the ID token as a hint, and comes back to the login page', async () => {
+    const browser = await signedIn(setup, setup.person())
+    const first = await browser.step(`${setup.url}logout`)
+    const query = new URL(first.headers.location ?? '').searchParams
+    expect(decodeJwt(query.get('id_token_hint') ?? '').aud).to.equal('mesh')
+    expect(query.get('client_id')).to.equal('mesh')
+    expect(query.get('post_logout_redirect_uri')).to.equal(`${setup.url}login`)
+    const asked = await browser.get(first.headers.location ?? '')
+    const back = asked.forms[0] ? await browser.submit(asked.forms[0], {}, 'Yes, sign me out') : asked
+    expect(back.url.split('?')[0]).to.equal(`${setup.url}login`)
+    expect(isLoginPage(back)).to.equal(true)
+  })
+
+  it('goes to logouturl as it is written', async () => {
+    const browser = await signedIn(setup, setup.person(), 'elsewhere')
+    const { headers } = await browser.step(`${setup.urlOf('elsewhere')}logout`)
+    expect(headers.location).to.equal('https://intranet.test/bye?from=mesh')
+  })
+
+  it('asks for no return with post_logout_redirect_uri: false', async () => {
+    const browser = await signedIn(setup, setup.person(), 'stays')
+    const { headers } = await browser.step(`${setup.urlOf('stays')}logout`)
+    const query = new URL(headers.location ?? '').searchParams
+    expect(query.has('id_token_hint')).to.equal(true)
+    expect(query.has('post_logout_redirect_uri')).to.equal(false)
+  })
+
+  it('uses PKCE and a nonce, and nothing of its own reaches the authorization request', async () => {
+    const query = await begin(setup.browser())
+    expect(query.get('code_challenge_method')).to.equal('S256')
+    expect(query.get('nonce')?.length).to.be.above(20)
+    expect([...query.keys()].sort()).to.deep.equal([
+      'client_id',
+      'code_challenge',
+      'code_challenge_method',
+      'nonce',
+      'redirect_uri',
+      'response_type',
+      'scope',
+      'state',
+    ])
+  })
+
+  it('lands at an address without the code', async () => {
+    const page = await signIn(setup, setup.browser(), setup.person())
+    expect(page.url).to.equal(setup.url)
+  })
+
+  it('begins a new session at each login, which ends the one before', async () => {
+    const person = setup.person()
+    const browser = await signedIn(setup, person)
+    const before = sessionOf(browser, setup.url)
+    const thief = thiefOf(setup, browser)
+    expect(await isSignedIn(setup, thief)).to.equal(true)
+    await signIn(setup, browser, person)
+    const after = sessionOf(browser, setup.url)
+    expect(after.x).not.to.equal(before.x)
+    expect(await isSignedIn(setup, browser)).to.equal(true)
+    expect(await isSignedIn(setup, thief)).to.equal(false)
+  })
+
+  it('leads to the page that was asked for', async () => {
+    const page = await signIn(setup, setup.browser(), setup.person(), { path: 'auth-oidc?return=/%3Fviewmode=5' })
+    expect(page.url).to.equal(`${setup.url}?viewmode=5`)
+  })
+
+  for (const [written, domain, expected] of [
+    ['"openid"', 'scope1', 'openid'],
+    ['["openid"]', 'scope2', 'openid'],
+    ['["openid email"]', 'scope3', 'openid email'],
+    ['the deprecated scope: ["openid", "email"]', 'scope4', 'openid email'],
+    ['"openid groups email" beside groups', 'scope5', 'openid groups email'],
+  ] as const) {
+    it(`asks for the scope ${expected} where the configuration says ${written}`, async () => {
+      expect((await begin(setup.browser(), domain)).get('scope')).to.equal(expected)
+    })
+  }
+
+  it('takes somebody out of one group, and lets the emptied group be', async () => {
+    const person = memberOf('row-one', 'row-two')
+    await signedIn(setup, person)
+    await again(person, { groups: ['row-two'] })
+    await setup.account(person, '', ({ links }) => Object.keys(links ?? {}).length === 1)
+    expect(await groupsOf(person)).to.deep.equal(['row-two'])
+    const empty = [...(await setup.data.records()).values()].find(({ name }) => name === 'row-one')
+    expect(empty?.links).to.deep.equal({})
+  })
+
+  for (const [what, claims] of [
+    ['the last group', { groups: [] }],
+    ['all groups where the claim is absent', { groups: undefined }],
+  ] as const) {
+    it(`takes somebody out of ${what}`, async () => {
+      const person = memberOf('row-last')
+      await signedIn(setup, person)
+      await again(person, claims)
+      await setup.account(person, '', ({ links }) => Object.keys(links ?? {}).length === 0)
+      expect(await groupsOf(person)).to.deep.equal([])
+    })
+  }
+
+  it('takes a groups claim that is a plain string for one group', async () => {
+    const person = setup.person({ groups: 'row-plain' })
+    await signedIn(setup, person)
+    await setup.account(person, '', ({ links }) => links !== undefined)
+    expect(await groupsOf(person)).to.deep.equal(['row-plain'])
+  })
+
+  it('stores whether the IdP vouches for the address, and a name where the IdP tells none', async () => {
+    const doubtful = setup.person({ email_verified: false })
+    await signedIn(setup, doubtful)
+    expect((await setup.account(doubtful)).emailVerified).to.equal(false)
+    const nameless = setup.person({ name: undefined, preferred_username: undefined })
+    setup.idp.setUser({ ...nameless, claims: { email: 'nameless@example.test' } })
+    await signedIn(setup, nameless)
+    expect((await setup.account(nameless)).name).to.equal('nameless@example.test')
+  })
+
+  it('notes the time of each login in the account', async () => {
+    const person = setup.person()
+    await signedIn(setup, person)
+    const { login, creation } = await setup.account(person)
+    expect(login).to.equal(creation)
+    // Times are in whole seconds.
+    while (Math.floor(Date.now() / 1000) <= Number(creation)) await new Promise((resolve) => setTimeout(resolve, 20))
+    await signedIn(setup, person)
+    const record = await setup.account(person, '', (one) => Number(one.login) > Number(creation))
+    expect(record.access).to.equal(record.login)
+    expect(record.creation).to.equal(creation)
+  })
+})

@@ -1,0 +1,197 @@
+import { expect } from 'chai'
+import { pluginLines } from './support/auth-log.ts'
+import { alteredProgram, packedProgram } from './support/data-folder.ts'
+import { useLaboratory } from './support/laboratory.ts'
+import { CLIENT, type MeshSetup, setUpMesh } from './support/mesh-setup.ts'
+import { answerOfIdp, isApp, isLoginPage, messageOn, sessionOf, signedIn, signIn } from './support/session.ts'
+import { until } from './support/until.ts'
+
+useLaboratory()
+
+/** Which of its buttons MeshCentral's login page shows. */
+async function buttonsOf(setup: MeshSetup, domain: string): Promise<readonly string[]> {
+  const { body } = await setup.browser().step(`${setup.urlOf(domain)}login`)
+  return (/var authStrategies = '([^']*)'/.exec(body)?.[1] ?? '').split(',').filter((name) => name !== '')
+}
+
+describe('the plugin in a MeshCentral of many domains', () => {
+  let setup: MeshSetup
+  before(async () => {
+    setup = await setUpMesh({
+      idp: { path: '/a-tenant/v2.0' },
+      settings: (issuer) => ({
+        plugins: {
+          enabled: true,
+          list: ['meshcompanion'],
+          meshcompanion: { presets: { azure: { login: new URL(issuer).origin } } },
+        },
+      }),
+      domains: {
+        '': {},
+        path: {},
+        dns: { members: { dns: 'other.mesh.test' } },
+        azure: { oidc: { issuer: undefined, custom: { preset: 'azure', tenant_id: 'a-tenant' } } },
+        google: { oidc: { issuer: undefined, custom: { preset: 'google' } } },
+        spelled: { oidc: { custm: {}, groups: { sinc: true } } },
+        without: { oidc: null },
+        old: {
+          exactly: ({ issuer, url }) => ({
+            issuer,
+            newAccounts: true,
+            clientid: CLIENT.client_id,
+            clientsecret: CLIENT.client_secret,
+            callbackURL: `${url}own-callback`,
+          }),
+        },
+        both: { oidc: { clientid: 'somebody else', clientsecret: 'an-old-secret' } },
+        mistake: { oidc: { groups: { required: 7 } } },
+        text: { exactly: () => 'https://idp.example.test' },
+      },
+    })
+  })
+  after(() => setup?.close())
+
+  it('signs people in to the default domain, and nowhere else', async () => {
+    const person = setup.person()
+    const browser = await signedIn(setup, person)
+    expect(sessionOf(browser, setup.url).userid).to.equal(`user//~oidc:${person.sub}`)
+    await setup.account(person)
+    expect(isApp(await browser.get(setup.urlOf('path')))).to.equal(false)
+  })
+
+  it('signs people in to a domain with a path, below which they land', async () => {
+    const person = setup.person()
+    const browser = setup.browser()
+    const page = await signIn(setup, browser, person, { domain: 'path' })
+    expect(isApp(page)).to.equal(true)
+    expect(page.url).to.equal(setup.urlOf('path'))
+    expect((await setup.account(person, 'path')).domain).to.equal('path')
+  })
+
+  it('signs people in to a domain with a host name of its own', async () => {
+    const person = setup.person()
+    const page = await signIn(setup, setup.browser(), person, { domain: 'dns' })
+    expect(isApp(page)).to.equal(true)
+    expect(page.url).to.equal(`https://other.mesh.test:${setup.port}/`)
+    expect((await setup.account(person, 'dns')).domain).to.equal('dns')
+  })
+
+  it('does not take the answer to the login of one domain at another', async () => {
+    const person = setup.person()
+    const browser = setup.browser()
+    const answer = await answerOfIdp(setup, browser, person, { domain: 'path' })
+    const page = await browser.get(answer.replace('/path/', '/'))
+    expect([isApp(page), messageOn(page)]).to.deep.equal([false, 117])
+    expect(await setup.hasAccount(person)).to.equal(false)
+  })
+
+  it('takes a configuration of deprecated keys alone, with a warning each that names the new place', async () => {
+    const page = await signIn(setup, setup.browser(), setup.person(), { domain: 'old' })
+    expect(isApp(page)).to.equal(true)
+    expect(page.trail.some((address) => address.startsWith(`${setup.urlOf('old')}own-callback?`))).to.equal(true)
+    const warnings = (await pluginLines(setup)).filter(
+      ({ event, domain }) => event === 'deprecated-key' && domain === 'old',
+    )
+    expect(warnings.map(({ level }) => level)).to.deep.equal(['WARN', 'WARN', 'WARN'])
+    for (const place of ['client_id', 'client_secret', 'redirect_uri']) {
+      expect(warnings.filter(({ message }) => message.includes(`client.${place}`))).to.have.length(1)
+    }
+  })
+
+  it('lets the new key win over the deprecated one', async () => {
+    expect(isApp(await signIn(setup, setup.browser(), setup.person(), { domain: 'both' }))).to.equal(true)
+  })
+
+  it('finds the issuer of a preset, at the base address that stands in the settings of the plugin', async () => {
+    const page = await signIn(setup, setup.browser(), setup.person(), { domain: 'azure' })
+    expect(isApp(page)).to.equal(true)
+  })
+
+  it('goes on with members that it does not know, as MeshCentral does, but warns of them', async () => {
+    expect(isApp(await signIn(setup, setup.browser(), setup.person(), { domain: 'spelled' }))).to.equal(true)
+    const warnings = (await pluginLines(setup)).filter(
+      ({ event, domain }) => event === 'configuration-warning' && domain === 'spelled',
+    )
+    for (const name of ['custm', 'sinc']) {
+      expect(warnings.filter(({ message }) => message.includes(name))).to.have.length(1)
+    }
+  })
+
+  it('shows the button that MeshCentral itself would show, with the icon of the preset where there is one', async () => {
+    expect(await buttonsOf(setup, '')).to.deep.equal(['oidc'])
+    expect(await buttonsOf(setup, 'path')).to.deep.equal(['oidc'])
+    expect(await buttonsOf(setup, 'dns')).to.deep.equal(['oidc'])
+    expect(await buttonsOf(setup, 'azure')).to.deep.equal(['oidc-azure'])
+    expect(await buttonsOf(setup, 'google')).to.deep.equal(['oidc-google'])
+  })
+
+  it('shows no button where its configuration has errors, and names each of them in the authentication log', async () => {
+    const lines = await pluginLines(setup)
+    for (const domain of ['mistake', 'text']) {
+      expect(await buttonsOf(setup, domain), domain).to.deep.equal([])
+      expect(
+        lines
+          .filter((line) => line.event === 'configuration-error' && line.domain === domain)
+          .map(({ level }) => level),
+        domain,
+      ).to.include('ERROR')
+      expect(
+        lines.some(({ event, message }) => event === 'not-taken-over' && message.includes(`"${domain}"`)),
+        domain,
+      ).to.equal(true)
+    }
+  })
+
+  it('leaves the login page of a domain without single sign-on alone', async () => {
+    expect(await buttonsOf(setup, 'without')).to.deep.equal([])
+    expect((await setup.browser().step(`${setup.urlOf('without')}auth-oidc`)).status).to.equal(404)
+  })
+
+  it('refuses a login where the configuration has errors, and does not leave it to the built-in strategy', async () => {
+    const page = await setup.browser().get(`${setup.urlOf('mistake')}auth-oidc`)
+    expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 111])
+  })
+
+  it('writes no secret to the authentication log or the console', async () => {
+    const everything = `${(await setup.data.authLog()).join('\n')}${setup.server().output()}`
+    for (const secret of [CLIENT.client_secret, 'an-old-secret']) expect(everything).not.to.include(secret)
+  })
+})
+
+describe('a plugin that cannot take over', () => {
+  let setup: MeshSetup
+  afterEach(() => setup?.close())
+
+  it('says what this version of MeshCentral lacks, and nobody gets in that way', async () => {
+    setup = await setUpMesh({ program: await alteredProgram('web.checkAllowLogin = undefined') })
+    const line = await until('the line', async () =>
+      (await pluginLines(setup)).find(({ event }) => event === 'not-taken-over'),
+    )
+    expect([line.level, line.message]).to.satisfy(
+      ([level, message]: string[]) => level === 'ERROR' && message?.includes('checkAllowLogin'),
+    )
+    expect(await buttonsOf(setup, '')).to.deep.equal([])
+    expect((await setup.browser().step(`${setup.url}auth-oidc`)).status).to.equal(404)
+    expect((await setup.browser().step(`${setup.url}auth-oidc-callback?code=1&state=2`)).status).to.equal(404)
+  })
+
+  it('says what failed while it started, and the server goes on without single sign-on', async () => {
+    setup = await setUpMesh({
+      program: await alteredProgram(
+        "const { use } = web.app; web.app.use = () => { web.app.use = use; throw new Error('no more room') }",
+      ),
+    })
+    const line = await until('the line', async () =>
+      (await pluginLines(setup)).find(({ event }) => event === 'not-taken-over'),
+    )
+    expect(line.message).to.include('no more room')
+    expect((await setup.browser().step(`${setup.url}auth-oidc`)).status).to.equal(404)
+  })
+
+  it('leaves everything to MeshCentral where its file is cut off, whose console then says so', async () => {
+    setup = await setUpMesh({ program: (await packedProgram()).slice(0, 100_000) })
+    expect(setup.server().output()).to.match(/Error loading plugin: meshcompanion .*It has been disabled/)
+    // Nothing of ours runs, so nothing of ours can prevent it.
+    expect(await buttonsOf(setup, '')).to.deep.equal(['oidc'])
+  })
+})

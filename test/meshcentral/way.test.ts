@@ -1,0 +1,143 @@
+import { expect } from 'chai'
+import { useLaboratory } from './support/laboratory.ts'
+import { type MeshSetup, setUpMesh } from './support/mesh-setup.ts'
+import { answerOfIdp, isApp, isLoginPage, messageOn, sessionOf, signIn } from './support/session.ts'
+
+useLaboratory()
+
+describe('the way through a login', () => {
+  let setup: MeshSetup
+  before(async () => {
+    setup = await setUpMesh({ domains: { '': {}, path: {}, closed: { oidc: { newAccounts: false } } } })
+  })
+  after(() => setup?.close())
+
+  const landing = async (path: string, domain = '') => {
+    const page = await signIn(setup, setup.browser(), setup.person(), { path, domain })
+    return page.url
+  }
+
+  it('leads to a local path that the login address names', async () => {
+    expect(await landing('auth-oidc?return=/%3Fviewmode=2%26gotonode=abc')).to.equal(
+      `${setup.url}?viewmode=2&gotonode=abc`,
+    )
+    expect(await landing('auth-oidc?return=/path/%3Fviewmode=3', 'path')).to.equal(`${setup.urlOf('path')}?viewmode=3`)
+  })
+
+  for (const evil of [
+    'https://evil.test/',
+    '//evil.test/',
+    '/\\evil.test/',
+    '/\t/evil.test',
+    '/\n/evil.test',
+    '/.//evil.test',
+    'javascript:alert(1)',
+    '/logout',
+    '/auth-oidc',
+    '/login',
+  ]) {
+    it(`does not lead to ${JSON.stringify(evil)}`, async () => {
+      expect(await landing(`auth-oidc?return=${encodeURIComponent(evil)}`)).to.equal(setup.url)
+    })
+  }
+
+  it('leads to the page of a link that somebody followed signed out', async () => {
+    const browser = setup.browser()
+    expect(isLoginPage(await browser.get(`${setup.url}?viewmode=10&gotonode=node1`))).to.equal(true)
+    const page = await signIn(setup, browser, setup.person())
+    expect(page.url).to.equal(`${setup.url}?viewmode=10&gotonode=node1`)
+    await browser.step(`${setup.url}logout`)
+    expect((await signIn(setup, browser, setup.person())).url).to.equal(setup.url)
+  })
+
+  it('does not keep credentials of an address', async () => {
+    const browser = setup.browser()
+    await browser.get(`${setup.url}?viewmode=10&login=abc`)
+    const kept = browser.cookies.matching(new URL(setup.url)).map(({ name }) => name)
+    expect(kept).not.to.include('__Host-oidc-return')
+    expect((await signIn(setup, browser, setup.person())).url).to.equal(setup.url)
+  })
+
+  it('shows a message once, and none to somebody who only opens the page', async () => {
+    const browser = setup.browser()
+    const failed = await signIn(setup, browser, setup.person(), { domain: 'closed' })
+    expect(messageOn(failed)).to.equal(100)
+    expect(messageOn(await browser.get(`${setup.urlOf('closed')}login`))).to.equal(null)
+    expect(messageOn(await setup.browser().get(`${setup.url}login`))).to.equal(null)
+  })
+
+  it('cannot be made to show just any message by a cookie', async () => {
+    const browser = setup.browser()
+    for (const value of ['1', '99', '100.5', '<b>', '118', 'NaN']) {
+      browser.cookies.store(new URL(setup.url), [`__Host-oidc-failure=${value}; Path=/; Secure`])
+      expect(messageOn(await browser.get(`${setup.url}login`)), value).to.equal(null)
+    }
+  })
+
+  it('leaves no cookie of its own behind but the hint for the logout', async () => {
+    const browser = setup.browser()
+    await browser.get(`${setup.url}?viewmode=10`)
+    await signIn(setup, browser, setup.person())
+    const names = browser.cookies.matching(new URL(setup.url)).map(({ name }) => name)
+    expect(names.toSorted()).to.deep.equal(['__Host-oidc-hint', 'xid', 'xid.sig'])
+  })
+
+  it('sets cookies for this host, over TLS and out of reach of scripts only', async () => {
+    const { headers } = await setup.browser().step(`${setup.url}auth-oidc`)
+    const own = (headers['set-cookie'] ?? []).filter((cookie) => !cookie.startsWith('xid'))
+    expect(own).to.have.length(1)
+    for (const part of [/^__Host-/, /; Secure/i, /; HttpOnly/i, /; SameSite=Lax/i, /; Path=\/(;|$)/]) {
+      expect(own[0]).to.match(part)
+    }
+  })
+
+  it('tells no cache and no other site anything', async () => {
+    const browser = setup.browser()
+    const begun = await browser.step(`${setup.url}auth-oidc`)
+    const answered = await browser.step(await answerOfIdp(setup, browser, setup.person()))
+    for (const { headers } of [begun, answered]) {
+      expect(headers['cache-control']).to.include('no-store')
+      expect(headers['referrer-policy']).to.equal('no-referrer')
+    }
+  })
+})
+
+describe('the way through a login with sessionSameSite strict', () => {
+  let setup: MeshSetup
+  before(async () => {
+    setup = await setUpMesh({
+      settings: { sessionSameSite: 'strict' },
+      domains: { '': {}, closed: { oidc: { newAccounts: false } }, key: { members: { loginKey: 'k1' } } },
+    })
+  })
+  after(() => setup?.close())
+
+  it('ends in a page of ours that goes on by itself, so that the new session is sent along', async () => {
+    const browser = setup.browser()
+    const person = setup.person()
+    const answer = await browser.step(
+      await answerOfIdp(setup, browser, person, { path: 'auth-oidc?return=/%3Fa=%2522%2526b' }),
+    )
+    expect(answer.status).to.equal(200)
+    expect(answer.body).to.match(/http-equiv="refresh" content="0;url=\/\?a=[^"<>]*"/)
+    expect((answer.headers['set-cookie'] ?? []).find((cookie) => cookie.startsWith('xid='))).to.match(
+      /samesite=strict/i,
+    )
+    expect(sessionOf(browser, setup.url).userid).to.equal(`user//~oidc:${person.sub}`)
+    expect(isApp(await browser.get(setup.url))).to.equal(true)
+  })
+
+  it('ends in such a page with a message too, which comes through without the session', async () => {
+    const browser = setup.browser()
+    const answer = await browser.step(await answerOfIdp(setup, browser, setup.person(), { domain: 'closed' }))
+    expect(answer.status).to.equal(200)
+    expect(answer.body).to.include('url=/closed/login"')
+    for (const name of ['xid', 'xid.sig']) browser.cookies.store(new URL(setup.url), [`${name}=; Path=/; Max-Age=0`])
+    expect(messageOn(await browser.get(`${setup.urlOf('closed')}login`))).to.equal(100)
+  })
+
+  it('carries a login key', async () => {
+    const page = await signIn(setup, setup.browser(), setup.person(), { domain: 'key', path: 'auth-oidc?key=k1' })
+    expect([isApp(page), page.url]).to.deep.equal([true, `${setup.urlOf('key')}?key=k1`])
+  })
+})
