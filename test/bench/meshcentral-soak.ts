@@ -3,14 +3,16 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { alteredProgram } from '../meshcentral/support/data-folder.ts'
 import { closeLaboratory } from '../meshcentral/support/laboratory.ts'
 import { type MeshSetup, type Person, setUpMesh } from '../meshcentral/support/mesh-setup.ts'
 import { signIn } from '../meshcentral/support/session.ts'
 
 /**
- * `npm run soak:meshcentral [-- --minutes 10 --rate 20 --users 100 --strategy ours|built-in --again]`: the memory of the real
+ * `npm run soak:meshcentral [-- --minutes 10 --rate 20 --users 100 --strategy ours|built-in --again --without-events]`: the memory of the real
  * MeshCentral under logins. Each begins signed out at MeshCentral and signed in at the IdP; with `--again`, where somebody is signed
- * in already, so that each login also ends a session.
+ * in already, so that each login also ends a session; with `--without-events`, where MeshCentral keeps no event log, which it holds in
+ * memory as a whole: what grows then is the plugin.
  */
 const { values } = parseArgs({
   options: {
@@ -19,6 +21,7 @@ const { values } = parseArgs({
     users: { type: 'string', default: '100' },
     strategy: { type: 'string', default: 'ours' },
     again: { type: 'boolean', default: false },
+    'without-events': { type: 'boolean', default: false },
   },
 })
 const [minutes, rate, users] = [Number(values.minutes), Number(values.rate), Number(values.users)]
@@ -112,12 +115,12 @@ const setup = await setUpMesh({
   strategy: values.strategy === 'built-in' ? 'built-in' : 'ours',
   domains: { '': { oidc: { groups: { sync: true } } } },
   settings: { maxInvalidLogin: false },
+  ...(values['without-events'] ? { program: await alteredProgram('server.db.StoreEvent = () => undefined') } : {}),
   nodeOptions: ['--expose-gc', '--require', PROBE],
   env: { MEMORY_PROBE_FILE: file },
 })
 try {
   const counts = await soak(setup)
-  // MeshCentral keeps its whole event log in memory as well, a record a login.
   const events = statSync(join(setup.data.path, 'meshcentral-events.db')).size / 1024 / 1024
   const samples = readFileSync(file, 'utf8')
     .trim()
