@@ -21,10 +21,17 @@ const MAX_AT_ONCE_BYTES = 32_768
 
 /** Compresses `text`, on another thread when it is long. */
 export function gzipHead(text: Buffer): GzipHead | Promise<GzipHead> {
-  const of = (blocks: Buffer) => ({ blocks, crc: crc32(text), bytes: text.length })
+  const of = (blocks: Buffer) => ({ blocks: ofItsOwn(blocks), crc: crc32(text), bytes: text.length })
   return text.length <= MAX_AT_ONCE_BYTES
     ? of(deflateRawSync(text, flush))
     : deflateRawElsewhere(text, flush).then((blocks) => of(blocks))
+}
+
+/** A copy that keeps nothing else in memory: zlib hands out the beginning of 16 KB. */
+function ofItsOwn(blocks: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(blocks.length)
+  blocks.copy(own)
+  return own
 }
 
 // RFC 1952, section 2.3: deflate, no name, no time, any system.

@@ -90,7 +90,7 @@ export async function openStations(
   { settings, clock, log }: StationsOptions,
 ): Promise<Stations> {
   const entries = new Map<StationKey, Entry>()
-  const listeners: (() => void)[] = []
+  const listeners: ((key: StationKey) => void)[] = []
   /** How many writes of a station are on their way. */
   const writing = new Map<StationKey, number>()
   let avatarChanges = 0
@@ -107,10 +107,10 @@ export async function openStations(
     entries.delete(key)
   }
 
-  function changed(): void {
+  function changed(key: StationKey): void {
     for (const listener of listeners) {
       try {
-        listener()
+        listener(key)
       } catch (error) {
         log.error('station-listener-failed', 'A listener to changes of the registry failed.', { error })
       }
@@ -153,7 +153,7 @@ export async function openStations(
     const created = row.registeredAt === stamp // no other registration has this stamp
     tx.onCommit(() => {
       remember(row)
-      if (created) changed()
+      if (created) changed(key)
     })
     return { kind: created ? 'created' : 'refreshed', station: stationOf(row) }
   }
@@ -167,7 +167,7 @@ export async function openStations(
         if (removed) {
           tx.onCommit(() => {
             forget(key)
-            changed()
+            changed(key)
           })
         }
         return removed

@@ -5,9 +5,9 @@ import { claim, type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
 import { type Measurement, median } from './measurement.ts'
 import { type Program, startProgram } from './program.ts'
 
-/** Whose calls are made. */
-const CALLERS = 100
-const STATIONS_OF_FULL = 5000
+const STATIONS = 5000
+/** In the small file, and of the large one those who call when the two are compared. */
+const FEW = 100
 const MESSAGES_EACH = 50
 const MESSAGES_PER_SECOND = 1000
 const CONNECTIONS = 64
@@ -37,81 +37,88 @@ const QUESTIONS: readonly Question[] = [
 
 /**
  * Requests per second under 64 keep-alive connections while 1,000 messages a second arrive, and how long the slowest hundredth of
- * them took; a sync brings 50 messages. The peer is Node's HTTP server in a process of its own, which sends the same bytes to the
- * same client, does nothing else, and is left alone by messages. Once more with 250,000 rows in the file.
+ * them took: 5,000 stations call in turn and get the messages, a sync brings 50 of them. The peer is Node's HTTP server in a process of
+ * its own, which sends the same bytes to the same client, does nothing else, and is left alone by messages.
+ *
+ * `….rows` says what the size of the file costs: 100 stations call and get the messages, with 250,000 rows in the file and with 5,000.
  */
 export async function apiBench(): Promise<readonly Measurement[]> {
-  const few = await startLoaded({ stations: CALLERS, messagesEach: MESSAGES_EACH })
-  const full = await startLoaded({ stations: STATIONS_OF_FULL, messagesEach: MESSAGES_EACH })
+  const small = await startLoaded({ stations: FEW, messagesEach: MESSAGES_EACH })
+  const large = await startLoaded({ stations: STATIONS, messagesEach: MESSAGES_EACH })
   const client = await startProgram('http-load-client.ts')
   try {
     const rows: Measurement[] = []
-    for (const question of QUESTIONS) rows.push(...(await answered(question, few, full, client)))
+    for (const question of QUESTIONS) rows.push(...(await answered(question, small, large, client)))
+    const megabytes = large.sidecar.residentMegabytes()
+    rows.push({ name: 'api.rss', unit: 'MB', ours: megabytes, peer: null, peerName: null, ratio: null })
     return rows
   } finally {
     await client.close()
-    await few.close()
-    await full.close()
+    await small.close()
+    await large.close()
   }
 }
 
 async function answered(
   { name, path, headers, body }: Question,
-  few: LoadedSidecar,
-  full: LoadedSidecar,
+  small: LoadedSidecar,
+  large: LoadedSidecar,
   client: Program,
 ): Promise<readonly Measurement[]> {
-  const requests = few.stations.map((callsign) => requestText(path, headers, JSON.stringify(body(callsign))))
+  const requests = large.stations.map((callsign) => requestText(path, headers, JSON.stringify(body(callsign))))
   const bare = await startProgram('bare-http-server.ts')
   try {
-    const sample = await answerTo(few.sidecar.url + path, headers, body(few.stations[0] as string))
+    const sample = await answerTo(large.sidecar.url + path, headers, body(large.stations[0] as string))
     const barePort = await bare.ask<number>(sample)
-    const loadOn = (port: number) =>
+    const load = (port: number, callers: number) =>
       client.ask<LoadResult>({
-        requests,
+        requests: requests.slice(0, callers),
         connections: CONNECTIONS,
         warmUpMs: WARM_UP_MS,
         durationMs: ROUND_MS,
         port,
       } satisfies LoadOrder)
-    const results = { few: [] as LoadResult[], full: [] as LoadResult[], bare: [] as LoadResult[] }
+    const loadWithMessages = (loaded: LoadedSidecar, callers: number) =>
+      withMessages(loaded, callers, () => load(Number(new URL(loaded.sidecar.url).port), callers))
+    const results: Results = { ours: [], bare: [], large: [], small: [] }
     const sides = [
-      async () => results.few.push(await withMessages(few, loadOn)),
-      async () => results.full.push(await withMessages(full, loadOn)),
-      async () => results.bare.push(await loadOn(barePort)),
+      async () => results.ours.push(await loadWithMessages(large, STATIONS)),
+      async () => results.bare.push(await load(barePort, STATIONS)),
+      async () => results.large.push(await loadWithMessages(large, FEW)),
+      async () => results.small.push(await loadWithMessages(small, FEW)),
     ]
     for (let round = 0; round < ROUNDS; round += 1) {
       for (const side of round % 2 === 0 ? sides : sides.toReversed()) await side()
     }
-    checkBytes(name, results.few, results.bare)
+    checkBytes(name, results.ours, results.bare)
     return rowsOf(name, results)
   } finally {
     await bare.close()
   }
 }
 
-type Results = Readonly<Record<'few' | 'full' | 'bare', readonly LoadResult[]>>
+type Results = Readonly<Record<'ours' | 'bare' | 'large' | 'small', LoadResult[]>>
 
-function rowsOf(name: string, { few, full, bare }: Results): readonly Measurement[] {
+function rowsOf(name: string, { ours, bare, large, small }: Results): readonly Measurement[] {
   const rate = (side: readonly LoadResult[]) => median(side.map(({ requestsPerSecond }) => requestsPerSecond))
   const slowest = (side: readonly LoadResult[]) => median(side.map(({ p99Ms }) => p99Ms))
   return [
-    { name, unit: 'requests/s', ours: rate(few), peer: rate(bare), peerName: PEER, ratio: rate(few) / rate(bare) },
+    { name, unit: 'requests/s', ours: rate(ours), peer: rate(bare), peerName: PEER, ratio: rate(ours) / rate(bare) },
     {
       name: `${name}.p99`,
       unit: 'ms',
-      ours: slowest(few),
+      ours: slowest(ours),
       peer: slowest(bare),
       peerName: PEER,
-      ratio: slowest(bare) / slowest(few),
+      ratio: slowest(bare) / slowest(ours),
     },
     {
       name: `${name}.rows`,
       unit: 'requests/s',
-      ours: rate(full),
-      peer: rate(few),
+      ours: rate(large),
+      peer: rate(small),
       peerName: 'the same with 5,000 rows',
-      ratio: rate(full) / rate(few),
+      ratio: rate(large) / rate(small),
     },
   ]
 }
@@ -123,10 +130,14 @@ function checkBytes(name: string, ours: readonly LoadResult[], peer: readonly Lo
 }
 
 /** Throws when fewer messages were stored meanwhile than were to arrive. */
-async function withMessages(loaded: LoadedSidecar, loadOn: (port: number) => Promise<LoadResult>): Promise<LoadResult> {
+async function withMessages(
+  loaded: LoadedSidecar,
+  toStations: number,
+  load: () => Promise<LoadResult>,
+): Promise<LoadResult> {
   const before = await loaded.storedCount()
-  const flow = loaded.flow(MESSAGES_PER_SECOND)
-  const result = await loadOn(Number(new URL(loaded.sidecar.url).port))
+  const flow = loaded.flow(MESSAGES_PER_SECOND, toStations)
+  const result = await load()
   const sent = flow.stop()
   if (sent < (MESSAGES_PER_SECOND * ROUND_MS) / 1000) throw new Error(`Only ${sent} messages were sent.`)
   await loaded.stored(before + sent)

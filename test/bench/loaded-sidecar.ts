@@ -12,8 +12,8 @@ export interface LoadedSidecar {
   readonly stations: readonly string[]
   /** Sends so many messages, all different, to one station after the other, of all or of the first so many. */
   send(count: number, ofStations?: number): void
-  /** Sends so many a second, as evenly as timers allow; `stop` says how many they were. */
-  flow(perSecond: number): { stop(): number }
+  /** Sends so many a second, as evenly as timers allow, to all or to the first so many; `stop` says how many they were. */
+  flow(perSecond: number, ofStations?: number): { stop(): number }
   /** Of all messages, since the start. */
   storedCount(): Promise<number>
   /** Resolves once so many were stored since the start. Throws after a minute: messages were lost. */
@@ -64,14 +64,14 @@ export async function startLoaded({
     upstream,
     stations,
     send,
-    flow(perSecond) {
+    flow(perSecond, ofStations) {
       const begun = performance.now()
       let sent = 0
       const timer = setInterval(() => {
         const due = Math.floor(((performance.now() - begun) / 1000) * perSecond) - sent
         if (due <= 0) return
         sent += due
-        send(due)
+        send(due, ofStations)
       }, 1)
       return {
         stop() {
