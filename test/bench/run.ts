@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { apiBench } from './api.ts'
 import { durableBench } from './durable.ts'
+import { housekeepingBench } from './housekeeping.ts'
 import { loginBench } from './login.ts'
 import type { Measurement } from './measurement.ts'
 import { packetsBench } from './packets.ts'
@@ -9,7 +10,15 @@ import { sidecarStartBench } from './sidecar-start.ts'
 import { upstreamBytesBench } from './upstream-bytes.ts'
 
 /** In this order; each question has a file. */
-const BENCHES = [packetsBench, durableBench, apiBench, upstreamBytesBench, loginBench, sidecarStartBench] as const
+const BENCHES = [
+  packetsBench,
+  durableBench,
+  housekeepingBench,
+  apiBench,
+  upstreamBytesBench,
+  loginBench,
+  sidecarStartBench,
+] as const
 
 const { values } = parseArgs({ options: { json: { type: 'string' } } })
 const rows: Measurement[] = []
