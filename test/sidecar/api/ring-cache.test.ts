@@ -25,7 +25,7 @@ describe('rings kept in memory', () => {
   const append = (...of: readonly string[]) => store.history.append(of.map((text) => message(text)))
 
   it('answer as the history does, whatever is stored, refused or forgotten between, and from wherever a client asks', async () => {
-    const over = await stores.openOver(settings)
+    const over = await stores.openOver(settings, stores.path('over'))
     const { connection } = over
     await register(over.store, 'N0CALL', 'W1AW')
     const action = fc.oneof(
@@ -100,7 +100,7 @@ describe('rings kept in memory', () => {
   })
 
   it('show what the disk refused when the disk has it, and no cursor is ahead of it', async () => {
-    const over = await stores.openOver(settings)
+    const over = await stores.openOver(settings, stores.path('over'))
     const own = createRingCache(over.store)
     await register(over.store, 'N0CALL')
     const before = await own.since('N0CALL', 0)
