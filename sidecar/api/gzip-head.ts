@@ -13,8 +13,7 @@ export interface GzipHead {
   readonly bytes: number
 }
 
-// In pieces of 4 KB, which is more than most take: zlib allocates one before it knows.
-const flush = { finishFlush: constants.Z_SYNC_FLUSH, chunkSize: 4096 }
+const flush = { finishFlush: constants.Z_SYNC_FLUSH }
 const deflateRawElsewhere = promisify(deflateRaw)
 
 /** Up to this size compressing takes about 0.3 ms, and a trip to the thread pool, where the database works too, costs more. */
@@ -22,17 +21,10 @@ const MAX_AT_ONCE_BYTES = 32_768
 
 /** Compresses `text`, on another thread when it is long. */
 export function gzipHead(text: Buffer): GzipHead | Promise<GzipHead> {
-  const of = (blocks: Buffer) => ({ blocks: ofItsOwn(blocks), crc: crc32(text), bytes: text.length })
+  const of = (blocks: Buffer) => ({ blocks, crc: crc32(text), bytes: text.length })
   return text.length <= MAX_AT_ONCE_BYTES
     ? of(deflateRawSync(text, flush))
     : deflateRawElsewhere(text, flush).then((blocks) => of(blocks))
-}
-
-/** A copy that keeps nothing else in memory: zlib hands out the beginning of what it allocated. */
-function ofItsOwn(blocks: Buffer): Buffer {
-  const own = Buffer.allocUnsafeSlow(blocks.length)
-  blocks.copy(own)
-  return own
 }
 
 // RFC 1952, section 2.3: deflate, no name, no time, any system.

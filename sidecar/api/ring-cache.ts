@@ -1,9 +1,18 @@
 import type { History, StationKey, Stations, StoredMessage } from '../messages/store.ts'
 import type { Body } from './answer.ts'
 import { type GzipHead, gzipHead } from './gzip-head.ts'
-import { bytesOf, type JsonText, jsonText } from './json-text.ts'
+import { bytesOf, jsonText } from './json-text.ts'
 import { senderAvatars } from './message-record.ts'
-import { addToRing, bytesOfRing, createRing, firstSince, isStale, type Ring, recordsFrom, type Slice } from './ring.ts'
+import {
+  addToRing,
+  type Beginning,
+  bytesOfRing,
+  emptyRing,
+  isStale,
+  type Ring,
+  type Slice,
+  sliceOfRing,
+} from './ring.ts'
 
 /** What stations got, ready to be sent. */
 export interface RingCache {
@@ -22,14 +31,14 @@ export interface NewMessages extends Pick<Body, 'head' | 'gzipHead'> {
 }
 
 interface RingCacheParts {
-  readonly stations: Pick<Stations, 'get' | 'avatarChanges' | 'onChange'>
+  readonly stations: Pick<Stations, 'get' | 'avatarChanges'>
   readonly history: Pick<History, 'since' | 'view' | 'onStored' | 'perStation'>
   /** For all rings together; those that were not asked for the longest go first. */
   readonly maxBytes?: number
 }
 
 /** Enough for 5,000 stations with 50 messages each. */
-const MAX_BYTES = 80_000_000
+const MAX_BYTES = 64_000_000
 
 interface Kept {
   readonly ring: Ring
@@ -64,11 +73,10 @@ export function createRingCache({ stations, history, maxBytes = MAX_BYTES }: Rin
     }
     dropOldest()
   })
-  // What was a station's is forgotten with it.
-  stations.onChange(drop)
 
-  function keep(key: StationKey, kept: Kept): void {
+  function keep(key: StationKey, ring: Ring): void {
     drop(key)
+    const kept = { ring, bytes: 0 }
     rings.set(key, kept)
     weigh(kept)
     dropOldest()
@@ -93,10 +101,10 @@ export function createRingCache({ stations, history, maxBytes = MAX_BYTES }: Rin
   }
 
   /** What is kept for the station's present registration, if it goes back far enough. */
-  function keptFor(key: StationKey, since: number): Kept | undefined {
+  function keptRing(key: StationKey, since: number): Ring | undefined {
     const kept = rings.get(key)
     if (!kept || kept.ring.completeFrom > since) return undefined
-    return kept.ring.registeredAt === stations.get(key)?.registeredAt ? kept : undefined
+    return kept.ring.registeredAt === stations.get(key)?.registeredAt ? kept.ring : undefined
   }
 
   function touch(key: StationKey): void {
@@ -114,13 +122,13 @@ export function createRingCache({ stations, history, maxBytes = MAX_BYTES }: Rin
     if (current) loads.set(key, current)
     try {
       const { messages, serverTime } = await history.since(key, since)
-      const ring = createRing(registeredAt, since, messages, perStation)
-      const kept: Kept = { ring, bytes: 0 }
-      const answer = answerOf(key, kept, since, serverTime)
+      const ring = emptyRing(registeredAt, since)
+      for (const message of messages) addToRing(ring, message, perStation)
+      const answer = answerOf(ring, since, serverTime)
       if (current && stations.get(key)?.registeredAt === registeredAt) {
         // The others were read.
         for (const message of current.late) if (message.time > serverTime) addToRing(ring, message, perStation)
-        keep(key, kept)
+        keep(key, ring)
       }
       return answer
     } finally {
@@ -128,40 +136,30 @@ export function createRingCache({ stations, history, maxBytes = MAX_BYTES }: Rin
     }
   }
 
-  function answerOf(key: StationKey, kept: Kept, since: number, serverTime: number): NewMessages {
-    const { ring } = kept
-    ring.unasked = 0
-    const slice = sliceOf(ring, since)
-    const head = `{"messages":[${recordsFrom(ring, slice.first)}],"avatars":${slice.avatars}`
-    return { head, serverTime, gzipHead: () => (slice.compressed ??= compress(key, kept, slice, head)) }
-  }
-
-  /** What one asks for now, the next one mostly asks for too. */
-  function sliceOf(ring: Ring, since: number): Slice {
-    const first = firstSince(ring, since)
-    const { avatarChanges } = stations
-    if (ring.slice?.first !== first || ring.slice.avatarChanges !== avatarChanges) {
-      const avatars = jsonText(senderAvatars(ring.senders.slice(first), stations))
-      ring.slice = { first, avatarChanges, avatars, compressed: undefined, compressedBytes: 0 }
+  function answerOf(ring: Ring, since: number, serverTime: number): NewMessages {
+    const slice = sliceOfRing(ring, since)
+    let { beginning } = slice
+    if (beginning?.avatarChanges !== stations.avatarChanges) {
+      beginning = beginningOf(slice)
+      slice.beginning = beginning
     }
-    return ring.slice
+    const { head } = beginning
+    return { head, serverTime, gzipHead: () => compressed(beginning) }
   }
 
-  async function compress(key: StationKey, kept: Kept, slice: Slice, head: JsonText): Promise<GzipHead> {
-    const compressed = await gzipHead(bytesOf(head))
-    slice.compressedBytes = compressed.blocks.length
-    if (rings.get(key) === kept) weigh(kept)
-    dropOldest()
-    return compressed
+  function beginningOf({ records, senders }: Slice): Beginning {
+    const avatars = jsonText(senderAvatars(senders, stations))
+    const head = `{"messages":[${records}],"avatars":${avatars}`
+    return { avatarChanges: stations.avatarChanges, head, compressed: undefined }
   }
 
   return {
     async since(key, since) {
-      if (keptFor(key, since)) {
+      if (keptRing(key, since)) {
         touch(key)
         const answer = await history.view((serverTime) => {
-          const kept = keptFor(key, since)
-          return kept && answerOf(key, kept, since, serverTime)
+          const ring = keptRing(key, since)
+          return ring && answerOf(ring, since, serverTime)
         })
         if (answer) return answer
       }
@@ -171,4 +169,10 @@ export function createRingCache({ stations, history, maxBytes = MAX_BYTES }: Rin
       return bytes
     },
   }
+}
+
+/** Once: what one asks for now, the next one mostly asks for too. */
+function compressed(beginning: Beginning): GzipHead | Promise<GzipHead> {
+  beginning.compressed ??= gzipHead(bytesOf(beginning.head))
+  return beginning.compressed
 }

@@ -89,8 +89,8 @@ export interface Stations {
   readonly avatarChanges: number
   /** Full avatars of those of `keys` that have one. */
   avatars(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarRecord>>
-  /** Called after a station was added or removed, once the change is durable. */
-  onChange(listener: (key: StationKey) => void): void
+  /** Called after stations were added or removed, once the change is durable. */
+  onChange(listener: () => void): void
 }
 
 /** A message for a station as it came from the air. */

@@ -1,16 +1,15 @@
 import type { HistorySettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { AppendOutcome, History, IncomingMessage, StationKey, StoredMessage } from '../messages/store.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Queries } from './connection.ts'
 import type { Database, Transaction, Write } from './database.ts'
-import { createRingReader } from './ring-reader.ts'
 import type { Stamps } from './server-time.ts'
 import { StoreError } from './store-error.ts'
 
 const MS_PER_HOUR = 3_600_000
 
-// How often it is tried again when the stamps were taken by others between reserving and looking.
-const VIEW_ATTEMPTS = 5
+// How often a sync tries again when its stamp was taken by others between reserving and reading.
+const SYNC_ATTEMPTS = 5
 
 // A whole transaction's messages in one statement: 50,000 and more a second where one statement each would make a few
 // thousand, since each costs a trip to libuv's pool. Text travels as hex, as JSON knows no bytes. The rows are inserted
@@ -23,6 +22,11 @@ const INSERT = `
   RETURNING time`
 
 const KNOWN_STATIONS = 'SELECT key FROM station WHERE key IN (SELECT value FROM json_each(?))'
+
+// One string instead of a row object for each message, and sorted here, where it nearly always is already: twice as fast.
+const SINCE = `
+  SELECT json_group_array(json_array(time, source, seq_id, hex(text))) AS messages
+  FROM message WHERE station = ? AND time > ?`
 
 const UNPUSHED = `
   SELECT count(*) OVER () AS count, time, source, seq_id AS seqId, text FROM message
@@ -70,13 +74,13 @@ export async function openHistory(
     }
   }
 
-  /** Has `look` run while no transaction is in progress: whatever has an older stamp is committed then. */
-  async function between<T>(look: (serverTime: number) => T): Promise<T> {
-    for (let attempt = 0; attempt < VIEW_ATTEMPTS; attempt += 1) {
+  /** Has `look` run while no transaction is in progress: whatever has an older stamp is committed, and a query sees it. */
+  async function between<T>(look: (serverTime: number, queries: Queries) => T | Promise<T>): Promise<T> {
+    for (let attempt = 0; attempt < SYNC_ATTEMPTS; attempt += 1) {
       await stamps.ready()
-      const answer = await database.read(async () => {
+      const answer = await database.read(async (queries) => {
         const serverTime = stamps.tryCursor()
-        return serverTime === undefined ? undefined : { seen: look(serverTime) }
+        return serverTime === undefined ? undefined : { seen: await look(serverTime, queries) }
       })
       if (answer) return answer.seen
     }
@@ -103,7 +107,11 @@ export async function openHistory(
       return messages.length === 0 ? [] : database.write(append, messages)
     },
 
-    since: createRingReader({ database, stamps, perStation: settings.perStation }),
+    since: (station, since) =>
+      between(async (serverTime, queries) => {
+        const [found] = await queries.all<{ messages: string }>(SINCE, station, since)
+        return { messages: parseMessages(station, found?.messages ?? '[]'), serverTime }
+      }),
 
     async view(look) {
       database.assertOpen()
@@ -217,4 +225,11 @@ async function stationsAmong(tx: Transaction, messages: readonly IncomingMessage
   const addressees = new Set(messages.map((message) => message.to))
   const rows = await tx.all<{ key: StationKey }>(KNOWN_STATIONS, JSON.stringify([...addressees]))
   return new Set(rows.map((row) => row.key))
+}
+
+function parseMessages(station: StationKey, json: string): readonly StoredMessage[] {
+  const rows = JSON.parse(json) as readonly (readonly [time: number, source: string, seqId: string, hex: string])[]
+  return rows
+    .map(([time, from, seqId, hex]) => ({ from, to: station, seqId, text: Buffer.from(hex, 'hex'), time }))
+    .sort((one, other) => one.time - other.time)
 }

@@ -26,8 +26,8 @@ export interface Stamps extends ServerTime {
 const AHEAD_MS = 10_000
 // While the disk refuses writes, nothing can be reserved; syncs are served on these, one millisecond each.
 const SPARE_MS = 20_000
-// A transaction leaves room below its stamps for twice as many cursors as may be asked for meanwhile. So syncs under load need not
-// wait for the disk, and in quiet service, where one may have to, stamps are not ahead of the clock.
+// A transaction leaves room below its stamps for twice as many cursors as were asked for during the last one. So syncs under load
+// need not wait for the disk, and in quiet service, where one may have to, stamps are not ahead of the clock.
 const MAX_ROOM_MS = 1000
 
 /**
@@ -45,9 +45,8 @@ export async function openServerTime(queries: Queries, database: Database, clock
   let reserving: Promise<void> | undefined
   /** Of the transaction in progress, once it has taken stamps: those from `next` to below `end` are left free. */
   let room: { next: number; readonly end: number } | undefined
-  /** How many stamps others asked for while the latest transaction held some, and how many may be during the next one. */
+  /** How many stamps others asked for while a transaction held some. */
   let asked = 0
-  let expected = 0
 
   const next = () => Math.max(clock.now(), newest + 1)
 
@@ -124,10 +123,8 @@ export async function openServerTime(queries: Queries, database: Database, clock
 
   /** The first stamp for a transaction that has none yet. */
   function leaveRoom(): number {
-    // Halved at most, since a short transaction says little of the next one.
-    expected = Math.max(asked, expected >> 1)
     const free = next()
-    const end = free + Math.min(MAX_ROOM_MS, 2 * expected)
+    const end = free + Math.min(MAX_ROOM_MS, 2 * asked)
     room = { next: free, end }
     asked = 0
     return end

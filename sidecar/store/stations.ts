@@ -90,7 +90,7 @@ export async function openStations(
   { settings, clock, log }: StationsOptions,
 ): Promise<Stations> {
   const entries = new Map<StationKey, Entry>()
-  const listeners: ((key: StationKey) => void)[] = []
+  const listeners: (() => void)[] = []
   /** How many writes of a station are on their way. */
   const writing = new Map<StationKey, number>()
   let avatarChanges = 0
@@ -107,10 +107,10 @@ export async function openStations(
     entries.delete(key)
   }
 
-  function changed(key: StationKey): void {
+  function changed(): void {
     for (const listener of listeners) {
       try {
-        listener(key)
+        listener()
       } catch (error) {
         log.error('station-listener-failed', 'A listener to changes of the registry failed.', { error })
       }
@@ -153,7 +153,7 @@ export async function openStations(
     const created = row.registeredAt === stamp // no other registration has this stamp
     tx.onCommit(() => {
       remember(row)
-      if (created) changed(key)
+      if (created) changed()
     })
     return { kind: created ? 'created' : 'refreshed', station: stationOf(row) }
   }
@@ -167,7 +167,7 @@ export async function openStations(
         if (removed) {
           tx.onCommit(() => {
             forget(key)
-            changed(key)
+            changed()
           })
         }
         return removed

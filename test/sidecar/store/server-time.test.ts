@@ -3,10 +3,8 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { createRingCache } from '../../../sidecar/api/ring-cache.ts'
 import type { Store, StoredMessage } from '../../../sidecar/messages/store.ts'
-import type { Connection, SqlValue } from '../../../sidecar/store/connection.ts'
-import { buildStore, openFile } from '../../../sidecar/store/open-store.ts'
 import { messagesIn } from '../api/ring-answer.ts'
-import { message, register, rejection, SETTINGS, temporaryStores } from './temporary-stores.ts'
+import { message, register, rejection, temporaryStores } from './temporary-stores.ts'
 
 const HOUR = 3_600_000
 
@@ -119,58 +117,6 @@ describe('Server time', () => {
     const spoilt = message('last', { from: undefined as unknown as string })
     await rejection(store.history.append([...batch, spoilt]))
     expect(await store.serverTime.issue()).to.equal(before + 1)
-  })
-
-  it('has room for cursors below a transaction as long as syncs are many, a lone message in between or not', async () => {
-    const file = await openFile(stores.path('held'))
-    let reached: () => void = () => undefined
-    let held: Promise<void> = Promise.resolve()
-    const slow: Connection = {
-      ...file,
-      async all<Row>(sql: string, ...values: readonly SqlValue[]) {
-        if (sql === 'COMMIT') {
-          reached()
-          await held
-        }
-        return file.all<Row>(sql, ...values)
-      },
-    }
-    const store = await buildStore(slow, SETTINGS, stores.clock, stores.log)
-    await register(store, 'N0CALL')
-    let sent = 0
-
-    /** Of so many cursors that are asked for while a message is being stored, those that have to wait until it is. */
-    async function waitingOf(cursors: number): Promise<number> {
-      let release: () => void = () => undefined
-      held = new Promise((resolve) => {
-        release = resolve
-      })
-      const committing = new Promise<void>((resolve) => {
-        reached = resolve
-      })
-      const storing = store.history.append([message(`text ${sent++}`)])
-      await committing
-      let waiting = cursors
-      const seen = () => {
-        waiting -= 1
-      }
-      const asked = Array.from({ length: cursors }, () => store.history.view(seen))
-      const result = waiting
-      release()
-      await Promise.all([storing, ...asked])
-      return result
-    }
-
-    expect(await waitingOf(20)).to.equal(20)
-    expect(await waitingOf(20)).to.equal(0)
-    expect(await waitingOf(0)).to.equal(0)
-    expect(await waitingOf(20)).to.equal(0)
-    // Once syncs are few, stamps are the clock's time again.
-    for (let quiet = 0; quiet < 8; quiet += 1) await waitingOf(0)
-    stores.clock.set(stores.clock.now() + HOUR)
-    const [outcome] = await store.history.append([message('at last')])
-    expect(outcome?.kind === 'stored' && outcome.message.time).to.equal(stores.clock.now())
-    await store.close()
   })
 
   describe('over any interleaving of messages, syncs, restarts, crashes and clock steps', () => {

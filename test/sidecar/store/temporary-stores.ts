@@ -22,7 +22,7 @@ export interface TemporaryStores {
   path(name?: string): string
   open(settings?: Partial<StoreSettings>, path?: string, clock?: Clock): Promise<Store>
   /** With the connection below it, to make the file refuse. */
-  openOver(settings?: Partial<StoreSettings>, path?: string): Promise<{ store: Store; connection: Connection }>
+  openOver(settings?: Partial<StoreSettings>): Promise<{ store: Store; connection: Connection }>
 }
 
 /** Call inside a `describe`. */
@@ -60,8 +60,8 @@ export function temporaryStores(): TemporaryStores {
     path,
     open: async (settings = {}, at = path(), time = clock) =>
       keep(await openStore(at, { ...SETTINGS, ...settings }, time, log)),
-    async openOver(settings = {}, at = path()) {
-      const connection = await openFile(at)
+    async openOver(settings = {}) {
+      const connection = await openFile(path())
       return { store: keep(await buildStore(connection, { ...SETTINGS, ...settings }, clock, log)), connection }
     },
   }
