@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { canonicalName } from './config/member-name.ts'
+import { canonicalName } from './config/json/member-name.ts'
 import { endedInDatabase } from './host/meshcentral/ended.ts'
 import { endSealed, sessionGuard } from './host/meshcentral/guard.ts'
 import { meshHost } from './host/meshcentral/host.ts'

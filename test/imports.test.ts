@@ -32,6 +32,22 @@ function importsBelow(folder: string): readonly Import[] {
 const violations = (imports: readonly Import[], forbidden: (one: Import) => boolean) =>
   imports.filter(forbidden).map(({ from, to }) => `${from} imports ${to}`)
 
+/** Files that lead back to themselves, each circle as the way along it. */
+function circlesIn(imports: readonly Import[]): readonly string[] {
+  const targets = new Map<string, string[]>()
+  for (const { from, to } of imports) targets.set(from, [...(targets.get(from) ?? []), to])
+  const done = new Set<string>()
+  const circles: string[] = []
+  const walk = (file: string, way: readonly string[]) => {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(' → '))
+    if (way.includes(file) || done.has(file)) return
+    for (const to of targets.get(file) ?? []) walk(to, [...way, file])
+    done.add(file)
+  }
+  for (const file of targets.keys()) walk(file, [])
+  return circles
+}
+
 describe('imports', () => {
   const plugin = importsBelow('plugin')
   const sidecar = importsBelow('sidecar')
@@ -96,6 +112,10 @@ describe('imports', () => {
       })
     }
   }
+
+  it('never run in a circle, those of types included', () => {
+    expect(circlesIn([...plugin, ...sidecar, ...fixtures])).to.deep.equal([])
+  })
 
   it('keep the gateways and the database behind one file or folder each', () => {
     const keepers: Record<string, RegExp> = {

@@ -1,9 +1,10 @@
-import type { DomainAddress } from './domain-address.ts'
-import { isJsonObject } from './json-object.ts'
+import type { DomainAddress } from './domains/domain-address.ts'
+import { isJsonObject } from './json/json-object.ts'
 import type { ClientConfig, CustomConfig, GroupsConfig, IssuerConfig, OidcConfig } from './oidc-config.ts'
-import { type PresetRules, type UrlOverrides, vendorUrls } from './preset-rules.ts'
-import { responseTypes } from './response-types.ts'
-import { scopes } from './scope.ts'
+import { type PresetRules, type UrlOverrides, vendorUrls } from './rules/preset-rules.ts'
+import { responseTypes } from './rules/response-types.ts'
+import { scopes } from './rules/scope.ts'
+import { listed } from './rules/supported-list.ts'
 import type {
   ClientSettings,
   Credentials,
@@ -13,7 +14,6 @@ import type {
   IssuerSettings,
   ManualMetadata,
 } from './settings.ts'
-import { listed } from './supported-list.ts'
 
 /** A checked `oidc` object with every default filled in. Source: the specification's tables, column Default. */
 export function fillIn(

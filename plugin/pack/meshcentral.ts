@@ -5,8 +5,8 @@ import { parseArgs } from 'node:util'
 import standaloneCode from 'ajv/dist/standalone/index.js'
 import { build, type Plugin } from 'esbuild'
 import { zipSync } from 'fflate'
-import { createAjv } from '../config/compile-schema.ts'
-import { oidcSchema } from '../config/schema.ts'
+import { createAjv } from '../config/rules/compile-schema.ts'
+import { oidcSchema } from '../config/rules/schema.ts'
 import { PRESETS } from '../presets/all.ts'
 
 /**
@@ -25,7 +25,7 @@ const FOLDER = join(PLACE, NAME)
 const compiledSchema: Plugin = {
   name: 'compiled-schema',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]config[\\/]compile-schema\.ts$/ }, () => {
+    onLoad({ filter: /[\\/]config[\\/]rules[\\/]compile-schema\.ts$/ }, () => {
       const ajv = createAjv({ source: true, esm: true })
       const code = standaloneCode.default(ajv, ajv.compile(oidcSchema(PRESETS)))
       return { contents: `${code}\nexport const compileSchema = () => validate\n`, loader: 'js', resolveDir: ROOT }

@@ -1,4 +1,4 @@
-import { vendorUrls } from '../config/preset-rules.ts'
+import { vendorUrls } from '../config/rules/preset-rules.ts'
 import { PRESETS, type PresetUrls } from './all.ts'
 import type { Preset, PresetDefinition } from './preset.ts'
 import { standard } from './standard.ts'

@@ -1,4 +1,4 @@
-import type { PresetRules, VendorUrls } from '../config/preset-rules.ts'
+import type { PresetRules, VendorUrls } from '../config/rules/preset-rules.ts'
 import type { DomainSettings } from '../config/settings.ts'
 import type { Memberships } from '../login/memberships.ts'
 import type { Claims } from '../login/profile.ts'

@@ -1,7 +1,7 @@
 import * as oidc from 'openid-client'
 import { LoginError, type LoginErrorCode } from '../errors.ts'
 import { causeCode, causes, deepestMessage } from '../log.ts'
-import { ForbiddenExchange } from './guarded-fetch.ts'
+import { ForbiddenExchange } from './http/guarded-fetch.ts'
 
 /** What openid-client throws while a login is begun or redeemed, as one of our errors; the cause is kept. */
 export function translateLoginFault(error: unknown): LoginError {

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express'
 import { LoginError } from '../errors.ts'
-import type { Logout } from '../provider/logout-token.ts'
+import type { Logout } from '../provider/logout/logout-token.ts'
 import { logFailure } from './failure.ts'
 import type { RouteDeps, Strategy } from './strategy.ts'
 

@@ -1,7 +1,7 @@
 import { LoginError } from '../errors.ts'
 import type { Tokens } from '../host/port.ts'
 import type { ProviderClient } from '../provider/client.ts'
-import type { TokenKind } from '../provider/token-status.ts'
+import type { TokenKind } from '../provider/tokens/token-status.ts'
 
 /** A person waits for this. */
 const LIMIT_MS = 2_000

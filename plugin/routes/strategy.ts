@@ -3,7 +3,7 @@ import type { Host } from '../host/port.ts'
 import type { Transactions } from '../login/transaction.ts'
 import type { Preset } from '../presets/preset.ts'
 import type { ProviderClient } from '../provider/client.ts'
-import type { LogoutTokens } from '../provider/logout-tokens.ts'
+import type { LogoutTokens } from '../provider/logout/logout-tokens.ts'
 
 /** One domain's login strategy, as its routes use it. */
 export interface Strategy {

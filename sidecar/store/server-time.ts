@@ -29,6 +29,7 @@ const SPARE_MS = 20_000
 // A transaction leaves room below its stamps for twice as many cursors as were asked for during the last one. So syncs under load
 // need not wait for the disk, and in quiet service, where one may have to, stamps are not ahead of the clock.
 const MAX_ROOM_MS = 1000
+const ISSUE_ATTEMPTS = 3
 
 /**
  * Stamps are max(clock, newest + 1): the time in milliseconds, except that they never stand still and never go back.
@@ -136,13 +137,16 @@ export async function openServerTime(queries: Queries, database: Database, clock
     tryCursor,
     async issue() {
       database.assertOpen()
-      const stamp = tryIssue()
-      if (stamp !== undefined) return stamp
-      await ready()
-      const awaited = tryIssue()
-      // Ten seconds' worth of stamps went between the two lines above.
-      if (awaited === undefined) throw new StoreError('store_overloaded')
-      return awaited
+      // A reservation that is under way was made for the clock of its beginning: a step forward since then takes another one.
+      for (let attempt = 0; attempt < ISSUE_ATTEMPTS; attempt += 1) {
+        const stamp = tryIssue()
+        if (stamp !== undefined) return stamp
+        await ready()
+      }
+      const last = tryIssue()
+      // Each time, ten seconds' worth of stamps went while it was being reserved.
+      if (last === undefined) throw new StoreError('store_overloaded')
+      return last
     },
     async take(tx, count) {
       const first = room ? next() : leaveRoom()

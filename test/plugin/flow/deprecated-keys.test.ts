@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { DEPRECATED_NAMES } from '../../../plugin/config/deprecated-keys.ts'
+import { DEPRECATED_NAMES } from '../../../plugin/config/migration/deprecated-keys.ts'
 import { type Doors, openDoors } from '../../support/doors.ts'
 import { CLIENT, type Places, type Setup, setups, whoAmI } from '../../support/sign-in-setup.ts'
 

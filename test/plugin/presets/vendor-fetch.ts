@@ -1,5 +1,5 @@
 import type { Caller } from '../../../fixtures/idp/vendor-api.ts'
-import { type FetchLimits, guardFetch } from '../../../plugin/provider/guarded-fetch.ts'
+import { type FetchLimits, guardFetch } from '../../../plugin/provider/http/guarded-fetch.ts'
 
 /** What a login brings in these tests. Nothing that is logged may have it in it. */
 export const TOKEN = 'ya29.A0AfB_by-very~secret/token+0123456789=='

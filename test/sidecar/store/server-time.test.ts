@@ -1,4 +1,5 @@
 import { copyFileSync, existsSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { createRingCache } from '../../../sidecar/api/ring-cache.ts'
@@ -24,6 +25,18 @@ describe('Server time', () => {
     expect(await store.serverTime.issue()).to.equal(now + 1)
     stores.clock.set(now + 5000)
     expect(await store.serverTime.issue()).to.equal(now + 5000)
+  })
+
+  it('is there for whoever asks after a step of the clock, though it steps again while more is reserved', async () => {
+    const store = await stores.open()
+    for (let turns = 0; turns < 20; turns += 1) {
+      stores.clock.set(stores.clock.now() + 60_000)
+      const one = store.serverTime.issue()
+      for (let turn = 0; turn < turns; turn += 1) await nextTurn()
+      stores.clock.set(stores.clock.now() + 60_000)
+      const other = store.serverTime.issue()
+      expect(await other).to.not.equal(await one)
+    }
   })
 
   it('does not go back with the clock, over a clean restart either, and skips nothing then', async () => {

@@ -1,0 +1,54 @@
+import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import type { Finding } from '../problem.ts'
+import type { ClientCertificate } from '../settings.ts'
+
+/** A client certificate and its key out of the texts of their PEM files, or what is wrong with them; never quotes from them. */
+export function readClientCertificate(
+  cert: string,
+  key: string,
+  now: number,
+): { readonly certificate: ClientCertificate | null; readonly findings: readonly Finding[] } {
+  const x509 = attempt(() => new X509Certificate(cert))
+  const privateKey = attempt(() => createPrivateKey(key))
+  if (!x509 || !privateKey) {
+    const findings = [...(x509 ? [] : [NO_CERTIFICATE]), ...(privateKey ? [] : [NO_KEY])]
+    return { certificate: null, findings }
+  }
+  if (!isOf(x509, privateKey)) return { certificate: null, findings: [FOREIGN_KEY] }
+  const thumbprint = createHash('sha256').update(x509.raw).digest('base64url')
+  return { certificate: { cert, key, thumbprint }, findings: Date.parse(x509.validTo) < now ? [EXPIRED] : [] }
+}
+
+function isOf(x509: X509Certificate, key: KeyObject): boolean {
+  return attempt(() => x509.checkPrivateKey(key)) === true
+}
+
+const NO_CERTIFICATE: Finding = {
+  at: ['tlsCertFile'],
+  reason: 'names a file without a certificate',
+  remedy: 'Name a PEM file with the client certificate first, then those that lead to its authority.',
+}
+const NO_KEY: Finding = {
+  at: ['tlsKeyFile'],
+  reason: 'names a file without a usable private key',
+  remedy: 'Name a PEM file with the key of the client certificate, not protected by a passphrase.',
+}
+const FOREIGN_KEY: Finding = {
+  at: ['tlsKeyFile'],
+  reason: 'names the key of another certificate',
+  remedy: 'Name the key that belongs to the first certificate in tlsCertFile.',
+}
+const EXPIRED: Finding = {
+  warning: 'certificate_expired',
+  at: ['tlsCertFile'],
+  reason: 'names a certificate that has expired',
+  remedy: 'Renew it; most identity providers refuse it.',
+}
+
+function attempt<Value>(make: () => Value): Value | undefined {
+  try {
+    return make()
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,46 @@
+import { isJsonObject, type JsonObject } from '../json/json-object.ts'
+import type { Finding } from '../problem.ts'
+import { KEY_PAIR_ENCRYPTION, KEY_PAIR_SIGNATURES } from '../rules/algorithm-names.ts'
+import type { ClientKey, Credentials } from '../settings.ts'
+
+const ENDPOINTS = ['token', 'introspection', 'revocation'].map((where) => `${where}_endpoint`)
+const ENCRYPTED = ['id_token_encrypted_response_alg', 'userinfo_encrypted_response_alg']
+const WHERE = '`credentials` of the registration, or in `domains.<key>.oidcCredentials`'
+
+/**
+ * What the Client object asks for and the credentials do not give. Sending an unsigned request, or taking a token that anybody can
+ * read, where more was asked for would be worse than no login. Algorithms that are none are another rule's business.
+ */
+export function checkKeysNeeded(oidc: JsonObject, { keys, certificate }: Credentials): readonly Finding[] {
+  const client = isJsonObject(oidc.client) ? oidc.client : {}
+  const methods = ENDPOINTS.map((name) => `${name}_auth_method`).filter((name) => client[name] === 'private_key_jwt')
+  return [
+    ...methods.flatMap((name) => signature(name, client[name.replace(/_method$/, '_signing_alg')], keys)),
+    ...(client.request_object_signing_alg === undefined
+      ? []
+      : signature('request_object_signing_alg', client.request_object_signing_alg, keys)),
+    ...ENCRYPTED.flatMap((name) => encryption(name, client[name], keys)),
+    ...(client.tls_client_certificate_bound_access_tokens === true && !certificate
+      ? [need('tls_client_certificate_bound_access_tokens', 'a client certificate', 'tlsCertFile and tlsKeyFile')]
+      : []),
+  ]
+}
+
+/** @param algorithm undefined: any will do */
+function signature(name: string, algorithm: unknown, keys: readonly ClientKey[]): readonly Finding[] {
+  const wanted = algorithm === undefined ? KEY_PAIR_SIGNATURES : KEY_PAIR_SIGNATURES.filter((one) => one === algorithm)
+  const fits = ({ signs }: ClientKey) => signs.some((one) => wanted.includes(one))
+  if (wanted.length === 0 || keys.some(fits)) return []
+  return [need(name, 'a private key for signatures that fits it', 'jwksFile')]
+}
+
+function encryption(name: string, algorithm: unknown, keys: readonly ClientKey[]): readonly Finding[] {
+  const wanted = KEY_PAIR_ENCRYPTION.find((one) => one === algorithm)
+  if (wanted === undefined || keys.some(({ decrypts }) => decrypts.includes(wanted))) return []
+  return [need(name, 'a private key for encryption that fits it', 'jwksFile')]
+}
+
+function need(name: string, what: string, member: string): Finding {
+  const remedy = `Name a file with one as ${member} in ${WHERE}.`
+  return { at: ['client', name], reason: `needs ${what}, and there is none`, remedy }
+}

@@ -1,0 +1,133 @@
+import { type FoundDomain, soleMember } from '../domains/find-domains.ts'
+import { isJsonObject, type JsonObject } from '../json/json-object.ts'
+import { quoted } from '../json/json-path.ts'
+import { canonicalName } from '../json/member-name.ts'
+import { nearestName } from '../json/nearest-name.ts'
+import type { Finding, Steps } from '../problem.ts'
+import type { Credentials } from '../settings.ts'
+import { readClientCertificate } from './client-certificate.ts'
+import { readKeySet } from './client-key-set.ts'
+
+/** Names of the files with the private keys and the certificate of this server as a client; relative ones start from its working directory. */
+export interface CredentialFiles {
+  /** JWK Set (RFC 7517) of private keys. */
+  readonly jwksFile?: string
+  /** PEM, both or neither. */
+  readonly tlsCertFile?: string
+  readonly tlsKeyFile?: string
+}
+
+export interface CredentialOptions {
+  /** By domain key; wins over `domains.<key>.oidcCredentials`. */
+  readonly credentials?: Readonly<Record<string, CredentialFiles>>
+  /** The text of a file. Throws like `readFileSync`. Without it no file can be read, and each one that is named is a problem. */
+  readonly readFile?: (file: string) => string
+  /** Milliseconds since 1970, to tell whether a certificate has expired. Without it none has. */
+  readonly now?: number
+}
+
+export interface CredentialReading {
+  readonly credentials: Credentials
+  /** Where the credentials were looked for, from the whole configuration or from the call. */
+  readonly at: Steps
+  /** Below `at`. */
+  readonly findings: readonly Finding[]
+}
+
+const FILES = ['jwksFile', 'tlsCertFile', 'tlsKeyFile'] as const
+type FileMember = (typeof FILES)[number]
+const NONE: Credentials = { keys: [], certificate: null }
+
+/** The keys and the certificate of one domain's client, out of the files that are named for it. */
+export function readCredentials({ key, domain }: FoundDomain, options: CredentialOptions): CredentialReading {
+  const given = options.credentials && Object.hasOwn(options.credentials, key) ? options.credentials[key] : undefined
+  const own = soleMember(domain, 'oidcCredentials', ['domains', key])
+  const at = given === undefined ? ['domains', key, 'oidcCredentials'] : ['credentials', key]
+  const raw: unknown = given ?? own.value
+  if (given === undefined && own.problems.length > 0) {
+    const findings = own.problems.map(({ reason, remedy }) => ({ at: [], reason, remedy }))
+    return { credentials: NONE, at, findings }
+  }
+  if (raw === undefined) return { credentials: NONE, at, findings: [] }
+  if (!isJsonObject(raw)) {
+    const remedy = `Write an object with any of ${FILES.join(', ')}.`
+    return { credentials: NONE, at, findings: [{ at: [], reason: 'must be an object', remedy }] }
+  }
+  const texts = readFiles(raw, options)
+  const keys = texts.jwksFile === undefined ? NONE_READ : readKeySet(texts.jwksFile)
+  const { certificate, findings } =
+    texts.tlsCertFile === undefined || texts.tlsKeyFile === undefined
+      ? { certificate: null, findings: [] }
+      : readClientCertificate(texts.tlsCertFile, texts.tlsKeyFile, options.now ?? Number.NEGATIVE_INFINITY)
+  return {
+    credentials: { keys: keys.keys, certificate },
+    at,
+    findings: [
+      ...texts.findings,
+      ...keys.findings.map((finding) => ({ ...finding, at: ['jwksFile', ...finding.at] })),
+      ...findings,
+    ],
+  }
+}
+
+const NONE_READ = { keys: [], findings: [] }
+
+function readFiles(
+  raw: JsonObject,
+  { readFile }: CredentialOptions,
+): Partial<Record<FileMember, string>> & { readonly findings: readonly Finding[] } {
+  const named = namedFiles(raw)
+  const findings = [...named.findings, ...halfOfPair(named)]
+  const texts: Partial<Record<FileMember, string>> = {}
+  for (const name of FILES) {
+    const file = named[name]
+    if (file === undefined) continue
+    try {
+      if (!readFile) throw new Error('Nothing reads files here')
+      texts[name] = readFile(file)
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? ` (${error.code})` : ''
+      const remedy = 'Check its name and who may read it. A relative name starts from the working directory.'
+      findings.push({ at: [name], reason: `names a file that cannot be read${code}`, remedy })
+    }
+  }
+  return { ...texts, findings }
+}
+
+type NamedFiles = Partial<Record<FileMember, string>>
+
+function namedFiles(raw: JsonObject): NamedFiles & { readonly findings: readonly Finding[] } {
+  const findings: Finding[] = []
+  const named: NamedFiles = {}
+  for (const written of Object.keys(raw)) {
+    if (canonicalName(written, FILES) !== undefined) continue
+    const near = nearestName(written, FILES)
+    const remedy = near === undefined ? `Remove it. Known here: ${FILES.join(', ')}.` : `Did you mean ${quoted(near)}?`
+    findings.push({ at: [written], reason: 'is not a known setting', remedy })
+  }
+  for (const name of FILES) {
+    const { value, problems } = soleMember(raw, name, [])
+    findings.push(...problems.map(({ reason, remedy }) => ({ at: [name], reason, remedy })))
+    if (value === undefined || problems.length > 0) continue
+    if (typeof value === 'string' && value !== '') named[name] = value
+    else
+      findings.push({
+        at: [name],
+        reason: 'must be the name of a file',
+        remedy: 'Write it as a text, or leave it out.',
+      })
+  }
+  return { ...named, findings }
+}
+
+function halfOfPair({ tlsCertFile, tlsKeyFile }: NamedFiles): readonly Finding[] {
+  if ((tlsCertFile === undefined) === (tlsKeyFile === undefined)) return []
+  const missing = tlsCertFile === undefined ? 'tlsCertFile' : 'tlsKeyFile'
+  return [
+    {
+      at: [missing],
+      reason: 'is missing',
+      remedy: 'Name both PEM files, that of the certificate and that of its key.',
+    },
+  ]
+}

@@ -1,0 +1,74 @@
+import type { JsonObject } from '../json/json-object.ts'
+import { jsonPath } from '../json/json-path.ts'
+import type { Problem } from '../problem.ts'
+import { type FoundDomain, soleMember } from './find-domains.ts'
+
+/** Under which address browsers reach a domain. */
+export interface DomainAddress {
+  /** Lower case; a name beyond ASCII in its `xn--` form, as browsers send it. */
+  readonly hostName: string
+  /** Without a trailing slash. */
+  readonly origin: string
+  /** Slashes at both ends. */
+  readonly basePath: string
+}
+
+/** What a host that knows its addresses better than its configuration file says of them. */
+export interface HostAddresses {
+  /** Path below which a domain is served, with slashes at both ends. A path other than `/` needs no `dns`. */
+  readonly basePathOf?: (domainKey: string) => string | undefined
+  /** Scheme, host and port under which browsers reach a domain, in place of `https://`, host name and port. */
+  readonly originOf?: (domainKey: string) => string | undefined
+}
+
+/**
+ * Null where the configuration does not say enough; the problems tell what is missing.
+ * Source: Server settings needed by the strategy; the port is `settings.aliasPort`, else `settings.port`, else 443.
+ */
+export function domainAddress(
+  { key, domain }: FoundDomain,
+  settings: JsonObject,
+  host: HostAddresses,
+): { readonly address: DomainAddress | null; readonly problems: readonly Problem[] } {
+  const basePath = host.basePathOf?.(key) ?? '/'
+  const dns = soleMember(domain, 'dns', ['domains', key])
+  const hasOwnName = key !== '' && (dns.value !== undefined || basePath === '/')
+  const name = hasOwnName ? dns : soleMember(settings, 'cert', ['settings'])
+  const namePath = jsonPath(hasOwnName ? ['domains', key, 'dns'] : ['settings', 'cert'])
+  const hostName = nameOfHost(name.value)
+
+  const given = host.originOf?.(key)
+  const port = given === undefined ? portOf(settings) : { value: 443, problems: [] }
+  const problems = [
+    ...name.problems,
+    ...(hostName === null ? [nameProblem(namePath, name.value === undefined)] : []),
+    ...port.problems,
+  ]
+  if (hostName === null || problems.length > 0) return { address: null, problems }
+  const origin = given?.replace(/\/+$/, '') ?? `https://${hostName}${port.value === 443 ? '' : `:${port.value}`}`
+  return { address: { hostName, origin, basePath }, problems: [] }
+}
+
+function nameProblem(path: string, missing: boolean): Problem {
+  const remedy = 'Write the host name that browsers use for this domain, alone: no scheme, port or path.'
+  return { path, reason: missing ? 'is missing' : 'must be a host name', remedy }
+}
+
+/** A host name as browsers send it: lower case, `xn--` form; null for anything else. */
+export function nameOfHost(value: unknown): string | null {
+  if (typeof value !== 'string' || !/^[\p{L}\p{N}\p{M}_.-]+$/u.test(value)) return null
+  return URL.canParse(`https://${value}`) ? new URL(`https://${value}`).hostname : null
+}
+
+function portOf(settings: JsonObject): { readonly value: number; readonly problems: readonly Problem[] } {
+  const alias = soleMember(settings, 'aliasPort', ['settings'])
+  const chosen = alias.value === undefined || alias.value === null ? soleMember(settings, 'port', ['settings']) : alias
+  const name = chosen === alias ? 'aliasPort' : 'port'
+  const value = chosen.value ?? 443
+  const problems = chosen === alias ? alias.problems : [...alias.problems, ...chosen.problems]
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65_535) return { value, problems }
+  const remedy =
+    'Write the port that browsers connect to; where that is not the one listened on, in settings.aliasPort.'
+  const outOfRange = { path: jsonPath(['settings', name]), reason: 'must be 1 to 65535', remedy }
+  return { value: 443, problems: [...problems, outOfRange] }
+}

@@ -1,0 +1,48 @@
+import { isJsonObject, type JsonObject } from '../json/json-object.ts'
+import { quoted } from '../json/json-path.ts'
+import { canonicalName } from '../json/member-name.ts'
+import type { Finding, Steps } from '../problem.ts'
+import type { MemberSchema } from '../rules/member-schema.ts'
+import { OIDC_NAMES } from './deprecated-keys.ts'
+
+/**
+ * The `oidc` object with every name that is known there, deprecated ones included, in its canonical letter case.
+ * Some hosts lower-case their configuration, and a name that is written in two ways would then mean either.
+ */
+export function settleLetterCase(
+  oidc: JsonObject,
+  schema: MemberSchema,
+): {
+  readonly oidc: JsonObject
+  readonly problems: readonly Finding[]
+} {
+  const problems: Finding[] = []
+  return { oidc: settle(oidc, schema, [], problems), problems }
+}
+
+function settle(object: JsonObject, schema: MemberSchema, at: Steps, problems: Finding[]): JsonObject {
+  const members = schema.properties ?? {}
+  const known = [...Object.keys(members), ...oldNames(at)]
+  const settled = new Map<string, { written: string; value: unknown }>()
+  for (const [written, value] of Object.entries(object)) {
+    const name = canonicalName(written, known) ?? written
+    const first = settled.get(name)
+    if (first) {
+      problems.push({
+        at: [...at, name],
+        reason: `is there twice, as ${quoted(first.written)} and ${quoted(written)}`,
+        remedy: 'Keep one of them: letter case makes no difference.',
+      })
+      continue
+    }
+    const inner = Object.hasOwn(members, name) ? members[name] : undefined
+    const deeper = inner?.properties && isJsonObject(value)
+    settled.set(name, { written, value: deeper ? settle(value, inner, [...at, name], problems) : value })
+  }
+  return Object.fromEntries([...settled].map(([name, { value }]) => [name, value]))
+}
+
+function oldNames(at: Steps): readonly string[] {
+  if (at.length === 0) return OIDC_NAMES
+  return at.join('.') === 'groups.sync' ? ['enabled'] : []
+}

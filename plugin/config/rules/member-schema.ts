@@ -1,0 +1,16 @@
+/** The part of JSON Schema (draft 7) that the configuration needs. */
+export interface MemberSchema {
+  readonly type?: string | readonly string[]
+  /** What to write there: the remedy when the member is missing or wrong. */
+  readonly description: string
+  readonly properties?: Readonly<Record<string, MemberSchema>>
+  readonly additionalProperties?: false
+  readonly required?: readonly string[]
+  readonly items?: Omit<MemberSchema, 'description'>
+  readonly enum?: readonly (string | null)[]
+  readonly format?: 'uri'
+  readonly pattern?: string
+  readonly minLength?: number
+  readonly minItems?: number
+  readonly minimum?: number
+}

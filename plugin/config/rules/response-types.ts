@@ -1,0 +1,33 @@
+import { isJsonObject, type JsonObject } from '../json/json-object.ts'
+import type { Finding } from '../problem.ts'
+import { RESPONSE_TYPES, type ResponseType } from '../settings.ts'
+
+/** The response types that a member names, none twice. Source: Client object, `response_types`. */
+export function responseTypes(value: string | readonly string[] = 'code'): readonly [ResponseType, ...ResponseType[]] {
+  const [first = 'code', ...others] = new Set([value].flat().flatMap((entry) => responseType(entry) ?? []))
+  return [first, ...others]
+}
+
+/** Response types that are none, and the old spelling. */
+export function checkResponseTypes(oidc: JsonObject): readonly Finding[] {
+  const value = isJsonObject(oidc.client) ? oidc.client.response_types : undefined
+  const entries: readonly unknown[] = [value].flat()
+  return entries.flatMap((entry, index): Finding[] => {
+    if (typeof entry !== 'string') return []
+    const at = ['client', 'response_types', ...(Array.isArray(value) ? [index] : [])]
+    if (entry.trim() === OLD_NAME) {
+      const reason = `holds the old name ${OLD_NAME}`
+      return [{ warning: 'deprecated_value', at, reason, remedy: 'Write "code", which it is taken for.' }]
+    }
+    if (responseType(entry)) return []
+    return [{ at, reason: 'is not a known response type', remedy: `Use one of ${RESPONSE_TYPES.join(', ')}.` }]
+  })
+}
+
+const OLD_NAME = 'authorization_code'
+
+// The words of a response type stand in no order (OAuth 2.0 Multiple Response Type Encoding Practices, section 2).
+function responseType(entry: string): ResponseType | undefined {
+  const words = entry.trim().split(/\s+/).sort().join(' ')
+  return words === OLD_NAME ? 'code' : RESPONSE_TYPES.find((type) => type === words)
+}

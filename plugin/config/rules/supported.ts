@@ -1,0 +1,31 @@
+import { isJsonObject, type JsonObject } from '../json/json-object.ts'
+import { jsonPath } from '../json/json-path.ts'
+import type { Finding } from '../problem.ts'
+import { listed } from './supported-list.ts'
+
+/** Member of the Client object → that of the Issuer object which says what the IdP takes there, and the default. */
+const CHOICES: readonly (readonly [member: string, supported: string, fallback?: string])[] = [
+  ...(['token', 'introspection', 'revocation'] as const).flatMap((where) => [
+    [`${where}_endpoint_auth_method`, `${where}_endpoint_auth_methods_supported`, 'client_secret_basic'] as const,
+    [`${where}_endpoint_auth_signing_alg`, `${where}_endpoint_auth_signing_alg_values_supported`] as const,
+  ]),
+  ['request_object_signing_alg', 'request_object_signing_alg_values_supported'],
+]
+
+/** Where client and issuer object contradict each other: warnings, since only the IdP knows which of them is right. */
+export function checkSupported(oidc: JsonObject): readonly Finding[] {
+  const client = isJsonObject(oidc.client) ? oidc.client : {}
+  const issuer = isJsonObject(oidc.issuer) ? oidc.issuer : {}
+  return CHOICES.flatMap(([member, supported, fallback]): Finding[] => {
+    const [chosen = fallback, list] = [client[member], issuer[supported]]
+    if (typeof chosen !== 'string' || typeof list !== 'string' || listed(list).includes(chosen)) return []
+    return [
+      {
+        warning: 'not_supported',
+        at: ['client', member],
+        reason: `${client[member] === undefined ? `is ${fallback} by default, which` : 'is a value that'} is not in ${jsonPath(['issuer', supported])}`,
+        remedy: 'Write a value that the IdP supports, or correct what it is said to support.',
+      },
+    ]
+  })
+}

@@ -1,0 +1,114 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import type { ClientCertificate } from '../../config/settings.ts'
+import {
+  assertAllowedAddress,
+  deadlineSignal,
+  type Fetch,
+  type FetchLimits,
+  ForbiddenExchange,
+} from './guarded-fetch.ts'
+
+/** A connection that has been idle for longer is not used again: the other side may be about to close it. */
+const IDLE_MS = 4_000
+
+/**
+ * `fetch` to an identity provider by Node's own client, within the limits, and with the client certificate where there is one. A login
+ * asks the IdP two or three times; Node's `fetch` takes twice the time for it and cannot show a certificate. Follows no redirect and
+ * takes no compressed answer, so that none can unpack to more than the limit.
+ */
+export function directFetch(limits: FetchLimits, certificate?: Pick<ClientCertificate, 'cert' | 'key'>): Fetch {
+  const pooled = { keepAlive: true, maxSockets: 64, maxFreeSockets: 8, timeout: IDLE_MS }
+  const tls = certificate ? { cert: certificate.cert, key: certificate.key } : {}
+  const agents = { http: new HttpAgent(pooled), https: new HttpsAgent({ ...pooled, ...tls }) }
+  const fresh = { http: new HttpAgent(), https: new HttpsAgent(tls) }
+  return async (address, init) => {
+    const url = new URL(address)
+    assertAllowedAddress(url)
+    const { signal, clear } = deadlineSignal(limits.totalMs, init.signal)
+    const exchange = { url, init, signal, maxBytes: limits.maxBytes }
+    try {
+      return await send(exchange, agents).catch((error: unknown) => {
+        // The other side closed a kept connection just when it was used again; it has not answered, so it is asked once more.
+        if (error instanceof StaleConnection) return send(exchange, fresh)
+        throw error
+      })
+    } catch (error) {
+      if (signal.aborted) throw signal.reason
+      if (error instanceof ForbiddenExchange) throw error
+      // As Node's own `fetch` reports that no answer came.
+      throw new TypeError('fetch failed', { cause: error instanceof StaleConnection ? error.cause : error })
+    } finally {
+      clear()
+    }
+  }
+}
+
+class StaleConnection extends Error {}
+
+interface Exchange {
+  readonly url: URL
+  readonly init: Parameters<Fetch>[1]
+  readonly signal: AbortSignal
+  readonly maxBytes: number
+}
+
+function send(
+  { url, init, signal, maxBytes }: Exchange,
+  agents: { http: HttpAgent; https: HttpsAgent },
+): Promise<Response> {
+  const { method } = init
+  const headers = { ...init.headers, 'accept-encoding': 'identity' }
+  const secure = url.protocol === 'https:'
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted()
+    const outgoing = secure
+      ? httpsRequest(url, { method, headers, signal, agent: agents.https })
+      : httpRequest(url, { method, headers, signal, agent: agents.http })
+    outgoing.on('error', (error) => {
+      const stale = outgoing.reusedSocket && 'code' in error && error.code === 'ECONNRESET'
+      reject(stale ? new StaleConnection('stale connection', { cause: error }) : error)
+    })
+    outgoing.on('response', (incoming) => receive(incoming, maxBytes).then(resolve, reject))
+    outgoing.end(textOf(init.body))
+  })
+}
+
+function receive(incoming: IncomingMessage, maxBytes: number): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    incoming.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      chunks.push(chunk)
+      if (size > maxBytes)
+        incoming.destroy(new ForbiddenExchange('ANSWER_TOO_LARGE', `The answer has more than ${maxBytes} bytes`))
+    })
+    incoming.on('error', reject)
+    incoming.on('close', () => {
+      if (!incoming.complete) return reject(new Error('The connection was lost in the middle of the answer'))
+      try {
+        resolve(toResponse(incoming, Buffer.concat(chunks)))
+      } catch (error) {
+        reject(error)
+      }
+    })
+  })
+}
+
+function textOf(body: unknown): string | undefined {
+  if (body === undefined || body === null) return undefined
+  if (typeof body === 'string' || body instanceof URLSearchParams) return body.toString()
+  throw new TypeError('Only texts and forms are sent to an IdP')
+}
+
+function toResponse(incoming: IncomingMessage, body: Buffer): Response {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    for (const one of [value ?? []].flat()) headers.append(name, one)
+  }
+  const status = incoming.statusCode ?? 0
+  // These statuses may have no body in a Response, not even an empty one.
+  const empty = [204, 205, 304].includes(status)
+  return new Response(empty ? null : body, { status, statusText: incoming.statusMessage ?? '', headers })
+}

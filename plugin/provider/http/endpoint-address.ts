@@ -1,0 +1,18 @@
+import type { ServerMetadata } from 'openid-client'
+import type { Credentials } from '../../config/settings.ts'
+
+export type AliasedEndpoint = 'token_endpoint' | 'userinfo_endpoint' | 'introspection_endpoint' | 'revocation_endpoint'
+
+/**
+ * Where requests for an endpoint go: where a client certificate is shown, to its alias if there is one (RFC 8705, section 5). Undefined:
+ * the IdP has no such endpoint.
+ */
+export function endpointAddress(
+  metadata: ServerMetadata,
+  { certificate }: Credentials,
+  endpoint: AliasedEndpoint,
+): string | undefined {
+  const alias = certificate ? metadata.mtls_endpoint_aliases?.[endpoint] : undefined
+  const address = alias ?? metadata[endpoint]
+  return address !== undefined && URL.canParse(address) ? new URL(address).href : undefined
+}

@@ -1,0 +1,142 @@
+import * as oidc from 'openid-client'
+import type { IssuerSettings } from '../../config/settings.ts'
+import { LoginError } from '../../errors.ts'
+import { type Fetch, ForbiddenExchange, isAllowedAddress } from '../http/guarded-fetch.ts'
+
+/** Pause after the first failed attempt; it doubles up to {@link LONGEST_PAUSE_MS}. */
+const FIRST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 5 * 60_000
+/** What discovery found is looked up anew after this, in the background: endpoints move, rarely. */
+const FRESH_MS = 60 * 60_000
+
+const ENDPOINTS = [
+  'authorization_endpoint',
+  'token_endpoint',
+  'jwks_uri',
+  'userinfo_endpoint',
+  'revocation_endpoint',
+  'introspection_endpoint',
+  'end_session_endpoint',
+  'pushed_authorization_request_endpoint',
+] as const
+
+/** What is known of an issuer: discovered, and overlaid with what an administrator set by hand. */
+export interface Issuer {
+  /**
+   * The metadata, at once where it is known; else this is the next attempt to discover it.
+   *
+   * @throws LoginError `discovery_failed`
+   */
+  metadata(): Promise<oidc.ServerMetadata>
+  close(): void
+}
+
+export interface DiscoveryDeps {
+  readonly fetch: Fetch
+  readonly now: () => number
+  /** Between 0 and 1. */
+  readonly random: () => number
+  /** Called for each failed attempt, with what broke. */
+  readonly onFailure: (error: unknown) => void
+  readonly onDiscovered: () => void
+}
+
+/**
+ * Begins to discover an issuer, in the background: nobody waits and nothing rejects. While it fails it is tried again with back-off
+ * and at each login. An issuer whose needed endpoints are all set by hand works without discovery.
+ */
+export function openIssuer(settings: IssuerSettings, clientId: string, deps: DiscoveryDeps): Issuer {
+  const byHand = settings.manual.authorization_endpoint && settings.manual.token_endpoint && settings.manual.jwks_uri
+  const fallback = byHand ? overlay({ issuer: settings.issuer }, settings) : undefined
+  let known: { readonly metadata: oidc.ServerMetadata; readonly at: number } | undefined
+  let attempt: Promise<oidc.ServerMetadata> | undefined
+  let failures = 0
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  function discover(): Promise<oidc.ServerMetadata> {
+    attempt ??= discoverOnce(settings, clientId, deps.fetch)
+      .then(
+        (metadata) => {
+          known = { metadata, at: deps.now() }
+          failures = 0
+          clearTimeout(timer)
+          deps.onDiscovered()
+          return metadata
+        },
+        (error: unknown) => {
+          failures += 1
+          if (!closed) deps.onFailure(error)
+          planRetry()
+          throw new LoginError('discovery_failed', { cause: error })
+        },
+      )
+      .finally(() => {
+        attempt = undefined
+      })
+    return attempt
+  }
+
+  function planRetry() {
+    clearTimeout(timer)
+    if (closed) return
+    const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 20))
+    // Half of it by chance: servers that lost an IdP together do not come back to it together.
+    timer = setTimeout(inBackground, pause * (0.5 + deps.random() / 2)).unref()
+  }
+
+  // `onFailure` has told of it.
+  function inBackground() {
+    discover().catch(() => undefined)
+  }
+
+  inBackground()
+  return {
+    async metadata() {
+      if (known) {
+        if (deps.now() - known.at > FRESH_MS && failures === 0) inBackground()
+        return known.metadata
+      }
+      if (fallback && failures > 0) return fallback
+      return discover().catch((error: unknown) => {
+        if (fallback) return fallback
+        throw error
+      })
+    },
+    close() {
+      closed = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+async function discoverOnce(settings: IssuerSettings, clientId: string, fetch: Fetch): Promise<oidc.ServerMetadata> {
+  const found = await oidc.discovery(new URL(settings.issuer), clientId, undefined, oidc.None(), {
+    // Plain HTTP is judged by the guarded fetch: loopback only.
+    execute: [oidc.allowInsecureRequests],
+    [oidc.customFetch]: fetch,
+  })
+  const metadata = overlay(found.serverMetadata(), settings)
+  const aliases = Object.entries(metadata.mtls_endpoint_aliases ?? {})
+  for (const [name, address] of [...ENDPOINTS.map((name) => [name, metadata[name]] as const), ...aliases]) {
+    if (typeof address !== 'string') continue
+    if (!URL.canParse(address) || !isAllowedAddress(new URL(address))) {
+      throw new ForbiddenExchange('PLAIN_HTTP', `The IdP publishes a ${name} that is not reached over TLS`)
+    }
+  }
+  return metadata
+}
+
+/** What was set by hand wins, even where it differs. Source: Issuer object, and "Discovery" under "What the service does". */
+function overlay(found: oidc.ServerMetadata, settings: IssuerSettings): oidc.ServerMetadata {
+  const { mtls_endpoint_aliases: aliases, ...manual } = structuredClone(settings.manual) as Partial<oidc.ServerMetadata>
+  // An endpoint that was set by hand is not bypassed by the alias that discovery has for it.
+  const foundAliases = Object.entries(found.mtls_endpoint_aliases ?? {}).filter(([name]) => !(name in manual))
+  return {
+    end_session_endpoint: `${settings.issuer.replace(/\/$/, '')}/logout`,
+    ...found,
+    ...manual,
+    mtls_endpoint_aliases: { ...Object.fromEntries(foundAliases), ...aliases },
+    issuer: found.issuer,
+  }
+}

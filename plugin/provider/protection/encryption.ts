@@ -1,0 +1,82 @@
+import { CompactEncrypt, type CompactJWEHeaderParameters, compactDecrypt, type JWK } from 'jose'
+import type { ClientIdentity } from '../authentication/client-signature.ts'
+import { sharedKey } from './shared-key.ts'
+
+/** How tokens of one kind are encrypted. */
+export interface Encryption {
+  readonly alg: string
+  readonly enc: string
+}
+
+/** @param enc where none is configured: OpenID Connect Dynamic Client Registration 1.0, section 2 */
+export function encryptionOf(alg: string | undefined, enc = 'A128CBC-HS256'): Encryption | undefined {
+  return alg === undefined ? undefined : { alg, enc }
+}
+
+/** Whether a token is of the five parts of an encrypted one. */
+export function isEncrypted(token: string): boolean {
+  return token.split('.').length === 5
+}
+
+/**
+ * What was encrypted to this client, by exactly the algorithms that were agreed. The header's key id chooses among several keys; a
+ * token without one is tried with each that fits, so that a key that was rotated out goes on opening.
+ *
+ * @throws Error when it cannot be decrypted
+ */
+export async function decrypt(token: string, { alg, enc }: Encryption, { client, credentials }: ClientIdentity) {
+  const allowed = { keyManagementAlgorithms: [alg], contentEncryptionAlgorithms: [enc] }
+  const { kid } = headerOf(token)
+  const keys = isShared(alg)
+    ? [sharedKey(client.client_secret, alg, enc)]
+    : credentials.keys
+        .filter(
+          ({ decrypts, kid: own }) => decrypts.includes(alg) && (kid === undefined || own === null || own === kid),
+        )
+        .map(({ privateJwk }) => privateJwk)
+  let failure: unknown = new Error('no private key fits what the token was encrypted to')
+  for (const key of keys) {
+    try {
+      return new TextDecoder().decode((await compactDecrypt(token, key, allowed)).plaintext)
+    } catch (error) {
+      failure = error
+    }
+  }
+  throw failure
+}
+
+/** Encrypts to an IdP. @param keys its published key set @throws Error when it has no key for that */
+export async function encrypt(
+  text: string,
+  { alg, enc }: Encryption,
+  secret: string,
+  keys: () => Promise<readonly JWK[]>,
+): Promise<string> {
+  const shared = isShared(alg) ? sharedKey(secret, alg, enc) : undefined
+  const recipient = shared ? undefined : (await keys()).find((key) => isRecipient(key, alg))
+  const key = shared ?? recipient
+  if (!key) throw new Error(`the IdP publishes no key for ${alg}`)
+  const header: CompactJWEHeaderParameters = {
+    alg,
+    enc,
+    cty: 'JWT',
+    ...(recipient?.kid === undefined ? {} : { kid: recipient.kid }),
+  }
+  return new CompactEncrypt(new TextEncoder().encode(text)).setProtectedHeader(header).encrypt(key)
+}
+
+function isRecipient({ kty, crv = '', use = 'enc', alg: own }: JWK, alg: string): boolean {
+  if (use !== 'enc' || (own !== undefined && own !== alg)) return false
+  if (alg.startsWith('RSA')) return kty === 'RSA'
+  return (kty === 'EC' && ['P-256', 'P-384', 'P-521'].includes(crv)) || (kty === 'OKP' && crv === 'X25519')
+}
+
+/** By a key that both sides make of the client secret. */
+function isShared(alg: string): boolean {
+  return alg === 'dir' || /^A\d/.test(alg)
+}
+
+function headerOf(token: string): { readonly kid?: unknown } {
+  const header: unknown = JSON.parse(Buffer.from(token.split('.', 1)[0] ?? '', 'base64url').toString())
+  return typeof header === 'object' && header !== null ? header : {}
+}

@@ -1,0 +1,274 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { makeClientCertificate } from '../../../../fixtures/certificate.ts'
+import type { DomainReading } from '../../../../plugin/config/read.ts'
+import { readDomains } from '../../../../plugin/read-domains.ts'
+import { type Jwk, type KeyKind, makeKey, PRIVATE_MEMBERS } from '../../../support/client-keys.ts'
+import { MINIMAL, serverWith } from '../one-domain.ts'
+
+/** Files by name; any other name cannot be read. */
+type Files = Readonly<Record<string, string>>
+
+/** The reading of a minimal domain whose credentials are `raw`, in the configuration or as the option. */
+function readWith(raw: unknown, files: Files, { option, now }: { option?: unknown; now?: number } = {}): DomainReading {
+  const config = serverWith(MINIMAL) as { domains: { '': object } }
+  const domains = { '': { ...config.domains[''], ...(raw === undefined ? {} : { oidcCredentials: raw }) } }
+  const [reading] = readDomains(
+    { ...config, domains },
+    {
+      readFile: (file) => {
+        const text = files[file]
+        if (text === undefined) throw Object.assign(new Error(`no such file: ${file}`), { code: 'ENOENT' })
+        return text
+      },
+      ...(option === undefined ? {} : { credentials: option as Record<string, object> }),
+      ...(now === undefined ? {} : { now }),
+    },
+  ).domains
+  if (!reading) throw new Error('no domain was read')
+  return reading
+}
+const keySet = (...keys: readonly unknown[]) => JSON.stringify({ keys })
+const readKeys = (...keys: readonly unknown[]) => readWith({ jwksFile: 'keys' }, { keys: keySet(...keys) })
+const said = ({ problems }: DomainReading) =>
+  problems.map(({ path, reason }) => `${path.replace('domains[""].oidcCredentials', '…')} ${reason}`)
+
+describe('credentials of a client', () => {
+  it('are not needed', () => {
+    expect(readWith(undefined, {}).settings?.credentials).to.deep.equal({ keys: [], certificate: null })
+    expect(readWith({}, {}).settings?.credentials).to.deep.equal({ keys: [], certificate: null })
+  })
+
+  it('come from the configuration in any letter case, and the option of the call wins', () => {
+    const [one, other] = [makeKey('P-256'), makeKey('P-256')]
+    const files = { one: keySet(one.private), other: keySet(other.private) }
+    const x = (reading: DomainReading) => reading.settings?.credentials.keys[0]?.publicJwk.x
+    expect(x(readWith({ JWKSfile: 'one' }, files))).to.equal(one.public.x)
+    expect(x(readWith({ jwksFile: 'one' }, files, { option: { '': { jwksFile: 'other' } } }))).to.equal(other.public.x)
+    expect(x(readWith({ jwksFile: 'one' }, files, { option: { b: { jwksFile: 'other' } } }))).to.equal(one.public.x)
+  })
+
+  it('are found in a lower-cased configuration', () => {
+    const config = serverWith(MINIMAL) as { domains: { '': object } }
+    const domains = { '': { ...config.domains[''], oidccredentials: { jwksfile: 'keys' } } }
+    const readFile = () => keySet(makeKey('Ed25519').private)
+    expect(readDomains({ ...config, domains }, { readFile }).domains[0]?.settings?.credentials.keys).to.have.length(1)
+  })
+
+  it('are told apart: what can sign, what can decrypt, by type, use and alg', () => {
+    const can = (kind: KeyKind, members = {}) => {
+      const key = readKeys(makeKey(kind, members).private).settings?.credentials.keys[0]
+      return { signs: key?.signs, decrypts: key?.decrypts }
+    }
+    const ECDH = ['ECDH-ES', 'ECDH-ES+A128KW', 'ECDH-ES+A192KW', 'ECDH-ES+A256KW']
+    expect(can('P-384')).to.deep.equal({ signs: ['ES384'], decrypts: ECDH })
+    expect(can('P-256', { use: 'sig' })).to.deep.equal({ signs: ['ES256'], decrypts: [] })
+    expect(can('P-521', { use: 'enc' })).to.deep.equal({ signs: [], decrypts: ECDH })
+    expect(can('P-256', { alg: 'ECDH-ES' })).to.deep.equal({ signs: [], decrypts: ['ECDH-ES'] })
+    expect(can('Ed25519')).to.deep.equal({ signs: ['EdDSA', 'Ed25519'], decrypts: [] })
+    expect(can('X25519')).to.deep.equal({ signs: [], decrypts: ECDH })
+    expect(can('RSA', { alg: 'PS256' })).to.deep.equal({ signs: ['PS256'], decrypts: [] })
+    expect(can('RSA', { use: 'enc' }).decrypts).to.include.members(['RSA-OAEP', 'RSA-OAEP-256'])
+    expect(can('RSA').signs?.[0]).to.equal('RS256')
+  })
+
+  it('have public halves without any private member, whatever else the file says', () => {
+    const pair = makeKey('RSA', { kid: 'k', use: 'sig', alg: 'RS256' })
+    const key = readKeys({ ...pair.private, note: 'x', k: 'a-secret' }).settings?.credentials.keys[0]
+    expect(key?.publicJwk).to.deep.equal(pair.public)
+    expect(Object.keys(key?.publicJwk ?? {})).to.not.include.members(PRIVATE_MEMBERS)
+  })
+
+  it('can be made by the command of the README', () => {
+    const readme = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8')
+    const script = /umask 077 && node -e '([^']+)' > oidc-keys\.json/.exec(readme)?.[1]
+    const keys = execFileSync(process.execPath, ['-e', script!], { encoding: 'utf8' })
+    const made = readWith({ jwksFile: 'keys' }, { keys }).settings?.credentials.keys
+    expect(made?.map(({ signs, decrypts }) => [signs.length > 0, decrypts.length > 0])).to.deep.equal([
+      [true, false],
+      [false, true],
+    ])
+  })
+
+  it('are refused with the place of every mistake in the key set, and nothing of it is quoted', () => {
+    const { private: ec } = makeKey('P-256', { kid: 'a' })
+    const other = makeKey('P-256').private
+    const { d: _d, ...publicHalf } = ec
+    const reading = readKeys(
+      publicHalf,
+      { ...ec, kid: 'b', use: 'signature' },
+      { ...ec, kid: 'c', alg: 'RS256' },
+      { ...ec, kid: 'd', use: 'enc', alg: 'ES256' },
+      { ...ec, kid: 'e', d: other.d },
+      { ...makeKey('X25519').private, kid: 'f', use: 'sig' },
+      { kty: 'oct', k: 'c2VjcmV0', kid: 'g' },
+      { ...ec, kid: 'h', crv: 'secp256k1' },
+      'not-a-key',
+      other,
+      { ...ec, kid: 'b' },
+      { ...ec, kid: 7 },
+    )
+    expect(said(reading)).to.have.members([
+      '….jwksFile.keys[0].d is missing: this is a public key',
+      '….jwksFile.keys[1].use must be sig or enc',
+      '….jwksFile.keys[2].alg does not go with this key',
+      '….jwksFile.keys[3].alg does not go with this key',
+      '….jwksFile.keys[4] is no usable private key',
+      '….jwksFile.keys[5].use does not go with this type of key',
+      '….jwksFile.keys[6].kty is not supported',
+      '….jwksFile.keys[7].crv is not supported',
+      '….jwksFile.keys[8] must be an object',
+      '….jwksFile.keys[8].kid is missing, and there are several keys',
+      '….jwksFile.keys[9].kid is missing, and there are several keys',
+      '….jwksFile.keys[10].kid is the id of another key too',
+      '….jwksFile.keys[11].kid must be a text',
+    ])
+    const text = JSON.stringify(reading)
+    for (const secret of [ec.d, other.d, 'c2VjcmV0', 'not-a-key']) expect(text).to.not.include(secret)
+    expect(reading.settings).to.equal(null)
+  })
+
+  it('are refused when an RSA key is short', async () => {
+    const { generateKeyPairSync } = await import('node:crypto')
+    const short = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({ format: 'jwk' })
+    expect(said(readKeys(short))).to.deep.equal(['….jwksFile.keys[0].n has fewer than 2048 bits'])
+  })
+
+  it('are refused when the file is no key set', () => {
+    for (const [text, reason] of [
+      ['{"keys": [secret', 'names a file that is not JSON'],
+      ['[]', 'names a file without keys'],
+      ['{"keys":[]}', 'names a file without keys'],
+      ['{"keys":{}}', 'names a file without keys'],
+      ['null', 'names a file without keys'],
+    ] as const) {
+      const reading = readWith({ jwksFile: 'keys' }, { keys: text })
+      expect(said(reading)).to.deep.equal([`….jwksFile ${reason}`])
+      expect(JSON.stringify(reading)).to.not.include('[secret')
+    }
+  })
+
+  it('are refused when a file cannot be read, with the code of the reason', () => {
+    const reading = readWith({ jwksFile: 'gone', tlsCertFile: 'gone2', tlsKeyFile: 'gone3' }, {})
+    expect(said(reading)).to.deep.equal([
+      '….jwksFile names a file that cannot be read (ENOENT)',
+      '….tlsCertFile names a file that cannot be read (ENOENT)',
+      '….tlsKeyFile names a file that cannot be read (ENOENT)',
+    ])
+  })
+
+  it('are refused with unknown members, wrong types and half a pair, in one go', () => {
+    const reading = readWith({ jwksfiles: 'x', tlsCertFile: 'cert', TLSCERTFILE: 'cert', tlsKeyFile: 5 }, { cert: '' })
+    expect(said(reading)).to.include.members([
+      '….jwksfiles is not a known setting',
+      '….tlsKeyFile must be the name of a file',
+    ])
+    expect(reading.problems[0]?.remedy).to.equal('Did you mean "jwksFile"?')
+    expect(said(readWith({ tlsCertFile: 'cert' }, { cert: 'x' }))).to.include('….tlsKeyFile is missing')
+    expect(said(readWith({ tlsKeyFile: 'key' }, { key: 'x' }))).to.include('….tlsCertFile is missing')
+    expect(said(readWith('keys.json', {}))).to.deep.equal(['… must be an object'])
+  })
+
+  it('name the option where that is where they were given', () => {
+    const { problems } = readWith(undefined, {}, { option: { '': { jwksFile: 'gone' } } })
+    expect(problems.map(({ path }) => path)).to.deep.equal(['credentials[""].jwksFile'])
+  })
+
+  it('have a certificate that fits its key, with its thumbprint', async () => {
+    const { X509Certificate } = await import('node:crypto')
+    const [mine, foreign] = [await makeClientCertificate(), await makeClientCertificate()]
+    const files = { cert: mine.cert, key: mine.key, foreign: foreign.key, junk: 'hunter2' }
+    const read = (tlsCertFile: string, tlsKeyFile: string) => readWith({ tlsCertFile, tlsKeyFile }, files)
+    const { certificate } = read('cert', 'key').settings?.credentials ?? {}
+    expect(certificate?.thumbprint).to.equal(
+      Buffer.from(new X509Certificate(mine.cert).fingerprint256.replaceAll(':', ''), 'hex').toString('base64url'),
+    )
+    expect(said(read('cert', 'foreign'))).to.deep.equal(['….tlsKeyFile names the key of another certificate'])
+    expect(said(read('junk', 'junk'))).to.deep.equal([
+      '….tlsCertFile names a file without a certificate',
+      '….tlsKeyFile names a file without a usable private key',
+    ])
+    expect(JSON.stringify(read('junk', 'junk'))).to.not.include('hunter2')
+  })
+
+  it('are warned of when the certificate has expired', async () => {
+    const { cert, key } = await makeClientCertificate({ expired: true })
+    const reading = readWith({ tlsCertFile: 'cert', tlsKeyFile: 'key' }, { cert, key }, { now: Date.now() })
+    expect(reading.warnings.map(({ code, path }) => [code, path])).to.deep.equal([
+      ['certificate_expired', 'domains[""].oidcCredentials.tlsCertFile'],
+    ])
+    expect(reading.settings?.credentials.certificate?.cert).to.equal(cert)
+  })
+
+  it('leave the other domains alone when they are wrong', () => {
+    const strategies = { authStrategies: { oidc: MINIMAL } }
+    const { domains } = readDomains({
+      settings: { cert: 'mesh.example.com' },
+      domains: { '': { ...strategies, oidcCredentials: { jwksFile: 'gone' } }, b: { dns: 'b.example', ...strategies } },
+    })
+    expect(domains.map(({ settings }) => settings !== null)).to.deep.equal([false, true])
+  })
+})
+
+describe('a client that asks for keys', () => {
+  const rsa = makeKey('RSA', { kid: 'r', alg: 'PS256' }).private
+  const enc = makeKey('P-256', { kid: 'e', use: 'enc' }).private
+  const read = (members: object, keys?: readonly Jwk[]) =>
+    readDomains(serverWith({ ...MINIMAL, client: { ...MINIMAL.client, ...members } }), {
+      ...(keys ? { credentials: { '': { jwksFile: 'keys' } }, readFile: () => keySet(...keys) } : {}),
+    }).domains[0]!
+
+  for (const [what, members] of Object.entries<Readonly<Record<string, unknown>>>({
+    'by private_key_jwt at the token endpoint': { token_endpoint_auth_method: 'private_key_jwt' },
+    'by private_key_jwt at the introspection endpoint': { introspection_endpoint_auth_method: 'private_key_jwt' },
+    'by private_key_jwt at the revocation endpoint': { revocation_endpoint_auth_method: 'private_key_jwt' },
+    'for signed requests': { request_object_signing_alg: 'PS256' },
+    'for encrypted ID tokens': { id_token_encrypted_response_alg: 'ECDH-ES+A256KW' },
+    'for encrypted UserInfo': { userinfo_encrypted_response_alg: 'ECDH-ES' },
+  })) {
+    it(`${what} is refused without one, and accepted with one`, () => {
+      const [name] = Object.keys(members)
+      const { problems } = read(members)
+      expect(problems.map(({ path }) => path)).to.deep.equal([`domains[""].authStrategies.oidc.client.${name}`])
+      expect(problems[0]?.reason).to.match(
+        /^needs a private key for (signatures|encryption) that fits it, and there is none$/,
+      )
+      expect(problems[0]?.remedy).to.include('oidcCredentials')
+      expect(read(members, [rsa, enc]).problems).to.deep.equal([])
+    })
+  }
+
+  it('is refused with keys of another kind', () => {
+    for (const members of [
+      { request_object_signing_alg: 'RS256' },
+      { request_object_signing_alg: 'ES256' },
+      { token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'RS256' },
+      { id_token_encrypted_response_alg: 'RSA-OAEP' },
+    ]) {
+      expect(read(members, [rsa, enc]).problems, JSON.stringify(members)).to.have.length(1)
+    }
+    expect(read({ token_endpoint_auth_method: 'private_key_jwt' }, [enc]).problems).to.have.length(1)
+  })
+
+  it('by the client secret needs none', () => {
+    for (const members of [
+      { request_object_signing_alg: 'HS256', request_object_encryption_alg: 'dir' },
+      { id_token_encrypted_response_alg: 'A256KW' },
+      { userinfo_encrypted_response_alg: 'dir' },
+      { token_endpoint_auth_method: 'client_secret_jwt', token_endpoint_auth_signing_alg: 'HS512' },
+    ]) {
+      expect(read(members).problems, JSON.stringify(members)).to.deep.equal([])
+    }
+  })
+
+  it('to bind access tokens is refused without a certificate', () => {
+    const { problems } = read({ tls_client_certificate_bound_access_tokens: true }, [rsa])
+    expect(problems.map(({ reason }) => reason)).to.deep.equal(['needs a client certificate, and there is none'])
+  })
+
+  it('is told of the broken file alone when there is one', () => {
+    const { problems } = read({ token_endpoint_auth_method: 'private_key_jwt' }, [])
+    expect(problems.map(({ path }) => path)).to.deep.equal(['credentials[""].jwksFile'])
+  })
+})

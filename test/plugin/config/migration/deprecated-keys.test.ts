@@ -1,0 +1,175 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { moveDeprecatedKeys } from '../../../../plugin/config/migration/deprecated-keys.ts'
+import { readDomains } from '../../../../plugin/read-domains.ts'
+import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, serverWith, settingsOf, warningsOf } from '../one-domain.ts'
+import { validOidc } from '../valid-oidc.ts'
+
+const OLD = 'https://old.example.com/x'
+const NEW = 'https://new.example.com/x'
+
+/** Old key, its value, and a configuration with another value in the new place. */
+const TABLE = [
+  [
+    'clientid',
+    'old',
+    'client.client_id',
+    { client: { client_secret: 's' } },
+    { client: { client_id: 'new', client_secret: 's' } },
+  ],
+  [
+    'clientsecret',
+    'old',
+    'client.client_secret',
+    { client: { client_id: 'c' } },
+    { client: { client_id: 'c', client_secret: 'new' } },
+  ],
+  ['callbackURL', OLD, 'client.redirect_uri', {}, { client: { ...CLIENT, redirect_uri: NEW } }],
+  [
+    'authorizationURL',
+    OLD,
+    'issuer.authorization_endpoint',
+    {},
+    { issuer: { issuer: ISSUER, authorization_endpoint: NEW } },
+  ],
+  ['tokenURL', OLD, 'issuer.token_endpoint', {}, { issuer: { issuer: ISSUER, token_endpoint: NEW } }],
+  ['userInfoURL', OLD, 'issuer.userinfo_endpoint', {}, { issuer: { issuer: ISSUER, userinfo_endpoint: NEW } }],
+  ['logoutURL', OLD, 'logouturl', {}, { logouturl: NEW }],
+  ['scope', ['openid', 'old'], 'custom.scope', {}, { custom: { scope: 'openid new' } }],
+  ['tenantid', 'old', 'custom.tenant_id', {}, { custom: { tenant_id: 'new' } }],
+  ['customerid', 'Cold', 'custom.customer_id', {}, { custom: { customer_id: 'Cnew' } }],
+] as const
+
+const put = (oidc: object, path: string, value: unknown): object => {
+  const [first = '', second] = path.split('.')
+  const inner = (oidc as Record<string, unknown>)[first]
+  const members = typeof inner === 'string' ? { issuer: inner } : (inner as object | undefined)
+  return { ...oidc, [first]: second === undefined ? value : { ...members, [second]: value } }
+}
+
+describe('deprecated keys', () => {
+  for (const [old, value, place, beside, both] of TABLE) {
+    it(`${old} still works in place of ${place}, with one warning that names it`, () => {
+      const oidc = { ...MINIMAL, ...beside, [old]: value }
+      const { settings, warnings } = readOne(oidc)
+      const { [old]: _moved, ...rest } = oidc as Record<string, unknown>
+      expect(settings).to.deep.equal(settingsOf(put(rest, place, value)))
+      expect(warnings).to.have.length(1)
+      expect(warnings[0]).to.include({ code: 'deprecated_key', path: `domains[""].authStrategies.oidc.${old}` })
+      expect(warnings[0]?.remedy).to.equal(`Move it to ${place}.`)
+    })
+
+    it(`${old} gives way to ${place}, and the warning says so`, () => {
+      const { settings, warnings } = readOne({ ...MINIMAL, ...both, [old]: value })
+      expect(settings).to.deep.equal(settingsOf({ ...MINIMAL, ...both }))
+      expect(warnings.map(({ code, reason }) => [code, reason])).to.deep.equal([
+        ['deprecated_key', `is deprecated and ignored beside ${place}`],
+      ])
+    })
+
+    if (old !== 'logoutURL') {
+      it(`${old} works in any letter case`, () => {
+        for (const name of [old.toUpperCase(), old.toLowerCase()]) {
+          const { settings, warnings } = readOne({ ...MINIMAL, ...beside, [name]: value })
+          expect(settings).to.deep.equal(settingsOf({ ...MINIMAL, ...beside, [old]: value }))
+          expect(warnings).to.have.length(1)
+        }
+      })
+    }
+  }
+
+  it('alone make a whole configuration', () => {
+    const oidc = {
+      issuer: ISSUER,
+      clientid: 'mesh',
+      clientsecret: 's',
+      authorizationURL: `${ISSUER}/a`,
+      tokenURL: `${ISSUER}/t`,
+      userInfoURL: `${ISSUER}/u`,
+      callbackURL: 'https://mesh.example.com/auth-oidc-callback',
+      logoutURL: `${ISSUER}/out`,
+      groups: { required: ['a'] },
+      newAccounts: true,
+    }
+    const { settings, warnings } = readOne(oidc)
+    expect(settings).to.deep.equal(
+      settingsOf({
+        issuer: {
+          issuer: ISSUER,
+          authorization_endpoint: `${ISSUER}/a`,
+          token_endpoint: `${ISSUER}/t`,
+          userinfo_endpoint: `${ISSUER}/u`,
+        },
+        client: { client_id: 'mesh', client_secret: 's', redirect_uri: 'https://mesh.example.com/auth-oidc-callback' },
+        logouturl: `${ISSUER}/out`,
+        groups: { required: ['a'] },
+        newAccounts: true,
+      }),
+    )
+    expect(warnings.map(({ path }) => path.split('oidc.')[1])).to.have.members(
+      Object.keys(oidc).filter((name) => !['issuer', 'groups', 'newAccounts'].includes(name)),
+    )
+  })
+
+  it('that only changed their type or kept their place bring no warning', () => {
+    expect(warningsOf({ ...MINIMAL, groups: { sync: true }, newAccounts: true })).to.deep.equal([])
+  })
+
+  it('groups.sync.enabled is groups.sync itself, and beside a filter says nothing', () => {
+    for (const [old, now] of [
+      [{ enabled: true }, true],
+      [{ Enabled: true }, true],
+      [{ enabled: false }, false],
+      [{ enabled: false, filter: ['a'] }, false],
+      [{ enabled: true, filter: ['a'] }, { filter: ['a'] }],
+    ]) {
+      const oidc = { ...MINIMAL, groups: { sync: old } }
+      expect(settingsOf(oidc)).to.deep.equal(settingsOf({ ...MINIMAL, groups: { sync: now } }))
+      expect(warningsOf(oidc)).to.deep.equal(['deprecated_key groups.sync.enabled'])
+      expect(readOne(oidc).warnings[0]?.remedy).to.equal('Move it to groups.sync.')
+    }
+    expect(problemPaths({ ...MINIMAL, groups: { sync: { enabled: 'yes', filter: 'a' } } })).to.deep.equal([
+      'groups.sync.enabled',
+    ])
+  })
+
+  it('have their mistakes reported where they stand', () => {
+    expect(
+      problemPaths({
+        issuer: ISSUER,
+        clientid: 5,
+        clientsecret: '',
+        callbackURL: 'x',
+        authorizationURL: 'http://a.example',
+      }),
+    ).to.have.members(['clientid', 'clientsecret', 'callbackURL', 'authorizationURL'])
+    expect(
+      problemPaths({ issuer: 'x', clientid: 'a', clientsecret: 'b', tokenURL: 5, scope: ['a', 5] }),
+    ).to.have.members(['issuer', 'tokenURL', 'scope[1]'])
+    expect(problemPaths({ issuer: ISSUER, clientid: 'a' })).to.deep.equal(['client.client_secret'])
+  })
+
+  it('stay where their new place cannot hold them, with their warning', () => {
+    const oidc = { issuer: ISSUER, client: 5, clientid: 'a' }
+    expect(problemPaths(oidc)).to.deep.equal(['client'])
+    expect(warningsOf(oidc)).to.deep.equal(['deprecated_key clientid'])
+    expect(moveDeprecatedKeys(oidc).oidc).to.deep.equal(oidc)
+    const twice = { issuer: ISSUER, clientId: 'a', clientid: 'b' }
+    expect(moveDeprecatedKeys(twice).oidc).to.deep.equal(twice)
+  })
+
+  it('once moved leave settings that are the same, and no warning', () => {
+    fc.assert(
+      fc.property(validOidc, (oidc) => {
+        const { oidc: moved } = moveDeprecatedKeys(oidc as Record<string, unknown>)
+        const [before] = readDomains(serverWith(oidc)).domains
+        const [after] = readDomains(serverWith(moved)).domains
+        expect(before?.settings).not.to.equal(null)
+        expect(after?.settings).to.deep.equal(before?.settings)
+        expect(after?.warnings.filter(({ code }) => code === 'deprecated_key')).to.deep.equal([])
+        expect(moveDeprecatedKeys(moved).oidc).to.deep.equal(moved)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})

@@ -1,0 +1,71 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { readDomains } from '../../../../plugin/read-domains.ts'
+import { MINIMAL, problemPaths, readOne, settingsOf, warningsOf } from '../one-domain.ts'
+import { validOidc } from '../valid-oidc.ts'
+
+/** The object with the letters of its members' names switched, over and over, by the bits of `mask`. Values stay. */
+function respell(value: unknown, mask: readonly boolean[], kept: readonly string[] = []): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => {
+      const letters = [...name].map((letter, index) =>
+        mask[index % mask.length] ? letter.toUpperCase() : letter.toLowerCase(),
+      )
+      return [kept.includes(name) ? name : letters.join(''), respell(member, mask, kept)]
+    }),
+  )
+}
+
+describe('letter case', () => {
+  it('of names makes no difference', () => {
+    const whole = fc.record({ oidc: validOidc, dns: fc.constant('a.example'), port: fc.constantFrom(443, 8443) })
+    fc.assert(
+      fc.property(whole, fc.array(fc.boolean(), { minLength: 1, maxLength: 7 }), ({ oidc, dns, port }, mask) => {
+        const config = {
+          settings: { port, cert: 'x.example' },
+          domains: { Key: { dns, title: 'T', authStrategies: { oidc } } },
+        }
+        const [expected] = readDomains(config).domains
+        const [reading] = readDomains(respell(config, mask, ['Key', 'logoutURL', 'hostOwn'])).domains
+        expect(expected?.settings).not.to.equal(null)
+        expect(reading).to.deep.equal(expected)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('of values and of domain keys is kept', () => {
+    const oidc = { ISSUER: 'https://idp.example.com/Realm', Client: { CLIENT_ID: 'MeSh', client_Secret: 'X' } }
+    const [domain] = readDomains({
+      Settings: { CERT: 'a.example' },
+      DOMAINS: { Key: { DNS: 'b.example', AUTHSTRATEGIES: { Oidc: oidc } } },
+    }).domains
+    expect(domain?.key).to.equal('Key')
+    expect(domain?.settings?.issuer.issuer).to.equal('https://idp.example.com/Realm')
+    expect(domain?.settings?.client.client_id).to.equal('MeSh')
+  })
+
+  it('tells the deprecated logoutURL from the current logouturl', () => {
+    const address = 'https://idp.example.com/out'
+    for (const name of ['logouturl', 'logoutUrl', 'LogoutURL', 'LOGOUTURL']) {
+      expect(settingsOf({ ...MINIMAL, [name]: address }).logoutUrl).to.equal(address)
+      expect(warningsOf({ ...MINIMAL, [name]: address })).to.deep.equal([])
+    }
+    expect(settingsOf({ ...MINIMAL, logoutURL: address }).logoutUrl).to.equal(address)
+    expect(warningsOf({ ...MINIMAL, logoutURL: address })).to.deep.equal(['deprecated_key logoutURL'])
+  })
+
+  it('in two forms for one name is a mistake that says so', () => {
+    const client = { client_id: 'a', Client_ID: 'b', client_secret: 'x' }
+    const { problems } = readOne({ ...MINIMAL, client, newAccounts: true, newaccounts: true })
+    expect(problems.map(({ path, reason }) => [path.split('oidc.')[1], reason])).to.deep.equal([
+      ['client.client_id', 'is there twice, as "client_id" and "Client_ID"'],
+      ['newAccounts', 'is there twice, as "newAccounts" and "newaccounts"'],
+    ])
+    expect(problemPaths({ ...MINIMAL, clientID: 'a', ClientId: 'b' })).to.deep.equal(['clientid'])
+    expect(problemPaths({ ...MINIMAL, groups: { sync: { filter: 'a', Filter: 'b' } } })).to.deep.equal([
+      'groups.sync.filter',
+    ])
+  })
+})

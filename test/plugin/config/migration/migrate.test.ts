@@ -1,0 +1,94 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { migrate } from '../../../../plugin/config/migration/migrate.ts'
+import { readDomains } from '../../../../plugin/read-domains.ts'
+import { serverWith } from '../one-domain.ts'
+import { validOidc } from '../valid-oidc.ts'
+
+const OLD = `{
+  "__comment": "  spaces,  and \\u00e9 stay",
+  "settings": { "Cert": "mesh.example.com", "big": 12345678901234567890, "1": 1.0e+2 },
+  "domains": {
+    "a": { "dns": "a.example", "authStrategies": { "oidc": { "issuer": "https://i.example", "clientid": "a", "clientsecret": "b" } } },
+    "": {
+      "authstrategies": {
+        "OIDC": {
+          "issuer": "https://i.example",
+          "ClientID": "a",
+          "newAccounts": true,
+          "clientsecret": "b",
+          "tokenURL": "https://i.example/t",
+          "logoutURL": "https://i.example/o",
+          "Groups": { "Sync": { "enabled": true, "filter": ["x"] } }
+        },
+        "saml": { "clientid": "untouched" }
+      }
+    },
+    "b": { "dns": "b.example", "authStrategies": { "oidc": {   "issuer": "https://i.example",   "client": {} } } },
+    "1": { "dns": "one.example", "authStrategies": { "oidc": { "clientsecret": "b", "Client": {"client_id":"a"} } } }
+  }
+}
+`
+const NEW = `{
+  "__comment": "  spaces,  and \\u00e9 stay",
+  "settings": { "Cert": "mesh.example.com", "big": 12345678901234567890, "1": 1.0e+2 },
+  "domains": {
+    "a": { "dns": "a.example", "authStrategies": { "oidc": {"issuer":"https://i.example","client":{"client_id":"a","client_secret":"b"}} } },
+    "": {
+      "authstrategies": {
+        "OIDC": {
+          "issuer": {
+            "issuer": "https://i.example",
+            "token_endpoint": "https://i.example/t"
+          },
+          "client": {
+            "client_id": "a",
+            "client_secret": "b"
+          },
+          "newAccounts": true,
+          "logouturl": "https://i.example/o",
+          "Groups": {
+            "Sync": {
+              "filter": [
+                "x"
+              ]
+            }
+          }
+        },
+        "saml": { "clientid": "untouched" }
+      }
+    },
+    "b": { "dns": "b.example", "authStrategies": { "oidc": {   "issuer": "https://i.example",   "client": {} } } },
+    "1": { "dns": "one.example", "authStrategies": { "oidc": {"Client":{"client_id":"a","client_secret":"b"}} } }
+  }
+}
+`
+
+describe('migrating a configuration', () => {
+  it('writes deprecated keys in their new places, and leaves every other character alone', () => {
+    expect(migrate(OLD)).to.equal(NEW)
+    expect(migrate(NEW)).to.equal(NEW)
+  })
+
+  it('keeps tabs and line breaks as the file has them', () => {
+    const style = (text: string) =>
+      text.replace(/^ +/gm, (spaces) => '\t'.repeat(spaces.length / 2)).replaceAll('\n', '\r\n')
+    expect(migrate(style(OLD))).to.equal(style(NEW))
+  })
+
+  it('gives a file that reads to the same settings, without deprecated keys', () => {
+    fc.assert(
+      fc.property(validOidc, fc.constantFrom(undefined, 2, '\t'), (oidc, space) => {
+        const config = { ...serverWith(oidc), other: { scope: [1, null, 'x'] } }
+        const migrated = JSON.parse(migrate(JSON.stringify(config, null, space)))
+        const [before] = readDomains(config).domains
+        const [after] = readDomains(migrated).domains
+        expect(before?.settings).not.to.equal(null)
+        expect(after?.settings).to.deep.equal(before?.settings)
+        expect(after?.warnings.map(({ code }) => code)).not.to.contain('deprecated_key')
+        expect({ ...migrated, domains: null }).to.deep.equal({ ...config, domains: null })
+      }),
+      { numRuns: 200 },
+    )
+  })
+})

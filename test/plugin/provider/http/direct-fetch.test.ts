@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { makeCertificates, makeClientCertificate } from '../../../../fixtures/certificate.ts'
+import { startIdp } from '../../../../fixtures/idp/server.ts'
+import { directFetch } from '../../../../plugin/provider/http/direct-fetch.ts'
+import { createClientFolder } from '../../../support/client-keys.ts'
+
+const GET = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
+
+/** Whole logins with one are in `flow/client-certificate.test.ts`. */
+describe('a request with a client certificate', () => {
+  const open: (() => unknown)[] = []
+  afterEach(async () => {
+    for (const close of open.splice(0)) await close()
+  })
+  const certified = async (totalMs = 5000) => directFetch({ totalMs, maxBytes: 1000 }, await makeClientCertificate())
+  const failureOf = (work: Promise<unknown>) =>
+    work.then(
+      () => undefined,
+      (error: unknown) => error as Error & { cause?: { code?: string } },
+    )
+
+  it('fails like any other when the authority of the IdP is unknown, with the code of the cause', async () => {
+    const idp = await startIdp({ tls: { ...(await makeCertificates()).server, clientCertificates: true } })
+    open.push(idp.close)
+    const fetch = await certified()
+    const error = await failureOf(fetch(`${idp.issuer}/jwks`, GET))
+    expect(error).to.be.instanceOf(TypeError)
+    expect(error?.cause?.code).to.equal('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
+  })
+
+  it('ends in time when nothing answers, and leaves no connection', async () => {
+    const sockets = new Set<Socket>()
+    const server = createServer((socket) => {
+      sockets.add(
+        socket
+          .resume()
+          .on('error', () => undefined)
+          .on('close', () => sockets.delete(socket)),
+      )
+    }).listen(0, '127.0.0.1')
+    open.push(() => server.close())
+    await once(server, 'listening')
+    const fetch = await certified(50)
+    const error = await failureOf(fetch(`https://127.0.0.1:${(server.address() as AddressInfo).port}/`, GET))
+    expect(error?.name).to.equal('TimeoutError')
+    for (const socket of sockets) await once(socket, 'close')
+    expect(await failureOf(fetch('https://127.0.0.1:9/', { ...GET, signal: AbortSignal.abort() }))).to.have.property(
+      'name',
+      'AbortError',
+    )
+  })
+
+  it('ends in time when the answer never ends, takes no body with 204, and the process goes on', async () => {
+    const certificates = await makeCertificates()
+    const idp = await startIdp({ tls: { ...certificates.server, clientCertificates: true } })
+    open.push(idp.close)
+    idp.faults.set('jwks', { kind: 'drip', everyMs: 20 })
+    idp.faults.set('revocation', { kind: 'answer', status: 204 })
+    const folder = await createClientFolder()
+    open.push(folder.remove)
+    const ca = await folder.write('ca.pem', certificates.ca.cert)
+    // Only a process of its own can be made to trust a private authority.
+    const script = `
+      import { directFetch } from '../plugin/provider/direct-fetch.ts'
+      const { idp, cert, key } = JSON.parse(process.env.GIVEN)
+      const fetch = directFetch({ totalMs: 300, maxBytes: 1000 }, { cert, key })
+      const get = { method: 'GET', headers: {}, redirect: 'manual' }
+      const dripping = await fetch(idp + '/jwks', get).catch((error) => error.name)
+      const empty = await fetch(idp + '/token/revocation', { ...get, method: 'POST', body: new URLSearchParams('a=b') })
+      const found = await fetch(idp + '/.well-known/openid-configuration', get).catch((error) => error.code)
+      console.log(JSON.stringify([dripping, empty.status, await empty.text(), found]))`
+    const given = JSON.stringify({ idp: idp.issuer, ...(await makeClientCertificate()) })
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--import', 'tsx', '--input-type=module', '-e', script],
+      { env: { ...process.env, NODE_EXTRA_CA_CERTS: ca, GIVEN: given } },
+    )
+    expect(JSON.parse(stdout)).to.deep.equal(['TimeoutError', 204, '', 'ANSWER_TOO_LARGE'])
+  })
+
+  it('fails when nobody listens', async () => {
+    const fetch = await certified()
+    expect((await failureOf(fetch('https://127.0.0.1:9/', GET)))?.cause?.code).to.equal('ECONNREFUSED')
+  })
+})

@@ -1,0 +1,182 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import { causeCode } from '../../../../plugin/log.ts'
+import { directFetch } from '../../../../plugin/provider/http/direct-fetch.ts'
+import {
+  type Fetch,
+  type FetchLimits,
+  guardFetch,
+  isAllowedAddress,
+} from '../../../../plugin/provider/http/guarded-fetch.ts'
+
+const plainFetch: Fetch = (url, init) => fetch(url, init as RequestInit)
+const init = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
+
+const makers: Record<string, (limits: FetchLimits) => Fetch> = {
+  'by a fetch of the host': (limits) => guardFetch(plainFetch, limits),
+  'of our own': (limits) => directFetch(limits),
+}
+
+for (const [whose, make] of Object.entries(makers)) {
+  describe(`requests to an identity provider, ${whose},`, () => {
+    let server: Server
+    let answer: RequestListener
+    let url: string
+
+    before(async () => {
+      server = createServer((req, res) => answer(req, res)).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    })
+    after(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+
+    const guarded = (over: Partial<{ totalMs: number; maxBytes: number }> = {}) =>
+      make({ totalMs: 5000, maxBytes: 1000, ...over })
+    const failure = async (promise: Promise<unknown>): Promise<Error & { code?: unknown }> => {
+      const outcome = await promise.then(
+        () => undefined,
+        (error: unknown) => error,
+      )
+      expect(outcome).to.be.instanceOf(Error)
+      return outcome as Error
+    }
+
+    it('give status, headers and body as they came', async () => {
+      answer = (_, res) => res.writeHead(201, { 'content-type': 'application/json' }).end('{"a":1}')
+      const response = await guarded()(url, init)
+      expect(response.status).to.equal(201)
+      expect(response.headers.get('content-type')).to.equal('application/json')
+      expect(await response.json()).to.deep.equal({ a: 1 })
+    })
+
+    it('take a body up to the limit and refuse one byte more, also when it is declared nowhere', async () => {
+      answer = (_, res) => res.end('x'.repeat(1000))
+      expect((await (await guarded()(url, init)).text()).length).to.equal(1000)
+      answer = (_, res) => {
+        res.write('x'.repeat(600))
+        res.end('x'.repeat(401))
+      }
+      expect((await failure(guarded()(url, init))).code).to.equal('ANSWER_TOO_LARGE')
+    })
+
+    it('stop reading an endless body at the limit', async () => {
+      let sent = 0
+      const closed = new Promise<void>((resolve) => {
+        answer = (_, res) => {
+          const more = () => {
+            while (!res.destroyed && res.write('x'.repeat(16_384))) sent += 16_384
+          }
+          res.on('drain', more).on('close', resolve)
+          more()
+        }
+      })
+      expect((await failure(guarded()(url, init))).code).to.equal('ANSWER_TOO_LARGE')
+      await closed
+      expect(sent).to.be.below(50_000_000)
+    })
+
+    it('take no more of a compressed body than the limit, packed or unpacked', async () => {
+      answer = (req, res) => {
+        const packed = /gzip/.test(String(req.headers['accept-encoding']))
+        res
+          .writeHead(200, packed ? { 'content-encoding': 'gzip' } : {})
+          .end(packed ? gzipSync('x'.repeat(100_000)) : 'x'.repeat(1001))
+      }
+      expect((await failure(guarded()(url, init))).code).to.equal('ANSWER_TOO_LARGE')
+    })
+
+    it('send forms, and give the code of what broke when no answer came', async () => {
+      answer = (req, res) => {
+        const length = req.headers['content-length']
+        req.on('data', (chunk) => res.end(`${length} ${chunk}`)).resume()
+      }
+      const form = { ...init, method: 'POST', body: new URLSearchParams({ a: 'b c' }) }
+      expect(await (await guarded()(url, form)).text()).to.equal('5 a=b+c')
+      answer = (req) => req.socket.resetAndDestroy()
+      expect(causeCode(await failure(guarded()(url, init)))).to.match(/ECONNRESET|UND_ERR_SOCKET/)
+      const gone = createServer().listen(0, '127.0.0.1')
+      await once(gone, 'listening')
+      const nobody = `http://127.0.0.1:${(gone.address() as AddressInfo).port}/`
+      gone.close()
+      await once(gone, 'close')
+      expect(causeCode(await failure(guarded()(nobody, init)))).to.equal('ECONNREFUSED')
+    })
+
+    it('notice when the connection is lost in the middle of an answer', async () => {
+      answer = (_, res) => {
+        res.writeHead(200, { 'content-length': '100' })
+        res.write('half', () => res.destroy())
+      }
+      expect(await failure(guarded()(url, init).then((response) => response.text()))).to.be.instanceOf(Error)
+    })
+
+    it('end in time when nothing comes, and when a byte comes now and then', async () => {
+      answer = () => undefined
+      expect((await failure(guarded({ totalMs: 50 })(url, init))).name).to.equal('TimeoutError')
+      answer = (_, res) => {
+        const drip = setInterval(() => res.write('x'), 5)
+        res.on('close', () => clearInterval(drip))
+      }
+      expect((await failure(guarded({ totalMs: 100 })(url, init))).name).to.equal('TimeoutError')
+    })
+
+    it('follow no redirect', async () => {
+      let asked = 0
+      answer = (_, res) => {
+        asked += 1
+        res.writeHead(302, { location: url }).end()
+      }
+      expect((await guarded()(url, { ...init })).status).to.equal(302)
+      expect(asked).to.equal(1)
+    })
+
+    it('go over TLS, or to loopback', async () => {
+      for (const good of [
+        'https://idp.test/',
+        'http://127.0.0.1:1/',
+        'http://127.9.9.9/',
+        'http://localhost/',
+        'http://[::1]:8/',
+      ]) {
+        expect(isAllowedAddress(new URL(good)), good).to.equal(true)
+      }
+      for (const bad of [
+        'http://idp.test/',
+        'http://127.0.0.1.evil.test/',
+        'http://localhost.evil.test/',
+        'http://169.254.169.254/',
+        'file:///etc/passwd',
+        'ftp://127.0.0.1/',
+      ]) {
+        expect(isAllowedAddress(new URL(bad)), bad).to.equal(false)
+        expect((await failure(guarded()(bad, init))).code).to.equal('PLAIN_HTTP')
+      }
+    })
+  })
+}
+
+describe('a request of our own on a kept connection', () => {
+  it('is sent once more, on a new one, when the other side has just closed it', async () => {
+    let requests = 0
+    const server = createServer((req, res) => {
+      requests += 1
+      // The second request on a connection finds it closed.
+      if (requests === 2) req.socket.resetAndDestroy()
+      else res.end('fine')
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const ask = directFetch({ totalMs: 5000, maxBytes: 1000 })
+    await (await ask(address, init)).text()
+    expect(await (await ask(address, init)).text()).to.equal('fine')
+    expect(requests).to.equal(3)
+    server.closeAllConnections()
+    server.close()
+  })
+})

@@ -1,0 +1,126 @@
+import { expect } from 'chai'
+import { makeCertificates } from '../../../../fixtures/certificate.ts'
+import { type Idp, startIdp } from '../../../../fixtures/idp/server.ts'
+import type { ManualMetadata } from '../../../../plugin/config/settings.ts'
+import { LoginError } from '../../../../plugin/errors.ts'
+import { causeCode } from '../../../../plugin/log.ts'
+import { guardFetch } from '../../../../plugin/provider/http/guarded-fetch.ts'
+import { type Issuer, openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
+
+const guarded = guardFetch((url, init) => fetch(url, init as RequestInit), { totalMs: 5000, maxBytes: 100_000 })
+
+describe('discovery of an issuer', () => {
+  let idp: Idp
+  const open: Issuer[] = []
+  let now = 1_700_000_000_000
+
+  beforeEach(async () => {
+    idp = await startIdp({})
+  })
+  afterEach(async () => {
+    for (const issuer of open.splice(0)) issuer.close()
+    await idp.close()
+  })
+
+  function start(over: { issuer?: string; manual?: ManualMetadata } = {}) {
+    const failures: unknown[] = []
+    let told: () => void = () => undefined
+    const firstFailure = new Promise<void>((resolve) => {
+      told = resolve
+    })
+    const issuer = openIssuer({ issuer: over.issuer ?? idp.issuer, manual: over.manual ?? {} }, 'client', {
+      fetch: guarded,
+      now: () => now,
+      random: () => 0.5,
+      onFailure: (error) => {
+        failures.push(error)
+        told()
+      },
+      onDiscovered: () => undefined,
+    })
+    open.push(issuer)
+    return { issuer, failures, firstFailure }
+  }
+  const publish = (metadata: object) => idp.faults.set('discovery', { kind: 'rewrite', body: () => metadata })
+  const refusal = async (issuer: Issuer) => {
+    const error = await issuer.metadata().then(
+      () => undefined,
+      (reason: unknown) => reason,
+    )
+    expect(error).to.be.instanceOf(LoginError).with.property('code', 'discovery_failed')
+    return error
+  }
+
+  it('finds the endpoints, and asks once for many logins', async () => {
+    const { issuer } = start()
+    const found = await Promise.all(Array.from({ length: 20 }, () => issuer.metadata()))
+    expect(found[19]?.authorization_endpoint).to.equal(`${idp.issuer}/auth`)
+    expect(idp.requests('discovery')).to.equal(1)
+  })
+
+  it('lets what was set by hand win, even where it differs', async () => {
+    const { issuer } = start({
+      manual: { token_endpoint: 'https://other.test/token', end_session_endpoint: 'https://other.test/bye' },
+    })
+    const metadata = await issuer.metadata()
+    expect(metadata.token_endpoint).to.equal('https://other.test/token')
+    expect(metadata.end_session_endpoint).to.equal('https://other.test/bye')
+    expect(metadata.authorization_endpoint).to.equal(`${idp.issuer}/auth`)
+  })
+
+  it('fails with the code of the cause while the IdP is away, and works at the next login once it is back', async () => {
+    await idp.down()
+    const { issuer, failures, firstFailure } = start()
+    await firstFailure
+    expect(causeCode(failures[0])).to.equal('ECONNREFUSED')
+    expect(causeCode(await refusal(issuer))).to.equal('ECONNREFUSED')
+    await idp.up()
+    expect((await issuer.metadata()).issuer).to.equal(idp.issuer)
+  })
+
+  it('goes on without discovery when everything needed is set by hand', async () => {
+    await idp.down()
+    const manual = {
+      authorization_endpoint: `${idp.issuer}/a`,
+      token_endpoint: `${idp.issuer}/t`,
+      jwks_uri: `${idp.issuer}/j`,
+    }
+    const { issuer } = start({ manual })
+    expect(await issuer.metadata()).to.include({
+      ...manual,
+      issuer: idp.issuer,
+      end_session_endpoint: `${idp.issuer}/logout`,
+    })
+  })
+
+  it('names the cause when the certificate authority of the IdP is not known', async () => {
+    const certificates = await makeCertificates()
+    const secure = await startIdp({ tls: certificates.server })
+    try {
+      const { issuer } = start({ issuer: secure.issuer })
+      expect(causeCode(await refusal(issuer))).to.match(/UNABLE_TO_(GET_ISSUER_CERT_LOCALLY|VERIFY_LEAF_SIGNATURE)/)
+    } finally {
+      await secure.close()
+    }
+  })
+
+  it('refuses metadata that names another issuer', async () => {
+    publish({ issuer: 'https://other.test', authorization_endpoint: 'https://other.test/a' })
+    await refusal(start().issuer)
+  })
+
+  it('refuses endpoints that are not reached over TLS', async () => {
+    publish({ issuer: idp.issuer, authorization_endpoint: 'http://idp.test/a' })
+    expect(causeCode(await refusal(start().issuer))).to.equal('PLAIN_HTTP')
+  })
+
+  it('looks an old finding up again in the background, and keeps it while that fails', async () => {
+    const { issuer, firstFailure } = start()
+    const first = await issuer.metadata()
+    await idp.down()
+    now += 2 * 60 * 60_000
+    expect(await issuer.metadata()).to.equal(first)
+    await firstFailure
+    expect(await issuer.metadata()).to.equal(first)
+  })
+})

@@ -1,0 +1,167 @@
+import { expect } from 'chai'
+import { ScriptedBrowser } from '../../../../fixtures/browser.ts'
+import { type Idp, startIdp } from '../../../../fixtures/idp/server.ts'
+import { createProviderClient, type ProviderClient } from '../../../../plugin/provider/client.ts'
+import { openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
+import { readDomains } from '../../../../plugin/read-domains.ts'
+import { type ClientKeyPair, makeKey } from '../../../support/client-keys.ts'
+
+const CALLBACK = 'http://127.0.0.1:1/callback'
+const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-the-tests', redirect_uri: CALLBACK }
+const TRANSACTION = { domainKey: '', state: 's'.repeat(43), nonce: 'n', codeVerifier: 'v'.repeat(43), returnPath: null }
+
+describe('verbs about tokens', () => {
+  let idp: Idp
+  const open: ProviderClient[] = []
+  beforeEach(async () => {
+    idp = await startIdp()
+  })
+  afterEach(async () => {
+    for (const client of open.splice(0)) client.close()
+    await idp.close()
+  })
+
+  const register = (members: Record<string, unknown> = {}) =>
+    idp.addClient({ ...CLIENT, redirect_uris: [CALLBACK], ...members })
+
+  function connect(members: Record<string, unknown> = {}, issuer: object = {}, keys: readonly ClientKeyPair[] = []) {
+    const client = { ...CLIENT, ...members }
+    const oidc = { issuer: { issuer: idp.issuer, ...issuer }, client }
+    const [reading] = readDomains(
+      { settings: { cert: 'mesh.test' }, domains: { '': { authStrategies: { oidc } } } },
+      {
+        ...(keys.length > 0 ? { credentials: { '': { jwksFile: 'keys' } } } : {}),
+        readFile: () => JSON.stringify({ keys: keys.map((key) => key.private) }),
+      },
+    ).domains
+    if (!reading?.settings) throw new Error(JSON.stringify(reading?.problems))
+    const fetch: typeof globalThis.fetch = (url, init) => globalThis.fetch(url, init)
+    const deps = { fetch: fetch as never, now: Date.now }
+    const discovery = { ...deps, random: Math.random, onFailure: () => undefined, onDiscovered: () => undefined }
+    const verbs = createProviderClient(reading.settings, {
+      ...deps,
+      issuer: openIssuer(reading.settings.issuer, 'mesh', discovery),
+      scopes: ['openid'],
+      claims: [],
+    })
+    open.push(verbs)
+    return verbs
+  }
+
+  async function accessToken(client: ProviderClient): Promise<string> {
+    const transaction = { ...TRANSACTION, startedAt: Date.now() }
+    const browser = new ScriptedBrowser()
+    const page = await browser.get((await client.authorizationUrl(transaction)).href)
+    const fields = page.forms[0]!.fields.map(([name, value]): readonly [string, string] => [
+      name,
+      name === 'username' ? 'alice' : name === 'password' ? 'alice-demo' : value,
+    ])
+    let answer = await browser.step(page.forms[0]!.action, { form: fields })
+    while (!answer.headers.location!.startsWith(CALLBACK)) {
+      answer = await browser.step(new URL(answer.headers.location!, answer.url).href)
+    }
+    browser.close()
+    const redeemed = await client.redeem(new URL(answer.headers.location!).searchParams, transaction)
+    return redeemed.accessToken!
+  }
+
+  it('tell of a token what the IdP knows, until it is revoked', async () => {
+    await register()
+    const client = connect()
+    const token = await accessToken(client)
+    const status = await client.introspect(token)
+    expect(status?.active).to.equal(true)
+    expect(status?.claims).to.include({ sub: 'u-1001', client_id: 'mesh' }).and.not.have.property('active')
+    expect(await client.revoke(token, 'access_token')).to.equal(true)
+    expect(await client.introspect(token)).to.deep.equal({ active: false, claims: {} })
+  })
+
+  it('take it for revoked when the IdP does not know it', async () => {
+    await register()
+    expect(await connect().revoke('nobody-knows-it', 'refresh_token')).to.equal(true)
+  })
+
+  for (const [method, alg] of [
+    ['none', undefined],
+    ['client_secret_basic', undefined],
+    ['client_secret_post', undefined],
+    ['client_secret_jwt', 'HS512'],
+    ['private_key_jwt', 'ES256'],
+  ] as const) {
+    it(`authenticate by ${method}, whatever the token endpoint wants`, async () => {
+      await register()
+      const key = makeKey('P-256', { kid: 'k' })
+      const own = (where: string) => ({
+        [`${where}_endpoint_auth_method`]: method,
+        ...(alg ? { [`${where}_endpoint_auth_signing_alg`]: alg } : {}),
+      })
+      const client = connect({ ...own('introspection'), ...own('revocation') }, {}, [key])
+      const token = await accessToken(client)
+      // From now on the IdP takes this method only.
+      await register({ ...own('token'), ...(method === 'private_key_jwt' ? { jwks: { keys: [key.public] } } : {}) })
+      // Only who has a secret may introspect at this IdP.
+      if (method !== 'none') expect((await client.introspect(token))?.active).to.equal(true)
+      expect(await client.revoke(token, 'access_token')).to.equal(true)
+      if (method !== 'none') expect((await client.introspect(token))?.active).to.equal(false)
+    })
+  }
+
+  it('go to the endpoints that were set by hand', async () => {
+    await register()
+    const asked: string[] = []
+    const other = await startIdp()
+    try {
+      await other.addClient({ ...CLIENT, redirect_uris: [CALLBACK] })
+      const client = connect(
+        {},
+        {
+          introspection_endpoint: `${other.issuer}/token/introspection`,
+          revocation_endpoint: `${other.issuer}/token/revocation`,
+        },
+      )
+      const token = await accessToken(client)
+      expect((await client.introspect(token))?.active).to.equal(false)
+      await client.revoke(token, 'access_token')
+      for (const endpoint of ['introspection', 'revocation'] as const) {
+        asked.push(`${endpoint} ${idp.requests(endpoint)} ${other.requests(endpoint)}`)
+      }
+      expect(asked).to.deep.equal(['introspection 0 1', 'revocation 0 1'])
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('say so where the IdP has no such endpoint', async () => {
+    await register()
+    idp.faults.set('discovery', {
+      kind: 'rewrite',
+      body: (original) => {
+        const { introspection_endpoint: _i, revocation_endpoint: _r, ...rest } = original as Record<string, unknown>
+        return rest
+      },
+    })
+    const client = connect()
+    expect(await client.introspect('x')).to.equal(null)
+    expect(await client.revoke('x', 'access_token')).to.equal(false)
+  })
+
+  it('fail with a code of their own, and never quote the token', async () => {
+    await register()
+    const client = connect({ introspection_endpoint_auth_method: 'none' })
+    const failure = async (work: Promise<unknown>) => {
+      const error = await work.then(
+        () => undefined,
+        (caught: unknown) => caught as { code: string; details: object; message: string },
+      )
+      expect(JSON.stringify([error?.details, error?.message])).to.not.include('the-token')
+      return error?.code
+    }
+    expect(await failure(client.introspect('the-token'))).to.equal('introspection_failed')
+    idp.faults.set('revocation', { kind: 'answer', status: 400, body: '{"error":"invalid_client"}' })
+    expect(await failure(client.revoke('the-token', 'access_token'))).to.equal('revocation_failed')
+    idp.faults.set('introspection', { kind: 'answer', status: 200, body: '{"active":"yes"}' })
+    expect(await failure(client.introspect('the-token'))).to.equal('introspection_failed')
+    await idp.down()
+    expect(await failure(client.revoke('the-token', 'access_token'))).to.equal('provider_unreachable')
+  })
+})
