@@ -64,14 +64,21 @@ function manualMetadata(manual: Omit<IssuerConfig, 'issuer'>): ManualMetadata {
 
 function clientSettings(client: ClientConfig, baseUrl: string): ClientSettings {
   const { post_logout_redirect_uri: afterLogout = true, response_types, ...given } = client
+  // A client has one method at nearly every IdP.
+  const method = client.token_endpoint_auth_method ?? 'client_secret_basic'
   return {
     redirect_uri: `${baseUrl}auth-oidc-callback`,
     id_token_signed_response_alg: 'RS256',
     require_auth_time: false,
-    token_endpoint_auth_method: 'client_secret_basic',
-    introspection_endpoint_auth_method: 'client_secret_basic',
-    revocation_endpoint_auth_method: 'client_secret_basic',
+    authorization_signed_response_alg: 'RS256',
+    require_signed_request_object: false,
+    require_pushed_authorization_requests: false,
+    token_endpoint_auth_method: method,
+    introspection_endpoint_auth_method: method,
+    revocation_endpoint_auth_method: method,
     tls_client_certificate_bound_access_tokens: false,
+    dpop_bound_access_tokens: false,
+    client_secret: null,
     ...given,
     post_logout_redirect_uri: typeof afterLogout === 'string' ? afterLogout : afterLogout ? `${baseUrl}login` : null,
     response_types: responseTypes(response_types),
@@ -84,10 +91,11 @@ function customSettings(
   groups: GroupSettings | null,
 ): CustomSettings {
   // A preset may read groups where no scope is needed: it adds its own.
-  const more = groups && preset === null ? [groups.scope] : []
+  const more = groups?.scope && preset === null ? [groups.scope] : []
   return {
     scope: scopes(custom.scope ?? 'openid profile email', more),
     claims: { uuid: 'sub', name: 'name', email: 'email', ...custom.claims },
+    authorizationParams: custom.authorization_params ?? {},
     preset: preset?.name ?? null,
     presetMembers: preset ? textsOf(custom, Object.keys(preset.members)) : {},
   }
@@ -109,7 +117,7 @@ function groupSettings(groups: GroupsConfig, preset: PresetRules | null): GroupS
     // The specification states both values. True: who left the admin group must not stay admin unnoticed.
     revokeAdmin: groups.revokeAdmin ?? true,
     sync: typeof sync === 'object' ? names(sync.filter) : sync && 'all',
-    scope: groups.scope ?? preset?.groupScope ?? 'groups',
+    scope: (groups.scope ?? preset?.groupScope ?? 'groups') || null,
     claim: groups.claim ?? null,
   }
 }

@@ -19,8 +19,9 @@ export type IssuerConfig = { readonly issuer?: string } & {
 }
 
 /** Client object. */
-export type ClientConfig = Pick<ClientSettings, 'client_id' | 'client_secret'> &
+export type ClientConfig = Pick<ClientSettings, 'client_id'> &
   Partial<Omit<ClientSettings, 'client_id' | 'client_secret' | 'post_logout_redirect_uri' | 'response_types'>> & {
+    readonly client_secret?: string
     readonly post_logout_redirect_uri?: string | boolean
     readonly response_types?: string | readonly string[]
   }
@@ -29,6 +30,7 @@ export type ClientConfig = Pick<ClientSettings, 'client_id' | 'client_secret'> &
 export interface CustomConfig {
   readonly scope?: string | readonly string[]
   readonly claims?: Partial<CustomSettings['claims']>
+  readonly authorization_params?: Readonly<Record<string, string>>
   readonly preset?: string | null
 }
 
@@ -39,6 +41,7 @@ export interface GroupsConfig {
   readonly siteadmin?: string | readonly string[]
   readonly revokeAdmin?: boolean
   readonly sync?: boolean | { readonly filter: string | readonly string[] }
-  readonly scope?: string
+  /** False or empty: none. */
+  readonly scope?: string | false
   readonly claim?: string
 }

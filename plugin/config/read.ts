@@ -1,5 +1,6 @@
 import { checkKeysNeeded } from './credentials/client-keys-needed.ts'
 import { type CredentialOptions, type CredentialReading, readCredentials } from './credentials/credentials.ts'
+import { checkSecretNeeded } from './credentials/secret-needed.ts'
 import { fillIn } from './defaults.ts'
 import { type DomainAddress, domainAddress, type HostAddresses } from './domains/domain-address.ts'
 import { type FoundDomain, findDomains } from './domains/find-domains.ts'
@@ -11,10 +12,11 @@ import { settleLetterCase } from './migration/key-case.ts'
 import type { Finding, Problem, Steps, Warning } from './problem.ts'
 import { checkAddresses } from './rules/addresses.ts'
 import { checkAlgorithms } from './rules/algorithms.ts'
+import { checkAuthorizationParams } from './rules/authorization-params.ts'
 import type { MemberSchema } from './rules/member-schema.ts'
 import { checkPreset, choosePreset, withoutIssuer } from './rules/preset-name.ts'
 import type { PresetRules, UrlOverrides } from './rules/preset-rules.ts'
-import { checkResponseTypes } from './rules/response-types.ts'
+import { checkResponseMode, checkResponseTypes } from './rules/response-types.ts'
 import { oidcSchema } from './rules/schema.ts'
 import { type SchemaCheck, schemaCheck, withoutUnknown } from './rules/schema-check.ts'
 import { checkScopes } from './rules/scope.ts'
@@ -131,13 +133,16 @@ function readOidc(
     ...cased.problems,
     ...moved.warnings,
     ...check.findings(oidc, unknownKeys),
+    ...checkSecretNeeded(known),
     ...(preset === null ? needIssuer(oidc.issuer) : []),
     ...(preset ? checkPreset(moved.oidc, preset) : []),
     ...checkAddresses(known),
     ...checkResponseTypes(known),
+    ...checkResponseMode(known),
     ...checkAlgorithms(known),
     ...checkSupported(known),
     ...checkScopes(known),
+    ...checkAuthorizationParams(known),
     // What is wrong with the files is told by itself: mending it may be all.
     ...(files.findings.every(({ warning }) => warning) ? checkKeysNeeded(known, files.credentials) : []),
     ...(address ? checkDefaultCallback(known, address) : []),

@@ -1,3 +1,5 @@
+import type { ALIASED_ENDPOINTS, ISSUER_ENDPOINTS, ISSUER_FLAGS, ISSUER_LISTS } from './rules/issuer-members.ts'
+
 /**
  * The finished configuration of one domain's strategy: deprecated keys moved, letter case settled, defaults filled in,
  * checked and frozen. Where the specification has a default, the member is never optional.
@@ -28,25 +30,12 @@ export interface IssuerSettings {
 }
 
 /** Members of the Issuer object under the names of OpenID Connect Discovery 1.0; only those that were given. */
-export interface ManualMetadata {
-  readonly authorization_endpoint?: string
-  readonly token_endpoint?: string
-  readonly jwks_uri?: string
-  readonly userinfo_endpoint?: string
-  readonly revocation_endpoint?: string
-  readonly introspection_endpoint?: string
-  readonly registration_endpoint?: string
-  readonly end_session_endpoint?: string
-  readonly token_endpoint_auth_methods_supported?: readonly string[]
-  readonly token_endpoint_auth_signing_alg_values_supported?: readonly string[]
-  readonly introspection_endpoint_auth_methods_supported?: readonly string[]
-  readonly introspection_endpoint_auth_signing_alg_values_supported?: readonly string[]
-  readonly revocation_endpoint_auth_methods_supported?: readonly string[]
-  readonly revocation_endpoint_auth_signing_alg_values_supported?: readonly string[]
-  readonly request_object_signing_alg_values_supported?: readonly string[]
-  readonly mtls_endpoint_aliases?: Readonly<
-    Partial<Record<'token_endpoint' | 'userinfo_endpoint' | 'revocation_endpoint' | 'introspection_endpoint', string>>
-  >
+export type ManualMetadata = {
+  readonly [Name in (typeof ISSUER_ENDPOINTS)[number]]?: string
+} & { readonly [Name in (typeof ISSUER_LISTS)[number]]?: readonly string[] } & {
+  readonly [Name in (typeof ISSUER_FLAGS)[number]]?: boolean
+} & {
+  readonly mtls_endpoint_aliases?: Readonly<Partial<Record<(typeof ALIASED_ENDPOINTS)[number], string>>>
 }
 
 export const AUTH_METHODS = [
@@ -55,16 +44,31 @@ export const AUTH_METHODS = [
   'client_secret_post',
   'client_secret_jwt',
   'private_key_jwt',
+  'tls_client_auth',
+  'self_signed_tls_client_auth',
 ] as const
 export type AuthMethod = (typeof AUTH_METHODS)[number]
 
 export const RESPONSE_TYPES = ['code', 'id_token', 'code id_token'] as const
 export type ResponseType = (typeof RESPONSE_TYPES)[number]
 
+/** How an IdP sends its answer. Source: OAuth 2.0 Multiple Response Types, section 2.1; Form Post Response Mode; JARM, section 2.3. */
+export const RESPONSE_MODES = [
+  'query',
+  'form_post',
+  'fragment',
+  'jwt',
+  'query.jwt',
+  'form_post.jwt',
+  'fragment.jwt',
+] as const
+export type ResponseMode = (typeof RESPONSE_MODES)[number]
+
 /** Client object. Member names are those of OpenID Connect Dynamic Client Registration 1.0. */
 export interface ClientSettings {
   readonly client_id: string
-  readonly client_secret: string
+  /** Null: no method and no algorithm needs one. */
+  readonly client_secret: string | null
   readonly redirect_uri: string
   /** Null: no post-logout redirect address is sent. */
   readonly post_logout_redirect_uri: string | null
@@ -76,10 +80,20 @@ export interface ClientSettings {
   readonly userinfo_encrypted_response_enc?: string
   /** The first response type is the one that is used. */
   readonly response_types: readonly [ResponseType, ...ResponseType[]]
+  /** Undefined: none is asked for with a code, and `form_post` where an ID token comes with the browser, if the IdP has that. */
+  readonly response_mode?: ResponseMode
+  /** Of answers in a response mode with `jwt`. */
+  readonly authorization_signed_response_alg: string
+  readonly authorization_encrypted_response_alg?: string
+  readonly authorization_encrypted_response_enc?: string
   /** Seconds. */
   readonly default_max_age?: number
   readonly require_auth_time: boolean
   readonly request_object_signing_alg?: string
+  /** Requests are signed though the IdP's metadata do not demand it: the client is registered so. */
+  readonly require_signed_request_object: boolean
+  /** Requests are pushed though the IdP's metadata do not demand it: the client is registered so. */
+  readonly require_pushed_authorization_requests: boolean
   readonly request_object_encryption_alg?: string
   readonly request_object_encryption_enc?: string
   readonly token_endpoint_auth_method: AuthMethod
@@ -89,6 +103,10 @@ export interface ClientSettings {
   readonly introspection_endpoint_auth_signing_alg?: string
   readonly revocation_endpoint_auth_signing_alg?: string
   readonly tls_client_certificate_bound_access_tokens: boolean
+  /** Access tokens are bound to a key of this process (RFC 9449). */
+  readonly dpop_bound_access_tokens: boolean
+  /** Audience of client assertions: `issuer`, `address` (of the endpoint), or itself. Undefined: found out and remembered. */
+  readonly assertion_audience?: string
 }
 
 /** Private keys and certificate of this server as a client: they stand in files, not in the Client object. */
@@ -152,6 +170,8 @@ export interface CustomSettings {
    */
   readonly scope: readonly string[]
   readonly claims: { readonly uuid: string; readonly name: string; readonly email: string }
+  /** Added to every authorization request: what neither the protocol nor this plugin sets. */
+  readonly authorizationParams: Readonly<Record<string, string>>
   /** Name of the preset that applies; null: none. */
   readonly preset: string | null
   /** The members that the preset brings into the Custom object, by their names there; only those that were given. */
@@ -168,8 +188,8 @@ export interface GroupSettings {
   readonly revokeAdmin: boolean
   /** False: no mirroring; `all`: every group; else the names to mirror. */
   readonly sync: false | 'all' | readonly string[]
-  /** Asks the IdP for groups: as configured, else the preset's own, else `groups`. */
-  readonly scope: string
+  /** Asks the IdP for groups: as configured, else the preset's own, else `groups`. Null: none is asked for. */
+  readonly scope: string | null
   /** Null: not configured, so that a preset may take its own source. The standard provider reads `groups` then. */
   readonly claim: string | null
 }

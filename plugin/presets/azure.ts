@@ -51,7 +51,7 @@ export function azurePreset(graph: string, fetch: VendorFetch, totalMs = PAGES_M
   return {
     title: 'Microsoft',
     // With a claim, Graph is not asked: guests may often not use it, and its scope needs an administrator's consent.
-    scopes: ({ groups }) => (groups && groups.claim === null ? [groups.scope] : []),
+    scopes: ({ groups }) => (groups?.scope && groups.claim === null ? [groups.scope] : []),
     groupsClaim: ({ groups }) => groups?.claim ?? null,
     // Often there is no `email`. The stand-in is no verified address, whatever the token says of one.
     claims: (claims) =>

@@ -50,7 +50,7 @@ function checkCustomer(customerId: unknown): readonly Finding[] {
 export function googlePreset(cloudIdentity: string, fetch: VendorFetch, totalMs = PAGES_MS): Preset {
   return {
     title: 'Google',
-    scopes: ({ groups }) => (groups ? [groups.scope] : []),
+    scopes: ({ groups }) => (groups?.scope ? [groups.scope] : []),
     groupsClaim: () => null,
     claims: (claims) => claims,
     async memberships({ claims, accessToken }, { groups, custom }) {

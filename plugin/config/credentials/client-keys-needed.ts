@@ -4,7 +4,12 @@ import { KEY_PAIR_ENCRYPTION, KEY_PAIR_SIGNATURES } from '../rules/algorithm-nam
 import type { ClientKey, Credentials } from '../settings.ts'
 
 const ENDPOINTS = ['token', 'introspection', 'revocation'].map((where) => `${where}_endpoint`)
-const ENCRYPTED = ['id_token_encrypted_response_alg', 'userinfo_encrypted_response_alg']
+const ENCRYPTED = [
+  'id_token_encrypted_response_alg',
+  'userinfo_encrypted_response_alg',
+  'authorization_encrypted_response_alg',
+]
+const BY_CERTIFICATE: readonly unknown[] = ['tls_client_auth', 'self_signed_tls_client_auth']
 const WHERE = '`credentials` of the registration, or in `domains.<key>.oidcCredentials`'
 
 /**
@@ -20,8 +25,14 @@ export function checkKeysNeeded(oidc: JsonObject, { keys, certificate }: Credent
       ? []
       : signature('request_object_signing_alg', client.request_object_signing_alg, keys)),
     ...ENCRYPTED.flatMap((name) => encryption(name, client[name], keys)),
+    ...ENDPOINTS.map((name) => `${name}_auth_method`).flatMap((name) =>
+      BY_CERTIFICATE.includes(client[name]) && !certificate ? [needCertificate(name)] : [],
+    ),
+    ...(client.require_signed_request_object === true && client.request_object_signing_alg === undefined
+      ? signature('require_signed_request_object', undefined, keys)
+      : []),
     ...(client.tls_client_certificate_bound_access_tokens === true && !certificate
-      ? [need('tls_client_certificate_bound_access_tokens', 'a client certificate', 'tlsCertFile and tlsKeyFile')]
+      ? [needCertificate('tls_client_certificate_bound_access_tokens')]
       : []),
   ]
 }
@@ -38,6 +49,10 @@ function encryption(name: string, algorithm: unknown, keys: readonly ClientKey[]
   const wanted = KEY_PAIR_ENCRYPTION.find((one) => one === algorithm)
   if (wanted === undefined || keys.some(({ decrypts }) => decrypts.includes(wanted))) return []
   return [need(name, 'a private key for encryption that fits it', 'jwksFile')]
+}
+
+function needCertificate(name: string): Finding {
+  return need(name, 'a client certificate', 'tlsCertFile and tlsKeyFile')
 }
 
 function need(name: string, what: string, member: string): Finding {

@@ -11,18 +11,27 @@ import {
 } from './algorithm-names.ts'
 import { responseTypes } from './response-types.ts'
 
+const BY_SECRET: readonly unknown[] = HMAC
 const SIGNATURES = [...KEY_PAIR_SIGNATURES, ...HMAC]
 const ENCRYPTION = [...KEY_PAIR_ENCRYPTION, ...SHARED_KEY_ENCRYPTION]
 
 const SIGNED = ['id_token_signed_response_alg', 'userinfo_signed_response_alg', 'request_object_signing_alg']
+const SIGNED_BY_KEY_PAIR = 'authorization_signed_response_alg'
 const ENDPOINTS = ['token', 'introspection', 'revocation'].map((where) => `${where}_endpoint`)
-const ENCRYPTED = ['id_token_encrypted_response', 'userinfo_encrypted_response', 'request_object_encryption']
+const ENCRYPTED = [
+  'id_token_encrypted_response',
+  'userinfo_encrypted_response',
+  'authorization_encrypted_response',
+  'request_object_encryption',
+]
 
 /** Algorithms in the Client object that cannot work here, alone or together with something else in it. */
 export function checkAlgorithms(oidc: JsonObject): readonly Finding[] {
   const client = isJsonObject(oidc.client) ? oidc.client : {}
   return [
     ...SIGNED.flatMap((name) => [...unsigned(client, name), ...unsupported(client, name, SIGNATURES)]),
+    ...unsigned(client, SIGNED_BY_KEY_PAIR),
+    ...unsupported(client, SIGNED_BY_KEY_PAIR, [...KEY_PAIR_SIGNATURES, 'none']),
     ...sharedKeyInFront(client),
     ...ENDPOINTS.flatMap((name) => authentication(client, name)),
     ...ENCRYPTED.flatMap((name) => encryption(client, name)),
@@ -40,7 +49,7 @@ function unsigned(client: JsonObject, name: string): readonly Finding[] {
 // The library verifies ID tokens that the browser brings by the key pairs of the IdP only.
 function sharedKeyInFront(client: JsonObject): readonly Finding[] {
   const name = 'id_token_signed_response_alg'
-  if (!HMAC.includes(String(client[name])) || firstResponseType(client) === 'code') return []
+  if (!BY_SECRET.includes(client[name]) || firstResponseType(client) === 'code') return []
   const remedy = 'Use an algorithm of key pairs, such as RS256, or the response type "code".'
   return [{ at: ['client', name], reason: 'goes with the response type "code" only', remedy }]
 }

@@ -4,7 +4,7 @@ export interface MemberSchema {
   /** What to write there: the remedy when the member is missing or wrong. */
   readonly description: string
   readonly properties?: Readonly<Record<string, MemberSchema>>
-  readonly additionalProperties?: false
+  readonly additionalProperties?: false | Omit<MemberSchema, 'description'>
   readonly required?: readonly string[]
   readonly items?: Omit<MemberSchema, 'description'>
   readonly enum?: readonly (string | null)[]
@@ -13,4 +13,5 @@ export interface MemberSchema {
   readonly minLength?: number
   readonly minItems?: number
   readonly minimum?: number
+  readonly not?: { readonly const: boolean }
 }

@@ -24,6 +24,16 @@ export function checkResponseTypes(oidc: JsonObject): readonly Finding[] {
   })
 }
 
+// An ID token in an address ends up in logs and histories. Source: OAuth 2.0 Multiple Response Type Encoding Practices, section 5.
+export function checkResponseMode(oidc: JsonObject): readonly Finding[] {
+  const client = isJsonObject(oidc.client) ? oidc.client : {}
+  const entries = [client.response_types].flat().filter((entry) => typeof entry === 'string')
+  const [first] = responseTypes(entries.length === 0 ? undefined : entries)
+  if (first === 'code' || (client.response_mode !== 'query' && client.response_mode !== 'query.jwt')) return []
+  const remedy = 'Use form_post, or leave it out.'
+  return [{ at: ['client', 'response_mode'], reason: `does not go with the response type "${first}"`, remedy }]
+}
+
 const OLD_NAME = 'authorization_code'
 
 // The words of a response type stand in no order (OAuth 2.0 Multiple Response Type Encoding Practices, section 2).

@@ -95,6 +95,8 @@ function reason(error: ErrorObject, schema: Partial<MemberSchema>): string {
     case 'minLength':
     case 'minItems':
       return 'must not be empty'
+    case 'not':
+      return 'must be a text or false'
     case 'minimum':
       return 'must not be negative'
     default:

@@ -1,4 +1,5 @@
-import { AUTH_METHODS } from '../settings.ts'
+import { AUTH_METHODS, RESPONSE_MODES } from '../settings.ts'
+import { ALIASED_ENDPOINTS, ISSUER_ENDPOINTS, ISSUER_FLAGS, ISSUER_LISTS } from './issuer-members.ts'
 import type { MemberSchema } from './member-schema.ts'
 import type { PresetRules } from './preset-rules.ts'
 
@@ -30,36 +31,39 @@ const table = (description: string, properties: Record<string, MemberSchema>): M
   properties,
 })
 
+const members = <Name extends string>(names: readonly Name[], schema: (name: Name) => MemberSchema) =>
+  Object.fromEntries(names.map((name) => [name, schema(name)]))
+/** What an endpoint is called in a sentence. */
+const ENDPOINT_WORDS: Readonly<Record<(typeof ISSUER_ENDPOINTS)[number], string>> = {
+  authorization_endpoint: 'authorization endpoint',
+  token_endpoint: 'token endpoint',
+  jwks_uri: 'key set',
+  userinfo_endpoint: 'UserInfo endpoint',
+  revocation_endpoint: 'revocation endpoint',
+  introspection_endpoint: 'introspection endpoint',
+  registration_endpoint: 'registration endpoint',
+  end_session_endpoint: 'end-session endpoint',
+  pushed_authorization_request_endpoint: 'pushed authorization request endpoint',
+}
+
 const ISSUER_OBJECT = table("Write the issuer's https address, or an object with it in `issuer`.", {
   issuer: address("Write the issuer's complete https address, exactly as the IdP states it."),
-  authorization_endpoint: endpoint('authorization endpoint'),
-  token_endpoint: endpoint('token endpoint'),
-  jwks_uri: endpoint('key set'),
-  userinfo_endpoint: endpoint('UserInfo endpoint'),
-  revocation_endpoint: endpoint('revocation endpoint'),
-  introspection_endpoint: endpoint('introspection endpoint'),
-  registration_endpoint: endpoint('registration endpoint'),
-  end_session_endpoint: endpoint('end-session endpoint'),
-  token_endpoint_auth_methods_supported: list('authentication methods'),
-  token_endpoint_auth_signing_alg_values_supported: list('algorithms'),
-  introspection_endpoint_auth_methods_supported: list('authentication methods'),
-  introspection_endpoint_auth_signing_alg_values_supported: list('algorithms'),
-  revocation_endpoint_auth_methods_supported: list('authentication methods'),
-  revocation_endpoint_auth_signing_alg_values_supported: list('algorithms'),
-  request_object_signing_alg_values_supported: list('algorithms'),
-  mtls_endpoint_aliases: table('Write an object with the endpoints that take client certificates.', {
-    token_endpoint: endpoint('token endpoint for client certificates'),
-    userinfo_endpoint: endpoint('UserInfo endpoint for client certificates'),
-    revocation_endpoint: endpoint('revocation endpoint for client certificates'),
-    introspection_endpoint: endpoint('introspection endpoint for client certificates'),
-  }),
+  ...members(ISSUER_ENDPOINTS, (name) => endpoint(ENDPOINT_WORDS[name])),
+  ...members(ISSUER_LISTS, (name) =>
+    list(name.includes('_alg_') ? 'algorithms' : name.endsWith('_methods_supported') ? 'methods' : 'values'),
+  ),
+  ...members(ISSUER_FLAGS, () => flag('Write true or false, as the IdP has it, or leave it out.')),
+  mtls_endpoint_aliases: table(
+    'Write an object with the endpoints that take client certificates.',
+    members(ALIASED_ENDPOINTS, (name) => endpoint(`${ENDPOINT_WORDS[name]} for client certificates`)),
+  ),
 })
 
 /** Issuer object, or its URI alone. */
 export const ISSUER: MemberSchema = { ...ISSUER_OBJECT, type: ['string', 'object'], format: 'uri' }
 
 const CLIENT: MemberSchema = {
-  ...table('Write an object with at least `client_id` and `client_secret`, both issued by the IdP.', {
+  ...table('Write an object with at least `client_id`, and the `client_secret`, both issued by the IdP.', {
     client_id: text('Write the client id that the IdP issued.'),
     client_secret: text('Write the client secret that the IdP issued.'),
     redirect_uri: address('Write the complete callback address, exactly as it is registered at the IdP.'),
@@ -78,6 +82,14 @@ const CLIENT: MemberSchema = {
       ...texts('Write "code", "id_token" or "code id_token", or an array of these.'),
       minItems: 1,
     },
+    response_mode: {
+      type: 'string',
+      enum: RESPONSE_MODES,
+      description: 'Write how the IdP is to send its answer, or leave it out.',
+    },
+    authorization_signed_response_alg: algorithm('that the IdP signs its answers with, for a `response_mode` with jwt'),
+    authorization_encrypted_response_alg: algorithm('for the keys of encrypted answers'),
+    authorization_encrypted_response_enc: algorithm('for the content of encrypted answers'),
     default_max_age: {
       type: 'integer',
       minimum: 0,
@@ -85,6 +97,18 @@ const CLIENT: MemberSchema = {
     },
     require_auth_time: flag('Write true to demand the time of the login at the IdP, else false.'),
     request_object_signing_alg: algorithm('that this server signs request objects with'),
+    require_signed_request_object: flag(
+      'Write true when the IdP takes signed requests of this client only, else false.',
+    ),
+    require_pushed_authorization_requests: flag(
+      'Write true when the IdP takes pushed requests of this client only, else false.',
+    ),
+    dpop_bound_access_tokens: flag('Write true to have access tokens bound to a key of this server, else false.'),
+    assertion_audience: {
+      type: 'string',
+      pattern: '^(issuer|address|https?://.+)$',
+      description: 'Write "issuer", "address", or the audience itself, for client_secret_jwt and private_key_jwt.',
+    },
     request_object_encryption_alg: algorithm('for the keys of encrypted request objects'),
     request_object_encryption_enc: algorithm('for the content of encrypted request objects'),
     token_endpoint_auth_method: authMethod('token'),
@@ -97,7 +121,8 @@ const CLIENT: MemberSchema = {
       'Write true when the IdP binds access tokens to the client certificate, else false.',
     ),
   }),
-  required: ['client_id', 'client_secret'],
+  // Whether the secret is, the rule of its own knows.
+  required: ['client_id'],
 }
 
 const custom = (presets: readonly PresetRules[]) =>
@@ -112,6 +137,11 @@ const custom = (presets: readonly PresetRules[]) =>
       name: text("Write the name of the claim with a user's name."),
       email: text("Write the name of the claim with a user's e-mail address."),
     }),
+    authorization_params: {
+      type: 'object',
+      additionalProperties: { type: 'string', minLength: 1 },
+      description: 'Write an object of texts: what is added to every request that a login begins with.',
+    },
     preset: {
       enum: [...presets.map(({ name }) => name), null],
       description: `Write ${presets.map(({ name }) => `"${name}"`).join(' or ')}, or null for no preset.`,
@@ -131,7 +161,11 @@ const GROUPS = table('Write an object, or leave it out when no groups are used.'
     type: ['boolean', 'object'],
     required: ['filter'],
   },
-  scope: text('Write the scope that makes the IdP report groups.'),
+  scope: {
+    type: ['string', 'boolean'],
+    not: { const: true },
+    description: 'Write the scope that makes the IdP report groups, or false where it needs none.',
+  },
   claim: text('Write the name of the claim with the groups.'),
 })
 

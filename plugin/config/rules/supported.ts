@@ -3,10 +3,10 @@ import { jsonPath } from '../json/json-path.ts'
 import type { Finding } from '../problem.ts'
 import { listed } from './supported-list.ts'
 
-/** Member of the Client object → that of the Issuer object which says what the IdP takes there, and the default. */
-const CHOICES: readonly (readonly [member: string, supported: string, fallback?: string])[] = [
+/** Member of the Client object → that of the Issuer object which says what the IdP takes there. */
+const CHOICES: readonly (readonly [member: string, supported: string])[] = [
   ...(['token', 'introspection', 'revocation'] as const).flatMap((where) => [
-    [`${where}_endpoint_auth_method`, `${where}_endpoint_auth_methods_supported`, 'client_secret_basic'] as const,
+    [`${where}_endpoint_auth_method`, `${where}_endpoint_auth_methods_supported`] as const,
     [`${where}_endpoint_auth_signing_alg`, `${where}_endpoint_auth_signing_alg_values_supported`] as const,
   ]),
   ['request_object_signing_alg', 'request_object_signing_alg_values_supported'],
@@ -16,7 +16,9 @@ const CHOICES: readonly (readonly [member: string, supported: string, fallback?:
 export function checkSupported(oidc: JsonObject): readonly Finding[] {
   const client = isJsonObject(oidc.client) ? oidc.client : {}
   const issuer = isJsonObject(oidc.issuer) ? oidc.issuer : {}
-  return CHOICES.flatMap(([member, supported, fallback]): Finding[] => {
+  const method = client.token_endpoint_auth_method ?? 'client_secret_basic'
+  return CHOICES.flatMap(([member, supported]): Finding[] => {
+    const fallback = member.endsWith('_auth_method') ? method : undefined
     const [chosen = fallback, list] = [client[member], issuer[supported]]
     if (typeof chosen !== 'string' || typeof list !== 'string' || listed(list).includes(chosen)) return []
     return [

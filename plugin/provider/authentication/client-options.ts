@@ -1,7 +1,7 @@
 import * as oidc from 'openid-client'
 import type { ClientSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
-import { type ClientIdentity, isShared, type Signer, signClaims, signerFor } from './client-signature.ts'
+import { type ClientIdentity, isShared, type Signer, secretOf, signClaims, signerFor } from './client-signature.ts'
 
 /** Seconds that an assertion is good for: it is made for one request. */
 const ASSERTION_S = 60
@@ -44,9 +44,12 @@ export function clientAuthentication(
     case 'none':
       return oidc.None()
     case 'client_secret_basic':
-      return oidc.ClientSecretBasic(client.client_secret)
+      return oidc.ClientSecretBasic(secretOf(client))
     case 'client_secret_post':
-      return oidc.ClientSecretPost(client.client_secret)
+      return oidc.ClientSecretPost(secretOf(client))
+    case 'tls_client_auth':
+    case 'self_signed_tls_client_auth':
+      return oidc.TlsClientAuth()
     case 'client_secret_jwt':
     case 'private_key_jwt': {
       const own = method === 'client_secret_jwt' ? BY_SECRET : identity.credentials.keys.flatMap(({ signs }) => signs)

@@ -1,5 +1,6 @@
 import { type JWTPayload, SignJWT } from 'jose'
 import type { DomainSettings, PrivateJwk } from '../../config/settings.ts'
+import { LoginError } from '../../errors.ts'
 
 /** What this client is, as far as signatures and decryption need it. */
 export type ClientIdentity = Pick<DomainSettings, 'client' | 'credentials'>
@@ -13,9 +14,20 @@ export interface Signer {
   readonly header: Readonly<Record<string, string>>
 }
 
+/**
+ * The secret, where a method or an algorithm needs one: the configuration was checked for that.
+ *
+ * @throws LoginError `client_keys_missing`
+ */
+export function secretOf({ client_secret: secret }: ClientIdentity['client']): string {
+  // An empty key would be everybody's.
+  if (!secret) throw new LoginError('client_keys_missing', { details: { member: 'client_secret' } })
+  return secret
+}
+
 /** HS algorithms sign by the client secret, all others by the first private key that may. Undefined: there is none. */
 export function signerFor({ client, credentials }: ClientIdentity, algorithm: string): Signer | undefined {
-  if (isShared(algorithm)) return { algorithm, key: new TextEncoder().encode(client.client_secret), header: {} }
+  if (isShared(algorithm)) return { algorithm, key: new TextEncoder().encode(secretOf(client)), header: {} }
   const key = credentials.keys.find(({ signs }) => signs.includes(algorithm))
   if (!key) return undefined
   const { kid, thumbprints, privateJwk } = key

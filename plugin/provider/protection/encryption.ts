@@ -1,5 +1,5 @@
 import { CompactEncrypt, type CompactJWEHeaderParameters, compactDecrypt, type JWK } from 'jose'
-import type { ClientIdentity } from '../authentication/client-signature.ts'
+import { type ClientIdentity, secretOf } from '../authentication/client-signature.ts'
 import { sharedKey } from './shared-key.ts'
 
 /** How tokens of one kind are encrypted. */
@@ -28,7 +28,7 @@ export async function decrypt(token: string, { alg, enc }: Encryption, { client,
   const allowed = { keyManagementAlgorithms: [alg], contentEncryptionAlgorithms: [enc] }
   const { kid } = headerOf(token)
   const keys = isShared(alg)
-    ? [sharedKey(client.client_secret, alg, enc)]
+    ? [sharedKey(secretOf(client), alg, enc)]
     : credentials.keys
         .filter(
           ({ decrypts, kid: own }) => decrypts.includes(alg) && (kid === undefined || own === null || own === kid),
@@ -49,10 +49,10 @@ export async function decrypt(token: string, { alg, enc }: Encryption, { client,
 export async function encrypt(
   text: string,
   { alg, enc }: Encryption,
-  secret: string,
+  client: ClientIdentity['client'],
   keys: () => Promise<readonly JWK[]>,
 ): Promise<string> {
-  const shared = isShared(alg) ? sharedKey(secret, alg, enc) : undefined
+  const shared = isShared(alg) ? sharedKey(secretOf(client), alg, enc) : undefined
   const recipient = shared ? undefined : (await keys()).find((key) => isRecipient(key, alg))
   const key = shared ?? recipient
   if (!key) throw new Error(`the IdP publishes no key for ${alg}`)

@@ -1,6 +1,6 @@
 import { compactVerify } from 'jose'
 import { LoginError } from '../../errors.ts'
-import { type ClientIdentity, isShared } from '../authentication/client-signature.ts'
+import { type ClientIdentity, isShared, secretOf } from '../authentication/client-signature.ts'
 import type { Fetch } from '../http/guarded-fetch.ts'
 import { decrypt, encryptionOf, isEncrypted } from './encryption.ts'
 
@@ -29,7 +29,7 @@ export async function openIdToken(token: string, identity: ClientIdentity): Prom
 export async function verifySharedSignature(idToken: string, { client }: ClientIdentity): Promise<void> {
   const algorithm = client.id_token_signed_response_alg
   if (!isShared(algorithm)) return
-  await verifyBySecret(idToken, client.client_secret, algorithm).catch((error: unknown) => {
+  await verifyBySecret(idToken, secretOf(client), algorithm).catch((error: unknown) => {
     throw new LoginError('id_token_invalid', {
       cause: error,
       details: { reason: 'the signature is not of the client secret' },
@@ -90,7 +90,7 @@ async function openUserInfo(response: Response, identity: ClientIdentity): Promi
   // Only the two sides know the secret: it tells from whom and for whom the claims are.
   if (isShared(algorithm)) {
     if (plain) throw unusable('the answer is not signed')
-    text = await verifyBySecret(text, client.client_secret, algorithm).catch((error: unknown) => {
+    text = await verifyBySecret(text, secretOf(client), algorithm).catch((error: unknown) => {
       throw unusable('the signature is not of the client secret', error)
     })
     plain = true

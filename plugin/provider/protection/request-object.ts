@@ -47,7 +47,7 @@ export async function authorizationParameters(
   )
   const encryption = encryptionOf(client.request_object_encryption_alg, client.request_object_encryption_enc)
   const request = encryption
-    ? await encrypt(signed, encryption, client.client_secret, () => keysOf(metadata, fetch)).catch((error: unknown) => {
+    ? await encrypt(signed, encryption, client, () => keysOf(metadata, fetch)).catch((error: unknown) => {
         if (error instanceof LoginError) throw error
         const reason = error instanceof Error ? error.message : String(error)
         throw new LoginError('metadata_incomplete', { cause: error, details: { reason } })

@@ -19,7 +19,9 @@ const warningsOf = (oidc: unknown) => oneDomain.warningsOf(oidc, EQUIPPED)
 
 const withClient = (members: object) => ({ issuer: ISSUER, client: { ...CLIENT, ...members } })
 const client = (members: object) => settingsOf(withClient(members)).client
-const METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'client_secret_jwt', 'private_key_jwt']
+const BY_SECRET = ['client_secret_basic', 'client_secret_post', 'client_secret_jwt']
+const WITHOUT_SECRET = ['none', 'private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth']
+const METHODS = [...BY_SECRET, ...WITHOUT_SECRET]
 
 describe('client configuration', () => {
   it('has the defaults of the specification', () => {
@@ -29,16 +31,20 @@ describe('client configuration', () => {
       redirect_uri: 'https://mesh.example.com/auth-oidc-callback',
       post_logout_redirect_uri: 'https://mesh.example.com/login',
       id_token_signed_response_alg: 'RS256',
+      authorization_signed_response_alg: 'RS256',
       response_types: ['code'],
       require_auth_time: false,
       token_endpoint_auth_method: 'client_secret_basic',
       introspection_endpoint_auth_method: 'client_secret_basic',
       revocation_endpoint_auth_method: 'client_secret_basic',
       tls_client_certificate_bound_access_tokens: false,
+      require_signed_request_object: false,
+      require_pushed_authorization_requests: false,
+      dpop_bound_access_tokens: false,
     })
   })
 
-  it('is required, and so are client_id and client_secret', () => {
+  it('is required, and so are client_id and, unless nothing needs it, client_secret', () => {
     expect(problemPaths({ issuer: ISSUER })).to.deep.equal(['client'])
     expect(problemPaths({ issuer: ISSUER, client: {} })).to.deep.equal(['client.client_id', 'client.client_secret'])
     for (const wrong of ['', 5, null, ['a']]) {
@@ -48,18 +54,84 @@ describe('client configuration', () => {
     expect(problemPaths({ issuer: ISSUER, client: 'mesh' })).to.deep.equal(['client'])
   })
 
-  it('asks for the secret with every authentication method', () => {
-    for (const token_endpoint_auth_method of METHODS) {
-      const oidc = { issuer: ISSUER, client: { client_id: 'mesh', token_endpoint_auth_method } }
-      expect(problemPaths(oidc)).to.deep.equal(['client.client_secret'])
+  it('asks for the secret with each method and algorithm that needs one, and with no other', () => {
+    const without = (members: object) => ({ issuer: ISSUER, client: { client_id: 'mesh', ...members } })
+    for (const method of BY_SECRET) {
+      const needed = ['client.client_secret']
+      expect(problemPaths(without({ token_endpoint_auth_method: method }))).to.deep.equal(needed)
+      const elsewhere = { token_endpoint_auth_method: 'none', introspection_endpoint_auth_method: method }
+      expect(problemPaths(without(elsewhere))).to.deep.equal(needed)
+    }
+    for (const method of WITHOUT_SECRET) {
+      expect(settingsOf(without({ token_endpoint_auth_method: method })).client.client_secret).to.equal(null)
+      for (const algorithm of [
+        { id_token_signed_response_alg: 'HS256' },
+        { userinfo_signed_response_alg: 'HS512' },
+        { userinfo_encrypted_response_alg: 'dir' },
+      ]) {
+        const oidc = without({ token_endpoint_auth_method: method, ...algorithm })
+        expect(problemPaths(oidc)).to.deep.equal(['client.client_secret'])
+      }
     }
   })
 
+  it('has the method of the token endpoint at the others too, where none is given for them', () => {
+    for (const method of METHODS) {
+      expect(client({ token_endpoint_auth_method: method })).to.include({
+        introspection_endpoint_auth_method: method,
+        revocation_endpoint_auth_method: method,
+      })
+    }
+    const own = { token_endpoint_auth_method: 'private_key_jwt', revocation_endpoint_auth_method: 'client_secret_post' }
+    expect(client(own)).to.include({ ...own, introspection_endpoint_auth_method: 'private_key_jwt' })
+  })
+
+  it('needs a client certificate for the methods that show one', () => {
+    for (const method of ['tls_client_auth', 'self_signed_tls_client_auth']) {
+      const oidc = withClient({ token_endpoint_auth_method: method })
+      expect(oneDomain.problemPaths(oidc)).to.deep.equal(['client.token_endpoint_auth_method'])
+    }
+  })
+
+  it('needs a private key where requests have to be signed and no algorithm is named', () => {
+    const oidc = withClient({ require_signed_request_object: true })
+    expect(oneDomain.problemPaths(oidc)).to.deep.equal(['client.require_signed_request_object'])
+    expect(problemPaths(oidc)).to.deep.equal([])
+  })
+
+  it('takes response_mode as one of seven, and none that shows an ID token in an address', () => {
+    for (const response_mode of ['query', 'form_post', 'fragment', 'jwt', 'query.jwt', 'form_post.jwt', 'fragment.jwt'])
+      expect(client({ response_mode }).response_mode).to.equal(response_mode)
+    expect(client({}).response_mode).to.equal(undefined)
+    for (const wrong of ['form-post', '', 5, null, ['query']])
+      expect(problemPaths(withClient({ response_mode: wrong }))).to.deep.equal(['client.response_mode'])
+    for (const response_types of ['id_token', 'code id_token']) {
+      expect(client({ response_types, response_mode: 'fragment' }).response_mode).to.equal('fragment')
+      for (const response_mode of ['query', 'query.jwt'])
+        expect(problemPaths(withClient({ response_types, response_mode }))).to.deep.equal(['client.response_mode'])
+    }
+  })
+
+  it('takes authorization_signed_response_alg of key pairs only', () => {
+    expect(client({ authorization_signed_response_alg: 'ES256' }).authorization_signed_response_alg).to.equal('ES256')
+    for (const wrong of ['none', 'HS256', 'XY999', '', 5]) {
+      const oidc = withClient({ authorization_signed_response_alg: wrong })
+      expect(problemPaths(oidc)).to.deep.equal(['client.authorization_signed_response_alg'])
+    }
+  })
+
+  it('takes assertion_audience as issuer, address or an address', () => {
+    for (const assertion_audience of ['issuer', 'address', 'https://idp.example.com/token'])
+      expect(client({ assertion_audience }).assertion_audience).to.equal(assertion_audience)
+    for (const wrong of ['Issuer', 'both', '', 5, null, ['issuer', 'address']])
+      expect(problemPaths(withClient({ assertion_audience: wrong }))).to.deep.equal(['client.assertion_audience'])
+  })
+
   for (const where of ['token', 'introspection', 'revocation']) {
-    it(`takes all five methods for the ${where} endpoint, and no other`, () => {
+    it(`takes all methods for the ${where} endpoint, and no other`, () => {
       const name = `${where}_endpoint_auth_method`
       for (const method of METHODS) expect(client({ [name]: method })).to.include({ [name]: method })
-      for (const wrong of ['tls_client_auth', 'CLIENT_SECRET_BASIC', '', 5, null]) {
+      for (const wrong of ['client_secret', 'CLIENT_SECRET_BASIC', '', 5, null]) {
         expect(problemPaths(withClient({ [name]: wrong }))).to.deep.equal([`client.${name}`])
       }
     })
@@ -86,6 +158,7 @@ describe('client configuration', () => {
     ['id_token_encrypted_response_alg', 'RSA-OAEP'],
     ['userinfo_signed_response_alg', 'PS256'],
     ['userinfo_encrypted_response_alg', 'ECDH-ES'],
+    ['authorization_encrypted_response_alg', 'RSA-OAEP-256'],
     ['request_object_signing_alg', 'RS512'],
     ['request_object_encryption_alg', 'dir'],
   ] as const) {
@@ -99,7 +172,12 @@ describe('client configuration', () => {
     })
   }
 
-  for (const what of ['id_token_encrypted_response', 'userinfo_encrypted_response', 'request_object_encryption']) {
+  for (const what of [
+    'id_token_encrypted_response',
+    'userinfo_encrypted_response',
+    'authorization_encrypted_response',
+    'request_object_encryption',
+  ]) {
     it(`keeps ${what}_enc, but not without ${what}_alg`, () => {
       const signed = { request_object_signing_alg: 'ES256' }
       const both = { ...signed, [`${what}_alg`]: 'RSA-OAEP-256', [`${what}_enc`]: 'A256GCM' }
@@ -186,7 +264,13 @@ describe('client configuration', () => {
     }
   })
 
-  for (const name of ['require_auth_time', 'tls_client_certificate_bound_access_tokens']) {
+  for (const name of [
+    'require_auth_time',
+    'tls_client_certificate_bound_access_tokens',
+    'require_signed_request_object',
+    'require_pushed_authorization_requests',
+    'dpop_bound_access_tokens',
+  ]) {
     it(`takes ${name} as a boolean`, () => {
       for (const value of [true, false]) expect(client({ [name]: value })).to.include({ [name]: value })
       for (const wrong of ['true', 1, null]) {

@@ -11,11 +11,27 @@ describe('custom configuration', () => {
     const defaults = {
       scope: ['openid', 'profile', 'email'],
       claims: { uuid: 'sub', name: 'name', email: 'email' },
+      authorizationParams: {},
       preset: null,
       presetMembers: {},
     }
     expect(settingsOf(MINIMAL).custom).to.deep.equal(defaults)
     expect(custom({})).to.deep.equal(defaults)
+  })
+
+  it('takes authorization_params as texts, and none that the protocol or this server sets', () => {
+    const authorization_params = { prompt: 'login', acr_values: 'urn:mfa', kc_idp_hint: 'company' }
+    expect(custom({ authorization_params }).authorizationParams).to.deep.equal(authorization_params)
+    for (const wrong of ['prompt=login', 5, null, ['prompt']])
+      expect(problems({ authorization_params: wrong })).to.deep.equal(['custom.authorization_params'])
+    for (const name of ['state', 'nonce', 'redirect_uri', 'Response_Mode', 'code_challenge', 'request_uri', 'scope']) {
+      const path = `custom.authorization_params.${name}`
+      expect(problems({ authorization_params: { [name]: 'x' } })).to.deep.equal([path])
+    }
+    for (const wrong of ['', 5, true, null, ['login']]) {
+      const path = 'custom.authorization_params.prompt'
+      expect(problems({ authorization_params: { prompt: wrong } })).to.deep.equal([path])
+    }
   })
 
   it('takes scope in its three forms, with openid always first and none twice', () => {

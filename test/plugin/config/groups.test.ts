@@ -63,13 +63,23 @@ describe('groups configuration', () => {
     for (const wrong of ['all', 1, null, ['a']]) expect(problems({ sync: wrong })).to.deep.equal(['groups.sync'])
   })
 
-  for (const name of ['scope', 'claim'] as const) {
-    it(`takes ${name} as a text`, () => {
-      expect(groups({ [name]: 'roles' })?.[name]).to.equal('roles')
-      for (const wrong of ['', 5, null, ['roles']])
-        expect(problems({ [name]: wrong })).to.deep.equal([`groups.${name}`])
-    })
-  }
+  it('takes claim as a text', () => {
+    expect(groups({ claim: 'roles' })?.claim).to.equal('roles')
+    for (const wrong of ['', 5, null, ['roles']]) expect(problems({ claim: wrong })).to.deep.equal(['groups.claim'])
+  })
+
+  it('takes scope as a text, and as false or empty where none is to be asked for', () => {
+    expect(groups({ scope: 'roles' })?.scope).to.equal('roles')
+    for (const none of ['', false]) {
+      expect(groups({ scope: none })?.scope).to.equal(null)
+      expect(settingsOf({ ...MINIMAL, groups: { scope: none } }).custom.scope).to.deep.equal([
+        'openid',
+        'profile',
+        'email',
+      ])
+    }
+    for (const wrong of [true, 5, null, ['roles']]) expect(problems({ scope: wrong })).to.deep.equal(['groups.scope'])
+  })
 
   it('refuses what is no object, and unknown members', () => {
     for (const wrong of ['admins', true, null, ['admins']]) expect(problems(wrong)).to.deep.equal(['groups'])

@@ -1,26 +1,15 @@
 import { expect } from 'chai'
+import {
+  ALIASED_ENDPOINTS,
+  ISSUER_ENDPOINTS,
+  ISSUER_FLAGS,
+  ISSUER_LISTS,
+} from '../../../plugin/config/rules/issuer-members.ts'
 import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, settingsOf } from './one-domain.ts'
 
-const ENDPOINTS = [
-  'authorization_endpoint',
-  'token_endpoint',
-  'jwks_uri',
-  'userinfo_endpoint',
-  'revocation_endpoint',
-  'introspection_endpoint',
-  'registration_endpoint',
-  'end_session_endpoint',
-]
-const LISTS = [
-  'token_endpoint_auth_methods_supported',
-  'token_endpoint_auth_signing_alg_values_supported',
-  'introspection_endpoint_auth_methods_supported',
-  'introspection_endpoint_auth_signing_alg_values_supported',
-  'revocation_endpoint_auth_methods_supported',
-  'revocation_endpoint_auth_signing_alg_values_supported',
-  'request_object_signing_alg_values_supported',
-]
-const ALIASES = ['token_endpoint', 'userinfo_endpoint', 'revocation_endpoint', 'introspection_endpoint']
+const ENDPOINTS = ISSUER_ENDPOINTS
+const LISTS = ISSUER_LISTS
+const ALIASES = ALIASED_ENDPOINTS
 
 const withIssuer = (issuer: unknown) => ({ client: CLIENT, issuer })
 
@@ -65,6 +54,18 @@ describe('issuer configuration', () => {
         expect(problemPaths(withIssuer({ issuer: ISSUER, [name]: wrong })), String(wrong)).to.deep.equal([
           `issuer.${name}`,
         ])
+      }
+    })
+  }
+
+  for (const name of ISSUER_FLAGS) {
+    it(`takes ${name} as a boolean`, () => {
+      for (const value of [true, false]) {
+        const { manual } = settingsOf(withIssuer({ issuer: ISSUER, [name]: value })).issuer
+        expect(manual).to.deep.equal({ [name]: value })
+      }
+      for (const wrong of ['true', 1, null]) {
+        expect(problemPaths(withIssuer({ issuer: ISSUER, [name]: wrong }))).to.deep.equal([`issuer.${name}`])
       }
     })
   }

@@ -76,7 +76,7 @@ describe('reading an oidc object', () => {
         id_token_encrypted_response_enc: 'A128GCM',
       },
       custom: { scope: 'a"b', claims: { uuid: 5 }, preset: null, customer_id: 'x' },
-      groups: { required: 5, sync: {}, scope: '' },
+      groups: { required: 5, sync: {}, scope: 5 },
       logouturl: 'ftp://x.example',
       newAccounts: 'yes',
     }

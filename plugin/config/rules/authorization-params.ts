@@ -1,0 +1,42 @@
+import { isJsonObject, type JsonObject } from '../json/json-object.ts'
+import type { Finding } from '../problem.ts'
+
+/**
+ * Parameters that the protocol or this plugin sets by itself, in lower case: one from the file would open what they close, or be
+ * there twice. Source: RFC 6749, 7636, 9101, 9126, 9449; OpenID Connect Core 1.0, section 3.1.2.1; JARM.
+ */
+const OWN = new Set([
+  'client_id',
+  'client_secret',
+  'client_assertion',
+  'client_assertion_type',
+  'response_type',
+  'response_mode',
+  'redirect_uri',
+  'scope',
+  'state',
+  'nonce',
+  'code_challenge',
+  'code_challenge_method',
+  'request',
+  'request_uri',
+  'registration',
+  'max_age',
+  'claims',
+  'id_token_hint',
+  'login_hint',
+  'dpop_jkt',
+])
+
+/** Members of `custom.authorization_params` that are not an administrator's to set. */
+export function checkAuthorizationParams(oidc: JsonObject): readonly Finding[] {
+  const custom = isJsonObject(oidc.custom) ? oidc.custom : {}
+  const given = isJsonObject(custom.authorization_params) ? custom.authorization_params : {}
+  return Object.keys(given)
+    .filter((name) => OWN.has(name.toLowerCase()))
+    .map((name) => ({
+      at: ['custom', 'authorization_params', name],
+      reason: 'is set by the protocol or by this server',
+      remedy: 'Remove it. What can be chosen of it has a setting of its own.',
+    }))
+}
