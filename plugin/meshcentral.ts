@@ -106,7 +106,7 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
   for (const { key: id, settings } of readings.domains) {
     const domain = taken.get(id)
     if (domain && settings && isOffered(oidc, id)) {
-      showButton(domain, settings.custom.preset, settings.groups !== null && settings.groups.sync !== false)
+      showButton(domain, settings.custom.preset, settings.groups?.sync === 'all')
     } else giveUp(server, `is off for ${nameOf(id)}: its \`oidc\` object has errors`)
   }
 }

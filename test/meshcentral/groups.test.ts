@@ -28,7 +28,7 @@ describe('user groups in MeshCentral', () => {
       domains: {
         '': { oidc: { groups: mirrors } },
         other: { oidc: { groups: { sync: true } } },
-        chosen: { oidc: { groups: { sync: { filter: ['day', 'night'] } } } },
+        chosen: { oidc: { groups: { sync: { filter: ['day', 'night'] }, siteadmin: ['mesh-admins'] } } },
         none: { oidc: { groups: { sync: false, siteadmin: ['mesh-admins'] } } },
         claim: {
           oidc: { groups: { sync: true, claim: 'departments' }, custom: { scope: 'openid profile departments' } },
@@ -145,9 +145,10 @@ describe('user groups in MeshCentral', () => {
     const person = setup.person({ groups: names })
     await login(person)
     const groups = await shown(page)
-    for (const name of names) expect(membersOf(groups, name), name).to.deep.equal([person.name])
+    const shownNames = names.map((name) => (name === '<b>bold</b>' ? '‹b›bold‹/b›' : name))
+    for (const name of shownNames) expect(membersOf(groups, name), name).to.deep.equal([person.name])
     await login(person, { groups: [] })
-    for (const name of names) expect(membersOf(await shown(page), name), name).to.deep.equal([])
+    for (const name of shownNames) expect(membersOf(await shown(page), name), name).to.deep.equal([])
   })
 
   it('that were deleted by hand come back at the next login, and so do members whose account was deleted', async () => {
@@ -171,14 +172,33 @@ describe('user groups in MeshCentral', () => {
     expect(Object.keys(links as object)).to.have.length(2)
   })
 
-  it('are refused when made by hand while they are mirrored, as MeshCentral does it', async () => {
+  it('are refused when made by hand while all are mirrored, as MeshCentral does it', async () => {
     const page = await watcher()
     page.send({ action: 'createusergroup', name: 'By hand', responseid: 'refused' })
     const { result } = await page.message(({ responseid }) => responseid === 'refused')
     expect(result).to.match(/Not allowed in OIDC mode/)
   })
 
-  it('made by hand are never taken over, and can be given to new accounts', async () => {
+  it('may be made by hand where only some are mirrored, as MeshCentral does it', async () => {
+    const page = await watcher('chosen')
+    page.send({ action: 'createusergroup', name: 'Made beside', responseid: 'made' })
+    expect((await page.message(({ responseid }) => responseid === 'made')).result).to.equal('ok')
+  })
+
+  it('have names that no page takes for markup or an escape, and stay known by those of the IdP', async () => {
+    const person = setup.person({ groups: ['100% <img src=x onerror=alert(1)>'] })
+    await login(person)
+    const name = '100％ ‹img src=x onerror=alert(1)›'
+    const mirrored = async () => [...(await setup.data.records()).values()].filter((one) => one.name === name)
+    await until('the group', async () => ((await mirrored()).length === 1 ? true : undefined))
+    await login(person)
+    const { fields } = (await pluginLines(setup)).findLast(({ event }) => event === 'login') ?? {}
+    expect(fields).to.not.have.any.keys('joined', 'left')
+    await login(person, { groups: [] })
+    await setup.account(person, '', ({ links }) => Object.keys((links ?? {}) as object).length === 0)
+  })
+
+  it('made by hand are never taken over but stand beside, and can be given to new accounts', async () => {
     const page = await watcher('hand')
     page.send({ action: 'createusergroup', name: 'operators', responseid: 'made' })
     expect((await page.message(({ responseid }) => responseid === 'made')).result).to.equal('ok')
@@ -197,11 +217,11 @@ describe('user groups in MeshCentral', () => {
     const { links } = await setup.account(
       person,
       'hand',
-      (record) => Object.keys((record.links ?? {}) as object).length === 2,
+      (record) => Object.keys((record.links ?? {}) as object).length === 3,
     )
     expect(Object.keys(links as object)).to.include(made._id.replaceAll('$', '%24'))
     const { fields } = (await pluginLines(setup)).findLast(({ event }) => event === 'login') ?? {}
-    expect(fields).to.deep.include({ joined: ['mirrored'], notMirrored: ['operators'] })
+    expect(fields).to.deep.include({ joined: ['operators', 'mirrored'] })
 
     await login(person, { groups: [] }, 'hand')
     const after = await setup.account(

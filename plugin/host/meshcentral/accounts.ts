@@ -2,6 +2,7 @@ import { LoginError } from '../../errors.ts'
 import type { Account, Accounts, Profile, UserId } from '../port.ts'
 import { askDatabase } from './database.ts'
 import { announceAccount, tell } from './events.ts'
+import { withoutAngleBrackets } from './harmless-name.ts'
 import { isLocked, type Members, type MeshServer, type MeshUser, type MeshWeb, SITE_ADMIN, userKey } from './server.ts'
 import type { TakenDomain } from './take-over.ts'
 import { addToGroup } from './user-groups.ts'
@@ -88,10 +89,9 @@ function newUser(domain: string, { id, name, email, emailVerified }: Profile, se
   }
 }
 
-/** MeshCentral's signed-in page greets by name and takes markup in it for its own. */
 function withoutMarkup(profile: Profile): Profile {
-  const plain = (text: string) => text.replaceAll('<', '‹').replaceAll('>', '›')
-  return { ...profile, name: plain(profile.name), email: profile.email === null ? null : plain(profile.email) }
+  const { name, email } = profile
+  return { ...profile, name: withoutAngleBrackets(name), email: email === null ? null : withoutAngleBrackets(email) }
 }
 
 /** Whether anything changed. An address that MeshCentral has verified by itself stays so. */

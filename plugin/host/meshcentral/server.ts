@@ -88,6 +88,8 @@ export interface MeshUserGroup {
   readonly type: 'ugrp'
   readonly _id: string
   readonly name: string
+  /** Of a mirrored group, what the IdP calls it, where that is not its name here. MeshCentral keeps it and makes nothing of it. */
+  readonly idpName?: string
   readonly desc?: string
   readonly domain: string
   /** Who mirrors it; groups that were made by hand have none. */

@@ -27,11 +27,11 @@ export function takeOver(domains: Readonly<Record<string, MeshDomain>>): Readonl
 
 /**
  * What MeshCentral's own pages look for: the login page shows its button (of the preset, where that has one), the list of user
- * groups refuses groups made by hand while groups are mirrored, and its logout finds an issuer without a logout address. No route
+ * groups refuses groups made by hand while all groups are mirrored (not where some are), and its logout finds an issuer without a logout address. No route
  * comes from it, and no secret is in it.
  *
  * @param preset of the domain's settings
- * @param mirrors whether groups of the IdP are mirrored
+ * @param mirrors whether all groups of the IdP are mirrored
  */
 export function showButton({ domain }: TakenDomain, preset: string | null, mirrors: boolean): void {
   const groups = mirrors ? { groups: { sync: true } } : {}

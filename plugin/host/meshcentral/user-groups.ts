@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { UserGroups } from '../port.ts'
 import { announceAccount, announceGroup, tell } from './events.ts'
+import { harmlessName } from './harmless-name.ts'
 import { type MeshServer, type MeshUser, type MeshUserGroup, type MeshWeb, userKey } from './server.ts'
 
 /** What new groups are marked with. The built-in strategy marks those of a preset with the preset's name. */
@@ -26,19 +27,15 @@ export function meshUserGroups(server: MeshServer, web: MeshWeb, presets: readon
       return group && isMirrored(group) && group.domain === user.domain ? [group] : []
     })
 
-  const isMadeByHand = (domainId: string, name: string) =>
-    Object.values(web.userGroups).some(
-      (group) => group.domain === domainId && group.name === name && !isMirrored(group),
-    )
-
   return {
-    mirroredOf: async (domainId, id) => mirrored(memberOf(domainId, id)).map(({ name }) => name),
+    mirroredOf: async (domainId, id) => mirrored(memberOf(domainId, id)).map(nameAtIdp),
 
     join: async (domainId, id, name) => {
       const user = memberOf(domainId, id)
       const groupId = mirroredId(domainId, name)
       const known = Object.hasOwn(web.userGroups, groupId) ? web.userGroups[groupId] : undefined
-      if (known ? !isMirrored(known) : isMadeByHand(domainId, name)) return false
+      // The id is of the name: a group made by hand has another one, and goes on beside it.
+      if (known && !isMirrored(known)) return false
       const group = known ?? createGroup(server, web, user, groupId, name)
       addToGroup(server, web, user, group)
       server.db.SetUser(user)
@@ -49,7 +46,7 @@ export function meshUserGroups(server: MeshServer, web: MeshWeb, presets: readon
     leave: async (domainId, id, name) => {
       const user = memberOf(domainId, id)
       for (const group of mirrored(user)) {
-        if (group.name !== name) continue
+        if (nameAtIdp(group) !== name) continue
         delete user.links?.[group._id]
         server.db.SetUser(user)
         announceMembership(server, web, user)
@@ -72,8 +69,22 @@ export function addToGroup(server: MeshServer, web: MeshWeb, user: MeshUser, gro
   announceGroup(server, web, user, group, 71)
 }
 
-function createGroup(server: MeshServer, web: MeshWeb, user: MeshUser, _id: string, name: string): MeshUserGroup {
-  const group: MeshUserGroup = { type: 'ugrp', _id, name, domain: user.domain, membershipType: OURS, links: {} }
+/** What the IdP calls a group: its pages call it otherwise where they would take parts of that name for something else. */
+function nameAtIdp({ name, idpName }: MeshUserGroup): string {
+  return idpName ?? name
+}
+
+function createGroup(server: MeshServer, web: MeshWeb, user: MeshUser, _id: string, idpName: string): MeshUserGroup {
+  const name = harmlessName(idpName)
+  const group: MeshUserGroup = {
+    type: 'ugrp',
+    _id,
+    name,
+    ...(name === idpName ? {} : { idpName }),
+    domain: user.domain,
+    membershipType: OURS,
+    links: {},
+  }
   server.db.Set(group)
   web.userGroups[_id] = group
   // Acted upon in any case: a database that reports its changes says nothing of new groups.

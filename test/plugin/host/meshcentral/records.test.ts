@@ -62,13 +62,28 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(ofGroup.map((event) => Reflect.get(event, 'msgid'))).to.deep.equal([69, 71, 72])
   })
 
-  it('leave a group made by hand alone, and mirror none of its name', async () => {
+  it('leave a group made by hand alone, and mirror that of its name beside it', async () => {
     const { accounts, groups, web } = open()
     await accounts.create('', ALICE)
     web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'staff')
-    expect(await groups.join('', ALICE.id, 'staff')).to.equal(false)
-    expect(Object.keys(web.userGroups)).to.deep.equal(['ugrp//hand'])
-    expect(web.users[KEY]?.links).to.equal(undefined)
+    expect(await groups.join('', ALICE.id, 'staff')).to.equal(true)
+    const [, mirrored] = Object.values(web.userGroups)
+    expect(mirrored).to.include({ name: 'staff', membershipType: 'oidc' })
+    expect(web.userGroups['ugrp//hand']?.links).to.deep.equal({})
+    expect(web.users[KEY]?.links).to.deep.equal({ [mirrored?._id ?? '']: { rights: 1 } })
+  })
+
+  it('show the name of a group without what pages take for markup or an escape, and know it by that of the IdP', async () => {
+    const { accounts, groups, web } = open()
+    await accounts.create('', ALICE)
+    const name = '<b>50%</b>\nstaff'
+    await groups.join('', ALICE.id, name)
+    expect(Object.values(web.userGroups).map((group) => group.name)).to.deep.equal(['‹b›50％‹/b› staff'])
+    expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal([name])
+    await groups.join('', ALICE.id, '‹b›50％‹/b› staff')
+    expect(Object.values(web.userGroups)).to.have.length(2)
+    await groups.leave('', ALICE.id, name)
+    expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal(['‹b›50％‹/b› staff'])
   })
 
   it('are written as MeshCentral writes them, in whole seconds, with an event for open pages', async () => {
