@@ -28,12 +28,11 @@ export function meshAccounts(
     },
 
     create: async (domainId, profile) => {
-      const { domain, oidc } = takenDomain(taken, domainId)
+      const { domain, own } = takenDomain(taken, domainId)
       await checkLimit(server, domain)
       // From here on in one go, so that of two first logins at once the second one finds the account.
       if (recordOf(domainId, profile.id)) throw new Error('The account exists by now.')
       const user = newUser(domainId, withoutMarkup(profile), Math.floor(now() / 1000))
-      const own = typeof oidc === 'object' && oidc !== null ? (oidc as Members) : {}
       const rights = rightsOfNewAccounts(server, domain, own)
       if (rights !== undefined) user.siteadmin = rights
       const realms = textsIn(own.newaccountrealms) ?? textsIn(domain.newaccountrealms)
@@ -56,8 +55,12 @@ export function meshAccounts(
 
     setSiteAdmin: async (domainId, id, siteAdmin) => {
       const user = knownRecord(domainId, id)
+      const { domain, own } = takenDomain(taken, domainId)
+      // Who is no site admin any more is what a new account is, not less; but none that the groups say is none.
+      const rights = rightsOfNewAccounts(server, domain, own)
       if (siteAdmin) user.siteadmin = SITE_ADMIN
-      else delete user.siteadmin
+      else if (rights === undefined || rights === SITE_ADMIN) delete user.siteadmin
+      else user.siteadmin = rights
       server.db.SetUser(user)
       announceAccount(server, web, user, 'accountchange', `Account changed: ${user.name}`)
       // Open pages take in what they may now hear of, and no more.
@@ -132,10 +135,15 @@ function textsIn(value: unknown): readonly string[] | undefined {
   return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string') ? value : undefined
 }
 
-function takenDomain(taken: ReadonlyMap<string, TakenDomain>, id: string): TakenDomain {
+/** @returns the domain, and what its `oidc` object says of new accounts */
+function takenDomain(
+  taken: ReadonlyMap<string, TakenDomain>,
+  id: string,
+): { readonly domain: TakenDomain['domain']; readonly own: Members } {
   const found = taken.get(id)
   if (!found) throw new Error('The domain is not one of ours.')
-  return found
+  const { domain, oidc } = found
+  return { domain, own: typeof oidc === 'object' && oidc !== null ? (oidc as Members) : {} }
 }
 
 /** Ids come from claims, and `__proto__` is one like another. */

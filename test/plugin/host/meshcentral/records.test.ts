@@ -131,6 +131,21 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(ofStrategy.web.users[KEY]?.links).to.equal(undefined)
   })
 
+  it('are what a new account is once they are site admins no more', async () => {
+    for (const [domain, rights] of [
+      [{ newaccountsrights: 7 }, 7],
+      [{ newaccountsrights: 0xffffffff }, undefined],
+      [{}, undefined],
+    ] as const) {
+      const { accounts, web } = open(domain)
+      await accounts.create('', ALICE)
+      await accounts.setSiteAdmin('', ALICE.id, true)
+      expect(web.users[KEY]?.siteadmin).to.equal(0xffffffff)
+      await accounts.setSiteAdmin('', ALICE.id, false)
+      expect(web.users[KEY]?.siteadmin).to.equal(rights)
+    }
+  })
+
   it('have no markup in their names: the page that greets by name would run it', async () => {
     const { accounts, web } = open()
     await accounts.create('', { ...ALICE, name: 'A <img src=x onerror=alert(1)>' })
