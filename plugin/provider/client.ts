@@ -1,19 +1,18 @@
 import { decodeJwt } from 'jose'
 import * as oidc from 'openid-client'
-import type { ClientSettings, DomainSettings } from '../config/settings.ts'
+import type { DomainSettings } from '../config/settings.ts'
 import { LoginError } from '../errors.ts'
 import type { Claims } from '../login/profile.ts'
 import type { Transaction } from '../login/transaction.ts'
 import { type AuthenticatedEndpoint, clientAuthentication, clientMetadata } from './authentication/client-options.ts'
 import { isShared } from './authentication/client-signature.ts'
+import { type AuthorizationDeps, authorizationUrl, type Configured } from './authorization/request.ts'
 import { translateLoginFault, translateUserInfoFault } from './faults.ts'
 import { endpointAddress } from './http/endpoint-address.ts'
 import { withExactRedirect } from './http/exact-redirect.ts'
-import type { Fetch } from './http/guarded-fetch.ts'
 import type { Issuer } from './issuer/discovery.ts'
 import { type EndingSession, logoutHint } from './logout/logout-hint.ts'
 import { openAnswers, openIdToken, verifySharedSignature } from './protection/protected-answers.ts'
-import { authorizationParameters } from './protection/request-object.ts'
 import { objectionToBinding, objectionToTokenHash } from './tokens/access-token-rules.ts'
 import { objectionToFrontToken, objectionToIdToken } from './tokens/id-token-rules.ts'
 import { type TokenVerbs, tokenVerbs } from './tokens/token-status.ts'
@@ -51,20 +50,10 @@ export interface ProviderClient extends TokenVerbs {
   close(): void
 }
 
-export interface ClientDeps {
+export interface ClientDeps extends AuthorizationDeps {
   readonly issuer: Issuer
-  /** Guarded. */
-  readonly fetch: Fetch
-  /** Asked for at each login; `openid` is among them. */
-  readonly scopes: readonly string[]
   /** Claims that a login reads: where the ID token brings them all, the UserInfo request is saved. */
   readonly claims: readonly string[]
-  readonly now: () => number
-}
-
-/** Whether answers come as a form that the IdP's page posts: an ID token in an address would end up in logs and histories. */
-export function answersByPost(settings: DomainSettings): boolean {
-  return settings.client.response_types[0] !== 'code'
 }
 
 export function createProviderClient(settings: DomainSettings, deps: ClientDeps): ProviderClient {
@@ -98,7 +87,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
     return config
   }
 
-  let kept: { readonly metadata: oidc.ServerMetadata; readonly config: oidc.Configuration } | undefined
+  let kept: Configured | undefined
   /** For what looks at no signature; made anew when discovery has found something new. */
   async function keptConfiguration() {
     const metadata = await issuer.metadata()
@@ -172,30 +161,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
   }
 
   return {
-    async authorizationUrl({ state, nonce, codeVerifier }) {
-      const { config, metadata } = await keptConfiguration()
-      if (!metadata.authorization_endpoint) throw new LoginError('metadata_incomplete')
-      const asked = {
-        redirect_uri: client.redirect_uri,
-        scope: deps.scopes.join(' '),
-        response_type: responseType,
-        state,
-        nonce,
-        // S256 even where the IdP advertises only `plain`: a server that cannot do it says so.
-        code_challenge: await oidc.calculatePKCECodeChallenge(codeVerifier),
-        code_challenge_method: 'S256',
-        ...(answersByPost(settings) ? { response_mode: 'form_post' } : {}),
-        ...demandedTime(client, metadata),
-      }
-      try {
-        const parameters = await authorizationParameters(asked, metadata, settings, { fetch, now })
-        return metadata.require_pushed_authorization_requests
-          ? await oidc.buildAuthorizationUrlWithPAR(config, parameters)
-          : oidc.buildAuthorizationUrl(config, parameters)
-      } catch (error) {
-        throw translateLoginFault(error)
-      }
-    },
+    authorizationUrl: async (transaction) => authorizationUrl(transaction, await keptConfiguration(), settings, deps),
 
     async redeem(answer, transaction) {
       const metadata = await issuer.metadata()
@@ -237,11 +203,4 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
 
 function judge(objection: string | undefined): void {
   if (objection) throw new LoginError('id_token_invalid', { details: { reason: objection } })
-}
-
-/** How an IdP is asked to tell when the person last signed in there: a greatest age implies it. */
-function demandedTime(client: ClientSettings, metadata: oidc.ServerMetadata): Readonly<Record<string, string>> {
-  if (client.default_max_age !== undefined) return { max_age: String(client.default_max_age) }
-  if (!client.require_auth_time || metadata.claims_parameter_supported !== true) return {}
-  return { claims: JSON.stringify({ id_token: { auth_time: { essential: true } } }) }
 }

@@ -1,6 +1,6 @@
 import type { DomainSettings } from '../config/settings.ts'
 import type { CookieRules } from '../login/transaction.ts'
-import { answersByPost } from '../provider/client.ts'
+import { answersByPost } from '../provider/authorization/response-mode.ts'
 
 /** How the transaction cookie of a domain has to be set, so that it comes back with the answer of the IdP and with nothing less. */
 export function cookieRules(settings: DomainSettings): CookieRules {
