@@ -155,8 +155,10 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
   })
   const preset = choosePreset(settings.custom.preset, presets, fetch)
   const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null
+  const keySet = createKeySet({ fetch: idpFetch, elapsed: () => performance.now() })
   const client = createProviderClient(settings, {
     issuer,
+    keySet,
     fetch: idpFetch,
     scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings)])],
     claims: [...Object.values(settings.custom.claims), ...(groupsClaim === null ? [] : [groupsClaim])],
@@ -164,9 +166,8 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
   })
   const logoutTokens = createLogoutTokens(settings, {
     issuer,
-    keySet: createKeySet(idpFetch),
+    keySet,
     now: Date.now,
-    elapsed: () => performance.now(),
   })
   return { domainKey: key, paths, working: { settings, client, preset, logoutTokens } }
 }

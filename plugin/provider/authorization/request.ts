@@ -2,10 +2,11 @@ import * as oidc from 'openid-client'
 import type { ClientSettings, DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 import type { Transaction } from '../../login/transaction.ts'
+import { explainScopes } from '../answers/scope-refusal.ts'
 import { translateLoginFault } from '../faults.ts'
 import type { Fetch } from '../http/guarded-fetch.ts'
 import { authorizationParameters } from '../protection/request-object.ts'
-import { answersByPost } from './response-mode.ts'
+import { responseModeOf } from './response-mode.ts'
 
 export interface AuthorizationDeps {
   /** Guarded. */
@@ -24,23 +25,29 @@ export interface Configured {
 /**
  * Where a login sends the browser.
  *
+ * @param hints parameters of this one request, beside those of the configuration
  * @throws LoginError
  */
 export async function authorizationUrl(
   transaction: Transaction,
+  hints: Readonly<Record<string, string>>,
   { metadata, config }: Configured,
   settings: DomainSettings,
   deps: AuthorizationDeps,
 ): Promise<URL> {
   if (!metadata.authorization_endpoint) throw new LoginError('metadata_incomplete')
-  const asked = await askedParameters(transaction, metadata, settings, deps)
+  const asked = {
+    ...settings.custom.authorizationParams,
+    ...hints,
+    ...(await askedParameters(transaction, metadata, settings, deps)),
+  }
   try {
     const parameters = await authorizationParameters(asked, metadata, settings, deps)
     return metadata.require_pushed_authorization_requests
       ? await oidc.buildAuthorizationUrlWithPAR(config, parameters)
       : oidc.buildAuthorizationUrl(config, parameters)
   } catch (error) {
-    throw translateLoginFault(error)
+    throw explainScopes(translateLoginFault(error), deps.scopes)
   }
 }
 
@@ -51,6 +58,7 @@ async function askedParameters(
   { scopes }: AuthorizationDeps,
 ): Promise<Readonly<Record<string, string>>> {
   const { client } = settings
+  const mode = responseModeOf(client, metadata)
   return {
     redirect_uri: client.redirect_uri,
     scope: scopes.join(' '),
@@ -60,7 +68,7 @@ async function askedParameters(
     // S256 even where the IdP advertises only `plain`: a server that cannot do it says so.
     code_challenge: await oidc.calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',
-    ...(answersByPost(settings) ? { response_mode: 'form_post' } : {}),
+    ...(mode === undefined ? {} : { response_mode: mode }),
     ...demandedTime(client, metadata),
   }
 }
