@@ -44,10 +44,10 @@ export const LOGIN_ERRORS = {
     remedy:
       'The answer to a login cannot be taken as it came: `reason` says why. Check `client.response_mode`, `client.authorization_signed_response_alg` and the encryption members, and that the client is registered so at the IdP.',
   },
-  initiation_foreign: {
+  initiation_refused: {
     message: 'login_failed',
     remedy:
-      'A login that was begun elsewhere is for another IdP: `iss` is not the issuer of this domain. Check the address for initiating logins that is registered at the IdP, or at whoever has the link.',
+      'A login that was begun elsewhere is for another IdP: `iss` is not the issuer of this domain. Check the address that whoever begins it has for this server.',
   },
   transaction_missing: {
     message: 'login_expired',

@@ -7,6 +7,7 @@ import { withGuardedAuthLog } from './host/guarded-auth-log.ts'
 import type { Host } from './host/port.ts'
 import { causeCode, deepestMessage, type Log } from './log.ts'
 import { createIntrospection, type SessionState } from './login/introspection.ts'
+import { createLandings } from './login/landings.ts'
 import { createTransactions } from './login/transaction.ts'
 import { PRESETS, type PresetUrls } from './presets/all.ts'
 import { choosePreset } from './presets/choose.ts'
@@ -94,7 +95,8 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
   }
   const strategies = domains.map((domain) => createStrategy(domain, parts))
   const transactions = createTransactions(host.secret, Date.now)
-  mountRoutes(app, strategies, { host, transactions }, domainMatcher(config, host), options.urlencoded)
+  const landings = createLandings(host.secret, Date.now)
+  mountRoutes(app, strategies, { host, transactions, landings }, domainMatcher(config, host), options.urlencoded)
   const introspection = createIntrospection(Date.now)
   return {
     loginOptions: (domainKey) =>

@@ -11,16 +11,14 @@ const TOLERANCE_S = 30
 /**
  * The state that an answer bears, before anything of it is verified: it tells which login it is about to be held against. Undefined
  * where there is none, or more than one.
+ *
+ * @throws LoginError `answer_invalid` where it is a token that cannot be opened
  */
 export async function stateIn(answer: URLSearchParams, identity: ClientIdentity): Promise<string | undefined> {
-  if (!isSignedMode(identity.client.response_mode)) return single(answer, 'state')
-  try {
-    const { state } = decodeJwt(await openSigned(answer, identity))
-    return typeof state === 'string' ? state : undefined
-  } catch {
-    // Which login a plain answer ends is told all the same: its person is to read that it failed.
-    return single(answer, 'state')
-  }
+  // One that is not signed has to be: it ends the login that it bears the state of, and its person reads so.
+  if (!isSignedMode(identity.client.response_mode) || !answer.has('response')) return single(answer, 'state')
+  const { state } = claimsOf(await openSigned(answer, identity))
+  return typeof state === 'string' ? state : undefined
 }
 
 /**
@@ -40,8 +38,12 @@ export async function parametersOf(
   const { client } = identity
   if (!isSignedMode(client.response_mode)) return answer
   const token = await openSigned(answer, identity)
-  const claims = readable(token, client.authorization_signed_response_alg)
-  await verify(token, client.authorization_signed_response_alg)
+  const claims = claimsOf(token)
+  const algorithm = client.authorization_signed_response_alg
+  if (algorithmOf(token) !== algorithm) {
+    throw invalid(`it is signed with ${String(algorithmOf(token))}, and ${algorithm} was expected`)
+  }
+  await verify(token, algorithm)
   const objection = objectionToAnswer(claims, issuer, client, nowS)
   if (objection !== undefined) throw invalid(objection)
   const texts = Object.entries(claims).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
@@ -52,7 +54,7 @@ async function openSigned(answer: URLSearchParams, identity: ClientIdentity): Pr
   const { authorization_encrypted_response_alg: alg, authorization_encrypted_response_enc: enc } = identity.client
   const encryption = encryptionOf(alg, enc)
   const token = single(answer, 'response')
-  if (token === undefined) throw invalid('it has no `response`: it is not signed', answer)
+  if (token === undefined) throw invalid('it is not signed, or there is more than one', answer)
   if (!encryption) {
     if (isEncrypted(token)) throw invalid('it is encrypted, and no encryption is configured')
     return token
@@ -64,17 +66,20 @@ async function openSigned(answer: URLSearchParams, identity: ClientIdentity): Pr
   })
 }
 
-function readable(token: string, algorithm: string): JWTPayload {
-  let came: unknown
-  let claims: JWTPayload
+function claimsOf(token: string): JWTPayload {
   try {
-    came = decodeProtectedHeader(token).alg
-    claims = decodeJwt(token)
+    return decodeJwt(token)
   } catch (cause) {
     throw new LoginError('answer_invalid', { cause, details: { reason: '`response` is no signed JWT' } })
   }
-  if (came !== algorithm) throw invalid(`it is signed with ${String(came)}, and ${algorithm} was expected`)
-  return claims
+}
+
+function algorithmOf(token: string): unknown {
+  try {
+    return decodeProtectedHeader(token).alg
+  } catch {
+    return undefined
+  }
 }
 
 /** Source: JARM, section 2.4. */
