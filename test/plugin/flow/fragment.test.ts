@@ -39,7 +39,7 @@ describe('an answer in the fragment', () => {
     const { host, browser } = await inFragment()
     const person = browser()
     const { page } = await arrive(person, await answerFromIdp(person, host.url, 'alice'))
-    const [, script = ''] = /<script>([^]*)<\/script>/.exec(page.body) ?? []
+    const [, script = ''] = /<script>([\s\S]*)<\/script>/.exec(page.body) ?? []
     const hash = createHash('sha256').update(script).digest('base64')
     expect(page.headers['content-security-policy']).to.equal(
       `default-src 'none'; script-src 'sha256-${hash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
