@@ -3,19 +3,17 @@ import type { Response } from 'express'
 
 /**
  * Takes the answer out of the address before anything else, so that neither the history nor a copied address keeps it, and posts its
- * fields as they are. The prototype's `submit`: a field of that name would hide the form's own. Without an answer the form stays where
- * it is, so that nothing runs in a circle.
+ * fields as they are. All of them at once, and by the prototype's `submit`: from then on a field's name may hide any member of the form.
+ * Without an answer nothing is posted, so that nothing runs in a circle.
  */
 const SCRIPT = `
 const answer = new URLSearchParams(location.hash.slice(1))
 history.replaceState(null, '', location.pathname + location.search)
+const fields = Array.from(answer, ([name, value]) =>
+  Object.assign(document.createElement('input'), { type: 'hidden', name, value }))
 const form = document.querySelector('form')
-for (const [name, value] of answer) {
-  const field = document.createElement('input')
-  Object.assign(field, { type: 'hidden', name, value })
-  form.append(field)
-}
-if (form.elements.length > 0) HTMLFormElement.prototype.submit.call(form)
+form.append(...fields)
+if (fields.length > 0) HTMLFormElement.prototype.submit.call(form)
 else document.querySelector('p').hidden = false
 `
 
