@@ -34,6 +34,21 @@ export const LOGIN_ERRORS = {
     remedy:
       'The IdP answered the login with an error. `error` and `errorDescription` are its words; look for them in its own log.',
   },
+  scope_refused: {
+    message: 'provider_refused',
+    remedy:
+      'The IdP refused a scope: `scopes` are those that were asked for. Take away what it does not know for this client: `groups.scope` ("" asks for none) and `custom.scope`. Or register it there.',
+  },
+  answer_invalid: {
+    message: 'provider_refused',
+    remedy:
+      'The answer to a login cannot be taken as it came: `reason` says why. Check `client.response_mode`, `client.authorization_signed_response_alg` and the encryption members, and that the client is registered so at the IdP.',
+  },
+  initiation_refused: {
+    message: 'login_failed',
+    remedy:
+      'A login that was begun elsewhere is for another IdP: `iss` is not the issuer of this domain. Check the address that whoever begins it has for this server.',
+  },
   transaction_missing: {
     message: 'login_expired',
     remedy:

@@ -7,6 +7,7 @@ import { withGuardedAuthLog } from './host/guarded-auth-log.ts'
 import type { Host } from './host/port.ts'
 import { causeCode, deepestMessage, type Log } from './log.ts'
 import { createIntrospection, type SessionState } from './login/introspection.ts'
+import { createLandings } from './login/landings.ts'
 import { createTransactions } from './login/transaction.ts'
 import { PRESETS, type PresetUrls } from './presets/all.ts'
 import { choosePreset } from './presets/choose.ts'
@@ -94,7 +95,8 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
   }
   const strategies = domains.map((domain) => createStrategy(domain, parts))
   const transactions = createTransactions(host.secret, Date.now)
-  mountRoutes(app, strategies, { host, transactions }, domainMatcher(config, host), options.urlencoded)
+  const landings = createLandings(host.secret, Date.now)
+  mountRoutes(app, strategies, { host, transactions, landings }, domainMatcher(config, host), options.urlencoded)
   const introspection = createIntrospection(Date.now)
   return {
     loginOptions: (domainKey) =>
@@ -155,8 +157,10 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
   })
   const preset = choosePreset(settings.custom.preset, presets, fetch)
   const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null
+  const keySet = createKeySet({ fetch: idpFetch, elapsed: () => performance.now() })
   const client = createProviderClient(settings, {
     issuer,
+    keySet,
     fetch: idpFetch,
     scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings)])],
     claims: [...Object.values(settings.custom.claims), ...(groupsClaim === null ? [] : [groupsClaim])],
@@ -164,9 +168,8 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
   })
   const logoutTokens = createLogoutTokens(settings, {
     issuer,
-    keySet: createKeySet(idpFetch),
+    keySet,
     now: Date.now,
-    elapsed: () => performance.now(),
   })
   return { domainKey: key, paths, working: { settings, client, preset, logoutTokens } }
 }

@@ -1,6 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { parseCookie, stringifySetCookie } from 'cookie'
+import { randomBytes } from 'node:crypto'
 import { createSeal } from '../seal.ts'
+import { type CookieRules, digestOf, fullName, readCookies, setCookie } from './login-cookie.ts'
 
 /** Logins that take longer are forgotten. */
 export const TRANSACTION_MS = 10 * 60_000
@@ -21,13 +21,6 @@ export interface Transaction {
   readonly startedAt: number
 }
 
-export interface CookieRules {
-  /** The callback comes in over TLS: `Secure`, and the `__Host-` prefix, so that no neighbouring host name can plant one. */
-  readonly secure: boolean
-  /** The answer comes as a POST from the IdP's page (`form_post`), which carries no `SameSite=Lax` cookie. */
-  readonly crossSitePost: boolean
-}
-
 /**
  * Logins under way. Each lives in a cookie of its own, sealed and named by its state, and not in the host's session: parallel tabs
  * cannot overwrite one another, strict session cookies do not lose it on the way back, and a visitor who only looks at the login
@@ -46,6 +39,8 @@ export interface Transactions {
     rules: CookieRules,
     cookieHeader: string | undefined,
   ): { readonly transaction: Transaction | undefined; readonly setCookies: readonly string[] }
+  /** Whether this browser has a login of the domain under way. */
+  isUnderWay(domainKey: string, rules: CookieRules, cookieHeader: string | undefined): boolean
 }
 
 /** @param secret of the host; without one, logins under way end with the process */
@@ -61,6 +56,14 @@ export function createTransactions(secret: string | undefined, now: () => number
     }
     finished.set(digest, now() + TRANSACTION_MS)
     return true
+  }
+
+  function open(name: string, cookieHeader: string | undefined): Transaction | undefined {
+    const opened = seal.open(readCookies(cookieHeader)[name] ?? '', name)
+    // Only we can have sealed it, so its shape is ours.
+    const transaction = opened === null ? undefined : (JSON.parse(opened) as Transaction)
+    const age = transaction ? now() - transaction.startedAt : Number.NaN
+    return age >= 0 && age <= TRANSACTION_MS ? transaction : undefined
   }
 
   return {
@@ -86,12 +89,13 @@ export function createTransactions(secret: string | undefined, now: () => number
       const name = ownCookies(cookieHeader, rules).find((candidate) => candidate.endsWith(`.${digest}`))
       if (!name) return { transaction: undefined, setCookies: [] }
       const setCookies = [expired(name, rules)]
-      const opened = seal.open(parseCookie(cookieHeader ?? '')[name] ?? '', name)
-      // Only we can have sealed it, so its shape is ours.
-      const transaction = opened === null ? undefined : (JSON.parse(opened) as Transaction)
-      const age = transaction ? now() - transaction.startedAt : Number.NaN
-      const current = transaction?.state === state && age >= 0 && age <= TRANSACTION_MS
+      const transaction = open(name, cookieHeader)
+      const current = transaction?.state === state
       return { transaction: current && finish(digest) ? transaction : undefined, setCookies }
+    },
+
+    isUnderWay(domainKey, rules, cookieHeader) {
+      return ownCookies(cookieHeader, rules).some((name) => open(name, cookieHeader)?.domainKey === domainKey)
     },
   }
 }
@@ -101,12 +105,8 @@ function randomText(): string {
   return randomBytes(32).toString('base64url')
 }
 
-function digestOf(state: string): string {
-  return createHash('sha256').update(state).digest('base64url').slice(0, 22)
-}
-
-function prefix({ secure }: CookieRules): string {
-  return `${secure ? '__Host-' : ''}oidc-login.`
+function prefix(rules: CookieRules): string {
+  return fullName('oidc-login.', rules)
 }
 
 // The time comes first in a fixed width, so that the names sort by age.
@@ -116,21 +116,9 @@ function cookieName(state: string, startedAt: number, rules: CookieRules): strin
 
 /** Names of this browser's transaction cookies, oldest first. */
 function ownCookies(cookieHeader: string | undefined, rules: CookieRules): readonly string[] {
-  return Object.keys(parseCookie(cookieHeader ?? ''))
+  return Object.keys(readCookies(cookieHeader))
     .filter((name) => name.startsWith(prefix(rules)))
     .sort()
-}
-
-function setCookie(name: string, value: string, maxAgeMs: number, { secure, crossSitePost }: CookieRules): string {
-  return stringifySetCookie({
-    name,
-    value,
-    path: '/',
-    httpOnly: true,
-    secure: secure || crossSitePost,
-    sameSite: crossSitePost ? 'none' : 'lax',
-    maxAge: Math.floor(maxAgeMs / 1000),
-  })
 }
 
 function expired(name: string, rules: CookieRules): string {

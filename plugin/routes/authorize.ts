@@ -1,18 +1,18 @@
 import type { Request, Response } from 'express'
 import { LoginError } from '../errors.ts'
-import { localReturnPath } from '../login/return-path.ts'
 import { cookieRules } from './cookie-rules.ts'
 import { endInFailure } from './failure.ts'
+import { readInitiation } from './initiation.ts'
 import type { RouteDeps, Strategy } from './strategy.ts'
 
-/** `GET auth-oidc`: begins a login and sends the browser to the IdP. */
+/** `GET` and `POST auth-oidc`: begins a login and sends the browser to the IdP. */
 export async function authorize(strategy: Strategy, deps: RouteDeps, req: Request, res: Response): Promise<void> {
   const { domainKey, paths, working } = strategy
   try {
     if (!working) throw new LoginError('not_configured')
-    const returnPath = localReturnPath(req.query.return, paths.own) ?? null
+    const { returnPath, hints } = await readInitiation(req, working, paths)
     const begun = deps.transactions.begin({ domainKey, returnPath }, cookieRules(working.settings), req.headers.cookie)
-    const url = await working.client.authorizationUrl(begun.transaction)
+    const url = await working.client.authorizationUrl(begun.transaction, hints)
     res.append('Set-Cookie', [...begun.setCookies])
     res.redirect(302, url.href)
   } catch (error) {

@@ -7,26 +7,53 @@ import { profileOf } from '../login/profile.ts'
 import { type SignInResult, signIn } from '../login/sign-in.ts'
 import type { Transaction } from '../login/transaction.ts'
 import type { Evidence } from '../presets/preset.ts'
+import { mayComeInFragment } from '../provider/authorization/response-mode.ts'
+import { answerOf, bringsAnswer, isPrefetch } from './answer.ts'
 import { cookieRules } from './cookie-rules.ts'
 import { clientAddressOf, endInFailure } from './failure.ts'
+import { sendFragmentPage } from './fragment-page.ts'
 import type { RouteDeps, Strategy, WorkingStrategy } from './strategy.ts'
+
+/**
+ * Whether a request to the redirect path is for {@link callback}: it brings an answer, or may have one in its fragment, which only a
+ * page of ours can read.
+ */
+export function isForCallback({ domainKey, working }: Strategy, { transactions }: RouteDeps, req: Request): boolean {
+  if (bringsAnswer(req)) return true
+  if (req.method !== 'GET' || !working || !mayComeInFragment(working.settings.client)) return false
+  return transactions.isUnderWay(domainKey, cookieRules(working.settings), req.headers.cookie)
+}
 
 /** The answer of the IdP, by GET or as a posted form: finishes the login that it belongs to. */
 export async function callback(strategy: Strategy, deps: RouteDeps, req: Request, res: Response): Promise<void> {
   const { host } = deps
   const { domainKey, paths, working } = strategy
+  if (isPrefetch(req)) {
+    res.status(503).end()
+    return
+  }
+  if (!bringsAnswer(req)) return sendFragmentPage(res, paths.login)
   let ours = false
   try {
     if (!working) throw new LoginError('not_configured')
     const answer = answerOf(req)
-    const transaction = await takeTransaction(answer, working.settings, deps, req, res)
+    const state = await working.client.stateIn(answer)
+    if (state === undefined) throw new LoginError('transaction_missing')
+    const transaction = takeTransaction(state, working.settings, deps, req, res)
+    if (!transaction) {
+      const before = await landedBefore(state, working.settings, deps, req)
+      if (before === undefined) throw new LoginError('transaction_missing')
+      land(host, req, res, before)
+      return
+    }
     ours = true
     if (transaction.domainKey !== domainKey) throw new LoginError('transaction_foreign')
     const { profile, result } = await finish(answer, transaction, working, host, req, res)
     logSignIn(host, req, domainKey, profile, result)
     const path = transaction.returnPath ?? paths.base
-    if (host.land) host.land(req, res, path)
-    else res.redirect(302, path)
+    const session = { domainKey, userId: profile.id, startedAt: transaction.startedAt }
+    res.append('Set-Cookie', deps.landings.remember(state, session, path, cookieRules(working.settings)))
+    land(host, req, res, path)
   } catch (error) {
     // Somebody who was refused now is not left signed in by an earlier login. An answer that this browser never asked for ends
     // nothing: any page could send one.
@@ -35,20 +62,44 @@ export async function callback(strategy: Strategy, deps: RouteDeps, req: Request
   }
 }
 
-async function takeTransaction(
-  answer: URLSearchParams,
+/** A form of an answer that cannot be read: too large, or with too many fields. Ends at the login page like any failure. */
+export async function refuseAnswer(
+  { domainKey }: Strategy,
+  { host }: RouteDeps,
+  req: Request,
+  res: Response,
+  cause: unknown,
+) {
+  const reason = 'the posted form has over 256 KB or 50 fields, or is none'
+  await endInFailure(host, req, res, domainKey, new LoginError('answer_invalid', { cause, details: { reason } }))
+}
+
+function takeTransaction(
+  state: string,
   settings: DomainSettings,
   { transactions }: RouteDeps,
   req: Request,
   res: Response,
-): Promise<Transaction> {
-  const states = answer.getAll('state')
-  const [state] = states
-  if (state === undefined || states.length > 1) throw new LoginError('transaction_missing')
+): Transaction | undefined {
   const { transaction, setCookies } = transactions.take(state, cookieRules(settings), req.headers.cookie)
   if (setCookies.length > 0) res.append('Set-Cookie', [...setCookies])
-  if (!transaction) throw new LoginError('transaction_missing')
   return transaction
+}
+
+/** An answer that comes again, by a reload or the way back, in the browser that its login signed in. */
+async function landedBefore(
+  state: string,
+  settings: DomainSettings,
+  { host, landings }: RouteDeps,
+  req: Request,
+): Promise<string | undefined> {
+  const session = await host.sessions.current(req).catch(() => undefined)
+  return landings.find(state, session, cookieRules(settings), req.headers.cookie)
+}
+
+function land(host: Host, req: Request, res: Response, path: string): void {
+  if (host.land) host.land(req, res, path)
+  else res.redirect(302, path)
 }
 
 async function finish(
@@ -105,17 +156,6 @@ async function learnMemberships(
     })
   }
   return memberships
-}
-
-function answerOf(req: Request): URLSearchParams {
-  if (req.method !== 'POST') return new URL(req.originalUrl, 'http://here.invalid').searchParams
-  const body: unknown = req.body
-  const answer = new URLSearchParams()
-  for (const [name, value] of Object.entries(typeof body === 'object' && body !== null ? body : {})) {
-    // A repeated field stays repeated, so that it is refused below instead of being read in one of two ways.
-    for (const one of [value].flat()) answer.append(name, String(one))
-  }
-  return answer
 }
 
 function logSignIn(host: Host, req: Request, domain: string, profile: Profile, result: SignInResult): void {

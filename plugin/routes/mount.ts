@@ -1,7 +1,7 @@
 import type { Application, ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import { authorize } from './authorize.ts'
 import { backchannelLogout, refuseLogout } from './backchannel-logout.ts'
-import { callback } from './callback.ts'
+import { callback, isForCallback, refuseAnswer } from './callback.ts'
 import { jwks } from './jwks.ts'
 import { logout } from './logout.ts'
 import type { RouteDeps, RoutePaths, Strategy } from './strategy.ts'
@@ -29,6 +29,8 @@ export function mountRoutes(
   domainOf: (req: Request) => string | undefined,
   urlencoded: FormParser,
 ): void {
+  // Express 4 takes an empty list of paths for all of them.
+  if (strategies.length === 0) return
   const byDomain = new Map(strategies.map((strategy) => [strategy.domainKey, strategy]))
 
   type IsOwn = (paths: RoutePaths, path: string) => boolean
@@ -38,11 +40,11 @@ export function mountRoutes(
     return strategy && isOwn(strategy.paths, req.path) ? strategy : undefined
   }
   const handle =
-    (route: Route, isOwn: IsOwn): RequestHandler =>
+    (route: Route, isOwn: IsOwn, isFor: typeof isForCallback = () => true): RequestHandler =>
     (req, res, next) => {
       const strategy = strategyOf(req, isOwn)
       // A preview or a scanner that asks for the head alone must not use up a login.
-      if (!strategy || req.method === 'HEAD') return next()
+      if (!strategy || req.method === 'HEAD' || !isFor(strategy, deps, req)) return next()
       res.setHeader('Cache-Control', 'no-store')
       // The address holds the code; it must not travel on with the next request.
       res.setHeader('Referrer-Policy', 'no-referrer')
@@ -55,18 +57,25 @@ export function mountRoutes(
   const callbacks = distinct((paths) => paths.callbacks)
   const logouts = distinct((paths) => [paths.logout])
   const form = urlencoded({ extended: false, limit: MOST_FORM_BYTES, parameterLimit: 50 })
-  const onCallback = handle(callback, (paths, path) => paths.callbacks.has(path))
+  const isCallback: IsOwn = (paths, path) => paths.callbacks.has(path)
+  const isAuthorize: IsOwn = (paths, path) => paths.authorize === path
+  const onCallback = handle(callback, isCallback, isForCallback)
+  const onAuthorize = handle(authorize, isAuthorize)
   const onLogout = handle(logout, (paths, path) => paths.logout === path)
-  app.get(
-    distinct((paths) => [paths.authorize]),
-    handle(authorize, (paths, path) => paths.authorize === path),
-  )
+  const authorizations = distinct((paths) => [paths.authorize])
+  const onUnreadableAnswer: ErrorRequestHandler = (error, req, res, next) => {
+    const strategy = strategyOf(req, (paths, path) => isCallback(paths, path) || isAuthorize(paths, path))
+    if (strategy) refuseAnswer(strategy, deps, req, res, error).catch(next)
+    else next(error)
+  }
+  app.get(authorizations, onAuthorize)
+  app.post(authorizations, form, onAuthorize, onUnreadableAnswer)
   app.get(
     distinct((paths) => [paths.jwks]),
     handle(jwks, (paths, path) => paths.jwks === path),
   )
   app.get(callbacks, onCallback)
-  app.post(callbacks, form, onCallback)
+  app.post(callbacks, form, onCallback, onUnreadableAnswer)
   app.get(logouts, onLogout)
   app.post(logouts, onLogout)
 

@@ -1,5 +1,6 @@
 import type { DomainSettings } from '../config/settings.ts'
 import type { Host } from '../host/port.ts'
+import type { Landings } from '../login/landings.ts'
 import type { Transactions } from '../login/transaction.ts'
 import type { Preset } from '../presets/preset.ts'
 import type { ProviderClient } from '../provider/client.ts'
@@ -24,6 +25,7 @@ export interface WorkingStrategy {
 export interface RouteDeps {
   readonly host: Host
   readonly transactions: Transactions
+  readonly landings: Landings
 }
 
 export interface RoutePaths {

@@ -25,11 +25,13 @@ const MESSAGE_OF: Partial<Record<LoginErrorCode, number>> = {
   not_in_required_group: MESSAGE.denied,
   memberships_unknown: MESSAGE.denied,
   provider_error: MESSAGE.denied,
+  scope_refused: MESSAGE.denied,
   not_configured: MESSAGE.denied,
   session_ended: MESSAGE.denied,
   transaction_missing: MESSAGE.securityCheck,
   transaction_foreign: MESSAGE.securityCheck,
   id_token_invalid: MESSAGE.invalidToken,
+  answer_invalid: MESSAGE.invalidToken,
   access_token_invalid: MESSAGE.invalidToken,
   subject_unusable: MESSAGE.invalidToken,
 }

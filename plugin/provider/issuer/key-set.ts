@@ -2,40 +2,128 @@ import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jos
 import { LoginError } from '../../errors.ts'
 import type { Fetch } from '../http/guarded-fetch.ts'
 
-/** The public keys of an IdP. */
-export interface KeySet {
-  /**
-   * As the IdP publishes them now: a key that it rotated in works at once, and one that it withdrew stops working at once. Asked for at
-   * the same time, they are fetched once.
-   *
-   * @throws LoginError `provider_unreachable` when there is no usable key set
-   */
-  current(jwksUri: string): Promise<JWTVerifyGetKey>
+/** Keys are asked for at most this often, and are never older than that where a login is judged by them. */
+const SECOND_MS = 1_000
+
+/** The public keys of an IdP as they were published at one time. */
+export interface PublishedKeys {
+  readonly jwks: JSONWebKeySet
+  /** Finds the key that a token names, as jose wants it. */
+  readonly find: JWTVerifyGetKey
 }
 
-/** @param fetch guarded */
-export function createKeySet(fetch: Fetch): KeySet {
-  const underWay = new Map<string, Promise<JWTVerifyGetKey>>()
+/** One domain's keys of its IdP, for all that is signed by it: logins and logout tokens alike. */
+export interface KeySet {
+  /**
+   * As they were published within the last second: a key that the IdP rotated in works at once, and one that it withdrew stops working
+   * within a second. However many ask, the IdP is asked once a second.
+   *
+   * @param kid key id that is needed. Where the set lacks it, there is a second look as soon as the second is over: keys may have
+   *   changed just after the first.
+   * @throws LoginError `provider_unreachable`, or `id_token_invalid` where what is published there is of no use
+   */
+  current(jwksUri: string, kid?: string): Promise<PublishedKeys>
+  /** The last ones that were of use, if they came within this time; nobody is asked, so a key may have been withdrawn since. */
+  atHand(jwksUri: string, withinMs: number): PublishedKeys | undefined
+  /** Ends all waiting. */
+  close(): void
+}
 
-  async function load(jwksUri: string): Promise<JWTVerifyGetKey> {
-    try {
-      const headers = { accept: 'application/json, application/jwk-set+json' }
-      const response = await fetch(jwksUri, { method: 'GET', headers, body: undefined, redirect: 'manual' })
-      if (response.status !== 200) throw new Error(`The key set was answered with ${response.status}.`)
-      // Judged as a whole in there, and key by key when one is needed.
-      return createLocalJWKSet((await response.json()) as JSONWebKeySet)
-    } catch (error) {
-      throw new LoginError('provider_unreachable', { cause: error, details: { endpoint: 'jwks_uri' } })
+export interface KeySetDeps {
+  /** Guarded. */
+  readonly fetch: Fetch
+  /** Milliseconds from any point on; never goes back, whatever becomes of the clock. */
+  readonly elapsed: () => number
+}
+
+interface KeyRequest {
+  readonly address: string
+  readonly at: number
+  readonly outcome: Promise<PublishedKeys>
+  failed: boolean
+}
+
+export function createKeySet({ fetch, elapsed }: KeySetDeps): KeySet {
+  let last: KeyRequest | undefined
+  let useful: { readonly address: string; readonly at: number; readonly keys: PublishedKeys } | undefined
+  const waiting = new Set<() => void>()
+  let closed = false
+
+  function ask(address: string): KeyRequest {
+    const asked: KeyRequest = { address, at: elapsed(), outcome: load(address, fetch), failed: false }
+    asked.outcome.then(
+      (keys) => {
+        useful = { address, at: asked.at, keys }
+      },
+      () => {
+        asked.failed = true
+      },
+    )
+    return asked
+  }
+
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer)
+        waiting.delete(end)
+        resolve()
+      }
+      const timer = setTimeout(end, ms)
+      waiting.add(end)
+    })
+  }
+
+  /** The latest request, if it is of this second and serves; else the next one, which all who wait for it share. */
+  async function latest(address: string, unlike?: KeyRequest): Promise<KeyRequest> {
+    for (;;) {
+      const rest = last ? last.at + SECOND_MS - elapsed() : 0
+      // One that failed before is nothing to build on; those who were there in time share its failure.
+      if (last && rest > 0 && last.address === address && last !== unlike && !last.failed) return last
+      if (closed) throw new LoginError('provider_unreachable', { details: { endpoint: 'jwks_uri' } })
+      if (rest <= 0) {
+        last = ask(address)
+        return last
+      }
+      await pause(rest)
     }
   }
 
   return {
-    current(jwksUri) {
-      const shared = underWay.get(jwksUri)
-      if (shared) return shared
-      const loading = load(jwksUri).finally(() => underWay.delete(jwksUri))
-      underWay.set(jwksUri, loading)
-      return loading
+    async current(jwksUri, kid) {
+      const request = await latest(jwksUri)
+      const keys = await request.outcome
+      if (kid === undefined || keys.jwks.keys.some((key) => key.kid === kid)) return keys
+      return (await latest(jwksUri, request)).outcome
     },
+    atHand(jwksUri, withinMs) {
+      return useful && useful.address === jwksUri && elapsed() - useful.at <= withinMs ? useful.keys : undefined
+    },
+    close() {
+      closed = true
+      for (const end of waiting) end()
+    },
+  }
+}
+
+async function load(address: string, fetch: Fetch): Promise<PublishedKeys> {
+  const headers = { accept: 'application/json, application/jwk-set+json' }
+  const details = { endpoint: 'jwks_uri' }
+  const request = { method: 'GET', headers, body: undefined, redirect: 'manual' } as const
+  const response = await fetch(address, request).catch((cause: unknown) => {
+    throw new LoginError('provider_unreachable', { cause, details })
+  })
+  if (response.status !== 200) {
+    throw new LoginError('provider_unreachable', { details: { ...details, status: response.status } })
+  }
+  try {
+    const jwks = (await response.json()) as JSONWebKeySet
+    // Judged as a whole in there, and key by key when one is needed.
+    const find = createLocalJWKSet(jwks)
+    if (jwks.keys.length === 0) throw new Error('The key set is empty.')
+    return { jwks, find }
+  } catch (cause) {
+    const reason = 'what the IdP publishes at jwks_uri is no key set, or one without keys'
+    throw new LoginError('id_token_invalid', { cause, details: { ...details, reason } })
   }
 }

@@ -1,18 +1,20 @@
 import { createHash } from 'node:crypto'
-import { compactVerify, errors, type JWTVerifyGetKey } from 'jose'
 import type { DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
-import { deepestMessage } from '../../log.ts'
 import { isShared } from '../authentication/client-signature.ts'
 import type { Issuer } from '../issuer/discovery.ts'
-import type { KeySet } from '../issuer/key-set.ts'
+import type { KeySet, PublishedKeys } from '../issuer/key-set.ts'
+import { keyIdOf } from '../issuer/served-keys.ts'
 import { openIdToken, verifySharedSignature } from '../protection/protected-answers.ts'
+import { verifySignature } from '../protection/signature.ts'
 import { inspectLogoutToken, type Logout } from './logout-token.ts'
 
 /** Tokens that were redeemed and could come again; the oldest are forgotten first. Each counts for 10 minutes at most. */
 const MOST_REDEEMED = 10_000
-/** How long keys are not asked for again after they proved nothing. */
-const PAUSE_MS = 1_000
+/** How long the IdP is waited for with its keys, where there are some at hand. */
+const PATIENCE_MS = 1_000
+/** How old those may be. */
+const AT_HAND_MS = 24 * 60 * 60_000
 
 /** The back-channel logout tokens of one domain's IdP. */
 export interface LogoutTokens {
@@ -29,59 +31,50 @@ export interface LogoutTokenDeps {
   readonly keySet: KeySet
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** Milliseconds from any point on; never goes back. */
-  readonly elapsed: () => number
-}
-
-interface IdpKeys {
-  readonly issuer: string
-  /** Null: the client secret is the key. */
-  readonly keys: JWTVerifyGetKey | null
-}
-
-interface KeyRequest {
-  readonly at: number
-  readonly outcome: Promise<IdpKeys>
-  /** A token was verified with these keys. */
-  proven: boolean
 }
 
 export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDeps): LogoutTokens {
   const { client } = settings
-  const { now, elapsed } = deps
+  const { now } = deps
   const rules = {
     issuer: settings.issuer.issuer,
     clientId: client.client_id,
     algorithm: client.id_token_signed_response_alg,
   }
   const redeemed = new Map<string, number>()
-  let last: KeyRequest | undefined
-
-  /**
-   * The keys as they are now, asked for each time like those of a login. Anybody can send what looks like a token, though: keys that
-   * have not verified one yet answer for a second, so that a storm of junk reaches the IdP once a second at most, and a genuine token
-   * in its midst is served all the same.
-   */
-  function requestKeys(): KeyRequest {
-    if (last && !last.proven && elapsed() - last.at < PAUSE_MS) return last
-    last = { at: elapsed(), outcome: loadKeys(), proven: false }
-    return last
-  }
-
-  async function loadKeys(): Promise<IdpKeys> {
-    const { issuer: name, jwks_uri } = await deps.issuer.metadata()
-    if (isShared(rules.algorithm)) return { issuer: name, keys: null }
-    if (jwks_uri === undefined) throw new LoginError('metadata_incomplete')
-    return { issuer: name, keys: await deps.keySet.current(jwks_uri) }
-  }
 
   async function verify(token: string, logout: Logout): Promise<void> {
-    const request = requestKeys()
-    const { issuer: name, keys } = await request.outcome
+    const { issuer: name, jwks_uri: address } = await deps.issuer.metadata()
     if (logout.issuer !== name) throw refusal('iss names another IdP')
-    if (keys) await verifySignature(token, keys, rules.algorithm)
-    else await verifySharedSignature(token, settings).catch(refuse)
-    request.proven = true
+    if (isShared(rules.algorithm)) return verifySharedSignature(token, settings).catch(refuse)
+    if (address === undefined) throw new LoginError('metadata_incomplete')
+    const asked = loadKeys(address, token)
+    const older = deps.keySet.atHand(address, AT_HAND_MS)
+    if (older && (await isLate(asked)) && (await isSignedWith(token, older))) return
+    await verifySignature(token, (await asked).find, rules.algorithm).catch(refuse)
+  }
+
+  function loadKeys(address: string, token: string): Promise<PublishedKeys> {
+    const keys = deps.keySet.current(address, keyIdOf(token)).catch((error: unknown) => {
+      // Whatever is published there: the token may be genuine, and is to come again.
+      const details = error instanceof LoginError ? error.details : { endpoint: 'jwks_uri' }
+      throw new LoginError('provider_unreachable', { cause: error, details })
+    })
+    // It may fail after nobody waits for it any more.
+    keys.catch(() => undefined)
+    return keys
+  }
+
+  /**
+   * An IdP with one worker gives no keys before its logout token is answered, and waits for that. So keys at hand do where it has not
+   * given any for a second. One that was withdrawn meanwhile counts then, which is safe enough: whoever has stolen it can sign people
+   * out for a day at most, while the IdP does not answer, and lets nobody in.
+   */
+  async function isSignedWith(token: string, { find }: PublishedKeys): Promise<boolean> {
+    return verifySignature(token, find, rules.algorithm).then(
+      () => true,
+      () => false,
+    )
   }
 
   function claim(key: string, until: number): boolean {
@@ -116,21 +109,17 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
 
 const REPLAYED = 'it was used before'
 
-async function verifySignature(token: string, keys: JWTVerifyGetKey, algorithm: string): Promise<void> {
-  const options = { algorithms: [algorithm] }
-  try {
-    await compactVerify(token, keys, options)
-  } catch (error) {
-    // Without a `kid` any of several keys may have signed; there are as many as the IdP publishes.
-    for await (const key of error instanceof errors.JWKSMultipleMatchingKeys ? error : []) {
-      const verified = await compactVerify(token, key, options).then(
-        () => true,
-        () => false,
-      )
-      if (verified) return
-    }
-    throw refusal(deepestMessage(error), error)
-  }
+/** Whether something is not there within {@link PATIENCE_MS}. */
+async function isLate(awaited: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<true>((resolve) => {
+    timer = setTimeout(() => resolve(true), PATIENCE_MS).unref()
+  })
+  const settled = awaited.then(
+    () => false,
+    () => false,
+  )
+  return Promise.race([settled, late]).finally(() => clearTimeout(timer))
 }
 
 /** Logout tokens are held to the same as ID tokens; only what the log says differs. */

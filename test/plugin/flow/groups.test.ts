@@ -44,6 +44,53 @@ describe('groups in a whole login', () => {
     })
   })
 
+  describe('scope that is empty or false', () => {
+    for (const scope of ['', false]) {
+      it(`asks for none, and takes the claim all the same (${JSON.stringify(scope)})`, async () => {
+        const setup = await start({
+          oidc: { groups: { scope, sync: true } },
+          idp: { scopes: { profile: ['name', 'groups'], groups: [] } },
+        })
+        const asked = (await setup.browser().step(`${setup.host.url}auth-oidc`)).headers.location ?? ''
+        expect(new URL(asked).searchParams.get('scope')).to.equal('openid profile email')
+        expect((await signIn(setup)).who.userGroups).to.deep.equal(['mesh-users'])
+      })
+    }
+  })
+
+  describe('scope that the IdP refuses', () => {
+    const REFUSED = { error: 'invalid_scope', error_description: 'Invalid scopes' }
+    const expectScopes = ({ authLog }: Setup) => {
+      const line = authLog.at(-1)
+      expect(line?.fields).to.deep.include({ code: 'scope_refused', error: 'invalid_scope' })
+      expect(line?.fields.scopes).to.deep.equal(['openid', 'profile', 'email', 'groups'])
+      expect(line?.message).to.match(/groups\.scope/)
+      expect(line?.message).to.match(/custom\.scope/)
+    }
+
+    it('is told of with all that were asked for, where the answer says so', async () => {
+      const setup = await withGroups({})
+      const person = setup.browser()
+      const asked = new URL((await person.step(`${setup.host.url}auth-oidc`)).headers.location!).searchParams
+      const answer = new URLSearchParams({ ...REFUSED, state: asked.get('state')!, iss: setup.idp.issuer })
+      const { headers } = await person.step(`${setup.host.url}auth-oidc-callback?${answer}`)
+      expect(headers.location).to.equal('/login?failure=provider_refused')
+      expectScopes(setup)
+    })
+
+    for (const [where, endpoint, idp] of [
+      ['the request is pushed', 'pushed_authorization_request', { requirePushedRequests: true }],
+      ['the code is redeemed', 'token', {}],
+    ] as const) {
+      it(`is told of with all that were asked for, where ${where}`, async () => {
+        const setup = await withGroups({}, { idp })
+        setup.idp.faults.set(endpoint, { kind: 'answer', status: 400, body: JSON.stringify(REFUSED) })
+        await signIn(setup).catch(() => undefined)
+        expectScopes(setup)
+      })
+    }
+  })
+
   describe('claim', () => {
     it('is groups by default', async () => {
       const setup = await withGroups({ sync: true })

@@ -3,6 +3,7 @@ import { ScriptedBrowser } from '../../../../fixtures/browser.ts'
 import { type Idp, startIdp } from '../../../../fixtures/idp/server.ts'
 import { createProviderClient, type ProviderClient } from '../../../../plugin/provider/client.ts'
 import { openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
+import { createKeySet } from '../../../../plugin/provider/issuer/key-set.ts'
 import { readDomains } from '../../../../plugin/read-domains.ts'
 import { type ClientKeyPair, makeKey } from '../../../support/client-keys.ts'
 
@@ -40,6 +41,7 @@ describe('verbs about tokens', () => {
     const discovery = { ...deps, random: Math.random, onFailure: () => undefined, onDiscovered: () => undefined }
     const verbs = createProviderClient(reading.settings, {
       ...deps,
+      keySet: createKeySet({ fetch: deps.fetch, elapsed: () => performance.now() }),
       issuer: openIssuer(reading.settings.issuer, 'mesh', discovery),
       scopes: ['openid'],
       claims: [],

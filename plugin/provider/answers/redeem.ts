@@ -1,0 +1,174 @@
+import { decodeJwt } from 'jose'
+import * as oidc from 'openid-client'
+import type { DomainSettings } from '../../config/settings.ts'
+import { LoginError } from '../../errors.ts'
+import type { Claims } from '../../login/profile.ts'
+import type { Transaction } from '../../login/transaction.ts'
+import { isShared } from '../authentication/client-signature.ts'
+import { translateLoginFault, translateUserInfoFault } from '../faults.ts'
+import type { Issuer } from '../issuer/discovery.ts'
+import type { KeySet } from '../issuer/key-set.ts'
+import { keyIdOf } from '../issuer/served-keys.ts'
+import { openIdToken, verifySharedSignature } from '../protection/protected-answers.ts'
+import { verifySignature } from '../protection/signature.ts'
+import { objectionToBinding, objectionToTokenHash } from '../tokens/access-token-rules.ts'
+import { objectionToFrontToken, objectionToIdToken } from '../tokens/id-token-rules.ts'
+import { explainScopes } from './scope-refusal.ts'
+import { parametersOf } from './signed-answer.ts'
+
+/** What a redeemed login brought, verified. */
+export interface Redeemed {
+  readonly issuer: string
+  readonly subject: string
+  readonly sid: string | null
+  /** ID token and UserInfo together; the ID token wins, since it is signed. */
+  readonly claims: Claims
+  /** A secret: never in a log. */
+  readonly idToken: string
+  /** A secret; null when the flow brings none. */
+  readonly accessToken: string | null
+  /** What a session has to keep to be introspected and its tokens revoked; null where the IdP can do neither. */
+  readonly tokens: SessionTokens | null
+}
+
+/** Secrets. */
+export interface SessionTokens {
+  readonly access: string
+  /** Milliseconds since 1970; null when the IdP does not say. */
+  readonly accessExpiresAt: number | null
+  readonly refresh: string | null
+}
+
+/**
+ * Makes of an answer what a login brought.
+ *
+ * @param answer parameters that came back with the browser
+ * @throws LoginError
+ */
+export type Redeem = (answer: URLSearchParams, transaction: Transaction) => Promise<Redeemed>
+
+export interface RedeemDeps {
+  readonly issuer: Issuer
+  readonly keySet: KeySet
+  /** Asked for at each login. */
+  readonly scopes: readonly string[]
+  /** Claims that a login reads: where the ID token brings them all, the UserInfo request is saved. */
+  readonly claims: readonly string[]
+  readonly now: () => number
+  /**
+   * A configuration of its own for each signature that the library verifies: it keeps the key set that it got first. A key that the IdP
+   * rotated in works at once, then, and one that it withdrew stops working.
+   *
+   * @param token whose signature it is
+   */
+  configure(metadata: oidc.ServerMetadata, token?: string): oidc.Configuration
+}
+
+export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem {
+  const { client, credentials } = settings
+  const { now } = deps
+  const [responseType] = client.response_types
+
+  async function verifyToken(token: string, { jwks_uri: address }: oidc.ServerMetadata, algorithm: string) {
+    if (address === undefined) throw new LoginError('metadata_incomplete')
+    const { find } = await deps.keySet.current(address, keyIdOf(token))
+    await verifySignature(token, find, algorithm)
+  }
+
+  async function userInfo(metadata: oidc.ServerMetadata, accessToken: string, idClaims: oidc.IDToken): Promise<Claims> {
+    if (deps.claims.every((name) => idClaims[name] !== undefined)) return {}
+    const config = deps.configure(metadata)
+    // The library trusts TLS alone, unless told otherwise: whatever signed the ID token, a signed answer is verified.
+    oidc.enableNonRepudiationChecks(config)
+    try {
+      return await oidc.fetchUserInfo(config, accessToken, idClaims.sub)
+    } catch (error) {
+      throw translateUserInfoFault(error)
+    }
+  }
+
+  /** The answer with its ID token as the library needs it, and that token. */
+  async function opened(answer: URLSearchParams) {
+    const [shown, ...others] = answer.getAll('id_token')
+    // The library would verify one of them, and nobody knows which one is meant.
+    judge(others.length > 0 ? 'there is more than one ID token' : undefined)
+    if (shown === undefined) return { parameters: answer, frontToken: undefined }
+    const frontToken = await openIdToken(shown, settings)
+    const parameters = new URLSearchParams(answer)
+    parameters.set('id_token', frontToken)
+    return { parameters, frontToken }
+  }
+
+  async function grant(metadata: oidc.ServerMetadata, answer: URLSearchParams, transaction: Transaction) {
+    const verify = (token: string, algorithm: string) => verifyToken(token, metadata, algorithm)
+    const plain = await parametersOf(answer, settings, metadata.issuer, verify, now() / 1000)
+    const { parameters, frontToken } = await opened(plain)
+    const config = deps.configure(metadata, frontToken)
+    const url = new URL(client.redirect_uri)
+    const checks = {
+      expectedState: transaction.state,
+      ...(client.default_max_age === undefined ? {} : { maxAge: client.default_max_age }),
+    }
+    if (responseType === 'id_token') {
+      url.hash = parameters.toString()
+      const claims = await oidc.implicitAuthentication(config, url, transaction.nonce, checks)
+      return { claims, idToken: frontToken ?? '', tokens: null }
+    }
+    if (responseType === 'code') url.search = parameters.toString()
+    else url.hash = parameters.toString()
+    const tokens = await oidc.authorizationCodeGrant(config, url, {
+      ...checks,
+      expectedNonce: transaction.nonce,
+      pkceCodeVerifier: transaction.codeVerifier,
+      idTokenExpected: true,
+    })
+    const claims = tokens.claims()
+    if (!claims || !tokens.id_token) throw new LoginError('id_token_invalid', { details: { reason: 'no ID token' } })
+    // The library trusts TLS alone for what the token endpoint says, and would look for its key among those of the token before.
+    const algorithm = client.id_token_signed_response_alg
+    await (isShared(algorithm) ? verifySharedSignature(tokens.id_token, settings) : verify(tokens.id_token, algorithm))
+    // The library has verified it by now.
+    if (frontToken !== undefined) {
+      judge(objectionToFrontToken(decodeJwt(frontToken), claims, client.client_id, now() / 1000))
+    }
+    const lifeS = tokens.expiresIn()
+    const access = tokens.access_token
+    const accessExpiresAt = lifeS === undefined ? null : now() + lifeS * 1000
+    return {
+      claims,
+      idToken: tokens.id_token,
+      tokens: { access, accessExpiresAt, refresh: tokens.refresh_token ?? null },
+    }
+  }
+
+  function judgeAccessToken(accessToken: string, idClaims: Claims): void {
+    const reason =
+      objectionToTokenHash(accessToken, idClaims, client.id_token_signed_response_alg) ??
+      (credentials.certificate ? objectionToBinding(accessToken, credentials.certificate.thumbprint) : undefined)
+    if (reason) throw new LoginError('access_token_invalid', { details: { reason } })
+  }
+
+  return async (answer, transaction) => {
+    const metadata = await deps.issuer.metadata()
+    const { claims, idToken, tokens } = await grant(metadata, answer, transaction).catch((error: unknown) => {
+      throw explainScopes(translateLoginFault(error), deps.scopes)
+    })
+    judge(objectionToIdToken(claims, client.client_id, now() / 1000))
+    const accessToken = tokens?.access ?? null
+    if (accessToken !== null) judgeAccessToken(accessToken, claims)
+    const more = accessToken && metadata.userinfo_endpoint ? await userInfo(metadata, accessToken, claims) : {}
+    return {
+      issuer: metadata.issuer,
+      subject: claims.sub,
+      sid: typeof claims.sid === 'string' ? claims.sid : null,
+      claims: { ...more, ...claims },
+      idToken,
+      accessToken,
+      tokens: metadata.introspection_endpoint || metadata.revocation_endpoint ? tokens : null,
+    }
+  }
+}
+
+function judge(objection: string | undefined): void {
+  if (objection) throw new LoginError('id_token_invalid', { details: { reason: objection } })
+}

@@ -1,0 +1,81 @@
+import * as oidc from 'openid-client'
+import type { ClientSettings, DomainSettings } from '../../config/settings.ts'
+import { LoginError } from '../../errors.ts'
+import type { Transaction } from '../../login/transaction.ts'
+import { explainScopes } from '../answers/scope-refusal.ts'
+import { translateLoginFault } from '../faults.ts'
+import type { Fetch } from '../http/guarded-fetch.ts'
+import { authorizationParameters } from '../protection/request-object.ts'
+import { responseModeOf } from './response-mode.ts'
+
+export interface AuthorizationDeps {
+  /** Guarded. */
+  readonly fetch: Fetch
+  /** Asked for at each login; `openid` is among them. */
+  readonly scopes: readonly string[]
+  readonly now: () => number
+}
+
+/** An IdP as it is known now, and this server as its client. */
+export interface Configured {
+  readonly metadata: oidc.ServerMetadata
+  readonly config: oidc.Configuration
+}
+
+/**
+ * Where a login sends the browser.
+ *
+ * @param hints parameters of this one request, beside those of the configuration
+ * @throws LoginError
+ */
+export async function authorizationUrl(
+  transaction: Transaction,
+  hints: Readonly<Record<string, string>>,
+  { metadata, config }: Configured,
+  settings: DomainSettings,
+  deps: AuthorizationDeps,
+): Promise<URL> {
+  if (!metadata.authorization_endpoint) throw new LoginError('metadata_incomplete')
+  const asked = {
+    ...settings.custom.authorizationParams,
+    ...hints,
+    ...(await askedParameters(transaction, metadata, settings, deps)),
+  }
+  try {
+    const parameters = await authorizationParameters(asked, metadata, settings, deps)
+    return metadata.require_pushed_authorization_requests
+      ? await oidc.buildAuthorizationUrlWithPAR(config, parameters)
+      : oidc.buildAuthorizationUrl(config, parameters)
+  } catch (error) {
+    throw explainScopes(translateLoginFault(error), deps.scopes)
+  }
+}
+
+async function askedParameters(
+  { state, nonce, codeVerifier }: Transaction,
+  metadata: oidc.ServerMetadata,
+  settings: DomainSettings,
+  { scopes }: AuthorizationDeps,
+): Promise<Readonly<Record<string, string>>> {
+  const { client } = settings
+  const mode = responseModeOf(client, metadata)
+  return {
+    redirect_uri: client.redirect_uri,
+    scope: scopes.join(' '),
+    response_type: client.response_types[0],
+    state,
+    nonce,
+    // S256 even where the IdP advertises only `plain`: a server that cannot do it says so.
+    code_challenge: await oidc.calculatePKCECodeChallenge(codeVerifier),
+    code_challenge_method: 'S256',
+    ...(mode === undefined ? {} : { response_mode: mode }),
+    ...demandedTime(client, metadata),
+  }
+}
+
+/** How an IdP is asked to tell when the person last signed in there: a greatest age implies it. */
+function demandedTime(client: ClientSettings, metadata: oidc.ServerMetadata): Readonly<Record<string, string>> {
+  if (client.default_max_age !== undefined) return { max_age: String(client.default_max_age) }
+  if (!client.require_auth_time || metadata.claims_parameter_supported !== true) return {}
+  return { claims: JSON.stringify({ id_token: { auth_time: { essential: true } } }) }
+}

@@ -1,0 +1,25 @@
+import { compactVerify, errors, type JWTVerifyGetKey } from 'jose'
+import { LoginError } from '../../errors.ts'
+import { deepestMessage } from '../../log.ts'
+
+/**
+ * Verifies that a token is signed by one of an IdP's keys.
+ *
+ * @throws LoginError `id_token_invalid`
+ */
+export async function verifySignature(token: string, keys: JWTVerifyGetKey, algorithm: string): Promise<void> {
+  const options = { algorithms: [algorithm] }
+  try {
+    await compactVerify(token, keys, options)
+  } catch (error) {
+    // Without a `kid` any of several keys may have signed; there are as many as the IdP publishes.
+    for await (const key of error instanceof errors.JWKSMultipleMatchingKeys ? error : []) {
+      const verified = await compactVerify(token, key, options).then(
+        () => true,
+        () => false,
+      )
+      if (verified) return
+    }
+    throw new LoginError('id_token_invalid', { cause: error, details: { reason: deepestMessage(error) } })
+  }
+}

@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto'
+import { expect } from 'chai'
+import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { answerFromIdp, type Setup, setups, whoAmI } from '../../support/sign-in-setup.ts'
+
+const ANSWERS = { response_types: ['code id_token'] }
+
+describe('an answer in the fragment', () => {
+  const { start, closeAll } = setups()
+  afterEach(closeAll)
+
+  const inFragment = (members: Record<string, unknown> = ANSWERS) =>
+    start({ client: { ...members, response_mode: 'fragment' }, registered: { ...ANSWERS, ...members } })
+
+  /** Goes to where the IdP sent the browser, which keeps the fragment to itself, and posts that as the script of the page does. */
+  async function arrive(person: ScriptedBrowser, address: string) {
+    const url = new URL(address)
+    const fragment = new URLSearchParams(url.hash.slice(1))
+    url.hash = ''
+    const page = await person.step(url.href)
+    return { page, post: () => person.step(url.href, { form: [...fragment] }), fragment }
+  }
+
+  for (const responseType of ['id_token', 'code id_token', 'code']) {
+    it(`signs in by a page that posts it (${responseType})`, async () => {
+      const { host, browser, output, authLog } = await inFragment({ response_types: [responseType] })
+      const person = browser()
+      const { page, post, fragment } = await arrive(person, await answerFromIdp(person, host.url, 'alice'))
+      expect(fragment.get('state')).to.match(/./)
+      expect(page.status).to.equal(200)
+      expect((await post()).headers.location).to.equal('/')
+      expect(await whoAmI(person, host.url)).to.include({ status: 200, id: '~oidc:u-1001' })
+      const logged = JSON.stringify([output, authLog])
+      for (const name of ['state', 'code', 'id_token']) expect(logged).to.not.include(fragment.get(name) ?? ' no such ')
+    })
+  }
+
+  it('is posted by a page whose policy allows its own script and nothing else, and which nobody keeps', async () => {
+    const { host, browser } = await inFragment()
+    const person = browser()
+    const { page } = await arrive(person, await answerFromIdp(person, host.url, 'alice'))
+    const [, script = ''] = /<script>([\s\S]*)<\/script>/.exec(page.body) ?? []
+    const hash = createHash('sha256').update(script).digest('base64')
+    expect(page.headers['content-security-policy']).to.equal(
+      `default-src 'none'; script-src 'sha256-${hash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
+    )
+    expect(page.headers).to.include({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
+    expect(page.headers['content-type']).to.match(/^text\/html/)
+    expect(script.indexOf('replaceState')).to.be.within(0, script.indexOf('createElement'))
+    expect(page.body.match(/<noscript>[^<]+<\/noscript>/g)).to.have.length(1)
+  })
+
+  it('comes in spite of a form that was asked for, and signs in all the same', async () => {
+    const { host, browser } = await start({ client: ANSWERS, registered: ANSWERS })
+    const person = browser()
+    const asked = await person.step(`${host.url}auth-oidc`)
+    const address = new URL(asked.headers.location!)
+    expect(address.searchParams.get('response_mode')).to.equal('form_post')
+    address.searchParams.set('response_mode', 'fragment')
+    const { page, post } = await arrive(person, await answerFromIdp(person, host.url, 'alice', address.href))
+    expect(page.status).to.equal(200)
+    expect((await post()).headers.location).to.equal('/')
+  })
+
+  it('may be an error, which ends as anywhere', async () => {
+    const { host, browser, authLog } = await inFragment()
+    const person = browser()
+    const asked = new URL((await person.step(`${host.url}auth-oidc`)).headers.location!)
+    const state = asked.searchParams.get('state')!
+    const callback = `${host.url}auth-oidc-callback#error=access_denied&state=${state}`
+    const { post } = await arrive(person, callback)
+    expect((await post()).headers.location).to.match(/^\/login\?failure=/)
+    expect(authLog.at(-1)?.fields).to.include({ error: 'access_denied' })
+  })
+
+  it('is asked for where the IdP publishes response modes and a form is not among them', async () => {
+    for (const [published, mode] of [
+      [['query', 'fragment'], 'fragment'],
+      [['query', 'fragment', 'form_post'], 'form_post'],
+      [undefined, 'form_post'],
+    ] as const) {
+      const { idp } = await start()
+      idp.faults.set('discovery', {
+        kind: 'rewrite',
+        body: (found) => ({ ...(found as object), response_modes_supported: published }),
+      })
+      const { host, browser } = await start({ oidc: { issuer: idp.issuer }, client: ANSWERS, registered: ANSWERS })
+      const asked = new URL((await browser().step(`${host.url}auth-oidc`)).headers.location!)
+      expect(asked.searchParams.get('response_mode')).to.equal(mode)
+    }
+  })
+
+  describe('is no matter of ours', () => {
+    const visit = async (person: ScriptedBrowser, { host }: Setup, form?: readonly (readonly [string, string])[]) =>
+      (await person.step(`${host.url}auth-oidc-callback?x=1`, form ? { form } : {})).status
+
+    it('where this browser has no login under way', async () => {
+      const setup = await inFragment()
+      expect(await visit(setup.browser(), setup)).to.equal(404)
+      const person = setup.browser()
+      await person.step(`${setup.host.url}auth-oidc`)
+      expect(await visit(person, setup)).to.equal(200)
+      expect(setup.authLog).to.deep.equal([])
+    })
+
+    it('where answers do not come there', async () => {
+      const setup = await start()
+      const person = setup.browser()
+      await person.step(`${setup.host.url}auth-oidc`)
+      expect(await visit(person, setup)).to.equal(404)
+    })
+
+    it('where a form is posted without any of its fields', async () => {
+      const setup = await inFragment()
+      const person = setup.browser()
+      await person.step(`${setup.host.url}auth-oidc`)
+      expect(await visit(person, setup, [['id_token', 'e30.e30.x']])).to.equal(404)
+      expect(setup.authLog).to.deep.equal([])
+    })
+  })
+})

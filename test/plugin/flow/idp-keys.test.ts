@@ -1,0 +1,78 @@
+import { expect } from 'chai'
+import type { ClientKeyPair } from '../../support/client-keys.ts'
+import { keyedSetups, partsOf } from '../../support/keyed-setup.ts'
+import { answerFromIdp } from '../../support/sign-in-setup.ts'
+
+describe('the keys of the IdP', () => {
+  const { start, closeAll } = keyedSetups()
+  afterEach(closeAll)
+
+  const flow = (members: Record<string, unknown>, keys: readonly ClientKeyPair[] = []) => {
+    const { response_mode: _asked, ...registered } = members
+    return start({ client: members, registered, keys })
+  }
+
+  it('may change between the two ID tokens of a login', async () => {
+    const { host, idp, browser, authLog } = await flow({ response_types: ['code id_token'] })
+    let seen = 0
+    idp.forgeTokens(async (genuine) => {
+      seen += 1
+      if (seen === 2) await idp.rotateKeys({ withdraw: true })
+      return idp.sign(partsOf(genuine)[1])
+    })
+    const page = await browser().login(host.url, 'alice', 'alice-demo')
+    expect(page.url, JSON.stringify(authLog)).to.equal(host.url)
+    expect(idp.requests('jwks')).to.equal(2)
+  })
+
+  for (const [what, members] of Object.entries<Record<string, unknown>>({
+    'the ID token of a code': {},
+    'an ID token that the browser brings': { response_types: ['id_token'] },
+    'an answer that is signed as a whole': { response_mode: 'query.jwt' },
+    'what the UserInfo endpoint signs': { userinfo_signed_response_alg: 'RS256' },
+  })) {
+    it(`that signs ${what} works at once, though the keys before were asked for just now`, async () => {
+      const setup = await start({
+        client: members,
+        registered: { ...members, response_mode: undefined },
+        idp: { claimsIn: 'userinfo' },
+      })
+      const { host, idp, browser, authLog } = setup
+      const person = browser()
+      await person.login(host.url, 'alice', 'alice-demo')
+      await idp.rotateKeys({ withdraw: true })
+      expect((await person.get(`${host.url}auth-oidc`)).url, JSON.stringify(authLog)).to.equal(host.url)
+    })
+  }
+
+  it('are asked for once a second while forged answers pour in', async () => {
+    const { host, idp, browser, authLog } = await flow({ response_types: ['code id_token'] })
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, async (_, at) => {
+        const person = browser()
+        const asked = new URL((await person.step(`${host.url}auth-oidc`)).headers.location!).searchParams
+        const claims = { iss: idp.issuer, aud: 'mesh', sub: 'u-1001', nonce: asked.get('nonce'), c_hash: 'x' }
+        const times = { iat: Math.floor(Date.now() / 1000), exp: Math.floor(Date.now() / 1000) + 60 }
+        const token = await idp.sign({ ...claims, ...times }, { alg: 'RS256', kid: `forged-${at}` })
+        const form = [['state', asked.get('state')!] as const, ['code', 'x'] as const, ['id_token', token] as const]
+        return () => person.step(`${host.url}auth-oidc-callback`, { form })
+      }),
+    )
+    const before = idp.requests('jwks')
+    const begun = Date.now()
+    const outcomes = await Promise.all(answers.map((send) => send()))
+    for (const { headers } of outcomes) expect(headers.location).to.match(/failure=/)
+    expect(authLog.every(({ fields }) => fields.code === 'id_token_invalid')).to.equal(true)
+    const seconds = Math.ceil((Date.now() - begun) / 1000)
+    expect(idp.requests('jwks') - before).to.be.within(2, seconds + 1)
+  })
+
+  it('that an answer without a key id is signed by are tried one after the other', async () => {
+    const { host, idp, browser } = await flow({})
+    await idp.rotateKeys()
+    idp.forgeTokens((genuine) => idp.sign(partsOf(genuine)[1], { alg: 'RS256', kid: undefined }, 'previous'))
+    const person = browser()
+    const { headers } = await person.step(await answerFromIdp(person, host.url, 'alice'))
+    expect(headers.location).to.equal('/')
+  })
+})

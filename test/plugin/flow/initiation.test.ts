@@ -1,0 +1,100 @@
+import { expect } from 'chai'
+import { setups } from '../../support/sign-in-setup.ts'
+
+describe('a login that begins elsewhere', () => {
+  const { start, closeAll } = setups()
+  afterEach(closeAll)
+
+  for (const method of ['GET', 'POST'] as const) {
+    it(`names this domain's issuer, its hint is passed on, and it leads where it says (${method})`, async () => {
+      const { host, idp, browser } = await start()
+      const person = browser()
+      const fields = [
+        ['iss', idp.issuer],
+        ['login_hint', 'alice@example.test'],
+        ['target_link_uri', `${host.url}api/me?x=1`],
+      ] as const
+      const { status, headers } = await (method === 'POST'
+        ? person.step(`${host.url}auth-oidc`, { form: fields })
+        : person.step(`${host.url}auth-oidc?${new URLSearchParams(Object.fromEntries(fields))}`))
+      expect(status).to.equal(302)
+      const asked = new URL(headers.location!)
+      expect(asked.searchParams.get('login_hint')).to.equal('alice@example.test')
+      expect(asked.origin).to.equal(new URL(idp.issuer).origin)
+      const page = await person.signIn(await person.get(asked.href), 'alice', 'alice-demo')
+      expect(page.url).to.equal(`${host.url}api/me?x=1`)
+    })
+  }
+
+  it('for another issuer fails with a line that says so, and begins nothing', async () => {
+    const { host, idp, browser, authLog } = await start()
+    for (const query of [
+      'iss=https%3A%2F%2Fevil.test',
+      'iss=',
+      `iss=${idp.issuer}&iss=https%3A%2F%2Fevil.test`,
+      `iss=${idp.issuer}x`,
+    ]) {
+      const { headers } = await browser().step(`${host.url}auth-oidc?${query}`)
+      expect(headers.location, query).to.equal('/login?failure=login_failed')
+      expect(headers['set-cookie'], query).to.equal(undefined)
+      expect(authLog.at(-1)?.fields.code, query).to.equal('initiation_refused')
+    }
+    expect(authLog[0]?.fields.iss).to.equal('https://evil.test')
+    expect(idp.requests('authorization')).to.equal(0)
+  })
+
+  it('leads to the start page where its target is elsewhere', async () => {
+    const { host, idp, browser } = await start()
+    const person = browser()
+    await person.login(host.url, 'alice', 'alice-demo')
+    for (const target of [
+      'https://evil.test/',
+      `${host.url.slice(0, -1)}.evil.test/`,
+      `${host.url.replace('http://', 'http://x@evil.test:80/')}`,
+      '//evil.test',
+      'javascript:alert(1)',
+      `${host.url}logout`,
+      `${host.url}/evil.test`,
+    ]) {
+      const query = new URLSearchParams({ iss: idp.issuer, target_link_uri: target })
+      expect((await person.get(`${host.url}auth-oidc?${query}`)).trail.at(-1), target).to.equal(host.url)
+    }
+  })
+
+  it('passes on no hint that is too long, given twice or empty, and none with control characters', async () => {
+    const { host, browser } = await start()
+    const hint = async (query: string) =>
+      new URL((await browser().step(`${host.url}auth-oidc?${query}`)).headers.location!).searchParams.get('login_hint')
+    expect(await hint(`login_hint=${'x'.repeat(255)}`)).to.equal('x'.repeat(255))
+    expect(await hint(`login_hint=${'x'.repeat(256)}`)).to.equal(null)
+    expect(await hint('login_hint=a&login_hint=b')).to.equal(null)
+    expect(await hint('login_hint=%20%0A')).to.equal(null)
+    expect(await hint('login_hint=al%0D%0Aice%00')).to.equal('alice')
+  })
+
+  it('is refused by the login page where its form is too large to be read', async () => {
+    const { host, browser, authLog } = await start()
+    const { headers } = await browser().step(`${host.url}auth-oidc`, { form: [['iss', 'x'.repeat(300_000)]] })
+    expect(headers.location).to.match(/^\/login\?failure=/)
+    expect(authLog.at(-1)?.fields.code).to.equal('answer_invalid')
+  })
+})
+
+describe('custom.authorization_params', () => {
+  const { start, closeAll } = setups()
+  afterEach(closeAll)
+
+  it('go into every authorization request, plain and pushed', async () => {
+    const custom = { authorization_params: { prompt: 'login', ui_locales: 'de en' } }
+    const { host, browser } = await start({ oidc: { custom } })
+    const asked = new URL((await browser().step(`${host.url}auth-oidc`)).headers.location!).searchParams
+    expect(Object.fromEntries(asked)).to.include({ prompt: 'login', ui_locales: 'de en', response_type: 'code' })
+
+    const pushed = await start({ oidc: { custom }, idp: { requirePushedRequests: true } })
+    const person = pushed.browser()
+    await person.login(pushed.host.url, 'alice', 'alice-demo')
+    // Signed in at the IdP, which asks for the password all the same.
+    const page = await person.get(`${pushed.host.url}auth-oidc`)
+    expect(page.forms[0]?.fields.map(([name]) => name)).to.include('password')
+  })
+})

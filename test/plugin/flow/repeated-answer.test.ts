@@ -1,0 +1,77 @@
+import { expect } from 'chai'
+import { answerFromIdp, setups, whoAmI } from '../../support/sign-in-setup.ts'
+
+describe('an answer that comes again after its login', () => {
+  const { start, closeAll } = setups()
+  afterEach(closeAll)
+  const EXPIRED = '/login?failure=login_expired'
+
+  it('leads where it led before, in the browser that it signed in, and redeems nothing', async () => {
+    const { host, idp, browser, authLog } = await start()
+    const person = browser()
+    const answer = await answerFromIdp(person, host.url, 'alice', 'auth-oidc?return=/api/me?x=1')
+    for (let times = 0; times < 3; times += 1) {
+      expect((await person.step(answer)).headers.location).to.equal('/api/me?x=1')
+    }
+    expect(idp.requests('token')).to.equal(1)
+    expect(authLog.map(({ event }) => event)).to.deep.equal(['login'])
+    expect((await whoAmI(person, host.url)).status).to.equal(200)
+  })
+
+  it('fails in any other browser, and after the session of its login has ended', async () => {
+    const { host, browser } = await start()
+    const person = browser()
+    const answer = await answerFromIdp(person, host.url, 'alice')
+    await person.step(answer)
+    const other = browser()
+    expect((await other.step(answer)).headers.location).to.equal(EXPIRED)
+    await other.login(host.url, 'bob', 'bob-demo')
+    expect((await other.step(answer)).headers.location).to.equal(EXPIRED)
+    // The cookie alone, without the session.
+    const cookies = person.cookies.header(new URL(host.url))!
+    const landed = cookies.split('; ').filter((pair) => pair.startsWith('oidc-landed='))
+    expect(landed).to.have.length(1)
+    expect((await browser().step(answer, { headers: { cookie: landed.join() } })).headers.location).to.equal(EXPIRED)
+    await person.step(`${host.url}logout`)
+    expect((await person.step(answer)).headers.location).to.equal(EXPIRED)
+  })
+
+  it('fails after another login of the same browser', async () => {
+    const { host, browser } = await start()
+    const person = browser()
+    const first = await answerFromIdp(person, host.url, 'alice')
+    await person.step(first)
+    await person.get(`${host.url}auth-oidc`)
+    expect((await person.step(first)).headers.location).to.equal(EXPIRED)
+  })
+
+  it('is not used up by a request for its head, nor by one that is ahead of the person', async () => {
+    const { host, idp, browser } = await start()
+    const person = browser()
+    const answer = await answerFromIdp(person, host.url, 'alice')
+    for (const headers of [{ 'sec-purpose': 'prefetch;prerender' }, { purpose: 'prefetch' }]) {
+      expect((await person.step(answer, { headers })).status).to.equal(503)
+    }
+    await fetch(answer, { method: 'HEAD', headers: { cookie: person.cookies.header(new URL(host.url))! } })
+    expect(idp.requests('token')).to.equal(0)
+    expect((await person.step(answer)).headers.location).to.equal('/')
+  })
+})
+
+describe('a posted answer over the limits', () => {
+  const { start, closeAll } = setups()
+  afterEach(closeAll)
+
+  for (const [what, form] of [
+    ['256 KB', [['state', 'x'.repeat(256 * 1024)]]],
+    ['50 fields', Array.from({ length: 51 }, (_, at) => [`f${at}`, 'x'])],
+  ] as const) {
+    it(`of ${what} ends at the login page, with a line in the log`, async () => {
+      const { host, browser, authLog } = await start()
+      const { status, headers } = await browser().step(`${host.url}auth-oidc-callback`, { form: form as never })
+      expect(status).to.equal(302)
+      expect(headers.location).to.equal('/login?failure=provider_refused')
+      expect(authLog.map(({ fields }) => fields.code)).to.deep.equal(['answer_invalid'])
+    })
+  }
+})

@@ -1,0 +1,48 @@
+import { expect } from 'chai'
+import {
+  isSignedMode,
+  mayComeByPost,
+  mayComeInFragment,
+  responseModeOf,
+} from '../../../../plugin/provider/authorization/response-mode.ts'
+
+const idp = (modes?: unknown) => ({ issuer: 'https://idp.test', response_modes_supported: modes as string[] })
+
+describe('the response mode of a login', () => {
+  const TABLE = [
+    ['code', undefined, ['fragment'], undefined],
+    ['code', 'fragment', undefined, 'fragment'],
+    ['id_token', undefined, undefined, 'form_post'],
+    ['id_token', undefined, ['query', 'fragment'], 'fragment'],
+    ['code id_token', undefined, ['query', 'form_post'], 'form_post'],
+    ['code id_token', undefined, 'form_post', 'form_post'],
+    ['code id_token', 'form_post', ['fragment'], 'form_post'],
+    ['code', 'jwt', ['query'], 'jwt'],
+  ] as const
+  for (const [type, mode, published, asked] of TABLE) {
+    const which = `${mode ?? 'none'} configured, ${published === undefined ? 'nothing' : String(published)} published`
+    it(`is ${asked ?? 'the one of the IdP'} for ${type} with ${which}`, () => {
+      const client = { response_types: [type] as const, ...(mode === undefined ? {} : { response_mode: mode }) }
+      expect(responseModeOf(client, idp(published))).to.equal(asked)
+    })
+  }
+
+  it('tells where answers may come from, so that cookies come along and the fragment is looked at', () => {
+    const places = (type: 'code' | 'id_token', mode?: 'fragment' | 'form_post' | 'form_post.jwt' | 'jwt') => {
+      const client = { response_types: [type] as const, ...(mode === undefined ? {} : { response_mode: mode }) }
+      return [mayComeByPost(client), mayComeInFragment(client)]
+    }
+    expect(places('code')).to.deep.equal([false, false])
+    expect(places('code', 'jwt')).to.deep.equal([false, false])
+    expect(places('code', 'fragment')).to.deep.equal([false, true])
+    expect(places('code', 'form_post')).to.deep.equal([true, false])
+    expect(places('code', 'form_post.jwt')).to.deep.equal([true, false])
+    expect(places('id_token')).to.deep.equal([true, true])
+    expect(places('id_token', 'jwt')).to.deep.equal([false, true])
+  })
+
+  it('is signed with jwt, and with nothing else', () => {
+    expect((['jwt', 'query.jwt', 'form_post.jwt', 'fragment.jwt'] as const).every(isSignedMode)).to.equal(true)
+    expect(([undefined, 'query', 'form_post', 'fragment'] as const).some(isSignedMode)).to.equal(false)
+  })
+})

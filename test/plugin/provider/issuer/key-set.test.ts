@@ -1,0 +1,103 @@
+import { expect } from 'chai'
+import type { Fetch } from '../../../../plugin/provider/http/guarded-fetch.ts'
+import { createKeySet, type KeySet } from '../../../../plugin/provider/issuer/key-set.ts'
+
+const ADDRESS = 'https://idp.test/jwks'
+
+describe('the key set of an IdP', () => {
+  const open: KeySet[] = []
+  afterEach(() => {
+    for (const keySet of open.splice(0)) keySet.close()
+  })
+
+  /** Serves one set after the other, the last one again and again. */
+  function serve(sets: readonly (readonly string[] | Response | Error)[], elapsed = () => performance.now()) {
+    const asked: number[] = []
+    const fetch: Fetch = async () => {
+      const set = sets[Math.min(asked.length, sets.length - 1)]
+      asked.push(performance.now())
+      if (set instanceof Error) throw set
+      if (set instanceof Response) return set.clone()
+      return Response.json({ keys: set?.map((kid) => ({ kty: 'oct', kid })) })
+    }
+    const keySet = createKeySet({ fetch, elapsed })
+    open.push(keySet)
+    return { keySet, asked, ids: async (kid?: string) => idsIn(await keySet.current(ADDRESS, kid)) }
+  }
+  const idsIn = ({ jwks }: Awaited<ReturnType<KeySet['current']>>) => jwks.keys.map(({ kid }) => kid)
+  const failure = (promise: Promise<unknown>) =>
+    promise.then(
+      () => undefined,
+      (error: { code?: string }) => error.code,
+    )
+
+  it('is asked for once a second, however many need it', async () => {
+    let now = 5_000
+    const { keySet, asked, ids } = serve([['a'], ['b']], () => now)
+    await Promise.all(Array.from({ length: 400 }, () => keySet.current(ADDRESS)))
+    now += 999
+    expect(await ids()).to.deep.equal(['a'])
+    expect(asked).to.have.length(1)
+    now += 1
+    expect(await ids()).to.deep.equal(['b'])
+    expect(asked).to.have.length(2)
+  })
+
+  it('is looked at a second time for a key that it lacks, by all who wait together and no sooner than a second later', async () => {
+    const { asked, ids } = serve([['a'], ['a', 'b'], ['c']])
+    const found = await Promise.all([ids('b'), ids('b'), ids('x'), ids('a')])
+    expect(found).to.deep.equal([['a', 'b'], ['a', 'b'], ['a', 'b'], ['a']])
+    expect(asked).to.have.length(2)
+    expect(asked[1]! - asked[0]!).to.be.within(995, 3000)
+  })
+
+  it('is looked at a second time whatever was asked for just before', async () => {
+    const { asked, ids } = serve([['a'], ['b'], ['c']])
+    expect(await ids('b')).to.deep.equal(['b'])
+    expect(await ids('c')).to.deep.equal(['c'])
+    expect(asked).to.have.length(3)
+  })
+
+  it('that could not be had is not held against whoever comes later', async () => {
+    const { asked, ids, keySet } = serve([new Error('down'), ['a']])
+    const together = await Promise.all([failure(keySet.current(ADDRESS)), failure(keySet.current(ADDRESS))])
+    expect(together).to.deep.equal(['provider_unreachable', 'provider_unreachable'])
+    expect(await ids()).to.deep.equal(['a'])
+    expect(asked).to.have.length(2)
+  })
+
+  it('is unreachable with any status but 200, and of no use with anything but keys', async () => {
+    for (const [answer, code] of [
+      [new Response('', { status: 500 }), 'provider_unreachable'],
+      [new Response('', { status: 302 }), 'provider_unreachable'],
+      [new Response('no JSON'), 'id_token_invalid'],
+      [Response.json({ keys: 7 }), 'id_token_invalid'],
+      [Response.json({ keys: [] }), 'id_token_invalid'],
+    ] as const) {
+      expect(await failure(serve([answer]).keySet.current(ADDRESS))).to.equal(code)
+    }
+  })
+
+  it('is at hand for as long as is asked for, from the last time that it was of use', async () => {
+    let now = 0
+    const { keySet, ids } = serve([['a'], new Error('down')], () => now)
+    expect(keySet.atHand(ADDRESS, 5_000)).to.equal(undefined)
+    await ids()
+    now = 5_000
+    await failure(keySet.current(ADDRESS))
+    expect(idsIn(keySet.atHand(ADDRESS, 5_000)!)).to.deep.equal(['a'])
+    expect(keySet.atHand('https://idp.test/other', 5_000)).to.equal(undefined)
+    now = 5_001
+    expect(keySet.atHand(ADDRESS, 5_000)).to.equal(undefined)
+  })
+
+  it('lets nobody wait after it was closed', async () => {
+    const { keySet, asked, ids } = serve([['a']])
+    await ids()
+    const waiting = failure(keySet.current(ADDRESS, 'b'))
+    await new Promise((resolve) => setImmediate(resolve))
+    keySet.close()
+    expect(await waiting).to.equal('provider_unreachable')
+    expect(asked).to.have.length(1)
+  })
+})
