@@ -74,12 +74,12 @@ describe('the way through a login', () => {
     }
   })
 
-  it('leaves no cookie of its own behind but the hint for the logout', async () => {
+  it('leaves no cookie of its own behind but the hint for the logout, and where it led for 10 minutes', async () => {
     const browser = setup.browser()
     await browser.get(`${setup.url}?viewmode=10`)
     await signIn(setup, browser, setup.person())
     const names = browser.cookies.matching(new URL(setup.url)).map(({ name }) => name)
-    expect(names.toSorted()).to.deep.equal(['__Host-oidc-hint', 'xid', 'xid.sig'])
+    expect(names.toSorted()).to.deep.equal(['__Host-oidc-hint', '__Host-oidc-landed', 'xid', 'xid.sig'])
   })
 
   it('sets cookies for this host, over TLS and out of reach of scripts only', async () => {
@@ -99,6 +99,51 @@ describe('the way through a login', () => {
       expect(headers['cache-control']).to.include('no-store')
       expect(headers['referrer-policy']).to.equal('no-referrer')
     }
+  })
+})
+
+describe('answers in every way that an IdP may send them', () => {
+  const FRAGMENT = { response_types: ['code id_token'], response_mode: 'fragment' }
+  let setup: MeshSetup
+  before(async () => {
+    setup = await setUpMesh({ domains: { '': { oidc: { client: FRAGMENT } } } })
+    await setup.register({ response_types: ['code id_token'] })
+  })
+  after(() => setup?.close())
+
+  it('come out of the fragment by a page of ours, and lead there again when they come again', async () => {
+    const browser = setup.browser()
+    const person = setup.person()
+    const address = new URL(await answerOfIdp(setup, browser, person, { path: 'auth-oidc?return=/%3Fviewmode=2' }))
+    const form = [...new URLSearchParams(address.hash.slice(1))]
+    expect(form.map(([name]) => name)).to.include('id_token')
+    address.hash = ''
+    const page = await browser.step(address.href)
+    expect(page.status).to.equal(200)
+    expect(page.headers['content-security-policy']).to.match(/^default-src 'none'; script-src 'sha256-[^ ]+'; /)
+    expect(page.headers).to.include({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
+    for (let times = 0; times < 2; times += 1) {
+      expect((await browser.step(address.href, { form })).headers.location).to.equal('/?viewmode=2')
+    }
+    expect(sessionOf(browser, setup.url).userid).to.equal(`user//~oidc:${person.sub}`)
+  })
+
+  it('end at the login page where they are too large, and are nothing to us without any of their fields', async () => {
+    const browser = setup.browser()
+    const callback = `${setup.url}auth-oidc-callback`
+    const large = await browser.step(callback, { form: [['state', 'x'.repeat(300_000)]] })
+    expect([large.status, large.headers.location]).to.deep.equal([302, '/login'])
+    expect((await browser.step(callback)).status).to.equal(404)
+    expect((await browser.step(callback, { form: [['x', 'y']] })).status).to.equal(404)
+  })
+
+  it('belong to a login that began elsewhere too', async () => {
+    const form = [['iss', setup.idp.issuer] as const, ['login_hint', 'person@example.test'] as const]
+    const { status, headers } = await setup.browser().step(`${setup.url}auth-oidc`, { form })
+    expect(status).to.equal(302)
+    expect(new URL(headers.location!).searchParams.get('login_hint')).to.equal('person@example.test')
+    const foreign = await setup.browser().step(`${setup.url}auth-oidc`, { form: [['iss', 'https://evil.test']] })
+    expect(foreign.headers.location).to.equal('/login')
   })
 })
 

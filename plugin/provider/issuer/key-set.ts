@@ -5,6 +5,9 @@ import type { Fetch } from '../http/guarded-fetch.ts'
 /** Keys are asked for at most this often, and are never older than that where a login is judged by them. */
 const SECOND_MS = 1_000
 
+/** How long somebody waits at most for one request after the other that fails. */
+const MOST_SECONDS = 3
+
 /** The public keys of an IdP as they were published at one time. */
 export interface PublishedKeys {
   readonly jwks: JSONWebKeySet
@@ -76,10 +79,11 @@ export function createKeySet({ fetch, elapsed }: KeySetDeps): KeySet {
 
   /** The latest request, if it is of this second and serves; else the next one, which all who wait for it share. */
   async function latest(address: string, unlike?: KeyRequest): Promise<KeyRequest> {
-    for (;;) {
+    for (let seconds = 0; ; seconds += 1) {
       const rest = last ? last.at + SECOND_MS - elapsed() : 0
-      // One that failed before is nothing to build on; those who were there in time share its failure.
-      if (last && rest > 0 && last.address === address && last !== unlike && !last.failed) return last
+      // One that failed before is nothing to build on, unless they all do; those who were there in time share its failure.
+      const serves = last?.address === address && last !== unlike && (!last.failed || seconds >= MOST_SECONDS)
+      if (last && rest > 0 && serves) return last
       if (closed) throw new LoginError('provider_unreachable', { details: { endpoint: 'jwks_uri' } })
       if (rest <= 0) {
         last = ask(address)

@@ -11,6 +11,7 @@ import { recordsInMemory } from '../../../fixtures/host/accounts-memory.ts'
 import { type Database, openDatabase } from '../../../fixtures/host/database.ts'
 import { type Idp, startIdp } from '../../../fixtures/idp/server.ts'
 import { cookieSessions, createLog, type RevocationStore, registerOidc } from '../../../plugin/index.ts'
+import { answerFromIdp } from '../../support/sign-in-setup.ts'
 
 const SECRET = 'a secret of the server with more than 32 characters'
 const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-the-tests' }
@@ -120,6 +121,18 @@ describe('a host with cookie sessions', () => {
     return person
   }
   const user = async (person: ScriptedBrowser) => JSON.parse((await person.step(url)).body).user as string | null
+
+  it('leads an answer that comes again to where it led, while that session lasts', async () => {
+    await serve()
+    const person = new ScriptedBrowser()
+    closers.push(async () => person.close())
+    const answer = await answerFromIdp(person, url, 'alice', 'auth-oidc?return=/state')
+    for (let times = 0; times < 2; times += 1) {
+      expect((await person.step(answer)).headers.location).to.equal('/state')
+    }
+    await person.step(`${url}logout`)
+    expect((await person.step(answer)).headers.location).to.equal('/login?failure=login_expired')
+  })
 
   it('signs people in, and out at the IdP with the hint that it kept', async () => {
     await serve()

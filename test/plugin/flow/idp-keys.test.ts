@@ -29,7 +29,6 @@ describe('the keys of the IdP', () => {
     'the ID token of a code': {},
     'an ID token that the browser brings': { response_types: ['id_token'] },
     'an answer that is signed as a whole': { response_mode: 'query.jwt' },
-    'what the UserInfo endpoint signs': { userinfo_signed_response_alg: 'RS256' },
   })) {
     it(`that signs ${what} works at once, though the keys before were asked for just now`, async () => {
       const setup = await start({
@@ -44,6 +43,29 @@ describe('the keys of the IdP', () => {
       expect((await person.get(`${host.url}auth-oidc`)).url, JSON.stringify(authLog)).to.equal(host.url)
     })
   }
+
+  it('may change between the ID token of a login and what the UserInfo endpoint signs', async () => {
+    const members = { userinfo_signed_response_alg: 'RS256' }
+    for (const type of ['code', 'code id_token']) {
+      const rotating = { rotate: () => Promise.resolve() }
+      const setup = await start({
+        client: { ...members, response_types: [type] },
+        registered: { ...members, response_types: [type] },
+        idp: { claimsIn: 'userinfo' },
+        host: {
+          fetch: async (input, init) => {
+            if (String(input).endsWith('/me')) await rotating.rotate()
+            return globalThis.fetch(input, init)
+          },
+        },
+      })
+      const { host, idp, browser, authLog } = setup
+      rotating.rotate = () => idp.rotateKeys({ withdraw: true })
+      const page = await browser().login(host.url, 'alice', 'alice-demo')
+      expect(page.url, JSON.stringify(authLog)).to.equal(host.url)
+      expect(idp.requests('jwks'), type).to.equal(2)
+    }
+  })
 
   it('are asked for once a second while forged answers pour in', async () => {
     const { host, idp, browser, authLog } = await flow({ response_types: ['code id_token'] })
