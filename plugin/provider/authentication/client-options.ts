@@ -1,6 +1,7 @@
 import * as oidc from 'openid-client'
 import type { ClientSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
+import { basicCredentials } from './basic-credentials.ts'
 import { type ClientIdentity, isShared, type Signer, secretOf, signClaims, signerFor } from './client-signature.ts'
 
 /** Seconds that an assertion is good for: it is made for one request. */
@@ -44,7 +45,7 @@ export function clientAuthentication(
     case 'none':
       return oidc.None()
     case 'client_secret_basic':
-      return oidc.ClientSecretBasic(secretOf(client))
+      return basic(client.client_id, secretOf(client))
     case 'client_secret_post':
       return oidc.ClientSecretPost(secretOf(client))
     case 'tls_client_auth':
@@ -61,14 +62,24 @@ export function clientAuthentication(
   }
 }
 
-/** As configured, else the first of our own that the IdP takes: where it does not say what it takes, the first of all. */
+function basic(clientId: string, secret: string): oidc.ClientAuth {
+  const credentials = basicCredentials(clientId, secret)
+  return (_server, _client, _body, headers) => headers.set('authorization', credentials)
+}
+
+/**
+ * As configured here, or for the token endpoint where the method is the same: a client has one algorithm at nearly every IdP. Else the
+ * first of our own that the IdP takes: where it does not say what it takes, the first of all.
+ */
 function assertionAlgorithm(
   client: ClientSettings,
   endpoint: AuthenticatedEndpoint,
   metadata: oidc.ServerMetadata,
   own: readonly string[],
 ): string {
-  const configured = client[`${endpoint}_endpoint_auth_signing_alg`]
+  const same = client[`${endpoint}_endpoint_auth_method`] === client.token_endpoint_auth_method
+  const configured =
+    client[`${endpoint}_endpoint_auth_signing_alg`] ?? (same ? client.token_endpoint_auth_signing_alg : undefined)
   if (configured !== undefined) return configured
   const taken =
     metadata[`${endpoint}_endpoint_auth_signing_alg_values_supported`] ??
