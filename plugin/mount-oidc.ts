@@ -160,6 +160,11 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
     fetch: idpFetch,
     scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings)])],
     claims: [...Object.values(settings.custom.claims), ...(groupsClaim === null ? [] : [groupsClaim])],
+    onAudience: (address, audience) => {
+      const { origin, pathname } = new URL(address)
+      const fields = { ...about, endpoint: origin + pathname, audience, member: 'client.assertion_audience' }
+      log.info('assertion-audience', `The IdP wants this as audience of client assertions: ${audience}.`, fields)
+    },
     now: Date.now,
   })
   const logoutTokens = createLogoutTokens(settings, {

@@ -4,6 +4,7 @@ import type { DomainSettings } from '../config/settings.ts'
 import { LoginError } from '../errors.ts'
 import type { Claims } from '../login/profile.ts'
 import type { Transaction } from '../login/transaction.ts'
+import { createAssertionAudiences } from './authentication/assertion-audience.ts'
 import { type AuthenticatedEndpoint, clientAuthentication, clientMetadata } from './authentication/client-options.ts'
 import { isShared } from './authentication/client-signature.ts'
 import { type AuthorizationDeps, authorizationUrl, type Configured } from './authorization/request.ts'
@@ -54,29 +55,31 @@ export interface ClientDeps extends AuthorizationDeps {
   readonly issuer: Issuer
   /** Claims that a login reads: where the ID token brings them all, the UserInfo request is saved. */
   readonly claims: readonly string[]
+  /** Told once of each address that takes client assertions of another audience than was tried first. */
+  readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
 }
 
 export function createProviderClient(settings: DomainSettings, deps: ClientDeps): ProviderClient {
   const { client, credentials } = settings
   const { issuer, fetch, now } = deps
   const [responseType] = client.response_types
+  const audiences = createAssertionAudiences(client.assertion_audience, deps.onAudience)
 
   /**
    * A configuration without cached keys: for a login's answer a fresh one is made, so that the key set is asked for each time. A key
    * that the IdP rotated in works at once, and one that it withdrew stops working at once.
    */
   function configure(metadata: oidc.ServerMetadata, endpoint: AuthenticatedEndpoint = 'token'): oidc.Configuration {
-    const config = new oidc.Configuration(
-      metadata,
-      client.client_id,
-      clientMetadata(settings),
-      clientAuthentication(settings, endpoint, metadata, now),
-    )
+    const authentication = clientAuthentication(settings, endpoint, metadata, { fetch, audiences, now })
+    const config = new oidc.Configuration(metadata, client.client_id, clientMetadata(settings), authentication.auth)
     const endpoints = {
       token: endpointAddress(metadata, credentials, 'token_endpoint'),
       userinfo: endpointAddress(metadata, credentials, 'userinfo_endpoint'),
     }
-    config[oidc.customFetch] = withExactRedirect(openAnswers(fetch, endpoints, settings), client.redirect_uri)
+    config[oidc.customFetch] = withExactRedirect(
+      openAnswers(authentication.fetch, endpoints, settings),
+      client.redirect_uri,
+    )
     // The guarded fetch has the last word on time and on plain HTTP.
     config.timeout = 0
     oidc.allowInsecureRequests(config)
