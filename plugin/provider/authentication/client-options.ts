@@ -79,7 +79,11 @@ export function clientAuthentication(
 
 function basic(clientId: string, secret: string): oidc.ClientAuth {
   const credentials = basicCredentials(clientId, secret)
-  return (_server, _client, _body, headers) => headers.set('authorization', credentials)
+  return (_server, _client, body, headers) => {
+    headers.set('authorization', credentials)
+    // Beside a request object stands nothing that authentication does not need. Source: RFC 9126, section 3.
+    if (body.has('request')) body.delete('client_id')
+  }
 }
 
 /**

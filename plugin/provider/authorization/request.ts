@@ -2,9 +2,9 @@ import * as oidc from 'openid-client'
 import type { ClientSettings, DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 import type { Transaction } from '../../login/transaction.ts'
-import { translateLoginFault } from '../faults.ts'
 import type { Fetch } from '../http/guarded-fetch.ts'
-import { authorizationParameters } from '../protection/request-object.ts'
+import { requestObject } from '../protection/request-object.ts'
+import { isPushed, pushRequest } from './pushed-request.ts'
 import { answersByPost } from './response-mode.ts'
 
 export interface AuthorizationDeps {
@@ -34,22 +34,23 @@ export async function authorizationUrl(
 ): Promise<URL> {
   if (!metadata.authorization_endpoint) throw new LoginError('metadata_incomplete')
   const asked = await askedParameters(transaction, metadata, settings, deps)
-  try {
-    const parameters = await authorizationParameters(asked, metadata, settings, deps)
-    return metadata.require_pushed_authorization_requests
-      ? await oidc.buildAuthorizationUrlWithPAR(config, parameters)
-      : oidc.buildAuthorizationUrl(config, parameters)
-  } catch (error) {
-    throw translateLoginFault(error)
+  const request = await requestObject(asked, metadata, settings, deps)
+  if (isPushed(settings.client, metadata)) {
+    return pushRequest(config, request === undefined ? asked : { request }, undefined)
   }
+  const { response_type, scope } = asked
+  // OpenID Connect Core 1.0, section 6.1, wants these two beside the object, in which they count.
+  return oidc.buildAuthorizationUrl(config, request === undefined ? asked : { request, response_type, scope })
 }
+
+type AskedParameters = Readonly<Record<string, string>> & { readonly response_type: string; readonly scope: string }
 
 async function askedParameters(
   { state, nonce, codeVerifier }: Transaction,
   metadata: oidc.ServerMetadata,
   settings: DomainSettings,
   { scopes }: AuthorizationDeps,
-): Promise<Readonly<Record<string, string>>> {
+): Promise<AskedParameters> {
   const { client } = settings
   return {
     redirect_uri: client.redirect_uri,
