@@ -7,6 +7,7 @@ import type { Transaction } from '../login/transaction.ts'
 import { createAssertionAudiences } from './authentication/assertion-audience.ts'
 import { type AuthenticatedEndpoint, clientAuthentication, clientMetadata } from './authentication/client-options.ts'
 import { isShared } from './authentication/client-signature.ts'
+import { createDpopKey } from './authentication/dpop.ts'
 import { type AuthorizationDeps, authorizationUrl, type Configured } from './authorization/request.ts'
 import { translateLoginFault, translateUserInfoFault } from './faults.ts'
 import { endpointAddress } from './http/endpoint-address.ts'
@@ -63,6 +64,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
   const { client, credentials } = settings
   const { issuer, fetch, now } = deps
   const [responseType] = client.response_types
+  const dpop = client.dpop_bound_access_tokens ? createDpopKey() : null
   const audiences = createAssertionAudiences(client.assertion_audience, deps.onAudience)
 
   /**
@@ -94,8 +96,13 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
   /** For what looks at no signature; made anew when discovery has found something new. */
   async function keptConfiguration() {
     const metadata = await issuer.metadata()
-    if (kept?.metadata !== metadata) kept = { metadata, config: configure(metadata) }
+    if (kept?.metadata !== metadata) kept = { metadata, config: configure(metadata), dpop }
     return kept
+  }
+
+  /** For requests whose access token is bound to a key. */
+  async function proving(config: oidc.Configuration): Promise<oidc.DPoPOptions> {
+    return dpop ? { DPoP: await dpop(config) } : {}
   }
 
   async function userInfo(config: oidc.Configuration, accessToken: string, idClaims: oidc.IDToken): Promise<Claims> {
@@ -103,7 +110,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
     // Whatever signed the ID token: a signed answer is verified.
     oidc.enableNonRepudiationChecks(config)
     try {
-      return await oidc.fetchUserInfo(config, accessToken, idClaims.sub)
+      return await oidc.fetchUserInfo(config, accessToken, idClaims.sub, await proving(config))
     } catch (error) {
       throw translateUserInfoFault(error)
     }
@@ -135,12 +142,11 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
     }
     if (responseType === 'code') url.search = parameters.toString()
     else url.hash = parameters.toString()
-    const tokens = await oidc.authorizationCodeGrant(config, url, {
-      ...checks,
-      expectedNonce: transaction.nonce,
-      pkceCodeVerifier: transaction.codeVerifier,
-      idTokenExpected: true,
-    })
+    const expected = { ...checks, expectedNonce: transaction.nonce, pkceCodeVerifier: transaction.codeVerifier }
+    const demanded = { ...expected, idTokenExpected: true }
+    const tokens = await oidc.authorizationCodeGrant(config, url, demanded, undefined, await proving(config))
+    // What anybody can use who gets hold of it is not what was asked for.
+    if (dpop && tokens.token_type !== 'dpop') throw refusedToken('it is not bound to the key of this server')
     const claims = tokens.claims()
     if (!claims || !tokens.id_token) throw new LoginError('id_token_invalid', { details: { reason: 'no ID token' } })
     await verifySharedSignature(tokens.id_token, settings)
@@ -160,7 +166,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
     const reason =
       objectionToTokenHash(accessToken, idClaims, client.id_token_signed_response_alg) ??
       (credentials.certificate ? objectionToBinding(accessToken, credentials.certificate.thumbprint) : undefined)
-    if (reason) throw new LoginError('access_token_invalid', { details: { reason } })
+    if (reason) throw refusedToken(reason)
   }
 
   return {
@@ -206,4 +212,8 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
 
 function judge(objection: string | undefined): void {
   if (objection) throw new LoginError('id_token_invalid', { details: { reason: objection } })
+}
+
+function refusedToken(reason: string): LoginError {
+  return new LoginError('access_token_invalid', { details: { reason } })
 }

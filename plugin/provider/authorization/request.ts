@@ -2,6 +2,7 @@ import * as oidc from 'openid-client'
 import type { ClientSettings, DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 import type { Transaction } from '../../login/transaction.ts'
+import type { DpopKey } from '../authentication/dpop.ts'
 import type { Fetch } from '../http/guarded-fetch.ts'
 import { requestObject } from '../protection/request-object.ts'
 import { isPushed, pushRequest } from './pushed-request.ts'
@@ -19,6 +20,8 @@ export interface AuthorizationDeps {
 export interface Configured {
   readonly metadata: oidc.ServerMetadata
   readonly config: oidc.Configuration
+  /** Null: access tokens are bound to no key. */
+  readonly dpop: DpopKey | null
 }
 
 /**
@@ -28,7 +31,7 @@ export interface Configured {
  */
 export async function authorizationUrl(
   transaction: Transaction,
-  { metadata, config }: Configured,
+  { metadata, config, dpop }: Configured,
   settings: DomainSettings,
   deps: AuthorizationDeps,
 ): Promise<URL> {
@@ -36,7 +39,7 @@ export async function authorizationUrl(
   const asked = await askedParameters(transaction, metadata, settings, deps)
   const request = await requestObject(asked, metadata, settings, deps)
   if (isPushed(settings.client, metadata)) {
-    return pushRequest(config, request === undefined ? asked : { request }, undefined)
+    return pushRequest(config, request === undefined ? asked : { request }, dpop)
   }
   const { response_type, scope } = asked
   // OpenID Connect Core 1.0, section 6.1, wants these two beside the object, in which they count.
