@@ -5,7 +5,7 @@ import type { Fetch } from '../http/guarded-fetch.ts'
 import type { AssertionAudiences } from './assertion-audience.ts'
 import { basicCredentials } from './basic-credentials.ts'
 import { announceAssertion, withAssertions } from './client-assertion.ts'
-import { type ClientIdentity, isShared, secretOf, signerFor } from './client-signature.ts'
+import { type ClientIdentity, isShared, ownAlgorithms, secretOf, signerFor } from './client-signature.ts'
 
 const BY_SECRET = ['HS256', 'HS384', 'HS512']
 
@@ -67,7 +67,7 @@ export function clientAuthentication(
       return { auth: oidc.TlsClientAuth(), fetch }
     case 'client_secret_jwt':
     case 'private_key_jwt': {
-      const own = method === 'client_secret_jwt' ? BY_SECRET : identity.credentials.keys.flatMap(({ signs }) => signs)
+      const own = method === 'client_secret_jwt' ? BY_SECRET : ownAlgorithms(identity)
       const signer = signerFor(identity, assertionAlgorithm(client, endpoint, metadata, own))
       if (!signer)
         throw new LoginError('client_keys_missing', { details: { member: `${endpoint}_endpoint_auth_method` } })

@@ -1,7 +1,13 @@
 import type { JWK } from 'jose'
 import * as oidc from 'openid-client'
 import { LoginError } from '../../errors.ts'
-import { type ClientIdentity, type Signer, signClaims, signerFor } from '../authentication/client-signature.ts'
+import {
+  type ClientIdentity,
+  ownAlgorithms,
+  type Signer,
+  signClaims,
+  signerFor,
+} from '../authentication/client-signature.ts'
 import type { Fetch } from '../http/guarded-fetch.ts'
 import { encrypt, encryptionOf } from './encryption.ts'
 
@@ -61,13 +67,12 @@ export async function requestObject(
  * that it takes: where it does not say what it takes, the first of all.
  */
 function signerOfRequests(identity: ClientIdentity, metadata: oidc.ServerMetadata): Signer | undefined {
-  const { client, credentials } = identity
+  const { client } = identity
   const demanded = client.require_signed_request_object || metadata.require_signed_request_object === true
   if (client.request_object_signing_alg === undefined && !demanded) return undefined
   const taken = metadata.request_object_signing_alg_values_supported
   const algorithm =
-    client.request_object_signing_alg ??
-    credentials.keys.flatMap(({ signs }) => signs).find((own) => taken?.includes(own) ?? true)
+    client.request_object_signing_alg ?? ownAlgorithms(identity).find((own) => taken?.includes(own) ?? true)
   const signer = algorithm === undefined ? undefined : signerFor(identity, algorithm)
   if (signer) return signer
   const member = client.require_signed_request_object ? 'require_signed_request_object' : 'request_object_signing_alg'
