@@ -38,8 +38,8 @@ export interface MountOptions {
    */
   readonly credentials?: Readonly<Record<string, CredentialFiles>>
   /**
-   * Replaces outgoing HTTP, for a proxy. The limits on time, size, redirects and plain HTTP hold all the same. It can show no
-   * certificate: where a domain has one, TLS connections to its IdP are made without it.
+   * Replaces outgoing HTTP. The proxy that the environment names needs none, and is not used by it. The limits on time, size, redirects
+   * and plain HTTP hold all the same. It can show no certificate: where a domain has one, TLS connections to its IdP are made without it.
    */
   readonly fetch?: typeof globalThis.fetch
   /** Where the plugin's own lines go. */
