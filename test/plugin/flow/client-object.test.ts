@@ -76,7 +76,9 @@ describe('the client object in a whole login', () => {
   for (const where of ['introspection', 'revocation'] as const) {
     for (const method of METHODS) {
       it(`shows itself by ${method} at the ${where} endpoint where that is configured, whatever it does elsewhere`, async () => {
-        const { sentTo, who } = await wholeRound({ client: { [`${where}_endpoint_auth_method`]: method } })
+        // The IdP knows the client by another method: nothing of its refusal is to be put down to the audience.
+        const client = { [`${where}_endpoint_auth_method`]: method, assertion_audience: 'issuer' }
+        const { sentTo, who } = await wholeRound({ client })
         expect(who.status).to.equal(200)
         expect(sentTo(PATHS[where]).map(methodOf)).to.deep.equal([method])
         for (const path of ['/token', ...Object.values(PATHS).filter((one) => one !== PATHS[where])]) {
@@ -136,6 +138,16 @@ describe('the client object in a whole login', () => {
         expect(sentTo(path).map(methodOf), path).to.deep.equal([method])
         if (jwt) expect(partsOf(sentTo(path)[0]?.form.get('client_assertion') ?? '')[0].alg, path).to.equal(alg)
       }
+      expect(authLog.map(({ event }) => event)).to.deep.equal(['login'])
+    })
+  }
+
+  for (const method of ['none', 'private_key_jwt'] as const) {
+    it(`needs no client_secret where the method is ${method}`, async () => {
+      const members = { token_endpoint_auth_method: method, client_secret: undefined }
+      const { page, host, state, authLog } = await wholeRound({ client: members, registered: members })
+      expect(page.url, page.text).to.equal(host.url)
+      expect(state).to.equal('active')
       expect(authLog.map(({ event }) => event)).to.deep.equal(['login'])
     })
   }
