@@ -59,6 +59,11 @@ export const LOGIN_ERRORS = {
     remedy:
       'The answer to a login of one domain came in at another. Check that each domain has its own `client.redirect_uri`.',
   },
+  pushed_request_refused: {
+    message: 'provider_refused',
+    remedy:
+      'The IdP did not take the pushed authorization request: nobody got as far as its login page. `status`, `error` and `errorDescription` are its answer, `member` is what to look at first. For invalid_client check `client.client_secret` and `client.token_endpoint_auth_method`, which count here too.',
+  },
   token_request_failed: {
     message: 'provider_refused',
     remedy:

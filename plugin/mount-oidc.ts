@@ -39,8 +39,8 @@ export interface MountOptions {
    */
   readonly credentials?: Readonly<Record<string, CredentialFiles>>
   /**
-   * Replaces outgoing HTTP, for a proxy. The limits on time, size, redirects and plain HTTP hold all the same. It can show no
-   * certificate: where a domain has one, TLS connections to its IdP are made without it.
+   * Replaces outgoing HTTP. The proxy that the environment names needs none, and is not used by it. The limits on time, size, redirects
+   * and plain HTTP hold all the same. It can show no certificate: where a domain has one, TLS connections to its IdP are made without it.
    */
   readonly fetch?: typeof globalThis.fetch
   /** Where the plugin's own lines go. */
@@ -164,6 +164,11 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
     fetch: idpFetch,
     scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings)])],
     claims: [...Object.values(settings.custom.claims), ...(groupsClaim === null ? [] : [groupsClaim])],
+    onAudience: (address, audience) => {
+      const { origin, pathname } = new URL(address)
+      const fields = { ...about, endpoint: origin + pathname, audience, member: 'client.assertion_audience' }
+      log.info('assertion-audience', `The IdP wants this as audience of client assertions: ${audience}.`, fields)
+    },
     now: Date.now,
   })
   const logoutTokens = createLogoutTokens(settings, {

@@ -124,6 +124,8 @@ describe('imports', () => {
       sqlite3: /^sidecar\/store\//,
       'node-cron': /^sidecar\/housekeeping\//,
       'openid-client': /^plugin\/provider\//,
+      'https-proxy-agent': /^plugin\/provider\/http\//,
+      'proxy-from-env': /^plugin\/provider\/http\//,
     }
     for (const [name, home] of Object.entries(keepers)) {
       const wrong = violations([...plugin, ...sidecar], ({ from, to }) => to.split('/')[0] === name && !home.test(from))

@@ -3,7 +3,9 @@ import type { DomainSettings } from '../config/settings.ts'
 import type { Transaction } from '../login/transaction.ts'
 import { createRedeem, type Redeem } from './answers/redeem.ts'
 import { stateIn } from './answers/signed-answer.ts'
+import { createAssertionAudiences } from './authentication/assertion-audience.ts'
 import { type AuthenticatedEndpoint, clientAuthentication, clientMetadata } from './authentication/client-options.ts'
+import { createDpopKey } from './authentication/dpop.ts'
 import { type AuthorizationDeps, authorizationUrl, type Configured } from './authorization/request.ts'
 import { endpointAddress } from './http/endpoint-address.ts'
 import { withExactRedirect } from './http/exact-redirect.ts'
@@ -33,12 +35,16 @@ export interface ClientDeps extends AuthorizationDeps {
   readonly keySet: KeySet
   /** Claims that a login reads: where the ID token brings them all, the UserInfo request is saved. */
   readonly claims: readonly string[]
+  /** Told once of each address that takes client assertions of another audience than was tried first. */
+  readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
 }
 
 export function createProviderClient(settings: DomainSettings, deps: ClientDeps): ProviderClient {
   const { client, credentials } = settings
   const { issuer, fetch, now } = deps
   const [responseType] = client.response_types
+  const dpop = client.dpop_bound_access_tokens ? createDpopKey() : null
+  const audiences = createAssertionAudiences(client.assertion_audience, deps.onAudience)
 
   /** @param token whose signature the library is about to verify, if any */
   function configure(
@@ -46,17 +52,13 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
     endpoint: AuthenticatedEndpoint = 'token',
     token?: string,
   ): oidc.Configuration {
-    const config = new oidc.Configuration(
-      metadata,
-      client.client_id,
-      clientMetadata(settings),
-      clientAuthentication(settings, endpoint, metadata, now),
-    )
+    const authentication = clientAuthentication(settings, endpoint, metadata, { fetch, audiences, now })
+    const config = new oidc.Configuration(metadata, client.client_id, clientMetadata(settings), authentication.auth)
     const endpoints = {
       token: endpointAddress(metadata, credentials, 'token_endpoint'),
       userinfo: endpointAddress(metadata, credentials, 'userinfo_endpoint'),
     }
-    const answers = withExactRedirect(openAnswers(fetch, endpoints, settings), client.redirect_uri)
+    const answers = withExactRedirect(openAnswers(authentication.fetch, endpoints, settings), client.redirect_uri)
     config[oidc.customFetch] = withServedKeys(answers, deps.keySet, metadata.jwks_uri, token)
     // The guarded fetch has the last word on time and on plain HTTP.
     config.timeout = 0
@@ -70,7 +72,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
   /** For what looks at no signature; made anew when discovery has found something new. */
   async function keptConfiguration() {
     const metadata = await issuer.metadata()
-    if (kept?.metadata !== metadata) kept = { metadata, config: configure(metadata) }
+    if (kept?.metadata !== metadata) kept = { metadata, config: configure(metadata), dpop }
     return kept
   }
 
@@ -80,7 +82,11 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
 
     issuerName: async () => (await issuer.metadata()).issuer,
     stateIn: (answer) => stateIn(answer, settings),
-    redeem: createRedeem(settings, { ...deps, configure: (metadata, token) => configure(metadata, 'token', token) }),
+    redeem: createRedeem(settings, {
+      ...deps,
+      dpop,
+      configure: (metadata, token) => configure(metadata, 'token', token),
+    }),
 
     async endSessionUrl(session) {
       if (settings.logoutUrl !== null) return new URL(settings.logoutUrl)

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express'
+import { publishedKeys } from '../provider/authentication/published-keys.ts'
 import type { RouteDeps, Strategy } from './strategy.ts'
 
 /** Seconds that an IdP may keep the keys: one that was rotated in is known after that. */
@@ -6,11 +7,11 @@ const FRESH_S = 300
 
 /** `GET auth-oidc-jwks`: the public halves of the client's keys, for an IdP that fetches them. */
 export async function jwks({ working }: Strategy, _deps: RouteDeps, _req: Request, res: Response): Promise<void> {
-  const keys = working?.settings.credentials.keys ?? []
+  const keys = working ? publishedKeys(working.settings) : []
   if (keys.length === 0) {
     res.status(404).json({ error: 'not_found', message: 'This client has no keys.' })
     return
   }
   res.set('Cache-Control', `public, max-age=${FRESH_S}`)
-  res.type('application/jwk-set+json').send(JSON.stringify({ keys: keys.map(({ publicJwk }) => publicJwk) }))
+  res.type('application/jwk-set+json').send(JSON.stringify({ keys }))
 }

@@ -5,6 +5,7 @@ import { LoginError } from '../../errors.ts'
 import type { Claims } from '../../login/profile.ts'
 import type { Transaction } from '../../login/transaction.ts'
 import { isShared } from '../authentication/client-signature.ts'
+import type { DpopKey } from '../authentication/dpop.ts'
 import { translateLoginFault, translateUserInfoFault } from '../faults.ts'
 import type { Issuer } from '../issuer/discovery.ts'
 import type { KeySet } from '../issuer/key-set.ts'
@@ -55,6 +56,8 @@ export interface RedeemDeps {
   /** Claims that a login reads: where the ID token brings them all, the UserInfo request is saved. */
   readonly claims: readonly string[]
   readonly now: () => number
+  /** Null: access tokens are bound to no key. */
+  readonly dpop: DpopKey | null
   /**
    * A configuration of its own for each signature that the library verifies: it keeps the key set that it got first. A key that the IdP
    * rotated in works at once, then, and one that it withdrew stops working.
@@ -66,7 +69,7 @@ export interface RedeemDeps {
 
 export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem {
   const { client, credentials } = settings
-  const { now } = deps
+  const { dpop, now } = deps
   const [responseType] = client.response_types
 
   async function verifyToken(token: string, { jwks_uri: address }: oidc.ServerMetadata, algorithm: string) {
@@ -75,13 +78,18 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     await verifySignature(token, find, algorithm)
   }
 
+  /** For requests whose access token is bound to a key. */
+  async function proving(config: oidc.Configuration): Promise<oidc.DPoPOptions> {
+    return dpop ? { DPoP: await dpop(config) } : {}
+  }
+
   async function userInfo(metadata: oidc.ServerMetadata, accessToken: string, idClaims: oidc.IDToken): Promise<Claims> {
     if (deps.claims.every((name) => idClaims[name] !== undefined)) return {}
     const config = deps.configure(metadata)
     // The library trusts TLS alone, unless told otherwise: whatever signed the ID token, a signed answer is verified.
     oidc.enableNonRepudiationChecks(config)
     try {
-      return await oidc.fetchUserInfo(config, accessToken, idClaims.sub)
+      return await oidc.fetchUserInfo(config, accessToken, idClaims.sub, await proving(config))
     } catch (error) {
       throw translateUserInfoFault(error)
     }
@@ -116,12 +124,11 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     }
     if (responseType === 'code') url.search = parameters.toString()
     else url.hash = parameters.toString()
-    const tokens = await oidc.authorizationCodeGrant(config, url, {
-      ...checks,
-      expectedNonce: transaction.nonce,
-      pkceCodeVerifier: transaction.codeVerifier,
-      idTokenExpected: true,
-    })
+    const expected = { ...checks, expectedNonce: transaction.nonce, pkceCodeVerifier: transaction.codeVerifier }
+    const demanded = { ...expected, idTokenExpected: true }
+    const tokens = await oidc.authorizationCodeGrant(config, url, demanded, undefined, await proving(config))
+    // What anybody can use who gets hold of it is not what was asked for.
+    if (dpop && tokens.token_type !== 'dpop') throw refusedToken('it is not bound to the key of this server')
     const claims = tokens.claims()
     if (!claims || !tokens.id_token) throw new LoginError('id_token_invalid', { details: { reason: 'no ID token' } })
     // The library trusts TLS alone for what the token endpoint says, and would look for its key among those of the token before.
@@ -145,7 +152,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     const reason =
       objectionToTokenHash(accessToken, idClaims, client.id_token_signed_response_alg) ??
       (credentials.certificate ? objectionToBinding(accessToken, credentials.certificate.thumbprint) : undefined)
-    if (reason) throw new LoginError('access_token_invalid', { details: { reason } })
+    if (reason) throw refusedToken(reason)
   }
 
   return async (answer, transaction) => {
@@ -171,4 +178,8 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
 
 function judge(objection: string | undefined): void {
   if (objection) throw new LoginError('id_token_invalid', { details: { reason: objection } })
+}
+
+function refusedToken(reason: string): LoginError {
+  return new LoginError('access_token_invalid', { details: { reason } })
 }

@@ -34,6 +34,25 @@ export function signerFor({ client, credentials }: ClientIdentity, algorithm: st
   return { algorithm, key: privateJwk, header: { ...thumbprints, ...(kid === null ? {} : { kid }) } }
 }
 
+/** Algorithms that the Client object names for what this client signs. */
+export function configuredSignatures(client: ClientIdentity['client']): readonly string[] {
+  return [
+    client.token_endpoint_auth_signing_alg,
+    client.introspection_endpoint_auth_signing_alg,
+    client.revocation_endpoint_auth_signing_alg,
+    client.request_object_signing_alg,
+  ].filter((algorithm) => algorithm !== undefined)
+}
+
+/**
+ * What our keys sign by, in the order of the file, to choose from where nothing is configured. What is configured for something else
+ * comes first of each key: it is published with that algorithm.
+ */
+export function ownAlgorithms({ client, credentials }: ClientIdentity): readonly string[] {
+  const configured = configuredSignatures(client)
+  return credentials.keys.flatMap(({ signs }) => [...signs.filter((one) => configured.includes(one)), ...signs])
+}
+
 /** Whether signatures of an algorithm are made and verified by the client secret. */
 export function isShared(algorithm: string | undefined): algorithm is `HS${string}` {
   return algorithm?.startsWith('HS') ?? false

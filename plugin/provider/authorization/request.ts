@@ -3,9 +3,10 @@ import type { ClientSettings, DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 import type { Transaction } from '../../login/transaction.ts'
 import { explainScopes } from '../answers/scope-refusal.ts'
-import { translateLoginFault } from '../faults.ts'
+import type { DpopKey } from '../authentication/dpop.ts'
 import type { Fetch } from '../http/guarded-fetch.ts'
-import { authorizationParameters } from '../protection/request-object.ts'
+import { requestObject } from '../protection/request-object.ts'
+import { isPushed, pushRequest } from './pushed-request.ts'
 import { responseModeOf } from './response-mode.ts'
 
 export interface AuthorizationDeps {
@@ -20,6 +21,8 @@ export interface AuthorizationDeps {
 export interface Configured {
   readonly metadata: oidc.ServerMetadata
   readonly config: oidc.Configuration
+  /** Null: access tokens are bound to no key. */
+  readonly dpop: DpopKey | null
 }
 
 /**
@@ -31,7 +34,7 @@ export interface Configured {
 export async function authorizationUrl(
   transaction: Transaction,
   hints: Readonly<Record<string, string>>,
-  { metadata, config }: Configured,
+  { metadata, config, dpop }: Configured,
   settings: DomainSettings,
   deps: AuthorizationDeps,
 ): Promise<URL> {
@@ -41,22 +44,25 @@ export async function authorizationUrl(
     ...hints,
     ...(await askedParameters(transaction, metadata, settings, deps)),
   }
-  try {
-    const parameters = await authorizationParameters(asked, metadata, settings, deps)
-    return metadata.require_pushed_authorization_requests
-      ? await oidc.buildAuthorizationUrlWithPAR(config, parameters)
-      : oidc.buildAuthorizationUrl(config, parameters)
-  } catch (error) {
-    throw explainScopes(translateLoginFault(error), deps.scopes)
+  const request = await requestObject(asked, metadata, settings, deps)
+  if (isPushed(settings.client, metadata)) {
+    return pushRequest(config, request === undefined ? asked : { request }, dpop).catch((error: unknown) => {
+      throw error instanceof LoginError ? explainScopes(error, deps.scopes) : error
+    })
   }
+  const { response_type, scope } = asked
+  // OpenID Connect Core 1.0, section 6.1, wants these two beside the object, in which they count.
+  return oidc.buildAuthorizationUrl(config, request === undefined ? asked : { request, response_type, scope })
 }
+
+type AskedParameters = Readonly<Record<string, string>> & { readonly response_type: string; readonly scope: string }
 
 async function askedParameters(
   { state, nonce, codeVerifier }: Transaction,
   metadata: oidc.ServerMetadata,
   settings: DomainSettings,
   { scopes }: AuthorizationDeps,
-): Promise<Readonly<Record<string, string>>> {
+): Promise<AskedParameters> {
   const { client } = settings
   const mode = responseModeOf(client, metadata)
   return {

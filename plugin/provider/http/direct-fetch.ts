@@ -1,5 +1,5 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https'
 import type { ClientCertificate } from '../../config/settings.ts'
 import {
   assertAllowedAddress,
@@ -8,6 +8,7 @@ import {
   type FetchLimits,
   ForbiddenExchange,
 } from './guarded-fetch.ts'
+import { proxyFor, throughProxy } from './proxy.ts'
 
 /** A connection that has been idle for longer is not used again: the other side may be about to close it. */
 const IDLE_MS = 4_000
@@ -15,7 +16,7 @@ const IDLE_MS = 4_000
 /**
  * `fetch` to an identity provider by Node's own client, within the limits, and with the client certificate where there is one. A login
  * asks the IdP two or three times; Node's `fetch` takes twice the time for it and cannot show a certificate. Follows no redirect and
- * takes no compressed answer, so that none can unpack to more than the limit.
+ * takes no compressed answer, so that none can unpack to more than the limit. Goes through the proxy that the environment names.
  */
 export function directFetch(limits: FetchLimits, certificate?: Pick<ClientCertificate, 'cert' | 'key'>): Fetch {
   const pooled = { keepAlive: true, maxSockets: 64, maxFreeSockets: 8, timeout: IDLE_MS }
@@ -25,12 +26,15 @@ export function directFetch(limits: FetchLimits, certificate?: Pick<ClientCertif
   return async (address, init) => {
     const url = new URL(address)
     assertAllowedAddress(url)
+    const kind = url.protocol === 'https:' ? 'https' : 'http'
     const { signal, clear } = deadlineSignal(limits.totalMs, init.signal)
     const exchange = { url, init, signal, maxBytes: limits.maxBytes }
     try {
-      return await send(exchange, agents).catch((error: unknown) => {
+      const proxy = proxyFor(url)
+      if (proxy) return await send(exchange, { ...tls, ...(await throughProxy(url, proxy, signal)) })
+      return await send(exchange, { agent: agents[kind] }).catch((error: unknown) => {
         // The other side closed a kept connection just when it was used again; it has not answered, so it is asked once more.
-        if (error instanceof StaleConnection) return send(exchange, fresh)
+        if (error instanceof StaleConnection) return send(exchange, { agent: fresh[kind] })
         throw error
       })
     } catch (error) {
@@ -53,21 +57,23 @@ interface Exchange {
   readonly maxBytes: number
 }
 
-function send(
-  { url, init, signal, maxBytes }: Exchange,
-  agents: { http: HttpAgent; https: HttpsAgent },
-): Promise<Response> {
-  const { method } = init
-  const headers = { ...init.headers, 'accept-encoding': 'identity' }
-  const secure = url.protocol === 'https:'
+/** @param route the agent, and what else there is to say of the connection */
+function send({ url, init, signal, maxBytes }: Exchange, route: RequestOptions): Promise<Response> {
+  const headers = { ...init.headers, ...route.headers, 'accept-encoding': 'identity' }
+  const request = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
-    const outgoing = secure
-      ? httpsRequest(url, { method, headers, signal, agent: agents.https })
-      : httpRequest(url, { method, headers, signal, agent: agents.http })
+    const outgoing = request(url, { ...route, method: init.method, headers, signal })
     outgoing.on('error', (error) => {
       const stale = outgoing.reusedSocket && 'code' in error && error.code === 'ECONNRESET'
       reject(stale ? new StaleConnection('stale connection', { cause: error }) : error)
+    })
+    // What a proxy says in place of the IdP would be read as its answer: nothing of it came by TLS.
+    outgoing.on('proxyConnect', ({ statusCode }: { readonly statusCode: number }) => {
+      if (statusCode === 200) return
+      const refusal = new ForbiddenExchange('PROXY_REFUSED', `The proxy answered CONNECT with ${statusCode}`)
+      reject(refusal)
+      outgoing.destroy(refusal)
     })
     outgoing.on('response', (incoming) => receive(incoming, maxBytes).then(resolve, reject))
     outgoing.end(textOf(init.body))

@@ -10,11 +10,13 @@ export interface FetchLimits {
   readonly maxBytes: number
 }
 
+type ForbiddenCode = 'PLAIN_HTTP' | 'ANSWER_TOO_LARGE' | 'PROXY_REFUSED' | 'PROXY_UNUSABLE'
+
 /** A request or an answer that the limits forbid; `code` is stable. */
 export class ForbiddenExchange extends Error {
   override readonly name = 'ForbiddenExchange'
-  readonly code: 'PLAIN_HTTP' | 'ANSWER_TOO_LARGE'
-  constructor(code: 'PLAIN_HTTP' | 'ANSWER_TOO_LARGE', message: string) {
+  readonly code: ForbiddenCode
+  constructor(code: ForbiddenCode, message: string) {
     super(message)
     this.code = code
   }
@@ -58,9 +60,12 @@ export function deadlineSignal(
 
 /** TLS, or a loopback address. */
 export function isAllowedAddress(url: URL): boolean {
-  if (url.protocol === 'https:') return true
-  const host = url.hostname
-  return url.protocol === 'http:' && (host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host))
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
+}
+
+/** @param host as in a URL */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
 async function boundedBody(response: Response, maxBytes: number, signal: AbortSignal): Promise<Buffer | null> {

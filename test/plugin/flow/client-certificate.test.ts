@@ -82,6 +82,45 @@ describe('a client certificate', () => {
     expect(JSON.stringify(host.lines)).to.not.include('PRIVATE KEY')
   })
 
+  for (const method of ['tls_client_auth', 'self_signed_tls_client_auth'] as const) {
+    it(`is how this server authenticates by ${method} at every endpoint, without a secret`, async () => {
+      const x509 = new X509Certificate(own.cert)
+      const jwk = { ...x509.publicKey.export({ format: 'jwk' }), x5c: [x509.raw.toString('base64')] }
+      const tls = { ...certificates.server, clientCertificates: 'aliases', clientAuthority: own.cert } as const
+      const lab = await start({
+        idp: { tls },
+        client: {
+          client_secret: undefined,
+          token_endpoint_auth_method: method,
+          require_pushed_authorization_requests: true,
+        },
+        registered: {
+          client_secret: undefined,
+          token_endpoint_auth_method: method,
+          ...(method === 'tls_client_auth' ? { tls_client_auth_subject_dn: x509.subject } : { jwks: { keys: [jwk] } }),
+        },
+      })
+      const { browser, host, idp } = lab
+      const page = await browser.login(host.url, 'alice', 'alice-demo')
+      expect(page.url, JSON.stringify(failureOf(lab))).to.equal(host.url)
+      expect((await browser.step(`${host.url}api/session`)).body).to.equal('{"state":"active"}')
+      await browser.step(`${host.url}logout`)
+      for (const endpoint of ['pushed_authorization_request', 'token', 'introspection', 'revocation'] as const) {
+        expect(idp.requests(endpoint), endpoint).to.be.above(0)
+      }
+      expect(host.lines.filter(({ component, level }) => component === 'auth' && level !== 'info')).to.deep.equal([])
+    })
+  }
+
+  it('of somebody else is refused where it is how this server authenticates', async () => {
+    const other = new X509Certificate((await makeClientCertificate()).cert)
+    const jwk = { ...other.publicKey.export({ format: 'jwk' }), x5c: [other.raw.toString('base64')] }
+    const method = { token_endpoint_auth_method: 'self_signed_tls_client_auth', client_secret: undefined }
+    const lab = await start({ client: method, registered: { ...method, jwks: { keys: [jwk] } } })
+    expect((await lab.browser.login(lab.host.url, 'alice', 'alice-demo')).url).to.match(/failure=provider_refused$/)
+    expect(failureOf(lab)).to.include({ code: 'token_request_failed', error: 'invalid_client' })
+  })
+
   it('is what such a login depends on: without it the IdP refuses', async () => {
     const lab = await start({ registered: BOUND, withCertificate: false })
     const { browser, host } = lab

@@ -156,7 +156,7 @@ describe('GET auth-oidc-jwks', () => {
     const keys = [
       makeKey('RSA', { kid: 'r', use: 'sig', alg: 'PS256' }),
       makeKey('P-256', { kid: 'e', use: 'enc' }),
-      makeKey('Ed25519', { kid: 'd' }),
+      makeKey('Ed25519', { kid: 'd', use: 'sig' }),
       makeKey('X25519', { kid: 'x', use: 'enc', alg: 'ECDH-ES' }),
     ]
     const { host } = await start({ keys })
@@ -167,6 +167,51 @@ describe('GET auth-oidc-jwks', () => {
     const set = (await answer.json()) as { keys: object[] }
     expect(set).to.deep.equal({ keys: keys.map((key) => key.public) })
     for (const key of set.keys) expect(Object.keys(key)).to.not.include.members(PRIVATE_MEMBERS)
+  })
+
+  it('names the algorithm that the client object has for a key, once for each use, and none that may be another', async () => {
+    const keys = [makeKey('RSA', { kid: 'both' }), makeKey('P-256', { kid: 'signs' }), makeKey('RSA', { kid: 'other' })]
+    const shown = async (client: object) => {
+      const { host } = await start({ keys, client: { ...client } })
+      const set = (await (await fetch(`${host.url}auth-oidc-jwks`)).json()) as { keys: Record<string, unknown>[] }
+      return set.keys.map(({ kid, use, alg }) => [kid, use, alg])
+    }
+    expect(await shown({})).to.deep.equal([
+      ['both', 'sig', undefined],
+      ['signs', 'sig', 'ES256'],
+      ['other', 'sig', undefined],
+    ])
+    const encrypted = { id_token_encrypted_response_alg: 'RSA-OAEP', userinfo_encrypted_response_alg: 'RSA-OAEP-256' }
+    expect(await shown({ ...signedBy('PS256'), ...encrypted })).to.deep.equal([
+      ['both', 'sig', 'PS256'],
+      ['both', 'enc', 'RSA-OAEP-256'],
+      ['both', 'enc', 'RSA-OAEP'],
+      ['signs', 'sig', 'ES256'],
+      ['other', 'sig', 'PS256'],
+      ['other', 'enc', 'RSA-OAEP-256'],
+      ['other', 'enc', 'RSA-OAEP'],
+    ])
+    // One key, two algorithms: an IdP that took one of them for the only one would refuse the other.
+    expect((await shown({ ...signedBy('PS256'), request_object_signing_alg: 'RS256' }))[0]).to.deep.equal([
+      'both',
+      'sig',
+      undefined,
+    ])
+  })
+
+  it('names no other algorithm than signs in the end', async () => {
+    const keys = [makeKey('RSA', { kid: 'r' })]
+    const client = { ...BY_KEY, request_object_signing_alg: 'PS256' }
+    const { host, idp, browser, sent } = await start({ keys, client })
+    await idp.addClient({
+      ...CLIENT,
+      token_endpoint_auth_method: 'private_key_jwt',
+      jwks_uri: `${host.url}auth-oidc-jwks`,
+      redirect_uris: [`${host.url}auth-oidc-callback`],
+    })
+    expect((await browser().login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
+    const assertion = sent.find(({ method }) => method === 'POST')?.form.get('client_assertion') ?? ''
+    expect(partsOf(assertion)[0].alg).to.equal('PS256')
   })
 
   it('is what an IdP can take the keys from, to verify signatures and to encrypt', async () => {

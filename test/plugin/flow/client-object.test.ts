@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { makeKey } from '../../support/client-keys.ts'
-import { keyedSetups, partsOf, type SentRequest } from '../../support/keyed-setup.ts'
-import { CLIENT, type SetupOptions, whoAmI } from '../../support/sign-in-setup.ts'
+import { type KeyedOptions, keyedSetups, partsOf, type SentRequest } from '../../support/keyed-setup.ts'
+import { CLIENT, whoAmI } from '../../support/sign-in-setup.ts'
 
 const METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'client_secret_jwt', 'private_key_jwt'] as const
 const PATHS = { introspection: '/token/introspection', revocation: '/token/revocation' } as const
@@ -22,7 +22,7 @@ describe('the client object in a whole login', () => {
   afterEach(closeAll)
 
   /** Signs in, asks the IdP about the session, and signs out. */
-  async function wholeRound(options: SetupOptions = {}) {
+  async function wholeRound(options: KeyedOptions = {}) {
     const setup = await start({ keys: [key], ...options })
     const { host, browser } = setup
     const person = browser()
@@ -58,10 +58,27 @@ describe('the client object in a whole login', () => {
     expect(page.status).to.be.above(399)
   })
 
+  it('shows a secret with hyphens as it is in the header that the IdP gets, and an odd one so that the IdP reads it', async () => {
+    const plain = '0f8fad5b-d9cb-469f-a165-70867728950e'
+    for (const secret of [plain, 'a b+c%2D:d/e=f&g?~!*\'()_."#']) {
+      const { page, host, sentTo, authLog } = await wholeRound({
+        client: { client_secret: secret },
+        registered: { client_secret: secret },
+      })
+      expect(page.url, page.text).to.equal(host.url)
+      expect(authLog.map(({ event }) => event)).to.deep.equal(['login'])
+      const [request] = sentTo('/token')
+      const shown = Buffer.from(request?.headers.authorization?.slice('Basic '.length) ?? '', 'base64').toString()
+      if (secret === plain) expect(shown).to.equal(`mesh:${plain}`)
+    }
+  })
+
   for (const where of ['introspection', 'revocation'] as const) {
     for (const method of METHODS) {
       it(`shows itself by ${method} at the ${where} endpoint where that is configured, whatever it does elsewhere`, async () => {
-        const { sentTo, who } = await wholeRound({ client: { [`${where}_endpoint_auth_method`]: method } })
+        // The IdP knows the client by another method: nothing of its refusal is to be put down to the audience.
+        const client = { [`${where}_endpoint_auth_method`]: method, assertion_audience: 'issuer' }
+        const { sentTo, who } = await wholeRound({ client })
         expect(who.status).to.equal(200)
         expect(sentTo(PATHS[where]).map(methodOf)).to.deep.equal([method])
         for (const path of ['/token', ...Object.values(PATHS).filter((one) => one !== PATHS[where])]) {
@@ -96,6 +113,41 @@ describe('the client object in a whole login', () => {
       expect(page.url, page.text).to.equal(host.url)
       expect(state).to.equal('active')
       for (const path of ['/token', ...Object.values(PATHS)]) expect(sentTo(path).map(methodOf)).to.deep.equal([method])
+      expect(authLog.map(({ event }) => event)).to.deep.equal(['login'])
+    })
+  }
+
+  for (const method of METHODS) {
+    it(`follows token_endpoint_auth_method, and its algorithm, at introspection and revocation by ${method}`, async () => {
+      const jwt = method.endsWith('_jwt')
+      const alg = method === 'client_secret_jwt' ? 'HS384' : 'ES256'
+      const members = {
+        client_secret: LONG_SECRET,
+        token_endpoint_auth_method: method,
+        ...(jwt ? { token_endpoint_auth_signing_alg: alg } : {}),
+      }
+      const { page, host, state, sentTo, authLog } = await wholeRound({
+        // The other key comes first in the file, and the IdP takes its algorithm too.
+        keys: [makeKey('Ed25519', { kid: 'first' }), key],
+        client: members,
+        registered: members,
+      })
+      expect(page.url, page.text).to.equal(host.url)
+      expect(state).to.equal('active')
+      for (const path of ['/token', ...Object.values(PATHS)]) {
+        expect(sentTo(path).map(methodOf), path).to.deep.equal([method])
+        if (jwt) expect(partsOf(sentTo(path)[0]?.form.get('client_assertion') ?? '')[0].alg, path).to.equal(alg)
+      }
+      expect(authLog.map(({ event }) => event)).to.deep.equal(['login'])
+    })
+  }
+
+  for (const method of ['none', 'private_key_jwt'] as const) {
+    it(`needs no client_secret where the method is ${method}`, async () => {
+      const members = { token_endpoint_auth_method: method, client_secret: undefined }
+      const { page, host, state, authLog } = await wholeRound({ client: members, registered: members })
+      expect(page.url, page.text).to.equal(host.url)
+      expect(state).to.equal('active')
       expect(authLog.map(({ event }) => event)).to.deep.equal(['login'])
     })
   }

@@ -65,7 +65,7 @@ describe('a request with a client certificate', () => {
     const ca = await folder.write('ca.pem', certificates.ca.cert)
     // Only a process of its own can be made to trust a private authority.
     const script = `
-      import { directFetch } from '../plugin/provider/direct-fetch.ts'
+      import { directFetch } from './plugin/provider/http/direct-fetch.ts'
       const { idp, cert, key } = JSON.parse(process.env.GIVEN)
       const fetch = directFetch({ totalMs: 300, maxBytes: 1000 }, { cert, key })
       const get = { method: 'GET', headers: {}, redirect: 'manual' }

@@ -45,6 +45,7 @@ describe('verbs about tokens', () => {
       issuer: openIssuer(reading.settings.issuer, 'mesh', discovery),
       scopes: ['openid'],
       claims: [],
+      onAudience: () => undefined,
     })
     open.push(verbs)
     return verbs

@@ -1,0 +1,70 @@
+import * as oidc from 'openid-client'
+import type { Fetch } from '../http/guarded-fetch.ts'
+import type { AssertionAudiences } from './assertion-audience.ts'
+import { type Signer, signClaims } from './client-signature.ts'
+
+/** Seconds that an assertion is good for: it is made for one request. */
+const ASSERTION_S = 60
+const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+
+export interface AssertionParts {
+  readonly clientId: string
+  readonly issuer: string
+  readonly signer: Signer
+  readonly audiences: AssertionAudiences
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** Announces an assertion; {@link withAssertions} makes it, since only there it is known where the request goes. */
+export function announceAssertion(): oidc.ClientAuth {
+  return (_server, { client_id: id }, body) => {
+    body.set('client_id', id)
+    body.set('client_assertion_type', JWT_BEARER)
+  }
+}
+
+/**
+ * Requests with an assertion of their own each (RFC 7523, section 3, and OpenID Connect Core 1.0, section 9). One that the IdP refuses
+ * for its audience, as far as that can be told, is made once more with the other audience: no code is used up by then.
+ */
+export function withAssertions(fetch: Fetch, parts: AssertionParts): Fetch {
+  const { issuer, audiences } = parts
+  return async (url, init) => {
+    const { body } = init
+    if (!(body instanceof URLSearchParams) || body.get('client_assertion_type') !== JWT_BEARER) return fetch(url, init)
+    const send = async (audience: string) => {
+      const signed = new URLSearchParams(body)
+      signed.set('client_assertion', await assertion(audience, parts))
+      const response = await fetch(url, { ...init, body: signed })
+      const verdict = await verdictOn(response)
+      if (verdict === 'accepted') audiences.accept(url, issuer, audience)
+      return { response, verdict }
+    }
+    const [audience, other] = audiences.toTry(url, issuer)
+    const first = await send(audience)
+    if (first.verdict !== 'refused' || other === undefined) return first.response
+    const second = await send(other)
+    // With both refused it was not the audience: the first word on it says more.
+    return second.verdict === 'refused' ? first.response : second.response
+  }
+}
+
+function assertion(audience: string, { clientId, signer, now }: AssertionParts): Promise<string> {
+  const iat = Math.floor(now() / 1000)
+  const claims = { iss: clientId, sub: clientId, aud: audience, jti: oidc.randomNonce(), iat, nbf: iat }
+  return signClaims(signer, { ...claims, exp: iat + ASSERTION_S }, 'JWT')
+}
+
+/** What an answer says of the assertion: any other OAuth error comes from an IdP that knows by then who asks. */
+async function verdictOn(response: Response): Promise<'accepted' | 'refused' | 'unknown'> {
+  if (response.ok) return 'accepted'
+  if (response.status !== 400 && response.status !== 401) return 'unknown'
+  const answer: unknown = await response
+    .clone()
+    .json()
+    .catch(() => undefined)
+  const error = typeof answer === 'object' && answer !== null && 'error' in answer ? answer.error : undefined
+  if (error === 'invalid_client') return 'refused'
+  return response.status === 400 && typeof error === 'string' ? 'accepted' : 'unknown'
+}

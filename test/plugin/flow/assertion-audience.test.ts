@@ -1,0 +1,102 @@
+import { expect } from 'chai'
+import { makeKey } from '../../support/client-keys.ts'
+import { type KeyedOptions, keyedSetups, partsOf } from '../../support/keyed-setup.ts'
+
+const BY_KEY = { token_endpoint_auth_method: 'private_key_jwt' }
+
+describe('the audience of client assertions', () => {
+  const { start, closeAll } = keyedSetups()
+  afterEach(closeAll)
+
+  /** Signs in twice, asks about the session, signs out. */
+  async function twoLogins(options: KeyedOptions) {
+    const setup = await start({ keys: [makeKey('P-256')], registered: BY_KEY, ...options })
+    const { host, browser, sent, output } = setup
+    const person = browser()
+    const pages = [await person.login(host.url, 'alice', 'alice-demo'), await person.get(`${host.url}auth-oidc`)]
+    await person.step(`${host.url}api/session`)
+    await person.step(`${host.url}logout`)
+    const shownAt = (path: string) =>
+      sent
+        .filter(({ url, form }) => new URL(url).pathname === path && form.has('client_assertion'))
+        .map(({ form }) => partsOf(form.get('client_assertion') ?? '')[1])
+    const learned = output
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ event }) => event === 'assertion-audience')
+    return { ...setup, pages, shownAt, audiencesAt: (path: string) => shownAt(path).map(({ aud }) => aud), learned }
+  }
+
+  it('is the issuer alone, and nothing is tried or logged where that is taken', async () => {
+    const { idp, host, pages, audiencesAt, learned } = await twoLogins({
+      client: BY_KEY,
+      idp: { assertionAudience: 'issuer' },
+    })
+    expect(pages.map(({ url }) => url)).to.deep.equal([host.url, host.url])
+    expect(audiencesAt('/token')).to.deep.equal([idp.issuer, idp.issuer])
+    expect(audiencesAt('/token/introspection')).to.deep.equal([idp.issuer])
+    expect(learned).to.deep.equal([])
+  })
+
+  it('is the very address after invalid_client, which is remembered by endpoint and logged once', async () => {
+    const { idp, host, pages, audiencesAt, shownAt, learned, authLog } = await twoLogins({
+      client: { ...BY_KEY, require_pushed_authorization_requests: true },
+      idp: { assertionAudience: 'address', requirePushedRequests: true },
+    })
+    expect(pages.map(({ url }) => url)).to.deep.equal([host.url, host.url])
+    const endpoints = ['/request', '/token', '/token/introspection', '/token/revocation']
+    const first = (path: string) => [idp.issuer, `${idp.issuer}${path}`]
+    expect(audiencesAt('/token')).to.deep.equal([...first('/token'), `${idp.issuer}/token`])
+    expect(audiencesAt('/request')).to.deep.equal([...first('/request'), `${idp.issuer}/request`])
+    expect(audiencesAt('/token/introspection')).to.deep.equal(first('/token/introspection'))
+    expect(audiencesAt('/token/revocation')).to.deep.equal(first('/token/revocation'))
+    const ids = endpoints.flatMap(shownAt).map(({ jti }) => jti)
+    expect(new Set(ids).size).to.equal(ids.length)
+    expect(learned.map(({ endpoint }) => endpoint).toSorted()).to.deep.equal(
+      endpoints.map((path) => `${idp.issuer}${path}`).toSorted(),
+    )
+    for (const line of learned) expect(line).to.include({ audience: 'address', member: 'client.assertion_audience' })
+    expect(authLog.filter(({ level }) => level !== 'info')).to.deep.equal([])
+  })
+
+  for (const [configured, accepted] of [
+    ['address', 'address'],
+    ['issuer', 'issuer'],
+  ] as const) {
+    it(`is what client.assertion_audience settles: ${configured}`, async () => {
+      const { idp, host, pages, audiencesAt } = await twoLogins({
+        client: { ...BY_KEY, assertion_audience: configured },
+        idp: { assertionAudience: accepted },
+      })
+      expect(pages.map(({ url }) => url)).to.deep.equal([host.url, host.url])
+      const audience = configured === 'issuer' ? idp.issuer : `${idp.issuer}/token`
+      expect(audiencesAt('/token')).to.deep.equal([audience, audience])
+    })
+  }
+
+  it('is not tried twice where it is settled, nor with any but invalid_client', async () => {
+    const { audiencesAt, authLog } = await twoLogins({
+      client: { ...BY_KEY, assertion_audience: 'https://elsewhere.example/token' },
+    })
+    expect(audiencesAt('/token')).to.deep.equal(['https://elsewhere.example/token', 'https://elsewhere.example/token'])
+    expect(authLog.at(-1)?.fields).to.include({ code: 'token_request_failed', error: 'invalid_client' })
+    for (const error of ['invalid_grant', 'unauthorized_client']) {
+      const setup = await start({ keys: [makeKey('P-256')], client: BY_KEY, registered: BY_KEY })
+      setup.idp.faults.set('token', { kind: 'answer', status: 400, body: JSON.stringify({ error }) })
+      await setup.browser().login(setup.host.url, 'alice', 'alice-demo')
+      expect(setup.idp.requests('token'), error).to.equal(1)
+    }
+  })
+
+  it('is tried twice at most, and an IdP that refuses both has refused the key', async () => {
+    const { idp, host, browser, authLog, output } = await start({
+      keys: [makeKey('P-256')],
+      client: BY_KEY,
+      registered: { ...BY_KEY, jwks: { keys: [makeKey('P-256').public] } },
+    })
+    const page = await browser().login(host.url, 'alice', 'alice-demo')
+    expect(page.url).to.match(/failure=provider_refused$/)
+    expect(idp.requests('token')).to.equal(2)
+    expect(authLog.at(-1)?.fields).to.include({ code: 'token_request_failed', error: 'invalid_client' })
+    expect(output.join('')).to.not.include('assertion-audience')
+  })
+})

@@ -1,0 +1,92 @@
+import { expect } from 'chai'
+import { calculateJwkThumbprint, type JWK } from 'jose'
+import { makeKey } from '../../support/client-keys.ts'
+import { type KeyedOptions, keyedSetups, partsOf } from '../../support/keyed-setup.ts'
+
+const BOUND = { dpop_bound_access_tokens: true }
+
+describe('access tokens that are bound to a key', () => {
+  const { start, closeAll } = keyedSetups()
+  afterEach(closeAll)
+
+  async function login(options: KeyedOptions = {}) {
+    const setup = await start({
+      client: BOUND,
+      registered: BOUND,
+      ...options,
+      idp: { claimsIn: 'userinfo', ...options.idp },
+    })
+    const person = setup.browser()
+    const page = await person.login(setup.host.url, 'alice', 'alice-demo')
+    const proofsAt = (path: string) =>
+      setup.sent.filter(({ url }) => new URL(url).pathname === path).map(({ headers }) => partsOf(headers.dpop ?? '..'))
+    return { ...setup, person, page, proofsAt }
+  }
+
+  it('are asked for, and used, with proofs of one ES256 key', async () => {
+    const { idp, host, person, page, proofsAt, sent } = await login()
+    expect(page.url, page.text).to.equal(host.url)
+    await person.get(`${host.url}auth-oidc`)
+    const proofs = [...proofsAt('/token'), ...proofsAt('/me')]
+    expect(proofs).to.have.length(4)
+    const keys = await Promise.all(proofs.map(([{ jwk }]) => calculateJwkThumbprint(jwk as JWK)))
+    expect(new Set(keys).size).to.equal(1)
+    for (const [header] of proofs) {
+      expect(header).to.include({ typ: 'dpop+jwt', alg: 'ES256' })
+      expect(header.jwk).to.not.have.property('d')
+    }
+    expect(proofsAt('/token')[0]?.[1]).to.include({ htm: 'POST', htu: `${idp.issuer}/token` })
+    expect(proofsAt('/me')[0]?.[1]).to.include({ htm: 'GET', htu: `${idp.issuer}/me` })
+    expect(proofsAt('/me')[0]?.[1].ath).to.be.a('string')
+    const asked = sent.find(({ url }) => url.endsWith('/me'))
+    expect(asked?.headers.authorization).to.match(/^DPoP /)
+  })
+
+  it('are had with the nonces of the IdP, which are learned once', async () => {
+    const { idp, host, person, page, proofsAt } = await login({
+      client: { ...BOUND, require_pushed_authorization_requests: true },
+      idp: { requireDpopNonces: true },
+    })
+    expect(page.url, page.text).to.equal(host.url)
+    expect(proofsAt('/request').map(([, { nonce }]) => typeof nonce)).to.deep.equal(['undefined', 'string'])
+    expect(proofsAt('/token').map(([, { nonce }]) => typeof nonce)).to.deep.equal(['string'])
+    const before = idp.requests('userinfo')
+    expect((await person.get(`${host.url}auth-oidc`)).url).to.equal(host.url)
+    expect(idp.requests('userinfo') - before).to.equal(1)
+  })
+
+  it('begin with a proof at the pushed request, with a request object too', async () => {
+    const { host, page, proofsAt } = await login({
+      keys: [makeKey('P-256')],
+      client: { ...BOUND, require_pushed_authorization_requests: true, require_signed_request_object: true },
+    })
+    expect(page.url, page.text).to.equal(host.url)
+    expect(proofsAt('/request')[0]?.[1]).to.include({ htm: 'POST' })
+  })
+
+  it('go with every way to authenticate, with an assertion that has to be made twice too', async () => {
+    const { host, page, authLog } = await login({
+      keys: [makeKey('P-256')],
+      client: { ...BOUND, token_endpoint_auth_method: 'private_key_jwt' },
+      registered: { ...BOUND, token_endpoint_auth_method: 'private_key_jwt' },
+      idp: { assertionAudience: 'address' },
+    })
+    expect(page.url, JSON.stringify(authLog)).to.equal(host.url)
+  })
+
+  it('are refused where the IdP issues others, which anybody could use', async () => {
+    const { host, idp, browser, authLog } = await start({ client: BOUND, registered: BOUND })
+    const bearer = (answer: unknown) => ({ ...(answer as object), token_type: 'Bearer' })
+    idp.faults.set('token', { kind: 'rewrite', body: bearer })
+    const person = browser()
+    expect((await person.login(host.url, 'alice', 'alice-demo')).url).to.match(/failure=login_failed$/)
+    expect(authLog.at(-1)?.fields).to.include({ code: 'access_token_invalid' })
+    expect(idp.requests('userinfo')).to.equal(0)
+  })
+
+  it('are not asked for without that, and then no proof is sent', async () => {
+    const { host, page, sent } = await login({ client: {}, registered: {} })
+    expect(page.url, page.text).to.equal(host.url)
+    expect(sent.filter(({ headers }) => 'dpop' in headers)).to.deep.equal([])
+  })
+})

@@ -1,0 +1,183 @@
+import { expect } from 'chai'
+import { makeKey } from '../../support/client-keys.ts'
+import { type KeyedOptions, keyedSetups, partsOf } from '../../support/keyed-setup.ts'
+
+const PUSHED = { require_pushed_authorization_requests: true }
+
+describe('a pushed authorization request', () => {
+  const { start, closeAll } = keyedSetups()
+  afterEach(closeAll)
+
+  /** Begins a login: what was pushed, and where the browser is sent. */
+  async function begin(options: KeyedOptions = {}) {
+    const setup = await start({ client: PUSHED, ...options })
+    const person = setup.browser()
+    const { headers } = await person.step(`${setup.host.url}auth-oidc`)
+    const pushes = setup.sent.filter(({ url }) => url.endsWith('/request'))
+    return { ...setup, person, pushes, sentTo: new URL(headers.location ?? '', setup.host.url) }
+  }
+
+  for (const [who, options] of [
+    ['the client object', { client: PUSHED, registered: PUSHED }],
+    ['the metadata of the IdP', { client: {}, idp: { requirePushedRequests: true } }],
+    [
+      'the issuer object',
+      {
+        client: {},
+        oidc: ({ idp }) => ({ issuer: { issuer: idp.issuer, require_pushed_authorization_requests: true } }),
+      },
+    ],
+  ] as readonly (readonly [string, KeyedOptions])[]) {
+    it(`is sent where ${who} demands it, and the address holds client_id and request_uri alone`, async () => {
+      const { host, person, pushes, sentTo } = await begin(options)
+      expect([...sentTo.searchParams.keys()].sort()).to.deep.equal(['client_id', 'request_uri'])
+      expect(pushes).to.have.length(1)
+      expect(pushes[0]?.form.get('redirect_uri')).to.equal(`${host.url}auth-oidc-callback`)
+      expect((await person.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
+    })
+  }
+
+  it('is not sent where nobody demands it', async () => {
+    const { pushes, sentTo } = await begin({ client: {} })
+    expect(pushes).to.deep.equal([])
+    expect(sentTo.searchParams.has('state')).to.equal(true)
+  })
+
+  for (const [method, members] of [
+    ['client_secret_basic', ['request']],
+    ['client_secret_post', ['client_id', 'client_secret', 'request']],
+    ['private_key_jwt', ['client_assertion', 'client_assertion_type', 'client_id', 'request']],
+    ['client_secret_jwt', ['client_assertion', 'client_assertion_type', 'client_id', 'request']],
+    ['none', ['client_id', 'request']],
+  ] as const) {
+    it(`holds with a request object that object alone beside authentication by ${method}`, async () => {
+      const { host, person, pushes, idp } = await begin({
+        keys: [makeKey('P-256')],
+        client: { ...PUSHED, token_endpoint_auth_method: method, request_object_signing_alg: 'ES256' },
+        registered: { token_endpoint_auth_method: method, request_object_signing_alg: 'ES256' },
+      })
+      const [push] = pushes
+      expect([...(push?.form.keys() ?? [])].sort()).to.deep.equal(members)
+      expect(push?.headers.authorization?.startsWith('Basic ') ?? false).to.equal(method === 'client_secret_basic')
+      if (method.endsWith('_jwt')) {
+        expect(partsOf(push?.form.get('client_assertion') ?? '')[1].aud).to.equal(idp.issuer)
+      }
+      expect((await person.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
+    })
+  }
+
+  it('that is refused ends the login with a code of its own, the words of the IdP and what to set', async () => {
+    for (const [status, body, fields] of [
+      [401, { error: 'invalid_client' }, { member: 'client.client_secret, client.token_endpoint_auth_method' }],
+      [401, { error: 'unauthorized_client' }, { member: 'client.client_secret, client.token_endpoint_auth_method' }],
+      [
+        400,
+        { error: 'invalid_request', error_description: 'no' },
+        { errorDescription: 'no', member: 'client.redirect_uri, client.require_signed_request_object' },
+      ],
+      [
+        302,
+        {},
+        { member: 'issuer.pushed_authorization_request_endpoint, client.require_pushed_authorization_requests' },
+      ],
+      [
+        404,
+        {},
+        { member: 'issuer.pushed_authorization_request_endpoint, client.require_pushed_authorization_requests' },
+      ],
+    ] as const) {
+      const { host, idp, browser, authLog } = await start({ client: PUSHED })
+      idp.faults.set('pushed_authorization_request', { kind: 'answer', status, body: JSON.stringify(body) })
+      const page = await browser().get(`${host.url}auth-oidc`)
+      expect(page.url, String(status)).to.match(/failure=provider_refused$/)
+      expect(authLog.at(-1)?.fields).to.include({
+        code: 'pushed_request_refused',
+        endpoint: 'pushed_authorization_request_endpoint',
+        status,
+        ...('error' in body ? { error: body.error } : {}),
+        ...fields,
+      })
+      await closeAll()
+    }
+  })
+
+  it('with a request object that is refused names what decides about the object', async () => {
+    const { host, idp, browser, authLog } = await start({
+      keys: [makeKey('P-256')],
+      client: { ...PUSHED, request_object_signing_alg: 'ES256' },
+    })
+    idp.faults.set('pushed_authorization_request', { kind: 'answer', status: 400, body: '{"error":"invalid_request"}' })
+    await browser().get(`${host.url}auth-oidc`)
+    expect(authLog.at(-1)?.fields).to.include({
+      code: 'pushed_request_refused',
+      member: 'client.request_object_signing_alg, client.require_pushed_authorization_requests',
+    })
+  })
+
+  it('that nobody answers names the endpoint', async () => {
+    const { host, idp, browser, authLog } = await start({ client: PUSHED })
+    idp.faults.set('pushed_authorization_request', { kind: 'reset' })
+    expect((await browser().get(`${host.url}auth-oidc`)).url).to.match(/failure=provider_unreachable$/)
+    expect(authLog.at(-1)?.fields).to.include({
+      code: 'provider_unreachable',
+      endpoint: 'pushed_authorization_request_endpoint',
+    })
+  })
+
+  it('for which the IdP has no endpoint ends the login, which is begun in no other way', async () => {
+    const { idp } = await start()
+    const rewrite = (found: unknown) => ({ ...(found as object), pushed_authorization_request_endpoint: undefined })
+    idp.faults.set('discovery', { kind: 'rewrite', body: rewrite })
+    const other = await start({ client: PUSHED, oidc: { issuer: idp.issuer, newAccounts: true } })
+    expect((await other.browser().get(`${other.host.url}auth-oidc`)).url).to.match(/failure=provider_unreachable$/)
+    expect(other.authLog.at(-1)?.fields).to.include({
+      code: 'metadata_incomplete',
+      member: 'issuer.pushed_authorization_request_endpoint',
+    })
+  })
+})
+
+describe('a request that has to be signed', () => {
+  const { start, closeAll } = keyedSetups()
+  afterEach(closeAll)
+  const STRICT = { require_signed_request_object: true }
+  // The IdP of these tests takes no ES384.
+  const keys = [makeKey('P-384', { kid: 'a' }), makeKey('Ed25519', { kid: 'b' }), makeKey('P-256', { kid: 'c' })]
+
+  for (const [who, options] of [
+    ['the client object', { client: STRICT }],
+    [
+      'the metadata',
+      { oidc: ({ idp }) => ({ issuer: { issuer: idp.issuer, require_signed_request_object: true } }), client: {} },
+    ],
+  ] as readonly (readonly [string, KeyedOptions])[]) {
+    it(`because ${who} say so is signed by the first of our algorithms that the IdP publishes`, async () => {
+      const { host, browser } = await start({ keys, registered: STRICT, ...options })
+      const person = browser()
+      const url = new URL((await person.step(`${host.url}auth-oidc`)).headers.location ?? '')
+      expect(partsOf(url.searchParams.get('request') ?? '')[0]).to.include({ alg: 'EdDSA', kid: 'b' })
+      expect((await person.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
+    })
+  }
+
+  it('is signed by request_object_signing_alg where that is given', async () => {
+    const { host, browser } = await start({ keys, client: { ...STRICT, request_object_signing_alg: 'ES256' } })
+    const url = new URL((await browser().step(`${host.url}auth-oidc`)).headers.location ?? '')
+    expect(partsOf(url.searchParams.get('request') ?? '')[0]).to.include({ alg: 'ES256', kid: 'c' })
+  })
+
+  it('is not sent at all where no key signs as the IdP takes it', async () => {
+    for (const [own, member] of [
+      [[makeKey('P-384')], 'require_signed_request_object'],
+      [[], 'request_object_signing_alg'],
+    ] as const) {
+      const { host, browser, authLog } = await start({
+        keys: own,
+        client: own.length > 0 ? STRICT : {},
+        oidc: ({ idp }) => ({ issuer: { issuer: idp.issuer, require_signed_request_object: true } }),
+      })
+      expect((await browser().get(`${host.url}auth-oidc`)).url).to.match(/failure=not_configured$/)
+      expect(authLog.at(-1)?.fields).to.include({ code: 'client_keys_missing', member })
+    }
+  })
+})

@@ -1,0 +1,49 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { basicCredentials } from '../../../../plugin/provider/authentication/basic-credentials.ts'
+
+/** The two halves as they were sent, undecoded. */
+function sentHalves(header: string): readonly [string, string] {
+  const [scheme, encoded = ''] = header.split(' ')
+  expect(scheme).to.equal('Basic')
+  const text = Buffer.from(encoded, 'base64').toString('latin1')
+  const colon = text.indexOf(':')
+  return [text.slice(0, colon), text.slice(colon + 1)]
+}
+
+/** As RFC 6749, section 2.3.1, wants it read: form-encoded. */
+const byTheBook = (sent: string) => new URLSearchParams(`value=${sent}`).get('value')
+
+describe('Basic credentials', () => {
+  const texts = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
+
+  it('are read as what was meant by whoever decodes forms, and by whoever decodes percent signs alone', () => {
+    fc.assert(
+      fc.property(texts, texts, (id, secret) => {
+        for (const [sent, meant] of sentHalves(basicCredentials(id, secret)).map(
+          (half, index) => [half, [id, secret][index]] as const,
+        )) {
+          expect(byTheBook(sent)).to.equal(meant)
+          expect(decodeURIComponent(sent)).to.equal(meant)
+        }
+      }),
+    )
+  })
+
+  it('hold nothing but what stays as it is, and percent signs with two digits', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (secret) => {
+        expect(sentHalves(basicCredentials('mesh', secret))[1]).to.match(/^(?:[A-Za-z0-9\-._~]|%[0-9A-F]{2})*$/)
+      }),
+    )
+  })
+
+  it('leave as it is what some compare without decoding', () => {
+    const secret = '0f8fad5b-d9cb-469f-a165-70867728950e._~AZ'
+    expect(sentHalves(basicCredentials('my-client', secret))).to.deep.equal(['my-client', secret])
+    expect(sentHalves(basicCredentials('a:b', "p+q r!*'()/=&é"))).to.deep.equal([
+      'a%3Ab',
+      'p%2Bq%20r%21%2A%27%28%29%2F%3D%26%C3%A9',
+    ])
+  })
+})

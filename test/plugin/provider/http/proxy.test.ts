@@ -1,0 +1,163 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { makeCertificates } from '../../../../fixtures/certificate.ts'
+import { type Idp, startIdp } from '../../../../fixtures/idp/server.ts'
+import { directFetch } from '../../../../plugin/provider/http/direct-fetch.ts'
+import { proxyFor } from '../../../../plugin/provider/http/proxy.ts'
+import { createClientFolder } from '../../../support/client-keys.ts'
+import { type ConnectProxyOptions, startConnectProxy } from '../../../support/connect-proxy.ts'
+
+const GET = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
+const NAMES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()])
+
+/** Whole logins through one are in `flow/proxy.test.ts`. */
+describe('the proxy of the environment', () => {
+  const open: (() => unknown)[] = []
+  let environment: NodeJS.ProcessEnv
+  beforeEach(() => {
+    environment = { ...process.env }
+    for (const name of NAMES) delete process.env[name]
+  })
+  afterEach(async () => {
+    for (const name of NAMES) delete process.env[name]
+    Object.assign(process.env, environment)
+    for (const close of open.splice(0).reverse()) await close()
+  })
+  const addressFor = (url: string) => proxyFor(new URL(url))?.address.href
+
+  it('is the one of the scheme, by its name in capitals or not', () => {
+    for (const name of ['HTTPS_PROXY', 'https_proxy']) {
+      process.env[name] = 'http://proxy.example:3128'
+      expect(addressFor('https://idp.example/'), name).to.equal('http://proxy.example:3128/')
+      delete process.env[name]
+      expect(addressFor('https://idp.example/'), name).to.equal(undefined)
+    }
+    process.env.HTTP_PROXY = 'http://127.0.0.1:3128'
+    expect(addressFor('https://idp.example/')).to.equal(undefined)
+    expect(addressFor('http://127.0.0.1:80/')).to.equal('http://127.0.0.1:3128/')
+  })
+
+  it('is none for what NO_PROXY names, by its name in capitals or not', () => {
+    process.env.HTTPS_PROXY = 'http://proxy.example:3128'
+    for (const name of ['NO_PROXY', 'no_proxy']) {
+      process.env[name] = 'other.example, .corp.example,idp.example:8443'
+      expect(addressFor('https://a.corp.example/'), name).to.equal(undefined)
+      expect(addressFor('https://other.example/'), name).to.equal(undefined)
+      expect(addressFor('https://idp.example:8443/'), name).to.equal(undefined)
+      expect(addressFor('https://idp.example/'), name).to.be.a('string')
+      delete process.env[name]
+    }
+    process.env.NO_PROXY = '*'
+    expect(addressFor('https://idp.example/')).to.equal(undefined)
+  })
+
+  it('on another machine is never asked for loopback, where requests may be without TLS', () => {
+    process.env.HTTPS_PROXY = 'http://proxy.example:3128'
+    process.env.HTTP_PROXY = 'http://proxy.example:3128'
+    for (const url of ['http://127.0.0.1/', 'https://localhost/', 'https://[::1]:8443/']) {
+      expect(addressFor(url), url).to.equal(undefined)
+    }
+  })
+
+  it('is used for nothing where its address is none, or of another kind', () => {
+    for (const address of ['socks5://user:pass@proxy.example:1080', 'http://[proxy']) {
+      process.env.HTTPS_PROXY = address
+      expect(() => proxyFor(new URL('https://idp.example/')), address)
+        .to.throw()
+        .with.property('code', 'PROXY_UNUSABLE')
+    }
+  })
+
+  it('shows its credentials to the proxy alone', () => {
+    process.env.HTTPS_PROXY = 'http://me:p%40ss@proxy.example:3128'
+    const proxy = proxyFor(new URL('https://idp.example/'))
+    expect(proxy?.address.href).to.equal('http://proxy.example:3128/')
+    expect(proxy?.authorization).to.equal(`Basic ${Buffer.from('me:p@ss').toString('base64')}`)
+  })
+
+  async function failureThrough(options: ConnectProxyOptions, totalMs = 5000) {
+    const proxy = await startConnectProxy(options)
+    open.push(proxy.close)
+    process.env.HTTPS_PROXY = `http://me:secret@127.0.0.1:${proxy.port}`
+    const error = await directFetch({ totalMs, maxBytes: 1000 })('https://idp.example/request', GET).then(
+      () => undefined,
+      (thrown: unknown) => thrown as Error & { code?: string },
+    )
+    return { proxy, error }
+  }
+
+  it('that refuses is never heard as the IdP, whatever it answers with', async () => {
+    const forged = '{"request_uri":"urn:evil","expires_in":60}'
+    for (const status of ['201 Created', '302 Found', '400 Bad Request', '407 Proxy Authentication Required']) {
+      const answer = `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${forged.length}\r\n\r\n${forged}`
+      const { error } = await failureThrough({ answer })
+      expect(error, status).to.include({ name: 'ForbiddenExchange', code: 'PROXY_REFUSED' })
+      expect(`${error?.message} ${error?.stack}`).to.not.include('secret')
+    }
+  })
+
+  it('that never answers is left in time, and no connection to it stays', async () => {
+    const { proxy, error } = await failureThrough({ answer: null }, 100)
+    expect(error?.name).to.equal('TimeoutError')
+    for (const socket of proxy.sockets) await once(socket, 'close')
+  })
+
+  describe('with TLS from end to end', () => {
+    let idp: Idp
+    let ca: string
+    let remove: () => Promise<void>
+    before(async () => {
+      const certificates = await makeCertificates({ names: ['idp.example'] })
+      idp = await startIdp({ tls: certificates.server })
+      const folder = await createClientFolder()
+      ca = await folder.write('ca.pem', certificates.ca.cert)
+      remove = folder.remove
+    })
+    after(() => Promise.all([idp.close(), remove()]))
+
+    /** Only a process of its own can be made to trust a private authority. */
+    async function askThrough(url: string, more: NodeJS.ProcessEnv = {}): Promise<string> {
+      const proxy = await startConnectProxy({ to: Number(new URL(idp.issuer).port) })
+      open.push(proxy.close)
+      const script = `
+        import { directFetch } from './plugin/provider/http/direct-fetch.ts'
+        const fetch = directFetch({ totalMs: 5000, maxBytes: 100000 })
+        const answer = await fetch(process.env.ASKED, { method: 'GET', headers: {}, redirect: 'manual' })
+          .then(({ status }) => status, (error) => error.cause?.code ?? error.code)
+        console.log(answer)`
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        ['--import', 'tsx', '--input-type=module', '-e', script],
+        {
+          env: {
+            ...process.env,
+            NODE_EXTRA_CA_CERTS: ca,
+            HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`,
+            ASKED: url,
+            ...more,
+          },
+        },
+      )
+      expect(proxy.tunnels).to.deep.equal([`${new URL(url).hostname}:${new URL(url).port || 443}`])
+      return stdout.trim()
+    }
+
+    it('reaches names that only the proxy knows, by the certificate of the IdP', async () => {
+      expect(await askThrough('https://idp.example/jwks')).to.equal('200')
+    })
+
+    it('refuses a certificate of another name or address, that of the proxy among them', async () => {
+      for (const url of ['https://other.example/jwks', 'https://192.0.2.1/jwks']) {
+        expect(await askThrough(url), url).to.equal('ERR_TLS_CERT_ALTNAME_INVALID')
+      }
+    })
+
+    it('refuses a certificate of an unknown authority', async () => {
+      expect(await askThrough('https://idp.example/jwks', { NODE_EXTRA_CA_CERTS: '' })).to.equal(
+        'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      )
+    })
+  })
+})

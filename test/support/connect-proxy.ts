@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+
+export interface ConnectProxyOptions {
+  /** `user:password` that whoever asks has to show. Default: nobody has to. */
+  readonly credentials?: string
+  /** What CONNECT is answered with in place of a tunnel: the bytes as they are. Null: nothing ever. */
+  readonly answer?: string | null
+  /** Port of 127.0.0.1 that every tunnel leads to. Default: where it was asked for. */
+  readonly to?: number
+}
+
+/** A web proxy on 127.0.0.1, as `HTTPS_PROXY` and `HTTP_PROXY` mean one. */
+export interface ConnectProxy {
+  readonly port: number
+  /** `host:port` of every CONNECT that was let through. */
+  readonly tunnels: readonly string[]
+  /** Addresses that were asked for without one. */
+  readonly relayed: readonly string[]
+  /** Connections to it that are open. */
+  readonly sockets: ReadonlySet<Socket>
+  close(): Promise<void>
+}
+
+export async function startConnectProxy(options: ConnectProxyOptions = {}): Promise<ConnectProxy> {
+  const tunnels: string[] = []
+  const relayed: string[] = []
+  const sockets = new Set<Socket>()
+  const wanted = options.credentials && `Basic ${Buffer.from(options.credentials).toString('base64')}`
+  const isKnown = (shown: string | undefined) => wanted === undefined || shown === wanted
+
+  const server = createServer((req, res) => {
+    if (!isKnown(req.headers['proxy-authorization'])) return res.writeHead(407).end()
+    relayed.push(req.url ?? '')
+    const { 'proxy-authorization': _own, ...headers } = req.headers
+    const onward = request(req.url ?? '', { method: req.method, headers }, (answer) => {
+      res.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(res)
+    })
+    onward.on('error', () => res.destroy())
+    return req.pipe(onward)
+  })
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
+  })
+  server.on('connect', (req, socket: Socket) => {
+    if (options.answer === null) return socket.resume().on('end', () => socket.end())
+    if (options.answer !== undefined) return socket.end(options.answer)
+    if (!isKnown(req.headers['proxy-authorization'])) {
+      return socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n')
+    }
+    tunnels.push(req.url ?? '')
+    const { hostname, port } = new URL(`tcp://${req.url}`)
+    const onward = connect(options.to ?? Number(port), options.to === undefined ? hostname : '127.0.0.1')
+    onward.on('error', () => socket.destroy()).on('close', () => socket.destroy())
+    socket.on('close', () => onward.destroy())
+    onward.once('connect', () => {
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      onward.pipe(socket).pipe(onward)
+    })
+    return undefined
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    tunnels,
+    relayed,
+    sockets,
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
+  }
+}
