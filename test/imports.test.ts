@@ -125,7 +125,7 @@ describe('imports', () => {
       'node-cron': /^sidecar\/housekeeping\//,
       'openid-client': /^plugin\/provider\//,
       'https-proxy-agent': /^plugin\/provider\/http\//,
-      'proxy-from-env': /^plugin\/provider\/http\//,
+      'proxy-from-env': /^(plugin\/provider\/http|sidecar\/push)\//,
     }
     for (const [name, home] of Object.entries(keepers)) {
       const wrong = violations([...plugin, ...sidecar], ({ from, to }) => to.split('/')[0] === name && !home.test(from))

@@ -9,6 +9,7 @@ import type { Log } from '../log.ts'
 import type { Notification, PushGateway, PushOutcome } from './gateway.ts'
 import { createInFlight, SEND_LIMIT_MS } from './in-flight.ts'
 import { fitNotification, NOTIFICATION_TTL_MS } from './notification.ts'
+import { throughProxy } from './tunnel.ts'
 
 type Failed = Exclude<PushOutcome, { kind: 'accepted' }>
 
@@ -169,6 +170,7 @@ function createConnections({ address, port, caFile, production }: ApnsSettings) 
         // An IP address is no server name (RFC 6066); the certificate is checked against it all the same.
         ...(isIP(host) === 0 && { servername: host }),
         ...(ca !== undefined && { ca }),
+        ...throughProxy(host, port ?? 443),
       })
       sockets.add(socket)
       socket.once('secureConnect', () => {

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http'
 import { Agent, type RequestOptions } from 'node:https'
 import { isIP } from 'node:net'
+import { throughProxy } from './tunnel.ts'
 
 declare module 'http' {
   interface Agent {
@@ -100,13 +101,17 @@ export class FcmAgent extends Agent {
   }
 
   override createConnection(options: RequestOptions, ...rest: ConnectionCallback) {
-    if (!this.#endpoint) return super.createConnection(options, ...rest)
-    const { hostname, port } = this.#endpoint.url
-    const host = hostname.replace(/^\[|\]$/g, '')
-    // An IP address is no server name (RFC 6066); the certificate is checked against it all the same.
-    const servername = isIP(host) ? '' : host
-    return super.createConnection({ ...options, host, port: port || 443, servername }, ...rest)
+    const to = this.#endpoint ? addressOf(this.#endpoint.url) : {}
+    const { host, port } = { ...options, ...to }
+    const tunnel = throughProxy(host ?? '', Number(port ?? 443))
+    return super.createConnection({ ...options, ...to, ...tunnel }, ...rest)
   }
+}
+
+function addressOf({ hostname, port }: URL) {
+  const host = hostname.replace(/^\[|\]$/g, '')
+  // An IP address is no server name (RFC 6066); the certificate is checked against it all the same.
+  return { host, port: port || 443, servername: isIP(host) ? '' : host }
 }
 
 type ConnectionCallback = Parameters<Agent['createConnection']> extends [unknown, ...infer Rest] ? Rest : never
