@@ -15,6 +15,7 @@ import { directFetch } from './provider/http/direct-fetch.ts'
 import { type Fetch, guardFetch } from './provider/http/guarded-fetch.ts'
 import { openIssuer } from './provider/issuer/discovery.ts'
 import { createKeySet } from './provider/issuer/key-set.ts'
+import { createEndSession } from './provider/logout/end-session.ts'
 import { createLogoutTokens } from './provider/logout/logout-tokens.ts'
 import { readDomains } from './read-domains.ts'
 import { introspect } from './routes/introspect.ts'
@@ -162,13 +163,26 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
     claims: [...Object.values(settings.custom.claims), ...(groupsClaim === null ? [] : [groupsClaim])],
     now: Date.now,
   })
+  const endSession = createEndSession(settings, {
+    issuer,
+    fetch: idpFetch,
+    onMissing: (address, status) =>
+      host.authLog({
+        level: 'warn',
+        event: 'end-session-missing',
+        message:
+          'The IdP publishes no end-session endpoint and has none at the default address: logouts end on the login page here, and people stay signed in there. Set `logouturl` to the page that signs them out, or to the login page.',
+        domain: key,
+        fields: { address, status },
+      }),
+  })
   const logoutTokens = createLogoutTokens(settings, {
     issuer,
     keySet: createKeySet(idpFetch),
     now: Date.now,
     elapsed: () => performance.now(),
   })
-  return { domainKey: key, paths, working: { settings, client, preset, logoutTokens } }
+  return { domainKey: key, paths, working: { settings, client, preset, endSession, logoutTokens } }
 }
 
 function titleOf({ settings, preset }: WorkingStrategy): string {

@@ -101,6 +101,8 @@ export interface Tokens {
   /** Milliseconds since 1970; null when the IdP does not say. */
   readonly accessExpiresAt: number | null
   readonly refresh: string | null
+  /** Whether `offline_access` was granted: the refresh token outlives the IdP's session. Sessions of older versions do not say. */
+  readonly offline?: boolean
 }
 
 /**

@@ -11,7 +11,6 @@ import { endpointAddress } from './http/endpoint-address.ts'
 import { withExactRedirect } from './http/exact-redirect.ts'
 import type { Fetch } from './http/guarded-fetch.ts'
 import type { Issuer } from './issuer/discovery.ts'
-import { type EndingSession, logoutHint } from './logout/logout-hint.ts'
 import { openAnswers, openIdToken, verifySharedSignature } from './protection/protected-answers.ts'
 import { authorizationParameters } from './protection/request-object.ts'
 import { objectionToBinding, objectionToTokenHash } from './tokens/access-token-rules.ts'
@@ -39,6 +38,8 @@ export interface SessionTokens {
   /** Milliseconds since 1970; null when the IdP does not say. */
   readonly accessExpiresAt: number | null
   readonly refresh: string | null
+  /** `offline_access` was granted. */
+  readonly offline: boolean
 }
 
 /** One domain's client at its identity provider. Every method throws LoginError only. */
@@ -46,8 +47,6 @@ export interface ProviderClient extends TokenVerbs {
   authorizationUrl(transaction: Transaction): Promise<URL>
   /** @param answer parameters that came back with the browser */
   redeem(answer: URLSearchParams, transaction: Transaction): Promise<Redeemed>
-  /** Where the browser ends its session at the IdP. @param session null: it is none of this IdP's */
-  endSessionUrl(session: EndingSession | null): Promise<URL>
   close(): void
 }
 
@@ -157,10 +156,12 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
     const lifeS = tokens.expiresIn()
     const access = tokens.access_token
     const accessExpiresAt = lifeS === undefined ? null : now() + lifeS * 1000
+    // An IdP that says nothing granted what was asked for. Source: RFC 6749, section 5.1.
+    const offline = (tokens.scope?.split(' ') ?? deps.scopes).includes('offline_access')
     return {
       claims,
       idToken: tokens.id_token,
-      tokens: { access, accessExpiresAt, refresh: tokens.refresh_token ?? null },
+      tokens: { access, accessExpiresAt, refresh: tokens.refresh_token ?? null, offline },
     }
   }
 
@@ -216,17 +217,6 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
         accessToken,
         tokens: metadata.introspection_endpoint || metadata.revocation_endpoint ? tokens : null,
       }
-    },
-
-    async endSessionUrl(session) {
-      if (settings.logoutUrl !== null) return new URL(settings.logoutUrl)
-      const { config } = await keptConfiguration()
-      return oidc.buildEndSessionUrl(config, {
-        ...(session === null ? {} : logoutHint(session)),
-        ...(client.post_logout_redirect_uri === null
-          ? {}
-          : { post_logout_redirect_uri: client.post_logout_redirect_uri }),
-      })
     },
 
     ...tokenVerbs(settings, async (endpoint) => configure(await issuer.metadata(), endpoint)),

@@ -3,6 +3,7 @@ import type { Host } from '../host/port.ts'
 import type { Transactions } from '../login/transaction.ts'
 import type { Preset } from '../presets/preset.ts'
 import type { ProviderClient } from '../provider/client.ts'
+import type { EndSession } from '../provider/logout/end-session.ts'
 import type { LogoutTokens } from '../provider/logout/logout-tokens.ts'
 
 /** One domain's login strategy, as its routes use it. */
@@ -17,6 +18,7 @@ export interface WorkingStrategy {
   readonly settings: DomainSettings
   readonly client: ProviderClient
   readonly preset: Preset
+  readonly endSession: EndSession
   readonly logoutTokens: LogoutTokens
 }
 

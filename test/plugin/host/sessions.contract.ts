@@ -121,7 +121,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     sid: 's-1',
     startedAt: clock,
     idToken: 'header.claims.signature',
-    tokens: { access: 'an access token', accessExpiresAt: clock + HOUR_MS, refresh: 'a refresh token' },
+    tokens: { access: 'an access token', accessExpiresAt: clock + HOUR_MS, refresh: 'a refresh token', offline: true },
     ...changes,
   })
   const newBrowser = () => {
