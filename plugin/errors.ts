@@ -113,7 +113,7 @@ export const LOGIN_ERRORS = {
   introspection_failed: {
     message: 'provider_refused',
     remedy:
-      'The IdP did not say whether a token is still good. For invalid_client check `client.introspection_endpoint_auth_method`.',
+      'The IdP did not say whether a token is still good. For invalid_client, and for tokens that it wrongly calls inactive, check `client.introspection_endpoint_auth_method`, and that this client may introspect there.',
   },
   revocation_failed: {
     message: 'provider_refused',
