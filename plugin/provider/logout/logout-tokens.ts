@@ -7,7 +7,7 @@ import { isShared } from '../authentication/client-signature.ts'
 import type { Issuer } from '../issuer/discovery.ts'
 import type { KeySet } from '../issuer/key-set.ts'
 import { openIdToken, verifySharedSignature } from '../protection/protected-answers.ts'
-import { inspectLogoutToken, type Logout } from './logout-token.ts'
+import { inspectLogoutToken, type Logout, objectionToIssuer } from './logout-token.ts'
 
 /** Tokens that were redeemed and could come again; the oldest are forgotten first. Each counts for 10 minutes at most. */
 const MOST_REDEEMED = 10_000
@@ -78,7 +78,7 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
   async function verify(token: string, logout: Logout): Promise<void> {
     const request = requestKeys()
     const { issuer: name, keys } = await request.outcome
-    if (logout.issuer !== name) throw refusal('iss names another IdP')
+    if (logout.issuer !== name) throw refusal(objectionToIssuer(logout.issuer, name))
     if (keys) await verifySignature(token, keys, rules.algorithm)
     else await verifySharedSignature(token, settings).catch(refuse)
     request.proven = true
