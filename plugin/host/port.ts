@@ -116,6 +116,13 @@ export interface EndedSessions {
   readonly sid: string | null
 }
 
+/** A session of whichever browser. */
+export interface OpenSession {
+  readonly signIn: SignIn
+  /** Ends this one and no other. Once it resolves, `current` does not know it any more. */
+  end(): Promise<void>
+}
+
 /** The server's sessions. */
 export interface Sessions {
   /** Drops the browser's session, if any, and begins one under a new id, so that no id from before the login is signed in. */
@@ -135,6 +142,11 @@ export interface Sessions {
    * @returns how many there were; null when that cannot be told, since they lie with the browsers
    */
   endMatching(req: Request, ended: EndedSessions): Promise<number | null>
+  /**
+   * The sessions that `endMatching` would end, with what was kept of their logins. They are what the IdP is asked about when it has told
+   * of one of them. Absent: they lie with the browsers, or have no tokens to ask with.
+   */
+  matching?(req: Request, those: EndedSessions): Promise<readonly OpenSession[]>
 }
 
 /** Texts for a person, one per code; the page picks its own words when it has better ones. */

@@ -34,11 +34,9 @@ describe('what a logout token says by itself', () => {
   })
 
   it('is no reason to show a session id or a token in a log', async () => {
-    for (const claims of [{ sid: ['a session id'] }, { nonce: 'a nonce' }, { jti: { text: 'an id' } }]) {
+    for (const claims of [{ sid: ['secret-1'] }, { nonce: 'secret-2' }, { jti: { text: 'secret-3' } }]) {
       const reason = await inspect(claims)
-      expect(reason)
-        .to.be.a('string')
-        .and.not.match(/a session id|a nonce|an id/)
+      expect(reason).to.be.a('string').and.not.include('secret-')
     }
   })
 })
