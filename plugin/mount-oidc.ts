@@ -7,6 +7,7 @@ import { withGuardedAuthLog } from './host/guarded-auth-log.ts'
 import type { Host } from './host/port.ts'
 import { causeCode, deepestMessage, type Log } from './log.ts'
 import { createIntrospection, type SessionState } from './login/introspection.ts'
+import { createSessionReview } from './login/session-review.ts'
 import { createTransactions } from './login/transaction.ts'
 import { PRESETS, type PresetUrls } from './presets/all.ts'
 import { choosePreset } from './presets/choose.ts'
@@ -95,8 +96,9 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
   }
   const strategies = domains.map((domain) => createStrategy(domain, parts))
   const transactions = createTransactions(host.secret, Date.now)
-  mountRoutes(app, strategies, { host, transactions }, domainMatcher(config, host), options.urlencoded)
   const introspection = createIntrospection(Date.now)
+  const review = createSessionReview(introspection, Date.now)
+  mountRoutes(app, strategies, { host, transactions, review }, domainMatcher(config, host), options.urlencoded)
   return {
     loginOptions: (domainKey) =>
       strategies
@@ -106,6 +108,7 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
         ),
     introspect: (req) => introspect(strategies, host, introspection, req),
     close: async () => {
+      review.close()
       for (const { working } of strategies) working?.client.close()
     },
   }

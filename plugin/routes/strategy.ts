@@ -1,5 +1,6 @@
 import type { DomainSettings } from '../config/settings.ts'
 import type { Host } from '../host/port.ts'
+import type { SessionReview } from '../login/session-review.ts'
 import type { Transactions } from '../login/transaction.ts'
 import type { Preset } from '../presets/preset.ts'
 import type { ProviderClient } from '../provider/client.ts'
@@ -26,6 +27,7 @@ export interface WorkingStrategy {
 export interface RouteDeps {
   readonly host: Host
   readonly transactions: Transactions
+  readonly review: SessionReview
 }
 
 export interface RoutePaths {

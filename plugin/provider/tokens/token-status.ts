@@ -16,6 +16,8 @@ export type TokenKind = 'access_token' | 'refresh_token'
 
 /** Verbs about tokens that this server holds. Every one throws LoginError only. */
 export interface TokenVerbs {
+  /** Whether the IdP has an endpoint to ask about tokens. @throws LoginError */
+  introspects(): Promise<boolean>
   /** Null: the IdP has no introspection endpoint, so nobody can tell. @throws LoginError */
   introspect(token: string, kind?: TokenKind): Promise<TokenStatus | null>
   /**
@@ -53,6 +55,10 @@ export function tokenVerbs(
   }
 
   return {
+    async introspects() {
+      const metadata = (await configured('introspection')).serverMetadata()
+      return endpointAddress(metadata, credentials, 'introspection_endpoint') !== undefined
+    },
     async introspect(token, kind = 'access_token') {
       const config = await configured('introspection')
       if (!endpointAddress(config.serverMetadata(), credentials, 'introspection_endpoint')) return null
