@@ -79,10 +79,6 @@ describe('asking the IdP about a session', () => {
     ['is away', { kind: 'reset' }],
     ['fails', { kind: 'answer', status: 500, body: '{"error":"server_error"}' }],
     ['answers nonsense', { kind: 'answer', status: 200, body: '{"active":"yes"}' }],
-    [
-      'calls the token inactive, and names an error',
-      { kind: 'answer', status: 200, body: '{"active":false,"error":"invalid_client"}' },
-    ],
     ['answers without a word on the token', { kind: 'answer', status: 200, body: '{"error":"invalid_client"}' }],
     ['calls the token inactive with another status', { kind: 'answer', status: 202, body: '{"active":false}' }],
     ['refuses the question', { kind: 'answer', status: 403, body: '{"active":false}' }],
@@ -112,6 +108,15 @@ describe('asking the IdP about a session', () => {
     const asked = setup.idp.requests('userinfo')
     expect(await stateOf(setup, second)).to.equal('ended')
     expect(setup.idp.requests('userinfo')).to.equal(asked)
+  })
+
+  it('says that nobody knows when an error stands beside the word that a token is inactive', async () => {
+    const setup = await start()
+    const [first, second] = [await signedIn(setup), await signedIn(setup)]
+    expect(await stateOf(setup, first)).to.equal('active')
+    const body = '{"active":false,"error":"invalid_client"}'
+    setup.idp.faults.set('introspection', { kind: 'answer', status: 200, body })
+    expect(await stateOf(setup, second)).to.equal('unknown')
   })
 
   it('says that nobody knows when a token is called inactive and the UserInfo endpoint gives no answer of use', async () => {
