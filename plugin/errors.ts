@@ -8,6 +8,8 @@ export const MESSAGES = {
   access_denied: 'Your account may not use this server. Ask your administrator for access.',
   maintenance: 'This server is under maintenance. Please try again later.',
   not_configured: 'Signing in this way is not set up on this server. Ask your administrator.',
+  signed_out_here:
+    'You are signed out of this server. The sign-in service could not be reached, so you may still be signed in there.',
 } as const
 export type MessageCode = keyof typeof MESSAGES
 
@@ -131,7 +133,7 @@ export const LOGIN_ERRORS = {
   introspection_failed: {
     message: 'provider_refused',
     remedy:
-      'The IdP did not say whether a token is still good. For invalid_client check `client.introspection_endpoint_auth_method`.',
+      'The IdP did not say whether a token is still good. For invalid_client, and for tokens that it wrongly calls inactive, check `client.introspection_endpoint_auth_method`, and that this client may introspect there.',
   },
   revocation_failed: {
     message: 'provider_refused',

@@ -11,6 +11,7 @@ export type {
   Host,
   LoginFailure,
   LoginPage,
+  OpenSession,
   Profile,
   Sessions,
   SignIn,

@@ -8,6 +8,7 @@ import type { Host } from './host/port.ts'
 import { causeCode, deepestMessage, type Log } from './log.ts'
 import { createIntrospection, type SessionState } from './login/introspection.ts'
 import { createLandings } from './login/landings.ts'
+import { createSessionReview } from './login/session-review.ts'
 import { createTransactions } from './login/transaction.ts'
 import { PRESETS, type PresetUrls } from './presets/all.ts'
 import { choosePreset } from './presets/choose.ts'
@@ -16,6 +17,7 @@ import { directFetch } from './provider/http/direct-fetch.ts'
 import { type Fetch, guardFetch } from './provider/http/guarded-fetch.ts'
 import { openIssuer } from './provider/issuer/discovery.ts'
 import { createKeySet } from './provider/issuer/key-set.ts'
+import { createEndSession } from './provider/logout/end-session.ts'
 import { createLogoutTokens } from './provider/logout/logout-tokens.ts'
 import { readDomains } from './read-domains.ts'
 import { introspect } from './routes/introspect.ts'
@@ -96,8 +98,15 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
   const strategies = domains.map((domain) => createStrategy(domain, parts))
   const transactions = createTransactions(host.secret, Date.now)
   const landings = createLandings(host.secret, Date.now)
-  mountRoutes(app, strategies, { host, transactions, landings }, domainMatcher(config, host), options.urlencoded)
   const introspection = createIntrospection(Date.now)
+  const review = createSessionReview(introspection, Date.now)
+  mountRoutes(
+    app,
+    strategies,
+    { host, transactions, landings, review },
+    domainMatcher(config, host),
+    options.urlencoded,
+  )
   return {
     loginOptions: (domainKey) =>
       strategies
@@ -107,6 +116,7 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
         ),
     introspect: (req) => introspect(strategies, host, introspection, req),
     close: async () => {
+      review.close()
       for (const { working } of strategies) working?.client.close()
     },
   }
@@ -171,12 +181,25 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
     },
     now: Date.now,
   })
+  const endSession = createEndSession(settings, {
+    issuer,
+    fetch: idpFetch,
+    onMissing: (address, status) =>
+      host.authLog({
+        level: 'warn',
+        event: 'end-session-missing',
+        message:
+          'The IdP publishes no end-session endpoint and has none at the default address: logouts end on the login page here, and people stay signed in there. Set `logouturl` to the page that signs them out, or to the login page.',
+        domain: key,
+        fields: { address, status },
+      }),
+  })
   const logoutTokens = createLogoutTokens(settings, {
     issuer,
     keySet,
     now: Date.now,
   })
-  return { domainKey: key, paths, working: { settings, client, preset, logoutTokens } }
+  return { domainKey: key, paths, working: { settings, client, preset, endSession, logoutTokens } }
 }
 
 function titleOf({ settings, preset }: WorkingStrategy): string {

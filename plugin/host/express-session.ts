@@ -2,6 +2,7 @@ import type { Request, Response } from 'express'
 import type { Session, SessionData, Store } from 'express-session'
 import type { Sessions, SignIn } from './port.ts'
 import {
+  keyOfHandle,
   keysOfEnded,
   keysOfSignIn,
   MAX_SESSION_MS,
@@ -58,12 +59,30 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
     return listing
   }
 
-  async function idsOf(store: Store, keys: readonly string[]): Promise<readonly string[]> {
-    if (!canList(store)) return index.find(keys)
+  async function listed(store: Store, keys: readonly string[]): Promise<readonly Kept[]> {
     const sessions = await listingOf(store)()
-    return sessions
-      .filter((session) => keysOfSignIn(session).some((key) => keys.includes(key)))
-      .map((session) => session.id)
+    return sessions.filter((session) => keysOfSignIn(session).some((key) => keys.includes(key)))
+  }
+
+  async function idsOf(store: Store, keys: readonly string[]): Promise<readonly string[]> {
+    return canList(store) ? (await listed(store, keys)).map(({ id }) => id) : index.find(keys)
+  }
+
+  /** One after the other: there are a few of one person, and a store is busy enough. */
+  async function indexed(store: Store, keys: readonly string[]): Promise<readonly Kept[]> {
+    const found: Kept[] = []
+    for (const id of index.find(keys)) {
+      const session = await settle<SessionData | null>('read a session', (done) => store.get(id, done))
+      const kept = session ? readKept(Reflect.get(session, KEY)) : undefined
+      if (kept) found.push(kept)
+    }
+    return found
+  }
+
+  async function counts(kept: Kept): Promise<boolean> {
+    if (kept.startedAt + maxAgeMs <= now()) return false
+    const endedAt = await revocations.endedAt([keyOfHandle(kept.id), ...keysOfSignIn(kept)])
+    return endedAt === undefined || kept.startedAt > endedAt
   }
 
   return {
@@ -87,12 +106,8 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
 
     async current(req) {
       const kept = hasSession(req) ? readKept(Reflect.get(req.session, KEY)) : undefined
-      if (!kept || kept.startedAt + maxAgeMs <= now()) return undefined
       // Asked each time: a request that was under way while the session was deleted may have put it back into the store.
-      const endedAt = await revocations.endedAt(keysOfSignIn(kept))
-      if (endedAt !== undefined && kept.startedAt <= endedAt) return undefined
-      const { id: _id, ...signIn } = kept
-      return signIn
+      return kept && (await counts(kept)) ? signInOf(kept) : undefined
     },
 
     async end(req, res) {
@@ -112,6 +127,22 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
       await Promise.all(ids.map((id) => settle('end a session', (done) => store.destroy(id, done))))
       for (const id of ids) index.remove(id)
       return canList(store) ? ids.length : null
+    },
+
+    async matching(req, those) {
+      const store = storeOf(req)
+      const keys = keysOfEnded(those)
+      const sessions = await (canList(store) ? listed(store, keys) : indexed(store, keys))
+      const living = await Promise.all(sessions.map(async (kept) => ((await counts(kept)) ? [kept] : [])))
+      return living.flat().map((kept) => ({
+        signIn: signInOf(kept),
+        async end() {
+          const { id, startedAt } = kept
+          await revocations.revoke([keyOfHandle(id)], now(), startedAt + maxAgeMs)
+          await settle('end a session', (done) => store.destroy(id, done))
+          index.remove(id)
+        },
+      }))
     },
   }
 }
@@ -152,6 +183,10 @@ function clearCookie(res: Response, name: string, { cookie }: Session): void {
     ...(sameSite === undefined ? {} : { sameSite }),
     ...(Reflect.get(cookie, 'partitioned') === true ? { partitioned: true } : {}),
   })
+}
+
+function signInOf({ id: _id, ...signIn }: Kept): SignIn {
+  return signIn
 }
 
 function readKept(value: unknown): Kept | undefined {

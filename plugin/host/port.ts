@@ -101,6 +101,8 @@ export interface Tokens {
   /** Milliseconds since 1970; null when the IdP does not say. */
   readonly accessExpiresAt: number | null
   readonly refresh: string | null
+  /** Whether `offline_access` was granted: the refresh token outlives the IdP's session. Sessions of older versions do not say. */
+  readonly offline?: boolean
 }
 
 /**
@@ -112,6 +114,13 @@ export interface EndedSessions {
   readonly issuer: string
   readonly subject: string | null
   readonly sid: string | null
+}
+
+/** A session of whichever browser. */
+export interface OpenSession {
+  readonly signIn: SignIn
+  /** Ends this one and no other. Once it resolves, `current` does not know it any more. */
+  end(): Promise<void>
 }
 
 /** The server's sessions. */
@@ -133,6 +142,11 @@ export interface Sessions {
    * @returns how many there were; null when that cannot be told, since they lie with the browsers
    */
   endMatching(req: Request, ended: EndedSessions): Promise<number | null>
+  /**
+   * The sessions that `endMatching` would end, with what was kept of their logins. They are what the IdP is asked about when it has told
+   * of one of them. Absent: they lie with the browsers, or have no tokens to ask with.
+   */
+  matching?(req: Request, those: EndedSessions): Promise<readonly OpenSession[]>
 }
 
 /** Texts for a person, one per code; the page picks its own words when it has better ones. */

@@ -15,10 +15,10 @@ export function readRecord(value: unknown): SignInRecord | undefined {
 
 export function readTokens(value: unknown): Tokens | undefined {
   if (!isObject(value)) return undefined
-  const { access, accessExpiresAt, refresh } = value
+  const { access, accessExpiresAt, refresh, offline } = value
   if (typeof access !== 'string' || (refresh !== null && typeof refresh !== 'string')) return undefined
   if (accessExpiresAt !== null && typeof accessExpiresAt !== 'number') return undefined
-  return { access, accessExpiresAt, refresh }
+  return { access, accessExpiresAt, refresh, ...(typeof offline === 'boolean' ? { offline } : {}) }
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -18,15 +18,19 @@ export type AskAboutToken = (
   kind: 'access_token' | 'refresh_token',
 ) => Promise<{ active: boolean } | null>
 
-/** Asks an IdP about sessions by their tokens (RFC 7662); a refresh token where there is one, since it lives as long as the grant. */
+/** Asks an IdP about sessions by their tokens (RFC 7662). A session has ended when none of them is active. */
 export interface Introspection {
-  /** @throws what `ask` throws */
+  /** An answer of the last 10 s will do. @throws what `ask` throws */
   stateOf(session: SignIn, ask: AskAboutToken): Promise<SessionState>
+  /** As it is now: whatever was answered before may have changed since. @throws what `ask` throws */
+  stateNow(session: SignIn, ask: AskAboutToken): Promise<SessionState>
 }
 
 /** @param now milliseconds since 1970 */
 export function createIntrospection(now: () => number): Introspection {
   const answers = new Map<string, { readonly at: number; readonly state: Promise<SessionState> }>()
+  /** By domain, whether its IdP tells living refresh tokens from dead ones. */
+  const tellsRefreshTokens = new Map<string, boolean>()
 
   function keep(key: string, state: Promise<SessionState>): Promise<SessionState> {
     answers.delete(key)
@@ -38,28 +42,48 @@ export function createIntrospection(now: () => number): Introspection {
     return state
   }
 
+  async function askAbout(domainKey: string, tokens: Tokens, ask: AskAboutToken): Promise<SessionState> {
+    const { access, accessExpiresAt, refresh } = tokens
+    const askRefresh = async (token: string) => {
+      const status = await ask(token, 'refresh_token')
+      if (status?.active) tellsRefreshTokens.set(domainKey, true)
+      return status
+    }
+    // That it is over is no news of the session.
+    const isOver = accessExpiresAt !== null && accessExpiresAt <= now()
+    const status = isOver ? undefined : await ask(access, 'access_token')
+    if (status === null) return 'unknown'
+    if (status?.active) {
+      if (refresh !== null && !tellsRefreshTokens.has(domainKey)) {
+        // Once: some IdPs call every refresh token inactive, and then it says nothing once the access token has run out.
+        const told = await askRefresh(refresh).catch(() => null)
+        if (told) tellsRefreshTokens.set(domainKey, told.active)
+      }
+      return 'active'
+    }
+    if (refresh === null) return isOver ? 'unknown' : 'ended'
+    const told = await askRefresh(refresh)
+    if (told === null) return 'unknown'
+    if (told.active) return 'active'
+    return isOver && tellsRefreshTokens.get(domainKey) === false ? 'unknown' : 'ended'
+  }
+
+  function stateNow({ domainKey, tokens }: SignIn, ask: AskAboutToken): Promise<SessionState> {
+    return tokens ? keep(keyOf(domainKey, tokens), askAbout(domainKey, tokens, ask)) : Promise.resolve('unknown')
+  }
+
   return {
-    async stateOf({ domainKey, tokens }, ask) {
-      if (!tokens) return 'unknown'
-      const { token, kind } = best(tokens)
-      // That it is over is no news of the session.
-      if (kind === 'access_token' && tokens.accessExpiresAt !== null && tokens.accessExpiresAt <= now())
-        return 'unknown'
-      const key = createHash('sha256')
-        .update(JSON.stringify([domainKey, token]))
-        .digest('base64url')
-      const known = answers.get(key)
+    stateNow,
+    async stateOf(session, ask) {
+      const known = session.tokens && answers.get(keyOf(session.domainKey, session.tokens))
       if (known && now() - known.at < FRESH_MS && now() >= known.at) return known.state
-      return keep(
-        key,
-        ask(token, kind).then((status) => (status === null ? 'unknown' : status.active ? 'active' : 'ended')),
-      )
+      return stateNow(session, ask)
     },
   }
 }
 
-function best({ access, refresh }: Tokens) {
-  return refresh === null
-    ? ({ token: access, kind: 'access_token' } as const)
-    : ({ token: refresh, kind: 'refresh_token' } as const)
+function keyOf(domainKey: string, { access, refresh }: Tokens): string {
+  return createHash('sha256')
+    .update(JSON.stringify([domainKey, access, refresh]))
+    .digest('base64url')
 }

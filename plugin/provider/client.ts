@@ -12,7 +12,6 @@ import { withExactRedirect } from './http/exact-redirect.ts'
 import type { Issuer } from './issuer/discovery.ts'
 import type { KeySet } from './issuer/key-set.ts'
 import { withServedKeys } from './issuer/served-keys.ts'
-import { type EndingSession, logoutHint } from './logout/logout-hint.ts'
 import { openAnswers } from './protection/protected-answers.ts'
 import { type TokenVerbs, tokenVerbs } from './tokens/token-status.ts'
 
@@ -25,8 +24,6 @@ export interface ProviderClient extends TokenVerbs {
   /** The state that an answer bears, unverified: it tells which login it is held against. Undefined: none, or more than one. */
   stateIn(answer: URLSearchParams): Promise<string | undefined>
   readonly redeem: Redeem
-  /** Where the browser ends its session at the IdP. @param session null: it is none of this IdP's */
-  endSessionUrl(session: EndingSession | null): Promise<URL>
   close(): void
 }
 
@@ -87,17 +84,6 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
       dpop,
       configure: (metadata, token) => configure(metadata, 'token', token),
     }),
-
-    async endSessionUrl(session) {
-      if (settings.logoutUrl !== null) return new URL(settings.logoutUrl)
-      const { config } = await keptConfiguration()
-      return oidc.buildEndSessionUrl(config, {
-        ...(session === null ? {} : logoutHint(session)),
-        ...(client.post_logout_redirect_uri === null
-          ? {}
-          : { post_logout_redirect_uri: client.post_logout_redirect_uri }),
-      })
-    },
 
     ...tokenVerbs(settings, async (endpoint) => configure(await issuer.metadata(), endpoint)),
 

@@ -2,7 +2,11 @@ import type { Request, Response } from 'express'
 import { LoginError } from '../errors.ts'
 import type { Logout } from '../provider/logout/logout-token.ts'
 import { logFailure } from './failure.ts'
+import { reviewOthers, subjectsOf } from './other-sessions.ts'
 import type { RouteDeps, Strategy } from './strategy.ts'
+
+/** Keycloak waits for 5 s, and does not come again. */
+const ANSWER_MS = 4_000
 
 /**
  * `POST auth-oidc-backchannel-logout`: the IdP itself says that it ended a session, or all those of a person, and they end here.
@@ -16,17 +20,19 @@ export async function backchannelLogout(
 ): Promise<void> {
   const { domainKey, working } = strategy
   const { host } = deps
+  const begun = performance.now()
   try {
     if (!working) throw new LoginError('not_configured')
-    const { subject, sid, sessions } = await working.logoutTokens.redeem(tokenOf(req), async (logout: Logout) => {
+    const { those, sessions, subjects } = await working.logoutTokens.redeem(tokenOf(req), async (logout: Logout) => {
       const { issuer, subject, sid } = logout
-      const sessions = await host.sessions
-        .endMatching(req, { domainKey, issuer, subject, sid })
-        .catch((error: unknown): never => {
-          throw new LoginError('host_failed', { cause: error })
-        })
-      return { subject, sid, sessions }
+      const those = { domainKey, issuer, subject, sid }
+      const subjects = await subjectsOf(working, deps, req, those)
+      const sessions = await host.sessions.endMatching(req, those).catch((error: unknown): never => {
+        throw new LoginError('host_failed', { cause: error })
+      })
+      return { those, sessions, subjects }
     })
+    const { subject, sid } = those
     host.authLog({
       level: 'info',
       event: 'backchannel-logout',
@@ -37,10 +43,23 @@ export async function backchannelLogout(
         ...(sessions === null ? {} : { sessions }),
       },
     })
+    const review = reviewOthers(subjects, working, deps, req, those)
+    await withinTime(review, ANSWER_MS - (performance.now() - begun))
     res.status(200).end()
+    void review.then((reviewLater) => reviewLater())
   } catch (error) {
     refuseLogout(strategy, deps, req, res, error)
   }
+}
+
+/** Waits for that long at most; what has not come about goes on by itself. */
+async function withinTime(work: Promise<unknown>, limitMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.max(0, limitMs))
+  })
+  await Promise.race([work, late])
+  clearTimeout(timer)
 }
 
 /**

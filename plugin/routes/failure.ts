@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express'
-import { LOGIN_ERRORS, LoginError, MESSAGES } from '../errors.ts'
+import { LOGIN_ERRORS, LoginError, type LoginErrorCode, MESSAGES, type MessageCode } from '../errors.ts'
 import type { Host } from '../host/port.ts'
 import { causeCode } from '../log.ts'
 
@@ -16,9 +16,20 @@ export async function endInFailure(
 ): Promise<void> {
   const failure = error instanceof LoginError ? error : new LoginError('internal', { cause: error })
   logFailure(host, req, domainKey, 'login-failed', failure)
-  const code = LOGIN_ERRORS[failure.code].message
+  await showMessage(host, req, res, domainKey, LOGIN_ERRORS[failure.code].message, failure.code)
+}
+
+/** Sends the browser to the login page with a message of ours. Never rejects, and always answers. */
+export async function showMessage(
+  host: Host,
+  req: Request,
+  res: Response,
+  domainKey: string,
+  code: MessageCode,
+  reason: LoginErrorCode,
+): Promise<void> {
   try {
-    await host.loginPage.showFailure(req, res, domainKey, { code, message: MESSAGES[code], reason: failure.code })
+    await host.loginPage.showFailure(req, res, domainKey, { code, message: MESSAGES[code], reason })
   } catch {
     if (!res.headersSent) res.status(500).type('text/plain').send(MESSAGES[code])
   }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Response } from 'express'
+import { escapeMarkup } from '../markup.ts'
 
 /**
  * Takes the answer out of the address before anything else, so that neither the history nor a copied address keeps it, and posts its
@@ -32,7 +33,6 @@ const POLICY = [
  * @param login path of the login page
  */
 export function sendFragmentPage(res: Response, login: string): void {
-  const address = login.replace(/[&"'<>]/g, (character) => `&#${character.charCodeAt(0)};`)
   res
     .status(200)
     .set('Content-Security-Policy', POLICY)
@@ -41,7 +41,7 @@ export function sendFragmentPage(res: Response, login: string): void {
     .send(
       `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Signing in</title></head><body>` +
         `<form method="post"></form>` +
-        `<p hidden>The sign-in service sent no answer. Please <a href="${address}">sign in again</a>.</p>` +
+        `<p hidden>The sign-in service sent no answer. Please <a href="${escapeMarkup(login)}">sign in again</a>.</p>` +
         `<noscript>This sign-in needs JavaScript: allow it for this page, and sign in again.</noscript>` +
         `<script>${SCRIPT}</script></body></html>`,
     )

@@ -1,8 +1,10 @@
 import type { Request, Response } from 'express'
 import { LoginError } from '../errors.ts'
 import type { SignIn } from '../host/port.ts'
-import { logFailure } from './failure.ts'
-import { revokeTokens } from './revoke-tokens.ts'
+import { gotNoAnswer } from '../provider/http/no-answer.ts'
+import { logFailure, showMessage } from './failure.ts'
+import { sendLogoutForm } from './logout-form.ts'
+import { type Revocation, revokeTokens } from './revoke-tokens.ts'
 import type { RouteDeps, Strategy, WorkingStrategy } from './strategy.ts'
 
 /**
@@ -12,14 +14,11 @@ import type { RouteDeps, Strategy, WorkingStrategy } from './strategy.ts'
 export async function logout(strategy: Strategy, { host }: RouteDeps, req: Request, res: Response): Promise<void> {
   const { domainKey, working } = strategy
   const { login } = strategy.paths
-  const report = (event: 'logout-failed' | 'logout-incomplete', error: unknown) =>
-    logFailure(
-      host,
-      req,
-      domainKey,
-      event,
-      error instanceof LoginError ? error : new LoginError('internal', { cause: error }),
-    )
+  const report = (event: 'logout-failed' | 'logout-incomplete', error: unknown) => {
+    const failure = error instanceof LoginError ? error : new LoginError('internal', { cause: error })
+    logFailure(host, req, domainKey, event, failure)
+    return failure
+  }
 
   const session = await host.sessions.current(req).catch((error: unknown) => {
     report('logout-incomplete', new LoginError('host_failed', { cause: error }))
@@ -38,21 +37,27 @@ export async function logout(strategy: Strategy, { host }: RouteDeps, req: Reque
   }
   // What one IdP gave is nothing that another one's domain may hand on.
   const own = session.domainKey === domainKey ? session : null
-  const [address] = await Promise.all([
-    endSessionAddress(own, working).catch((error: unknown) => {
-      // Signed out here; the IdP cannot be told. The person sees the login page, the administrator reads why.
-      report('logout-incomplete', error)
-      return login
-    }),
-    own?.tokens
-      ? revokeTokens(working.client, own.tokens, Date.now()).catch((error: unknown) =>
-          report('logout-incomplete', error),
-        )
-      : undefined,
+  const [next, { failure, isAway }] = await Promise.all([
+    working.endSession.next(own).catch((error: unknown) => ({ kind: 'unknown', error }) as const),
+    own ? revoke(own, working) : NOTHING_TO_REVOKE,
   ])
-  res.redirect(302, address)
+  // A discovery that failed fails both.
+  const failures = new Set([...(next.kind === 'unknown' ? [next.error] : []), ...(failure ? [failure] : [])])
+  const [first] = [...failures].map((error) => report('logout-incomplete', error))
+  if (first && (isAway || next.kind === 'unknown')) {
+    // Signed out here; the person reads that, and not what a browser says of an address where nobody answers.
+    await showMessage(host, req, res, domainKey, 'signed_out_here', first.code)
+  } else if (next.kind === 'form') sendLogoutForm(res, next.url, next.fields)
+  else res.redirect(302, next.kind === 'redirect' ? next.url.href : login)
 }
 
-async function endSessionAddress(session: SignIn | null, { client }: WorkingStrategy): Promise<string> {
-  return (await client.endSessionUrl(session)).href
+const NOTHING_TO_REVOKE: Revocation = { failure: undefined, isAway: false }
+
+async function revoke({ tokens }: SignIn, { client, endSession }: WorkingStrategy): Promise<Revocation> {
+  if (!tokens) return NOTHING_TO_REVOKE
+  try {
+    return await revokeTokens(client, tokens, await endSession.endsAtIdp(), Date.now())
+  } catch (failure) {
+    return { failure, isAway: gotNoAnswer(failure) }
+  }
 }

@@ -1,9 +1,11 @@
 import type { DomainSettings } from '../config/settings.ts'
 import type { Host } from '../host/port.ts'
 import type { Landings } from '../login/landings.ts'
+import type { SessionReview } from '../login/session-review.ts'
 import type { Transactions } from '../login/transaction.ts'
 import type { Preset } from '../presets/preset.ts'
 import type { ProviderClient } from '../provider/client.ts'
+import type { EndSession } from '../provider/logout/end-session.ts'
 import type { LogoutTokens } from '../provider/logout/logout-tokens.ts'
 
 /** One domain's login strategy, as its routes use it. */
@@ -18,6 +20,7 @@ export interface WorkingStrategy {
   readonly settings: DomainSettings
   readonly client: ProviderClient
   readonly preset: Preset
+  readonly endSession: EndSession
   readonly logoutTokens: LogoutTokens
 }
 
@@ -26,6 +29,7 @@ export interface RouteDeps {
   readonly host: Host
   readonly transactions: Transactions
   readonly landings: Landings
+  readonly review: SessionReview
 }
 
 export interface RoutePaths {

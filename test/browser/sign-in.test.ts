@@ -68,9 +68,36 @@ describe('a person with a browser', () => {
 
       await page.getByRole('button', { name: 'Sign out' }).click()
       await page.getByRole('button', { name: /^Yes/ }).click()
-      await page.waitForURL(`${setup.host.url}login`)
+      await page.waitForURL((url) => url.href.startsWith(`${setup.host.url}login`))
       await page.goto(setup.host.url)
       expect(page.url()).to.equal(`${setup.host.url}login`)
+    })
+  }
+
+  for (const javaScript of [true, false]) {
+    it(`signs out ${javaScript ? 'with' : 'without'} JavaScript where the ID token is too long for an address`, async () => {
+      const page = await open(
+        {
+          idp: { scopes: { large: ['large'] } },
+          oidc: { newAccounts: true, custom: { scope: 'openid large' } },
+        },
+        javaScript,
+      )
+      setup.idp.setUser({
+        username: 'bob',
+        password: 'bob-demo',
+        sub: 'u-2000',
+        claims: { large: 'x'.repeat(4096) },
+      })
+      await page.goto(`${setup.host.url}auth-oidc`)
+      await signInAtIdp(page, 'bob')
+      await page.waitForURL(setup.host.url)
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      if (!javaScript) await page.getByRole('button', { name: 'Go on' }).click()
+      await page.getByRole('button', { name: /^Yes/ }).click()
+      await page.waitForURL((url) => url.href.startsWith(`${setup.host.url}login`))
+      await page.goto(`${setup.host.url}auth-oidc`)
+      expect(await page.getByLabel(/password/i).count()).to.equal(1)
     })
   }
 

@@ -177,6 +177,28 @@ describe('an IdP that is down when MeshCentral starts', () => {
   })
 })
 
+describe('an IdP that is down when somebody signs out of MeshCentral', () => {
+  it('is not where the browser is sent: the login page says that the person may still be signed in there', async () => {
+    const setup = await setUpMesh()
+    try {
+      const browser = await signedIn(setup, setup.person())
+      await setup.idp.down()
+      // From now on nothing is known of it.
+      await setup.restart()
+      expect(isApp(await browser.step(setup.url))).to.equal(true)
+      const page = await browser.get(`${setup.url}logout`)
+      expect(page.url).to.equal(`${setup.url}login`)
+      expect(page.text).to.include('You are signed out of this server.')
+      expect(page.text).to.include('you may still be signed in there')
+      expect(isApp(await browser.step(setup.url))).to.equal(false)
+      // Once: then the login page is as it always is.
+      expect(isLoginPage(await browser.get(page.links[0]?.href ?? ''))).to.equal(true)
+    } finally {
+      await setup.close()
+    }
+  })
+})
+
 describe('MeshCentral whose database fails', () => {
   let setup: MeshSetup
   afterEach(() => setup?.close())

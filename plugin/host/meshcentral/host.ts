@@ -1,7 +1,16 @@
 import type { AuthLogEntry, Host } from '../port.ts'
 import { meshAccounts } from './accounts.ts'
 import type { Ended } from './ended.ts'
-import { carry, failurePath, goOn, messageOf, withLoginKey, withQuery } from './login-page.ts'
+import {
+  carry,
+  failurePath,
+  goOn,
+  messageOf,
+  SIGNED_OUT_HERE,
+  sayOnceSignedOut,
+  withLoginKey,
+  withQuery,
+} from './login-page.ts'
 import type { OpenSessions } from './open-sessions.ts'
 import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
 import { meshSessions, ownSession } from './sessions.ts'
@@ -55,10 +64,14 @@ export function meshHost(options: MeshHostOptions): Host {
       goOn(res, inMaintenance() ? withQuery(withKey, 'loginscreen', '1') : withKey, isStrict)
     },
     loginPage: {
-      showFailure: (req, res, domainKey, { reason }) => {
+      showFailure: (req, res, domainKey, { code, reason }) => {
         const request = req as MeshRequest
         const domain = taken.get(domainKey)?.domain
         if (!domain) throw new Error('The domain is not one of ours.')
+        if (code === SIGNED_OUT_HERE) {
+          sayOnceSignedOut(res, domain, request, isStrict)
+          return
+        }
         // Somebody who went back in the browser, or was sent here by another page, goes on with the session that there is.
         if (ownSession(request)) {
           goOn(res, withLoginKey(domain.url, request), isStrict)

@@ -1,6 +1,7 @@
 import { parseCookie, stringifySetCookie } from 'cookie'
 import type { RequestHandler, Response } from 'express'
-import { LOGIN_ERRORS, type LoginErrorCode } from '../../errors.ts'
+import { LOGIN_ERRORS, type LoginErrorCode, MESSAGES, type MessageCode } from '../../errors.ts'
+import { escapeMarkup } from '../../markup.ts'
 import { loginKeyOf } from './gate.ts'
 import type { MeshDomain, MeshRequest } from './server.ts'
 
@@ -16,6 +17,9 @@ export const MESSAGE = {
   maintenance: 115,
   securityCheck: 117,
 } as const
+
+/** A message of the plugin's own. */
+export const SIGNED_OUT_HERE = 'signed_out_here' satisfies MessageCode
 
 const MESSAGE_OF: Partial<Record<LoginErrorCode, number>> = {
   account_unknown: MESSAGE.cannotCreate,
@@ -105,12 +109,19 @@ export function loginPageVisit(own: ReadonlySet<string>): RequestHandler {
     const request = req as MeshRequest
     const domain = request.xdomain
     if (!domain || !own.has(domain.id)) return next()
-    const failure = Number(carried(request, 'failure'))
+    const told = carried(request, 'failure')
+    const failure = Number(told)
     if (loginKeyOf(domain, request.query.key) === null) {
       const withKey = withLoginKey(request.originalUrl, request)
       if (withKey === request.originalUrl) return next()
       drop(res, 'key')
       return res.redirect(302, withKey)
+    }
+    if (told === SIGNED_OUT_HERE) {
+      drop(res, 'failure')
+      const again = escapeMarkup(request.originalUrl)
+      sendPage(res, 'Signed out', `<p>${MESSAGES[told]}</p><p><a href="${again}">Go on to the login page</a></p>`)
+      return
     }
     if (!Object.values<number>(MESSAGE).includes(failure)) return next()
     drop(res, 'failure')
@@ -159,14 +170,29 @@ export function goOn(res: Response, path: string, isStrict: boolean): void {
     res.redirect(302, path)
     return
   }
-  const address = path.replace(/[&"'<>]/g, (character) => `&#${character.charCodeAt(0)};`)
+  const address = escapeMarkup(path)
+  const refresh = `<meta http-equiv="refresh" content="0;url=${address}">`
+  sendPage(res, 'Signing in', `<p><a href="${address}">Go on</a></p>`, refresh)
+}
+
+/** A page in place of MeshCentral's own, of finished markup. */
+function sendPage(res: Response, title: string, body: string, head = ''): void {
   res
     .status(200)
     .set('Cache-Control', 'no-store')
     .type('html')
     .send(
-      `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Signing in</title><meta http-equiv="refresh" content="0;url=${address}"></head><body><p><a href="${address}">Go on</a></p></body></html>`,
+      `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title>${head}</head><body>${body}</body></html>`,
     )
+}
+
+/**
+ * MeshCentral has no message for somebody who was signed out here and not at the IdP: the next visit of the login page says so before
+ * it shows anything else.
+ */
+export function sayOnceSignedOut(res: Response, { url }: MeshDomain, req: MeshRequest, isStrict: boolean): void {
+  carry(res, 'failure', SIGNED_OUT_HERE)
+  goOn(res, withLoginKey(`${url}login`, req), isStrict)
 }
 
 /** Where a failed login leads. The login page is shown even in maintenance mode, with the message. */

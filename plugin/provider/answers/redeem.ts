@@ -38,6 +38,8 @@ export interface SessionTokens {
   /** Milliseconds since 1970; null when the IdP does not say. */
   readonly accessExpiresAt: number | null
   readonly refresh: string | null
+  /** `offline_access` was granted. */
+  readonly offline: boolean
 }
 
 /**
@@ -141,10 +143,12 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     const lifeS = tokens.expiresIn()
     const access = tokens.access_token
     const accessExpiresAt = lifeS === undefined ? null : now() + lifeS * 1000
+    // An IdP that says nothing granted what was asked for. Source: RFC 6749, section 5.1.
+    const offline = (tokens.scope?.split(' ') ?? deps.scopes).includes('offline_access')
     return {
       claims,
       idToken: tokens.id_token,
-      tokens: { access, accessExpiresAt, refresh: tokens.refresh_token ?? null },
+      tokens: { access, accessExpiresAt, refresh: tokens.refresh_token ?? null, offline },
     }
   }
 

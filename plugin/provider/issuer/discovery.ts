@@ -133,7 +133,6 @@ function overlay(found: oidc.ServerMetadata, settings: IssuerSettings): oidc.Ser
   // An endpoint that was set by hand is not bypassed by the alias that discovery has for it.
   const foundAliases = Object.entries(found.mtls_endpoint_aliases ?? {}).filter(([name]) => !(name in manual))
   return {
-    end_session_endpoint: `${settings.issuer.replace(/\/$/, '')}/logout`,
     ...found,
     ...manual,
     mtls_endpoint_aliases: { ...Object.fromEntries(foundAliases), ...aliases },

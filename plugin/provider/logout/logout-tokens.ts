@@ -7,7 +7,7 @@ import type { KeySet, PublishedKeys } from '../issuer/key-set.ts'
 import { keyIdOf } from '../issuer/served-keys.ts'
 import { openIdToken, verifySharedSignature } from '../protection/protected-answers.ts'
 import { verifySignature } from '../protection/signature.ts'
-import { inspectLogoutToken, type Logout } from './logout-token.ts'
+import { inspectLogoutToken, type Logout, objectionToIssuer } from './logout-token.ts'
 
 /** Tokens that were redeemed and could come again; the oldest are forgotten first. Each counts for 10 minutes at most. */
 const MOST_REDEEMED = 10_000
@@ -45,7 +45,7 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
 
   async function verify(token: string, logout: Logout): Promise<void> {
     const { issuer: name, jwks_uri: address } = await deps.issuer.metadata()
-    if (logout.issuer !== name) throw refusal('iss names another IdP')
+    if (logout.issuer !== name) throw refusal(objectionToIssuer(logout.issuer, name))
     if (isShared(rules.algorithm)) return verifySharedSignature(token, settings).catch(refuse)
     if (address === undefined) throw new LoginError('metadata_incomplete')
     const asked = loadKeys(address, token)

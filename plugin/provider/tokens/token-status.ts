@@ -1,5 +1,6 @@
 import * as oidc from 'openid-client'
 import type { DomainSettings } from '../../config/settings.ts'
+import { LoginError } from '../../errors.ts'
 import type { AuthenticatedEndpoint } from '../authentication/client-options.ts'
 import { translateTokenFault } from '../faults.ts'
 import { endpointAddress } from '../http/endpoint-address.ts'
@@ -15,6 +16,8 @@ export type TokenKind = 'access_token' | 'refresh_token'
 
 /** Verbs about tokens that this server holds. Every one throws LoginError only. */
 export interface TokenVerbs {
+  /** Whether the IdP has an endpoint to ask about tokens. @throws LoginError */
+  introspects(): Promise<boolean>
   /** Null: the IdP has no introspection endpoint, so nobody can tell. @throws LoginError */
   introspect(token: string, kind?: TokenKind): Promise<TokenStatus | null>
   /**
@@ -31,12 +34,38 @@ export function tokenVerbs(
   { credentials }: DomainSettings,
   configured: (endpoint: AuthenticatedEndpoint) => Promise<oidc.Configuration>,
 ): TokenVerbs {
+  /** Whether the IdP has said anything but no to this client, or has been caught. Undefined: neither yet. */
+  let knowsUs: boolean | undefined
+
+  /**
+   * "Not active" is also what an IdP says to a client that it does not know by its authentication, or that may not ask about the token
+   * (RFC 7662, section 2.2; authentik does). Until it has called a token active, its UserInfo endpoint, which wants nothing but the access
+   * token, has to agree.
+   *
+   * @throws LoginError `introspection_failed`
+   */
+  async function assertMeant(config: oidc.Configuration, token: string, kind: TokenKind, claims: object) {
+    if ('error' in claims) throw notMeant('the answer is not active and an error at the same time')
+    if (knowsUs) return
+    const userInfo = endpointAddress(config.serverMetadata(), credentials, 'userinfo_endpoint')
+    if (knowsUs === undefined && (kind === 'refresh_token' || userInfo === undefined)) return
+    if (kind === 'access_token' && userInfo !== undefined && !(await isTaken(config, token, userInfo))) return
+    knowsUs = false
+    throw notMeant('tokens are called inactive that the UserInfo endpoint takes')
+  }
+
   return {
+    async introspects() {
+      const metadata = (await configured('introspection')).serverMetadata()
+      return endpointAddress(metadata, credentials, 'introspection_endpoint') !== undefined
+    },
     async introspect(token, kind = 'access_token') {
       const config = await configured('introspection')
       if (!endpointAddress(config.serverMetadata(), credentials, 'introspection_endpoint')) return null
       try {
         const { active, ...claims } = await oidc.tokenIntrospection(config, token, { token_type_hint: kind })
+        if (active) knowsUs = true
+        else await assertMeant(config, token, kind, claims)
         return { active, claims: active ? claims : {} }
       } catch (error) {
         throw translateTokenFault(error, 'introspection_failed')
@@ -53,4 +82,21 @@ export function tokenVerbs(
       }
     },
   }
+}
+
+/** Whether an endpoint takes an access token. @throws when neither a yes nor a no came back */
+async function isTaken(config: oidc.Configuration, token: string, endpoint: string): Promise<boolean> {
+  const { status } = await oidc
+    .fetchProtectedResource(config, token, new URL(endpoint), 'GET')
+    .catch((error: unknown) => {
+      if (error instanceof oidc.WWWAuthenticateChallengeError) return error
+      throw error
+    })
+  if (status === 200) return true
+  if (status >= 400 && status < 500) return false
+  throw new LoginError('introspection_failed', { details: { endpoint: 'userinfo_endpoint', status } })
+}
+
+function notMeant(reason: string): LoginError {
+  return new LoginError('introspection_failed', { details: { reason } })
 }

@@ -120,6 +120,16 @@ describe('a logout that the IdP tells of', () => {
     expect(await isSignedIn(setup, other)).to.equal(true)
   })
 
+  it('needs no expiry in its token while that is at most 10 minutes old, and counts once all the same', async () => {
+    const setup = await start()
+    const person = await signedIn(setup)
+    const token = await setup.idp.sign(claimsFor(setup, { exp: undefined, iat: nowS() - 590 }))
+    expect((await send(setup, token)).status).to.equal(200)
+    expect(await isSignedIn(setup, person)).to.equal(false)
+    expect((await send(setup, token)).status).to.equal(400)
+    expect(lines(setup, 'backchannel-logout-refused')[0]?.fields.reason).to.equal('it was used before')
+  })
+
   it('is answered with 200, nothing in it, and is not to be stored', async () => {
     const setup = await start()
     const answer = await send(setup, await setup.idp.sign(claimsFor(setup)))
@@ -292,28 +302,47 @@ describe('a logout that the IdP tells of', () => {
       expect(await isSignedIn(setup, person), 'still signed in').to.equal(true)
     }
 
-    const wrong: [string, (claims: Record<string, unknown>) => Record<string, unknown>, string][] = [
-      ['of another audience', () => ({ aud: 'other' }), 'aud'],
+    const wrong: [string, (claims: Record<string, unknown>) => Record<string, unknown>, string | RegExp][] = [
+      ['of another audience', () => ({ aud: 'other' }), 'aud names another client: "other" came, "mesh" was expected'],
       ['of several other audiences', () => ({ aud: ['other', 'mesh2'] }), 'aud'],
       ['without an audience', () => ({ aud: undefined }), 'aud'],
-      ['of another issuer', () => ({ iss: 'https://evil.test' }), 'iss'],
+      [
+        'of another issuer',
+        () => ({ iss: 'https://evil.test' }),
+        'iss names another IdP: "https://evil.test" came, "http://127',
+      ],
+      [
+        'of another issuer at the same server',
+        ({ iss }) => ({ iss: `${iss}/other` }),
+        'iss names another IdP: "http://127[^"]*/other" came, "http://127',
+      ],
+      [
+        'of an audience that is longer than a line',
+        () => ({ aud: 'x'.repeat(5000) }),
+        /^aud names another client: "x{79}… came/,
+      ],
       ['of an issuer that is no address', () => ({ iss: 'evil' }), 'iss'],
       ['of an issuer in another spelling', ({ iss }) => ({ iss: `${iss}/` }), 'iss'],
       ['without an issuer', () => ({ iss: undefined }), 'iss'],
       ['that has expired', () => ({ exp: nowS() - 1 }), 'expired'],
-      ['without an expiry', () => ({ exp: undefined }), 'exp is missing'],
+      ['whose expiry is no time', () => ({ exp: 'tomorrow' }), 'exp is no time: "tomorrow" came'],
+      [
+        'without an expiry that is more than 10 minutes old',
+        () => ({ iat: nowS() - 605, exp: undefined }),
+        'iat is more than 10 minutes ago: \\d+ came, it is \\d+ here',
+      ],
       ['that is more than 10 minutes old', () => ({ iat: nowS() - 605 }), 'iat is more than 10 minutes'],
       ['from more than a minute ahead', () => ({ iat: nowS() + 65 }), 'iat is more than a minute ahead'],
       ['without the time of its making', () => ({ iat: undefined }), 'iat is missing'],
-      ['whose time is a text', () => ({ iat: String(nowS()) }), 'iat is missing'],
-      ['that is not valid yet', () => ({ nbf: nowS() + 120 }), 'nbf'],
+      ['whose time is a text', () => ({ iat: String(nowS()) }), 'iat is no time: "\\d+" came'],
+      ['that is not valid yet', () => ({ nbf: nowS() + 120 }), 'nbf is ahead: \\d+ came'],
       ['without an id', () => ({ jti: undefined }), 'jti'],
       ['with a nonce', () => ({ nonce: 'n' }), 'nonce'],
       ['with a nonce of null', () => ({ nonce: null }), 'nonce'],
       ['without subject and session id', () => ({ sub: undefined }), 'neither sub nor sid'],
       ['whose subject is no text', () => ({ sub: { $gt: '' } }), 'no text'],
       ['whose subject is empty', () => ({ sub: '' }), 'no text'],
-      ['whose session id is no text', () => ({ sid: ['s'] }), 'no text'],
+      ['whose session id is no text', () => ({ sid: ['s'] }), 'sid is no text: a list came'],
       ['without events', () => ({ events: undefined }), 'events'],
       ['with another event', () => ({ events: { 'http://schemas.openid.net/event/other': {} } }), 'events'],
       ['with a near miss of the event', () => ({ events: { [`${Object.keys(EVENTS)[0]}/`]: {} } }), 'events'],

@@ -1,5 +1,9 @@
+import { createHash } from 'node:crypto'
 import { expect } from 'chai'
+import { findForms } from '../../../fixtures/browser/markup.ts'
+import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { startHost } from '../../../fixtures/host/server.ts'
+import type { AuthLogEntry } from '../../../plugin/index.ts'
 import { CLIENT, type Setup, type SetupOptions, setUp, whoAmI } from '../../support/sign-in-setup.ts'
 
 /** What the provider answers, without a member. */
@@ -16,6 +20,7 @@ describe('a logout', () => {
   }
   /** Another host at the same provider; it discovers it anew. */
   const anotherHost = async ({ idp }: Setup, oidc: Record<string, unknown> = {}) => {
+    const authLog: AuthLogEntry[] = []
     const host = await startHost({
       config: (port: number) => ({
         settings: { cert: '127.0.0.1', port },
@@ -33,11 +38,11 @@ describe('a logout', () => {
         },
       }),
       output: { write: () => undefined },
-      authLog: () => undefined,
+      authLog: (entry) => authLog.push(entry),
     })
     open.push(host)
     await idp.addClient({ ...CLIENT, redirect_uris: [`${host.url}auth-oidc-callback`] })
-    return host.url
+    return { url: host.url, authLog }
   }
   afterEach(async () => {
     for (const setup of open.splice(0).reverse()) await setup.close()
@@ -52,6 +57,7 @@ describe('a logout', () => {
     expect(url.searchParams.get('id_token_hint')).to.match(/^eyJ/)
     expect(url.searchParams.get('client_id')).to.equal('mesh')
     expect(url.searchParams.get('post_logout_redirect_uri')).to.equal(`${host.url}login`)
+    expect(url.searchParams.get('state')).to.match(/^[\w-]{22}$/)
     expect((await whoAmI(person, host.url)).status).to.equal(401)
   })
 
@@ -60,7 +66,7 @@ describe('a logout', () => {
     const [form] = (await person.get(host.url)).forms
     const question = await person.submit(form!)
     const page = await person.submit(question.forms[0]!, {}, 'Yes, sign me out')
-    expect(page.url).to.equal(`${host.url}login`)
+    expect(page.url.split('?')[0]).to.equal(`${host.url}login`)
     const next = await person.get(`${host.url}auth-oidc`)
     expect(next.forms[0]?.fields.map(([name]) => name)).to.include('password')
   })
@@ -90,45 +96,92 @@ describe('a logout', () => {
     expect((await browser().step(`${host.url}logout`)).headers.location).to.equal('/login')
   })
 
-  it('ends the session here even when the IdP is away', async () => {
-    const { host, idp, person } = await start()
-    await idp.down()
-    const { status } = await person.step(`${host.url}logout`)
-    expect(status).to.equal(302)
-    expect((await whoAmI(person, host.url)).status).to.equal(401)
+  it('sends a state that is another one each time', async () => {
+    const { setup, host, person } = await start()
+    const other = setup.browser()
+    await other.login(host.url, 'bob', 'bob-demo')
+    const states = await Promise.all(
+      [person, other].map(async (browser) =>
+        new URL((await browser.step(`${host.url}logout`)).headers.location!).searchParams.get('state'),
+      ),
+    )
+    expect(new Set(states).size).to.equal(2)
   })
 
-  it('names who logs out in a few words when the ID token is too large for an address', async () => {
-    for (const [more, hint] of [
-      [{}, 'u-2000'],
-      [{ login_hint: 'a hint of the IdP' }, 'a hint of the IdP'],
-    ] as const) {
-      const { setup, host, idp, person } = await start({
-        idp: { scopes: { large: ['large', 'login_hint'] } },
+  it('ends the session here even when the IdP is away, and says so on the login page instead of leading there', async () => {
+    const { setup, host, idp, person } = await start()
+    await idp.down()
+    const { headers, status } = await person.step(`${host.url}logout`)
+    expect(status).to.equal(302)
+    expect(headers.location).to.equal('/login?failure=signed_out_here')
+    expect((await person.get(`${host.url}login?failure=signed_out_here`)).text).to.include(
+      'You are signed out of this server. The sign-in service could not be reached, so you may still be signed in there.',
+    )
+    expect((await whoAmI(person, host.url)).status).to.equal(401)
+    expect(
+      setup.authLog.filter(({ event }) => event === 'logout-incomplete').map(({ fields }) => fields.code),
+    ).to.deep.equal(['provider_unreachable'])
+  })
+
+  describe('with an ID token that is too long for an address', () => {
+    const withLongToken = async () => {
+      const started = await start({
+        idp: { scopes: { large: ['large'] } },
         oidc: { custom: { scope: 'openid profile large' } },
       })
-      idp.setUser({
-        username: 'bob',
-        password: 'bob-demo',
-        sub: 'u-2000',
-        claims: { name: 'Bob', large: 'x'.repeat(4096), ...more },
-      })
-      const other = setup.browser()
-      await other.login(host.url, 'bob', 'bob-demo')
-      const { location = '' } = (await other.step(`${host.url}logout`)).headers
-      const url = new URL(location)
-      expect(url.searchParams.has('id_token_hint')).to.equal(false)
-      expect(Object.fromEntries(url.searchParams)).to.deep.equal({
-        client_id: 'mesh',
-        logout_hint: hint,
-        post_logout_redirect_uri: `${host.url}login`,
-      })
-      // As long as it fits, it is sent.
-      const { headers } = await person.step(`${host.url}logout`)
-      expect(new URL(headers.location!).searchParams.has('id_token_hint')).to.equal(true)
-      const page = await other.get(location)
-      expect((await other.submit(page.forms[0]!, {}, 'Yes, sign me out')).url).to.equal(`${host.url}login`)
+      const claims = { name: 'Bob "the <builder>', large: 'x'.repeat(4096) }
+      started.idp.setUser({ username: 'bob', password: 'bob-demo', sub: 'u-2000', claims })
+      const other = started.setup.browser()
+      await other.login(started.host.url, 'bob', 'bob-demo')
+      return { ...started, other }
     }
+
+    it('goes on by a form that sends itself, and has a button for browsers without script', async () => {
+      const { host, idp, other } = await withLongToken()
+      const answer = await other.step(`${host.url}logout`)
+      expect(answer.status).to.equal(200)
+      expect(answer.headers).to.include({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
+      const [form, ...others] = findForms(answer.body, answer.url)
+      expect(others).to.deep.equal([])
+      expect(form).to.include({ action: `${idp.issuer}/session/end`, method: 'POST' })
+      expect(form?.buttons).to.have.length(1)
+      const fields = Object.fromEntries(form?.fields ?? [])
+      expect(fields.id_token_hint).to.match(/^eyJ/).and.to.have.length.above(4096)
+      expect(fields).to.include({ client_id: 'mesh', post_logout_redirect_uri: `${host.url}login` })
+      expect(fields.state).to.match(/^[\w-]{22}$/)
+      expect((await whoAmI(other, host.url)).status).to.equal(401)
+    })
+
+    it('lets no script run but that one, and no form go anywhere on plain HTTP but to the IdP and back', async () => {
+      const { host, idp, other } = await withLongToken()
+      const { headers, body } = await other.step(`${host.url}logout`)
+      const script = /<script>([^<]*)<\/script>/.exec(body)?.[1] ?? ''
+      expect(script).to.include('submit()')
+      expect(String(headers['content-security-policy']).split('; ')).to.have.members([
+        "default-src 'none'",
+        `script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`,
+        `form-action ${idp.issuer} 'self' https:`,
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+      ])
+    })
+
+    it('ends the session at the IdP, and comes back', async () => {
+      const { host, other } = await withLongToken()
+      const question = await other.get(`${host.url}logout`)
+      expect(question.text).to.include('Sign out of Example Identity?')
+      expect((await other.submit(question.forms[0]!, {}, 'Yes, sign me out')).url.split('?')[0]).to.equal(
+        `${host.url}login`,
+      )
+      const next = await other.get(`${host.url}auth-oidc`)
+      expect(next.forms[0]?.fields.map(([name]) => name)).to.include('password')
+    })
+
+    it('goes by the address as long as it fits', async () => {
+      const { host, person } = await withLongToken()
+      const { headers } = await person.step(`${host.url}logout`)
+      expect(new URL(headers.location!).searchParams.get('id_token_hint')).to.match(/^eyJ/)
+    })
   })
 
   it('at another domain ends the session, and hands nothing of it to the IdP of that one', async () => {
@@ -159,25 +212,85 @@ describe('a logout', () => {
     const elsewhere = `http://localhost:${host.port}/`
     const { headers } = await setup.browser().step(`${elsewhere}logout`, { headers: { cookie } })
     const sent = new URL(headers.location!).searchParams
-    expect([...sent.keys()].toSorted()).to.deep.equal(['client_id', 'post_logout_redirect_uri'])
+    expect([...sent.keys()].toSorted()).to.deep.equal(['client_id', 'post_logout_redirect_uri', 'state'])
     expect(idp.requests('revocation')).to.equal(0)
     expect((await whoAmI(person, host.url)).status).to.equal(401)
   })
 
-  it('goes to the end-session address that was set by hand, or else below the issuer where the IdP publishes none', async () => {
+  it('goes to the end-session address that was set by hand, with a hint of who it was', async () => {
     const { setup, idp } = await start()
     idp.faults.set('discovery', { kind: 'rewrite', body: without('end_session_endpoint') })
-    for (const [issuer, address] of [
-      [{ issuer: idp.issuer, end_session_endpoint: 'https://idp.test/bye?x=1' }, 'https://idp.test/bye'],
-      [{ issuer: idp.issuer }, `${idp.issuer}/logout`],
-    ] as const) {
-      const url = await anotherHost(setup, { issuer })
-      const person = setup.browser()
-      await person.login(url, 'bob', 'bob-demo')
-      const target = new URL((await person.step(`${url}logout`)).headers.location!)
-      expect(target.origin + target.pathname).to.equal(address)
-      expect(target.searchParams.has('id_token_hint')).to.equal(true)
+    const issuer = { issuer: idp.issuer, end_session_endpoint: 'https://idp.test/bye?x=1' }
+    const { url } = await anotherHost(setup, { issuer })
+    const person = setup.browser()
+    await person.login(url, 'bob', 'bob-demo')
+    const target = new URL((await person.step(`${url}logout`)).headers.location!)
+    expect(target.origin + target.pathname).to.equal('https://idp.test/bye')
+    expect(target.searchParams.get('x')).to.equal('1')
+    expect(target.searchParams.has('id_token_hint')).to.equal(true)
+    expect(idp.requests('logout')).to.equal(0)
+  })
+
+  describe('where the IdP publishes no end-session endpoint', () => {
+    const withoutEndpoint = async () => {
+      const { setup, idp } = await start()
+      idp.faults.set('discovery', { kind: 'rewrite', body: without('end_session_endpoint') })
+      const { url, authLog } = await anotherHost(setup)
+      const signedIn = async () => {
+        const person = setup.browser()
+        await person.login(url, 'bob', 'bob-demo')
+        return person
+      }
+      const logOut = async (person: ScriptedBrowser) => (await person.step(`${url}logout`)).headers.location ?? ''
+      const missing = () => authLog.filter(({ event }) => event === 'end-session-missing')
+      return { idp, signedIn, logOut, missing }
     }
+
+    for (const status of [404, 410]) {
+      it(`ends on the login page when there is nothing below the issuer (${status}), at one question and one warning`, async () => {
+        const { idp, signedIn, logOut, missing } = await withoutEndpoint()
+        idp.faults.set('logout', { kind: 'answer', status })
+        const people = [await signedIn(), await signedIn(), await signedIn()]
+        expect(idp.requests('logout')).to.equal(0)
+        expect(await Promise.all(people.map(logOut))).to.deep.equal(['/login', '/login', '/login'])
+        expect(await logOut(await signedIn())).to.equal('/login')
+        expect(idp.requests('logout')).to.equal(1)
+        expect(missing().map(({ level, fields }) => ({ level, ...fields }))).to.deep.equal([
+          { level: 'warn', address: `${idp.issuer}/logout`, status },
+        ])
+        expect(missing()[0]?.message).to.include('`logouturl`')
+      })
+    }
+
+    for (const [what, fault] of [
+      ['is a page', { kind: 'answer', status: 200, body: 'bye' }],
+      ['leads elsewhere', { kind: 'redirect', to: 'https://elsewhere.test/' }],
+      ['wants to know more', { kind: 'answer', status: 400 }],
+      ['gives no answer in 5 s', { kind: 'hang' }],
+    ] as const) {
+      it(`goes to what is below the issuer when it ${what}, with nothing of the session, and asks once`, async () => {
+        const { idp, signedIn, logOut, missing } = await withoutEndpoint()
+        idp.faults.set('logout', fault)
+        for (const _ of [1, 2]) {
+          const target = new URL(await logOut(await signedIn()))
+          expect(target.origin + target.pathname).to.equal(`${idp.issuer}/logout`)
+          expect([...target.searchParams.keys()].sort()).to.deep.equal([
+            'client_id',
+            'post_logout_redirect_uri',
+            'state',
+          ])
+          expect(target.searchParams.get('post_logout_redirect_uri')).to.match(/\/login$/)
+        }
+        expect(idp.requests('logout')).to.equal(1)
+        expect(missing()).to.deep.equal([])
+      })
+    }
+  })
+
+  it('asks for nothing below the issuer where logouturl is set', async () => {
+    const { host, idp, person } = await start({ oidc: { newAccounts: true, logouturl: 'https://idp.test/bye' } })
+    await person.step(`${host.url}logout`)
+    expect(idp.requests('logout')).to.equal(0)
   })
 
   describe('and the tokens of the session', () => {
@@ -209,22 +322,71 @@ describe('a logout', () => {
       expect(incomplete(setup)).to.deep.equal([])
     })
 
-    it('are revoked both when there is a refresh token', async () => {
-      const { setup, host, idp } = await start()
-      idp.faults.set('token', {
+    const withRefreshToken = (setup: Setup, changes: object = {}) =>
+      setup.idp.faults.set('token', {
         kind: 'rewrite',
-        body: (original) => ({ ...(original as object), refresh_token: 'a refresh token' }),
+        body: (original) => ({ ...(original as object), refresh_token: 'a refresh token', ...changes }),
       })
+
+    it('are the access token alone where the browser goes on to the end-session endpoint: the other keeps the session there', async () => {
+      for (const logouturl of [undefined, '/session/end?client_id=mesh&from=here']) {
+        const { setup, host, idp } = await start(
+          logouturl === undefined ? {} : { oidc: ({ idp: { issuer } }) => ({ logouturl: issuer + logouturl }) },
+        )
+        withRefreshToken(setup)
+        const person = setup.browser()
+        await person.login(host.url, 'bob', 'bob-demo')
+        const { location = '' } = (await person.step(`${host.url}logout`)).headers
+        expect(location).to.match(new RegExp(`^${idp.issuer}/session/end`))
+        expect(revoked(setup)).to.equal(1)
+      }
+    })
+
+    for (const [what, granted, scope] of [
+      ['was granted', { scope: 'openid offline_access' }, 'openid'],
+      ['was asked for, and the IdP does not say what it granted', { scope: undefined }, 'openid offline_access'],
+    ] as const) {
+      it(`are revoked both where offline_access ${what}: the refresh token outlives the session`, async () => {
+        const { setup, host } = await start({ oidc: { newAccounts: true, custom: { scope } } })
+        withRefreshToken(setup, granted)
+        const person = setup.browser()
+        await person.login(host.url, 'bob', 'bob-demo')
+        await person.step(`${host.url}logout`)
+        expect(revoked(setup)).to.equal(2)
+      })
+    }
+
+    it('are the access token alone where offline_access was asked for and not granted', async () => {
+      const { setup, host } = await start({ oidc: { newAccounts: true, custom: { scope: 'openid offline_access' } } })
+      withRefreshToken(setup, { scope: 'openid' })
       const person = setup.browser()
       await person.login(host.url, 'bob', 'bob-demo')
       await person.step(`${host.url}logout`)
-      expect(revoked(setup)).to.equal(2)
+      expect(revoked(setup)).to.equal(1)
+    })
+
+    it('are revoked both where no end-session endpoint ends the session there', async () => {
+      const { setup, idp } = await start()
+      idp.faults.set('discovery', { kind: 'rewrite', body: without('end_session_endpoint') })
+      withRefreshToken(setup)
+      const elsewhere = { logouturl: 'https://idp.test/bye' }
+      for (const [oidc, location] of [
+        [{}, '/login'],
+        [elsewhere, elsewhere.logouturl],
+      ] as const) {
+        const before = revoked(setup)
+        const { url } = await anotherHost(setup, oidc)
+        const person = setup.browser()
+        await person.login(url, 'bob', 'bob-demo')
+        expect((await person.step(`${url}logout`)).headers.location).to.equal(location)
+        expect(revoked(setup) - before).to.equal(2)
+      }
     })
 
     it('are not revoked by an IdP that cannot', async () => {
       const { setup, idp } = await start()
       idp.faults.set('discovery', { kind: 'rewrite', body: without('revocation_endpoint') })
-      const url = await anotherHost(setup)
+      const { url } = await anotherHost(setup)
       const person = setup.browser()
       await person.login(url, 'bob', 'bob-demo')
       expect((await person.step(`${url}logout`)).status).to.equal(302)
@@ -243,11 +405,12 @@ describe('a logout', () => {
 
     it('keep nobody waiting for more than 2 s, and fail no logout', async () => {
       const { setup, host, idp } = await start()
-      for (const [fault, code] of [
-        [{ kind: 'hang' }, 'provider_unreachable'],
-        [{ kind: 'answer', status: 503 }, 'provider_unreachable'],
-        [{ kind: 'answer', status: 401, body: '{"error":"invalid_client"}' }, 'revocation_failed'],
-        [{ kind: 'reset' }, 'provider_unreachable'],
+      for (const [fault, code, path] of [
+        [{ kind: 'hang' }, 'provider_unreachable', '/login'],
+        [{ kind: 'reset' }, 'provider_unreachable', '/login'],
+        // An IdP that answers is not away, whatever it says.
+        [{ kind: 'answer', status: 503 }, 'provider_unreachable', '/session/end'],
+        [{ kind: 'answer', status: 401, body: '{"error":"invalid_client"}' }, 'revocation_failed', '/session/end'],
       ] as const) {
         const person = setup.browser()
         await person.login(host.url, 'bob', 'bob-demo')
@@ -255,13 +418,30 @@ describe('a logout', () => {
         const begun = performance.now()
         const { headers } = await person.step(`${host.url}logout`)
         expect(performance.now() - begun).to.be.below(5000)
-        expect(new URL(headers.location!).pathname).to.equal('/session/end')
+        const target = new URL(headers.location!, host.url)
+        expect(target.pathname, fault.kind).to.equal(path)
+        expect(target.searchParams.get('failure')).to.equal(path === '/login' ? 'signed_out_here' : null)
         expect((await whoAmI(person, host.url)).status).to.equal(401)
         expect(incomplete(setup).at(-1)?.fields.code, fault.kind).to.equal(code)
         idp.faults.clear('revocation')
       }
       const everything = JSON.stringify([setup.authLog, setup.output])
       expect(everything).to.not.match(/access_token|eyJ/)
+    })
+
+    it('of which one was answered show that the IdP is there', async () => {
+      const lossy: typeof fetch = async (input, init) => {
+        if (String(init?.body).includes('token_type_hint=refresh_token'))
+          throw new TypeError('fetch failed', { cause: new Error('no connection') })
+        return fetch(input, init)
+      }
+      const { setup, host } = await start({ host: { fetch: lossy } })
+      withRefreshToken(setup, { scope: 'openid offline_access' })
+      const person = setup.browser()
+      await person.login(host.url, 'bob', 'bob-demo')
+      const { location = '' } = (await person.step(`${host.url}logout`)).headers
+      expect(new URL(location).pathname).to.equal('/session/end')
+      expect(incomplete(setup)).to.have.length(1)
     })
   })
 })

@@ -31,7 +31,7 @@ describe('Sessions over cookie-session', () => {
       sessions: cookieSessions({ secret: SECRET, ...wanted }),
       middleware: cookieSession({ name: 'session', keys: ['a key'] }),
     }),
-    { counts: false, keepsTokens: false },
+    { counts: false, keepsTokens: false, tells: false },
   )
 
   describe('with a browser', () => {

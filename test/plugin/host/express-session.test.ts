@@ -62,7 +62,7 @@ const withStore = (newStore: () => MemoryStore) => {
       sessions: expressSessions({ revocations, now, maxAgeMs, storeTimeoutMs }),
       middleware: session({ secret: 'test', store, resave: false, saveUninitialized: false }),
     }),
-    { counts: newStore() instanceof SilentStore === false, keepsTokens: true },
+    { counts: newStore() instanceof SilentStore === false, keepsTokens: true, tells: true },
   )
 }
 
@@ -101,6 +101,11 @@ describe('Sessions over express-session', () => {
       const { domainKey, issuer, sid } = SIGN_IN
       const ended = sessions.endMatching(req, { domainKey, issuer, subject: null, sid })
       res.json({ outcome: await outcome(ended.then(() => undefined)) })
+    })
+    app.get('/end-one', async (req, res) => {
+      const { domainKey, issuer, subject } = SIGN_IN
+      const [found] = (await sessions.matching?.(req, { domainKey, issuer, subject, sid: null })) ?? []
+      res.json({ outcome: found ? await outcome(found.end()) : 'none' })
     })
     app.get('/basket', (req, res) => {
       Reflect.set(req.session, 'basket', 'full')
@@ -269,6 +274,17 @@ describe('Sessions over express-session', () => {
     const [id = ''] = store.ids()
     const record = (Reflect.get(store as object, 'sessions') as Record<string, string>)[id] ?? ''
     await get('/ended')
+    expect(store.ids()).to.deep.equal([])
+    store.set(id, JSON.parse(record))
+    expect((await get('/')).current).to.equal(null)
+  })
+
+  it('that were ended one by one stay ended when a request under way puts them back into the store', async () => {
+    signIn = { ...SIGN_IN, sid: 'another one' }
+    await get('/start')
+    const [id = ''] = store.ids()
+    const record = (Reflect.get(store as object, 'sessions') as Record<string, string>)[id] ?? ''
+    expect((await get('/end-one')).outcome).to.equal('done')
     expect(store.ids()).to.deep.equal([])
     store.set(id, JSON.parse(record))
     expect((await get('/')).current).to.equal(null)

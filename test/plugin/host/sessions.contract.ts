@@ -22,10 +22,11 @@ export interface SessionsWanted {
   readonly storeTimeoutMs: number
 }
 
-/** Whether ended sessions can be counted, and the ID token is kept. */
+/** Whether ended sessions can be counted, the tokens are kept, and sessions of other browsers can be told. */
 export interface SessionsTraits {
   readonly counts: boolean
   readonly keepsTokens: boolean
+  readonly tells: boolean
 }
 
 /** What all sessions have to do. `open` is called anew for a restart, and keeps what outlives one. */
@@ -85,6 +86,18 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       '/ended',
       answer((req) => sessions.endMatching(req, req.body as EndedSessions)),
     )
+    app.post(
+      '/matching',
+      answer(async (req) => (await sessions.matching?.(req, req.body as EndedSessions))?.map(({ signIn }) => signIn)),
+    )
+    app.post(
+      '/end-one',
+      answer(async (req) => {
+        const { sid, ...those } = req.body as EndedSessions
+        const found = await sessions.matching?.(req, { ...those, sid: null })
+        await found?.find(({ signIn }) => signIn.sid === sid)?.end()
+      }),
+    )
     app.get(
       '/',
       answer((req) => sessions.current(req)),
@@ -121,7 +134,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     sid: 's-1',
     startedAt: clock,
     idToken: 'header.claims.signature',
-    tokens: { access: 'an access token', accessExpiresAt: clock + HOUR_MS, refresh: 'a refresh token' },
+    tokens: { access: 'an access token', accessExpiresAt: clock + HOUR_MS, refresh: 'a refresh token', offline: true },
     ...changes,
   })
   const newBrowser = () => {
@@ -318,4 +331,50 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       })
     }
   })
+
+  it(`${traits.tells ? 'are told' : 'are not told'} of other browsers, with all that was kept of them`, async () => {
+    await started()
+    await started({ sid: 's-2' })
+    await started({ userId: '~oidc:u-2', subject: 'u-2' })
+    const matching = async (changes: Partial<EndedSessions>) => {
+      const { result } = (await call(newBrowser(), '/matching', ended(changes))) as { result: SignIn[] | null }
+      return result?.toSorted((a, b) => String(a.sid).localeCompare(String(b.sid))) ?? null
+    }
+    if (!traits.tells) {
+      expect(await matching({ subject: 'u-1' })).to.equal(null)
+      return
+    }
+    expect(await matching({ subject: 'u-1' })).to.deep.equal([signIn(), signIn({ sid: 's-2' })])
+    expect(await matching({ sid: 's-2' })).to.deep.equal([signIn({ sid: 's-2' })])
+    expect(await matching({ subject: 'u-1', domainKey: 'customer' })).to.deep.equal([])
+    await end({ sid: 's-2' })
+    expect(await matching({ subject: 'u-1' })).to.deep.equal([signIn()])
+    clock += 12 * HOUR_MS
+    expect(await matching({ subject: 'u-1' })).to.deep.equal([])
+  })
+
+  if (traits.tells) {
+    it('that were told end one by one, copies of their cookies too, for as long as they could have lived', async () => {
+      const [first, second] = [await started(), await started({ sid: 's-2' })]
+      const copy = copyOf(second)
+      clock += 11 * HOUR_MS
+      const one = ended({ subject: 'u-1', sid: 's-2' })
+      expect((await call(newBrowser(), '/end-one', one)).error).to.equal(undefined)
+      expect([await isSignedIn(first), await isSignedIn(second), await isSignedIn(copy)]).to.deep.equal([
+        true,
+        false,
+        false,
+      ])
+      clock += HOUR_MS - 1
+      expect(await isSignedIn(second)).to.equal(false)
+    })
+
+    it('that were told do not end when the store of revocations fails, and that is reported', async () => {
+      const browser = await started()
+      mood = 'failing'
+      expect((await call(newBrowser(), '/end-one', ended({ subject: 'u-1', sid: 's-1' }))).error).to.be.a('string')
+      mood = 'fine'
+      expect(await isSignedIn(browser)).to.equal(true)
+    })
+  }
 }

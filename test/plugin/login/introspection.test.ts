@@ -44,9 +44,73 @@ describe('the state of a session at the IdP', () => {
     expect(asked).to.have.length(2)
   })
 
-  it('is asked for with the refresh token, even when the access token has run out', async () => {
-    expect(await introspection.stateOf(session({ refresh: 'r', accessExpiresAt: 1 }), ask)).to.equal('active')
-    expect(asked).to.deep.equal(['refresh_token r'])
+  describe('with a refresh token', () => {
+    const DOMAIN = 'of its own'
+    /** What the IdP says of each token; tokens that are not named here are inactive. */
+    let active: readonly string[]
+    const say = (token: string, kind: string) => {
+      asked.push(`${kind} ${token}`)
+      return Promise.resolve({ active: active.includes(token) })
+    }
+    const state = (tokens: Partial<Tokens>, domain = DOMAIN) =>
+      createIntrospection(() => clock).stateOf(session({ access: 'a', refresh: 'r', ...tokens }, domain), say)
+    const over = { accessExpiresAt: 1 }
+
+    for (const [what, living, tokens, expected] of [
+      ['goes on while the access token is active, whatever is said of the other', ['a'], {}, 'active'],
+      ['goes on while the refresh token is active', ['r'], {}, 'active'],
+      ['has ended when neither is active', [], {}, 'ended'],
+      ['has ended when the only one is not active', [], { refresh: null }, 'ended'],
+      ['goes on by the refresh token once the other has run out', ['r'], over, 'active'],
+      ['has ended by the refresh token once the other has run out', [], over, 'ended'],
+      ['is unknown once the only one has run out', [], { ...over, refresh: null }, 'unknown'],
+    ] as const) {
+      it(what, async () => {
+        active = living
+        expect(await state(tokens)).to.equal(expected)
+        const isOver = 'accessExpiresAt' in tokens
+        expect(asked.includes('access_token a')).to.equal(!isOver)
+      })
+    }
+
+    it('is unknown once the other has run out, at an IdP that calls living refresh tokens inactive too', async () => {
+      const own = createIntrospection(() => clock)
+      active = ['a']
+      expect(await own.stateOf(session({ refresh: 'r', access: 'a' }), say)).to.equal('active')
+      expect(await own.stateOf(session({ refresh: 's', access: 'a' }), say)).to.equal('active')
+      // Found out once, with the first session.
+      expect(asked).to.deep.equal(['access_token a', 'refresh_token r', 'access_token a'])
+      active = []
+      clock += 10_000
+      expect(await own.stateOf(session({ refresh: 'r', access: 'a', ...over }), say)).to.equal('unknown')
+      expect(await own.stateOf(session({ refresh: 'r', access: 'a', ...over }, 'another'), say)).to.equal('ended')
+      expect(await own.stateOf(session({ refresh: 't', access: 'b' }), say)).to.equal('ended')
+    })
+
+    it('has ended once the other has run out, at an IdP that called a refresh token active before', async () => {
+      const own = createIntrospection(() => clock)
+      active = ['a', 'r']
+      expect(await own.stateOf(session({ refresh: 'r', access: 'a' }), say)).to.equal('active')
+      active = []
+      expect(await own.stateOf(session({ refresh: 'r', access: 'b', ...over }), say)).to.equal('ended')
+    })
+
+    it('stays what the access token says when the IdP fails at the other', async () => {
+      const own = createIntrospection(() => clock)
+      const failing = (token: string, kind: string) =>
+        kind === 'refresh_token' ? Promise.reject(new Error('away')) : ask(token, kind)
+      expect(await own.stateOf(session({ refresh: 'r' }), failing)).to.equal('active')
+    })
+  })
+
+  it('as it is now is asked for at once, and remembered', async () => {
+    const own = createIntrospection(() => clock)
+    expect(await own.stateOf(session({}), ask)).to.equal('active')
+    answer = async () => ({ active: false })
+    expect(await own.stateNow(session({}), ask)).to.equal('ended')
+    expect(await own.stateOf(session({}), ask)).to.equal('ended')
+    expect(asked).to.have.length(2)
+    expect(await own.stateNow(session(null), ask)).to.equal('unknown')
   })
 
   it('is not shared between domains', async () => {

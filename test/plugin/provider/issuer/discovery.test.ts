@@ -89,7 +89,6 @@ describe('discovery of an issuer', () => {
     expect(await issuer.metadata()).to.include({
       ...manual,
       issuer: idp.issuer,
-      end_session_endpoint: `${idp.issuer}/logout`,
     })
   })
 

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { decodeJwt } from 'jose'
+import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { CLIENT, type Setup, type SetupOptions, setups, whoAmI } from '../../support/sign-in-setup.ts'
+
+describe('a logout of one session that the IdP tells of, and the other sessions of the person,', () => {
+  const { start, closeAll } = setups()
+  afterEach(closeAll)
+
+  const signedIn = async ({ host, browser }: Setup, name: string) => {
+    const person = browser()
+    await person.login(host.url, name, `${name}-demo`)
+    return person
+  }
+  /** The person signs out at the IdP itself, of everything in that browser. */
+  const logOutAtIdp = async ({ idp }: Setup, person: ScriptedBrowser) => {
+    const page = await person.get(`${idp.issuer}/session/end`)
+    await person.submit(page.forms[0]!, {}, 'Yes, sign me out')
+  }
+  const tell = async ({ host, idp }: Setup, changes: object) => {
+    const now = Math.floor(Date.now() / 1000)
+    const claims = { iss: idp.issuer, aud: 'mesh', sub: 'u-1001', iat: now, exp: now + 120, jti: randomUUID() }
+    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} }
+    const token = await idp.sign({ ...claims, events, ...changes })
+    const body = new URLSearchParams({ logout_token: token })
+    return fetch(`${host.url}auth-oidc-backchannel-logout`, { method: 'POST', body })
+  }
+  const lines = (setup: Setup, event: string) => setup.authLog.filter((entry) => entry.event === event)
+  const questions = (setup: Setup) => setup.idp.requests('introspection')
+  /** Three sessions of one person, and one of somebody else. The IdP tells of nothing by itself. */
+  const startWithThree = async (options: SetupOptions = {}) => {
+    const setup = await start(options)
+    await setup.idp.addClient({
+      ...CLIENT,
+      redirect_uris: [`${setup.host.url}auth-oidc-callback`],
+      // Nobody listens there.
+      backchannel_logout_uri: 'http://127.0.0.1:1/',
+      backchannel_logout_session_required: true,
+    })
+    const tokens: string[] = []
+    setup.idp.forgeTokens((token) => {
+      tokens.push(token)
+      return token
+    })
+    const first = await signedIn(setup, 'alice')
+    const { sid } = decodeJwt(tokens.at(-1) ?? '')
+    const [second, third] = [await signedIn(setup, 'alice'), await signedIn(setup, 'alice')]
+    const other = await signedIn(setup, 'bob')
+    const tellOf = (changes: object = {}) => tell(setup, { sid, ...changes })
+    const signedInNow = async () => {
+      const answers = [first, second, third, other].map((person) => whoAmI(person, setup.host.url))
+      return (await Promise.all(answers)).map(({ status }) => status === 200)
+    }
+    return { setup, second, tellOf, signedInNow }
+  }
+
+  for (const [what, changes] of [
+    ['', {}],
+    [', where the IdP does not say whose they are', { sub: undefined }],
+  ] as const) {
+    it(`end before it is answered where the IdP has ended them as well, and no other${what}`, async () => {
+      const { setup, second, tellOf, signedInNow } = await startWithThree()
+      // An answer of a moment ago says nothing of now.
+      expect(JSON.parse((await second.step(`${setup.host.url}api/session`)).body).state).to.equal('active')
+      await logOutAtIdp(setup, second)
+      expect(await signedInNow()).to.deep.equal([true, true, true, true])
+      expect((await tellOf(changes)).status).to.equal(200)
+      expect(await signedInNow()).to.deep.equal([false, false, true, true])
+      expect(lines(setup, 'other-sessions-ended').map(({ level, fields }) => ({ level, fields }))).to.deep.equal([
+        { level: 'info', fields: { subject: 'u-1001', sessions: 1 } },
+      ])
+    })
+  }
+
+  it('end soon where the IdP calls them active until its token was answered', async () => {
+    const { setup, second, tellOf, signedInNow } = await startWithThree()
+    await logOutAtIdp(setup, second)
+    setup.idp.faults.set('introspection', { kind: 'answer', status: 200, body: '{"active":true}' }, 2)
+    expect((await tellOf()).status).to.equal(200)
+    expect(await signedInNow()).to.deep.equal([false, true, true, true])
+    for (const begun = Date.now(); lines(setup, 'other-sessions-ended').length === 0 && Date.now() - begun < 5000; )
+      await signedInNow()
+    expect(await signedInNow()).to.deep.equal([false, false, true, true])
+  })
+
+  it('are not asked about where all were ended, and where there is no endpoint for it', async () => {
+    const { setup, tellOf } = await startWithThree()
+    expect((await tellOf({ sid: undefined })).status).to.equal(200)
+    expect(questions(setup)).to.equal(0)
+    const without = await startWithThree({
+      host: {
+        fetch: async (input, init) => {
+          const answer = await fetch(input, init)
+          if (!String(input).includes('.well-known')) return answer
+          return Response.json({ ...((await answer.json()) as object), introspection_endpoint: undefined })
+        },
+      },
+    })
+    expect((await without.tellOf()).status).to.equal(200)
+    expect(await without.signedInNow()).to.deep.equal([false, true, true, true])
+    expect(questions(without.setup)).to.equal(0)
+  })
+
+  for (const [what, fault] of [
+    ['fails', { kind: 'answer', status: 500, body: '{"error":"server_error"}' }],
+    ['refuses the question', { kind: 'answer', status: 401, body: '{"error":"invalid_client"}' }],
+    [
+      'calls tokens inactive that its UserInfo endpoint takes',
+      { kind: 'answer', status: 200, body: '{"active":false}' },
+    ],
+  ] as const) {
+    it(`go on where the IdP ${what}, at one line that says why`, async () => {
+      const { setup, tellOf, signedInNow } = await startWithThree()
+      setup.idp.faults.set('introspection', fault)
+      expect((await tellOf()).status).to.equal(200)
+      expect(await signedInNow()).to.deep.equal([false, true, true, true])
+      expect(lines(setup, 'introspection-failed')).to.have.length(1)
+      expect(lines(setup, 'other-sessions-ended')).to.deep.equal([])
+    })
+  }
+
+  it('let the IdP wait for no more than some 4 s', async () => {
+    const { setup, tellOf, signedInNow } = await startWithThree()
+    setup.idp.faults.set('introspection', { kind: 'hang' })
+    const begun = performance.now()
+    expect((await tellOf()).status).to.equal(200)
+    expect(performance.now() - begun).to.be.within(3_500, 4_900)
+    expect(await signedInNow()).to.deep.equal([false, true, true, true])
+    setup.idp.faults.clear('introspection')
+  })
+})

@@ -1,0 +1,134 @@
+import { expect } from 'chai'
+import type { OpenSession } from '../../../plugin/host/port.ts'
+import { createIntrospection } from '../../../plugin/login/introspection.ts'
+import { createSessionReview, type Reviewed } from '../../../plugin/login/session-review.ts'
+
+describe('a look at sessions that the IdP may have ended', () => {
+  let clock: number
+  let ended: string[]
+  let asked: { readonly token: string; readonly answer: (active: boolean) => void }[]
+  let most: number
+  beforeEach(() => {
+    clock = 1_000_000
+    ended = []
+    asked = []
+    most = 0
+  })
+
+  const create = () =>
+    createSessionReview(
+      createIntrospection(() => clock),
+      () => clock,
+    )
+  const sessions = (count: number): OpenSession[] =>
+    Array.from({ length: count }, (_, at) => ({
+      signIn: {
+        domainKey: '',
+        userId: '~oidc:u-1',
+        issuer: 'https://idp.example',
+        subject: 'u-1',
+        sid: null,
+        startedAt: 0,
+        idToken: null,
+        tokens: { access: `token-${at}`, accessExpiresAt: null, refresh: null },
+      },
+      end: async () => void ended.push(`token-${at}`),
+    }))
+  const ask = (token: string) =>
+    new Promise<{ active: boolean }>((resolve) => {
+      asked.push({ token, answer: (active) => resolve({ active }) })
+      most = Math.max(most, asked.length)
+    })
+  /** Answers whatever is asked until everything was. */
+  const answerAll = async (work: Promise<Reviewed>, isActive: (token: string) => boolean) => {
+    let reviewed: Reviewed | undefined
+    void work.then((outcome) => {
+      reviewed = outcome
+    })
+    while (!reviewed) {
+      for (const { token, answer } of asked.splice(0)) answer(isActive(token))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    return reviewed
+  }
+
+  it('asks about 8 at once, and ends those that are not active', async () => {
+    const reviewed = await answerAll(create().review(sessions(50), ask), (token) => !token.endsWith('7'))
+    expect(most).to.equal(8)
+    expect(ended.toSorted()).to.deep.equal(['token-17', 'token-27', 'token-37', 'token-47', 'token-7'])
+    expect(reviewed).to.include({ ended: 5, notAsked: 0, failure: undefined })
+    expect(reviewed.active).to.have.length(45)
+  })
+
+  it('asks about no more than wait their turn within a bound', async () => {
+    const reviewed = await answerAll(create().review(sessions(1_500), ask), () => true)
+    expect(reviewed.notAsked).to.equal(1_500 - 1_000 - 8)
+  })
+
+  it('asks about nobody any more who has waited for a minute', async () => {
+    const work = create().review(sessions(20), ask)
+    while (asked.length < 8) await new Promise((resolve) => setImmediate(resolve))
+    clock += 60_001
+    expect(await answerAll(work, () => false)).to.include({ ended: 8, notAsked: 12 })
+  })
+
+  it('ends nothing once it is closed, and then leaves nobody waiting', async () => {
+    const review = create()
+    const work = review.review(sessions(20), ask)
+    while (asked.length < 8) await new Promise((resolve) => setImmediate(resolve))
+    review.close()
+    expect(await answerAll(work, () => false)).to.include({ ended: 0, notAsked: 20 })
+    expect(ended).to.deep.equal([])
+    expect(await review.review(sessions(1), ask)).to.include({ notAsked: 1 })
+  })
+
+  it('tells of a session that could not be ended, and goes on with the others', async () => {
+    const [broken, ...others] = sessions(3)
+    const failing = { signIn: broken!.signIn, end: () => Promise.reject(new Error('the disk is full')) }
+    const reviewed = await answerAll(create().review([failing, ...others], ask), () => false)
+    expect(reviewed.ended).to.equal(2)
+    expect(reviewed.failure).to.be.an('error').with.property('message', 'the disk is full')
+  })
+
+  describe('later', () => {
+    /** What each look found, the last one when `count` are over. */
+    const looks = (count: number, isActive: () => boolean, laterMs: readonly number[]) =>
+      new Promise<readonly Reviewed[]>((resolve) => {
+        const outcomes: Reviewed[] = []
+        const review = createSessionReview(
+          createIntrospection(() => clock),
+          () => clock,
+          laterMs,
+        )
+        // The pauses keep no process alive; this test has to.
+        const alive = setInterval(() => undefined, 1_000)
+        const onReviewed = (reviewed: Reviewed) => {
+          outcomes.push(reviewed)
+          if (outcomes.length < count) return
+          clearInterval(alive)
+          resolve(outcomes)
+        }
+        review.reviewLater(sessions(1), async () => ({ active: isActive() }), onReviewed)
+      })
+
+    it('is repeated for those that went on, until none is left', async () => {
+      const answers = [true, true, false]
+      const found = await looks(3, () => answers.shift() ?? true, [1, 1, 1, 1])
+      expect(found.map(({ ended: count }) => count)).to.deep.equal([0, 0, 1])
+      expect(ended).to.deep.equal(['token-0'])
+    })
+
+    it('does not come about any more once it is closed', async () => {
+      const review = createSessionReview(
+        createIntrospection(() => clock),
+        () => clock,
+        [20],
+      )
+      const found: Reviewed[] = []
+      review.reviewLater(sessions(1), ask, (reviewed) => found.push(reviewed))
+      review.close()
+      await looks(1, () => true, [40])
+      expect([found, asked]).to.deep.equal([[], []])
+    })
+  })
+})

@@ -1,0 +1,89 @@
+import { expect } from 'chai'
+import type { DomainSettings } from '../../../../plugin/config/settings.ts'
+import { createEndSession } from '../../../../plugin/provider/logout/end-session.ts'
+import { readDomains } from '../../../../plugin/read-domains.ts'
+
+const ISSUER = 'https://idp.example/one'
+const ENDPOINT = `${ISSUER}/end?tenant=x`
+
+describe('where a session ends at the IdP', () => {
+  function settingsWith(oidc: object): DomainSettings {
+    const config = { issuer: ISSUER, client: { client_id: 'mesh', client_secret: 'secret' }, ...oidc }
+    const [reading] = readDomains({
+      settings: { cert: 'mesh.test' },
+      domains: { '': { authStrategies: { oidc: config } } },
+    }).domains
+    if (!reading?.settings) throw new Error(JSON.stringify(reading?.problems))
+    return reading.settings
+  }
+
+  function open(metadata: object = {}, oidc: object = {}, status = 200) {
+    const asked: { address: string; method: string; headers: object }[] = []
+    const missing: string[] = []
+    const known = { issuer: ISSUER, ...metadata }
+    let current = known
+    const endSession = createEndSession(settingsWith(oidc), {
+      issuer: { metadata: async () => current, close: () => undefined },
+      fetch: async (address, { method, headers }) => {
+        asked.push({ address, method, headers })
+        return new Response(null, { status })
+      },
+      onMissing: (address) => missing.push(address),
+    })
+    return { endSession, asked, missing, discoverAnew: () => (current = { ...known }) }
+  }
+  const session = { subject: 'u-1', sid: 's-1', idToken: 'an ID token' }
+  const parametersOf = async ({ endSession }: ReturnType<typeof open>, given: typeof session | object) => {
+    const next = await endSession.next({ ...session, ...given })
+    if (next.kind !== 'redirect') throw new Error(next.kind)
+    const { state, ...others } = Object.fromEntries(next.url.searchParams)
+    expect(state).to.be.a('string')
+    return others
+  }
+
+  it('is told who logs out: by the ID token, else by the session id, else by the subject', async () => {
+    const own = open({ end_session_endpoint: ENDPOINT })
+    const rest = { tenant: 'x', client_id: 'mesh', post_logout_redirect_uri: 'https://mesh.test/login' }
+    expect(await parametersOf(own, {})).to.deep.equal({ ...rest, id_token_hint: 'an ID token' })
+    expect(await parametersOf(own, { idToken: null })).to.deep.equal({ ...rest, logout_hint: 's-1' })
+    expect(await parametersOf(own, { idToken: null, sid: null })).to.deep.equal({ ...rest, logout_hint: 'u-1' })
+  })
+
+  it('is a form from 4,097 characters of ID token on', async () => {
+    const { endSession } = open({ end_session_endpoint: ENDPOINT })
+    for (const [length, kind] of [
+      [4_096, 'redirect'],
+      [4_097, 'form'],
+    ] as const) {
+      expect((await endSession.next({ ...session, idToken: 'x'.repeat(length) })).kind).to.equal(kind)
+    }
+  })
+
+  it('is asked for once after each discovery where the IdP does not publish it, without cookies, and warned of once', async () => {
+    const { endSession, asked, missing, discoverAnew } = open({ issuer: `${ISSUER}/` }, {}, 404)
+    for (const _ of [1, 2]) {
+      const answers = await Promise.all([1, 2, 3].map(() => endSession.next(session)))
+      expect(answers.map(({ kind }) => kind)).to.deep.equal(['nowhere', 'nowhere', 'nowhere'])
+      discoverAnew()
+    }
+    const question = { address: `${ISSUER}/logout`, method: 'GET', headers: {} }
+    expect(asked).to.deep.equal([question, question])
+    expect(missing).to.deep.equal([`${ISSUER}/logout`])
+  })
+
+  for (const [what, metadata, oidc, expected] of [
+    ['where the IdP publishes an endpoint', { end_session_endpoint: ENDPOINT }, {}, true],
+    ['not where it publishes none', {}, {}, false],
+    ['not by a logouturl elsewhere', { end_session_endpoint: ENDPOINT }, { logouturl: 'https://x.test/bye' }, false],
+    [
+      'by a logouturl that is that endpoint',
+      { end_session_endpoint: ENDPOINT },
+      { logouturl: `${ISSUER}/end?a=b` },
+      true,
+    ],
+  ] as const) {
+    it(`ends the session of the IdP ${what}`, async () => {
+      expect(await open(metadata, oidc).endSession.endsAtIdp()).to.equal(expected)
+    })
+  }
+})
