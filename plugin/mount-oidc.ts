@@ -3,6 +3,7 @@ import type { Application, Request } from 'express'
 import { domainsByHostName } from './config/domains/host-names.ts'
 import type { Problem } from './config/problem.ts'
 import type { CredentialFiles, DomainReading, Readings } from './config/read.ts'
+import type { CustomSettings } from './config/settings.ts'
 import { withGuardedAuthLog } from './host/guarded-auth-log.ts'
 import type { Host } from './host/port.ts'
 import { causeCode, deepestMessage, type Log } from './log.ts'
@@ -159,7 +160,7 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
     issuer,
     fetch: idpFetch,
     scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings)])],
-    claims: [...Object.values(settings.custom.claims), ...(groupsClaim === null ? [] : [groupsClaim])],
+    claims: claimsRead(settings.custom.claims, groupsClaim),
     now: Date.now,
   })
   const logoutTokens = createLogoutTokens(settings, {
@@ -169,6 +170,16 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
     elapsed: () => performance.now(),
   })
   return { domainKey: key, paths, working: { settings, client, preset, logoutTokens } }
+}
+
+/** What a login looks for in the ID token before it asks for more. */
+function claimsRead(names: CustomSettings['claims'], groups: string | null): readonly string[] {
+  return [
+    ...Object.values(names),
+    // It speaks of that claim alone.
+    ...(names.email === 'email' ? ['email_verified'] : []),
+    ...(groups === null ? [] : [groups]),
+  ]
 }
 
 function titleOf({ settings, preset }: WorkingStrategy): string {

@@ -2,14 +2,17 @@ import { decodeJwt } from 'jose'
 import * as oidc from 'openid-client'
 import type { ClientSettings, DomainSettings } from '../config/settings.ts'
 import { LoginError } from '../errors.ts'
+import { claimAt } from '../login/claim-path.ts'
 import type { Claims } from '../login/profile.ts'
 import type { Transaction } from '../login/transaction.ts'
 import { type AuthenticatedEndpoint, clientAuthentication, clientMetadata } from './authentication/client-options.ts'
 import { isShared } from './authentication/client-signature.ts'
 import { translateLoginFault, translateUserInfoFault } from './faults.ts'
 import { endpointAddress } from './http/endpoint-address.ts'
+import { endpointName } from './http/endpoint-names.ts'
 import { withExactRedirect } from './http/exact-redirect.ts'
 import type { Fetch } from './http/guarded-fetch.ts'
+import { noteExchanges } from './http/noted-exchange.ts'
 import type { Issuer } from './issuer/discovery.ts'
 import { type EndingSession, logoutHint } from './logout/logout-hint.ts'
 import { openAnswers, openIdToken, verifySharedSignature } from './protection/protected-answers.ts'
@@ -29,6 +32,8 @@ export interface Redeemed {
   readonly idToken: string
   /** A secret; null when the flow brings none. */
   readonly accessToken: string | null
+  /** Null: the IdP does not say, so all that were asked for (RFC 6749, section 5.1). */
+  readonly grantedScopes: readonly string[] | null
   /** What a session has to keep to be introspected and its tokens revoked; null where the IdP can do neither. */
   readonly tokens: SessionTokens | null
 }
@@ -87,7 +92,8 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
       token: endpointAddress(metadata, credentials, 'token_endpoint'),
       userinfo: endpointAddress(metadata, credentials, 'userinfo_endpoint'),
     }
-    config[oidc.customFetch] = withExactRedirect(openAnswers(fetch, endpoints, settings), client.redirect_uri)
+    const noted = noteExchanges(fetch, (address) => endpointName(metadata, address))
+    config[oidc.customFetch] = withExactRedirect(openAnswers(noted, endpoints, settings), client.redirect_uri)
     // The guarded fetch has the last word on time and on plain HTTP.
     config.timeout = 0
     oidc.allowInsecureRequests(config)
@@ -107,7 +113,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
   }
 
   async function userInfo(config: oidc.Configuration, accessToken: string, idClaims: oidc.IDToken): Promise<Claims> {
-    if (deps.claims.every((name) => idClaims[name] !== undefined)) return {}
+    if (deps.claims.every((name) => claimAt(idClaims, name) !== undefined)) return {}
     // Whatever signed the ID token: a signed answer is verified.
     oidc.enableNonRepudiationChecks(config)
     try {
@@ -139,7 +145,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
     if (responseType === 'id_token') {
       url.hash = parameters.toString()
       const claims = await oidc.implicitAuthentication(config, url, transaction.nonce, checks)
-      return { claims, idToken: frontToken ?? '', tokens: null }
+      return { claims, idToken: frontToken ?? '', tokens: null, grantedScopes: null }
     }
     if (responseType === 'code') url.search = parameters.toString()
     else url.hash = parameters.toString()
@@ -161,6 +167,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
       claims,
       idToken: tokens.id_token,
       tokens: { access, accessExpiresAt, refresh: tokens.refresh_token ?? null },
+      grantedScopes: tokens.scope?.split(' ') ?? null,
     }
   }
 
@@ -174,7 +181,9 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
   return {
     async authorizationUrl({ state, nonce, codeVerifier }) {
       const { config, metadata } = await keptConfiguration()
-      if (!metadata.authorization_endpoint) throw new LoginError('metadata_incomplete')
+      if (!metadata.authorization_endpoint) {
+        throw new LoginError('metadata_incomplete', { details: { endpoint: 'authorization_endpoint' } })
+      }
       const asked = {
         redirect_uri: client.redirect_uri,
         scope: deps.scopes.join(' '),
@@ -200,9 +209,11 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
     async redeem(answer, transaction) {
       const metadata = await issuer.metadata()
       const config = configure(metadata)
-      const { claims, idToken, tokens } = await grant(config, answer, transaction).catch((error: unknown) => {
-        throw translateLoginFault(error)
-      })
+      const { claims, idToken, tokens, grantedScopes } = await grant(config, answer, transaction).catch(
+        (error: unknown) => {
+          throw translateLoginFault(error, { scopes: deps.scopes })
+        },
+      )
       judge(objectionToIdToken(claims, client.client_id, now() / 1000))
       const accessToken = tokens?.access ?? null
       if (accessToken !== null) judgeAccessToken(accessToken, claims)
@@ -214,6 +225,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
         claims: { ...more, ...claims },
         idToken,
         accessToken,
+        grantedScopes,
         tokens: metadata.introspection_endpoint || metadata.revocation_endpoint ? tokens : null,
       }
     },

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express'
-import { LOGIN_ERRORS, LoginError, MESSAGES } from '../errors.ts'
+import { LoginError, MESSAGES } from '../errors.ts'
 import type { Host } from '../host/port.ts'
 import { causeCode } from '../log.ts'
 
@@ -16,7 +16,7 @@ export async function endInFailure(
 ): Promise<void> {
   const failure = error instanceof LoginError ? error : new LoginError('internal', { cause: error })
   logFailure(host, req, domainKey, 'login-failed', failure)
-  const code = LOGIN_ERRORS[failure.code].message
+  const code = failure.told
   try {
     await host.loginPage.showFailure(req, res, domainKey, { code, message: MESSAGES[code], reason: failure.code })
   } catch {

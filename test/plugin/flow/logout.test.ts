@@ -245,7 +245,7 @@ describe('a logout', () => {
       const { setup, host, idp } = await start()
       for (const [fault, code] of [
         [{ kind: 'hang' }, 'provider_unreachable'],
-        [{ kind: 'answer', status: 503 }, 'provider_unreachable'],
+        [{ kind: 'answer', status: 503 }, 'revocation_failed'],
         [{ kind: 'answer', status: 401, body: '{"error":"invalid_client"}' }, 'revocation_failed'],
         [{ kind: 'reset' }, 'provider_unreachable'],
       ] as const) {
