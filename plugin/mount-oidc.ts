@@ -6,7 +6,7 @@ import type { CredentialFiles, DomainReading, Readings } from './config/read.ts'
 import type { CustomSettings } from './config/settings.ts'
 import { withGuardedAuthLog } from './host/guarded-auth-log.ts'
 import type { Host } from './host/port.ts'
-import { causeCode, deepestMessage, type Log } from './log.ts'
+import type { Log } from './log.ts'
 import { createIntrospection, type SessionState } from './login/introspection.ts'
 import { createTransactions } from './login/transaction.ts'
 import { PRESETS, type PresetUrls } from './presets/all.ts'
@@ -15,6 +15,7 @@ import { createProviderClient } from './provider/client.ts'
 import { directFetch } from './provider/http/direct-fetch.ts'
 import { type Fetch, guardFetch } from './provider/http/guarded-fetch.ts'
 import { openIssuer } from './provider/issuer/discovery.ts'
+import { discoveryLog } from './provider/issuer/discovery-log.ts'
 import { createKeySet } from './provider/issuer/key-set.ts'
 import { createLogoutTokens } from './provider/logout/logout-tokens.ts'
 import { readDomains } from './read-domains.ts'
@@ -140,19 +141,13 @@ interface StrategyParts {
 function createStrategy({ key, settings }: DomainReading, { host, log, fetch, presets }: StrategyParts): Strategy {
   const paths = routePaths(host.basePath?.(key) ?? '/', settings?.client.redirect_uri, PRESET_NAMES)
   if (!settings) return { domainKey: key, paths, working: null }
-  const about = { domain: key, issuer: settings.issuer.issuer }
   const { certificate } = settings.credentials
   const idpFetch = certificate ? directFetch(FETCH_LIMITS, certificate) : fetch
-  const issuer = openIssuer(settings.issuer, settings.client.client_id, {
+  const issuer = openIssuer(settings.issuer, {
     fetch: idpFetch,
     now: Date.now,
     random: Math.random,
-    onFailure: (error) => {
-      const code = causeCode(error)
-      const fields = { ...about, ...(code === undefined ? {} : { causeCode: code }), reason: deepestMessage(error) }
-      log.error('discovery-failed', `OIDC: Discovery failed.${code === undefined ? '' : ` ${code}`}`, fields)
-    },
-    onDiscovered: () => log.info('discovered', 'OIDC: Discovery succeeded.', about),
+    ...discoveryLog(settings, log),
   })
   const preset = choosePreset(settings.custom.preset, presets, fetch)
   const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null

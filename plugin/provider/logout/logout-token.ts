@@ -1,5 +1,6 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import type { Claims } from '../../login/profile.ts'
+import { isSameIssuer } from '../issuer/issuer-name.ts'
 
 const OLDEST_S = 10 * 60
 const AHEAD_S = 60
@@ -65,7 +66,7 @@ function objectionToTimes({ iat, exp, nbf }: Claims, nowS: number): string | und
 
 function readClaims(claims: Claims, { issuer, clientId }: LogoutTokenRules): Logout | string {
   const { iss, aud, events, nonce, jti, sub, sid, iat, exp } = claims
-  if (!isText(iss) || !URL.canParse(iss) || new URL(iss).href !== new URL(issuer).href) return 'iss names another IdP'
+  if (!isText(iss) || !isSameIssuer(issuer, iss)) return 'iss names another IdP'
   if (aud !== clientId && !(Array.isArray(aud) && aud.includes(clientId))) return 'aud names another client'
   if (!isObject(events) || !isObject(events[EVENT])) return 'events does not tell of a logout'
   // What has one may be an ID token.

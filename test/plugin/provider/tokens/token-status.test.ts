@@ -40,7 +40,7 @@ describe('verbs about tokens', () => {
     const discovery = { ...deps, random: Math.random, onFailure: () => undefined, onDiscovered: () => undefined }
     const verbs = createProviderClient(reading.settings, {
       ...deps,
-      issuer: openIssuer(reading.settings.issuer, 'mesh', discovery),
+      issuer: openIssuer(reading.settings.issuer, discovery),
       scopes: ['openid'],
       claims: [],
     })
