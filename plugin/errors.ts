@@ -95,7 +95,8 @@ export const LOGIN_ERRORS = {
   },
   not_in_required_group: {
     message: 'access_denied',
-    remedy: 'The user is in none of the groups in `groups.required`.',
+    remedy:
+      'The user is in none of the groups in `groups.required`. `groups` are those that the IdP reported, to the letter; rules match exactly.',
   },
   memberships_unknown: {
     message: 'login_failed',

@@ -211,7 +211,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
       const config = configure(metadata)
       const { claims, idToken, tokens, grantedScopes } = await grant(config, answer, transaction).catch(
         (error: unknown) => {
-          throw translateLoginFault(error, { scopes: deps.scopes })
+          throw translateLoginFault(error)
         },
       )
       judge(objectionToIdToken(claims, client.client_id, now() / 1000))

@@ -1,21 +1,17 @@
 import * as oidc from 'openid-client'
 import { LoginError, type LoginErrorCode } from '../errors.ts'
 import { causes, deepestMessage } from '../log.ts'
-import { type AskedFor, authorizationRefused } from './faults/authorization-refused.ts'
+import { authorizationRefused } from './faults/authorization-refused.ts'
 import { issuerParameterFault } from './faults/issuer-parameter.ts'
 import { refusedAnswer } from './faults/refused-answer.ts'
 import { incompleteMetadata, tokenFault } from './faults/token-fault.ts'
 import { unanswered } from './faults/unanswered.ts'
 
-/**
- * What openid-client throws while a login is begun or redeemed, as one of our errors; the cause is kept.
- *
- * @param asked what the authorization request asked for, where its refusal may be about that
- */
-export function translateLoginFault(error: unknown, asked: AskedFor = {}): LoginError {
+/** What openid-client throws while a login is begun or redeemed, as one of our errors; the cause is kept. */
+export function translateLoginFault(error: unknown): LoginError {
   const own = ownFault(error)
   if (own) return own
-  if (error instanceof oidc.AuthorizationResponseError) return authorizationRefused(error, asked)
+  if (error instanceof oidc.AuthorizationResponseError) return authorizationRefused(error)
   return (
     refusedAnswer(error, 'token_request_failed') ??
     unanswered(error) ??

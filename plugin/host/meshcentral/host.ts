@@ -55,7 +55,7 @@ export function meshHost(options: MeshHostOptions): Host {
       goOn(res, inMaintenance() ? withQuery(withKey, 'loginscreen', '1') : withKey, isStrict)
     },
     loginPage: {
-      showFailure: (req, res, domainKey, { reason }) => {
+      showFailure: (req, res, domainKey, failure) => {
         const request = req as MeshRequest
         const domain = taken.get(domainKey)?.domain
         if (!domain) throw new Error('The domain is not one of ours.')
@@ -64,7 +64,7 @@ export function meshHost(options: MeshHostOptions): Host {
           goOn(res, withLoginKey(domain.url, request), isStrict)
           return
         }
-        const message = messageOf(reason)
+        const message = messageOf(failure)
         carry(res, 'failure', String(message))
         goOn(res, failurePath(domain, message, request), isStrict)
       },

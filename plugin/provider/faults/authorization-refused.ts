@@ -2,23 +2,17 @@ import type * as oidc from 'openid-client'
 import { LoginError, type MessageCode } from '../../errors.ts'
 import { PKCE_REFUSED, speaksOfPkce } from './pkce-refused.ts'
 
-/** What an authorization request asked for. */
-export interface AskedFor {
-  readonly scopes?: readonly string[]
-}
-
 interface Meaning {
   readonly remedy: string
   readonly told?: MessageCode
 }
 
 /** The IdP sent the browser back with an error. Source: RFC 6749, section 4.1.2.1; OpenID Connect Core 1.0, section 3.1.2.6. */
-export function authorizationRefused(error: oidc.AuthorizationResponseError, asked: AskedFor): LoginError {
+export function authorizationRefused(error: oidc.AuthorizationResponseError): LoginError {
   const { error: word, error_description: errorDescription } = error
   const words = { error: word, ...(errorDescription === undefined ? {} : { errorDescription }) }
   const meaning = speaksOfPkce(words) ? { remedy: PKCE_REFUSED } : meaningOf(word)
-  const scopes = word === 'invalid_scope' && asked.scopes ? { scopes: asked.scopes } : {}
-  return new LoginError('provider_error', { cause: error, details: { ...words, ...scopes }, ...meaning })
+  return new LoginError('provider_error', { cause: error, details: words, ...meaning })
 }
 
 function meaningOf(word: string): Meaning | undefined {
@@ -43,7 +37,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   account_selection_required: INCOMPLETE,
   invalid_scope: {
     remedy:
-      'The IdP does not know one of `scopes`, or does not grant it to this client. Add it to the client there, or leave it out: `groups.scope` ("" asks for none) and `custom.scope` say what is asked for.',
+      'The IdP does not know one of the scopes, or does not grant it to this client. Add it to the client there, or leave it out: `groups.scope` ("" asks for none) and `custom.scope` say what is asked for.',
   },
   unauthorized_client: {
     remedy:

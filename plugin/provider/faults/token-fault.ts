@@ -31,7 +31,7 @@ export function tokenFault(error: unknown, judged: Judged): LoginError {
 
 /** The IdP does not publish an address that is needed. Undefined: it is something else. */
 export function incompleteMetadata(error: unknown): LoginError | undefined {
-  const fault = causes(error).find(
+  const fault = causes(error).findLast(
     (cause) =>
       'code' in cause &&
       (cause.code === 'OAUTH_MISSING_SERVER_METADATA' || cause.code === 'OAUTH_INVALID_SERVER_METADATA'),

@@ -18,7 +18,7 @@ export interface Logout {
 }
 
 export interface LogoutTokenRules {
-  /** As it is configured; a slash at its end makes no difference here, and is for the one who knows the IdP's own spelling. */
+  /** As it is configured; its spelling makes no difference here, and is for the one who knows the IdP's own. */
   readonly issuer: string
   readonly clientId: string
   /** `id_token_signed_response_alg`; logout tokens are signed like ID tokens. */
