@@ -1,8 +1,9 @@
 import * as oidc from 'openid-client'
 import { LoginError, type LoginErrorCode } from '../errors.ts'
-import { causes, deepestMessage } from '../log.ts'
+import { causes } from '../log.ts'
 import { authorizationRefused } from './faults/authorization-refused.ts'
 import { issuerParameterFault } from './faults/issuer-parameter.ts'
+import { reasonOf } from './faults/reason.ts'
 import { refusedAnswer } from './faults/refused-answer.ts'
 import { incompleteMetadata, tokenFault } from './faults/token-fault.ts'
 import { unanswered } from './faults/unanswered.ts'
@@ -31,7 +32,7 @@ export function translateUserInfoFault(error: unknown): LoginError {
 /** The same for a request about a token. */
 export function translateTokenFault(error: unknown, code: LoginErrorCode): LoginError {
   const known = ownFault(error) ?? refusedAnswer(error, code) ?? unanswered(error)
-  return known ?? new LoginError(code, { cause: error, details: { reason: deepestMessage(error) } })
+  return known ?? new LoginError(code, { cause: error, details: { reason: reasonOf(error) } })
 }
 
 /** One of ours that was thrown below the library, which wraps what it does not know. */

@@ -1,6 +1,7 @@
 import { decodeProtectedHeader } from 'jose'
 import { LoginError, type LoginErrorCode } from '../../errors.ts'
-import { causeCode, causes, deepestMessage } from '../../log.ts'
+import { causeCode, causes } from '../../log.ts'
+import { reasonOf } from './reason.ts'
 
 /** Which answer was judged: members of the Client object begin with its name. */
 type Judged = 'id_token' | 'userinfo'
@@ -24,7 +25,7 @@ export function tokenFault(error: unknown, judged: Judged): LoginError {
   const { details, remedy, ...other } = findingIn(error, judged)
   return new LoginError(other.code ?? CODES[judged], {
     cause: error,
-    details: { reason: deepestMessage(error), ...(code === undefined ? {} : { causeCode: code }), ...details },
+    details: { reason: reasonOf(error), ...(code === undefined ? {} : { causeCode: code }), ...details },
     ...(remedy === undefined ? {} : { remedy }),
   })
 }

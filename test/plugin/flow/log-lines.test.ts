@@ -298,6 +298,14 @@ describe('the log line of a login that fails', () => {
       expectLine(EXP, ['id_token_invalid', { claim: 'exp', received: '2023-11-14T22:13:20.000Z' }, /both clocks/])
     })
 
+    it('quotes nothing of an answer that is no JSON', async () => {
+      const setup = await start()
+      setup.idp.faults.set('token', answering(200, 'eyJhbGciOi'))
+      await failedLogin(setup)
+      const reason = 'failed to parse "response" body as JSON'
+      expectLine(setup, ['id_token_invalid', { reason }, /./])
+    })
+
     it('shows no nonce', async () => {
       const setup = await forged(() => ({ nonce: 'somebody-elses' }))
       const fields = expectLine(setup, ['id_token_invalid', { claim: 'nonce' }, /./])
