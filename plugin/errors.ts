@@ -5,6 +5,9 @@ export const MESSAGES = {
   provider_unreachable: 'The sign-in service cannot be reached at the moment. Please try again in a few minutes.',
   provider_refused:
     'The sign-in service did not sign you in. Please try again; if it happens again, ask your administrator.',
+  sign_in_cancelled:
+    'You cancelled the sign-in, or the sign-in service did not let you continue. Sign in again when you are ready.',
+  sign_in_incomplete: 'The sign-in was not completed. Please sign in again.',
   access_denied: 'Your account may not use this server. Ask your administrator for access.',
   maintenance: 'This server is under maintenance. Please try again later.',
   not_configured: 'Signing in this way is not set up on this server. Ask your administrator.',
@@ -74,7 +77,12 @@ export const LOGIN_ERRORS = {
   provider_unreachable: {
     message: 'provider_unreachable',
     remedy:
-      'A request to the IdP was not answered as it should be: no connection, no answer in 10 seconds, or over 1 MB.',
+      'A request to the IdP at `address` was not answered as it should be: no connection, no answer in 10 seconds, over 1 MB, or no usable key set. `causeCode` or `status` says which.',
+  },
+  answer_issuer_invalid: {
+    message: 'login_failed',
+    remedy:
+      'The parameter `iss` of the answer (RFC 9207) is missing or names another issuer. Check `issuer`, and each IdP its own `client.redirect_uri`. When only some people meet it, somebody may be mixing answers of two IdPs.',
   },
   id_token_invalid: {
     message: 'login_failed',
@@ -109,7 +117,8 @@ export const LOGIN_ERRORS = {
   },
   not_in_required_group: {
     message: 'access_denied',
-    remedy: 'The user is in none of the groups in `groups.required`.',
+    remedy:
+      'The user is in none of the groups in `groups.required`. `groups` are those that the IdP reported, to the letter; rules match exactly.',
   },
   memberships_unknown: {
     message: 'login_failed',
@@ -159,14 +168,28 @@ export const LOGIN_ERRORS = {
 } as const satisfies Record<string, LoginErrorEntry>
 export type LoginErrorCode = keyof typeof LOGIN_ERRORS
 
-/** Ends a login. `details` go to the authentication log and must hold no secret; `cause` is kept for its code only. */
+export interface LoginErrorOptions {
+  /** Kept for its code only. */
+  readonly cause?: unknown
+  /** For the authentication log; no secrets. */
+  readonly details?: Readonly<Record<string, unknown>>
+  /** In place of the code's own, where more is known: at most 300 characters, more does not fit into a line. */
+  readonly remedy?: string
+  /** In place of the code's own. */
+  readonly told?: MessageCode
+}
+
+/** Ends a login. The message of the error is the remedy, for the authentication log. */
 export class LoginError extends Error {
   override readonly name = 'LoginError'
   readonly code: LoginErrorCode
   readonly details: Readonly<Record<string, unknown>>
-  constructor(code: LoginErrorCode, options: { cause?: unknown; details?: Readonly<Record<string, unknown>> } = {}) {
-    super(LOGIN_ERRORS[code].remedy, 'cause' in options ? { cause: options.cause } : undefined)
+  /** What the person reads. */
+  readonly told: MessageCode
+  constructor(code: LoginErrorCode, options: LoginErrorOptions = {}) {
+    super(options.remedy ?? LOGIN_ERRORS[code].remedy, 'cause' in options ? { cause: options.cause } : undefined)
     this.code = code
     this.details = options.details ?? {}
+    this.told = options.told ?? LOGIN_ERRORS[code].message
   }
 }

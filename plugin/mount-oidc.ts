@@ -3,9 +3,10 @@ import type { Application, Request } from 'express'
 import { domainsByHostName } from './config/domains/host-names.ts'
 import type { Problem } from './config/problem.ts'
 import type { CredentialFiles, DomainReading, Readings } from './config/read.ts'
+import type { CustomSettings } from './config/settings.ts'
 import { withGuardedAuthLog } from './host/guarded-auth-log.ts'
 import type { Host } from './host/port.ts'
-import { causeCode, deepestMessage, type Log } from './log.ts'
+import type { Log } from './log.ts'
 import { createIntrospection, type SessionState } from './login/introspection.ts'
 import { createLandings } from './login/landings.ts'
 import { createSessionReview } from './login/session-review.ts'
@@ -16,6 +17,7 @@ import { createProviderClient } from './provider/client.ts'
 import { directFetch } from './provider/http/direct-fetch.ts'
 import { type Fetch, guardFetch } from './provider/http/guarded-fetch.ts'
 import { openIssuer } from './provider/issuer/discovery.ts'
+import { discoveryLog } from './provider/issuer/discovery-log.ts'
 import { createKeySet } from './provider/issuer/key-set.ts'
 import { createEndSession } from './provider/logout/end-session.ts'
 import { createLogoutTokens } from './provider/logout/logout-tokens.ts'
@@ -151,19 +153,13 @@ interface StrategyParts {
 function createStrategy({ key, settings }: DomainReading, { host, log, fetch, presets }: StrategyParts): Strategy {
   const paths = routePaths(host.basePath?.(key) ?? '/', settings?.client.redirect_uri, PRESET_NAMES)
   if (!settings) return { domainKey: key, paths, working: null }
-  const about = { domain: key, issuer: settings.issuer.issuer }
   const { certificate } = settings.credentials
   const idpFetch = certificate ? directFetch(FETCH_LIMITS, certificate) : fetch
-  const issuer = openIssuer(settings.issuer, settings.client.client_id, {
+  const issuer = openIssuer(settings.issuer, {
     fetch: idpFetch,
     now: Date.now,
     random: Math.random,
-    onFailure: (error) => {
-      const code = causeCode(error)
-      const fields = { ...about, ...(code === undefined ? {} : { causeCode: code }), reason: deepestMessage(error) }
-      log.error('discovery-failed', `OIDC: Discovery failed.${code === undefined ? '' : ` ${code}`}`, fields)
-    },
-    onDiscovered: () => log.info('discovered', 'OIDC: Discovery succeeded.', about),
+    ...discoveryLog(settings, log),
   })
   const preset = choosePreset(settings.custom.preset, presets, fetch)
   const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null
@@ -173,10 +169,10 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
     keySet,
     fetch: idpFetch,
     scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings)])],
-    claims: [...Object.values(settings.custom.claims), ...(groupsClaim === null ? [] : [groupsClaim])],
+    claims: claimsRead(settings.custom.claims, groupsClaim),
     onAudience: (address, audience) => {
       const { origin, pathname } = new URL(address)
-      const fields = { ...about, endpoint: origin + pathname, audience, member: 'client.assertion_audience' }
+      const fields = { domain: key, endpoint: origin + pathname, audience, member: 'client.assertion_audience' }
       log.info('assertion-audience', `The IdP wants this as audience of client assertions: ${audience}.`, fields)
     },
     now: Date.now,
@@ -200,6 +196,16 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
     now: Date.now,
   })
   return { domainKey: key, paths, working: { settings, client, preset, endSession, logoutTokens } }
+}
+
+/** What a login looks for in the ID token before it asks for more. */
+function claimsRead(names: CustomSettings['claims'], groups: string | null): readonly string[] {
+  return [
+    ...Object.values(names),
+    // It speaks of that claim alone.
+    ...(names.email === 'email' ? ['email_verified'] : []),
+    ...(groups === null ? [] : [groups]),
+  ]
 }
 
 function titleOf({ settings, preset }: WorkingStrategy): string {

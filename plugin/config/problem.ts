@@ -16,6 +16,7 @@ export type WarningCode =
   | 'unknown_algorithm'
   | 'not_supported' // by the IdP, as the issuer object describes it
   | 'certificate_expired'
+  | 'changing_id' // what identifies people can become somebody else's
 
 /** Something that works, or does nothing, but is probably not what was meant. Same rules as for a problem. */
 export interface Warning extends Problem {

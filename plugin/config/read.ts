@@ -13,6 +13,7 @@ import type { Finding, Problem, Steps, Warning } from './problem.ts'
 import { checkAddresses } from './rules/addresses.ts'
 import { checkAlgorithms } from './rules/algorithms.ts'
 import { checkAuthorizationParams } from './rules/authorization-params.ts'
+import { checkIdentityClaim } from './rules/identity-claim.ts'
 import type { MemberSchema } from './rules/member-schema.ts'
 import { checkPreset, choosePreset, withoutIssuer } from './rules/preset-name.ts'
 import type { PresetRules, UrlOverrides } from './rules/preset-rules.ts'
@@ -143,6 +144,7 @@ function readOidc(
     ...checkSupported(known),
     ...checkScopes(known),
     ...checkAuthorizationParams(known),
+    ...checkIdentityClaim(known),
     // What is wrong with the files is told by itself: mending it may be all.
     ...(files.findings.every(({ warning }) => warning) ? checkKeysNeeded(known, files.credentials) : []),
     ...(address ? checkDefaultCallback(known, address) : []),

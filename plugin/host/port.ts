@@ -47,8 +47,8 @@ export interface Profile {
   readonly id: UserId
   readonly name: string
   readonly email: string | null
-  /** True only when the IdP vouches for the address. */
-  readonly emailVerified: boolean
+  /** True only when the IdP vouches for the address; null when it says nothing about it. */
+  readonly emailVerified: boolean | null
 }
 
 /** The server's users. A rejection fails the login. */

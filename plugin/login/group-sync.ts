@@ -1,5 +1,5 @@
 import type { GroupSettings } from '../config/settings.ts'
-import { isNamed, type Memberships } from './memberships.ts'
+import { isNamed, type Memberships, UUID } from './memberships.ts'
 
 export interface GroupChanges {
   readonly join: readonly string[]
@@ -19,10 +19,15 @@ export function groupChanges(
   if (sync === false || memberOf === 'unknown') return { join: [], leave: [] }
   const chosen = memberOf.filter((group) => sync === 'all' || sync.some((name) => isNamed(group, name)))
   // Two groups with one name are one mirrored group: it is joined once, and left when the user is in neither.
-  const wanted = new Set(chosen.map((group) => group.name))
-  const current = new Set(mirrored)
+  const wanted = new Map(chosen.map(({ name }) => [mirrorKey(name), name]))
+  const current = new Set(mirrored.map(mirrorKey))
   return {
-    join: [...wanted].filter((name) => !current.has(name)),
-    leave: [...current].filter((name) => !wanted.has(name)),
+    join: [...wanted].flatMap(([key, name]) => (current.has(key) ? [] : [name])),
+    leave: [...new Set(mirrored)].filter((name) => !wanted.has(mirrorKey(name))),
   }
+}
+
+// A group that is mirrored by its object id stays the same one when the vendor writes the id in other letters.
+function mirrorKey(name: string): string {
+  return UUID.test(name) ? name.toLowerCase() : name
 }

@@ -1,3 +1,4 @@
+import { claimAt } from './claim-path.ts'
 import type { Claims } from './profile.ts'
 
 /** A group that the IdP says a user is in. */
@@ -29,20 +30,23 @@ export function membershipsOf(claim: unknown): Memberships {
 }
 
 /**
- * The same from the claim of that name.
+ * The same from the claim of that name, which may be a path with dots.
  *
  * @throws Error when the claims only say where it is to be had
  */
 export function claimedMemberships(claims: Claims, name: string): Memberships {
   if (isClaimElsewhere(claims, name)) throw new Error('the IdP left the groups claim out and refers to another place')
-  return membershipsOf(claims[name])
+  return membershipsOf(claimAt(claims, name))
 }
 
 /** Whether a claim is left out for its length or its source. Source: OpenID Connect Core 1.0, section 5.6.2. */
 export function isClaimElsewhere(claims: Claims, name: string): boolean {
   const elsewhere = claims._claim_names
   return (
-    claims[name] === undefined && typeof elsewhere === 'object' && elsewhere !== null && Object.hasOwn(elsewhere, name)
+    claimAt(claims, name) === undefined &&
+    typeof elsewhere === 'object' &&
+    elsewhere !== null &&
+    Object.hasOwn(elsewhere, name)
   )
 }
 
@@ -60,9 +64,15 @@ export function groupOf(
   return { name, aliases }
 }
 
-/** Whether a rule that says `name` means this group. Names match exactly, case included. */
-export function isNamed(membership: Membership, name: string): boolean {
-  return membership.name === name || membership.aliases.includes(name)
+/**
+ * Whether a rule that says `name` means this group. Names match exactly, case included; object ids in any letter case, since vendors show
+ * one id in both.
+ */
+export function isNamed({ name: own, aliases }: Membership, name: string): boolean {
+  if (own === name || aliases.includes(name)) return true
+  if (!UUID.test(name)) return false
+  const id = name.toLowerCase()
+  return own.toLowerCase() === id || aliases.some((alias) => alias.toLowerCase() === id)
 }
 
 function membershipOf(entry: unknown): Membership | undefined {

@@ -4,6 +4,7 @@ import type { Account, Accounts, Host, Profile } from '../host/port.ts'
 import { decideAccess } from './access.ts'
 import { groupChanges } from './group-sync.ts'
 import type { Memberships } from './memberships.ts'
+import { missingGroupsRemedy } from './reported-groups.ts'
 
 /** What a login did, for the authentication log. */
 export interface SignInResult {
@@ -20,6 +21,7 @@ export interface SignInResult {
  * Lets a person in whom the IdP has vouched for: decides, then writes account, rights and groups through the host port.
  * Nothing is written for somebody who is refused.
  *
+ * @param reported what the IdP said of groups, for the log line of a refusal
  * @throws LoginError `account_unknown`, `account_limit`, `account_locked`, `maintenance`, `not_in_required_group`, `memberships_unknown`, `host_failed`
  */
 export async function signIn(
@@ -27,9 +29,10 @@ export async function signIn(
   memberships: Memberships,
   settings: DomainSettings,
   host: Pick<Host, 'accounts' | 'groups' | 'newAccountsAllowed' | 'inMaintenance'>,
+  reported: Readonly<Record<string, unknown>> = {},
 ): Promise<SignInResult> {
   const access = decideAccess(memberships, settings.groups)
-  if (!access.admitted) throw new LoginError(access.code, { details: { user: profile.id } })
+  if (!access.admitted) throw refusal(access.code, profile, reported)
   const mayCreate = settings.newAccounts ?? host.newAccountsAllowed?.(settings.key) ?? false
   try {
     const account = await host.accounts.find(settings.key, profile.id)
@@ -44,6 +47,15 @@ export async function signIn(
     if (error instanceof LoginError) throw error
     throw new LoginError('host_failed', { cause: error, details: { user: profile.id } })
   }
+}
+
+function refusal(
+  code: 'not_in_required_group' | 'memberships_unknown',
+  { id }: Profile,
+  reported: Readonly<Record<string, unknown>>,
+): LoginError {
+  const remedy = code === 'not_in_required_group' ? missingGroupsRemedy(reported) : undefined
+  return new LoginError(code, { details: { user: id, ...reported }, ...(remedy === undefined ? {} : { remedy }) })
 }
 
 function willBeSiteAdmin(wanted: SignInResult['siteAdmin'], account: Account | undefined): boolean {

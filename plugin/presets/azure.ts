@@ -1,5 +1,13 @@
 import type { Finding } from '../config/problem.ts'
-import { claimedMemberships, groupOf, isClaimElsewhere, type Membership, UUID } from '../login/memberships.ts'
+import type { GroupSettings } from '../config/settings.ts'
+import {
+  claimedMemberships,
+  groupOf,
+  isClaimElsewhere,
+  type Membership,
+  membershipsOf,
+  UUID,
+} from '../login/memberships.ts'
 import type { Claims } from '../login/profile.ts'
 import type { Preset, PresetDefinition } from './preset.ts'
 import { isText, membersOf, PAGES_MS, type Page, readPages, type VendorFetch } from './vendor-api.ts'
@@ -42,6 +50,10 @@ const OPEN_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5
  * Logins of the directory: groups are those of the directory, by Microsoft Graph, unless a claim is configured for them.
  * A rule matches a group's object id or its display name.
  *
+ * Without a configured claim, the ids in the token's claim `groups` are enough where every rule says ids and nothing is mirrored: then
+ * Graph is not asked. A rule with a display name would not be met by them, and mirrored groups would change their names. The ids in a
+ * token are those of groups through other groups too, unless the directory says otherwise for this application.
+ *
  * @see https://learn.microsoft.com/graph/api/user-list-memberof
  * @see https://learn.microsoft.com/graph/api/user-list-transitivememberof
  * @param graph base URL of the API
@@ -61,13 +73,18 @@ export function azurePreset(graph: string, fetch: VendorFetch, totalMs = PAGES_M
     async memberships({ claims, accessToken }, { groups }) {
       const claim = groups?.claim ?? null
       if (claim !== null && !(claim === 'groups' && isOverage(claims))) return claimedMemberships(claims, claim)
+      const told = claim === null ? idsInToken(claims, groups) : undefined
+      if (told) return told
       if (!accessToken) throw new Error('the flow brings no access token to ask for groups with')
       const method = groups?.recursive ? 'transitiveMemberOf' : 'memberOf'
       const first = new URL(`${graph.replace(/\/+$/, '')}/v1.0/me/${method}/microsoft.graph.group`)
       first.searchParams.set('$select', 'id,displayName')
       first.searchParams.set('$top', '999')
+      // A list that is narrowed down to one type is an advanced query, which needs both.
+      first.searchParams.set('$count', 'true')
+      const headers = { consistencylevel: 'eventual' }
       const readGroup = claim === null ? groupByName : groupById
-      return readPages(first, { fetch, accessToken, totalMs, read: (json) => readPage(json, readGroup) })
+      return readPages(first, { fetch, accessToken, totalMs, headers, read: (json) => readPage(json, readGroup) })
     },
   }
 }
@@ -81,6 +98,15 @@ export function azurePreset(graph: string, fetch: VendorFetch, totalMs = PAGES_M
 function isOverage(claims: Claims): boolean {
   const has = claims.hasgroups
   return isClaimElsewhere(claims, 'groups') || (claims.groups === undefined && (has === true || has === 'true'))
+}
+
+/** The groups that the token itself tells, where its ids answer all that is asked of them; else undefined. */
+function idsInToken(claims: Claims, groups: GroupSettings | null): readonly Membership[] | undefined {
+  const rules = [...(groups?.required ?? []), ...(groups?.siteadmin ?? [])]
+  if (groups?.sync !== false || !rules.every((name) => UUID.test(name))) return undefined
+  if (claims.groups === undefined || isOverage(claims)) return undefined
+  const told = membershipsOf(claims.groups)
+  return told !== 'unknown' && told.every(({ name }) => UUID.test(name)) ? told : undefined
 }
 
 function readPage(json: unknown, readGroup: (entry: unknown) => Membership | undefined): Page | undefined {

@@ -1,7 +1,7 @@
 import type { Finding } from '../config/problem.ts'
 import { groupOf, type Membership } from '../login/memberships.ts'
 import type { Preset, PresetDefinition } from './preset.ts'
-import { isText, membersOf, PAGES_MS, type Page, readPages, type VendorFetch } from './vendor-api.ts'
+import { isText, membersOf, PAGES_MS, type Page, RefusedPage, readPages, type VendorFetch } from './vendor-api.ts'
 
 /**
  * Half of what the API gives at most: a thousand groups with long descriptions would come near the limit on the size of answers.
@@ -40,7 +40,9 @@ function checkCustomer(customerId: unknown): readonly Finding[] {
 
 /**
  * Logins with Google: groups are those of the workspace, by the Cloud Identity API.
- * A rule matches a group's resource name, its address or its display name.
+ * A rule matches a group's resource name, its address or its display name. Display names are not unique, and a group of another company
+ * can bear any: where the API does not let the search be limited to the company, a rule matches addresses alone, which are of a domain
+ * that its company has proved to own.
  *
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchDirectGroups
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchTransitiveGroups
@@ -62,18 +64,33 @@ export function googlePreset(cloudIdentity: string, fetch: VendorFetch, totalMs 
       if (customerId === undefined) throw new Error('custom.customer_id is not configured')
       // `searchTransitiveGroups` is for Workspace Enterprise and Cloud Identity Premium only: others are refused with 403.
       const method = groups?.recursive ? 'searchTransitiveGroups' : 'searchDirectGroups'
-      const first = new URL(`${cloudIdentity.replace(/\/+$/, '')}/v1/groups/-/memberships:${method}`)
-      first.searchParams.set('query', membersQuery(claims.email, customerId))
-      first.searchParams.set('pageSize', PAGE_SIZE)
-      return readPages(first, { fetch, accessToken, totalMs, read: (json) => readPage(json, first) })
+      const base = new URL(`${cloudIdentity.replace(/\/+$/, '')}/v1/groups/-/memberships:${method}`)
+      const endsAt = performance.now() + totalMs
+      const ask = (query: string, readGroup: GroupReader) => {
+        const first = new URL(base)
+        first.searchParams.set('query', query)
+        first.searchParams.set('pageSize', PAGE_SIZE)
+        return readPages(first, {
+          fetch,
+          accessToken,
+          totalMs: Math.max(1, Math.ceil(endsAt - performance.now())),
+          read: (json) => readPage(json, first, readGroup),
+        })
+      }
+      const query = membersQuery(claims.email)
+      return ask(`${query} && parent == ${celText(`customers/${customerId}`)}`, groupOfCompany).catch(
+        (error: unknown) => {
+          // The API lets nobody but administrators name the company.
+          if (!(error instanceof RefusedPage && error.isFirst && error.status === 403)) throw error
+          return ask(query, groupOfAnybody)
+        },
+      )
     },
   }
 }
 
-// Display names are not unique, and a group of another customer can bear any name: hence the parent.
-function membersQuery(email: string, customerId: string): string {
-  const label = "'cloudidentity.googleapis.com/groups.discussion_forum' in labels"
-  return `member_key_id == ${celText(email)} && ${label} && parent == ${celText(`customers/${customerId}`)}`
+function membersQuery(email: string): string {
+  return `member_key_id == ${celText(email)} && 'cloudidentity.googleapis.com/groups.discussion_forum' in labels`
 }
 
 /** A string literal of the Common Expression Language: an apostrophe in an address must not end it. */
@@ -83,25 +100,39 @@ function celText(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&')}'`
 }
 
-function readPage(json: unknown, first: URL): Page | undefined {
+/** Undefined: the entry is not of the expected shape. Null: it is a group that no rule can mean. */
+type GroupReader = (entry: unknown) => Membership | null | undefined
+
+function readPage(json: unknown, first: URL, readGroup: GroupReader): Page | undefined {
   const page = membersOf(json)
   if (!page) return undefined
   const { memberships: entries = [], nextPageToken = '', ...others } = page
   if (!Array.isArray(entries) || typeof nextPageToken !== 'string') return undefined
   // An empty list comes as `{}`. Where there is something else instead, it is not an empty list.
   if (entries.length === 0 && Object.keys(others).length > 0) return undefined
-  const memberships = entries.map(readGroup)
-  if (!memberships.every((membership) => membership !== undefined)) return undefined
+  const read = entries.map(readGroup)
+  if (!read.every((membership) => membership !== undefined)) return undefined
+  const memberships = read.filter((membership) => membership !== null)
   if (nextPageToken === '') return { memberships, next: undefined }
   const next = new URL(first)
   next.searchParams.set('pageToken', nextPageToken)
   return { memberships, next }
 }
 
-function readGroup(entry: unknown): Membership | undefined {
+function groupOfCompany(entry: unknown): Membership | undefined {
   const { group, groupKey, displayName } = membersOf(entry) ?? {}
   if (!isText(group)) return undefined
   const address = membersOf(groupKey)?.id
   const identifiers = isText(address) ? ([address, group] as const) : ([group] as const)
   return groupOf(isText(displayName) ? displayName : undefined, identifiers, /^groups\/|^\S+@\S+$/)
 }
+
+/** Of any company: known by its address alone. A group with a namespace has an id there that is no address. */
+function groupOfAnybody(entry: unknown): Membership | null | undefined {
+  const { group, groupKey } = membersOf(entry) ?? {}
+  if (!isText(group)) return undefined
+  const { id, namespace } = membersOf(groupKey) ?? {}
+  return isText(id) && ADDRESS.test(id) && namespace === undefined ? { name: id, aliases: [] } : null
+}
+
+const ADDRESS = /^[^\s@]+@[^\s@]+$/

@@ -1,5 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { causeCode } from '../log.ts'
 import type { Membership } from '../login/memberships.ts'
+import { retryAfterMs } from './retry-after.ts'
 
 /** `fetch` with our limits on time, size, redirects and plain HTTP. */
 export type VendorFetch = (
@@ -16,6 +18,8 @@ export type VendorFetch = (
 /** For all pages together, in milliseconds. */
 export const PAGES_MS = 15_000
 const MOST_PAGES = 20
+/** How often one page is asked for while the vendor says to come again later. */
+const MOST_TRIES = 3
 
 /** One page of a vendor's list: its groups, and where the next page is, if there is one. */
 export interface Page {
@@ -31,22 +35,39 @@ export interface PageReader {
   readonly read: (json: unknown) => Page | undefined
   /** For all pages together. */
   readonly totalMs: number
+  /** Sent with each page beside what all need. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A page that was answered with another status than 200. */
+export class RefusedPage extends Error {
+  readonly status: number
+  /** Of the first page: nothing had been learned yet. */
+  readonly isFirst: boolean
+  constructor(hostName: string, status: number, isFirst: boolean) {
+    super(`${hostName} answered the request for groups with ${status}`)
+    this.status = status
+    this.isFirst = isFirst
+  }
 }
 
 /**
  * All pages of a list of groups, from the first address on.
  *
- * @throws Error when a page does not come, is refused or makes no sense: a part of the list is no list
+ * @throws RefusedPage, Error when a page does not come, is refused or makes no sense: a part of the list is no list
  */
 export async function readPages(first: URL, reader: PageReader): Promise<readonly Membership[]> {
-  const signal = AbortSignal.timeout(reader.totalMs)
+  const limit = { signal: AbortSignal.timeout(reader.totalMs), endsAt: performance.now() + reader.totalMs }
   const all: Membership[] = []
   let url: URL | undefined = first
   for (let page = 1; url; page += 1) {
     if (page > MOST_PAGES) throw new Error(`there are more than ${MOST_PAGES} pages of groups`)
     // Checked for each page: the token goes nowhere but to the vendor.
     if (url.origin !== first.origin) throw new Error('the next page of groups is said to be at another host')
-    const found = reader.read(await fetchJson(url, reader, signal))
+    const response = await ask(url, reader, limit)
+    if (response.status !== 200) throw new RefusedPage(url.hostname, response.status, page === 1)
+    // No JSON is no list either.
+    const found = reader.read(await response.json().catch(() => undefined))
     if (!found) throw new Error(`${url.hostname} sent something that is no list of groups`)
     all.push(...found.memberships)
     url = found.next
@@ -54,18 +75,35 @@ export async function readPages(first: URL, reader: PageReader): Promise<readonl
   return all
 }
 
-/** The answer's JSON; undefined when it is none. */
-async function fetchJson(url: URL, { fetch, accessToken }: PageReader, signal: AbortSignal): Promise<unknown> {
-  const headers = { authorization: `Bearer ${accessToken}`, accept: 'application/json' }
+interface Limit {
+  readonly signal: AbortSignal
+  /** By `performance.now()`. */
+  readonly endsAt: number
+}
+
+/** One page; where the vendor is asked too often and says when to come again, that is waited for if there is time. */
+async function ask(url: URL, reader: PageReader, limit: Limit): Promise<Response> {
+  for (let tries = 1; ; tries += 1) {
+    const response = await request(url, reader, limit.signal)
+    const waitMs = response.status === 429 ? retryAfterMs(response.headers.get('retry-after'), Date.now()) : undefined
+    if (waitMs === undefined || tries === MOST_TRIES || waitMs >= limit.endsAt - performance.now()) return response
+    await pause(waitMs, undefined, { signal: limit.signal }).catch(() => {
+      throw unanswered(url, 'TimeoutError')
+    })
+  }
+}
+
+async function request(url: URL, { fetch, accessToken, headers: more }: PageReader, signal: AbortSignal) {
+  const headers = { ...more, authorization: `Bearer ${accessToken}`, accept: 'application/json' }
   const init = { method: 'GET', headers, body: undefined, redirect: 'manual', signal } as const
-  const response = await fetch(url.href, init).catch((error: unknown) => {
+  return fetch(url.href, init).catch((error: unknown) => {
     // Only its code or name goes on: the words of an error about a header quote the header, and so the token.
-    const what = causeCode(error) ?? (error instanceof Error ? error.name : typeof error)
-    throw new Error(`${url.hostname} did not answer the request for groups: ${what}`)
+    throw unanswered(url, causeCode(error) ?? (error instanceof Error ? error.name : typeof error))
   })
-  if (response.status !== 200)
-    throw new Error(`${url.hostname} answered the request for groups with ${response.status}`)
-  return response.json().catch(() => undefined)
+}
+
+function unanswered({ hostname }: URL, what: string): Error {
+  return new Error(`${hostname} did not answer the request for groups: ${what}`)
 }
 
 /** Members of an object that came as JSON; undefined for anything else, arrays included. */

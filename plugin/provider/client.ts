@@ -8,7 +8,9 @@ import { type AuthenticatedEndpoint, clientAuthentication, clientMetadata } from
 import { createDpopKey } from './authentication/dpop.ts'
 import { type AuthorizationDeps, authorizationUrl, type Configured } from './authorization/request.ts'
 import { endpointAddress } from './http/endpoint-address.ts'
+import { endpointName } from './http/endpoint-names.ts'
 import { withExactRedirect } from './http/exact-redirect.ts'
+import { noteExchanges } from './http/noted-exchange.ts'
 import type { Issuer } from './issuer/discovery.ts'
 import type { KeySet } from './issuer/key-set.ts'
 import { withServedKeys } from './issuer/served-keys.ts'
@@ -49,12 +51,13 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
     endpoint: AuthenticatedEndpoint = 'token',
     token?: string,
   ): oidc.Configuration {
-    const authentication = clientAuthentication(settings, endpoint, metadata, { fetch, audiences, now })
-    const config = new oidc.Configuration(metadata, client.client_id, clientMetadata(settings), authentication.auth)
     const endpoints = {
       token: endpointAddress(metadata, credentials, 'token_endpoint'),
       userinfo: endpointAddress(metadata, credentials, 'userinfo_endpoint'),
     }
+    const noted = noteExchanges(fetch, (address) => endpointName(metadata, address))
+    const authentication = clientAuthentication(settings, endpoint, metadata, { fetch: noted, audiences, now })
+    const config = new oidc.Configuration(metadata, client.client_id, clientMetadata(settings), authentication.auth)
     const answers = withExactRedirect(openAnswers(authentication.fetch, endpoints, settings), client.redirect_uri)
     config[oidc.customFetch] = withServedKeys(answers, deps.keySet, metadata.jwks_uri, token)
     // The guarded fetch has the last word on time and on plain HTTP.

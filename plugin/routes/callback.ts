@@ -4,6 +4,7 @@ import { LoginError } from '../errors.ts'
 import type { Host, Profile } from '../host/port.ts'
 import type { Memberships } from '../login/memberships.ts'
 import { profileOf } from '../login/profile.ts'
+import { reportedGroups } from '../login/reported-groups.ts'
 import { type SignInResult, signIn } from '../login/sign-in.ts'
 import type { Transaction } from '../login/transaction.ts'
 import type { Evidence } from '../presets/preset.ts'
@@ -114,7 +115,10 @@ async function finish(
   const { issuer, subject, sid, idToken, tokens, ...evidence } = await client.redeem(answer, transaction)
   const profile = profileOf(preset.claims(evidence.claims), settings.custom.claims)
   const memberships = settings.groups ? await learnMemberships(evidence, working, host, profile) : []
-  const result = await signIn(profile, memberships, settings, host)
+  const reported = settings.groups
+    ? reportedGroups(memberships, preset.groupsClaim(settings), evidence, settings.groups)
+    : {}
+  const result = await signIn(profile, memberships, settings, host, reported)
   try {
     await host.sessions.start(req, res, {
       domainKey: settings.key,

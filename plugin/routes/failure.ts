@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express'
-import { LOGIN_ERRORS, LoginError, type LoginErrorCode, MESSAGES, type MessageCode } from '../errors.ts'
+import { LoginError, type LoginErrorCode, MESSAGES, type MessageCode } from '../errors.ts'
 import type { Host } from '../host/port.ts'
 import { causeCode } from '../log.ts'
 
@@ -16,7 +16,7 @@ export async function endInFailure(
 ): Promise<void> {
   const failure = error instanceof LoginError ? error : new LoginError('internal', { cause: error })
   logFailure(host, req, domainKey, 'login-failed', failure)
-  await showMessage(host, req, res, domainKey, LOGIN_ERRORS[failure.code].message, failure.code)
+  await showMessage(host, req, res, domainKey, failure.told, failure.code)
 }
 
 /** Sends the browser to the login page with a message of ours. Never rejects, and always answers. */

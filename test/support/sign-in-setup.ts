@@ -129,8 +129,17 @@ export async function answerFromIdp(
   throw new Error('the IdP never sent the browser back')
 }
 
+interface SignedIn {
+  readonly id: string
+  readonly name: string
+  readonly email: string | null
+  readonly emailVerified: boolean | null
+  readonly siteAdmin: boolean
+  readonly userGroups: string[]
+}
+
 /** What `GET api/me` says to the browser. */
 export async function whoAmI(browser: ScriptedBrowser, hostUrl: string) {
   const { status, body } = await browser.step(`${hostUrl}api/me`)
-  return { status, ...(JSON.parse(body) as { id?: string; name?: string; siteAdmin?: boolean; userGroups?: string[] }) }
+  return { status, ...(JSON.parse(body) as Partial<SignedIn>) }
 }

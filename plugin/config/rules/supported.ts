@@ -9,8 +9,19 @@ const CHOICES: readonly (readonly [member: string, supported: string])[] = [
     [`${where}_endpoint_auth_method`, `${where}_endpoint_auth_methods_supported`] as const,
     [`${where}_endpoint_auth_signing_alg`, `${where}_endpoint_auth_signing_alg_values_supported`] as const,
   ]),
-  ['request_object_signing_alg', 'request_object_signing_alg_values_supported'],
+  ...(['id_token', 'userinfo', 'authorization'] as const).flatMap((what) => [
+    [`${what}_signed_response_alg`, `${what}_signing_alg_values_supported`] as const,
+    [`${what}_encrypted_response_alg`, `${what}_encryption_alg_values_supported`] as const,
+    [`${what}_encrypted_response_enc`, `${what}_encryption_enc_values_supported`] as const,
+  ]),
+  ...(['signing_alg', 'encryption_alg', 'encryption_enc'] as const).map(
+    (what) => [`request_object_${what}`, `request_object_${what}_values_supported`] as const,
+  ),
+  ['response_mode', 'response_modes_supported'],
 ]
+
+/** What counts where nothing is given, beside the methods: those follow one another. */
+const DEFAULTS: Readonly<Record<string, string>> = { id_token_signed_response_alg: 'RS256' }
 
 /** Where client and issuer object contradict each other: warnings, since only the IdP knows which of them is right. */
 export function checkSupported(oidc: JsonObject): readonly Finding[] {
@@ -18,7 +29,7 @@ export function checkSupported(oidc: JsonObject): readonly Finding[] {
   const issuer = isJsonObject(oidc.issuer) ? oidc.issuer : {}
   const method = client.token_endpoint_auth_method ?? 'client_secret_basic'
   return CHOICES.flatMap(([member, supported]): Finding[] => {
-    const fallback = member.endsWith('_auth_method') ? method : undefined
+    const fallback = member.endsWith('_auth_method') ? method : DEFAULTS[member]
     const [chosen = fallback, list] = [client[member], issuer[supported]]
     if (typeof chosen !== 'string' || typeof list !== 'string' || listed(list).includes(chosen)) return []
     return [

@@ -84,7 +84,7 @@ function newUser(domain: string, { id, name, email, emailVerified }: Profile, se
     type: 'user',
     _id: userKey(domain, id),
     name,
-    ...(email === null ? {} : { email, emailVerified }),
+    ...(email === null ? {} : { email, emailVerified: countsAsVerified(emailVerified) }),
     creation: seconds,
     login: seconds,
     access: seconds,
@@ -101,11 +101,17 @@ function withoutMarkup(profile: Profile): Profile {
 function takeOnProfile(user: MeshUser, { name, email, emailVerified }: Profile): boolean {
   const newName = user.name !== name
   const newAddress = email !== null && user.email !== email
-  const newlyVerified = email !== null && emailVerified && user.emailVerified !== true
+  const verified = countsAsVerified(emailVerified)
+  const newlyVerified = email !== null && verified && user.emailVerified !== true
   if (newName) user.name = name
   if (newAddress) user.email = email
-  if (newAddress || newlyVerified) user.emailVerified = emailVerified
+  if (newAddress || newlyVerified) user.emailVerified = verified
   return newName || newAddress || newlyVerified
+}
+
+/** MeshCentral's own strategy takes an address for verified unless the IdP says that it is not. */
+function countsAsVerified(emailVerified: Profile['emailVerified']): boolean {
+  return emailVerified ?? true
 }
 
 async function checkLimit(server: MeshServer, { id, limits }: TakenDomain['domain']): Promise<void> {

@@ -64,11 +64,11 @@ export function meshHost(options: MeshHostOptions): Host {
       goOn(res, inMaintenance() ? withQuery(withKey, 'loginscreen', '1') : withKey, isStrict)
     },
     loginPage: {
-      showFailure: (req, res, domainKey, { code, reason }) => {
+      showFailure: (req, res, domainKey, failure) => {
         const request = req as MeshRequest
         const domain = taken.get(domainKey)?.domain
         if (!domain) throw new Error('The domain is not one of ours.')
-        if (code === SIGNED_OUT_HERE) {
+        if (failure.code === SIGNED_OUT_HERE) {
           sayOnceSignedOut(res, domain, request, isStrict)
           return
         }
@@ -77,7 +77,7 @@ export function meshHost(options: MeshHostOptions): Host {
           goOn(res, withLoginKey(domain.url, request), isStrict)
           return
         }
-        const message = messageOf(reason)
+        const message = messageOf(failure)
         carry(res, 'failure', String(message))
         goOn(res, failurePath(domain, message, request), isStrict)
       },

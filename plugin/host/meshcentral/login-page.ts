@@ -1,7 +1,8 @@
 import { parseCookie, stringifySetCookie } from 'cookie'
 import type { RequestHandler, Response } from 'express'
-import { LOGIN_ERRORS, type LoginErrorCode, MESSAGES, type MessageCode } from '../../errors.ts'
+import { type LoginErrorCode, MESSAGES, type MessageCode } from '../../errors.ts'
 import { escapeMarkup } from '../../markup.ts'
+import type { LoginFailure } from '../port.ts'
 import { loginKeyOf } from './gate.ts'
 import type { MeshDomain, MeshRequest } from './server.ts'
 
@@ -40,9 +41,28 @@ const MESSAGE_OF: Partial<Record<LoginErrorCode, number>> = {
   subject_unusable: MESSAGE.invalidToken,
 }
 
+/** For the reasons that are not above: what the person would read elsewhere, in the nearest of MeshCentral's words. */
+const MESSAGE_FOR: Record<MessageCode, number> = {
+  login_failed: MESSAGE.failed,
+  login_expired: MESSAGE.securityCheck,
+  provider_unreachable: MESSAGE.failed,
+  provider_refused: MESSAGE.failed,
+  // There is no word for somebody who changed their mind; "login failed" goes on about user names and passwords.
+  sign_in_cancelled: MESSAGE.denied,
+  sign_in_incomplete: MESSAGE.denied,
+  access_denied: MESSAGE.denied,
+  maintenance: MESSAGE.maintenance,
+  not_configured: MESSAGE.denied,
+  signed_out_here: MESSAGE.failed,
+}
+
 /** MeshCentral's message for a login that failed. */
-export function messageOf(reason: string): number {
-  return Object.hasOwn(LOGIN_ERRORS, reason) ? (MESSAGE_OF[reason as LoginErrorCode] ?? MESSAGE.failed) : MESSAGE.failed
+export function messageOf({ reason, code }: Pick<LoginFailure, 'reason' | 'code'>): number {
+  return ownNumber(MESSAGE_OF, reason) ?? ownNumber(MESSAGE_FOR, code) ?? MESSAGE.failed
+}
+
+function ownNumber(numbers: Readonly<Record<string, number>>, name: string): number | undefined {
+  return Object.hasOwn(numbers, name) ? numbers[name] : undefined
 }
 
 /**

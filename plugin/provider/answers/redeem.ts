@@ -2,6 +2,7 @@ import { decodeJwt } from 'jose'
 import * as oidc from 'openid-client'
 import type { DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
+import { claimAt } from '../../login/claim-path.ts'
 import type { Claims } from '../../login/profile.ts'
 import type { Transaction } from '../../login/transaction.ts'
 import { isShared } from '../authentication/client-signature.ts'
@@ -28,6 +29,8 @@ export interface Redeemed {
   readonly idToken: string
   /** A secret; null when the flow brings none. */
   readonly accessToken: string | null
+  /** Null: the IdP does not say, so all that were asked for (RFC 6749, section 5.1). */
+  readonly grantedScopes: readonly string[] | null
   /** What a session has to keep to be introspected and its tokens revoked; null where the IdP can do neither. */
   readonly tokens: SessionTokens | null
 }
@@ -75,7 +78,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
   const [responseType] = client.response_types
 
   async function verifyToken(token: string, { jwks_uri: address }: oidc.ServerMetadata, algorithm: string) {
-    if (address === undefined) throw new LoginError('metadata_incomplete')
+    if (address === undefined) throw new LoginError('metadata_incomplete', { details: { endpoint: 'jwks_uri' } })
     const { find } = await deps.keySet.current(address, keyIdOf(token))
     await verifySignature(token, find, algorithm)
   }
@@ -86,7 +89,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
   }
 
   async function userInfo(metadata: oidc.ServerMetadata, accessToken: string, idClaims: oidc.IDToken): Promise<Claims> {
-    if (deps.claims.every((name) => idClaims[name] !== undefined)) return {}
+    if (deps.claims.every((name) => claimAt(idClaims, name) !== undefined)) return {}
     const config = deps.configure(metadata)
     // The library trusts TLS alone, unless told otherwise: whatever signed the ID token, a signed answer is verified.
     oidc.enableNonRepudiationChecks(config)
@@ -122,7 +125,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     if (responseType === 'id_token') {
       url.hash = parameters.toString()
       const claims = await oidc.implicitAuthentication(config, url, transaction.nonce, checks)
-      return { claims, idToken: frontToken ?? '', tokens: null }
+      return { claims, idToken: frontToken ?? '', tokens: null, grantedScopes: null }
     }
     if (responseType === 'code') url.search = parameters.toString()
     else url.hash = parameters.toString()
@@ -143,12 +146,13 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     const lifeS = tokens.expiresIn()
     const access = tokens.access_token
     const accessExpiresAt = lifeS === undefined ? null : now() + lifeS * 1000
-    // An IdP that says nothing granted what was asked for. Source: RFC 6749, section 5.1.
-    const offline = (tokens.scope?.split(' ') ?? deps.scopes).includes('offline_access')
+    const grantedScopes = tokens.scope?.split(' ') ?? null
+    const offline = (grantedScopes ?? deps.scopes).includes('offline_access')
     return {
       claims,
       idToken: tokens.id_token,
       tokens: { access, accessExpiresAt, refresh: tokens.refresh_token ?? null, offline },
+      grantedScopes,
     }
   }
 
@@ -161,9 +165,11 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
 
   return async (answer, transaction) => {
     const metadata = await deps.issuer.metadata()
-    const { claims, idToken, tokens } = await grant(metadata, answer, transaction).catch((error: unknown) => {
-      throw explainScopes(translateLoginFault(error), deps.scopes)
-    })
+    const { claims, idToken, tokens, grantedScopes } = await grant(metadata, answer, transaction).catch(
+      (error: unknown) => {
+        throw explainScopes(translateLoginFault(error), deps.scopes)
+      },
+    )
     judge(objectionToIdToken(claims, client.client_id, now() / 1000))
     const accessToken = tokens?.access ?? null
     if (accessToken !== null) judgeAccessToken(accessToken, claims)
@@ -175,6 +181,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
       claims: { ...more, ...claims },
       idToken,
       accessToken,
+      grantedScopes,
       tokens: metadata.introspection_endpoint || metadata.revocation_endpoint ? tokens : null,
     }
   }

@@ -38,7 +38,9 @@ export async function authorizationUrl(
   settings: DomainSettings,
   deps: AuthorizationDeps,
 ): Promise<URL> {
-  if (!metadata.authorization_endpoint) throw new LoginError('metadata_incomplete')
+  if (!metadata.authorization_endpoint) {
+    throw new LoginError('metadata_incomplete', { details: { endpoint: 'authorization_endpoint' } })
+  }
   const asked = {
     ...settings.custom.authorizationParams,
     ...hints,

@@ -1,7 +1,10 @@
-import * as oidc from 'openid-client'
+import type * as oidc from 'openid-client'
 import type { IssuerSettings } from '../../config/settings.ts'
-import { LoginError } from '../../errors.ts'
-import { type Fetch, ForbiddenExchange, isAllowedAddress } from '../http/guarded-fetch.ts'
+import type { LoginError } from '../../errors.ts'
+import { discoveryFault } from '../faults/discovery-fault.ts'
+import type { Fetch } from '../http/guarded-fetch.ts'
+import { assertSafeAddresses, loadDocument } from './discovery-document.ts'
+import { withoutSuffix } from './issuer-name.ts'
 
 /** Pause after the first failed attempt; it doubles up to {@link LONGEST_PAUSE_MS}. */
 const FIRST_PAUSE_MS = 1_000
@@ -36,18 +39,26 @@ export interface DiscoveryDeps {
   readonly now: () => number
   /** Between 0 and 1. */
   readonly random: () => number
-  /** Called for each failed attempt, with what broke. */
-  readonly onFailure: (error: unknown) => void
-  readonly onDiscovered: () => void
+  /** Called for each failed attempt, with what broke: `discovery_failed`. */
+  readonly onFailure: (error: LoginError, outage: Outage) => void
+  /** Called each time, with what was found, overlaid with what was set by hand. */
+  readonly onDiscovered: (metadata: oidc.ServerMetadata) => void
+}
+
+export interface Outage {
+  /** The attempt before did not fail, or there was none. */
+  readonly begins: boolean
+  /** All endpoints that a login needs are set by hand: it works without discovery. */
+  readonly byHand: boolean
 }
 
 /**
  * Begins to discover an issuer, in the background: nobody waits and nothing rejects. While it fails it is tried again with back-off
  * and at each login. An issuer whose needed endpoints are all set by hand works without discovery.
  */
-export function openIssuer(settings: IssuerSettings, clientId: string, deps: DiscoveryDeps): Issuer {
+export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issuer {
   const byHand = settings.manual.authorization_endpoint && settings.manual.token_endpoint && settings.manual.jwks_uri
-  const fallback = byHand ? overlay({ issuer: settings.issuer }, settings) : undefined
+  const fallback = byHand ? overlay({ issuer: withoutSuffix(settings.issuer) }, settings) : undefined
   let known: { readonly metadata: oidc.ServerMetadata; readonly at: number } | undefined
   let attempt: Promise<oidc.ServerMetadata> | undefined
   let failures = 0
@@ -55,20 +66,21 @@ export function openIssuer(settings: IssuerSettings, clientId: string, deps: Dis
   let closed = false
 
   function discover(): Promise<oidc.ServerMetadata> {
-    attempt ??= discoverOnce(settings, clientId, deps.fetch)
+    attempt ??= discoverOnce(settings, deps.fetch)
       .then(
         (metadata) => {
           known = { metadata, at: deps.now() }
           failures = 0
           clearTimeout(timer)
-          deps.onDiscovered()
+          deps.onDiscovered(metadata)
           return metadata
         },
         (error: unknown) => {
           failures += 1
-          if (!closed) deps.onFailure(error)
+          const fault = discoveryFault(error)
+          if (!closed) deps.onFailure(fault, { begins: failures === 1, byHand: fallback !== undefined })
           planRetry()
-          throw new LoginError('discovery_failed', { cause: error })
+          throw fault
         },
       )
       .finally(() => {
@@ -110,20 +122,10 @@ export function openIssuer(settings: IssuerSettings, clientId: string, deps: Dis
   }
 }
 
-async function discoverOnce(settings: IssuerSettings, clientId: string, fetch: Fetch): Promise<oidc.ServerMetadata> {
-  const found = await oidc.discovery(new URL(settings.issuer), clientId, undefined, oidc.None(), {
-    // Plain HTTP is judged by the guarded fetch: loopback only.
-    execute: [oidc.allowInsecureRequests],
-    [oidc.customFetch]: fetch,
-  })
-  const metadata = overlay(found.serverMetadata(), settings)
+async function discoverOnce(settings: IssuerSettings, fetch: Fetch): Promise<oidc.ServerMetadata> {
+  const metadata = overlay(await loadDocument(settings.issuer, fetch), settings)
   const aliases = Object.entries(metadata.mtls_endpoint_aliases ?? {})
-  for (const [name, address] of [...ENDPOINTS.map((name) => [name, metadata[name]] as const), ...aliases]) {
-    if (typeof address !== 'string') continue
-    if (!URL.canParse(address) || !isAllowedAddress(new URL(address))) {
-      throw new ForbiddenExchange('PLAIN_HTTP', `The IdP publishes a ${name} that is not reached over TLS`)
-    }
-  }
+  assertSafeAddresses([...ENDPOINTS.map((name) => [name, metadata[name]] as const), ...aliases])
   return metadata
 }
 

@@ -128,6 +128,7 @@ async function load(address: string, fetch: Fetch): Promise<PublishedKeys> {
     return { jwks, find }
   } catch (cause) {
     const reason = 'what the IdP publishes at jwks_uri is no key set, or one without keys'
-    throw new LoginError('id_token_invalid', { cause, details: { ...details, reason } })
+    const remedy = 'Check what the IdP publishes as its key set, and `issuer.jwks_uri` where it is set by hand.'
+    throw new LoginError('id_token_invalid', { cause, details: { ...details, reason }, remedy })
   }
 }

@@ -47,7 +47,7 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
     const { issuer: name, jwks_uri: address } = await deps.issuer.metadata()
     if (logout.issuer !== name) throw refusal(objectionToIssuer(logout.issuer, name))
     if (isShared(rules.algorithm)) return verifySharedSignature(token, settings).catch(refuse)
-    if (address === undefined) throw new LoginError('metadata_incomplete')
+    if (address === undefined) throw new LoginError('metadata_incomplete', { details: { endpoint: 'jwks_uri' } })
     const asked = loadKeys(address, token)
     const older = deps.keySet.atHand(address, AT_HAND_MS)
     if (older && (await isLate(asked)) && (await isSignedWith(token, older))) return

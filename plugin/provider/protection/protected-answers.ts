@@ -15,7 +15,11 @@ export async function openIdToken(token: string, identity: ClientIdentity): Prom
   const encryption = encryptionOf(alg, enc)
   if (!encryption) return token
   if (!isEncrypted(token))
-    throw new LoginError('id_token_invalid', { details: { reason: 'the token is not encrypted' } })
+    throw new LoginError('id_token_invalid', {
+      details: { reason: 'the token is not encrypted', received: 'not encrypted', expected: `encrypted: ${alg}` },
+      remedy:
+        'The ID token is not encrypted, though `client.id_token_encrypted_response_alg` says that it is: remove that, or have the IdP encrypt ID tokens for this client, with a key of `auth-oidc-jwks`.',
+    })
   return decrypt(token, encryption, identity).catch((error: unknown) => {
     throw new LoginError('id_token_invalid', { cause: error, details: { reason: 'the token cannot be decrypted' } })
   })
@@ -80,7 +84,7 @@ async function openUserInfo(response: Response, identity: ClientIdentity): Promi
   let text = await response.text()
   let plain = !isJwt(response)
   if (encryption) {
-    if (plain || !isEncrypted(text)) throw unusable('the answer is not encrypted')
+    if (plain || !isEncrypted(text)) throw unusable('the answer is not encrypted', undefined, NOT_ENCRYPTED)
     text = await decrypt(text, encryption, identity).catch((error: unknown) => {
       throw unusable('the answer cannot be decrypted', error)
     })
@@ -89,7 +93,7 @@ async function openUserInfo(response: Response, identity: ClientIdentity): Promi
   }
   // Only the two sides know the secret: it tells from whom and for whom the claims are.
   if (isShared(algorithm)) {
-    if (plain) throw unusable('the answer is not signed')
+    if (plain) throw unusable('the answer is not signed', undefined, NOT_SIGNED)
     text = await verifyBySecret(text, secretOf(client), algorithm).catch((error: unknown) => {
       throw unusable('the signature is not of the client secret', error)
     })
@@ -100,8 +104,13 @@ async function openUserInfo(response: Response, identity: ClientIdentity): Promi
   return new Response(text, { status: response.status, headers })
 }
 
-function unusable(reason: string, cause?: unknown): LoginError {
-  return new LoginError('userinfo_failed', { cause, details: { reason } })
+const NOT_ENCRYPTED =
+  'The UserInfo answer is not encrypted, though `client.userinfo_encrypted_response_alg` says that it is: remove that, or have the IdP encrypt UserInfo for this client, with a key of `auth-oidc-jwks`.'
+const NOT_SIGNED =
+  'The UserInfo answer is not signed, though `client.userinfo_signed_response_alg` says that it is: remove that, or have the IdP sign UserInfo for this client.'
+
+function unusable(reason: string, cause?: unknown, remedy?: string): LoginError {
+  return new LoginError('userinfo_failed', { cause, details: { reason }, ...(remedy === undefined ? {} : { remedy }) })
 }
 
 function isJwt(response: Response): boolean {

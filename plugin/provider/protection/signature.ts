@@ -1,4 +1,4 @@
-import { compactVerify, errors, type JWTVerifyGetKey } from 'jose'
+import { compactVerify, decodeProtectedHeader, errors, type JWTVerifyGetKey } from 'jose'
 import { LoginError } from '../../errors.ts'
 import { deepestMessage } from '../../log.ts'
 
@@ -20,6 +20,17 @@ export async function verifySignature(token: string, keys: JWTVerifyGetKey, algo
       )
       if (verified) return
     }
-    throw new LoginError('id_token_invalid', { cause: error, details: { reason: deepestMessage(error) } })
+    throw new LoginError('id_token_invalid', { cause: error, ...faultOf(error, token) })
+  }
+}
+
+function faultOf(error: unknown, token: string) {
+  const reason = deepestMessage(error)
+  if (!(error instanceof errors.JWKSNoMatchingKey)) return { details: { reason } }
+  const { kid = 'none', alg } = decodeProtectedHeader(token)
+  return {
+    details: { reason, keyId: kid, algorithm: alg },
+    remedy:
+      'The key set of the IdP has no key for this token (`keyId`, `algorithm`). Check `issuer.jwks_uri` where it is set by hand, and whether several servers of the IdP have different keys.',
   }
 }

@@ -190,3 +190,14 @@ describe('presets', () => {
     expect(chosen.custom.scope).to.deep.equal(['openid', 'profile', 'email'])
   })
 })
+
+describe('the claim that people are known by', () => {
+  it('brings a warning when it is that of the address: addresses change hands', () => {
+    const claims = (names: object) => warningsOf({ ...MINIMAL, custom: { claims: names } })
+    for (const names of [{ uuid: 'email' }, { uuid: 'upn', email: 'upn' }]) {
+      expect(claims(names)).to.deep.equal(['changing_id custom.claims.uuid'])
+    }
+    for (const names of [{}, { uuid: 'sub' }, { email: 'upn' }, { uuid: 'oid' }])
+      expect(claims(names)).to.deep.equal([])
+  })
+})

@@ -105,7 +105,7 @@ describe('an attack on a login', () => {
     const answer = new URL(await answerFromIdp(person, setup.host.url, 'alice'))
     answer.searchParams.set('iss', 'https://evil.test')
     const { headers } = await person.step(answer.href)
-    await expectRefusal(setup, person, headers.location, 'id_token_invalid')
+    await expectRefusal(setup, person, headers.location, 'answer_issuer_invalid')
     expect(setup.idp.requests('token')).to.equal(0)
   })
 
@@ -122,7 +122,7 @@ describe('an attack on a login', () => {
     }).toString()
     const page = await person.get(answer.href)
     expect(page.body).to.not.match(/<script|alert\(|forged/)
-    expect(page.text).to.include('did not sign you in')
+    expect(page.text).to.include('You cancelled the sign-in')
     const [line] = setup.authLog
     expect(line?.fields).to.include({ code: 'provider_error', error: 'access_denied' })
     expect(line?.fields.errorDescription)
@@ -236,14 +236,14 @@ describe('an attack on a login', () => {
       'a redirect of the token request',
       'token',
       { kind: 'redirect', to: 'http://127.0.0.1:1/' },
-      'provider_unreachable',
+      'token_request_failed',
     ],
     ['a lost connection', 'token', { kind: 'reset' }, 'provider_unreachable'],
     [
       'an error page in place of tokens',
       'token',
       { kind: 'answer', status: 500, body: '<h1>oops</h1>' },
-      'provider_unreachable',
+      'token_request_failed',
     ],
     ['an endless UserInfo answer', 'userinfo', { kind: 'huge', bytes: 50_000_000 }, 'provider_unreachable'],
   ] as const) {

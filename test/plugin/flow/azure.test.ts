@@ -193,6 +193,20 @@ describe('a login with the preset azure', () => {
       expect(api.requests).to.deep.equal([])
     })
 
+    it('takes ids from the token where rules say nothing else, and asks the API for the sake of a display name', async () => {
+      for (const [required, asked] of [
+        [OPS.id.toUpperCase(), 0],
+        ['Ops', 1],
+      ] as const) {
+        const custom = { preset: 'azure', tenant_id: TENANT, scope: 'openid profile groups' }
+        const setup = await startAzure({ custom, groups: { required } })
+        setup.idp.setUser(dora({ groups: [OPS.id] }))
+        api.setGroups('pairwise-dora', { direct: [OPS] })
+        expect((await signIn(setup)).who.status, required).to.equal(200)
+        expect(api.requests).to.have.length(asked)
+      }
+    })
+
     it('asks the API where the claim is left out because there are too many', async () => {
       const setup = await startAzure({
         custom: { preset: 'azure', tenant_id: TENANT, scope: 'openid profile directory Group.Read.All' },

@@ -81,6 +81,20 @@ describe('a logout that the IdP tells of', () => {
     }
   }
 
+  it('ends sessions too where the issuer is configured with a slash, or as the address of its document', async () => {
+    for (const path of ['', '/tenant']) {
+      for (const written of ['/', '/.well-known/openid-configuration']) {
+        const setup = await start({ idp: { path }, oidc: ({ idp }) => ({ issuer: idp.issuer + written }) })
+        const person = await signedIn(setup)
+        const token = await setup.idp.sign(claimsFor(setup))
+        expect((await send(setup, token)).status).to.equal(200)
+        expect(await isSignedIn(setup, person)).to.equal(false)
+        const foreign = await setup.idp.sign(claimsFor(setup, { iss: `${setup.idp.issuer}/other` }))
+        expect((await send(setup, foreign)).status).to.equal(400)
+      }
+    }
+  })
+
   it('ends the session of that browser, and no other one', async () => {
     const setup = await start()
     const [person, sameElsewhere, other] = [await signedIn(setup), await signedIn(setup), await signedIn(setup, 'bob')]

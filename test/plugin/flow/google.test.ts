@@ -130,6 +130,21 @@ describe('a login with the preset google', () => {
       expect(api.requests.map(({ user }) => user)).to.deep.equal(['u-1001', 'u-1001'])
     })
 
+    it('knows them by address alone where nobody but administrators may name the company', async () => {
+      await startApi({ administrators: [] })
+      api.setGroups(ALICE, { direct: [group('ops'), group('fake', 'C999')] })
+      for (const [required, status] of [
+        ['ops@corp.example', 200],
+        ['The ops', 401],
+        ['groups/0ops', 401],
+      ] as const) {
+        const setup = await startGoogle({ groups: { required } })
+        expect((await signIn(setup)).who.status, required).to.equal(status)
+        const { fields } = setup.authLog.at(-1)!
+        if (status === 401) expect(fields.groups).to.deep.equal(['ops@corp.example', 'fake@corp.example'])
+      }
+    })
+
     it('counts membership through other groups with recursive alone', async () => {
       for (const recursive of [false, true]) {
         const setup = await startGoogle({ groups: { sync: true, recursive } })

@@ -92,6 +92,21 @@ describe('groups in a whole login', () => {
   })
 
   describe('claim', () => {
+    it('may be a path into objects, in the ID token and in UserInfo', async () => {
+      for (const claimsIn of ['id_token', 'userinfo'] as const) {
+        const scopes = { directory: ['realm_access', 'resource_access'] }
+        const setup = await withGroups(
+          { scope: 'directory', claim: 'resource_access.mesh.roles', required: 'ops', sync: true },
+          { idp: { scopes, claimsIn } },
+        )
+        setBob(setup, { realm_access: { roles: ['else'] }, resource_access: { mesh: { roles: ['ops'] } } })
+        expect((await signIn(setup)).who).to.deep.include({ status: 200, userGroups: ['ops'] })
+        expect(setup.idp.requests('userinfo')).to.equal(claimsIn === 'userinfo' ? 1 : 0)
+        setBob(setup, { resource_access: { mesh: { roles: ['staff'] } } })
+        expect((await signIn(setup)).line?.fields.code).to.equal('not_in_required_group')
+      }
+    })
+
     it('is groups by default', async () => {
       const setup = await withGroups({ sync: true })
       expect((await signIn(setup)).who.userGroups).to.deep.equal(['mesh-users'])

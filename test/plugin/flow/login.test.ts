@@ -23,6 +23,7 @@ describe('a login', () => {
       id: '~oidc:u-1001',
       name: 'Alice Example',
       email: 'alice@example.test',
+      emailVerified: true,
       siteAdmin: false,
       userGroups: [],
     })
@@ -68,6 +69,32 @@ describe('a login', () => {
     await host.records.accounts.create('', known)
     await person.login(host.url, 'alice', 'alice-demo')
     expect((await whoAmI(person, host.url)).status).to.equal(200)
+  })
+
+  it('says of an address that it is verified, that it is not, or that the IdP says nothing', async () => {
+    const { host, idp, browser } = await start()
+    for (const told of [true, false, null]) {
+      const claims = { email: 'dora@example.test', ...(told === null ? {} : { email_verified: told }) }
+      idp.setUser({ username: 'dora', password: 'dora-demo', sub: 'u-2', claims })
+      const person = browser()
+      await person.login(host.url, 'dora', 'dora-demo')
+      expect((await whoAmI(person, host.url)).emailVerified).to.equal(told)
+    }
+  })
+
+  it('asks UserInfo whether the address is verified where the ID token does not say', async () => {
+    const { host, idp, browser } = await start({ idp: { claimsIn: 'both' } })
+    const alice = { username: 'alice', password: 'alice-demo', sub: 'u-1001' }
+    const claims = { name: 'Alice', email: 'alice@example.test' }
+    for (const [more, asked] of [
+      [{ email_verified: true }, 0],
+      [{}, 1],
+    ] as const) {
+      const before = idp.requests('userinfo')
+      idp.setUser({ ...alice, claims: { ...claims, ...more } })
+      await browser().login(host.url, 'alice', 'alice-demo')
+      expect(idp.requests('userinfo') - before).to.equal(asked)
+    }
   })
 
   it('takes claims from UserInfo alone as well as from the ID token', async () => {

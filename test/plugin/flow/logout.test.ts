@@ -409,7 +409,7 @@ describe('a logout', () => {
         [{ kind: 'hang' }, 'provider_unreachable', '/login'],
         [{ kind: 'reset' }, 'provider_unreachable', '/login'],
         // An IdP that answers is not away, whatever it says.
-        [{ kind: 'answer', status: 503 }, 'provider_unreachable', '/session/end'],
+        [{ kind: 'answer', status: 503 }, 'revocation_failed', '/session/end'],
         [{ kind: 'answer', status: 401, body: '{"error":"invalid_client"}' }, 'revocation_failed', '/session/end'],
       ] as const) {
         const person = setup.browser()

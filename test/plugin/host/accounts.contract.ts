@@ -33,6 +33,17 @@ export function accountsContract(open: () => Promise<Records>): void {
     expect(await records.accounts.find('', NOBODY)).to.equal(undefined)
   })
 
+  it('keeps what the IdP says of an address: verified, not verified, or nothing', async () => {
+    for (const emailVerified of [true, false, null]) {
+      await records.accounts.update('', { ...ALICE, emailVerified })
+      expect(await records.emailVerifiedOf('', ALICE.id)).to.equal(emailVerified)
+    }
+    const id = '~oidc:new'
+    await records.accounts.create('', { ...ALICE, id, emailVerified: null })
+    expect(await records.emailVerifiedOf('', id)).to.equal(null)
+    expect(await rejected(records.emailVerifiedOf('', NOBODY))).to.match(/no such account/)
+  })
+
   it('tells ids apart to the letter', async () => {
     expect(await records.accounts.find('', '~oidc:B')).to.equal(undefined)
     await records.accounts.create('', { ...BOB, id: '~oidc:B' })

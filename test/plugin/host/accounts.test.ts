@@ -48,6 +48,37 @@ describe('Accounts and user groups in SQLite', () => {
     await two.close()
   })
 
+  it('of the version before keep all that they had, and can be unsure of an address from then on', async () => {
+    const id = '~oidc:a'
+    const file = join(folder, 'data', 'host.sqlite')
+    await (await open()).close()
+    const database = await openDatabase(file)
+    await database.exec(`
+      DROP TABLE memberships; DROP TABLE accounts; DROP TABLE user_groups;
+      CREATE TABLE accounts (domain TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, email TEXT,
+        email_verified INTEGER NOT NULL, site_admin INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (domain, id)) STRICT, WITHOUT ROWID;
+      CREATE TABLE user_groups (domain TEXT NOT NULL, name TEXT NOT NULL, mirrored INTEGER NOT NULL,
+        PRIMARY KEY (domain, name)) STRICT, WITHOUT ROWID;
+      CREATE TABLE memberships (domain TEXT NOT NULL, user_id TEXT NOT NULL, group_name TEXT NOT NULL,
+        PRIMARY KEY (domain, user_id, group_name),
+        FOREIGN KEY (domain, user_id) REFERENCES accounts (domain, id),
+        FOREIGN KEY (domain, group_name) REFERENCES user_groups (domain, name)) STRICT, WITHOUT ROWID;
+      INSERT INTO accounts VALUES ('', '${id}', 'Alice', 'a@b.c', 1, 1);
+      INSERT INTO user_groups VALUES ('', 'staff', 1);
+      INSERT INTO memberships VALUES ('', '${id}', 'staff');
+      PRAGMA user_version = 1`)
+    await database.close()
+
+    const after = await open()
+    expect(await after.accounts.find('', id)).to.deep.equal({ id, name: 'Alice', email: 'a@b.c', siteAdmin: true })
+    expect(await after.emailVerifiedOf('', id)).to.equal(true)
+    expect(await after.groups.mirroredOf('', id)).to.deep.equal(['staff'])
+    await after.accounts.update('', { id, name: 'Alice', email: 'a@b.c', emailVerified: null })
+    expect(await after.emailVerifiedOf('', id)).to.equal(null)
+    await after.groups.leave('', id, 'staff')
+    await after.close()
+  })
+
   it('are left alone when a newer version wrote them', async () => {
     await (await open()).close()
     const database = await openDatabase(join(folder, 'data', 'host.sqlite'))

@@ -57,7 +57,54 @@ describe('claims to identity', () => {
     const verified = (email_verified: unknown) =>
       profileOf({ sub: '1', email: 'a@b.c', email_verified }, names).emailVerified
     expect(verified(true)).to.equal(true)
-    for (const other of [false, 'true', 1, undefined, null]) expect(verified(other)).to.equal(false)
+    for (const other of [false, 'true', 1]) expect(verified(other)).to.equal(false)
     expect(profileOf({ sub: '1', email_verified: true }, names).emailVerified).to.equal(false)
+  })
+
+  it('knows nothing of an address about which the IdP says nothing, and takes another claim for unverified', () => {
+    const claims = { sub: '1', email: 'a@b.c', upn: 'u@b.c' }
+    for (const said of [{}, { email_verified: null }]) {
+      expect(profileOf({ ...claims, ...said }, names).emailVerified).to.equal(null)
+      expect(profileOf({ ...claims, ...said }, { ...names, email: 'upn' }).emailVerified).to.equal(false)
+    }
+    expect(profileOf({ sub: '1' }, names).emailVerified).to.equal(null)
+  })
+
+  it('keeps the joiners in a name and drops direction characters; an address keeps neither', () => {
+    const name = 'می\u200cخواهم \u202eक्\u200dष 👩\u200d🚀'
+    expect(profileOf({ sub: '1', name }, names).name).to.equal('می\u200cخواهم  क्\u200dष 👩\u200d🚀')
+    expect(profileOf({ sub: '1', email: 'a\u200db@c.d' }, names).email).to.equal('a b@c.d')
+  })
+
+  it('takes a name of joiners alone for none', () => {
+    expect(profileOf({ sub: '1', name: '\u200d \u200c' }, names).name).to.equal('1')
+  })
+
+  it('cuts a long name between characters, however many code points they have', () => {
+    const woman = '👩\u200d🚀'
+    const { name } = profileOf({ sub: '1', name: woman.repeat(100) }, names)
+    expect(name).to.equal(woman.repeat(51))
+    expect(profileOf({ sub: '1', name: `e${'\u0301'.repeat(2000)}`, preferred_username: 'ann' }, names).name).to.equal(
+      'ann',
+    )
+    expect(profileOf({ sub: '1', name: 'x'.repeat(5000) }, names).name).to.have.length(255)
+  })
+
+  it('finds id, name and address in objects, by paths', () => {
+    const claims = { sub: '1', who: { id: 'x9', 'full.name': 'Ann', mail: { work: 'a@b.c' } } }
+    const profile = profileOf(claims, { uuid: 'who.id', name: 'who.full.name', email: 'who.mail.work' })
+    expect(profile).to.deep.equal({ id: '~oidc:x9', name: 'Ann', email: 'a@b.c', emailVerified: false })
+  })
+
+  it('refuses an address that is not verified where addresses are the ids', () => {
+    const byAddress = { ...names, uuid: 'email' }
+    const login = (email_verified?: unknown) => profileOf({ sub: '1', email: 'a@b.c', email_verified }, byAddress)
+    for (const denied of [false, 'false']) {
+      expect(() => login(denied))
+        .to.throw(LoginError, /has not verified this one/)
+        .with.property('code', 'subject_unusable')
+    }
+    for (const other of [true, undefined]) expect(login(other).id).to.equal('~oidc:a@b.c')
+    expect(profileOf({ sub: '1', email: 'a@b.c', email_verified: false }, names).id).to.equal('~oidc:1')
   })
 })

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { type GraphGroup, startMicrosoftGraph } from '../../../fixtures/idp/microsoft-graph.ts'
 import type { VendorApi, VendorApiOptions } from '../../../fixtures/idp/vendor-api.ts'
 import { decideAccess } from '../../../plugin/login/access.ts'
+import { groupChanges } from '../../../plugin/login/group-sync.ts'
 import { isNamed, type Memberships } from '../../../plugin/login/memberships.ts'
 import { profileOf } from '../../../plugin/login/profile.ts'
 import { azurePreset } from '../../../plugin/presets/azure.ts'
@@ -53,6 +54,58 @@ describe('the azure preset', () => {
     for (const name of ['ops', 'Op', OPS.id.slice(1), ADMINS.id]) expect(await rule(name), name).to.equal(false)
   })
 
+  it('knows an object id in any letter case, in rules and in the names of mirrored groups', async () => {
+    const id = 'ABCDEF01-aaaa-4bbb-8ccc-000000000001'
+    api.setGroups(ALICE, { direct: [{ id, displayName: 'Ops' }] })
+    for (const required of [id, id.toLowerCase(), id.toUpperCase()]) {
+      expect(decideAccess(await ask(), settings({ required }).groups).admitted, required).to.equal(true)
+    }
+    const byId = await ask({ claim: 'groups' }, { groups: [id] })
+    expect(groupChanges(byId, 'all', [id.toLowerCase()])).to.deep.equal({ join: [], leave: [] })
+    expect(groupChanges(byId, [id.toLowerCase()], [])).to.deep.equal({ join: [id], leave: [] })
+    expect(groupChanges([], 'all', [id.toLowerCase()])).to.deep.equal({ join: [], leave: [id.toLowerCase()] })
+  })
+
+  it('sends with each page the header that casts to groups need', async () => {
+    await start(['Group.Read.All'], { mostPerPage: 1 })
+    api.setGroups(ALICE, { direct: [OPS, STAFF] })
+    expect(names(await ask())).to.deep.equal(['Ops', 'Staff'])
+    expect(api.requests.map(({ headers }) => headers.consistencylevel)).to.deep.equal(['eventual', 'eventual'])
+  })
+
+  describe('with a groups claim in the token that nobody configured', () => {
+    const claims = { groups: [OPS.id, STAFF.id] }
+
+    it('asks nobody where every rule says an object id and nothing is mirrored', async () => {
+      for (const groups of [{}, { required: OPS.id.toUpperCase(), siteadmin: ADMINS.id }]) {
+        expect(names(await ask(groups, claims))).to.deep.equal([OPS.id, STAFF.id])
+      }
+      const preset = azurePreset(api.url, vendorFetch())
+      expect(
+        names(await preset.memberships({ claims, accessToken: null }, settings({ required: OPS.id }))),
+      ).to.have.length(2)
+      expect(api.requests).to.deep.equal([])
+    })
+
+    it('asks Graph where ids are not enough, for rules with display names and for the names of mirrored groups', async () => {
+      api.setGroups(ALICE, { direct: [OPS] })
+      const cases: readonly (readonly [object, Record<string, unknown>])[] = [
+        [{ required: 'Ops' }, claims],
+        [{ required: OPS.id, siteadmin: [ADMINS.id, 'Admins'] }, claims],
+        [{ required: OPS.id, sync: true }, claims],
+        [{ required: OPS.id, sync: { filter: OPS.id } }, claims],
+        [{ required: OPS.id }, {}],
+        [{ required: OPS.id }, { groups: ['CORP\\ops'] }],
+        [{ required: OPS.id }, { groups: 7 }],
+        [{ required: OPS.id }, { _claim_names: { groups: 'src1' } }],
+        [{ required: OPS.id }, { hasgroups: true }],
+      ]
+      for (const [groups, told] of cases)
+        expect(names(await ask(groups, told)), JSON.stringify(groups)).to.deep.equal(['Ops'])
+      expect(api.requests).to.have.length(cases.length)
+    })
+  })
+
   it('is content with the smaller scope for groups', async () => {
     await start(['openid', 'GroupMember.Read.All'])
     api.setGroups(ALICE, { direct: [OPS] })
@@ -64,7 +117,7 @@ describe('the azure preset', () => {
     api.setGroups('bob', { direct: [ADMINS] })
     expect(names(await ask())).to.deep.equal(['Ops'])
     expect(api.requests.map(({ path, query }) => [path, query])).to.deep.equal([
-      ['/v1.0/me/memberOf/microsoft.graph.group', { $select: 'id,displayName', $top: '999' }],
+      ['/v1.0/me/memberOf/microsoft.graph.group', { $select: 'id,displayName', $top: '999', $count: 'true' }],
     ])
   })
 

@@ -11,6 +11,8 @@ import { reasonOf, TOKEN, vendorFetch } from './vendor-fetch.ts'
 export interface Subject {
   readonly api: VendorApi<never>
   ask(fetch: VendorFetch, accessToken?: string | null, totalMs?: number): Promise<Memberships>
+  /** Whether a page that was answered so is asked for in another way once more. Default: never. */
+  asksAgainAfter?(status: number, after: number): boolean
   /** Puts the user into this many groups; each fills a page. */
   fillPages(pages: number): void
 }
@@ -32,9 +34,38 @@ export function failuresContract(subject: () => Subject): void {
       it(`does not know the groups when ${page} is answered with ${status}`, async () => {
         subject().api.fail(status, after)
         expect(await reasonOf(ask(vendorFetch()))).to.equal(`127.0.0.1 answered the request for groups with ${status}`)
-        expect(subject().api.requests).to.have.length(after + 1)
+        const more = subject().asksAgainAfter?.(status, after) ? 1 : 0
+        expect(subject().api.requests).to.have.length(after + 1 + more)
       })
     }
+
+    for (const later of ['0', new Date(0).toUTCString()]) {
+      it(`asks for ${page} again when the vendor says to come later, "${later}"`, async () => {
+        const busy = { kind: 'answer', status: 429, headers: { 'retry-after': later } } as const
+        subject().api.fail(busy, after)
+        const asked = ask(
+          answering(vendorFetch(), () => {
+            if (subject().api.requests.length === after + 2) subject().api.mend()
+          }),
+        )
+        expect(await asked).to.have.length(3)
+      })
+    }
+
+    it(`gives ${page} up when the vendor goes on saying to come later`, async () => {
+      subject().api.fail({ kind: 'answer', status: 429, headers: { 'retry-after': '0' } }, after)
+      expect(await reasonOf(ask(vendorFetch()))).to.match(/ with 429$/)
+      expect(subject().api.requests).to.have.length(after + 3)
+    })
+
+    it(`waits for no later ${page} than there is time for, and for none without a time`, async () => {
+      for (const later of ['15', '86400', '', 'soon', '-1', '1.5', new Date(Date.now() + 60_000).toUTCString()]) {
+        const before = subject().api.requests.length
+        subject().api.fail({ kind: 'answer', status: 429, headers: { 'retry-after': later } }, after)
+        expect(await reasonOf(ask(vendorFetch())), later).to.match(/ with 429$/)
+        expect(subject().api.requests).to.have.length(before + after + 1)
+      }
+    })
 
     it(`does not know the groups when ${page} never comes`, async () => {
       subject().api.fail({ kind: 'hang' }, after)
@@ -132,5 +163,14 @@ export async function startStranger() {
       server.closeAllConnections()
       await closed
     },
+  }
+}
+
+/** The same `fetch`, which tells after each answer. */
+function answering(fetch: VendorFetch, told: () => void): VendorFetch {
+  return async (url, init) => {
+    const response = await fetch(url, init)
+    told()
+    return response
   }
 }

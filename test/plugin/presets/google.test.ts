@@ -87,9 +87,45 @@ describe('the google preset', () => {
     expect(await reasonOf(ask({ recursive: true }))).to.match(/ with 403$/)
   })
 
-  it('does not know the groups where searches in one company are for its administrators', async () => {
+  it('knows groups by their address alone where searches in one company are for its administrators', async () => {
     await start({ administrators: ['root@corp.example'] })
-    expect(await reasonOf(ask())).to.match(/ with 403$/)
+    const foreign = group('fake', { customer: 'C999', address: 'mine@evil.example', displayName: 'The ops' })
+    api.setGroups(ALICE, { direct: [group('ops'), foreign] })
+    expect(await ask()).to.deep.equal([
+      { name: 'ops@corp.example', aliases: [] },
+      { name: 'mine@evil.example', aliases: [] },
+    ])
+    const rule = async (required: string) => decideAccess(await ask(), settings({ required }).groups).admitted
+    expect(await rule('ops@corp.example')).to.equal(true)
+    for (const name of ['The ops', 'The fake', 'groups/0ops']) expect(await rule(name), name).to.equal(false)
+    const queries = api.requests.slice(0, 2).map(({ query }) => parseMembershipQuery(query.query ?? ''))
+    expect(queries.map(({ member, parent }) => [member, parent])).to.deep.equal([
+      [ALICE, 'customers/C046psxkn'],
+      [ALICE, null],
+    ])
+  })
+
+  it('asks an administrator of the company once, who may limit the search', async () => {
+    await start({ administrators: [ALICE] })
+    api.setGroups(ALICE, { direct: [group('ops'), group('fake', { customer: 'C999' })] })
+    expect(names(await ask())).to.deep.equal(['The ops'])
+    expect(api.requests).to.have.length(1)
+  })
+
+  it('takes nothing but an address for one, where groups are known by it alone', async () => {
+    const entries = [
+      { group: 'groups/0a', groupKey: { id: 'ops@corp.example', namespace: 'identitysources/1' } },
+      { group: 'groups/0b', groupKey: { id: 'ops' } },
+      { group: 'groups/0c', displayName: 'ops@corp.example' },
+    ]
+    api.fail({ kind: 'answer', status: 403, body: '{}' })
+    const fetch = vendorFetch()
+    const outcome = googlePreset(api.url, async (url, init) => {
+      const response = await fetch(url, init)
+      api.fail({ kind: 'answer', status: 200, body: JSON.stringify({ memberships: entries }) })
+      return response
+    }).memberships({ claims: verified(ALICE), accessToken: TOKEN }, settings())
+    expect(await outcome).to.deep.equal([])
   })
 
   it('does not know the groups when the token is not good for them', async () => {
@@ -226,6 +262,7 @@ describe('the google preset', () => {
       api,
       ask: (fetch, accessToken = TOKEN, totalMs) =>
         googlePreset(api.url, fetch, totalMs).memberships({ claims: verified(ALICE), accessToken }, settings()),
+      asksAgainAfter: (status, after) => status === 403 && after === 0,
       fillPages: (pages) => api.setGroups(ALICE, { direct: Array.from({ length: pages }, (_, at) => group(`g${at}`)) }),
     }))
   })

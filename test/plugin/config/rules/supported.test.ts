@@ -41,6 +41,23 @@ describe('what the issuer object says that the IdP supports', () => {
     expect(warnings('RS256 HS256')).to.deep.equal([])
   })
 
+  it('covers the algorithms of tokens, answers and requests, and the response mode', () => {
+    const cases = [
+      ['id_token_signed_response_alg', 'id_token_signing_alg_values_supported', 'ES256'],
+      ['userinfo_signed_response_alg', 'userinfo_signing_alg_values_supported', 'ES256'],
+      ['authorization_signed_response_alg', 'authorization_signing_alg_values_supported', 'ES256'],
+      ['response_mode', 'response_modes_supported', 'form_post'],
+    ] as const
+    for (const [member, list, value] of cases) {
+      const warnings = (published: string) => warningsOf(configured({ [list]: published }, { [member]: value }))
+      expect(warnings('RS256 query'), member).to.deep.equal([`not_supported client.${member}`])
+      expect(warnings(`RS256 query ${value}`), member).to.deep.equal([])
+    }
+    expect(warningsOf(configured({ id_token_signing_alg_values_supported: 'ES256' }))).to.deep.equal([
+      'not_supported client.id_token_signed_response_alg',
+    ])
+  })
+
   it('is told by name, without quoting a value', () => {
     const { warnings } = readOne(configured({ token_endpoint_auth_methods_supported: 'client_secret_post' }))
     expect(warnings[0]?.reason).to.equal(

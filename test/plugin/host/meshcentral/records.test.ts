@@ -172,6 +172,15 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(web.users[KEY]).to.include({ email: 'new@example.test' })
   })
 
+  it("take an address about which the IdP says nothing for verified, as MeshCentral's own strategy does", async () => {
+    const { accounts, web } = open()
+    await accounts.create('', { ...ALICE, emailVerified: null })
+    expect(web.users[KEY]).to.include({ emailVerified: true })
+    await accounts.update('', { ...ALICE, email: 'new@example.test', emailVerified: false })
+    await accounts.update('', { ...ALICE, email: 'new@example.test', emailVerified: null })
+    expect(web.users[KEY]).to.include({ email: 'new@example.test', emailVerified: true })
+  })
+
   it('tell of a login that changes nothing by no event', async () => {
     const { accounts, events } = open()
     await accounts.create('', ALICE)

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { Request } from 'express'
 import fc from 'fast-check'
+import { LOGIN_ERRORS, type LoginErrorCode, MESSAGES } from '../../../../plugin/errors.ts'
 import { isListed } from '../../../../plugin/host/meshcentral/address-list.ts'
 import { admitsAddress, loginKeyOf } from '../../../../plugin/host/meshcentral/gate.ts'
 import { goOn, MESSAGE, messageOf, withLoginKey } from '../../../../plugin/host/meshcentral/login-page.ts'
@@ -93,12 +94,21 @@ describe('the way on after a login', () => {
   })
 
   it('leads to a message of MeshCentral for every failure, an unknown one too', () => {
-    expect(messageOf('account_unknown')).to.equal(MESSAGE.cannotCreate)
-    expect(messageOf('account_limit')).to.equal(MESSAGE.accountLimit)
-    expect(messageOf('not_in_required_group')).to.equal(MESSAGE.denied)
-    expect(messageOf('account_locked')).to.equal(MESSAGE.locked)
-    expect(messageOf('discovery_failed')).to.equal(MESSAGE.failed)
-    expect(messageOf('constructor')).to.equal(MESSAGE.failed)
+    const numberOf = (reason: LoginErrorCode) => messageOf({ reason, code: LOGIN_ERRORS[reason].message })
+    expect(numberOf('account_unknown')).to.equal(MESSAGE.cannotCreate)
+    expect(numberOf('account_limit')).to.equal(MESSAGE.accountLimit)
+    expect(numberOf('not_in_required_group')).to.equal(MESSAGE.denied)
+    expect(numberOf('account_locked')).to.equal(MESSAGE.locked)
+    expect(numberOf('discovery_failed')).to.equal(MESSAGE.failed)
+    expect(messageOf({ reason: 'constructor', code: 'constructor' })).to.equal(MESSAGE.failed)
+  })
+
+  it('has a message of MeshCentral for everything that a person may read', () => {
+    for (const code of Object.keys(MESSAGES)) {
+      expect(Object.values<number>(MESSAGE), code).to.include(messageOf({ reason: 'new', code }))
+    }
+    expect(messageOf({ reason: 'new', code: 'sign_in_cancelled' })).to.equal(MESSAGE.denied)
+    expect(messageOf({ reason: 'new', code: 'maintenance' })).to.equal(MESSAGE.maintenance)
   })
 })
 

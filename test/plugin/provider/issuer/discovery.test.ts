@@ -5,7 +5,7 @@ import type { ManualMetadata } from '../../../../plugin/config/settings.ts'
 import { LoginError } from '../../../../plugin/errors.ts'
 import { causeCode } from '../../../../plugin/log.ts'
 import { guardFetch } from '../../../../plugin/provider/http/guarded-fetch.ts'
-import { type Issuer, openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
+import { type Issuer, type Outage, openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
 
 const guarded = guardFetch((url, init) => fetch(url, init as RequestInit), { totalMs: 5000, maxBytes: 100_000 })
 
@@ -23,31 +23,34 @@ describe('discovery of an issuer', () => {
   })
 
   function start(over: { issuer?: string; manual?: ManualMetadata } = {}) {
-    const failures: unknown[] = []
+    const failures: LoginError[] = []
+    const outages: Outage[] = []
     let told: () => void = () => undefined
     const firstFailure = new Promise<void>((resolve) => {
       told = resolve
     })
-    const issuer = openIssuer({ issuer: over.issuer ?? idp.issuer, manual: over.manual ?? {} }, 'client', {
-      fetch: guarded,
-      now: () => now,
-      random: () => 0.5,
-      onFailure: (error) => {
-        failures.push(error)
-        told()
+    const issuer = openIssuer(
+      { issuer: over.issuer ?? idp.issuer, manual: over.manual ?? {} },
+      {
+        fetch: guarded,
+        now: () => now,
+        random: () => 0.5,
+        onFailure: (error, outage) => {
+          failures.push(error)
+          outages.push(outage)
+          told()
+        },
+        onDiscovered: () => undefined,
       },
-      onDiscovered: () => undefined,
-    })
+    )
     open.push(issuer)
-    return { issuer, failures, firstFailure }
+    return { issuer, failures, outages, firstFailure }
   }
   const publish = (metadata: object) => idp.faults.set('discovery', { kind: 'rewrite', body: () => metadata })
   const refusal = async (issuer: Issuer) => {
-    const error = await issuer.metadata().then(
-      () => undefined,
-      (reason: unknown) => reason,
-    )
-    expect(error).to.be.instanceOf(LoginError).with.property('code', 'discovery_failed')
+    const error: unknown = await issuer.metadata().catch((reason: unknown) => reason)
+    if (!(error instanceof LoginError)) throw new Error('it was discovered')
+    expect(error.code).to.equal('discovery_failed')
     return error
   }
 
@@ -103,9 +106,77 @@ describe('discovery of an issuer', () => {
     }
   })
 
-  it('refuses metadata that names another issuer', async () => {
+  it('refuses metadata that names another issuer, and says which', async () => {
     publish({ issuer: 'https://other.test', authorization_endpoint: 'https://other.test/a' })
-    await refusal(start().issuer)
+    const error = await refusal(start().issuer)
+    expect(error.details).to.include({
+      address: `${idp.issuer}/.well-known/openid-configuration`,
+      configuredIssuer: idp.issuer,
+      publishedIssuer: 'https://other.test',
+    })
+    expect(error.message).to.match(/^OIDC: Discovery failed\..* `publishedIssuer`, not `configuredIssuer`/)
+  })
+
+  it('understands an issuer with a slash too many or too few, and the address of its document; the published one counts', async () => {
+    for (const written of ['/', '/.well-known/openid-configuration', '/.well-known/openid-configuration/']) {
+      const metadata = await start({ issuer: idp.issuer + written }).issuer.metadata()
+      expect(metadata.issuer).to.equal(idp.issuer)
+      expect(metadata.end_session_endpoint).to.equal(`${idp.issuer}/session/end`)
+    }
+    publish({ issuer: `${idp.issuer}/`, authorization_endpoint: `${idp.issuer}/auth` })
+    const slashed = await start().issuer.metadata()
+    expect(slashed).to.include({ issuer: `${idp.issuer}/`, authorization_endpoint: `${idp.issuer}/auth` })
+  })
+
+  for (const [what, fault, details, remedy] of [
+    [
+      'another status',
+      { kind: 'answer', status: 404, body: '{"error":"no realm"}' },
+      { status: 404, error: 'no realm' },
+      /what the IdP calls its issuer/,
+    ],
+    ['a failure', { kind: 'answer', status: 503 }, { status: 503 }, /failed in itself/],
+    [
+      'a redirect',
+      { kind: 'redirect', to: 'https://elsewhere.test/x?token=1' },
+      { status: 302, location: 'https://elsewhere.test/x' },
+      /`location`/,
+    ],
+    [
+      'a page',
+      { kind: 'answer', status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' },
+      { status: 200, contentType: 'text/html' },
+      /what the IdP calls its issuer/,
+    ],
+    ['no JSON', { kind: 'answer', status: 200, body: '{' }, { status: 200 }, /what the IdP calls its issuer/],
+    ['no issuer', { kind: 'answer', status: 200, body: '{}' }, { status: 200 }, /what the IdP calls its issuer/],
+  ] as const) {
+    it(`says what it met: ${what}`, async () => {
+      idp.faults.set('discovery', fault)
+      const error = await refusal(start().issuer)
+      const address = `${idp.issuer}/.well-known/openid-configuration`
+      expect(error.details).to.include({ address, ...details })
+      expect(error.message)
+        .to.match(/^OIDC: Discovery failed\./)
+        .and.to.match(remedy)
+      expect(error.message.length).to.be.at.most(300)
+    })
+  }
+
+  it('tells an outage from its attempts, and whether logins work without it', async () => {
+    await idp.down()
+    const manual = {
+      authorization_endpoint: `${idp.issuer}/a`,
+      token_endpoint: `${idp.issuer}/t`,
+      jwks_uri: `${idp.issuer}/j`,
+    }
+    for (const byHand of [false, true]) {
+      const { issuer, outages, firstFailure } = start(byHand ? { manual } : {})
+      await firstFailure
+      if (!byHand) for (const _ of ['the attempt under way', 'the next one']) await refusal(issuer)
+      expect(outages[0]).to.deep.equal({ begins: true, byHand })
+      if (!byHand) expect(outages[1]).to.deep.equal({ begins: false, byHand })
+    }
   })
 
   it('refuses endpoints that are not reached over TLS', async () => {

@@ -42,7 +42,7 @@ describe('verbs about tokens', () => {
     const verbs = createProviderClient(reading.settings, {
       ...deps,
       keySet: createKeySet({ fetch: deps.fetch, elapsed: () => performance.now() }),
-      issuer: openIssuer(reading.settings.issuer, 'mesh', discovery),
+      issuer: openIssuer(reading.settings.issuer, discovery),
       scopes: ['openid'],
       claims: [],
       onAudience: () => undefined,

@@ -1,0 +1,92 @@
+import type { ServerMetadata } from 'openid-client'
+import type { ClientSettings, DomainSettings } from '../../config/settings.ts'
+
+/** Something configured that a list of the IdP does not have. It may work all the same: some lists are incomplete. */
+export interface Unpublished {
+  /** Where it is configured: `client.token_endpoint_auth_method`. */
+  readonly member: string
+  readonly configured: string
+  /** Name of the list in the metadata. */
+  readonly list: string
+  /** What the IdP lists, the first entries of it. */
+  readonly published: readonly string[]
+}
+
+/** Entries of a list that a log line shows. */
+const MOST_SHOWN = 20
+
+/**
+ * What an IdP publishes lists of, without what is configured here. A list that is missing says nothing.
+ * Source: OpenID Connect Discovery 1.0, section 3; RFC 8414, section 2.
+ */
+export function unpublished(metadata: ServerMetadata, settings: DomainSettings): readonly Unpublished[] {
+  const { client, custom } = settings
+  const signsAnswers = client.response_mode?.includes('jwt') ?? false
+  const wanted: readonly Wanted[] = [
+    ...SINGLE.map(([member, list]) => ({ member: `client.${member}`, configured: client[member], list })),
+    ...AUTHENTICATED.filter((where) => metadata[`${where}_endpoint`] !== undefined).flatMap((where) => [
+      {
+        member: `client.${where}_endpoint_auth_method`,
+        configured: client[`${where}_endpoint_auth_method`],
+        list: `${where}_endpoint_auth_methods_supported`,
+      },
+      {
+        member: `client.${where}_endpoint_auth_signing_alg`,
+        configured: client[`${where}_endpoint_auth_signing_alg`],
+        list: `${where}_endpoint_auth_signing_alg_values_supported`,
+      },
+    ]),
+    {
+      member: 'client.authorization_signed_response_alg',
+      configured: signsAnswers ? client.authorization_signed_response_alg : undefined,
+      list: 'authorization_signing_alg_values_supported',
+    },
+    { member: 'client.response_types', configured: client.response_types[0], list: 'response_types_supported' },
+    { member: 'client.response_mode', configured: client.response_mode, list: 'response_modes_supported' },
+    ...custom.scope.map((scope) => ({
+      member: scope === settings.groups?.scope ? 'groups.scope' : 'custom.scope',
+      configured: scope,
+      list: 'scopes_supported',
+    })),
+    // No member: it is always used.
+    { member: 'PKCE', configured: 'S256', list: 'code_challenge_methods_supported' },
+  ]
+  return wanted.flatMap((one) => check(one, metadata))
+}
+
+interface Wanted {
+  readonly member: string
+  readonly configured: string | undefined
+  readonly list: string
+}
+
+/** Members of the Client object with one value, and the list that has to have it. */
+const SINGLE = [
+  ['id_token_signed_response_alg', 'id_token_signing_alg_values_supported'],
+  ['id_token_encrypted_response_alg', 'id_token_encryption_alg_values_supported'],
+  ['id_token_encrypted_response_enc', 'id_token_encryption_enc_values_supported'],
+  ['userinfo_signed_response_alg', 'userinfo_signing_alg_values_supported'],
+  ['userinfo_encrypted_response_alg', 'userinfo_encryption_alg_values_supported'],
+  ['userinfo_encrypted_response_enc', 'userinfo_encryption_enc_values_supported'],
+  ['request_object_signing_alg', 'request_object_signing_alg_values_supported'],
+  ['request_object_encryption_alg', 'request_object_encryption_alg_values_supported'],
+  ['request_object_encryption_enc', 'request_object_encryption_enc_values_supported'],
+  ['authorization_encrypted_response_alg', 'authorization_encryption_alg_values_supported'],
+  ['authorization_encrypted_response_enc', 'authorization_encryption_enc_values_supported'],
+] as const satisfies readonly (readonly [keyof ClientSettings, string])[]
+
+/** Only where there is such an endpoint does anybody authenticate at it. */
+const AUTHENTICATED = ['token', 'introspection', 'revocation'] as const
+
+function check({ member, configured, list }: Wanted, metadata: ServerMetadata): readonly Unpublished[] {
+  const entries = metadata[list]
+  if (configured === undefined || !Array.isArray(entries)) return []
+  const published = entries.filter((entry) => typeof entry === 'string')
+  if (published.map(sortedWords).includes(sortedWords(configured))) return []
+  return [{ member, configured, list, published: published.slice(0, MOST_SHOWN) }]
+}
+
+// The words of a response type stand in no order; all other values are one word.
+function sortedWords(value: string): string {
+  return value.split(' ').sort().join(' ')
+}

@@ -1,0 +1,414 @@
+import { expect } from 'chai'
+import type { Fault } from '../../../fixtures/idp/faults.ts'
+import { MESSAGES, type MessageCode } from '../../../plugin/errors.ts'
+import { makeKey } from '../../support/client-keys.ts'
+import { answerFromIdp, CLIENT, type Setup, type SetupOptions, setups, whoAmI } from '../../support/sign-in-setup.ts'
+
+type Expected = Readonly<Record<string, unknown>>
+type Line = readonly [code: string, details: Expected, remedy: RegExp, told?: MessageCode]
+
+describe('the log line of a login that fails', () => {
+  const { start, closeAll } = setups()
+  afterEach(closeAll)
+
+  /** One line leads to the mend, and nothing of it is cut off. */
+  function expectLine(setup: Setup, [code, details, remedy]: Line) {
+    const lines = setup.authLog.filter(({ event }) => event === 'login-failed')
+    expect(lines).to.have.length(1)
+    const { fields, message } = lines[0]!
+    expect(fields).to.deep.include({ code, ...details })
+    expect(message).to.match(remedy).and.to.match(/[^…]$/)
+    const everything = JSON.stringify([setup.authLog, setup.output])
+    expect(everything).to.not.include(CLIENT.client_secret)
+    expect(everything).to.not.match(/eyJ|code=|[?&]state=/)
+    return fields
+  }
+
+  async function failedLogin(setup: Setup, change: (answer: URL) => void = () => undefined) {
+    const person = setup.browser()
+    const answer = new URL(await answerFromIdp(person, setup.host.url, 'alice'))
+    change(answer)
+    const page = await person.get(answer.href)
+    expect((await whoAmI(person, setup.host.url)).status).to.equal(401)
+    return { answer, page }
+  }
+
+  const answering = (status: number, body: string, headers: Record<string, string> = {}): Fault => ({
+    kind: 'answer',
+    status,
+    body,
+    headers,
+  })
+  const HTML = { 'content-type': 'text/html; charset=utf-8' }
+  const BASIC = { 'www-authenticate': 'Basic realm="idp"' }
+
+  describe('at the token endpoint', () => {
+    const cases: readonly (readonly [what: string, fault: Fault, details: Expected, remedy: RegExp])[] = [
+      [
+        '401 with a challenge beside the reason',
+        answering(401, '{"error":"invalid_client","error_description":"Bad secret"}', BASIC),
+        { status: 401, error: 'invalid_client', errorDescription: 'Bad secret' },
+        /`client\.client_secret`.*`client\.token_endpoint_auth_method`/,
+      ],
+      [
+        '401 with a challenge alone',
+        answering(401, '', BASIC),
+        { status: 401 },
+        /`client\.client_secret`.*`client\.token_endpoint_auth_method`/,
+      ],
+      [
+        '401 with a challenge without scheme',
+        answering(401, '<h1>no</h1>', { ...HTML, 'www-authenticate': 'error="invalid_client", error_description=who' }),
+        { status: 401, error: 'invalid_client', errorDescription: 'who', contentType: 'text/html' },
+        /`client\.client_id`, `client\.client_secret`/,
+      ],
+      [
+        '401 unauthorized_client',
+        answering(401, '{"error":"unauthorized_client","error_description":"Invalid client credentials"}'),
+        { status: 401, error: 'unauthorized_client' },
+        /`client\.client_secret`.*`unauthorized_client` at Keycloak/,
+      ],
+      [
+        '400 unauthorized_client',
+        answering(400, '{"error":"unauthorized_client"}'),
+        { status: 400, error: 'unauthorized_client' },
+        /allow it the authorization code flow/,
+      ],
+      [
+        'invalid_grant',
+        answering(400, '{"error":"invalid_grant"}'),
+        { status: 400, error: 'invalid_grant' },
+        /`client\.redirect_uri`/,
+      ],
+      [
+        'words about PKCE',
+        answering(400, '{"error":"invalid_request","error_description":"PKCE code_verifier not allowed"}'),
+        { status: 400, error: 'invalid_request' },
+        /does not take PKCE/,
+      ],
+      [
+        'a redirect',
+        { kind: 'redirect', to: 'https://login.test/page?session=secret' },
+        { status: 302, location: 'https://login.test/page' },
+        /answers with a redirect.*`issuer\.token_endpoint`/,
+      ],
+      ['403 and a page', answering(403, '<h1>no</h1>', HTML), { status: 403, contentType: 'text/html' }, /forbidden/],
+      ['403 and JSON', answering(403, '{"message":"blocked"}'), { status: 403 }, /firewall/],
+      [
+        '404',
+        answering(404, 'nothing', { 'content-type': 'text/plain' }),
+        { status: 404 },
+        /no token endpoint at `address`/,
+      ],
+      ['429', answering(429, '{}'), { status: 429 }, /too often/],
+      ['500 and a page', answering(500, '<h1>oops</h1>', HTML), { status: 500 }, /failed in itself/],
+      [
+        '500 and a reason',
+        answering(500, '{"error":"server_error","error_description":"db is gone"}'),
+        { status: 500, error: 'server_error', errorDescription: 'db is gone' },
+        /did not redeem the authorization code/,
+      ],
+      ['503', answering(503, ''), { status: 503 }, /failed in itself/],
+      [
+        'a page with status 200',
+        answering(200, '<h1>Sign in</h1>', HTML),
+        { status: 200, contentType: 'text/html' },
+        /no answer of the protocol/,
+      ],
+      [
+        'an error with status 200',
+        answering(200, '{"error":"bad_verification_code","error_description":"expired"}'),
+        { error: 'bad_verification_code', errorDescription: 'expired' },
+        /not that of the protocol/,
+      ],
+    ]
+    for (const [what, fault, details, remedy] of cases) {
+      it(`names status, reason and remedy of ${what}`, async () => {
+        const setup = await start()
+        setup.idp.faults.set('token', fault)
+        await failedLogin(setup)
+        const fields = expectLine(setup, ['token_request_failed', details, remedy])
+        if (fields.status !== undefined) {
+          expect(fields).to.include({ endpoint: 'token_endpoint', address: `${setup.idp.issuer}/token` })
+        }
+      })
+    }
+
+    it('holds no secret that the IdP repeats, and little of what it says', async () => {
+      const setup = await start()
+      const answer = await (async () => {
+        const person = setup.browser()
+        const url = await answerFromIdp(person, setup.host.url, 'alice')
+        const code = new URL(url).searchParams.get('code')!
+        const description = `${CLIENT.client_secret} is no secret for ${code}\r\nforged \u001b[31m ${'x'.repeat(5000)}`
+        setup.idp.faults.set(
+          'token',
+          answering(401, JSON.stringify({ error: 'invalid_client', error_description: description })),
+        )
+        await person.get(url)
+        return code
+      })()
+      const fields = expectLine(setup, ['token_request_failed', { error: 'invalid_client' }, /client_secret/])
+      expect(JSON.stringify(setup.authLog)).to.not.include(answer)
+      expect(fields.errorDescription).to.match(/^\(hidden\) is no secret for \(hidden\) forged {1,2}\[31m x+…$/)
+      expect(String(fields.errorDescription).length).to.be.at.most(201)
+    })
+  })
+
+  it('names the endpoint that did not answer', async () => {
+    for (const [endpoint, fault, details] of [
+      ['token', { kind: 'reset' }, { endpoint: 'token_endpoint', causeCode: 'ECONNRESET' }],
+      ['jwks', { kind: 'answer', status: 500 }, { endpoint: 'jwks_uri', status: 500 }],
+      ['userinfo', { kind: 'reset' }, { endpoint: 'userinfo_endpoint', causeCode: 'ECONNRESET' }],
+    ] as const) {
+      const setup = await start({ idp: { claimsIn: 'userinfo' } })
+      setup.idp.faults.set(endpoint, fault)
+      await failedLogin(setup)
+      expectLine(setup, ['provider_unreachable', details, /./])
+    }
+  })
+
+  it('names the endpoint that is missing', async () => {
+    for (const endpoint of ['authorization_endpoint', 'token_endpoint']) {
+      const elsewhere = await start()
+      elsewhere.idp.faults.set('discovery', {
+        kind: 'rewrite',
+        body: (all) => ({ ...(all as object), [endpoint]: undefined }),
+      })
+      const setup = await start({ oidc: { issuer: elsewhere.idp.issuer } })
+      await elsewhere.idp.addClient({ ...CLIENT, redirect_uris: [`${setup.host.url}auth-oidc-callback`] })
+      if (endpoint === 'token_endpoint') await failedLogin(setup)
+      else await setup.browser().get(`${setup.host.url}auth-oidc`)
+      expectLine(setup, ['metadata_incomplete', { endpoint }, /set it in `issuer`/])
+    }
+  })
+
+  describe('about UserInfo', () => {
+    it('names status and reason', async () => {
+      for (const [fault, details, remedy] of [
+        [
+          answering(403, '', {
+            'www-authenticate': 'Bearer error="insufficient_scope", error_description="no openid"',
+          }),
+          { status: 403, error: 'insufficient_scope', errorDescription: 'no openid' },
+          /`openid` is in `custom\.scope`/,
+        ],
+        [answering(500, '<h1>oops</h1>', HTML), { status: 500 }, /userinfo endpoint failed in itself/],
+      ] as const) {
+        const setup = await start({ idp: { claimsIn: 'userinfo' } })
+        setup.idp.faults.set('userinfo', fault)
+        await failedLogin(setup)
+        expectLine(setup, ['userinfo_failed', { endpoint: 'userinfo_endpoint', ...details }, remedy])
+      }
+    })
+
+    for (const [what, options, details, remedy] of [
+      [
+        'unsigned where a signature is configured',
+        { client: { userinfo_signed_response_alg: 'RS256' } },
+        { received: 'not signed', member: 'client.userinfo_signed_response_alg' },
+        /is not signed, though `client\.userinfo_signed_response_alg`/,
+      ],
+      [
+        'signed by another algorithm',
+        { client: { userinfo_signed_response_alg: 'ES256' }, registered: { userinfo_signed_response_alg: 'RS256' } },
+        { received: 'RS256', expected: ['ES256'], member: 'client.userinfo_signed_response_alg' },
+        /signed by another algorithm/,
+      ],
+      [
+        'encrypted where nothing is configured',
+        {
+          registered: { userinfo_signed_response_alg: 'RS256', userinfo_encrypted_response_alg: 'A256KW' },
+        },
+        { received: 'encrypted: A256KW, A128CBC-HS256', member: 'client.userinfo_encrypted_response_alg' },
+        /set `client\.userinfo_encrypted_response_alg`/,
+      ],
+      [
+        'not encrypted where encryption is configured',
+        { client: { userinfo_encrypted_response_alg: 'A256KW' } },
+        { reason: 'the answer is not encrypted' },
+        /is not encrypted, though `client\.userinfo_encrypted_response_alg`/,
+      ],
+    ] as const satisfies readonly (readonly [string, SetupOptions, Expected, RegExp])[]) {
+      it(`says that it is ${what}`, async () => {
+        const setup = await start({ ...options, idp: { claimsIn: 'userinfo' } })
+        await failedLogin(setup)
+        expectLine(setup, ['userinfo_failed', details, remedy])
+      })
+    }
+  })
+
+  describe('about the ID token', () => {
+    const forged = async (change: (claims: Record<string, unknown>) => object, options: SetupOptions = {}) => {
+      const setup = await start(options)
+      setup.idp.forgeTokens((genuine) => {
+        const claims = JSON.parse(Buffer.from(genuine.split('.')[1]!, 'base64url').toString())
+        return setup.idp.sign({ ...claims, ...change(claims) })
+      })
+      await failedLogin(setup)
+      return setup
+    }
+
+    it('says that auth_time is missing, and which members demand it', async () => {
+      for (const client of [{ default_max_age: 600 }, { require_auth_time: true }]) {
+        const setup = await forged(() => ({ auth_time: undefined }), { client })
+        const remedy = /`client\.default_max_age` or `client\.require_auth_time`/
+        expectLine(setup, ['id_token_invalid', { claim: 'auth_time' }, remedy])
+      }
+    })
+
+    it('says that the person signed in too long ago', async () => {
+      const setup = await forged(() => ({ auth_time: 1_700_000_000 }), { client: { default_max_age: 600 } })
+      const details = { claim: 'auth_time', received: '2023-11-14T22:13:20.000Z' }
+      expectLine(setup, ['id_token_invalid', details, /`client\.default_max_age` allows/])
+    })
+
+    it('names the algorithm that came and the one that was expected', async () => {
+      const setup = await start({ registered: { id_token_signed_response_alg: 'ES256' } })
+      await failedLogin(setup)
+      const details = { received: 'ES256', expected: ['RS256'], member: 'client.id_token_signed_response_alg' }
+      expectLine(setup, ['id_token_invalid', details, /`client\.id_token_signed_response_alg` says \(RS256/])
+    })
+
+    it('says that it is encrypted where nothing is configured, and by what', async () => {
+      const registered = { id_token_encrypted_response_alg: 'A256KW', id_token_encrypted_response_enc: 'A256GCM' }
+      const setup = await start({ registered })
+      await failedLogin(setup)
+      const details = { received: 'encrypted: A256KW, A256GCM', member: 'client.id_token_encrypted_response_alg' }
+      expectLine(setup, ['id_token_invalid', details, /set `client\.id_token_encrypted_response_alg`/])
+    })
+
+    it('says that it is not encrypted where encryption is configured', async () => {
+      const setup = await start({ client: { id_token_encrypted_response_alg: 'A256KW' } })
+      await failedLogin(setup)
+      const details = { received: 'not encrypted', expected: 'encrypted: A256KW' }
+      expectLine(setup, ['id_token_invalid', details, /though `client\.id_token_encrypted_response_alg`/])
+    })
+
+    it('names both issuers, both audiences, and times that do not fit', async () => {
+      const ISS = await forged(() => ({ iss: 'https://other.test' }))
+      const both = { claim: 'iss', received: ['https://other.test'], expected: ISS.idp.issuer }
+      expectLine(ISS, ['id_token_invalid', both, /another issuer than `issuer`/])
+      const AUD = await forged(() => ({ aud: 'account' }))
+      expectLine(AUD, [
+        'id_token_invalid',
+        { claim: 'aud', received: ['account'], expected: 'mesh' },
+        /`client\.client_id`/,
+      ])
+      const EXP = await forged(() => ({ exp: 1_700_000_000 }))
+      expectLine(EXP, ['id_token_invalid', { claim: 'exp', received: '2023-11-14T22:13:20.000Z' }, /both clocks/])
+    })
+
+    it('quotes nothing of an answer that is no JSON', async () => {
+      const setup = await start()
+      setup.idp.faults.set('token', answering(200, 'eyJhbGciOi'))
+      await failedLogin(setup)
+      const reason = 'failed to parse "response" body as JSON'
+      expectLine(setup, ['id_token_invalid', { reason }, /./])
+    })
+
+    it('shows no nonce', async () => {
+      const setup = await forged(() => ({ nonce: 'somebody-elses' }))
+      const fields = expectLine(setup, ['id_token_invalid', { claim: 'nonce' }, /./])
+      expect(fields).to.not.have.any.keys('received', 'expected')
+    })
+
+    it('names the key that the key set does not have', async () => {
+      const setup = await start()
+      const { public: key } = makeKey('RSA', { kid: 'another' })
+      setup.idp.faults.set('jwks', answering(200, JSON.stringify({ keys: [key] })))
+      await failedLogin(setup)
+      expectLine(setup, ['id_token_invalid', { algorithm: 'RS256' }, /`issuer\.jwks_uri`/])
+    })
+
+    it('names the key set that has no key at all', async () => {
+      const setup = await start()
+      setup.idp.faults.set('jwks', answering(200, '{"keys":[]}'))
+      await failedLogin(setup)
+      expectLine(setup, ['id_token_invalid', { endpoint: 'jwks_uri' }, /`issuer\.jwks_uri`/])
+    })
+  })
+
+  describe('about the parameter iss', () => {
+    for (const [what, change, received] of [
+      ['is missing', (answer: URL) => answer.searchParams.delete('iss'), 'none'],
+      ['is another one', (answer: URL) => answer.searchParams.set('iss', 'https://evil.test'), 'https://evil.test'],
+    ] as const) {
+      it(`says that it ${what}, and speaks of no token`, async () => {
+        const setup = await start()
+        await failedLogin(setup, change)
+        const line = expectLine(setup, ['answer_issuer_invalid', { received }, /^The parameter `iss`.*RFC 9207/])
+        if (received !== 'none') expect(line.expected).to.equal(setup.idp.issuer)
+        expect(setup.idp.requests('token')).to.equal(0)
+      })
+    }
+  })
+
+  describe('where the IdP sends an error', () => {
+    for (const [error, description, remedy, told] of [
+      ['access_denied', 'no', /cancelled at the IdP/, 'sign_in_cancelled'],
+      ['login_required', '', /did not finish/, 'sign_in_incomplete'],
+      ['consent_required', '', /did not finish/, 'sign_in_incomplete'],
+      ['interaction_required', '', /did not finish/, 'sign_in_incomplete'],
+      ['invalid_request', 'Missing PKCE is forbidden', /does not take PKCE/, 'provider_refused'],
+      ['invalid_request', 'code_challenge_method not allowed', /does not take PKCE/, 'provider_refused'],
+      ['unauthorized_client', '', /`client\.response_types`/, 'provider_refused'],
+      ['unsupported_response_type', '', /`client\.response_types`/, 'provider_refused'],
+      ['temporarily_unavailable', '', /overloaded/, 'provider_unreachable'],
+      ['constructor', '', /answered the login with an error/, 'provider_refused'],
+    ] as const) {
+      it(`says what ${error} means${description && ` with "${description}"`}, to the administrator and to the person`, async () => {
+        const setup = await start()
+        const { page } = await failedLogin(setup, (answer) => {
+          answer.searchParams.delete('code')
+          answer.searchParams.set('error', error)
+          if (description !== '') answer.searchParams.set('error_description', description)
+        })
+        expectLine(setup, ['provider_error', { error }, remedy])
+        expect(page.url).to.match(new RegExp(`failure=${told}$`))
+        expect(page.text).to.include(MESSAGES[told])
+        if (told.startsWith('sign_in')) expect(MESSAGES[told]).to.not.match(/administrator/)
+      })
+    }
+  })
+
+  describe('of somebody who is in no required group', () => {
+    const USER = { username: 'alice', password: 'alice-demo', sub: 'u-1001' }
+    const login = async (groups: object, claims: Record<string, unknown>, more: SetupOptions = {}) => {
+      const setup = await start({ oidc: { groups: { required: 'ops', ...groups } }, ...more })
+      setup.idp.setUser({ ...USER, claims: { name: 'Alice', ...claims } })
+      const { page } = await failedLogin(setup)
+      expect(page.url).to.match(/failure=access_denied$/)
+      return setup
+    }
+
+    it('names the groups that came, at most fifty', async () => {
+      const few = await login({}, { groups: ['/ops', { id: '7', name: 'Staff' }] })
+      const details = { user: '~oidc:u-1001', groups: ['/ops', 'Staff (7)'] }
+      const fields = expectLine(few, ['not_in_required_group', details, /`groups\.required`/])
+      expect(fields).to.not.have.any.keys('missingClaim', 'scopeNotGranted', 'groupCount')
+      const many = await login({}, { groups: Array.from({ length: 120 }, (_, at) => `g${at}`) })
+      const line = expectLine(many, ['not_in_required_group', { groupCount: 120 }, /./])
+      expect(line.groups).to.have.length(50)
+    })
+
+    it('says that the claim did not come, by its path', async () => {
+      const setup = await login({ claim: 'realm_access.roles' }, { groups: ['ops'] })
+      const details = { groups: [], missingClaim: 'realm_access.roles' }
+      expectLine(setup, ['not_in_required_group', details, /put it into the ID token.*`groups\.claim`/])
+      const empty = await login({}, { groups: [] })
+      expect(expectLine(empty, ['not_in_required_group', { groups: [] }, /./])).to.not.have.property('missingClaim')
+    })
+
+    it('says that the IdP did not grant the scope', async () => {
+      const setup = await start({ oidc: { groups: { required: 'ops' } } })
+      setup.idp.setUser({ ...USER, claims: { name: 'Alice' } })
+      setup.idp.faults.set('token', {
+        kind: 'rewrite',
+        body: (answer) => ({ ...(answer as object), scope: 'openid profile email' }),
+      })
+      await failedLogin(setup)
+      expectLine(setup, ['not_in_required_group', { scopeNotGranted: 'groups' }, /did not grant the scope/])
+    })
+  })
+})

@@ -1,0 +1,39 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { claimAt } from '../../../plugin/login/claim-path.ts'
+
+describe('a path to a claim', () => {
+  it('leads into objects, names with dots in them included', () => {
+    const claims = { realm_access: { roles: ['a'] }, resource_access: { 'mesh.example': { roles: ['b'] } } }
+    expect(claimAt(claims, 'realm_access.roles')).to.deep.equal(['a'])
+    expect(claimAt(claims, 'resource_access.mesh.example.roles')).to.deep.equal(['b'])
+    for (const path of ['realm_access.role', 'realm_access.roles.0', 'realm_access.roles.length', 'x.roles', '.', '']) {
+      expect(claimAt(claims, path), path).to.equal(undefined)
+    }
+  })
+
+  it('is the claim of exactly that name where there is one', () => {
+    const claims = { 'a.b': 'exact', a: { b: 'within' }, 'https://mesh.example/v1.2/groups': ['ops'] }
+    expect(claimAt(claims, 'a.b')).to.equal('exact')
+    expect(claimAt(claims, 'https://mesh.example/v1.2/groups')).to.deep.equal(['ops'])
+    const long = 'a.b.c.d.e.f.g.h.i.j'
+    expect(claimAt({ [long]: 1 }, long)).to.equal(1)
+  })
+
+  it('reaches nothing that every object has', () => {
+    for (const path of ['__proto__', 'constructor', 'a.__proto__', 'a.constructor.name', 'toString.length', 'a.b.at']) {
+      expect(claimAt({ a: { b: ['x'] } }, path), path).to.equal(undefined)
+    }
+    expect(claimAt(JSON.parse('{"__proto__":{"groups":["own"]}}'), '__proto__.groups')).to.deep.equal(['own'])
+  })
+
+  it('finds every value at the path of its own names', () => {
+    const name = fc.string({ minLength: 1, maxLength: 5 }).filter((text) => !text.includes('.'))
+    fc.assert(
+      fc.property(fc.array(name, { minLength: 1, maxLength: 8 }), fc.string(), (names, value) => {
+        const claims = names.reduceRight<unknown>((inner, one) => Object.fromEntries([[one, inner]]), value)
+        expect(claimAt(claims as Record<string, unknown>, names.join('.'))).to.equal(value)
+      }),
+    )
+  })
+})

@@ -1,0 +1,52 @@
+import { expect } from 'chai'
+import { discoveryAddress, isSameIssuer } from '../../../../plugin/provider/issuer/issuer-name.ts'
+
+const ISSUER = 'https://idp.test/realms/one'
+const SUFFIX = '/.well-known/openid-configuration'
+const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
+
+describe('the name of an issuer', () => {
+  it('is the same with and without a slash at its end, and as the address of its discovery document', () => {
+    for (const configured of [ISSUER, `${ISSUER}/`, ISSUER + SUFFIX, `${ISSUER}${SUFFIX}/`]) {
+      expect(discoveryAddress(configured)).to.equal(ISSUER + SUFFIX)
+      for (const published of [ISSUER, `${ISSUER}/`]) expect(isSameIssuer(configured, published)).to.equal(true)
+    }
+    expect(discoveryAddress('https://idp.test')).to.equal(`https://idp.test${SUFFIX}`)
+  })
+
+  it('is another one with any other difference', () => {
+    for (const published of [
+      'https://idp.test/realms/two',
+      'https://idp.test/realms/ONE',
+      'https://idp.test/realms/one//',
+      'https://idp.test/realms',
+      'https://idp.test/realms/one/x',
+      'https://idp.test/realms/one/../one/x',
+      'https://evil.test/realms/one',
+      'http://idp.test/realms/one',
+      'https://idp.test:444/realms/one',
+      'https://idp.test/realms/one?x',
+      'https://idp.test/realms/one#x',
+      'https://me@idp.test/realms/one',
+      ISSUER + SUFFIX,
+      'idp.test/realms/one',
+      '',
+    ]) {
+      expect(isSameIssuer(ISSUER, published), published).to.equal(false)
+      expect(isSameIssuer(`${ISSUER}/`, published), published).to.equal(false)
+    }
+  })
+
+  it("may be a directory's domain name at Microsoft's cloud, which publishes the id of the directory", () => {
+    const at = (name: string, host = 'login.microsoftonline.com') => `https://${host}/${name}/v2.0`
+    expect(isSameIssuer(at('contoso.example'), at(TENANT))).to.equal(true)
+    expect(isSameIssuer(at('common'), at(TENANT))).to.equal(false)
+    expect(isSameIssuer(at('contoso.example'), at('{tenantid}'))).to.equal(false)
+    expect(isSameIssuer(at(TENANT), at(TENANT.replace('7', '8')))).to.equal(false)
+    expect(isSameIssuer(at('contoso.example', 'idp.test'), at(TENANT, 'idp.test'))).to.equal(false)
+    expect(isSameIssuer(at('contoso.example'), at(TENANT, 'evil.test'))).to.equal(false)
+    const policy = 'https://shop.b2clogin.com/shop.onmicrosoft.com/B2C_1_in/v2.0'
+    expect(isSameIssuer(policy, `https://shop.b2clogin.com/${TENANT}/v2.0/`)).to.equal(true)
+    expect(isSameIssuer(policy, `https://other.b2clogin.com/${TENANT}/v2.0/`)).to.equal(false)
+  })
+})
