@@ -48,8 +48,10 @@ export interface RealIdp {
 
   /** Starts it, or starts it again after `stop`, with what it knew then. Resolves once discovery answers. */
   start(): Promise<void>
-  /** Ends the process, or at least stops listening. Twice is fine. */
+  /** Is away for the host: nothing listens at its addresses. Twice is fine. */
   stop(): Promise<void>
+  /** Ends it for good, and removes what only this run needed. Twice is fine. */
+  close(): Promise<void>
   /** Makes it new: no client, no session, nobody but `PEOPLE`, the keys of a fresh installation. Before each case. */
   reset(): Promise<void>
 
