@@ -44,7 +44,6 @@ export const CASES = {
   max_age: 'default_max_age',
   authorization_params: 'custom.authorization_params: prompt',
   logout: 'logout ends its own session, and returns',
-  logout_upstream: 'logout ends the session of the provider behind it',
   backchannel_one: 'back-channel logout of one session',
   backchannel_all: 'back-channel logout of all sessions',
   backchannel_all_one_sid: 'back-channel logout of all sessions, one sid told',

@@ -36,8 +36,8 @@ export interface RealIdp {
   readonly secure?: {
     readonly issuer: string
     readonly ca: string
-    /** Whether it asks for certificates of clients there. */
-    readonly clientCertificates: boolean
+    /** PEM of a certificate that it takes from clients there, for `tls_client_auth`. */
+    readonly clientCertificate?: { readonly cert: string; readonly key: string }
   }
   /** Cases that it cannot do, and why: a sentence without the version, which is printed beside it. */
   readonly cannot: Readonly<Partial<Record<CaseName, string>>>

@@ -1,0 +1,45 @@
+import { expect } from 'chai'
+import { makeClientCertificate } from '../../../fixtures/certificate.ts'
+import { ALICE } from '../support/people.ts'
+import { startSecureLab } from '../support/secure-lab.ts'
+import { expectSignedIn } from './expectations.ts'
+import type { Bench, Run, Runs } from './run.ts'
+
+const withCertificate =
+  (method: 'tls_client_auth' | 'self_signed_tls_client_auth'): Run =>
+  async (bench) => {
+    const certificate = bench.idp.secure?.clientCertificate ?? (await makeClientCertificate())
+    const lab = await startSecureLab(bench, { both: { token_endpoint_auth_method: method }, certificate })
+    expect(await lab.signIn(ALICE), lab.told()).to.include({ status: 200, email: ALICE.email })
+    expect(lab.failure()).to.equal(undefined)
+    return undefined
+  }
+
+export const OUTAGES: Runs<'down_at_start' | 'private_ca' | 'tls_client_auth' | 'self_signed_tls_client_auth'> = {
+  down_at_start: async (bench: Bench) => {
+    const { idp, keep } = bench
+    keep(() => idp.start())
+    const lab = await bench.lab({ beforeHost: () => idp.stop() })
+    const page = await lab.browser().get(`${lab.host.url}auth-oidc`)
+    expect(page.url).to.match(/failure=provider_unreachable$/)
+    expect(lab.authLog.at(-1)?.fields.code).to.equal('discovery_failed')
+    expect(lab.authLog.at(-1)?.message).to.match(/issuer/)
+    await idp.start()
+    expectSignedIn(lab, await lab.signIn(ALICE), ALICE)
+    return undefined
+  },
+
+  private_ca: async (bench) => {
+    const stranger = await startSecureLab(bench, { trusted: false })
+    expect((await stranger.signIn(ALICE)).status).to.equal(401)
+    expect(JSON.stringify(stranger.failure()))
+      .to.match(/discovery_failed/)
+      .and.match(/NODE_EXTRA_CA_CERTS/)
+    const lab = await startSecureLab(bench, {})
+    expect(await lab.signIn(ALICE), lab.told()).to.include({ status: 200, email: ALICE.email })
+    return undefined
+  },
+
+  tls_client_auth: withCertificate('tls_client_auth'),
+  self_signed_tls_client_auth: withCertificate('self_signed_tls_client_auth'),
+}
