@@ -28,10 +28,13 @@ const CASE_LIMIT_MS = 60_000
  *
  * @param more is given where each of its tests finds the provider, new at each
  */
-export function runMatrix(provider: ProviderPackage, more?: (bench: () => Bench) => void): void {
+export function runMatrix<Own extends RealIdp>(
+  provider: ProviderPackage<Own>,
+  more?: (bench: () => Bench<Own>) => void,
+): void {
   describe(provider.name, () => {
-    let idp: RealIdp | undefined
-    let bench: Bench
+    let idp: Own | undefined
+    let bench: Bench<Own>
     const closers: (() => Promise<unknown> | unknown)[] = []
     const found: Partial<Record<CaseName, Outcome>> = {}
 

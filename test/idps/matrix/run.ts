@@ -3,8 +3,8 @@ import type { Lab, LabOptions } from '../support/lab.ts'
 import type { RealIdp } from '../support/real-idp.ts'
 
 /** Where a case is tried: a provider that is new, and hosts in front of it that are closed afterwards. */
-export interface Bench {
-  readonly idp: RealIdp
+export interface Bench<Own extends RealIdp = RealIdp> {
+  readonly idp: Own
   readonly name: string
   lab(options?: LabOptions): Promise<Lab>
   /** Something else to close afterwards. */

@@ -6,7 +6,7 @@ import type { Person } from './people.ts'
  * A provider as a package registry has it. Each adapter is `test/idps/providers/<name>.ts`, with `<name>.test.ts` beside it, which
  * hands it to `runMatrix` and adds what this provider alone has.
  */
-export interface ProviderPackage {
+export interface ProviderPackage<Own extends RealIdp = RealIdp> {
   /** As its makers write it: the name of its suite (`--grep Keycloak`), and of its column in the table. */
   readonly name: string
   /** Milliseconds that installing and the first start may take together. */
@@ -16,11 +16,11 @@ export interface ProviderPackage {
    * provider's own and is kept between runs: what was fetched, unpacked or built stays in it, and what a run writes goes elsewhere
    * (`mkdtemp`) or is removed by `stop`. A download that ended half-way is not taken for one that ended.
    */
-  install(scratch: string): Promise<Installed>
+  install(scratch: string): Promise<Installed<Own>>
 }
 
-export type Installed =
-  | { readonly kind: 'installed'; readonly idp: RealIdp }
+export type Installed<Own extends RealIdp = RealIdp> =
+  | { readonly kind: 'installed'; readonly idp: Own }
   /** The suite is skipped, and this is printed. */
   | { readonly kind: 'missing'; readonly reason: string }
 
