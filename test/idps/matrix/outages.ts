@@ -8,7 +8,9 @@ import type { Bench, Run, Runs } from './run.ts'
 const withCertificate =
   (method: 'tls_client_auth' | 'self_signed_tls_client_auth'): Run =>
   async (bench) => {
-    const certificate = bench.idp.secure?.clientCertificate ?? (await makeClientCertificate())
+    const { clientCertificate, selfSignedCertificate = clientCertificate } = bench.idp.secure ?? {}
+    const known = method === 'tls_client_auth' ? clientCertificate : selfSignedCertificate
+    const certificate = known ?? (await makeClientCertificate())
     const lab = await startSecureLab(bench, { both: { token_endpoint_auth_method: method }, certificate })
     expect(await lab.signIn(ALICE), lab.told()).to.include({ status: 200, email: ALICE.email })
     expect(lab.failure()).to.equal(undefined)

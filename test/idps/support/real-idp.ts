@@ -38,6 +38,8 @@ export interface RealIdp {
     readonly ca: string
     /** PEM of a certificate that it takes from clients there, for `tls_client_auth`. */
     readonly clientCertificate?: { readonly cert: string; readonly key: string }
+    /** The same for `self_signed_tls_client_auth`, where that is another one. */
+    readonly selfSignedCertificate?: { readonly cert: string; readonly key: string }
   }
   /** Cases that it cannot do, and why: a sentence without the version, which is printed beside it. */
   readonly cannot: Readonly<Partial<Record<CaseName, string>>>
