@@ -1,0 +1,4 @@
+import { runMatrix } from '../matrix/run-matrix.ts'
+import { betterAuth } from './better-auth.ts'
+
+runMatrix(betterAuth)
