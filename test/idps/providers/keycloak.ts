@@ -6,8 +6,9 @@ import { type Admin, connectAdmin } from './keycloak/admin.ts'
 import { toClient } from './keycloak/client.ts'
 import { KEYCLOAK_VERSION, prepareDistribution } from './keycloak/distribution.ts'
 import {
+  addGroupScope,
+  findClient,
   findUser,
-  makeGroupScope,
   makeRealm,
   REALM,
   replaceKeys,
@@ -15,6 +16,7 @@ import {
   tellClaimsIn,
   toUser,
 } from './keycloak/realm.ts'
+import { makeRealmKeys } from './keycloak/realm-keys.ts'
 import { type ServerProcess, startServer } from './keycloak/server-process.ts'
 
 /** What is only here, for tests of its own. */
@@ -37,6 +39,7 @@ export const keycloak: ProviderPackage<Keycloak> = {
 interface Running {
   readonly server: ServerProcess
   readonly admin: Admin
+  readonly keys: Awaited<ReturnType<typeof makeRealmKeys>>
   /** Being away is a cut way: a start takes Keycloak a quarter of a minute, and it keeps nothing on disk. */
   readonly relay: TcpRelay
   readonly secureRelay: TcpRelay
@@ -85,6 +88,7 @@ function createKeycloak(folder: string): Keycloak {
       running = {
         server,
         admin: connectAdmin(server),
+        keys: await makeRealmKeys(),
         relay: await startTcpRelay(server.port),
         secureRelay: await startTcpRelay(server.securePort),
       }
@@ -99,16 +103,16 @@ function createKeycloak(folder: string): Keycloak {
       await running?.server.stop()
       running = undefined
     },
-    reset: () => makeRealm(now().admin),
+    reset: () => makeRealm(now().admin, now().keys),
 
     async register(registration: ClientRegistration): Promise<Registered> {
       const { admin } = now()
       const { client_id, client_secret, groups, claimsIn } = registration
-      if (groups === 'by_scope') await makeGroupScope(admin, claimsIn)
       if (claimsIn) await tellClaimsIn(admin, claimsIn)
-      const [known] = await admin.get<{ id: string }[]>(`/${REALM}/clients?clientId=${encodeURIComponent(client_id)}`)
+      const known = await findClient(admin, client_id)
       if (known) await admin.delete(`/${REALM}/clients/${known.id}`)
       await admin.post(`/${REALM}/clients`, toClient(registration))
+      if (groups === 'by_scope') await addGroupScope(admin, client_id, claimsIn)
       return { client_id, ...(client_secret === undefined ? {} : { client_secret }) }
     },
     async setPerson(person) {

@@ -52,7 +52,6 @@ export function toClient(registration: ClientRegistration): Json {
     frontchannelLogout: false,
     attributes: attributesOf(registration),
     protocolMappers: registration.groups === 'unasked' ? [groupMapper(registration.claimsIn)] : [],
-    ...(registration.groups === 'by_scope' ? { optionalClientScopes: ['groups'] } : {}),
   }
 }
 

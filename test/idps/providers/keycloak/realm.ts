@@ -4,6 +4,8 @@ import { groupMapper } from './client.ts'
 
 export const REALM = 'mesh'
 
+type Json = Readonly<Record<string, unknown>>
+
 interface Named {
   readonly id: string
   readonly name: string
@@ -14,12 +16,15 @@ interface Mapper extends Named {
 }
 
 /** Makes the realm anew, with its people and their groups. */
-export async function makeRealm(admin: Admin, realm = REALM): Promise<void> {
+export async function makeRealm(admin: Admin, keys: Json, realm = REALM): Promise<void> {
   await admin.delete(`/${realm}`).catch(() => undefined)
   await admin.post('', {
     realm,
     enabled: true,
     eventsEnabled: true,
+    components: keys,
+    // How passwords are kept is nothing that is looked at here, and its own way takes a quarter of a second each.
+    passwordPolicy: 'hashAlgorithm(pbkdf2-sha256) and hashIterations(1)',
     groups: [...new Set(PEOPLE.flatMap(({ groups }) => groups))].map((name) => ({ name })),
     users: PEOPLE.map((person) => ({ ...toUser(person), groups: person.groups.map((name) => `/${name}`) })),
   })
@@ -57,14 +62,22 @@ export async function setGroups(admin: Admin, userId: string, names: readonly st
   for (const { id, name } of known) if (names.includes(name)) await admin.put(`${at}/${id}`)
 }
 
-/** "Client scopes → Create client scope": `groups`, with the mapper in it. */
-export async function makeGroupScope(admin: Admin, place?: 'id_token' | 'userinfo'): Promise<void> {
+/** "Client scopes → Create client scope": `groups`, with the mapper in it; then the client's own "Client scopes → Add client scope → Optional". */
+export async function addGroupScope(admin: Admin, clientId: string, place?: 'id_token' | 'userinfo'): Promise<void> {
   await admin.post(`/${REALM}/client-scopes`, {
     name: 'groups',
     protocol: 'openid-connect',
     attributes: { 'include.in.token.scope': 'true' },
     protocolMappers: [groupMapper(place)],
   })
+  const client = await findClient(admin, clientId)
+  const scope = (await admin.get<Named[]>(`/${REALM}/client-scopes`)).find(({ name }) => name === 'groups')
+  await admin.put(`/${REALM}/clients/${client?.id}/optional-client-scopes/${scope?.id}`)
+}
+
+export async function findClient(admin: Admin, clientId: string): Promise<{ readonly id: string } | undefined> {
+  const [client] = await admin.get<{ id: string }[]>(`/${REALM}/clients?clientId=${encodeURIComponent(clientId)}`)
+  return client
 }
 
 /** Changes where name and e-mail are told, in the realm's own scopes. */
@@ -88,7 +101,7 @@ export async function tellClaimsIn(admin: Admin, place: 'id_token' | 'userinfo')
 export async function replaceKeys(admin: Admin): Promise<void> {
   const { id: realmId } = await admin.get<Named>(`/${REALM}`)
   const type = 'org.keycloak.keys.KeyProvider'
-  const before = await admin.get<(Named & { providerId: string })[]>(`/${REALM}/components?type=${type}`)
+  const before = await admin.get<Named[]>(`/${REALM}/components?type=${type}`)
   await admin.post(`/${REALM}/components`, {
     name: 'rsa-next',
     providerId: 'rsa-generated',
@@ -96,6 +109,5 @@ export async function replaceKeys(admin: Admin): Promise<void> {
     parentId: realmId,
     config: { priority: ['200'], keyUse: ['SIG'], algorithm: ['RS256'], keySize: ['2048'] },
   })
-  for (const { id, providerId } of before)
-    if (providerId === 'rsa-generated') await admin.delete(`/${REALM}/components/${id}`)
+  for (const { id, name } of before) if (name === 'RS256') await admin.delete(`/${REALM}/components/${id}`)
 }
