@@ -90,6 +90,7 @@ async function provider(jar: string): Promise<RealIdp> {
   const chain = { cert: `${authority.server.cert}\n${authority.ca.cert}`, key: authority.server.key }
   const keysOf = ({ token_endpoint_auth_method: method, jwks, jwks_uri }: ClientRegistration) =>
     jwks_uri ?? keys.addressOf(method === 'self_signed_tls_client_auth' ? certificateKeys(selfSigned.cert) : jwks)
+  let rotated = false
   let program: ReturnType<typeof startCommanded> | undefined
   const order = (verb: string, given?: unknown) => {
     if (!program) throw new Error('not started')
@@ -123,7 +124,9 @@ async function provider(jar: string): Promise<RealIdp> {
     close,
     async reset() {
       await order('clear')
-      await order('rotate')
+      // Making keys takes a second.
+      if (rotated) await order('rotate')
+      rotated = false
       for (const person of PEOPLE) await order('person', { ...person, disabled: false })
     },
     async register(client) {
@@ -139,7 +142,10 @@ async function provider(jar: string): Promise<RealIdp> {
     },
     setPerson: async (person) => void (await order('person', { ...person, disabled: false })),
     disable: async (person) => void (await order('person', { ...person, disabled: true })),
-    rotateKeys: async () => void (await order('rotate')),
+    async rotateKeys() {
+      rotated = true
+      await order('rotate')
+    },
     signIn,
     asksWho: (page) => page.forms.some(({ fields }) => fields.some(([name]) => name === 'password')),
     // Its login page has no way back: its consent page has.

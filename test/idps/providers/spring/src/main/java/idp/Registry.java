@@ -1,6 +1,7 @@
 package idp;
 
 import com.nimbusds.jose.JOSEException;
+import com.nimbusds.jose.JWSAlgorithm;
 import com.nimbusds.jose.jwk.Curve;
 import com.nimbusds.jose.jwk.JWK;
 import com.nimbusds.jose.jwk.JWKSelector;
@@ -79,14 +80,19 @@ public class Registry implements RegisteredClientRepository, UserDetailsService,
 
   private static JWKSet makeKeys() {
     try {
+      // Its encoder picks by `alg`, and not by the curve.
       return new JWKSet(
           List.of(
               new RSAKeyGenerator(2048).keyID(UUID.randomUUID().toString()).generate(),
-              new ECKeyGenerator(Curve.P_256).keyID(UUID.randomUUID().toString()).generate(),
-              new ECKeyGenerator(Curve.P_384).keyID(UUID.randomUUID().toString()).generate(),
-              new ECKeyGenerator(Curve.P_521).keyID(UUID.randomUUID().toString()).generate()));
+              curveKey(Curve.P_256, JWSAlgorithm.ES256),
+              curveKey(Curve.P_384, JWSAlgorithm.ES384),
+              curveKey(Curve.P_521, JWSAlgorithm.ES512)));
     } catch (JOSEException cause) {
       throw new IllegalStateException(cause);
     }
+  }
+
+  private static JWK curveKey(Curve curve, JWSAlgorithm algorithm) throws JOSEException {
+    return new ECKeyGenerator(curve).keyID(UUID.randomUUID().toString()).algorithm(algorithm).generate();
   }
 }
