@@ -89,7 +89,6 @@ async function findPortal(root: string): Promise<Portal> {
 interface Place extends Folders {
   readonly root: string
   readonly clients: string
-  readonly configuration: string
 }
 
 async function makePlace(): Promise<Place> {
@@ -101,9 +100,7 @@ async function makePlace(): Promise<Place> {
     persistent: inside('persistent'),
     people: inside('people.sqlite'),
     clients: inside('clients'),
-    configuration: inside('configuration'),
   }
-  await mkdir(place.configuration)
   return place
 }
 
@@ -114,12 +111,17 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
   const people: PeopleTable = await createPeopleTable(place.people)
   const issuer = `http://localhost:${port}/`
   const secureIssuer = `https://localhost:${securePort}/`
-  const [certificateFile, keyFile, settingsFile] = ['cert.pem', 'key.pem', 'lemonldap-ng.ini'].map((name) =>
-    join(place.root, name),
-  ) as [string, string, string]
-  await writeFile(certificateFile, server.cert)
-  await writeFile(keyFile, server.key, { mode: 0o600 })
-  await writeFile(settingsFile, localSettings(place, portal.templates))
+  const fileOf = async (name: string, text: string) => {
+    await writeFile(join(place.root, name), text, { mode: 0o600 })
+    return join(place.root, name)
+  }
+  const tls = [
+    '--enable-ssl',
+    '--ssl-cert',
+    await fileOf('cert.pem', server.cert),
+    '--ssl-key',
+    await fileOf('key.pem', server.key),
+  ]
 
   const firstKeys = new Map<string, SigningKey>()
   const firstKey = (algorithm: string) => {
@@ -130,35 +132,38 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
   let algorithm = 'RS256'
   let key = firstKey(algorithm)
   let workers = WORKERS
-  let running: ProcessGroup | undefined
+  let running: readonly ProcessGroup[] = []
 
   const stop = async () => {
-    await running?.stop()
-    running = undefined
+    await Promise.all(running.map((group) => group.stop()))
+    running = []
   }
-  const start = async () => {
-    if (running) return
-    // Which of its addresses it is asked at tells which issuer it is.
-    const address = `($env->{HTTP_HOST} eq 'localhost:${securePort}') ? '${secureIssuer}' : '${issuer}'`
-    const configuration = configurationOf(place, address, key)
-    await writeFile(join(place.configuration, 'lmConf-1.json'), JSON.stringify(configuration))
-    const options = [
-      ...['--workers', String(workers), '--listen', `127.0.0.1:${port}`, '--listen', `127.0.0.1:${securePort}:ssl`],
-      ...['--ssl-cert', certificateFile, '--ssl-key', keyFile, portal.program],
-    ]
+  /** @param at where it is served, and so its issuer: a portal has one, and by TLS it is another that keeps its things in the same place */
+  const serve = async (name: string, at: string, options: readonly string[], ca?: string) => {
+    const configuration = join(place.root, name)
+    await mkdir(configuration, { recursive: true })
+    await writeFile(join(configuration, 'lmConf-1.json'), JSON.stringify(configurationOf(place, at, key)))
     const environment = {
       ...portal.environment,
-      LLNG_DEFAULTCONFFILE: settingsFile,
+      LLNG_DEFAULTCONFFILE: await fileOf(`${name}.ini`, localSettings(configuration, portal.templates)),
       LLNG_CLIENTS: place.clients,
     }
-    running = await startGroup('perl', ['-S', 'starman', ...options], environment, { issuer, limitMs: START_LIMIT_MS })
+    const words = ['-S', 'starman', '--host', '127.0.0.1', '--port', new URL(at).port, ...options, portal.program]
+    return startGroup('perl', words, environment, { issuer: at, limitMs: START_LIMIT_MS, ...(ca ? { ca } : {}) })
+  }
+  const start = async () => {
+    if (running.length > 0) return
+    running = await Promise.all([
+      serve('plain', issuer, ['--workers', String(workers)]),
+      serve('secure', secureIssuer, ['--workers', '1', ...tls], ca.cert),
+    ])
   }
   /** What it reads at its start alone. */
   const become = async (nextKey: SigningKey, nextWorkers: number) => {
     if (key === nextKey && workers === nextWorkers) return
     key = nextKey
     workers = nextWorkers
-    if (!running) return
+    if (running.length === 0) return
     await stop()
     await start()
   }
@@ -207,8 +212,8 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
     signIn: walkIn,
     asksWho: (page) => passwordForm(page) !== undefined,
     async confirmLogout(browser, page) {
-      const form = page.forms.find(({ fields }) => fields.some(([name]) => name === 'confirm'))
-      return form ? browser.submit(form, { confirm: '1' }) : page
+      const form = confirmation(page)
+      return form ? browser.submit(form) : page
     },
 
     ownSessions: async (person) => (await sessionsOf(place.sessions, person)).length,
@@ -224,7 +229,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
 }
 
 /** What it reads before its configuration. */
-function localSettings({ configuration }: Place, templates: string): string {
+function localSettings(configuration: string, templates: string): string {
   return [
     '[all]',
     'logger = Lemonldap::NG::Common::Logger::Std',
@@ -242,18 +247,40 @@ function localSettings({ configuration }: Place, templates: string): string {
 
 const passwordForm = (page: Page) => page.forms.find(({ fields }) => fields.some(([name]) => name === 'password'))
 
+/** The page's own field says yes; the button that says no changes it by a script. */
+const confirmation = (page: Page) => page.forms.find(({ fields }) => fields.some(([name]) => name === 'confirm'))
+
 async function walkIn(browser: ScriptedBrowser, page: Page, { username, password }: Person): Promise<Page> {
   const form = passwordForm(page)
-  const next = form ? await browser.submit(form, { user: username, password }) : page
-  const consent = next.forms.find(({ fields }) => fields.some(([name]) => name === 'confirm'))
-  return consent ? browser.submit(consent, { confirm: '1' }) : next
+  const known = form ? await browser.submit(form, { user: username, password }) : page
+  const consent = confirmation(known)
+  const answered = consent ? await browser.submit(consent) : known
+  // A script of its own in a file sends the form of `form_post`.
+  const [post] = answered.forms
+  const leaves = post && new URL(post.action).origin !== new URL(answered.url).origin
+  if (!leaves) return answered
+  const last = await browser.submit(post)
+  return { ...last, trail: [...answered.trail, ...last.trail] }
 }
 
 const NO_PUSH = 'it has no endpoint for pushed requests'
 const NO_JARM = 'it has no response mode that ends in jwt'
 const NO_CERTIFICATES = 'it knows no certificates of clients'
 
+const UNDECODED = 'it compares Basic credentials as they come, so that no encoding is understood'
+const NO_ENCRYPTION = 'it takes the settings, and sends the token unencrypted'
+
 const CANNOT: RealIdp['cannot'] = {
+  public_client:
+    'its introspection endpoint refuses clients without a secret; the login alone is tried beside the matrix',
+  secret_blanks: UNDECODED,
+  secret_signs: UNDECODED,
+  secret_letters: UNDECODED,
+  signed_eddsa: 'the portal has RSA and EC keys, and publishes no other',
+  encrypted_rsa_oaep: NO_ENCRYPTION,
+  encrypted_rsa_oaep_256: NO_ENCRYPTION,
+  encrypted_ecdh_es: NO_ENCRYPTION,
+  encrypted_userinfo: NO_ENCRYPTION,
   tls_client_auth: NO_CERTIFICATES,
   self_signed_tls_client_auth: NO_CERTIFICATES,
   id_token_only: 'its UserInfo endpoint has all that the ID token has',

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { until } from '../../meshcentral/support/until.ts'
 
 const STOP_LIMIT_MS = 5_000
@@ -14,6 +15,13 @@ export interface ProcessGroup {
   stop(): Promise<void>
 }
 
+export interface StartOptions {
+  readonly issuer: string
+  readonly limitMs: number
+  /** PEM of the authority of its certificate. */
+  readonly ca?: string
+}
+
 /**
  * Starts a program in a group of its own, and resolves once discovery answers.
  *
@@ -23,7 +31,7 @@ export async function startGroup(
   program: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-  { issuer, limitMs }: { readonly issuer: string; readonly limitMs: number },
+  { issuer, limitMs, ca }: StartOptions,
 ): Promise<ProcessGroup> {
   const child = spawn(program, args, {
     detached: true,
@@ -51,14 +59,14 @@ export async function startGroup(
     await closed
     clearTimeout(late)
   }
+  const browser = new ScriptedBrowser(ca === undefined ? {} : { ca })
   const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   try {
     await until(
       `discovery at ${issuer}`,
       async () => {
         if (!isUp(child)) throw new Error('it ended at its start')
-        const answer = await fetch(address, { signal: AbortSignal.timeout(limitMs) }).catch(() => undefined)
-        await answer?.body?.cancel()
+        const answer = await browser.step(address).catch(() => undefined)
         return answer?.status === 200
       },
       limitMs,
@@ -66,6 +74,8 @@ export async function startGroup(
   } catch (cause) {
     await stop()
     throw new Error(`${program} did not start: ${said}`, { cause })
+  } finally {
+    browser.close()
   }
   return { output: () => said, stop }
 }

@@ -45,7 +45,9 @@ export function toRelyingParty(client: ClientRegistration): RelyingParty {
   const options = {
     ClientID: client_id,
     ClientSecret: client_secret,
-    ...(method === 'none' ? { Public: 1 } : { AuthMethod: method }),
+    ...(method === 'none' ? { Public: 1 } : {}),
+    // It counts a signed request as authentication as well: by one method for both, or by any.
+    AuthMethod: method === 'none' || client.require_signed_request_object ? undefined : method,
     RedirectUris: client.redirect_uris.join(' '),
     PostLogoutRedirectUris: client.post_logout_redirect_uris?.join(' '),
     UserIDAttr: 'uid',
