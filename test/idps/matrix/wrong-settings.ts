@@ -68,7 +68,10 @@ export const WRONG_SETTINGS: Runs<
   },
 
   wrong_issuer_path: (bench) =>
-    findsNothing(bench, `${bench.idp.issuer.replace(/\/$/, '')}-of-another`, [/-of-another/, /404|400|does not match/]),
+    findsNothing(bench, `${bench.idp.issuer.replace(/\/$/, '')}/of-another`, [
+      /\/of-another/,
+      /404|400|does not match/,
+    ]),
 
   wrong_scope: async (bench) => {
     const lab = await bench.lab({ custom: { scope: ['profile', 'email', 'scope-unheard-of'] } })

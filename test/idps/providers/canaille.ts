@@ -98,6 +98,7 @@ async function provider(python: string): Promise<RealIdp> {
   let orders: CommandedProcess | undefined
   let servers: readonly CommandedProcess[] = []
   let rotated = false
+  const registered = new Set<string>()
   /** Who is in which group. */
   let members = new Map<string, ReadonlySet<string>>()
   const order = (verb: string, given?: unknown) => {
@@ -138,7 +139,7 @@ async function provider(python: string): Promise<RealIdp> {
       if (after.size === before.size) continue
       members.set(name, after)
       const inIt = { members: [...after] }
-      if (after.size === 0) await command(['delete', 'group', '--noconfirm', name])
+      if (after.size === 0) await command(['delete', 'group', '--noconfirm'], { 'display-name': name })
       else if (before.size === 0) await command(['create', 'group'], { 'display-name': name, ...inIt })
       else await command(['set', 'group', name], inIt)
     }
@@ -175,6 +176,7 @@ async function provider(python: string): Promise<RealIdp> {
     },
     async reset() {
       await order('restore')
+      registered.clear()
       members = membersAtFirst()
       if (rotated) await rotate()
       rotated = false
@@ -183,7 +185,9 @@ async function provider(python: string): Promise<RealIdp> {
       refuseOthers(client, UNDERSTOOD)
       // It keeps the keys of a client for 50 seconds under the client's name.
       const id = client.jwks_uri === undefined ? client.client_id : `${client.client_id}-${randomUUID()}`
-      await command(['create', 'client'], ofClient({ ...client, client_id: id }))
+      const words = registered.has(id) ? ['set', 'client', id] : ['create', 'client']
+      registered.add(id)
+      await command(words, ofClient({ ...client, client_id: id }))
       // Only a client that is there can be an audience, and without one `aud` is empty.
       await command(['set', 'client', id], { audience: id })
       const { client_secret, id_token_signed_response_alg: algorithm = ITS_ALGORITHM } = client
@@ -218,8 +222,11 @@ async function provider(python: string): Promise<RealIdp> {
   }
 }
 
-/** What a client gets that names none here. */
-const ITS_ALGORITHM = 'RS256'
+/**
+ * What a client gets that names none here. An access token has the same signature, and tells nothing but the second: with RS256, whose
+ * signatures are the same too, the second of two logins of one person within a second is an error 500 of its database.
+ */
+const ITS_ALGORITHM = 'ES256'
 
 type Option = string | boolean | readonly string[] | undefined
 
@@ -258,10 +265,9 @@ function ofClient(client: ClientRegistration): Readonly<Record<string, Option>> 
   }
 }
 
+/** It signs with any key of the type that an algorithm needs, whatever its curve: a second one for curves would be an error at times. */
 const serverKeys = () =>
-  (['RSA', 'P-256', 'P-521', 'Ed25519'] as const).map(
-    (kind) => makeKey(kind, { kid: randomUUID(), use: 'sig' }).private,
-  )
+  (['RSA', 'P-256', 'Ed25519'] as const).map((kind) => makeKey(kind, { kid: randomUUID(), use: 'sig' }).private)
 
 function configuration({ scheme, port }: Address, database: string, keys: ReturnType<typeof serverKeys>): string {
   const inline = (members: object) =>
@@ -317,12 +323,15 @@ const TWO_MODES = 'its response modes are query and fragment'
 const NO_BACKCHANNEL = 'it sends no logout tokens'
 
 const CANNOT: RealIdp['cannot'] = {
+  client_secret_jwt: 'it looks for a key set of the client (No matching JWK)',
   tls_client_auth: NO_CERTIFICATE,
   self_signed_tls_client_auth: NO_CERTIFICATE,
   groups_unasked: 'groups come with the scope of that name only',
   userinfo_only: 'the ID token has all claims of the scopes',
   id_token_only: 'UserInfo has all claims of the scopes',
+  signed_es512: 'it signs with any key for elliptic curves that it has, so that it can have one only, on P-256',
   signed_hs256: 'it signs with keys of its own only',
+  signed_userinfo: 'all claims are in the ID token too (it has a test of its own)',
   encrypted_rsa_oaep: NO_ENCRYPTION,
   encrypted_rsa_oaep_256: NO_ENCRYPTION,
   encrypted_ecdh_es: NO_ENCRYPTION,
@@ -330,6 +339,7 @@ const CANNOT: RealIdp['cannot'] = {
   form_post_code: TWO_MODES,
   form_post_hybrid: TWO_MODES,
   form_post_id_token: TWO_MODES,
+  fragment: 'a code comes in the query, whatever is asked for',
   jarm_query: TWO_MODES,
   jarm_form_post: TWO_MODES,
   pushed: 'it has no endpoint for pushed requests',
@@ -338,4 +348,6 @@ const CANNOT: RealIdp['cannot'] = {
   backchannel_one: NO_BACKCHANNEL,
   backchannel_all: NO_BACKCHANNEL,
   backchannel_all_one_sid: NO_BACKCHANNEL,
+  introspection_disabled: 'tokens of a locked user stay active',
+  introspection_ended: 'its sessions are in cookies, which nobody can end but the browser',
 }

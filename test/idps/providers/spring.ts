@@ -187,9 +187,9 @@ const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
   'dpop_bound_access_tokens',
 ]
 
-const CODE_ALONE = 'the response type code is the only one, and its answers come in the query'
+const CODE_ALONE = 'it knows the response type code alone, and leaves response_mode aside'
 const NO_ENCRYPTION = 'it encrypts nothing'
-const NO_REQUEST_OBJECT = 'the parameter request is not known'
+const NO_REQUEST_OBJECT = 'it leaves the parameter request aside'
 const NO_BACKCHANNEL = 'it sends no logout tokens'
 
 const CANNOT: RealIdp['cannot'] = {
@@ -212,4 +212,8 @@ const CANNOT: RealIdp['cannot'] = {
   backchannel_one: NO_BACKCHANNEL,
   backchannel_all: NO_BACKCHANNEL,
   backchannel_all_one_sid: NO_BACKCHANNEL,
+  max_age: 'it leaves max_age aside',
+  authorization_params: 'it leaves prompt=login aside',
+  introspection_disabled: 'tokens of a disabled user stay active',
+  introspection_ended: 'tokens do not hang on its sessions',
 }

@@ -205,8 +205,12 @@ async function endSessions({ email, which }) {
 const sessionsOf = (email) => tables.session.filter(({ userId }) => userId === userOf(email).id)
 
 const VERBS = {
-  listen: () =>
-    Promise.all(servers.map((server, index) => new Promise((done) => server.listen(PORTS[index], '127.0.0.1', done)))),
+  async listen() {
+    if (servers.every(({ listening }) => listening)) return
+    await Promise.all(
+      servers.map((server, index) => new Promise((done) => server.listen(PORTS[index], '127.0.0.1', done))),
+    )
+  },
   async away() {
     const closed = servers.map((server) => new Promise((done) => server.close(done)))
     for (const server of servers) server.closeAllConnections()
