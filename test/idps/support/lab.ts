@@ -41,6 +41,8 @@ export interface LabOptions {
   /** The provider tells the host when sessions end, and which if it says that it needs that. Default: it tells nothing. */
   readonly backchannel?: { readonly sessionRequired: boolean }
   readonly host?: Omit<HostOptions, 'config' | 'port'>
+  /** Makes the host known to the provider in another way than the port's. */
+  readonly register?: (url: string) => Promise<Registered>
   /** What happens between the registration and the start of the host. */
   readonly beforeHost?: () => Promise<void>
 }
@@ -83,7 +85,7 @@ export async function startLab(idp: RealIdp, options: LabOptions = {}): Promise<
   const url = `http://127.0.0.1:${port}/`
   const folder = await createClientFolder()
   const { keys = [] } = options
-  const registered = await idp.register(registrationAt(url, options))
+  const registered = await (options.register?.(url) ?? idp.register(registrationAt(url, options)))
   await options.beforeHost?.()
   const authLog: AuthLogEntry[] = []
   const output: string[] = []
