@@ -99,7 +99,9 @@ async function provider(program: string): Promise<RealIdp> {
       refuseOthers(client, UNDERSTOOD)
       if ((client.response_types ?? ['code']).join() !== 'code') throw new Error('has the response type code alone')
       await order('algorithm', algorithm)
-      await order('client', client)
+      // It takes one of the two.
+      const { jwks_uri: address, jwks } = client
+      await order('client', { ...client, jwks_uri: jwks ? undefined : address })
       const { client_id, client_secret } = client
       return {
         client_id,

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type { Form } from '../../../fixtures/browser/markup.ts'
 import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { makeCertificates } from '../../../fixtures/certificate.ts'
 import { makeKey } from '../../support/client-keys.ts'
@@ -75,7 +76,15 @@ interface Address {
   readonly options: readonly string[]
 }
 
-async function provider(python: string): Promise<RealIdp> {
+/** With what only this provider's own tests need. */
+export interface CanailleIdp extends RealIdp {
+  /** As a client is where nobody has named its audience. */
+  leaveOutAudience(clientId: string): Promise<void>
+}
+
+export const isCanaille = (idp: RealIdp): idp is CanailleIdp => 'leaveOutAudience' in idp
+
+async function provider(python: string): Promise<CanailleIdp> {
   const files = await mkdtemp(join(tmpdir(), 'canaille-'))
   const [database, kept] = [join(files, 'canaille.sqlite'), join(files, 'kept.sqlite')]
   const { ca, server } = await makeCertificates()
@@ -213,6 +222,7 @@ async function provider(python: string): Promise<RealIdp> {
     cancel: async (browser, page) => answer(browser, await authenticate(browser, page, BOB), 'deny'),
     confirmLogout: (browser, page) => answer(browser, page, 'logout'),
     ownSessions: async () => undefined,
+    leaveOutAudience: async (id) => void (await command(['set', 'client', id], { audience: '' })),
   }
 
   async function rotate() {
@@ -251,7 +261,7 @@ const ofPerson = (person: Person) => ({
 })
 
 function ofClient(client: ClientRegistration): Readonly<Record<string, Option>> {
-  const { groups, jwks, response_types: types = ['code'], ...others } = client
+  const { groups, jwks, jwks_uri: address, response_types: types = ['code'], ...others } = client
   const same = Object.entries(others).map(([name, value]) => [name.replaceAll('_', '-'), value as Option] as const)
   return {
     'token-endpoint-auth-method': 'client_secret_basic',
@@ -261,7 +271,7 @@ function ofClient(client: ClientRegistration): Readonly<Record<string, Option>> 
     'grant-types': ['authorization_code', 'refresh_token', ...(types.includes('code') ? [] : ['implicit'])],
     'response-types': [...new Set(types.flatMap((type) => type.split(' ')))],
     scope: ['openid', 'profile', 'email', ...(groups === 'by_scope' ? ['groups'] : [])],
-    jwks: jwks && JSON.stringify(jwks),
+    ...(jwks ? { jwks: JSON.stringify(jwks) } : { 'jwks-uri': address }),
   }
 }
 
@@ -301,13 +311,18 @@ async function authenticate(browser: ScriptedBrowser, page: Page, { username, pa
 
 async function fillIn(browser: ScriptedBrowser, page: Page, field: string, value: string): Promise<Page> {
   const form = page.forms.find(({ fields }) => fields.some(([name]) => name === field))
-  return form ? browser.submit(form, { [field]: value }) : page
+  if (!form) return page
+  return send(browser, page, form, [...form.fields.filter(([name]) => name !== field), [field, value]])
 }
 
 async function answer(browser: ScriptedBrowser, page: Page, value: 'accept' | 'deny' | 'logout'): Promise<Page> {
-  const said = ['answer', value] as const
   const form = page.forms.find(({ buttons }) => buttons.some((one) => one.name === 'answer' && one.value === value))
-  return form ? browser.get(form.action, { form: [...form.fields, said] }) : page
+  return form ? send(browser, page, form, [...form.fields, ['answer', value]]) : page
+}
+
+/** With where it comes from, as browsers say it: by TLS it takes no form without. */
+function send(browser: ScriptedBrowser, page: Page, { action }: Form, fields: Form['fields']): Promise<Page> {
+  return browser.get(action, { form: fields, headers: { referer: page.url } })
 }
 
 const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [

@@ -103,8 +103,6 @@ async function answer(index, request, response) {
     const metadata = await auths[index].api.getOpenIdConfig()
     return send(response, 200, JSON.stringify(metadata), 'application/json')
   }
-  // Who also takes JSON, as the scripted browser does, is a script to it, and gets addresses to go to in place of redirects.
-  if (request.headers.accept?.startsWith('text/html')) request.headers.accept = 'text/html'
   if (url.pathname.startsWith('/api/auth/')) return handlers[index](request, response)
   const page = PAGES[url.pathname]
   if (page === undefined) return send(response, 404, 'No such page.')

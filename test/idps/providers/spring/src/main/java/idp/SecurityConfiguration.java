@@ -23,7 +23,6 @@ import org.springframework.security.oauth2.server.authorization.token.JwtEncodin
 import org.springframework.security.oauth2.server.authorization.token.OAuth2TokenCustomizer;
 import org.springframework.security.web.SecurityFilterChain;
 import org.springframework.security.web.authentication.LoginUrlAuthenticationEntryPoint;
-import org.springframework.security.web.savedrequest.HttpSessionRequestCache;
 import org.springframework.security.web.session.HttpSessionEventPublisher;
 
 /** The server as its guide sets it up, with pushed requests, and the claims that it does not tell by itself. */
@@ -56,8 +55,6 @@ public class SecurityConfiguration {
         // Pushed requests meet the login page unless their address is allowed here.
         .authorizeHttpRequests((requests) -> requests.requestMatchers("/oauth2/par").permitAll().anyRequest().authenticated())
         .exceptionHandling((answers) -> answers.authenticationEntryPoint(new LoginUrlAuthenticationEntryPoint("/login")))
-        // By default it keeps no request of who also takes JSON, as the scripted browser does.
-        .requestCache((kept) -> kept.requestCache(new HttpSessionRequestCache()))
         .build();
   }
 
