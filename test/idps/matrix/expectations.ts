@@ -33,7 +33,7 @@ export function expectRefused(
   const line = visit.failure
   expect(codes, told(lab, visit.page)).to.include(line?.fields.code)
   const whole = `${line?.message} ${JSON.stringify(line?.fields)}`
-  for (const word of words) expect(whole).to.match(word)
+  for (const word of words) expect(word.test(whole), `${word} in: ${whole}`).to.equal(true)
 }
 
 /** The browser stays at a page of the provider, which has told the host nothing. */

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { expect } from 'chai'
 import { makeClientCertificate } from '../../../fixtures/certificate.ts'
 import { ALICE } from '../support/people.ts'
@@ -9,9 +10,23 @@ const withCertificate =
   (method: 'tls_client_auth' | 'self_signed_tls_client_auth'): Run =>
   async (bench) => {
     const { clientCertificate, selfSignedCertificate = clientCertificate } = bench.idp.secure ?? {}
-    const known = method === 'tls_client_auth' ? clientCertificate : selfSignedCertificate
-    const certificate = known ?? (await makeClientCertificate())
-    const lab = await startSecureLab(bench, { both: { token_endpoint_auth_method: method }, certificate })
+    const its = method === 'tls_client_auth' ? clientCertificate : selfSignedCertificate
+    const certificate = its ?? (await makeClientCertificate())
+    const x509 = new X509Certificate(certificate.cert)
+    const registered =
+      method === 'tls_client_auth'
+        ? { tls_client_auth_subject_dn: x509.subject.split('\n').reverse().join(',') }
+        : {
+            jwks: {
+              keys: [{ ...x509.publicKey.export({ format: 'jwk' }), use: 'sig', x5c: [x509.raw.toString('base64')] }],
+            },
+          }
+    const lab = await startSecureLab(bench, {
+      both: { token_endpoint_auth_method: method },
+      registered,
+      certificate,
+      secret: null,
+    })
     expect(await lab.signIn(ALICE), lab.told()).to.include({ status: 200, email: ALICE.email })
     expect(lab.failure()).to.equal(undefined)
     return undefined
