@@ -36,6 +36,10 @@ const PACKAGES = [
 
 /** What is only here, for tests of its own. */
 export interface Lemonldap extends RealIdp {
+  /** Clients that are registered from now on need people's consent; until the next `reset`. */
+  askForConsent(): void
+  /** Says no on the page that asks for consent or for a confirmation. */
+  refuse(browser: ScriptedBrowser, page: Page): Promise<Page>
   /** Starts it anew with so many processes, each of which serves one request at a time; until the next `reset`. */
   restartWith(workers: number): Promise<void>
 }
@@ -130,6 +134,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
     return key
   }
   let algorithm = 'RS256'
+  let consents = false
   let key = firstKey(algorithm)
   let workers = WORKERS
   let running: readonly ProcessGroup[] = []
@@ -183,6 +188,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
       await rm(place.root, { recursive: true, force: true })
     },
     async reset() {
+      consents = false
       algorithm = 'RS256'
       await become(firstKey(algorithm), WORKERS)
       await clearSessions(place.sessions)
@@ -191,10 +197,19 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
       await rm(place.clients, { recursive: true, force: true })
       await mkdir(place.clients)
     },
+    askForConsent() {
+      consents = true
+    },
+    async refuse(browser, page) {
+      const form = confirmation(page)
+      if (!form) throw new Error(`no page that asks for a confirmation: ${page.url}`)
+      const [, key = ''] = form.fields.find(([name]) => name === 'confirm') ?? []
+      return browser.submit(form, { confirm: `-${key}` })
+    },
     restartWith: (count) => become(key, count),
 
     async register(client) {
-      const party = toRelyingParty(client)
+      const party = toRelyingParty(client, consents)
       const { client_id, client_secret, id_token_signed_response_alg: wanted = 'RS256' } = client
       // The whole portal has one kind of key at a time.
       if (/^ES/.test(wanted) || /^ES/.test(algorithm)) {
@@ -210,7 +225,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
     rotateKeys: () => become(makeSigningKey(algorithm), workers),
 
     signIn: walkIn,
-    asksWho: (page) => passwordForm(page) !== undefined,
+    asksWho: (page) => passwordForm(page) !== undefined || renewal(page) !== undefined,
     async confirmLogout(browser, page) {
       const form = confirmation(page)
       return form ? browser.submit(form) : page
@@ -246,26 +261,26 @@ function localSettings(configuration: string, templates: string): string {
 }
 
 const passwordForm = (page: Page) => page.forms.find(({ fields }) => fields.some(([name]) => name === 'password'))
-
 /** The page's own field says yes; the button that says no changes it by a script. */
 const confirmation = (page: Page) => page.forms.find(({ fields }) => fields.some(([name]) => name === 'confirm'))
+/** Before it asks again who is there, it asks whether to ask. */
+const renewal = (page: Page) => page.forms.find(({ action }) => action.endsWith('/renewsession'))
 
-async function walkIn(browser: ScriptedBrowser, page: Page, { username, password }: Person): Promise<Page> {
-  const form = passwordForm(page)
-  const known = form ? await browser.submit(form, { user: username, password }) : page
-  const consent = confirmation(known)
-  const answered = consent ? await browser.submit(consent) : known
-  // A script of its own in a file sends the form of `form_post`.
-  const [post] = answered.forms
-  const leaves = post && new URL(post.action).origin !== new URL(answered.url).origin
-  if (!leaves) return answered
-  const last = await browser.submit(post)
-  return { ...last, trail: [...answered.trail, ...last.trail] }
+async function walkIn(browser: ScriptedBrowser, first: Page, { username, password }: Person): Promise<Page> {
+  const origin = new URL(first.url).origin
+  const trail: string[] = []
+  let page = first
+  for (let pages = 0; pages < 5; pages += 1) {
+    const asking = passwordForm(page)
+    // A script of its own in a file sends the form of `form_post`.
+    const leaving = page.forms.find(({ action }) => new URL(action).origin !== origin)
+    const next = asking ?? confirmation(page) ?? leaving
+    if (!next || !page.url.startsWith(origin)) break
+    page = await browser.submit(next, asking ? { user: username, password } : {})
+    trail.push(...page.trail)
+  }
+  return page === first ? first : { ...page, trail }
 }
-
-const NO_PUSH = 'it has no endpoint for pushed requests'
-const NO_JARM = 'it has no response mode that ends in jwt'
-const NO_CERTIFICATES = 'it knows no certificates of clients'
 
 const UNDECODED = 'it compares Basic credentials as they come, so that no encoding is understood'
 const NO_ENCRYPTION = 'it takes the settings, and sends the token unencrypted'

@@ -37,7 +37,8 @@ const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
   'claimsIn',
 ]
 
-export function toRelyingParty(client: ClientRegistration): RelyingParty {
+/** @param consents whether people are asked before anything is told of them. Once they were, its logout does not lead back the next time. */
+export function toRelyingParty(client: ClientRegistration, consents: boolean): RelyingParty {
   refuseOthers(client, UNDERSTOOD)
   if (client.claimsIn === 'id_token') throw new Error('its UserInfo endpoint has all that the ID token has')
   const { client_id, client_secret, groups } = client
@@ -51,7 +52,7 @@ export function toRelyingParty(client: ClientRegistration): RelyingParty {
     RedirectUris: client.redirect_uris.join(' '),
     PostLogoutRedirectUris: client.post_logout_redirect_uris?.join(' '),
     UserIDAttr: 'uid',
-    BypassConsent: 0,
+    BypassConsent: consents ? 0 : 1,
     JwksUri: client.jwks_uri,
     Jwks: client.jwks && JSON.stringify(client.jwks),
     IDTokenSignAlg: client.id_token_signed_response_alg ?? 'RS256',
