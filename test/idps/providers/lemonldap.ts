@@ -13,6 +13,8 @@ import { type ProcessGroup, startGroup } from '../support/process-group.ts'
 import type { ProviderPackage, RealIdp } from '../support/real-idp.ts'
 import { toRelyingParty } from './lemonldap/client.ts'
 import { configurationOf, type Folders, makeSigningKey, type SigningKey } from './lemonldap/configuration.ts'
+import { CANNOT } from './lemonldap/limits.ts'
+import { confirmation, passwordForm, renewal, walkIn } from './lemonldap/pages.ts'
 import { createPeopleTable, type PeopleTable } from './lemonldap/people-table.ts'
 import { clearSessions, sessionsOf } from './lemonldap/sessions.ts'
 
@@ -258,53 +260,4 @@ function localSettings(configuration: string, templates: string): string {
     'languages = en',
     '',
   ].join('\n')
-}
-
-const passwordForm = (page: Page) => page.forms.find(({ fields }) => fields.some(([name]) => name === 'password'))
-/** The page's own field says yes; the button that says no changes it by a script. */
-const confirmation = (page: Page) => page.forms.find(({ fields }) => fields.some(([name]) => name === 'confirm'))
-/** Before it asks again who is there, it asks whether to ask. */
-const renewal = (page: Page) => page.forms.find(({ action }) => action.endsWith('/renewsession'))
-
-async function walkIn(browser: ScriptedBrowser, first: Page, { username, password }: Person): Promise<Page> {
-  const origin = new URL(first.url).origin
-  const trail: string[] = []
-  let page = first
-  for (let pages = 0; pages < 5; pages += 1) {
-    const asking = passwordForm(page)
-    // A script of its own in a file sends the form of `form_post`.
-    const leaving = page.forms.find(({ action }) => new URL(action).origin !== origin)
-    const next = asking ?? confirmation(page) ?? leaving
-    if (!next || !page.url.startsWith(origin)) break
-    page = await browser.submit(next, asking ? { user: username, password } : {})
-    trail.push(...page.trail)
-  }
-  return page === first ? first : { ...page, trail }
-}
-
-const UNDECODED = 'it compares Basic credentials as they come, so that no encoding is understood'
-const NO_ENCRYPTION = 'it takes the settings, and sends the token unencrypted'
-
-const CANNOT: RealIdp['cannot'] = {
-  public_client:
-    'its introspection endpoint refuses clients without a secret; the login alone is tried beside the matrix',
-  secret_blanks: UNDECODED,
-  secret_signs: UNDECODED,
-  secret_letters: UNDECODED,
-  signed_eddsa: 'the portal has RSA and EC keys, and publishes no other',
-  encrypted_rsa_oaep: NO_ENCRYPTION,
-  encrypted_rsa_oaep_256: NO_ENCRYPTION,
-  encrypted_ecdh_es: NO_ENCRYPTION,
-  encrypted_userinfo: NO_ENCRYPTION,
-  tls_client_auth: NO_CERTIFICATES,
-  self_signed_tls_client_auth: NO_CERTIFICATES,
-  id_token_only: 'its UserInfo endpoint has all that the ID token has',
-  jarm_query: NO_JARM,
-  jarm_form_post: NO_JARM,
-  pushed: NO_PUSH,
-  pushed_request_object: NO_PUSH,
-  dpop: 'it knows no DPoP',
-  introspection_disabled: 'sessions of somebody who is taken out of its database go on',
-  revocation: 'it has no revocation endpoint',
-  cancelled: 'its login page has no way back; its consent page has one, which is tried beside the matrix',
 }
