@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { type KeyKind, makeKey } from '../../support/client-keys.ts'
 import type { LabOptions } from '../support/lab.ts'
 import { ALICE } from '../support/people.ts'
+import { listenToTokens } from '../support/token-answers.ts'
 import { expectNoComplaint, expectSignedIn, told } from './expectations.ts'
 import type { Bench, Run, Runs } from './run.ts'
 
@@ -137,9 +138,15 @@ export const ANSWERS: Runs<
   },
 
   dpop: async ({ lab: start }) => {
-    const lab = await start({ both: { dpop_bound_access_tokens: true }, registered: { claimsIn: 'userinfo' } })
+    const tokens = listenToTokens()
+    const lab = await start({
+      both: { dpop_bound_access_tokens: true },
+      registered: { claimsIn: 'userinfo' },
+      host: { fetch: tokens.fetch },
+    })
     const visit = await lab.signIn(ALICE)
     expectSignedIn(lab, visit, ALICE)
+    expect(tokens.answers[0]?.token_type).to.match(/^dpop$/i)
     expect(await lab.stateOf(visit.browser), told(lab, visit.page)).to.be.oneOf(['active', 'unknown'])
     expectNoComplaint(lab, await lab.signOut(visit.browser))
     return undefined

@@ -4,6 +4,7 @@ import { until } from '../../meshcentral/support/until.ts'
 import type { Lab } from '../support/lab.ts'
 import { ALICE, BOB } from '../support/people.ts'
 import type { RealIdp } from '../support/real-idp.ts'
+import { listenToTokens } from '../support/token-answers.ts'
 import { expectNoComplaint, expectSignedIn, told } from './expectations.ts'
 import type { Bench, Runs } from './run.ts'
 
@@ -154,19 +155,10 @@ export const SESSIONS: Runs<
   },
 
   revocation: async ({ idp, lab: start }) => {
-    const tokens: string[] = []
-    const listening: typeof globalThis.fetch = async (input, init) => {
-      const answer = await globalThis.fetch(input, init)
-      const { access_token: token } = (await answer
-        .clone()
-        .json()
-        .catch(() => ({}))) as { access_token?: string }
-      if (token !== undefined) tokens.push(token)
-      return answer
-    }
-    const lab = await start({ host: { fetch: listening } })
+    const tokens = listenToTokens()
+    const lab = await start({ host: { fetch: tokens.fetch } })
     const { browser, page } = await lab.signIn(ALICE)
-    const [token = ''] = tokens
+    const token = tokens.answers[0]?.access_token ?? ''
     expect(await isActive(lab, token), told(lab, page)).to.equal(true)
     // As far as the provider's own logout page, which is not asked yet: its session goes on.
     const { headers } = await browser.step(`${lab.host.url}logout`)

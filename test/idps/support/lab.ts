@@ -115,7 +115,7 @@ export async function startLab(idp: RealIdp, options: LabOptions = {}): Promise<
     browser,
     async signIn(person, who = browser()) {
       const first = await who.get(`${url}auth-oidc`)
-      const page = await idp.signIn(who, first, person)
+      const page = await postFragment(who, await idp.signIn(who, first, person), url)
       const trail = page === first ? first.trail : [...first.trail, ...page.trail]
       trails.push(...trail)
       const failure = authLog.findLast(({ event }) => event === 'login-failed')
@@ -132,6 +132,16 @@ export async function startLab(idp: RealIdp, options: LabOptions = {}): Promise<
       expectNoSecret([...output, JSON.stringify(authLog)].join('\n'), registered, trails)
     },
   }
+}
+
+/**
+ * Does what the script of the host's page does that an answer in the fragment leads to: posts it to the same address.
+ * `test/browser/fragment.test.ts` has that page in a real browser.
+ */
+async function postFragment(browser: ScriptedBrowser, page: Page, url: string): Promise<Page> {
+  const { hash, href } = new URL(page.url)
+  if (hash.length < 2 || !href.startsWith(`${url}auth-oidc-callback`)) return page
+  return browser.get(href.slice(0, -hash.length), { form: [...new URLSearchParams(hash.slice(1))] })
 }
 
 /** How the provider is told of a host at an address. */
