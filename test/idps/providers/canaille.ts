@@ -203,7 +203,7 @@ async function provider(python: string): Promise<CanailleIdp> {
       return {
         client_id: id,
         ...(client_secret === undefined ? {} : { client_secret }),
-        client: { id_token_signed_response_alg: algorithm },
+        client: { id_token_signed_response_alg: algorithm, ...AT_OTHER_ENDPOINTS },
       }
     },
     async setPerson(person) {
@@ -217,8 +217,7 @@ async function provider(python: string): Promise<CanailleIdp> {
       await rotate()
     },
     signIn,
-    asksWho: (page) =>
-      page.forms.some(({ fields }) => fields.some(([name]) => name === 'login' || name === 'password')),
+    asksWho: (page) => hasField(page, 'login') || hasField(page, 'password'),
     cancel: async (browser, page) => answer(browser, await authenticate(browser, page, BOB), 'deny'),
     confirmLogout: (browser, page) => answer(browser, page, 'logout'),
     ownSessions: async () => undefined,
@@ -237,6 +236,12 @@ async function provider(python: string): Promise<CanailleIdp> {
  * signatures are the same too, the second of two logins of one person within a second is an error 500 of its database.
  */
 const ITS_ALGORITHM = 'ES256'
+
+/** Introspection and revocation take nothing else, as it publishes, whatever a client has at the token endpoint. */
+const AT_OTHER_ENDPOINTS = {
+  introspection_endpoint_auth_method: 'client_secret_basic',
+  revocation_endpoint_auth_method: 'client_secret_basic',
+}
 
 type Option = string | boolean | readonly string[] | undefined
 
@@ -303,11 +308,22 @@ async function signIn(browser: ScriptedBrowser, page: Page, person: Person): Pro
   return answer(browser, await authenticate(browser, page, person), 'accept')
 }
 
-/** A page for the name and one for the password; who is known already gets the second alone. */
+/** Of one login. */
+const MAX_PASSWORDS = 50
+
+/**
+ * A page for the name and one for the password; who is known already gets the second alone. With prompt=login it comes again and again
+ * within the second of the request: times of logins are cut to the second, times of requests are not.
+ */
 async function authenticate(browser: ScriptedBrowser, page: Page, { username, password }: Person): Promise<Page> {
-  const after = await fillIn(browser, page, 'login', username)
-  return fillIn(browser, after, 'password', password)
+  let next = await fillIn(browser, page, 'login', username)
+  for (let asked = 0; hasField(next, 'password') && asked < MAX_PASSWORDS; asked += 1) {
+    next = await fillIn(browser, next, 'password', password)
+  }
+  return next
 }
+
+const hasField = (page: Page, field: string) => page.forms.some(({ fields }) => fields.some(([name]) => name === field))
 
 async function fillIn(browser: ScriptedBrowser, page: Page, field: string, value: string): Promise<Page> {
   const form = page.forms.find(({ fields }) => fields.some(([name]) => name === field))

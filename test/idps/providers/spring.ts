@@ -176,12 +176,7 @@ async function answerConsent(browser: ScriptedBrowser, page: Page, answer: 'Allo
 
 const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
   ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
-  ...([
-    'token_endpoint_auth_method',
-    'token_endpoint_auth_signing_alg',
-    'jwks_uri',
-    'tls_client_auth_subject_dn',
-  ] as const),
+  ...(['token_endpoint_auth_method', 'token_endpoint_auth_signing_alg', 'jwks_uri', 'jwks'] as const),
   ...(['tls_client_certificate_bound_access_tokens', 'id_token_signed_response_alg', 'groups', 'claimsIn'] as const),
   // It binds access tokens to whoever shows a proof, and has nothing to demand one with.
   'dpop_bound_access_tokens',
