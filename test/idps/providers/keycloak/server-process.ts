@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,9 +42,7 @@ export async function startServer(folder: string): Promise<ServerProcess> {
     `--https-trust-store-file=${await write('client.pem', clientCertificate.cert)}`,
     '--cache=local',
   ]
-  // In a group of its own: the script starts Java as its child.
   const child = spawn(join(folder, 'bin/kc.sh'), ['start', '--optimized', ...options], {
-    detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,
@@ -55,11 +52,9 @@ export async function startServer(folder: string): Promise<ServerProcess> {
       KC_BOOTSTRAP_ADMIN_PASSWORD: password,
     },
   })
-  const end = (signal: NodeJS.Signals) => {
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, signal)
-  }
-  const onExit = () => end('SIGKILL')
-  process.once('exit', onExit)
+  // Its script hands this on to Java, and nothing else that could end it.
+  const end = () => child.kill('SIGTERM')
+  process.once('exit', end)
   let said = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
@@ -67,14 +62,9 @@ export async function startServer(folder: string): Promise<ServerProcess> {
     })
   }
   const stop = async () => {
-    process.off('exit', onExit)
-    if (child.exitCode === null) {
-      const closed = once(child, 'close')
-      end('SIGTERM')
-      const late = setTimeout(() => end('SIGKILL'), STOP_LIMIT_MS)
-      await closed
-      clearTimeout(late)
-    }
+    process.off('exit', end)
+    end()
+    await until('Keycloak to stop', () => child.exitCode !== null || child.signalCode !== null, STOP_LIMIT_MS)
     await rm(files, { recursive: true, force: true })
   }
   try {
