@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { createHash, X509Certificate } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { access, cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -88,8 +88,6 @@ async function provider(jar: string): Promise<RealIdp> {
   const authority = await makeCertificates()
   // Which of the two methods it is, it tells by the length of the chain.
   const chain = { cert: `${authority.server.cert}\n${authority.ca.cert}`, key: authority.server.key }
-  const keysOf = ({ token_endpoint_auth_method: method, jwks, jwks_uri }: ClientRegistration) =>
-    jwks_uri ?? keys.addressOf(method === 'self_signed_tls_client_auth' ? certificateKeys(selfSigned.cert) : jwks)
   let rotated = false
   let program: ReturnType<typeof startCommanded> | undefined
   const order = (verb: string, given?: unknown) => {
@@ -134,8 +132,7 @@ async function provider(jar: string): Promise<RealIdp> {
       if ((client.response_types ?? ['code']).join() !== 'code') throw new Error('has the response type code alone')
       await order('client', {
         ...client,
-        jwks_uri: keysOf(client),
-        tls_client_auth_subject_dn: new X509Certificate(authority.server.cert).subject,
+        jwks_uri: client.jwks ? keys.addressOf(client.jwks) : client.jwks_uri,
       })
       const { client_id, client_secret } = client
       return { client_id, ...(client_secret === undefined ? {} : { client_secret }) }
@@ -153,14 +150,6 @@ async function provider(jar: string): Promise<RealIdp> {
       answerConsent(browser, await browser.signIn(page, BOB.username, BOB.password), 'Deny'),
     confirmLogout: async (_browser, page) => page,
     ownSessions: async (person) => Number(await order('sessions', person.username)),
-  }
-}
-
-/** A certificate as the key set that this server compares it with. */
-function certificateKeys(cert: string): NonNullable<ClientRegistration['jwks']> {
-  const { publicKey, raw } = new X509Certificate(cert)
-  return {
-    keys: [{ ...publicKey.export({ format: 'jwk' }), use: 'sig', kid: 'certificate', x5c: [raw.toString('base64')] }],
   }
 }
 

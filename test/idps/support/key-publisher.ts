@@ -6,8 +6,8 @@ type KeySet = NonNullable<ClientRegistration['jwks']>
 
 /** An address for a client's keys, for providers that take no keys but by address. */
 export interface KeyPublisher {
-  /** Of the keys given last; undefined where there are none. */
-  addressOf(keys: KeySet | undefined): string | undefined
+  /** For the keys given last. */
+  addressOf(keys: KeySet): string
   close(): Promise<void>
 }
 
@@ -22,7 +22,6 @@ export async function publishKeys(): Promise<KeyPublisher> {
   let versions = 0
   return {
     addressOf(keys) {
-      if (!keys) return undefined
       published = keys
       // Another address each time: providers keep what they have fetched.
       versions += 1

@@ -3,6 +3,7 @@ package idp;
 import static org.springframework.security.config.Customizer.withDefaults;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,7 +22,9 @@ import org.springframework.security.oauth2.server.authorization.config.annotatio
 import org.springframework.security.oauth2.server.authorization.oidc.authentication.OidcUserInfoAuthenticationContext;
 import org.springframework.security.oauth2.server.authorization.token.JwtEncodingContext;
 import org.springframework.security.oauth2.server.authorization.token.OAuth2TokenCustomizer;
+import org.springframework.security.oauth2.server.authorization.web.authentication.X509ClientCertificateAuthenticationConverter;
 import org.springframework.security.web.SecurityFilterChain;
+import org.springframework.security.web.authentication.AuthenticationConverter;
 import org.springframework.security.web.authentication.LoginUrlAuthenticationEntryPoint;
 import org.springframework.security.web.session.HttpSessionEventPublisher;
 
@@ -49,6 +52,7 @@ public class SecurityConfiguration {
             server,
             (configured) ->
                 configured
+                    .clientAuthentication((clients) -> clients.authenticationConverters(SecurityConfiguration::certificatesFirst))
                     .authorizationEndpoint((endpoint) -> endpoint.consentPage(ConsentPage.PATH))
                     .pushedAuthorizationRequestEndpoint(withDefaults())
                     .oidc((oidc) -> oidc.userInfoEndpoint((userInfo) -> userInfo.userInfoMapper(this::userInfo))))
@@ -89,6 +93,11 @@ public class SecurityConfiguration {
   @SuppressWarnings("deprecation")
   PasswordEncoder plain() {
     return NoOpPasswordEncoder.getInstance();
+  }
+
+  /** By default whoever sends a PKCE verifier without a secret is a public client before a certificate is looked at, and refused. */
+  private static void certificatesFirst(List<AuthenticationConverter> converters) {
+    converters.sort(Comparator.comparing((converter) -> !(converter instanceof X509ClientCertificateAuthenticationConverter)));
   }
 
   private OidcUserInfo userInfo(OidcUserInfoAuthenticationContext context) {
