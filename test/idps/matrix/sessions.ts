@@ -78,7 +78,7 @@ export const SESSIONS: Runs<
     expectSignedIn(lab, { browser, ...visit }, ALICE)
     const again = await until('the provider to ask again', async () => {
       const page = await browser.get(`${lab.host.url}auth-oidc`)
-      return idp.asksWho(page) && page
+      return (await idp.asksWho(page, browser)) && page
     })
     const page = await idp.signIn(browser, again, ALICE)
     expect((await lab.whoIs(browser)).status, told(lab, page)).to.equal(200)
@@ -91,7 +91,7 @@ export const SESSIONS: Runs<
     const { browser, ...visit } = await lab.signIn(ALICE)
     expectSignedIn(lab, { browser, ...visit }, ALICE)
     const page = await browser.get(`${lab.host.url}auth-oidc`)
-    expect(idp.asksWho(page), told(lab, page)).to.equal(true)
+    expect(await idp.asksWho(page, browser), told(lab, page)).to.equal(true)
     return undefined
   },
 
@@ -104,7 +104,7 @@ export const SESSIONS: Runs<
     expect((await lab.whoIs(browser)).status).to.equal(401)
     expect(await idp.ownSessions(ALICE)).to.be.oneOf([0, undefined])
     const next = await browser.get(`${lab.host.url}auth-oidc`)
-    expect(idp.asksWho(next), told(lab, next)).to.equal(true)
+    expect(await idp.asksWho(next, browser), told(lab, next)).to.equal(true)
     const events = await idp.events?.()
     if (events) {
       expect(events.filter((event) => /LOGOUT/.test(event))).to.deep.equal(['LOGOUT'])

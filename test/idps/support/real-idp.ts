@@ -69,7 +69,7 @@ export interface RealIdp {
   /** Walks from the page that a login has led to through its login and consent pages, to wherever that ends. A person it knows already is not asked. */
   signIn(browser: ScriptedBrowser, page: Page, person: Person): Promise<Page>
   /** Whether the page asks for a password. */
-  asksWho(page: Page): boolean
+  asksWho(page: Page, browser: ScriptedBrowser): boolean | Promise<boolean>
   /** On its login page: turns back to the host without signing in. */
   cancel?(browser: ScriptedBrowser, page: Page): Promise<Page>
   /** Answers its "do you want to sign out?", where it asks; any other page is handed back as it is. */
