@@ -1,9 +1,10 @@
 import { X509Certificate } from 'node:crypto'
 import { expect } from 'chai'
 import { makeClientCertificate } from '../../../fixtures/certificate.ts'
+import { discover } from '../support/discover.ts'
 import { ALICE } from '../support/people.ts'
 import { startSecureLab } from '../support/secure-lab.ts'
-import { expectSignedIn } from './expectations.ts'
+import { expectSignedIn, told } from './expectations.ts'
 import type { Bench, Run, Runs } from './run.ts'
 
 const withCertificate =
@@ -32,7 +33,9 @@ const withCertificate =
     return undefined
   }
 
-export const OUTAGES: Runs<'down_at_start' | 'private_ca' | 'tls_client_auth' | 'self_signed_tls_client_auth'> = {
+export const OUTAGES: Runs<
+  'down_at_start' | 'down_at_logout' | 'private_ca' | 'tls_client_auth' | 'self_signed_tls_client_auth'
+> = {
   down_at_start: async (bench: Bench) => {
     const { idp, keep } = bench
     keep(() => idp.start())
@@ -43,6 +46,24 @@ export const OUTAGES: Runs<'down_at_start' | 'private_ca' | 'tls_client_auth' | 
     expect(lab.authLog.at(-1)?.message).to.match(/issuer/)
     await idp.start()
     expectSignedIn(lab, await lab.signIn(ALICE), ALICE)
+    return undefined
+  },
+
+  down_at_logout: async (bench) => {
+    const { idp, keep } = bench
+    keep(() => idp.start())
+    const lab = await bench.lab()
+    const { browser, page } = await lab.signIn(ALICE)
+    expect((await lab.whoIs(browser)).status, told(lab, page)).to.equal(200)
+    const { revocation_endpoint: revokes } = await discover(idp)
+    await idp.stop()
+    const { status, headers } = await browser.step(`${lab.host.url}logout`)
+    expect((await lab.whoIs(browser)).status).to.equal(401)
+    // Only a request that has just failed says that nobody is there, and this one had nothing to ask.
+    if (revokes === undefined) return 'on to its dead address: it revokes nothing'
+    expect(status, told(lab, page)).to.equal(302)
+    expect(new URL(headers.location ?? '', lab.host.url).pathname).to.equal('/login')
+    expect(lab.complaints().map(({ event }) => event)).to.include('logout-incomplete')
     return undefined
   },
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { until } from '../../meshcentral/support/until.ts'
+import { discover } from '../support/discover.ts'
 import type { Lab } from '../support/lab.ts'
 import { ALICE, BOB } from '../support/people.ts'
-import type { RealIdp } from '../support/real-idp.ts'
 import { listenToTokens } from '../support/token-answers.ts'
 import { expectNoComplaint, expectSignedIn, told } from './expectations.ts'
 import type { Bench, Runs } from './run.ts'
@@ -39,11 +39,6 @@ async function endsAll(bench: Bench, sessionRequired: boolean): Promise<undefine
 async function signOutThere({ idp }: Lab, browser: ScriptedBrowser): Promise<void> {
   const { end_session_endpoint: address = '' } = await discover(idp)
   await idp.confirmLogout(browser, await browser.get(address))
-}
-
-async function discover({ issuer }: RealIdp): Promise<Readonly<Record<string, string>>> {
-  const answer = await fetch(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
-  return (await answer.json()) as Record<string, string>
 }
 
 /** Whether an access token is good at the provider's own introspection endpoint. */

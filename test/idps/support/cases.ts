@@ -53,6 +53,7 @@ export const CASES = {
   revocation: 'the access token is revoked at logout',
   key_rotation: 'new signing keys while signed in',
   down_at_start: 'away when the server starts',
+  down_at_logout: 'away when somebody signs out',
   private_ca: 'a private certificate authority',
   wrong_secret: 'wrong client_secret',
   wrong_client_id: 'wrong client_id',
