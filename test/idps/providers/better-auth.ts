@@ -144,6 +144,7 @@ const NO_REQUEST_OBJECT = 'it answers request_not_supported'
 const NO_CERTIFICATE = 'it knows no method with a certificate'
 
 const CANNOT: RealIdp['cannot'] = {
+  public_client: 'it lets nobody ask about tokens without authentication (logins have a test of their own)',
   client_secret_jwt: 'it refuses a client with this method (unsupported token_endpoint_auth_method)',
   private_key_jwt:
     'key sets by address have to be public and on HTTPS (keys in the registration have a test of their own)',

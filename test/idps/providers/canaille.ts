@@ -354,6 +354,8 @@ const TWO_MODES = 'its response modes are query and fragment'
 const NO_BACKCHANNEL = 'it sends no logout tokens'
 
 const CANNOT: RealIdp['cannot'] = {
+  public_client:
+    'it lets nobody ask about tokens or revoke them without authentication (logins have a test of their own)',
   client_secret_jwt: 'it looks for a key set of the client (No matching JWK)',
   tls_client_auth: NO_CERTIFICATE,
   self_signed_tls_client_auth: NO_CERTIFICATE,

@@ -166,7 +166,8 @@ async function answerConsent(browser: ScriptedBrowser, page: Page, answer: 'Allo
 const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
   ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
   ...(['token_endpoint_auth_method', 'token_endpoint_auth_signing_alg', 'jwks_uri', 'jwks'] as const),
-  ...(['tls_client_certificate_bound_access_tokens', 'id_token_signed_response_alg', 'groups', 'claimsIn'] as const),
+  ...(['tls_client_auth_subject_dn', 'tls_client_certificate_bound_access_tokens'] as const),
+  ...(['id_token_signed_response_alg', 'groups', 'claimsIn'] as const),
   // It binds access tokens to whoever shows a proof, and has nothing to demand one with.
   'dpop_bound_access_tokens',
 ]
@@ -177,6 +178,8 @@ const NO_REQUEST_OBJECT = 'it leaves the parameter request aside'
 const NO_BACKCHANNEL = 'it sends no logout tokens'
 
 const CANNOT: RealIdp['cannot'] = {
+  public_client:
+    'it lets nobody ask about tokens or revoke them without authentication (logins have a test of their own)',
   signed_eddsa: 'its list of algorithms has no EdDSA',
   signed_hs256: 'ID tokens are signed with a key pair only',
   signed_userinfo: 'UserInfo is JSON only',

@@ -51,6 +51,8 @@ function createAuth(origin, algorithm) {
       oauthProvider({
         loginPage: '/sign-in',
         consentPage: '/consent',
+        // Without a page for it, prompt=select_account ends at an error, though it is published.
+        selectAccount: { page: '/sign-in', shouldRedirect: async () => false },
         scopes: ['openid', 'profile', 'email', 'offline_access', 'groups'],
         disableJwtPlugin: algorithm === 'HS256',
         silenceWarnings: { oauthAuthServerConfig: true, openidConfig: true },
