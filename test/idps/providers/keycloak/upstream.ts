@@ -37,7 +37,7 @@ export function describeUpstream(bench: () => Bench<Keycloak>): void {
     const last = await lab.signOut(browser)
     expect(last.url, told(lab, last)).to.satisfy((url: string) => url.startsWith(`${lab.host.url}login`))
     expect(await sessionsIn(idp, UPSTREAM)).to.equal(0)
-    expect(idp.asksWho(await towardsUpstream())).to.equal(true)
+    expect(await idp.asksWho(await towardsUpstream(), browser)).to.equal(true)
     const events = (await idp.events?.()) ?? []
     expect(events.filter((event) => /LOGOUT/.test(event))).to.deep.equal(['LOGOUT'])
     expectNoComplaint(lab, last)
