@@ -156,7 +156,11 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
       LLNG_CLIENTS: place.clients,
     }
     const words = ['-S', 'starman', '--host', '127.0.0.1', '--port', new URL(at).port, ...options, portal.program]
-    return startGroup('perl', words, environment, { issuer: at, limitMs: START_LIMIT_MS, ...(ca ? { ca } : {}) })
+    return startGroup('perl', words, environment, {
+      address: `${at}.well-known/openid-configuration`,
+      limitMs: START_LIMIT_MS,
+      ...(ca ? { ca } : {}),
+    })
   }
   const start = async () => {
     if (running.length > 0) return

@@ -16,14 +16,15 @@ export interface ProcessGroup {
 }
 
 export interface StartOptions {
-  readonly issuer: string
+  /** What it answers with 200 as soon as it is there, such as that of discovery. */
+  readonly address: string
   readonly limitMs: number
   /** PEM of the authority of its certificate. */
   readonly ca?: string
 }
 
 /**
- * Starts a program in a group of its own, and resolves once discovery answers.
+ * Starts a program in a group of its own, and resolves once it answers.
  *
  * @throws Error with the end of its output, when it ends before or the time is over
  */
@@ -31,7 +32,7 @@ export async function startGroup(
   program: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-  { issuer, limitMs, ca }: StartOptions,
+  { address, limitMs, ca }: StartOptions,
 ): Promise<ProcessGroup> {
   const child = spawn(program, args, {
     detached: true,
@@ -60,10 +61,9 @@ export async function startGroup(
     clearTimeout(late)
   }
   const browser = new ScriptedBrowser(ca === undefined ? {} : { ca })
-  const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   try {
     await until(
-      `discovery at ${issuer}`,
+      `an answer from ${address}`,
       async () => {
         if (!isUp(child)) throw new Error('it ended at its start')
         const answer = await browser.step(address).catch(() => undefined)
