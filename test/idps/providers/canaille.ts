@@ -216,9 +216,13 @@ async function provider(python: string): Promise<CanailleIdp> {
       rotated = true
       await rotate()
     },
-    signIn,
+    signIn: authenticate,
     asksWho: (page) => hasField(page, 'login') || hasField(page, 'password'),
-    cancel: async (browser, page) => answer(browser, await authenticate(browser, page, BOB), 'deny'),
+    // Only its consent page has a way back.
+    async cancel(browser, page) {
+      for (const id of registered) await command(['set', 'client', id], { 'client-uri': '' })
+      return answer(browser, await authenticate(browser, page, BOB), 'deny')
+    },
     confirmLogout: (browser, page) => answer(browser, page, 'logout'),
     ownSessions: async () => undefined,
     leaveOutAudience: async (id) => void (await command(['set', 'client', id], { audience: '' })),
@@ -273,6 +277,8 @@ function ofClient(client: ClientRegistration): Readonly<Record<string, Option>> 
     'id-token-signed-response-alg': ITS_ALGORITHM,
     ...Object.fromEntries(same),
     'client-name': client.client_id,
+    // One of its trusted domains: nobody is asked for consent. With prompt=login that page asks for the password again, and comes again.
+    'client-uri': 'http://127.0.0.1/',
     'grant-types': ['authorization_code', 'refresh_token', ...(types.includes('code') ? [] : ['implicit'])],
     'response-types': [...new Set(types.flatMap((type) => type.split(' ')))],
     scope: ['openid', 'profile', 'email', ...(groups === 'by_scope' ? ['groups'] : [])],
@@ -304,23 +310,9 @@ function configuration({ scheme, port }: Address, database: string, keys: Return
   ].join('\n')
 }
 
-async function signIn(browser: ScriptedBrowser, page: Page, person: Person): Promise<Page> {
-  return answer(browser, await authenticate(browser, page, person), 'accept')
-}
-
-/** Of one login. */
-const MAX_PASSWORDS = 50
-
-/**
- * A page for the name and one for the password; who is known already gets the second alone. With prompt=login it comes again and again
- * within the second of the request: times of logins are cut to the second, times of requests are not.
- */
+/** A page for the name and one for the password; who is known already gets the second alone. */
 async function authenticate(browser: ScriptedBrowser, page: Page, { username, password }: Person): Promise<Page> {
-  let next = await fillIn(browser, page, 'login', username)
-  for (let asked = 0; hasField(next, 'password') && asked < MAX_PASSWORDS; asked += 1) {
-    next = await fillIn(browser, next, 'password', password)
-  }
-  return next
+  return fillIn(browser, await fillIn(browser, page, 'login', username), 'password', password)
 }
 
 const hasField = (page: Page, field: string) => page.forms.some(({ fields }) => fields.some(([name]) => name === field))
@@ -331,7 +323,7 @@ async function fillIn(browser: ScriptedBrowser, page: Page, field: string, value
   return send(browser, page, form, [...form.fields.filter(([name]) => name !== field), [field, value]])
 }
 
-async function answer(browser: ScriptedBrowser, page: Page, value: 'accept' | 'deny' | 'logout'): Promise<Page> {
+async function answer(browser: ScriptedBrowser, page: Page, value: 'deny' | 'logout'): Promise<Page> {
   const form = page.forms.find(({ buttons }) => buttons.some((one) => one.name === 'answer' && one.value === value))
   return form ? send(browser, page, form, [...form.fields, ['answer', value]]) : page
 }
