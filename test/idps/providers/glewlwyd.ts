@@ -12,7 +12,7 @@ import { type Api, apiAt } from './glewlwyd/api.ts'
 import { FURTHER_PROPERTIES, toClient } from './glewlwyd/client.ts'
 import { CANNOT } from './glewlwyd/limits.ts'
 import { keyIdOf, makeSigningKeys, pluginParameters } from './glewlwyd/oidc-plugin.ts'
-import { asksForPassword, signOut, walkIn } from './glewlwyd/pages.ts'
+import { pagesAt } from './glewlwyd/pages.ts'
 import { findProgram, openDatabase, type Program, writeConfiguration } from './glewlwyd/server.ts'
 
 const INSTALL_LIMIT_MS = 240_000
@@ -144,11 +144,16 @@ async function createGlewlwyd(program: Program): Promise<RealIdp> {
     async rotateKeys() {
       version += 1
       await configure({ keys: makeSigningKeys(version) })
+      for (const client of (await admin.call('GET', '/client/')) as readonly {
+        client_id: string
+        sign_kid: string
+      }[]) {
+        const [alg = ''] = client.sign_kid.split('-')
+        await admin.call('PUT', `/client/${client.client_id}`, { ...client, sign_kid: keyIdOf(alg, version) })
+      }
     },
 
-    signIn: walkIn,
-    asksWho: asksForPassword,
-    confirmLogout: signOut,
+    ...pagesAt(origin),
 
     async ownSessions({ username }) {
       const query = 'SELECT gus_id FROM g_user_session WHERE gus_username = ? AND gus_enabled = 1'

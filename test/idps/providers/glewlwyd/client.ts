@@ -58,6 +58,12 @@ export function toClient(client: ClientRegistration, keyId: (alg: string) => str
     scope: ['openid'],
     token_endpoint_auth_method: [method],
     sign_kid: keyId(client.id_token_signed_response_alg ?? 'RS256'),
+    ...(client.request_object_signing_alg === undefined
+      ? {}
+      : { request_object_signing_alg: client.request_object_signing_alg }),
+    ...(client.token_endpoint_auth_signing_alg === undefined
+      ? {}
+      : { token_endpoint_signing_alg: client.token_endpoint_auth_signing_alg }),
     ...(client.jwks_uri === undefined ? {} : { jwks_uri: client.jwks_uri }),
     ...(client.jwks === undefined ? {} : { jwks: client.jwks }),
     ...(encryption === undefined
