@@ -59,7 +59,8 @@ export async function writeConfiguration(
     'admin_scope="g_admin"',
     'profile_scope="g_profile"',
     `user_module_path="${program.modules}/user"`,
-    `user_middleware_module_path="${program.modules}/user"`,
+    // There are none.
+    `user_middleware_module_path="${folder}"`,
     `client_module_path="${program.modules}/client"`,
     `user_auth_scheme_module_path="${program.modules}/scheme"`,
     `plugin_module_path="${program.modules}/plugin"`,
