@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type Certificates, makeCertificates } from '../../../fixtures/certificate.ts'
+import { type Certificates, makeCertificates, makeClientCertificate } from '../../../fixtures/certificate.ts'
 import { type Idp, type IdpOptions, startIdp } from '../../../fixtures/idp/server.ts'
 import type { IdpUser } from '../../../fixtures/idp/users.ts'
 import { fullName, PEOPLE, type Person } from '../support/people.ts'
@@ -12,13 +12,22 @@ export const oidcProvider: ProviderPackage = {
   async install() {
     const manifest = new URL('../../../node_modules/oidc-provider/package.json', import.meta.url)
     const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string }
-    return { kind: 'installed', idp: createOidcProvider(version, await makeCertificates()) }
+    return {
+      kind: 'installed',
+      idp: createOidcProvider(version, await makeCertificates(), await makeClientCertificate()),
+    }
   },
 }
 
 const PROFILE = ['name', 'preferred_username', 'given_name', 'family_name']
 
-function createOidcProvider(version: string, certificates: Certificates): RealIdp {
+function createOidcProvider(
+  version: string,
+  certificates: Certificates,
+  clientCertificate: Awaited<ReturnType<typeof makeClientCertificate>>,
+): RealIdp {
+  // Signed by itself, it is its own authority.
+  const tls = { ...certificates.server, clientCertificates: true, clientAuthority: clientCertificate.cert }
   /** By plain HTTP and by TLS: two that know the same people and clients. */
   let running: { readonly plain: Idp; readonly secure: Idp } | undefined
   const now = () => {
@@ -34,12 +43,7 @@ function createOidcProvider(version: string, certificates: Certificates): RealId
     const users = PEOPLE.map(toUser)
     running = {
       plain: await startIdp({ users, port: ports?.plain ?? 0, ...options }),
-      secure: await startIdp({
-        users,
-        port: ports?.secure ?? 0,
-        tls: { ...certificates.server, clientCertificates: true },
-        ...options,
-      }),
+      secure: await startIdp({ users, port: ports?.secure ?? 0, tls, ...options }),
     }
   }
 
@@ -49,7 +53,7 @@ function createOidcProvider(version: string, certificates: Certificates): RealId
       return now().plain.issuer
     },
     get secure() {
-      return { issuer: now().secure.issuer, ca: certificates.ca.cert }
+      return { issuer: now().secure.issuer, ca: certificates.ca.cert, clientCertificate }
     },
     cannot: {
       secret_letters: 'it takes visible ASCII characters only in a secret',
@@ -81,13 +85,14 @@ function createOidcProvider(version: string, certificates: Certificates): RealId
         ...(groups === 'unasked' ? { scopes: { profile: [...PROFILE, 'groups'] } } : {}),
       })
       const { redirect_uris, post_logout_redirect_uris = [], ...more } = client
-      await each((idp) =>
-        idp.addClient({
-          ...more,
-          redirect_uris: [...redirect_uris],
-          post_logout_redirect_uris: [...post_logout_redirect_uris],
-        } as Parameters<Idp['addClient']>[0]),
-      )
+      const metadata = {
+        ...more,
+        redirect_uris: [...redirect_uris],
+        post_logout_redirect_uris: [...post_logout_redirect_uris],
+      } as Parameters<Idp['addClient']>[0]
+      await now().secure.addClient(metadata)
+      // Nobody can show a certificate without TLS, so it takes no such client there.
+      if (!/tls_client_auth$/.test(client.token_endpoint_auth_method ?? '')) await now().plain.addClient(metadata)
       const { client_id, client_secret } = client
       return { client_id, ...(client_secret === undefined ? {} : { client_secret }) }
     },
