@@ -102,6 +102,7 @@ async function createGlewlwyd(program: Program): Promise<RealIdp> {
     secure: { issuer: secureIssuer, ca: ca.cert, clientCertificate },
     cannot: CANNOT,
     ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri', 'wrong_post_logout']),
+    keysByValue: true,
     groupName: (name) => name,
     async start() {
       if (running.length > 0) return

@@ -85,7 +85,7 @@ export async function startLab(idp: RealIdp, options: LabOptions = {}): Promise<
   const url = `http://127.0.0.1:${port}/`
   const folder = await createClientFolder()
   const { keys = [] } = options
-  const registered = await (options.register?.(url) ?? idp.register(registrationAt(url, options)))
+  const registered = await (options.register?.(url) ?? idp.register(registrationAt(idp, url, options)))
   await options.beforeHost?.()
   const authLog: AuthLogEntry[] = []
   const output: string[] = []
@@ -145,14 +145,15 @@ async function postFragment(browser: ScriptedBrowser, page: Page, url: string): 
 }
 
 /** How the provider is told of a host at an address. */
-export function registrationAt(url: string, options: LabOptions): ClientRegistration {
+export function registrationAt(idp: RealIdp, url: string, options: LabOptions): ClientRegistration {
   const { both, registered, secret = SECRET, keys = [], backchannel } = options
   return {
     client_id: 'mesh',
     ...(secret === null ? {} : { client_secret: secret }),
     redirect_uris: [`${url}auth-oidc-callback`],
     post_logout_redirect_uris: [`${url}login`],
-    ...(keys.length > 0 ? { jwks_uri: `${url}auth-oidc-jwks` } : {}),
+    ...(keys.length > 0 && idp.keysByValue ? { jwks: { keys: keys.map((key) => key.public) } } : {}),
+    ...(keys.length > 0 && !idp.keysByValue ? { jwks_uri: `${url}auth-oidc-jwks` } : {}),
     ...(backchannel
       ? {
           backchannel_logout_uri: `${url}auth-oidc-backchannel-logout`,

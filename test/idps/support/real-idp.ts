@@ -45,6 +45,8 @@ export interface RealIdp {
   readonly cannot: Readonly<Partial<Record<CaseName, string>>>
   /** Wrong settings that end at a page of its own, so that the host never hears of them. */
   readonly ownPage: ReadonlySet<CaseName>
+  /** It fetches no keys of clients on plain HTTP: they are handed to it instead. */
+  readonly keysByValue?: boolean
   /** What it makes of a group's name in the claim, such as `/mesh-users`. */
   groupName(name: string): string
 

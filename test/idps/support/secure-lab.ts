@@ -29,7 +29,7 @@ export async function startSecureLab({ idp, keep }: Bench, options: SecureLabOpt
   const { trusted = true, certificate } = options
   const port = await freePort()
   const url = `http://127.0.0.1:${port}/`
-  const registered = await idp.register(registrationAt(url, options))
+  const registered = await idp.register(registrationAt(idp, url, options))
   const folder = await createClientFolder()
   keep(folder.remove)
   const files = certificate && {

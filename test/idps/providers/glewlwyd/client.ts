@@ -9,7 +9,6 @@ const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
   'response_types',
   'token_endpoint_auth_method',
   'token_endpoint_auth_signing_alg',
-  'jwks_uri',
   'jwks',
   'tls_client_auth_subject_dn',
   'tls_client_certificate_bound_access_tokens',
@@ -64,7 +63,6 @@ export function toClient(client: ClientRegistration, keyId: (alg: string) => str
     ...(client.token_endpoint_auth_signing_alg === undefined
       ? {}
       : { token_endpoint_signing_alg: client.token_endpoint_auth_signing_alg }),
-    ...(client.jwks_uri === undefined ? {} : { jwks_uri: client.jwks_uri }),
     ...(client.jwks === undefined ? {} : { jwks: client.jwks }),
     ...(encryption === undefined
       ? {}
