@@ -21,7 +21,13 @@ const START_LIMIT_MS = 20_000
 const ADMINISTRATOR = { username: 'admin', password: 'password' }
 const SCOPES = ['openid', 'profile', 'email', 'groups']
 
-export const glewlwyd: ProviderPackage = {
+/** What is only here, for tests of its own. */
+export interface Glewlwyd extends RealIdp {
+  /** As it is installed: whoever sends a code challenge is refused. Until the next `reset`. */
+  forbidPkce(): Promise<void>
+}
+
+export const glewlwyd: ProviderPackage<Glewlwyd> = {
   name: 'Glewlwyd',
   startLimitMs: INSTALL_LIMIT_MS + START_LIMIT_MS,
   async install(scratch) {
@@ -32,7 +38,7 @@ export const glewlwyd: ProviderPackage = {
   },
 }
 
-async function createGlewlwyd(program: Program): Promise<RealIdp> {
+async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
   const folder = await mkdtemp(join(tmpdir(), 'glewlwyd-'))
   const [origin, secureOrigin] = [`http://localhost:${await freePort()}`, `https://localhost:${await freePort()}`]
   const [issuer, secureIssuer] = [`${origin}/api/oidc`, `${secureOrigin}/api/secure`]
@@ -52,7 +58,7 @@ async function createGlewlwyd(program: Program): Promise<RealIdp> {
   let running: readonly ProcessGroup[] = []
   let version = 0
   const firstKeys = makeSigningKeys(version)
-  let plugin = { keys: firstKeys, groupsUnasked: false, pushedOnly: false }
+  let plugin = { keys: firstKeys, groupsUnasked: false, pushedOnly: false, pkce: true }
   const admin = apiAt(origin, new CookieJar())
 
   const serve = async (at: string, options: { ca?: string } = {}) => {
@@ -121,12 +127,14 @@ async function createGlewlwyd(program: Program): Promise<RealIdp> {
     async reset() {
       await database.run(FORGET)
       await admin.call('POST', '/auth/', ADMINISTRATOR)
-      await configure({ keys: firstKeys, groupsUnasked: false, pushedOnly: false })
+      await configure({ keys: firstKeys, groupsUnasked: false, pushedOnly: false, pkce: true })
       for (const { client_id } of (await admin.call('GET', '/client/')) as readonly { client_id: string }[]) {
         await admin.call('DELETE', `/client/${client_id}`)
       }
       for (const person of PEOPLE) await setPerson(person)
     },
+
+    forbidPkce: () => configure({ pkce: false }),
 
     async register(client) {
       const [{ kid } = { kid: '' }] = plugin.keys

@@ -34,10 +34,17 @@ export interface PluginSettings {
   /** Whatever the scope. */
   readonly groupsUnasked: boolean
   readonly pushedOnly: boolean
+  readonly pkce: boolean
 }
 
 /** The plugin `oidc`, in the words of its page of settings. */
-export function pluginParameters({ issuer, keys, groupsUnasked, pushedOnly }: PluginSettings): Record<string, unknown> {
+export function pluginParameters({
+  issuer,
+  keys,
+  groupsUnasked,
+  pushedOnly,
+  pkce,
+}: PluginSettings): Record<string, unknown> {
   return {
     iss: issuer,
     'jwks-private': JSON.stringify({ keys }),
@@ -73,7 +80,7 @@ export function pluginParameters({ issuer, keys, groupsUnasked, pushedOnly }: Pl
         scope: ['groups'],
       },
     ],
-    'pkce-allowed': true,
+    'pkce-allowed': pkce,
     'introspection-revocation-allowed': true,
     'introspection-revocation-allow-target-client': true,
     'introspection-revocation-auth-scope': [],
