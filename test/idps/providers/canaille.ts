@@ -203,7 +203,7 @@ async function provider(python: string): Promise<CanailleIdp> {
       return {
         client_id: id,
         ...(client_secret === undefined ? {} : { client_secret }),
-        client: { id_token_signed_response_alg: algorithm, ...AT_OTHER_ENDPOINTS },
+        client: { id_token_signed_response_alg: algorithm, ...(client_secret === undefined ? {} : AT_OTHER_ENDPOINTS) },
       }
     },
     async setPerson(person) {
