@@ -143,10 +143,15 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
         groupsUnasked: client.groups === 'unasked',
         pushedOnly: client.require_pushed_authorization_requests === true,
       })
-      const { client_id, client_secret } = client
+      const { client_id, client_secret, token_endpoint_auth_method: method = '' } = client
       await admin.call('DELETE', `/client/${client_id}`).catch(() => undefined)
       await admin.call('POST', '/client/', made)
-      return { client_id, ...(client_secret === undefined ? {} : { client_secret }) }
+      return {
+        client_id,
+        ...(client_secret === undefined ? {} : { client_secret }),
+        // Of an assertion for its issuer it says 403 and nothing else.
+        ...(method.endsWith('_jwt') ? { client: { assertion_audience: 'address' } } : {}),
+      }
     },
     setPerson: (person) => setPerson(person),
     disable: (person) => setPerson(person, false),

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
@@ -41,6 +41,7 @@ export async function writeConfiguration(
   tls?: { readonly key: string; readonly cert: string; readonly ca: string },
 ): Promise<string> {
   const { port, origin, protocol } = new URL(at)
+  await mkdir(join(folder, 'middleware'), { recursive: true })
   const text = [
     `port=${port}`,
     'bind_address="127.0.0.1"',
@@ -60,7 +61,7 @@ export async function writeConfiguration(
     'profile_scope="g_profile"',
     `user_module_path="${program.modules}/user"`,
     // There are none.
-    `user_middleware_module_path="${folder}"`,
+    `user_middleware_module_path="${join(folder, 'middleware')}"`,
     `client_module_path="${program.modules}/client"`,
     `user_auth_scheme_module_path="${program.modules}/scheme"`,
     `plugin_module_path="${program.modules}/plugin"`,
