@@ -29,7 +29,7 @@ runMatrix(canaille, (bench) => {
     expect(types).to.deep.equal(['application/jwt'])
   })
 
-  it('refuses nobody whose UserInfo is signed, but the host does that expects it to be JSON', async () => {
+  it('signs UserInfo for a host that expects JSON too, which refuses that with a line that names the member', async () => {
     const lab = await bench().lab({ registered: { userinfo_signed_response_alg: 'RS256' } })
     expectRefused(lab, await lab.signIn(ALICE), 'userinfo_failed', [/client\.userinfo_signed_response_alg/])
   })
