@@ -152,8 +152,7 @@ export function registrationAt(idp: RealIdp, url: string, options: LabOptions): 
     ...(secret === null ? {} : { client_secret: secret }),
     redirect_uris: [`${url}auth-oidc-callback`],
     post_logout_redirect_uris: [`${url}login`],
-    ...(keys.length > 0 && idp.keysByValue ? { jwks: { keys: keys.map((key) => key.public) } } : {}),
-    ...(keys.length > 0 && !idp.keysByValue ? { jwks_uri: `${url}auth-oidc-jwks` } : {}),
+    ...(keys.length > 0 && registered?.jwks === undefined ? keysOf(idp, url, keys) : {}),
     ...(backchannel
       ? {
           backchannel_logout_uri: `${url}auth-oidc-backchannel-logout`,
@@ -163,6 +162,10 @@ export function registrationAt(idp: RealIdp, url: string, options: LabOptions): 
     ...both,
     ...registered,
   }
+}
+
+function keysOf({ keysByValue }: RealIdp, url: string, keys: readonly ClientKeyPair[]): Partial<ClientRegistration> {
+  return keysByValue ? { jwks: { keys: keys.map((key) => key.public) } } : { jwks_uri: `${url}auth-oidc-jwks` }
 }
 
 /** The `oidc` object of a host at an address. */
