@@ -55,7 +55,9 @@ export function toClient(client: ClientRegistration, keyId: (alg: string) => str
     // Introspection and revocation need the grant of clients.
     authorization_type: ['code', 'token', 'id_token', 'refresh_token', 'client_credentials'],
     scope: ['openid'],
-    token_endpoint_auth_method: [method],
+    // It counts a signed request as authentication as well.
+    token_endpoint_auth_method:
+      client.request_object_signing_alg === undefined ? [method] : [method, 'private_key_jwt'],
     sign_kid: keyId(client.id_token_signed_response_alg ?? 'RS256'),
     ...(client.request_object_signing_alg === undefined
       ? {}

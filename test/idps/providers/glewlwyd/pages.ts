@@ -1,3 +1,4 @@
+import { findForms } from '../../../../fixtures/browser/markup.ts'
 import type { Page, ScriptedBrowser } from '../../../../fixtures/browser.ts'
 import type { RealIdp } from '../../support/real-idp.ts'
 import { apiAt } from './api.ts'
@@ -36,8 +37,8 @@ export function pagesAt(origin: string): Pick<RealIdp, 'signIn' | 'confirmLogout
       if (await asksWho(page, browser)) await api.call('POST', '/auth/', { username, password })
       await api.call('PUT', `/auth/grant/${asked.get('client_id')}`, { scope: asked.get('scope') })
       const next = await browser.get(onward(asked))
-      // The page of `form_post` sends its form as it is loaded.
-      const [form] = next.forms
+      // The page of `form_post` sends its form as it is loaded, and does not say that it is HTML.
+      const [form] = findForms(next.body, next.url)
       if (!form || !/<body onload="[^"]*submit\(\)/.test(next.body)) return next
       const last = await browser.submit(form)
       return { ...last, trail: [...next.trail, ...last.trail] }
