@@ -150,8 +150,6 @@ const CANNOT: RealIdp['cannot'] = {
     'key sets by address have to be public and on HTTPS (keys in the registration have a test of their own)',
   tls_client_auth: NO_CERTIFICATE,
   self_signed_tls_client_auth: NO_CERTIFICATE,
-  signed_rs384: 'its keys are for EdDSA, ES256, ES512, PS256 and RS256',
-  signed_rs512: 'its keys are for EdDSA, ES256, ES512, PS256 and RS256',
   signed_userinfo: 'UserInfo is JSON only',
   encrypted_rsa_oaep: NO_ENCRYPTION,
   encrypted_rsa_oaep_256: NO_ENCRYPTION,
