@@ -70,8 +70,6 @@ export function configurationOf(folders: Folders, portal: string, key: SigningKe
     captcha_register_enabled: 0,
     portalDisplayRegister: 0,
     portalDisplayResetPassword: 0,
-    // Otherwise `prompt=login` within five seconds of a login is not heeded.
-    portalForceAuthnInterval: -1,
     issuerDBOpenIDConnectActivation: 1,
     issuerDBOpenIDConnectPath: '^/oauth2/',
     issuerDBOpenIDConnectRule: '1',
