@@ -1,0 +1,160 @@
+import { expect } from 'chai'
+import { type KeyKind, makeKey } from '../../support/client-keys.ts'
+import type { LabOptions } from '../support/lab.ts'
+import { ALICE } from '../support/people.ts'
+import { listenToTokens } from '../support/token-answers.ts'
+import { expectNoComplaint, expectSignedIn, told } from './expectations.ts'
+import type { Bench, Run, Runs } from './run.ts'
+
+/** A login with this client ends signed in, and nothing is said of it. @returns the addresses that it went through */
+async function signsIn({ lab: start }: Bench, options: LabOptions): Promise<readonly URL[]> {
+  const lab = await start(options)
+  const visit = await lab.signIn(ALICE)
+  expectSignedIn(lab, visit, ALICE)
+  expectNoComplaint(lab, visit.page)
+  return visit.trail.map((address) => new URL(address))
+}
+
+const signed =
+  (alg: string): Run =>
+  async (bench) => {
+    await signsIn(bench, { both: { id_token_signed_response_alg: alg } })
+    return undefined
+  }
+
+const encrypted =
+  (alg: string, kind: KeyKind): Run =>
+  async (bench) => {
+    await signsIn(bench, {
+      both: { id_token_encrypted_response_alg: alg, id_token_encrypted_response_enc: 'A256GCM' },
+      keys: [makeKey(kind, { kid: 'enc-1', use: 'enc' })],
+    })
+    return undefined
+  }
+
+/** The answer to a login, as the host was asked for it: what the first address at the provider carries. */
+function modeIn(trail: readonly URL[]): string | null {
+  return trail.find(({ searchParams }) => searchParams.has('client_id'))?.searchParams.get('response_mode') ?? null
+}
+
+const answeredBy =
+  (options: LabOptions, mode: string, expectCallback: (callback: URL | undefined) => void): Run =>
+  async (bench) => {
+    const trail = await signsIn(bench, options)
+    expect(modeIn(trail)).to.equal(mode)
+    expectCallback(trail.findLast(({ pathname }) => pathname === '/auth-oidc-callback'))
+    return undefined
+  }
+const inBody = (callback: URL | undefined) => expect(callback?.search).to.equal('')
+const asJwt = (callback: URL | undefined) => {
+  expect(callback?.searchParams.has('response')).to.equal(true)
+  expect(callback?.searchParams.has('code')).to.equal(false)
+}
+const jarm = (mode: string): LabOptions => ({
+  both: { authorization_signed_response_alg: 'RS256' },
+  client: { response_mode: mode },
+})
+
+const requestKey = () => makeKey('RSA', { kid: 'sig-1', use: 'sig', alg: 'RS256' })
+const requestObjects = { request_object_signing_alg: 'RS256', require_signed_request_object: true }
+
+export const ANSWERS: Runs<
+  | 'signed_rs384'
+  | 'signed_rs512'
+  | 'signed_ps256'
+  | 'signed_es256'
+  | 'signed_es512'
+  | 'signed_eddsa'
+  | 'signed_hs256'
+  | 'signed_userinfo'
+  | 'encrypted_rsa_oaep'
+  | 'encrypted_rsa_oaep_256'
+  | 'encrypted_ecdh_es'
+  | 'encrypted_userinfo'
+  | 'form_post_code'
+  | 'form_post_hybrid'
+  | 'form_post_id_token'
+  | 'fragment'
+  | 'jarm_query'
+  | 'jarm_form_post'
+  | 'pushed'
+  | 'request_object'
+  | 'pushed_request_object'
+  | 'dpop'
+> = {
+  signed_rs384: signed('RS384'),
+  signed_rs512: signed('RS512'),
+  signed_ps256: signed('PS256'),
+  signed_es256: signed('ES256'),
+  signed_es512: signed('ES512'),
+  signed_eddsa: signed('EdDSA'),
+  signed_hs256: signed('HS256'),
+
+  signed_userinfo: async (bench) => {
+    await signsIn(bench, { both: { userinfo_signed_response_alg: 'RS256' }, registered: { claimsIn: 'userinfo' } })
+    return undefined
+  },
+
+  encrypted_rsa_oaep: encrypted('RSA-OAEP', 'RSA'),
+  encrypted_rsa_oaep_256: encrypted('RSA-OAEP-256', 'RSA'),
+  encrypted_ecdh_es: encrypted('ECDH-ES', 'P-256'),
+  encrypted_userinfo: async (bench) => {
+    await signsIn(bench, {
+      both: {
+        userinfo_signed_response_alg: 'RS256',
+        userinfo_encrypted_response_alg: 'RSA-OAEP',
+        userinfo_encrypted_response_enc: 'A256GCM',
+      },
+      registered: { claimsIn: 'userinfo' },
+      keys: [makeKey('RSA', { kid: 'enc-1', use: 'enc' })],
+    })
+    return undefined
+  },
+
+  form_post_code: answeredBy({ client: { response_mode: 'form_post' } }, 'form_post', inBody),
+  form_post_hybrid: answeredBy({ both: { response_types: ['code id_token'] } }, 'form_post', inBody),
+  form_post_id_token: answeredBy({ both: { response_types: ['id_token'] } }, 'form_post', inBody),
+  // A browser keeps the fragment to itself: the page that the callback gives then brings it.
+  fragment: answeredBy({ client: { response_mode: 'fragment' } }, 'fragment', (callback) =>
+    expect(callback?.search).to.equal(''),
+  ),
+  jarm_query: answeredBy(jarm('query.jwt'), 'query.jwt', asJwt),
+  jarm_form_post: answeredBy(jarm('form_post.jwt'), 'form_post.jwt', inBody),
+
+  pushed: async (bench) => {
+    const trail = await signsIn(bench, { both: { require_pushed_authorization_requests: true } })
+    expectPushed(trail)
+    return undefined
+  },
+  request_object: async (bench) => {
+    const trail = await signsIn(bench, { both: requestObjects, keys: [requestKey()] })
+    expect(trail.some(({ searchParams }) => searchParams.has('request'))).to.equal(true)
+    return undefined
+  },
+  pushed_request_object: async (bench) => {
+    const both = { ...requestObjects, require_pushed_authorization_requests: true }
+    expectPushed(await signsIn(bench, { both, keys: [requestKey()] }))
+    return undefined
+  },
+
+  dpop: async ({ lab: start }) => {
+    const tokens = listenToTokens()
+    const lab = await start({
+      both: { dpop_bound_access_tokens: true },
+      registered: { claimsIn: 'userinfo' },
+      host: { fetch: tokens.fetch },
+    })
+    const visit = await lab.signIn(ALICE)
+    expectSignedIn(lab, visit, ALICE)
+    expect(tokens.answers[0]?.token_type).to.match(/^dpop$/i)
+    expect(await lab.stateOf(visit.browser), told(lab, visit.page)).to.be.oneOf(['active', 'unknown'])
+    expectNoComplaint(lab, await lab.signOut(visit.browser))
+    return undefined
+  },
+}
+
+function expectPushed(trail: readonly URL[]): void {
+  const request = trail.find(({ searchParams }) => searchParams.has('client_id'))
+  expect(request?.searchParams.get('request_uri')).to.match(/^urn:/)
+  expect(request?.searchParams.has('redirect_uri')).to.equal(false)
+}

@@ -1,0 +1,58 @@
+import { expect } from 'chai'
+import { makeKey } from '../../support/client-keys.ts'
+import type { LabOptions } from '../support/lab.ts'
+import { ALICE } from '../support/people.ts'
+import { expectNoComplaint, expectSignedIn, told } from './expectations.ts'
+import type { Bench, Runs } from './run.ts'
+
+/** In, asked about at the provider, out: each of the three sends the client's credentials somewhere else. */
+async function worksThroughout({ lab: start, idp }: Bench, options: LabOptions): Promise<undefined> {
+  const lab = await start(options)
+  const visit = await lab.signIn(ALICE)
+  expectSignedIn(lab, visit, ALICE)
+  // Anybody could ask in the name of a client without credentials: providers may tell such a one nothing.
+  const asks = options.both?.token_endpoint_auth_method !== 'none' && idp.cannot.introspection === undefined
+  if (asks) expect(await lab.stateOf(visit.browser), told(lab, visit.page)).to.equal('active')
+  const page = await lab.signOut(visit.browser)
+  expect((await lab.whoIs(visit.browser)).status).to.equal(401)
+  expectNoComplaint(lab, page)
+}
+
+type Method = NonNullable<LabOptions['both']>['token_endpoint_auth_method'] & string
+const by = (method: Method) => (bench: Bench) =>
+  worksThroughout(bench, { both: { token_endpoint_auth_method: method } })
+const withSecret = (secret: string) => (bench: Bench) => worksThroughout(bench, { secret })
+
+export const AUTHENTICATION: Runs<
+  | 'login'
+  | 'client_secret_basic'
+  | 'client_secret_post'
+  | 'client_secret_jwt'
+  | 'private_key_jwt'
+  | 'public_client'
+  | 'secret_uuid'
+  | 'secret_blanks'
+  | 'secret_signs'
+  | 'secret_letters'
+> = {
+  login: async ({ lab: start }) => {
+    const lab = await start()
+    const visit = await lab.signIn(ALICE)
+    expectSignedIn(lab, visit, ALICE)
+    expectNoComplaint(lab, visit.page)
+    return undefined
+  },
+  client_secret_basic: by('client_secret_basic'),
+  client_secret_post: by('client_secret_post'),
+  client_secret_jwt: by('client_secret_jwt'),
+  private_key_jwt: (bench) =>
+    worksThroughout(bench, {
+      both: { token_endpoint_auth_method: 'private_key_jwt' },
+      keys: [makeKey('RSA', { kid: 'sig-1', use: 'sig', alg: 'RS256' })],
+    }),
+  public_client: (bench) => worksThroughout(bench, { both: { token_endpoint_auth_method: 'none' }, secret: null }),
+  secret_uuid: withSecret('6f1c9a52-0f5b-4c44-9d0e-3c5a8a2b7d10'),
+  secret_blanks: withSecret('a secret with  blanks, long enough for all'),
+  secret_signs: withSecret('a+b%20c:d/e&f=g?h#i"j~k.l_m-n*o!p(q)r\'s'),
+  secret_letters: withSecret('ein-Geheimnis-mit-äöü-é-ß-und-日本'),
+}

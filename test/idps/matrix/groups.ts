@@ -1,0 +1,81 @@
+import { expect } from 'chai'
+import type { LabOptions } from '../support/lab.ts'
+import { ALICE, BOB, CAROL } from '../support/people.ts'
+import type { RealIdp } from '../support/real-idp.ts'
+import { expectNoComplaint, expectRefused, expectSignedIn, told } from './expectations.ts'
+import type { Bench, Runs } from './run.ts'
+
+/** Whichever way this provider tells groups. */
+function groupsOf(idp: RealIdp, rules: Record<string, unknown>): LabOptions {
+  return idp.cannot.groups_by_scope === undefined ? byScope(rules) : unasked(rules)
+}
+const byScope = (rules: Record<string, unknown>): LabOptions => ({ registered: { groups: 'by_scope' }, groups: rules })
+const unasked = (rules: Record<string, unknown>): LabOptions => ({
+  registered: { groups: 'unasked' },
+  groups: { scope: '', ...rules },
+})
+
+async function requires({ idp, lab: start }: Bench, way: typeof byScope): Promise<undefined> {
+  const lab = await start(way({ required: idp.groupName('mesh-admins') }))
+  const visit = await lab.signIn(ALICE)
+  expectSignedIn(lab, visit, ALICE)
+  expectNoComplaint(lab, visit.page)
+  expectRefused(lab, await lab.signIn(BOB), 'not_in_required_group', [/groups\.required/])
+}
+
+async function toldIn(bench: Bench, claimsIn: 'id_token' | 'userinfo'): Promise<undefined> {
+  const { idp, lab: start } = bench
+  const { registered, ...more } = groupsOf(idp, { required: idp.groupName('mesh-users'), sync: true })
+  const lab = await start({ registered: { ...registered, claimsIn }, ...more })
+  const visit = await lab.signIn(ALICE)
+  expectSignedIn(lab, visit, ALICE)
+  expect(visit.who.userGroups).to.have.members(ALICE.groups.map(idp.groupName))
+}
+
+export const GROUPS: Runs<
+  | 'groups_unasked'
+  | 'groups_by_scope'
+  | 'groups_required'
+  | 'groups_siteadmin'
+  | 'groups_sync'
+  | 'userinfo_only'
+  | 'id_token_only'
+> = {
+  groups_unasked: (bench) => requires(bench, unasked),
+  groups_by_scope: (bench) => requires(bench, byScope),
+
+  groups_required: async ({ idp, lab: start }) => {
+    const lab = await start(groupsOf(idp, { required: ['no-such-group', idp.groupName('mesh-users')] }))
+    const visit = await lab.signIn(BOB)
+    expectSignedIn(lab, visit, BOB)
+    expectRefused(lab, await lab.signIn(CAROL), 'not_in_required_group', [/groups\.required/])
+    // Who has left the group is known here, and out all the same.
+    await idp.setPerson({ ...BOB, groups: [] })
+    expectRefused(lab, await lab.signIn(BOB), 'not_in_required_group', [/groups\.required/])
+    return undefined
+  },
+
+  groups_siteadmin: async ({ idp, lab: start }) => {
+    const lab = await start(groupsOf(idp, { siteadmin: idp.groupName('mesh-admins') }))
+    const [alice, bob] = [await lab.signIn(ALICE), await lab.signIn(BOB)]
+    expect(alice.who, told(lab, alice.page)).to.include({ siteAdmin: true })
+    expect(bob.who, told(lab, bob.page)).to.include({ siteAdmin: false })
+    await idp.setPerson({ ...ALICE, groups: ['mesh-users'] })
+    expect((await lab.signIn(ALICE)).who).to.include({ siteAdmin: false })
+    return undefined
+  },
+
+  groups_sync: async ({ idp, lab: start }) => {
+    const lab = await start(groupsOf(idp, { sync: true }))
+    const visit = await lab.signIn(ALICE)
+    expect(visit.who.userGroups, told(lab, visit.page)).to.have.members(ALICE.groups.map(idp.groupName))
+    await idp.setPerson({ ...ALICE, groups: ['mesh-users'] })
+    expect((await lab.signIn(ALICE)).who.userGroups).to.deep.equal([idp.groupName('mesh-users')])
+    await idp.setPerson({ ...ALICE, groups: [] })
+    expect((await lab.signIn(ALICE)).who.userGroups).to.deep.equal([])
+    return undefined
+  },
+
+  userinfo_only: (bench) => toldIn(bench, 'userinfo'),
+  id_token_only: (bench) => toldIn(bench, 'id_token'),
+}

@@ -1,0 +1,105 @@
+import { type Findings, type Outcome, writeFindings } from '../support/capability-table.ts'
+import { CASES, type CaseName } from '../support/cases.ts'
+import { startLab } from '../support/lab.ts'
+import type { ProviderPackage, RealIdp } from '../support/real-idp.ts'
+import { scratchFor } from '../support/scratch.ts'
+import { ANSWERS } from './answers.ts'
+import { AUTHENTICATION } from './authentication.ts'
+import { GROUPS } from './groups.ts'
+import { OUTAGES } from './outages.ts'
+import type { Bench, Runs } from './run.ts'
+import { SESSIONS } from './sessions.ts'
+import { WRONG_SETTINGS } from './wrong-settings.ts'
+
+const MATRIX: Runs<CaseName> = {
+  ...AUTHENTICATION,
+  ...GROUPS,
+  ...ANSWERS,
+  ...SESSIONS,
+  ...OUTAGES,
+  ...WRONG_SETTINGS,
+}
+/** Of one case: a login of several pages takes a provider on one busy core up to two seconds. */
+const CASE_LIMIT_MS = 60_000
+
+/**
+ * The suite of one provider: installs it, starts it once, runs every case on it, and what `more` adds that it alone has. A case that it
+ * cannot do is pending, with the version and the reason in its title.
+ *
+ * @param more is given where each of its tests finds the provider, new at each
+ */
+export function runMatrix<Own extends RealIdp>(
+  provider: ProviderPackage<Own>,
+  more?: (bench: () => Bench<Own>) => void,
+): void {
+  describe(provider.name, () => {
+    let idp: Own | undefined
+    let bench: Bench<Own>
+    const closers: (() => Promise<unknown> | unknown)[] = []
+    const found: Partial<Record<CaseName, Outcome>> = {}
+
+    before(async function () {
+      this.timeout(provider.startLimitMs)
+      const installed = await provider.install(await scratchFor(provider.name))
+      if (installed.kind === 'missing') {
+        console.log(`      ${provider.name} is skipped: ${installed.reason}`)
+        this.skip()
+      }
+      idp = installed.idp
+      await idp.start()
+    })
+    after(async function () {
+      this.timeout(CASE_LIMIT_MS)
+      if (!idp) return
+      await idp.close()
+      const findings: Findings = { provider: provider.name, version: idp.version, cases: found }
+      await writeFindings(findings)
+    })
+
+    beforeEach(async function () {
+      this.timeout(CASE_LIMIT_MS)
+      if (!idp) return
+      await idp.reset()
+      const at = idp
+      bench = {
+        idp: at,
+        name: provider.name,
+        async lab(options) {
+          const lab = await startLab(at, options)
+          closers.push(lab.close)
+          return lab
+        },
+        keep: (close) => closers.push(close),
+      }
+    })
+    afterEach(async function () {
+      this.timeout(CASE_LIMIT_MS)
+      // All are closed, whatever one of them finds.
+      const ended = await Promise.allSettled(
+        closers
+          .splice(0)
+          .reverse()
+          .map((close) => close()),
+      )
+      const [broken] = ended.filter((one) => one.status === 'rejected')
+      if (broken) throw broken.reason
+    })
+
+    for (const [name, title] of Object.entries(CASES) as [CaseName, string][]) {
+      it(title, async function () {
+        this.timeout(CASE_LIMIT_MS)
+        const reason = bench.idp.cannot[name]
+        if (reason !== undefined) {
+          found[name] = { kind: 'cannot', reason }
+          if (this.test) this.test.title = `${title}: ${provider.name} ${bench.idp.version} cannot: ${reason}`
+          this.skip()
+        }
+        found[name] = { kind: 'fails' }
+        const note = await MATRIX[name](bench)
+        found[name] = { kind: 'works', ...(note === undefined ? {} : { note }) }
+      })
+    }
+
+    more?.(() => bench)
+  })
+}

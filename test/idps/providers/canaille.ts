@@ -1,0 +1,378 @@
+import { execFile } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
+import { access, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Form } from '../../../fixtures/browser/markup.ts'
+import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { makeCertificates } from '../../../fixtures/certificate.ts'
+import { makeKey } from '../../support/client-keys.ts'
+import { freePort } from '../../support/host-process.ts'
+import { type CommandedProcess, startCommanded } from '../support/commanded-process.ts'
+import { BOB, fullName, PEOPLE, type Person } from '../support/people.ts'
+import type { ClientRegistration, ProviderPackage, RealIdp } from '../support/real-idp.ts'
+import { installPackages, needPrograms } from '../support/system-packages.ts'
+import { refuseOthers } from '../support/understood.ts'
+import { untilDiscovered } from '../support/until-discovered.ts'
+
+/** As `canaille/requirements.txt` has it. */
+const VERSION = '0.3.6'
+const SOURCES = fileURLToPath(new URL('canaille/', import.meta.url))
+const INSTALL_LIMIT_MS = 400_000
+const START_LIMIT_MS = 60_000
+
+const run = promisify(execFile)
+
+export const canaille: ProviderPackage = {
+  name: 'Canaille',
+  startLimitMs: INSTALL_LIMIT_MS + START_LIMIT_MS,
+  async install(scratch) {
+    const reason = await needPrograms({ 'python3.11': 'python3.11-venv' })
+    if (reason !== undefined) return { kind: 'missing', reason }
+    const wanted = await readFile(join(SOURCES, 'requirements.txt'))
+    const folder = join(scratch, createHash('sha256').update(wanted).digest('hex').slice(0, 16))
+    const there = await access(folder).then(
+      () => true,
+      () => false,
+    )
+    if (!there) {
+      const failed = await fetchPackages(scratch, folder)
+      if (failed !== undefined) return { kind: 'missing', reason: failed }
+    }
+    return { kind: 'installed', idp: await provider(join(folder, 'bin/python')) }
+  },
+}
+
+/** @returns why the registry does not give them */
+async function fetchPackages(scratch: string, folder: string): Promise<string | undefined> {
+  const coming = await mkdtemp(join(scratch, 'coming-'))
+  try {
+    const make = () => run('python3.11', ['-m', 'venv', coming], { timeout: INSTALL_LIMIT_MS })
+    // Debian has Python without what a folder of its own needs.
+    await make().catch(async () => {
+      const reason = await installPackages(['python3.11-venv'])
+      if (reason !== undefined) throw new Error(reason)
+      await make()
+    })
+    const options = ['--quiet', '--disable-pip-version-check', '--requirement', join(SOURCES, 'requirements.txt')]
+    await run(join(coming, 'bin/python'), ['-m', 'pip', 'install', ...options], { timeout: INSTALL_LIMIT_MS })
+    await rename(coming, folder)
+    return undefined
+  } catch (error) {
+    const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error)
+    return `pip does not install it: ${said.split('\n').find((line) => /error/i.test(line)) ?? said}`
+  } finally {
+    await rm(coming, { recursive: true, force: true })
+  }
+}
+
+/** One of the two addresses: what it calls itself is in its configuration. */
+interface Address {
+  readonly scheme: 'http' | 'https'
+  readonly port: number
+  readonly configFile: string
+  readonly options: readonly string[]
+}
+
+/** With what only this provider's own tests need. */
+export interface CanailleIdp extends RealIdp {
+  /** As a client is where nobody has named its audience. */
+  leaveOutAudience(clientId: string): Promise<void>
+}
+
+export const isCanaille = (idp: RealIdp): idp is CanailleIdp => 'leaveOutAudience' in idp
+
+async function provider(python: string): Promise<CanailleIdp> {
+  const files = await mkdtemp(join(tmpdir(), 'canaille-'))
+  const [database, kept] = [join(files, 'canaille.sqlite'), join(files, 'kept.sqlite')]
+  const { ca, server } = await makeCertificates()
+  const [certificate, key] = [join(files, 'certificate.pem'), join(files, 'key.pem')]
+  await writeFile(certificate, server.cert)
+  await writeFile(key, server.key, { mode: 0o600 })
+  const [port, securePort] = [await freePort(), await freePort()]
+  const addresses: readonly Address[] = [
+    { scheme: 'http', port, configFile: join(files, 'plain.toml'), options: [] },
+    {
+      scheme: 'https',
+      port: securePort,
+      configFile: join(files, 'secure.toml'),
+      options: ['--certfile', certificate, '--keyfile', key],
+    },
+  ]
+  const issuers = addresses.map((at) => `${at.scheme}://localhost:${at.port}`)
+  const [issuer = '', secureIssuer = ''] = issuers
+
+  let orders: CommandedProcess | undefined
+  let servers: readonly CommandedProcess[] = []
+  let rotated = false
+  const registered = new Set<string>()
+  /** Who is in which group. */
+  let members = new Map<string, ReadonlySet<string>>()
+  const order = (verb: string, given?: unknown) => {
+    if (!orders) throw new Error('not started')
+    return orders.command(verb, given)
+  }
+  /** @param given members with several values stand there several times */
+  const command = (words: readonly string[], given: Readonly<Record<string, Option>> = {}) =>
+    order('run', [...words, ...Object.entries(given).flatMap(([name, value]) => option(name, value))])
+
+  async function configure() {
+    const keys = serverKeys()
+    for (const at of addresses) await writeFile(at.configFile, configuration(at, database, keys), { mode: 0o600 })
+  }
+  async function startServers() {
+    servers = addresses.map(({ configFile, options, ...at }) =>
+      startCommanded(python, [join(SOURCES, 'server.py'), '--bind', `127.0.0.1:${at.port}`, ...options], {
+        cwd: files,
+        env: { CANAILLE_CONFIG: configFile },
+      }),
+    )
+    await Promise.all(
+      servers.map(async (one, index) => {
+        if (index === 0) await untilDiscovered(issuer, one, START_LIMIT_MS)
+      }),
+    )
+  }
+  async function stopServers() {
+    await Promise.all(servers.map((one) => one.close()))
+    servers = []
+  }
+  async function setMembers(person: Person) {
+    for (const name of new Set([...members.keys(), ...person.groups])) {
+      const before = members.get(name) ?? new Set()
+      const after = new Set(before)
+      if (person.groups.includes(name)) after.add(person.username)
+      else after.delete(person.username)
+      if (after.size === before.size) continue
+      members.set(name, after)
+      const inIt = { members: [...after] }
+      if (after.size === 0) await command(['delete', 'group', '--noconfirm'], { 'display-name': name })
+      else if (before.size === 0) await command(['create', 'group'], { 'display-name': name, ...inIt })
+      else await command(['set', 'group', name], inIt)
+    }
+  }
+  async function install() {
+    await configure()
+    orders = startCommanded(python, [join(SOURCES, 'orders.py'), database, kept], {
+      cwd: files,
+      env: { CANAILLE_CONFIG: addresses[0]?.configFile ?? '' },
+    })
+    await command(['install'])
+    for (const person of PEOPLE) {
+      await command(['create', 'user'], { 'user-name': person.username, ...ofPerson(person) })
+      await setMembers(person)
+    }
+    await order('keep')
+  }
+  return {
+    version: VERSION,
+    issuer,
+    secure: { issuer: secureIssuer, ca: ca.cert },
+    cannot: CANNOT,
+    ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri']),
+    groupName: (name) => name,
+    async start() {
+      if (!orders) await install()
+      if (servers.length === 0) await startServers()
+    },
+    stop: stopServers,
+    async close() {
+      await stopServers()
+      await orders?.close()
+      await rm(files, { recursive: true, force: true })
+    },
+    async reset() {
+      await order('restore')
+      registered.clear()
+      members = membersAtFirst()
+      if (rotated) await rotate()
+      rotated = false
+    },
+    async register(client) {
+      refuseOthers(client, UNDERSTOOD)
+      // It keeps the keys of a client for 50 seconds under the client's name.
+      const id = client.jwks_uri === undefined ? client.client_id : `${client.client_id}-${randomUUID()}`
+      const words = registered.has(id) ? ['set', 'client', id] : ['create', 'client']
+      registered.add(id)
+      await command(words, ofClient({ ...client, client_id: id }))
+      // Only a client that is there can be an audience, and without one `aud` is empty.
+      await command(['set', 'client', id], { audience: id })
+      const { client_secret, id_token_signed_response_alg: algorithm = ITS_ALGORITHM } = client
+      return {
+        client_id: id,
+        ...(client_secret === undefined ? {} : { client_secret }),
+        client: { id_token_signed_response_alg: algorithm, ...(client_secret === undefined ? {} : AT_OTHER_ENDPOINTS) },
+      }
+    },
+    async setPerson(person) {
+      await command(['set', 'user', person.username], ofPerson(person))
+      await setMembers(person)
+    },
+    disable: async ({ username }) =>
+      void (await command(['set', 'user', username], { 'lock-date': '2020-01-01T00:00:00Z' })),
+    async rotateKeys() {
+      rotated = true
+      await rotate()
+    },
+    signIn: authenticate,
+    asksWho: (page) => hasField(page, 'login') || hasField(page, 'password'),
+    // Only its consent page has a way back.
+    async cancel(browser, page) {
+      for (const id of registered) await command(['set', 'client', id], { 'client-uri': '' })
+      return answer(browser, await authenticate(browser, page, BOB), 'deny')
+    },
+    confirmLogout: (browser, page) => answer(browser, page, 'logout'),
+    ownSessions: async () => undefined,
+    leaveOutAudience: async (id) => void (await command(['set', 'client', id], { audience: '' })),
+  }
+
+  async function rotate() {
+    await stopServers()
+    await configure()
+    await startServers()
+  }
+}
+
+/**
+ * What a client gets that names none here. An access token has the same signature, and tells nothing but the second: with RS256, whose
+ * signatures are the same too, the second of two logins of one person within a second is an error 500 of its database.
+ */
+const ITS_ALGORITHM = 'ES256'
+
+/** Introspection and revocation take nothing else, as it publishes, whatever a client has at the token endpoint. */
+const AT_OTHER_ENDPOINTS = {
+  introspection_endpoint_auth_method: 'client_secret_basic',
+  revocation_endpoint_auth_method: 'client_secret_basic',
+}
+
+type Option = string | boolean | readonly string[] | undefined
+
+function option(name: string, value: Option): string[] {
+  if (value === undefined) return []
+  const values = Array.isArray(value) ? value : [String(value)]
+  return values.flatMap((one) => [`--${name}`, one])
+}
+
+const membersAtFirst = () => {
+  const names = new Set(PEOPLE.flatMap(({ groups }) => groups))
+  const inIt = (name: string) => PEOPLE.filter(({ groups }) => groups.includes(name)).map(({ username }) => username)
+  return new Map([...names].map((name) => [name, new Set(inIt(name))]))
+}
+
+const ofPerson = (person: Person) => ({
+  'formatted-name': fullName(person),
+  'given-name': person.givenName,
+  'family-name': person.familyName,
+  emails: person.email,
+  password: person.password,
+})
+
+function ofClient(client: ClientRegistration): Readonly<Record<string, Option>> {
+  const { groups, jwks, jwks_uri: address, response_types: types = ['code'], ...others } = client
+  const same = Object.entries(others).map(([name, value]) => [name.replaceAll('_', '-'), value as Option] as const)
+  return {
+    'token-endpoint-auth-method': 'client_secret_basic',
+    'id-token-signed-response-alg': ITS_ALGORITHM,
+    ...Object.fromEntries(same),
+    'client-name': client.client_id,
+    // One of its trusted domains: nobody is asked for consent. With prompt=login that page asks for the password again, and comes again.
+    'client-uri': 'http://127.0.0.1/',
+    'grant-types': ['authorization_code', 'refresh_token', ...(types.includes('code') ? [] : ['implicit'])],
+    'response-types': [...new Set(types.flatMap((type) => type.split(' ')))],
+    scope: ['openid', 'profile', 'email', ...(groups === 'by_scope' ? ['groups'] : [])],
+    ...(jwks ? { jwks: JSON.stringify(jwks) } : { 'jwks-uri': address }),
+  }
+}
+
+/** It signs with any key of the type that an algorithm needs, whatever its curve: a second one for curves would be an error at times. */
+const serverKeys = () =>
+  (['RSA', 'P-256', 'Ed25519'] as const).map((kind) => makeKey(kind, { kid: randomUUID(), use: 'sig' }).private)
+
+function configuration({ scheme, port }: Address, database: string, keys: ReturnType<typeof serverKeys>): string {
+  const inline = (members: object) =>
+    `{ ${Object.entries(members)
+      .map(([name, value]) => `${name} = ${JSON.stringify(value)}`)
+      .join(', ')} }`
+  return [
+    'SECRET_KEY = "of an installation on loopback, which nothing depends on"',
+    `SERVER_NAME = "localhost:${port}"`,
+    `PREFERRED_URL_SCHEME = "${scheme}"`,
+    '[CANAILLE]',
+    'DATABASE = "sql"',
+    'JAVASCRIPT = false',
+    '[CANAILLE_SQL]',
+    `DATABASE_URI = "sqlite:///${database}"`,
+    '[CANAILLE_OIDC]',
+    `ACTIVE_JWKS = [${keys.map(inline).join(', ')}]`,
+    '',
+  ].join('\n')
+}
+
+/** A page for the name and one for the password; who is known already gets the second alone. */
+async function authenticate(browser: ScriptedBrowser, page: Page, { username, password }: Person): Promise<Page> {
+  return fillIn(browser, await fillIn(browser, page, 'login', username), 'password', password)
+}
+
+const hasField = (page: Page, field: string) => page.forms.some(({ fields }) => fields.some(([name]) => name === field))
+
+async function fillIn(browser: ScriptedBrowser, page: Page, field: string, value: string): Promise<Page> {
+  const form = page.forms.find(({ fields }) => fields.some(([name]) => name === field))
+  if (!form) return page
+  return send(browser, page, form, [...form.fields.filter(([name]) => name !== field), [field, value]])
+}
+
+async function answer(browser: ScriptedBrowser, page: Page, value: 'deny' | 'logout'): Promise<Page> {
+  const form = page.forms.find(({ buttons }) => buttons.some((one) => one.name === 'answer' && one.value === value))
+  return form ? send(browser, page, form, [...form.fields, ['answer', value]]) : page
+}
+
+/** With where it comes from, as browsers say it: by TLS it takes no form without. */
+function send(browser: ScriptedBrowser, page: Page, { action }: Form, fields: Form['fields']): Promise<Page> {
+  return browser.get(action, { form: fields, headers: { referer: page.url } })
+}
+
+const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
+  ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
+  ...(['token_endpoint_auth_method', 'token_endpoint_auth_signing_alg', 'jwks_uri', 'jwks', 'groups'] as const),
+  ...(['id_token_signed_response_alg', 'userinfo_signed_response_alg'] as const),
+  ...(['request_object_signing_alg', 'require_signed_request_object'] as const),
+]
+
+const NO_CERTIFICATE = 'it knows no method with a certificate'
+const NO_ENCRYPTION = 'it encrypts nothing'
+const TWO_MODES = 'its response modes are query and fragment'
+const NO_BACKCHANNEL = 'it sends no logout tokens'
+
+const CANNOT: RealIdp['cannot'] = {
+  public_client:
+    'it lets nobody ask about tokens or revoke them without authentication (logins have a test of their own)',
+  client_secret_jwt: 'it looks for a key set of the client (No matching JWK)',
+  tls_client_auth: NO_CERTIFICATE,
+  self_signed_tls_client_auth: NO_CERTIFICATE,
+  groups_unasked: 'groups come with the scope of that name only',
+  userinfo_only: 'the ID token has all claims of the scopes',
+  id_token_only: 'UserInfo has all claims of the scopes',
+  signed_es512: 'it signs with any key for elliptic curves that it has, so that it can have one only, on P-256',
+  signed_hs256: 'it signs with keys of its own only',
+  signed_userinfo: 'all claims are in the ID token too (it has a test of its own)',
+  encrypted_rsa_oaep: NO_ENCRYPTION,
+  encrypted_rsa_oaep_256: NO_ENCRYPTION,
+  encrypted_ecdh_es: NO_ENCRYPTION,
+  encrypted_userinfo: NO_ENCRYPTION,
+  form_post_code: TWO_MODES,
+  form_post_hybrid: TWO_MODES,
+  form_post_id_token: TWO_MODES,
+  fragment: 'a code comes in the query, whatever is asked for',
+  jarm_query: TWO_MODES,
+  jarm_form_post: TWO_MODES,
+  pushed: 'it has no endpoint for pushed requests',
+  pushed_request_object: 'it has no endpoint for pushed requests',
+  dpop: 'it binds no tokens',
+  backchannel_one: NO_BACKCHANNEL,
+  backchannel_all: NO_BACKCHANNEL,
+  backchannel_all_one_sid: NO_BACKCHANNEL,
+  introspection_disabled: 'tokens of a locked user stay active',
+  introspection_ended: 'its sessions are in cookies, which nobody can end but the browser',
+}

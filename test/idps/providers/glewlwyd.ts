@@ -1,0 +1,214 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CookieJar } from '../../../fixtures/browser/cookie-jar.ts'
+import { makeCertificates, makeClientCertificate } from '../../../fixtures/certificate.ts'
+import { freePort } from '../../support/host-process.ts'
+import { unpackPackages } from '../support/debian-packages.ts'
+import { fullName, PEOPLE, type Person } from '../support/people.ts'
+import { type ProcessGroup, startGroup } from '../support/process-group.ts'
+import type { ProviderPackage, RealIdp } from '../support/real-idp.ts'
+import { type Api, apiAt } from './glewlwyd/api.ts'
+import { FURTHER_PROPERTIES, toClient } from './glewlwyd/client.ts'
+import { CANNOT } from './glewlwyd/limits.ts'
+import { keyIdOf, makeSigningKeys, pluginParameters } from './glewlwyd/oidc-plugin.ts'
+import { pagesAt } from './glewlwyd/pages.ts'
+import { findProgram, openDatabase, type Program, writeConfiguration } from './glewlwyd/server.ts'
+
+const INSTALL_LIMIT_MS = 240_000
+const START_LIMIT_MS = 20_000
+/** As its schema has it. */
+const ADMINISTRATOR = { username: 'admin', password: 'password' }
+const SCOPES = ['openid', 'profile', 'email', 'groups']
+
+/** What is only here, for tests of its own. */
+export interface Glewlwyd extends RealIdp {
+  /** As it is installed: whoever sends a code challenge is refused. Until the next `reset`. */
+  forbidPkce(): Promise<void>
+}
+
+export const glewlwyd: ProviderPackage<Glewlwyd> = {
+  name: 'Glewlwyd',
+  startLimitMs: INSTALL_LIMIT_MS + START_LIMIT_MS,
+  async install(scratch) {
+    // Configured by hand: nothing has to ask which database it is.
+    const unpacked = await unpackPackages(join(scratch, 'debian'), ['glewlwyd', 'dbconfig-no-thanks'])
+    if (unpacked.kind === 'missing') return unpacked
+    return { kind: 'installed', idp: await createGlewlwyd(await findProgram(unpacked.root)) }
+  },
+}
+
+async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
+  const folder = await mkdtemp(join(tmpdir(), 'glewlwyd-'))
+  const [origin, secureOrigin] = [`http://localhost:${await freePort()}`, `https://localhost:${await freePort()}`]
+  const [issuer, secureIssuer] = [`${origin}/api/oidc`, `${secureOrigin}/api/secure`]
+  const { ca, server } = await makeCertificates()
+  const clientCertificate = await makeClientCertificate()
+  const database = openDatabase(folder)
+  const write = async (name: string, text: string) => {
+    await writeFile(join(folder, name), text, { mode: 0o600 })
+    return join(folder, name)
+  }
+  const tls = {
+    key: await write('key.pem', server.key),
+    cert: await write('cert.pem', server.cert),
+    ca: await write('client-ca.pem', clientCertificate.cert),
+  }
+
+  let running: readonly ProcessGroup[] = []
+  let version = 0
+  const firstKeys = makeSigningKeys(version)
+  let plugin = { keys: firstKeys, groupsUnasked: false, pushedOnly: false, pkce: true }
+  const admin = apiAt(origin, new CookieJar())
+
+  const serve = async (at: string, options: { ca?: string } = {}) => {
+    const file = await writeConfiguration(folder, program, at, at === secureOrigin ? tls : undefined)
+    const limits = { address: `${at}/config`, limitMs: START_LIMIT_MS, ...options }
+    return startGroup(program.path, ['-c', file], program.environment, limits)
+  }
+  /** Until the plugin is there, it says nothing of an issuer. */
+  const furnish = async () => {
+    await database.run(program.schema)
+    const first = await serve(origin)
+    await admin.call('POST', '/auth/', ADMINISTRATOR)
+    await makeRoom(admin, 'user', { groups: true })
+    await makeRoom(admin, 'client', FURTHER_PROPERTIES)
+    for (const name of SCOPES.slice(1)) {
+      await admin.call('POST', '/scope/', { name, password_required: true, password_max_age: 0, scheme: {} })
+    }
+    for (const [name, at] of Object.entries({ oidc: issuer, secure: secureIssuer })) {
+      const parameters = pluginParameters({ ...plugin, issuer: at })
+      await admin.call('POST', '/mod/plugin/', { module: 'oidc', name, display_name: name, enabled: true, parameters })
+    }
+    await first.stop()
+  }
+  const configure = async (changed: Partial<typeof plugin>) => {
+    const next = { ...plugin, ...changed }
+    if (Object.entries(next).every(([name, value]) => plugin[name as keyof typeof plugin] === value)) return
+    plugin = next
+    const parameters = pluginParameters({ ...plugin, issuer })
+    await admin.call('PUT', '/mod/plugin/oidc', { display_name: 'oidc', parameters })
+    await admin.call('PUT', '/mod/plugin/oidc/reset/')
+  }
+  const setPerson = async (person: Person, enabled = true) => {
+    const { username } = person
+    const known = (await admin.call('GET', '/user/')) as readonly { username: string }[]
+    const user = toUser(person, enabled)
+    if (known.some((one) => one.username === username)) await admin.call('PUT', `/user/${username}`, user)
+    else await admin.call('POST', '/user/', { ...user, username })
+  }
+  const stop = async () => {
+    await Promise.all(running.map((group) => group.stop()))
+    running = []
+  }
+
+  return {
+    version: program.version,
+    issuer,
+    secure: { issuer: secureIssuer, ca: ca.cert, clientCertificate },
+    cannot: CANNOT,
+    ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri', 'wrong_post_logout']),
+    keysByValue: true,
+    groupName: (name) => name,
+    async start() {
+      if (running.length > 0) return
+      if (version === 0) {
+        await furnish()
+        version = 1
+      }
+      running = await Promise.all([serve(origin), serve(secureOrigin, { ca: ca.cert })])
+    },
+    stop,
+    async close() {
+      await stop()
+      await database.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+    async reset() {
+      await database.run(FORGET)
+      await admin.call('POST', '/auth/', ADMINISTRATOR)
+      await configure({ keys: firstKeys, groupsUnasked: false, pushedOnly: false, pkce: true })
+      for (const { client_id } of (await admin.call('GET', '/client/')) as readonly { client_id: string }[]) {
+        await admin.call('DELETE', `/client/${client_id}`)
+      }
+      for (const person of PEOPLE) await setPerson(person)
+    },
+
+    forbidPkce: () => configure({ pkce: false }),
+
+    async register(client) {
+      const [{ kid } = { kid: '' }] = plugin.keys
+      const made = toClient(client, (alg) => keyIdOf(alg, Number(kid.split('-')[1])))
+      await configure({
+        groupsUnasked: client.groups === 'unasked',
+        pushedOnly: client.require_pushed_authorization_requests === true,
+      })
+      const { client_id, client_secret, token_endpoint_auth_method: method = '' } = client
+      await admin.call('DELETE', `/client/${client_id}`).catch(() => undefined)
+      await admin.call('POST', '/client/', made)
+      return {
+        client_id,
+        ...(client_secret === undefined ? {} : { client_secret }),
+        // Of an assertion for its issuer it says 403 and nothing else.
+        ...(method.endsWith('_jwt') ? { client: { assertion_audience: 'address' } } : {}),
+      }
+    },
+    setPerson: (person) => setPerson(person),
+    disable: (person) => setPerson(person, false),
+    async rotateKeys() {
+      version += 1
+      await configure({ keys: makeSigningKeys(version) })
+      for (const client of (await admin.call('GET', '/client/')) as readonly {
+        client_id: string
+        sign_kid: string
+      }[]) {
+        const [alg = ''] = client.sign_kid.split('-')
+        await admin.call('PUT', `/client/${client.client_id}`, { ...client, sign_kid: keyIdOf(alg, version) })
+      }
+    },
+
+    ...pagesAt(origin),
+
+    async ownSessions({ username }) {
+      const query = 'SELECT gus_id FROM g_user_session WHERE gus_username = ? AND gus_enabled = 1'
+      return (await database.all(query, [username])).length
+    },
+    // Only the person can: an administrator has no call for it.
+    async endSessions({ username, password }, which) {
+      const query = 'SELECT gpoi_sid AS sid FROM gpo_id_token WHERE gpoi_username = ? ORDER BY gpoi_id DESC'
+      const sids = new Set((await database.all<{ sid: string }>(query, [username])).map(({ sid }) => sid))
+      const own = apiAt(origin, new CookieJar())
+      await own.call('POST', '/auth/', { username, password })
+      for (const sid of which === 'newest' ? [...sids].slice(0, 1) : sids) {
+        await own.call('DELETE', `/oidc/session/${sid}`)
+      }
+    },
+  }
+}
+
+/** Tells one of its databases the names of further properties. */
+async function makeRoom(admin: Api, kind: 'user' | 'client', properties: Readonly<Record<string, boolean>>) {
+  const module = (await admin.call('GET', `/mod/${kind}/database`)) as {
+    parameters: { 'data-format': Record<string, unknown> }
+  }
+  for (const [name, multiple] of Object.entries(properties)) {
+    module.parameters['data-format'][name] = { multiple, read: true, write: true }
+  }
+  await admin.call('PUT', `/mod/${kind}/database`, module)
+  await admin.call('PUT', `/mod/${kind}/database/reset/`)
+}
+
+function toUser(person: Person, enabled: boolean): Record<string, unknown> {
+  const { email, password, groups } = person
+  return { name: fullName(person), email, password, groups, enabled, scope: ['g_profile', ...SCOPES] }
+}
+
+/** All that came of people's logins. */
+const FORGET = [
+  'DELETE FROM g_client_user_scope',
+  'DELETE FROM gpo_code',
+  'DELETE FROM gpo_refresh_token',
+  'DELETE FROM gpo_access_token',
+  'DELETE FROM gpo_id_token',
+  'DELETE FROM g_user_session',
+].join(';')

@@ -1,0 +1,88 @@
+import type { ClientRegistration } from '../../support/real-idp.ts'
+import { refuseOthers } from '../../support/understood.ts'
+
+const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
+  'client_id',
+  'client_secret',
+  'redirect_uris',
+  'post_logout_redirect_uris',
+  'response_types',
+  'token_endpoint_auth_method',
+  'token_endpoint_auth_signing_alg',
+  'jwks',
+  'tls_client_auth_subject_dn',
+  'tls_client_certificate_bound_access_tokens',
+  'id_token_signed_response_alg',
+  'id_token_encrypted_response_alg',
+  'id_token_encrypted_response_enc',
+  'authorization_signed_response_alg',
+  'request_object_signing_alg',
+  // It takes signed requests from every client, and can demand them of none.
+  'require_signed_request_object',
+  // Of all clients or of none.
+  'require_pushed_authorization_requests',
+  'dpop_bound_access_tokens',
+  'backchannel_logout_uri',
+  'backchannel_logout_session_required',
+  'groups',
+  'claimsIn',
+]
+
+/** Properties that its database has no room for until it is told their names. `true`: more than one value. */
+export const FURTHER_PROPERTIES: Readonly<Record<string, boolean>> = {
+  post_logout_redirect_uris: true,
+  sign_kid: false,
+  dpop_bound_access_tokens: false,
+  tls_client_auth_subject_dn: false,
+}
+
+/** @param keyId of the key that signs by an algorithm */
+export function toClient(client: ClientRegistration, keyId: (alg: string) => string): Record<string, unknown> {
+  refuseOthers(client, UNDERSTOOD)
+  const { client_id, claimsIn } = client
+  // It tells the same in both; where the case is about something else, that is as good.
+  if (claimsIn !== undefined && !client.dpop_bound_access_tokens) throw new Error('tells the same claims in both')
+  const method = client.token_endpoint_auth_method ?? 'client_secret_basic'
+  const { id_token_encrypted_response_alg: encryption } = client
+  return {
+    client_id,
+    name: client_id,
+    enabled: true,
+    confidential: method !== 'none',
+    client_secret: client.client_secret ?? '',
+    redirect_uri: client.redirect_uris,
+    post_logout_redirect_uris: client.post_logout_redirect_uris ?? [],
+    // Introspection and revocation need the grant of clients.
+    authorization_type: ['code', 'token', 'id_token', 'refresh_token', 'client_credentials'],
+    scope: ['openid'],
+    // It counts a signed request as authentication as well.
+    token_endpoint_auth_method:
+      client.request_object_signing_alg === undefined ? [method] : [method, 'private_key_jwt'],
+    sign_kid: keyId(client.id_token_signed_response_alg ?? 'RS256'),
+    ...(client.request_object_signing_alg === undefined
+      ? {}
+      : { request_object_signing_alg: client.request_object_signing_alg }),
+    ...(client.token_endpoint_auth_signing_alg === undefined
+      ? {}
+      : { token_endpoint_signing_alg: client.token_endpoint_auth_signing_alg }),
+    ...(client.jwks === undefined ? {} : { jwks: client.jwks }),
+    ...(encryption === undefined
+      ? {}
+      : {
+          alg: encryption,
+          enc: client.id_token_encrypted_response_enc ?? 'A128CBC-HS256',
+          alg_kid: 'enc-1',
+          encrypt_id_token: '1',
+        }),
+    ...(client.tls_client_auth_subject_dn === undefined
+      ? {}
+      : { tls_client_auth_subject_dn: client.tls_client_auth_subject_dn }),
+    ...(client.dpop_bound_access_tokens ? { dpop_bound_access_tokens: '1' } : {}),
+    ...(client.backchannel_logout_uri === undefined
+      ? {}
+      : {
+          backchannel_logout_uri: client.backchannel_logout_uri,
+          backchannel_logout_session_required: String(client.backchannel_logout_session_required ?? false),
+        }),
+  }
+}

@@ -1,0 +1,118 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+
+type SigningJwk = Readonly<Record<string, unknown>> & { readonly alg: string; readonly kid: string }
+
+const KINDS: Readonly<Record<string, () => KeyObject>> = {
+  RS256: rsa,
+  RS384: rsa,
+  RS512: rsa,
+  PS256: rsa,
+  ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
+  ES512: () => generateKeyPairSync('ec', { namedCurve: 'P-521' }).privateKey,
+  EdDSA: () => generateKeyPairSync('ed25519').privateKey,
+}
+
+function rsa(): KeyObject {
+  return generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+}
+
+/** One key for each algorithm: a client names the one that its tokens are signed with. */
+export function makeSigningKeys(version: number): readonly SigningJwk[] {
+  return Object.entries(KINDS).map(([alg, make]) => ({
+    ...make().export({ format: 'jwk' }),
+    alg,
+    kid: keyIdOf(alg, version),
+    use: 'sig',
+  }))
+}
+
+export const keyIdOf = (alg: string, version: number): string => `${alg}-${version}`
+
+export interface PluginSettings {
+  readonly issuer: string
+  readonly keys: readonly SigningJwk[]
+  /** Whatever the scope. */
+  readonly groupsUnasked: boolean
+  readonly pushedOnly: boolean
+  readonly pkce: boolean
+}
+
+/** The plugin `oidc`, in the words of its page of settings. */
+export function pluginParameters({
+  issuer,
+  keys,
+  groupsUnasked,
+  pushedOnly,
+  pkce,
+}: PluginSettings): Record<string, unknown> {
+  return {
+    iss: issuer,
+    'jwks-private': JSON.stringify({ keys }),
+    'default-kid': keys[0]?.kid,
+    'client-sign_kid-parameter': 'sign_kid',
+    'jwks-show': true,
+    'subject-type': 'public',
+    'access-token-duration': 3600,
+    'refresh-token-duration': 1_209_600,
+    'code-duration': 600,
+    'refresh-token-rolling': true,
+    'allow-non-oidc': false,
+    'auth-type-code-enabled': true,
+    'auth-type-token-enabled': true,
+    'auth-type-id-token-enabled': true,
+    'auth-type-none-enabled': true,
+    'auth-type-password-enabled': false,
+    'auth-type-client-enabled': true,
+    'auth-type-device-enabled': false,
+    'auth-type-refresh-enabled': true,
+    'allowed-scope': ['openid', 'profile', 'email', 'groups'],
+    'name-claim': 'on-demand',
+    'name-claim-scope': ['profile'],
+    'email-claim': 'on-demand',
+    'email-claim-scope': ['email'],
+    claims: [
+      {
+        name: 'groups',
+        'user-property': 'groups',
+        type: 'string',
+        mandatory: groupsUnasked,
+        'on-demand': true,
+        scope: ['groups'],
+      },
+    ],
+    'pkce-allowed': pkce,
+    'introspection-revocation-allowed': true,
+    'introspection-revocation-allow-target-client': true,
+    'introspection-revocation-auth-scope': [],
+    'session-management-allowed': true,
+    'session-cookie-name': 'GLEWLWYD2_OIDC_SID',
+    'session-cookie-expiration': 2_419_200,
+    'front-channel-logout-allowed': true,
+    'back-channel-logout-allowed': true,
+    'request-parameter-allow': true,
+    'request-maximum-exp': 3600,
+    'request-uri-allow-https-non-secure': true,
+    'client-jwks-parameter': 'jwks',
+    'client-jwks_uri-parameter': 'jwks_uri',
+    'encrypt-out-token-allow': true,
+    'client-enc-parameter': 'enc',
+    'client-alg-parameter': 'alg',
+    'client-alg_kid-parameter': 'alg_kid',
+    'client-encrypt_code-parameter': 'encrypt_code',
+    'client-encrypt_at-parameter': 'encrypt_at',
+    'client-encrypt_userinfo-parameter': 'encrypt_userinfo',
+    'client-encrypt_id_token-parameter': 'encrypt_id_token',
+    'client-encrypt_refresh_token-parameter': 'encrypt_refresh_token',
+    'client-cert-source': 'TLS',
+    'client-cert-self-signed-allowed': true,
+    'client-cert-use-endpoint-aliases': false,
+    'oauth-dpop-allowed': true,
+    'oauth-dpop-iat-duration': 60,
+    'oauth-dpop-dpop_bound_access_tokens-property': 'dpop_bound_access_tokens',
+    'oauth-par-allowed': true,
+    'oauth-par-required': pushedOnly,
+    'oauth-par-duration': 90,
+    'oauth-par-request_uri-prefix': 'urn:ietf:params:oauth:request_uri:',
+    'oauth-fapi-allow-jarm': true,
+  }
+}

@@ -1,0 +1,47 @@
+import { expect } from 'chai'
+import { expectNoComplaint, expectSignedIn, told } from '../matrix/expectations.ts'
+import { runMatrix } from '../matrix/run-matrix.ts'
+import { ALICE } from '../support/people.ts'
+import { describeGuide } from './keycloak/guide.ts'
+import { findClient, REALM } from './keycloak/realm.ts'
+import { describeUpstream } from './keycloak/upstream.ts'
+import { keycloak } from './keycloak.ts'
+
+runMatrix(keycloak, (bench) => {
+  describe('beside the matrix', () => {
+    it('reads what happened where somebody says no at the consent page', async () => {
+      const { idp } = bench()
+      const lab = await bench().lab()
+      const client = await findClient(idp.admin, 'mesh')
+      await idp.admin.put(`/${REALM}/clients/${client?.id}`, { ...client, consentRequired: true })
+      const browser = lab.browser()
+      const asked = await idp.signIn(browser, await browser.get(`${lab.host.url}auth-oidc`), ALICE)
+      const [form] = asked.forms
+      if (!form) throw new Error(`no form at ${asked.url}: ${asked.text}`)
+      const page = await browser.submit(form, {}, 'cancel')
+      expect(page.url, told(lab, page)).to.match(/\/login\?failure=\w+$/)
+      expect(page.text).to.not.match(/ask your administrator/i)
+      expect(lab.authLog.at(-1)?.fields).to.include({ code: 'provider_error', error: 'access_denied' })
+    })
+
+    it('signs somebody out whose groups make the ID token too long for an address', async () => {
+      const { idp } = bench()
+      const groups = Array.from({ length: 120 }, (_, index) => `a-group-with-a-long-name-number-${index}`)
+      await idp.setPerson({ ...ALICE, groups })
+      const lab = await bench().lab({ registered: { groups: 'by_scope' }, groups: { sync: true } })
+      const visit = await lab.signIn(ALICE)
+      expectSignedIn(lab, visit, ALICE)
+      expect(visit.who.userGroups).to.have.length(120)
+      const page = await lab.signOut(visit.browser)
+      expect(page.url, told(lab, page)).to.satisfy((url: string) => url.startsWith(`${lab.host.url}login`))
+      expect(await idp.ownSessions(ALICE)).to.equal(0)
+      expectNoComplaint(lab, page)
+    })
+
+    describeUpstream(bench)
+  })
+
+  describe('by the guide of the README', () => {
+    describeGuide(bench)
+  })
+})

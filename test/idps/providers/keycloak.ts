@@ -1,0 +1,177 @@
+import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { startTcpRelay, type TcpRelay } from '../../support/tcp-relay.ts'
+import type { Person } from '../support/people.ts'
+import type { ClientRegistration, ProviderPackage, RealIdp, Registered } from '../support/real-idp.ts'
+import { type Admin, connectAdmin } from './keycloak/admin.ts'
+import { toClient } from './keycloak/client.ts'
+import { KEYCLOAK_VERSION, prepareDistribution } from './keycloak/distribution.ts'
+import {
+  addGroupScope,
+  findClient,
+  findUser,
+  makeRealm,
+  REALM,
+  replaceKeys,
+  setGroups,
+  tellClaimsIn,
+  toUser,
+} from './keycloak/realm.ts'
+import { makeRealmKeys } from './keycloak/realm-keys.ts'
+import { type ServerProcess, startServer } from './keycloak/server-process.ts'
+
+/** What is only here, for tests of its own. */
+export interface Keycloak extends RealIdp {
+  readonly admin: Admin
+  /** Issuer of another realm of the same server. */
+  issuerOf(realm: string): string
+}
+
+export const keycloak: ProviderPackage<Keycloak> = {
+  name: 'Keycloak',
+  startLimitMs: 600_000,
+  async install(scratch) {
+    const distribution = await prepareDistribution(scratch)
+    if (distribution.kind === 'missing') return distribution
+    return { kind: 'installed', idp: createKeycloak(distribution.folder) }
+  },
+}
+
+interface Running {
+  readonly server: ServerProcess
+  readonly admin: Admin
+  readonly keys: Awaited<ReturnType<typeof makeRealmKeys>>
+  /** Being away is a cut way: a start takes Keycloak a quarter of a minute, and it keeps nothing on disk. */
+  readonly relay: TcpRelay
+  readonly secureRelay: TcpRelay
+}
+
+function createKeycloak(folder: string): Keycloak {
+  let running: Running | undefined
+  const now = (): Running => {
+    if (!running) throw new Error('Keycloak was not started')
+    return running
+  }
+  const issuerOf = (realm: string) => `http://localhost:${now().relay.port}/realms/${realm}`
+
+  return {
+    version: KEYCLOAK_VERSION,
+    get admin() {
+      return now().admin
+    },
+    get issuer() {
+      return issuerOf(REALM)
+    },
+    issuerOf,
+    get secure() {
+      const { server, secureRelay } = now()
+      return {
+        issuer: `https://localhost:${secureRelay.port}/realms/${REALM}`,
+        ca: server.certificates.ca.cert,
+        clientCertificate: server.clientCertificate,
+      }
+    },
+    cannot: {
+      self_signed_tls_client_auth: 'it trusts certificates by their authority only',
+      signed_hs256: 'it signs with a key of the realm that no client is told, not with the client secret',
+      cancelled: 'its login page has no way back; its consent page has one, which is tried beside the matrix',
+    },
+    ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri']),
+    groupName: (name) => `/${name}`,
+
+    async start() {
+      if (running) {
+        await running.relay.mend()
+        await running.secureRelay.mend()
+        return
+      }
+      const server = await startServer(folder)
+      running = {
+        server,
+        admin: connectAdmin(server),
+        keys: await makeRealmKeys(),
+        relay: await startTcpRelay(server.port),
+        secureRelay: await startTcpRelay(server.securePort),
+      }
+    },
+    async stop() {
+      await running?.relay.cut()
+      await running?.secureRelay.cut()
+    },
+    async close() {
+      await running?.relay.close()
+      await running?.secureRelay.close()
+      await running?.server.stop()
+      running = undefined
+    },
+    reset: () => makeRealm(now().admin, now().keys),
+
+    async register(registration: ClientRegistration): Promise<Registered> {
+      const { admin } = now()
+      const { client_id, client_secret, groups, claimsIn } = registration
+      if (claimsIn) await tellClaimsIn(admin, claimsIn)
+      const known = await findClient(admin, client_id)
+      if (known) await admin.delete(`/${REALM}/clients/${known.id}`)
+      await admin.post(`/${REALM}/clients`, toClient(registration))
+      if (groups === 'by_scope') await addGroupScope(admin, client_id, claimsIn)
+      return { client_id, ...(client_secret === undefined ? {} : { client_secret }) }
+    },
+    async setPerson(person) {
+      const { admin } = now()
+      const { id } = await findUser(admin, person).catch(async () => {
+        await admin.post(`/${REALM}/users`, toUser(person))
+        return findUser(admin, person)
+      })
+      const { credentials: _password, ...user } = toUser(person)
+      await admin.put(`/${REALM}/users/${id}`, user)
+      await setGroups(admin, id, person.groups)
+    },
+    async disable(person) {
+      const { admin } = now()
+      const { id } = await findUser(admin, person)
+      await admin.put(`/${REALM}/users/${id}`, { enabled: false })
+    },
+    rotateKeys: () => replaceKeys(now().admin),
+
+    signIn: walkIn,
+    asksWho: (page) => passwordForm(page) !== undefined,
+    async confirmLogout(browser, page) {
+      const form = page.forms.find(({ buttons }) => buttons.some(({ name }) => name === 'confirmLogout'))
+      return form ? browser.submit(form, {}, 'confirmLogout') : page
+    },
+
+    ownSessions: async (person) => (await sessionsOf(now().admin, person)).length,
+    async endSessions(person, which) {
+      const { admin } = now()
+      const { id } = await findUser(admin, person)
+      if (which === 'all') return admin.post(`/${REALM}/users/${id}/logout`)
+      // Started within the same second: the later one has the later last use as well.
+      const newest = (await sessionsOf(admin, person)).reduce((one, other) => (one.start > other.start ? one : other))
+      return admin.delete(`/${REALM}/sessions/${newest.id}`)
+    },
+    async events() {
+      const noted = await now().admin.get<{ type: string; error?: string }[]>(`/${REALM}/events?max=100`)
+      return noted.reverse().map(({ type, error }) => (error === undefined ? type : `${type} ${error}`))
+    },
+  }
+}
+
+interface OwnSession {
+  readonly id: string
+  /** Milliseconds since 1970, in whole seconds. */
+  readonly start: number
+}
+
+async function sessionsOf(admin: Admin, person: Person): Promise<readonly OwnSession[]> {
+  const { id } = await findUser(admin, person)
+  return admin.get<OwnSession[]>(`/${REALM}/users/${id}/sessions`)
+}
+
+const passwordForm = (page: Page) => page.forms.find(({ fields }) => fields.some(([name]) => name === 'password'))
+
+async function walkIn(browser: ScriptedBrowser, page: Page, { username, password }: Person): Promise<Page> {
+  const form = passwordForm(page)
+  if (!form) return page
+  // Somebody who is asked again reads the name, and types the password only.
+  const named = form.fields.some(([name]) => name === 'username')
+  return browser.submit(form, named ? { username, password } : { password })
+}

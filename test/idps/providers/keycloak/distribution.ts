@@ -1,0 +1,53 @@
+import { execFile } from 'node:child_process'
+import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { needPrograms } from '../../support/system-packages.ts'
+
+const run = promisify(execFile)
+
+export const KEYCLOAK_VERSION = '26.4.5'
+const ARTIFACT = `org.keycloak:keycloak-quarkus-dist:${KEYCLOAK_VERSION}:tar.gz`
+const LIMIT_MS = 400_000
+
+/** Options that Keycloak bakes in: nothing is kept on disk, and clients may show certificates. */
+const BUILD = ['--db=dev-mem', '--https-client-auth=request', '--health-enabled=false', '--metrics-enabled=false']
+
+export type Distribution =
+  | { readonly kind: 'ready'; readonly folder: string }
+  | { readonly kind: 'missing'; readonly reason: string }
+
+/** Fetches, unpacks and builds it once; later runs find it there. */
+export async function prepareDistribution(scratch: string): Promise<Distribution> {
+  const folder = join(scratch, `keycloak-${KEYCLOAK_VERSION}`)
+  // Written last: what is not whole has no such file.
+  const whole = join(folder, 'built-for-the-matrix')
+  const reason = await needPrograms({ java: 'openjdk-17-jre-headless', mvn: 'maven', tar: 'tar' })
+  if (reason !== undefined) return { kind: 'missing', reason }
+  if (await exists(whole)) return { kind: 'ready', folder }
+
+  const archive = join(scratch, `keycloak-${KEYCLOAK_VERSION}.tar.gz`)
+  if (!(await exists(archive))) {
+    const part = join(scratch, 'download')
+    const words = ['-B', '-q', 'dependency:copy', `-Dartifact=${ARTIFACT}`, `-DoutputDirectory=${part}`]
+    try {
+      await run('mvn', words, { timeout: LIMIT_MS, cwd: scratch })
+    } catch (error) {
+      const [said] = String(error instanceof Error && 'stdout' in error ? error.stdout : error).split('\n', 1)
+      return { kind: 'missing', reason: `Maven gives no ${ARTIFACT}: ${said}` }
+    }
+    await rename(join(part, `keycloak-quarkus-dist-${KEYCLOAK_VERSION}.tar.gz`), archive)
+  }
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder)
+  await run('tar', ['-xzf', archive, '-C', folder, '--strip-components=1'], { timeout: LIMIT_MS })
+  await run(join(folder, 'bin/kc.sh'), ['build', ...BUILD], { timeout: LIMIT_MS })
+  await writeFile(whole, `${BUILD.join('\n')}\n`)
+  return { kind: 'ready', folder }
+}
+
+const exists = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  )

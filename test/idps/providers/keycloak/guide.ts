@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { until } from '../../../meshcentral/support/until.ts'
+import { expectRefused, expectSignedIn, told } from '../../matrix/expectations.ts'
+import type { Bench } from '../../matrix/run.ts'
+import type { LabOptions } from '../../support/lab.ts'
+import { ALICE, BOB, CAROL } from '../../support/people.ts'
+import type { Registered } from '../../support/real-idp.ts'
+import type { Keycloak } from '../keycloak.ts'
+import { groupMapper } from './client.ts'
+import { addGroupScope, findClient, findUser, REALM } from './realm.ts'
+
+const README = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8')
+const SECTION = README.slice(README.indexOf('### Turn on SSO with Keycloak'), README.indexOf('### MeshCentral in five'))
+const [CONFIG = '', GROUPS = ''] = [...SECTION.matchAll(/```json\n([\s\S]*?)```/g)].map(([, json]) => json)
+
+interface Mapper {
+  readonly id: string
+  readonly name: string
+  readonly config: Readonly<Record<string, string>>
+}
+
+/** What the README says of Keycloak, each step made by the admin API as its screens make it, and with the README's own configuration. */
+export function describeGuide(bench: () => Bench<Keycloak>): void {
+  /** Step 1: what "Create client" sends with everything left as it is but what the step names. */
+  const createClient = async (url: string, settings: object = {}): Promise<Registered> => {
+    const { admin } = bench().idp
+    await admin.post(`/${REALM}/clients`, {
+      protocol: 'openid-connect',
+      clientId: 'mesh',
+      publicClient: false,
+      authorizationServicesEnabled: false,
+      serviceAccountsEnabled: false,
+      standardFlowEnabled: true,
+      implicitFlowEnabled: false,
+      directAccessGrantsEnabled: false,
+      // The screens' own default.
+      frontchannelLogout: true,
+      redirectUris: [`${url}auth-oidc-callback`],
+      attributes: { 'post.logout.redirect.uris': `${url}login` },
+      ...settings,
+    })
+    const { value } = await admin.get<{ value: string }>(`/${REALM}/clients/${await clientId()}/client-secret`)
+    return { client_id: 'mesh', client_secret: value }
+  }
+  const clientId = async () => (await findClient(bench().idp.admin, 'mesh'))?.id
+  const addMapper = async () =>
+    bench().idp.admin.post(`/${REALM}/clients/${await clientId()}/protocol-mappers/models`, groupMapper())
+
+  /** The configuration of step 2, with this issuer, this secret and the addresses of a host on loopback. */
+  const labOfTheGuide = (options: LabOptions = {}) => {
+    const { issuer, client, ...others } = JSON.parse(CONFIG).domains[''].authStrategies.oidc
+    const { origin } = new URL(bench().idp.issuer)
+    expect(issuer.replace('https://keycloak.example.org', origin).replace('example', REALM)).to.equal(
+      bench().idp.issuer,
+    )
+    expect(client).to.have.all.keys('client_id', 'client_secret')
+    expect(client.client_id).to.equal('mesh')
+    return bench().lab({ register: createClient, ...options, oidc: { ...others, ...options.oidc } })
+  }
+  const groups = () => JSON.parse(`{${GROUPS}}`).groups
+
+  it('leads to a login, and out again to the login page, by its steps 1 to 4', async () => {
+    const lab = await labOfTheGuide()
+    const visit = await lab.signIn(ALICE)
+    expectSignedIn(lab, visit, ALICE)
+    const page = await lab.signOut(visit.browser)
+    expect(page.url, told(lab, page)).to.satisfy((url: string) => url.startsWith(`${lab.host.url}login`))
+    expect(await lab.idp.ownSessions(ALICE)).to.equal(0)
+  })
+
+  it('lets the groups decide with the mapper and the rules that it names', async () => {
+    const lab = await labOfTheGuide({ groups: groups() })
+    await addMapper()
+    const [alice, bob, carol] = [await lab.signIn(ALICE), await lab.signIn(BOB), await lab.signIn(CAROL)]
+    expectSignedIn(lab, alice, ALICE)
+    expect(alice.who).to.include({ siteAdmin: true })
+    expect(alice.who.userGroups).to.have.members(['/mesh-users', '/mesh-admins'])
+    expect(bob.who, told(lab, bob.page)).to.include({ status: 200, siteAdmin: false })
+    expectRefused(lab, carol, 'not_in_required_group', [/groups\.required/])
+  })
+
+  it('makes nobody a site admin by a subgroup of the same name, since names are whole paths', async () => {
+    const { admin } = bench().idp
+    const lab = await labOfTheGuide({ groups: groups() })
+    await addMapper()
+    const [users] = await admin.get<{ id: string }[]>(`/${REALM}/groups?search=mesh-users&exact=true`)
+    await admin.post(`/${REALM}/groups/${users?.id}/children`, { name: 'mesh-admins' })
+    const [child] = await admin.get<{ id: string }[]>(`/${REALM}/groups/${users?.id}/children`)
+    const { id } = await findUser(admin, BOB)
+    await admin.put(`/${REALM}/users/${id}/groups/${child?.id}`)
+    const bob = await lab.signIn(BOB)
+    expectSignedIn(lab, bob, BOB)
+    expect(bob.who).to.include({ siteAdmin: false })
+    expect(bob.who.userGroups).to.include('/mesh-users/mesh-admins')
+  })
+
+  it('needs a client scope named groups to be added to the client, where the rules ask for it', async () => {
+    const { scope: _none, ...rules } = groups()
+    const lab = await labOfTheGuide({ groups: rules })
+    expectRefused(lab, await lab.signIn(ALICE), 'provider_error', [/invalid_scope/, /groups\.scope/])
+    await addGroupScope(bench().idp.admin, 'mesh')
+    expect((await lab.signIn(ALICE)).who).to.include({ status: 200, siteAdmin: true })
+  })
+
+  it('goes by realm roles with the one setting that it names', async () => {
+    const { admin } = bench().idp
+    const rules = { scope: '', claim: 'realm_access.roles', required: 'mesh-operator' }
+    const lab = await labOfTheGuide({ groups: rules })
+    await admin.post(`/${REALM}/roles`, { name: 'mesh-operator' })
+    const role = await admin.get(`/${REALM}/roles/mesh-operator`)
+    await admin.post(`/${REALM}/users/${(await findUser(admin, BOB)).id}/role-mappings/realm`, [role])
+    // As it is, roles are in the access token alone.
+    expectRefused(lab, await lab.signIn(BOB), 'not_in_required_group', [/realm_access\.roles/])
+
+    type Scope = { readonly id: string; readonly name: string; readonly protocolMappers?: readonly Mapper[] }
+    const roles = (await admin.get<Scope[]>(`/${REALM}/client-scopes`)).find(({ name }) => name === 'roles')
+    const mapper = roles?.protocolMappers?.find(({ name }) => name === 'realm roles')
+    await admin.put(`/${REALM}/client-scopes/${roles?.id}/protocol-mappers/models/${mapper?.id}`, {
+      ...mapper,
+      config: { ...mapper?.config, 'id.token.claim': 'true' },
+    })
+    const visit = await lab.signIn(BOB)
+    expectSignedIn(lab, visit, BOB)
+    expectRefused(lab, await lab.signIn(ALICE), 'not_in_required_group', [/groups\.required/])
+  })
+
+  it('needs front channel logout off for Keycloak to tell of logouts, and tells nothing of a disabled user until the sessions are ended', async () => {
+    const { idp } = bench()
+    const telling = (url: string) => ({
+      attributes: {
+        'post.logout.redirect.uris': `${url}login`,
+        'backchannel.logout.url': `${url}auth-oidc-backchannel-logout`,
+        'backchannel.logout.session.required': 'false',
+      },
+    })
+    const lab = await labOfTheGuide({ register: (url) => createClient(url, telling(url)) })
+    const first = await lab.signIn(ALICE)
+    expectSignedIn(lab, first, ALICE)
+    // An administrator's order is answered once the tokens of it were sent.
+    await idp.endSessions?.(ALICE, 'all')
+    expect((await lab.whoIs(first.browser)).status).to.equal(200)
+
+    const client = await idp.admin.get<object>(`/${REALM}/clients/${await clientId()}`)
+    await idp.admin.put(`/${REALM}/clients/${await clientId()}`, { ...client, frontchannelLogout: false })
+    const [second, third] = [await lab.signIn(ALICE), await lab.signIn(ALICE)]
+    await idp.disable(ALICE)
+    expect((await lab.whoIs(second.browser)).status).to.equal(200)
+    await idp.endSessions?.(ALICE, 'all')
+    for (const { browser } of [second, third]) {
+      await until('the session to end', async () => (await lab.whoIs(browser)).status === 401)
+    }
+  })
+}

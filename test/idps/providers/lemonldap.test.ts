@@ -1,0 +1,63 @@
+import { expect } from 'chai'
+import { until } from '../../meshcentral/support/until.ts'
+import { runMatrix } from '../matrix/run-matrix.ts'
+import { ALICE } from '../support/people.ts'
+import { lemonldap } from './lemonldap.ts'
+
+runMatrix(lemonldap, (bench) => {
+  it('signs in without a secret, where its introspection endpoint refuses who has none', async () => {
+    const lab = await bench().lab({ both: { token_endpoint_auth_method: 'none' }, secret: null })
+    const { who } = await lab.signIn(ALICE)
+    expect(who).to.include({ status: 200, email: ALICE.email })
+  })
+
+  it('takes a secret that is a UUID, which it compares with the Basic credentials as they come', async () => {
+    const lab = await bench().lab({ secret: '6f1c9a52-0f5b-4c44-9d0e-3c5a8a2b7d10' })
+    const { who } = await lab.signIn(ALICE)
+    expect(who).to.include({ status: 200, email: ALICE.email })
+  })
+
+  it('reads an error from the fragment, where it sends one in spite of form_post', async () => {
+    const { idp, lab: start } = bench()
+    idp.askForConsent()
+    const lab = await start({ both: { response_types: ['code id_token'] } })
+    const browser = lab.browser()
+    const first = await browser.get(`${lab.host.url}auth-oidc`)
+    const form = first.forms.find(({ fields }) => fields.some(([name]) => name === 'password'))
+    if (!form) throw new Error(`no login page at ${first.url}`)
+    const asked = await browser.submit(form, { user: ALICE.username, password: ALICE.password })
+    const refused = await idp.refuse(browser, asked)
+    const answer = new URL(refused.trail.find((address) => address.startsWith(lab.host.url)) ?? '')
+    expect(answer.hash).to.match(/^#error=consent_required&/)
+    // What the script of the callback's page does with it.
+    const fields = [...new URLSearchParams(answer.hash.slice(1))]
+    const last = await browser.get(`${answer.origin}${answer.pathname}`, { form: fields })
+    expect(last.url).to.match(/\/login\?failure=\w+$/)
+    expect(lab.authLog.at(-1)?.fields).to.include({ code: 'provider_error', error: 'consent_required' })
+    expect((await lab.whoIs(browser)).status).to.equal(401)
+  })
+
+  it('takes its logout token while its only process waits for the answer', async () => {
+    const { idp, lab: start } = bench()
+    await idp.restartWith(1)
+    const lab = await start({ backchannel: { sessionRequired: true } })
+    const { browser, who } = await lab.signIn(ALICE)
+    expect(who.status).to.equal(200)
+    if (!idp.endSessions) throw new Error('it ends sessions')
+    const begun = performance.now()
+    await idp.endSessions(ALICE, 'all')
+    // Nobody was kept waiting for keys that its one process cannot send meanwhile.
+    expect(performance.now() - begun).to.be.below(4_000)
+    await until('the session to end here', async () => (await lab.whoIs(browser)).status === 401)
+  })
+
+  it('takes its logout tokens, which have no exp', async () => {
+    const { idp, lab: start } = bench()
+    const lab = await start({ backchannel: { sessionRequired: false } })
+    const { browser } = await lab.signIn(ALICE)
+    if (!idp.endSessions) throw new Error('it ends sessions')
+    await idp.endSessions(ALICE, 'newest')
+    await until('the session to end here', async () => (await lab.whoIs(browser)).status === 401)
+    expect(lab.complaints()).to.deep.equal([])
+  })
+})

@@ -1,0 +1,81 @@
+import type { ClientRegistration } from '../../support/real-idp.ts'
+import { refuseOthers } from '../../support/understood.ts'
+
+/** What the portal's hook `getOidcRpConfig` gives for a relying party: its configuration's tables. */
+export interface RelyingParty {
+  readonly confKey: string
+  readonly options: Readonly<Record<string, string | number>>
+  /** Claim to attribute of the session, type, and whether it is an array. */
+  readonly attributes: Readonly<Record<string, string>>
+  /** Scope to the claims that come with it, beside the standard ones. */
+  readonly extraClaims: Readonly<Record<string, string>>
+  /** Scope to the rule by which it is granted, asked for or not. */
+  readonly scopeRules: Readonly<Record<string, string>>
+}
+
+const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
+  'client_id',
+  'client_secret',
+  'redirect_uris',
+  'post_logout_redirect_uris',
+  'response_types',
+  'token_endpoint_auth_method',
+  'token_endpoint_auth_signing_alg',
+  'jwks_uri',
+  'jwks',
+  'id_token_signed_response_alg',
+  'id_token_encrypted_response_alg',
+  'id_token_encrypted_response_enc',
+  'userinfo_signed_response_alg',
+  'userinfo_encrypted_response_alg',
+  'userinfo_encrypted_response_enc',
+  'request_object_signing_alg',
+  'require_signed_request_object',
+  'backchannel_logout_uri',
+  'backchannel_logout_session_required',
+  'groups',
+  'claimsIn',
+]
+
+/** @param consents whether people are asked before anything is told of them. Once they were, its logout does not lead back the next time. */
+export function toRelyingParty(client: ClientRegistration, consents: boolean): RelyingParty {
+  refuseOthers(client, UNDERSTOOD)
+  if (client.claimsIn === 'id_token') throw new Error('its UserInfo endpoint has all that the ID token has')
+  const { client_id, client_secret, groups } = client
+  const method = client.token_endpoint_auth_method ?? 'client_secret_basic'
+  const options = {
+    ClientID: client_id,
+    ClientSecret: client_secret,
+    ...(method === 'none' ? { Public: 1 } : {}),
+    // It counts a signed request as authentication as well: by one method for both, or by any.
+    AuthMethod: method === 'none' || client.require_signed_request_object ? undefined : method,
+    RedirectUris: client.redirect_uris.join(' '),
+    PostLogoutRedirectUris: client.post_logout_redirect_uris?.join(' '),
+    UserIDAttr: 'uid',
+    BypassConsent: consents ? 0 : 1,
+    JwksUri: client.jwks_uri,
+    Jwks: client.jwks && JSON.stringify(client.jwks),
+    IDTokenSignAlg: client.id_token_signed_response_alg ?? 'RS256',
+    IdTokenEncKeyMgtAlg: client.id_token_encrypted_response_alg,
+    IdTokenEncContentEncAlg: client.id_token_encrypted_response_enc,
+    IDTokenForceClaims: client.claimsIn === 'userinfo' ? 0 : 1,
+    UserInfoSignAlg: client.userinfo_signed_response_alg,
+    UserInfoEncKeyMgtAlg: client.userinfo_encrypted_response_alg,
+    UserInfoEncContentEncAlg: client.userinfo_encrypted_response_enc,
+    AuthRequiredForAuthorize: client.require_signed_request_object ? 1 : 0,
+    LogoutUrl: client.backchannel_logout_uri,
+    LogoutType: 'back',
+    LogoutSessionRequired: client.backchannel_logout_session_required ? 1 : 0,
+  }
+  return {
+    confKey: client_id,
+    options: Object.fromEntries(
+      Object.entries(options).flatMap(([name, value]) =>
+        value === undefined ? [] : [[`oidcRPMetaDataOptions${name}`, value] as const],
+      ),
+    ),
+    attributes: { name: 'cn', email: 'mail', ...(groups ? { groups: 'groups;string;always' } : {}) },
+    extraClaims: groups ? { groups: 'groups' } : {},
+    scopeRules: groups === 'unasked' ? { groups: '1' } : {},
+  }
+}

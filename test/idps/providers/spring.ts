@@ -1,0 +1,206 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { access, cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { makeCertificates, makeClientCertificate } from '../../../fixtures/certificate.ts'
+import { freePort } from '../../support/host-process.ts'
+import { startCommanded } from '../support/commanded-process.ts'
+import { publishKeys } from '../support/key-publisher.ts'
+import { BOB, PEOPLE, type Person } from '../support/people.ts'
+import type { ClientRegistration, ProviderPackage, RealIdp } from '../support/real-idp.ts'
+import { needPrograms } from '../support/system-packages.ts'
+import { refuseOthers } from '../support/understood.ts'
+import { untilDiscovered } from '../support/until-discovered.ts'
+
+/** As `spring/pom.xml` has it. */
+const VERSION = '1.5.3'
+const SOURCES = fileURLToPath(new URL('spring/', import.meta.url))
+const BUILD_LIMIT_MS = 400_000
+const START_LIMIT_MS = 60_000
+
+const run = promisify(execFile)
+
+export const spring: ProviderPackage = {
+  name: 'Spring Authorization Server',
+  startLimitMs: BUILD_LIMIT_MS + START_LIMIT_MS,
+  async install(scratch) {
+    const jar = join(scratch, `authorization-server-${await fingerprint(SOURCES)}.jar`)
+    const built = await access(jar).then(
+      () => true,
+      () => false,
+    )
+    const reason = await needPrograms({
+      java: 'openjdk-17-jre-headless',
+      ...(built ? {} : { javac: 'openjdk-17-jdk-headless', mvn: 'maven' }),
+    })
+    if (reason !== undefined) return { kind: 'missing', reason }
+    if (!built) {
+      const failed = await build(scratch, jar)
+      if (failed !== undefined) return { kind: 'missing', reason: failed }
+    }
+    return { kind: 'installed', idp: await provider(jar) }
+  },
+}
+
+/** Of everything that the program is built from. */
+async function fingerprint(folder: string): Promise<string> {
+  const hash = createHash('sha256')
+  const files = await readdir(folder, { recursive: true, withFileTypes: true })
+  const names = files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name))
+  for (const name of names.sort()) hash.update(await readFile(name))
+  return hash.digest('hex').slice(0, 16)
+}
+
+/** @returns why it cannot be built */
+async function build(scratch: string, jar: string): Promise<string | undefined> {
+  const folder = await mkdtemp(join(scratch, 'build-'))
+  try {
+    await cp(SOURCES, folder, { recursive: true })
+    await run('mvn', ['-q', '-B', 'package'], { cwd: folder, timeout: BUILD_LIMIT_MS })
+    await rename(join(folder, 'target/authorization-server.jar'), jar)
+    return undefined
+  } catch (error) {
+    const said = error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error)
+    return `Maven does not build it: ${said.split('\n').find((line) => line.includes('ERROR')) ?? said}`
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function provider(jar: string): Promise<RealIdp> {
+  const [port, securePort] = [await freePort(), await freePort()]
+  const issuer = `http://localhost:${port}`
+  const files = await mkdtemp(join(tmpdir(), 'spring-'))
+  const { ca, server } = await makeCertificates()
+  const [certificate, key] = [join(files, 'certificate.pem'), join(files, 'key.pem')]
+  await writeFile(certificate, server.cert)
+  await writeFile(key, server.key, { mode: 0o600 })
+  const options = [
+    ...[`--server.port=${port}`, '--server.address=127.0.0.1', '--logging.level.root=warn'],
+    ...[`--tls.port=${securePort}`, `--tls.certificate=${certificate}`, `--tls.key=${key}`],
+  ]
+  const keys = await publishKeys()
+  const selfSigned = await makeClientCertificate()
+  const authority = await makeCertificates()
+  // Which of the two methods it is, it tells by the length of the chain.
+  const chain = { cert: `${authority.server.cert}\n${authority.ca.cert}`, key: authority.server.key }
+  let rotated = false
+  let program: ReturnType<typeof startCommanded> | undefined
+  const order = (verb: string, given?: unknown) => {
+    if (!program) throw new Error('not started')
+    return program.command(verb, given)
+  }
+  const close = async () => {
+    await program?.close()
+    await keys.close()
+    await rm(files, { recursive: true, force: true })
+  }
+  return {
+    version: VERSION,
+    issuer,
+    secure: {
+      issuer: `https://localhost:${securePort}`,
+      ca: ca.cert,
+      clientCertificate: chain,
+      selfSignedCertificate: selfSigned,
+    },
+    cannot: CANNOT,
+    ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri', 'wrong_post_logout']),
+    groupName: (name) => name,
+    async start() {
+      if (program) await order('listen')
+      else program = startCommanded('java', ['-XX:TieredStopAtLevel=1', '-jar', jar, ...options])
+      await untilDiscovered(issuer, program, START_LIMIT_MS)
+    },
+    async stop() {
+      if (program?.isUp()) await order('away')
+    },
+    close,
+    async reset() {
+      await order('clear')
+      // Making keys takes a second.
+      if (rotated) await order('rotate')
+      rotated = false
+      for (const person of PEOPLE) await order('person', { ...person, disabled: false })
+    },
+    async register(client) {
+      refuseOthers(client, UNDERSTOOD)
+      if ((client.response_types ?? ['code']).join() !== 'code') throw new Error('has the response type code alone')
+      await order('client', {
+        ...client,
+        jwks_uri: client.jwks ? keys.addressOf(client.jwks) : client.jwks_uri,
+      })
+      const { client_id, client_secret } = client
+      return { client_id, ...(client_secret === undefined ? {} : { client_secret }) }
+    },
+    setPerson: async (person) => void (await order('person', { ...person, disabled: false })),
+    disable: async (person) => void (await order('person', { ...person, disabled: true })),
+    async rotateKeys() {
+      rotated = true
+      await order('rotate')
+    },
+    signIn,
+    asksWho: (page) => page.forms.some(({ fields }) => fields.some(([name]) => name === 'password')),
+    // Its login page has no way back: its consent page has.
+    cancel: async (browser, page) =>
+      answerConsent(browser, await browser.signIn(page, BOB.username, BOB.password), 'Deny'),
+    confirmLogout: async (_browser, page) => page,
+    ownSessions: async (person) => Number(await order('sessions', person.username)),
+  }
+}
+
+async function signIn(browser: ScriptedBrowser, page: Page, { username, password }: Person): Promise<Page> {
+  const next = await browser.signIn(page, username, password)
+  return answerConsent(browser, next, 'Allow')
+}
+
+async function answerConsent(browser: ScriptedBrowser, page: Page, answer: 'Allow' | 'Deny'): Promise<Page> {
+  const form = page.forms.find(({ buttons }) => buttons.some(({ text }) => text === answer))
+  return form ? browser.submit(form) : page
+}
+
+const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
+  ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
+  ...(['token_endpoint_auth_method', 'token_endpoint_auth_signing_alg', 'jwks_uri', 'jwks'] as const),
+  ...(['tls_client_auth_subject_dn', 'tls_client_certificate_bound_access_tokens'] as const),
+  ...(['id_token_signed_response_alg', 'groups', 'claimsIn'] as const),
+  // It binds access tokens to whoever shows a proof, and has nothing to demand one with.
+  'dpop_bound_access_tokens',
+]
+
+const CODE_ALONE = 'it knows the response type code alone, and leaves response_mode aside'
+const NO_ENCRYPTION = 'it encrypts nothing'
+const NO_REQUEST_OBJECT = 'it leaves the parameter request aside'
+const NO_BACKCHANNEL = 'it sends no logout tokens'
+
+const CANNOT: RealIdp['cannot'] = {
+  public_client:
+    'it lets nobody ask about tokens or revoke them without authentication (logins have a test of their own)',
+  signed_eddsa: 'its list of algorithms has no EdDSA',
+  signed_hs256: 'ID tokens are signed with a key pair only',
+  signed_userinfo: 'UserInfo is JSON only',
+  encrypted_rsa_oaep: NO_ENCRYPTION,
+  encrypted_rsa_oaep_256: NO_ENCRYPTION,
+  encrypted_ecdh_es: NO_ENCRYPTION,
+  encrypted_userinfo: NO_ENCRYPTION,
+  form_post_code: CODE_ALONE,
+  form_post_hybrid: CODE_ALONE,
+  form_post_id_token: CODE_ALONE,
+  fragment: CODE_ALONE,
+  jarm_query: CODE_ALONE,
+  jarm_form_post: CODE_ALONE,
+  pushed: 'a client cannot be made to push its requests (it may, which has a test of its own)',
+  request_object: NO_REQUEST_OBJECT,
+  pushed_request_object: NO_REQUEST_OBJECT,
+  backchannel_one: NO_BACKCHANNEL,
+  backchannel_all: NO_BACKCHANNEL,
+  backchannel_all_one_sid: NO_BACKCHANNEL,
+  max_age: 'it leaves max_age aside',
+  authorization_params: 'it leaves prompt=login aside',
+  introspection_disabled: 'tokens of a disabled user stay active',
+  introspection_ended: 'tokens do not hang on its sessions',
+}

@@ -1,0 +1,102 @@
+import { execFile } from 'node:child_process'
+import { access, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const LIMIT_MS = 240_000
+
+export type Unpacked =
+  | { readonly kind: 'unpacked'; readonly root: string }
+  | { readonly kind: 'missing'; readonly reason: string }
+
+/**
+ * Fetches packages of Debian, with all that they need and the machine does not have, and unpacks them below a folder instead of installing
+ * them: so no service is started, no user is made, and the machine stays as it is. Once; later runs find them there.
+ *
+ * @param folder of its own, kept between runs
+ * @param backports whether they are taken from the release's backports, where those have them
+ * @returns the folder that stands for `/`
+ */
+export async function unpackPackages(
+  folder: string,
+  packages: readonly string[],
+  { backports = false } = {},
+): Promise<Unpacked> {
+  const root = join(folder, 'root')
+  // Written last: what is not whole has no such file. Another choice of packages is another folder's worth.
+  const whole = join(folder, 'unpacked')
+  const wanted = `${packages.join(' ')} ${backports}\n`
+  if ((await readFile(whole, 'utf8').catch(() => '')) === wanted) return { kind: 'unpacked', root }
+  await rm(folder, { recursive: true, force: true })
+  for (const name of ['lists/partial', 'cache/archives/partial', 'part']) {
+    await mkdir(join(folder, name), { recursive: true })
+  }
+  try {
+    const release = await sources(folder, backports)
+    // Lists and archives of its own: neither the machine's nor a lock on them.
+    const options = [
+      ...[`Dir::State::lists=${join(folder, 'lists')}`, `Dir::Cache=${join(folder, 'cache')}`],
+      ...[`Dir::Etc::sourcelist=${join(folder, 'sources.list')}`, 'Debug::NoLocking=true', 'APT::Sandbox::User=root'],
+    ].flatMap((option) => ['-o', option])
+    const apt = (...words: string[]) =>
+      run('apt-get', [...options, '-y', '-qq', '--no-install-recommends', ...words], { timeout: LIMIT_MS })
+    await apt('update')
+    await apt('install', '--download-only', ...(release === undefined ? [] : ['-t', release]), ...packages)
+  } catch (error) {
+    const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error)
+    return { kind: 'missing', reason: `Debian gives no ${packages[0]}: ${said.trim().split('\n').at(-1)}` }
+  }
+  const archives = join(folder, 'cache/archives')
+  for (const name of (await readdir(archives)).filter((file) => file.endsWith('.deb'))) {
+    await run('dpkg-deb', ['-x', join(archives, name), join(folder, 'part')], { timeout: LIMIT_MS })
+  }
+  await rename(join(folder, 'part'), root)
+  await writeFile(whole, wanted)
+  return { kind: 'unpacked', root }
+}
+
+/** The machine's own sources, and its release's backports. @returns the name of the backports */
+async function sources(folder: string, backports: boolean): Promise<string | undefined> {
+  const own = await readFile('/etc/apt/sources.list', 'utf8').catch(() => '')
+  const list = join(folder, 'sources.list')
+  if (!backports) {
+    await writeFile(list, own)
+    return undefined
+  }
+  const codename = /^VERSION_CODENAME=(\w+)$/m.exec(await readFile('/etc/os-release', 'utf8'))?.[1] ?? ''
+  const { stdout } = await run('apt-get', [
+    'indextargets',
+    '--format',
+    '$(REPO_URI) $(RELEASE)',
+    'Created-By: Packages',
+  ])
+  const repository = stdout.split('\n').find((line) => line.endsWith(` ${codename}`))
+  if (repository === undefined) throw new Error(`no sources of the release ${codename}`)
+  const release = `${codename}-backports`
+  await writeFile(list, `${own}\ndeb ${repository.split(' ')[0]} ${release} main\n`)
+  return release
+}
+
+/** Folders below the root that a pattern of names leads to; `*` stands for any one. */
+export async function foldersBelow(root: string, pattern: string): Promise<readonly string[]> {
+  let found: readonly string[] = [root]
+  for (const part of pattern.split('/')) {
+    const next = await Promise.all(
+      found.map(async (folder) => {
+        if (part !== '*') return [join(folder, part)]
+        return (await readdir(folder)).map((name) => join(folder, name))
+      }),
+    )
+    const there = await Promise.all(
+      next.flat().map((path) =>
+        access(path).then(
+          () => [path],
+          () => [],
+        ),
+      ),
+    )
+    found = there.flat()
+  }
+  return found
+}
