@@ -37,6 +37,7 @@ export function runMatrix<Own extends RealIdp>(
     let bench: Bench<Own>
     const closers: (() => Promise<unknown> | unknown)[] = []
     const found: Partial<Record<CaseName, Outcome>> = {}
+    let current: CaseName | undefined
 
     before(async function () {
       this.timeout(provider.startLimitMs)
@@ -82,12 +83,15 @@ export function runMatrix<Own extends RealIdp>(
           .map((close) => close()),
       )
       const [broken] = ended.filter((one) => one.status === 'rejected')
-      if (broken) throw broken.reason
+      if (!broken) return
+      if (current) found[current] = { kind: 'fails' }
+      throw broken.reason
     })
 
     for (const [name, title] of Object.entries(CASES) as [CaseName, string][]) {
       it(title, async function () {
         this.timeout(CASE_LIMIT_MS)
+        current = name
         const reason = bench.idp.cannot[name]
         if (reason !== undefined) {
           found[name] = { kind: 'cannot', reason }
