@@ -60,12 +60,14 @@ function assertion(audience: string, { clientId, signer, now }: AssertionParts):
 /** What an answer says of the assertion: any other OAuth error comes from an IdP that knows by then who asks. */
 async function verdictOn(response: Response): Promise<'accepted' | 'refused' | 'unknown'> {
   if (response.ok) return 'accepted'
-  if (response.status !== 400 && response.status !== 401) return 'unknown'
+  const isForbidden = response.status === 401 || response.status === 403
+  if (response.status !== 400 && !isForbidden) return 'unknown'
   const answer: unknown = await response
     .clone()
     .json()
     .catch(() => undefined)
   const error = typeof answer === 'object' && answer !== null && 'error' in answer ? answer.error : undefined
-  if (error === 'invalid_client') return 'refused'
+  // Glewlwyd 2.7 says so by the status 403 alone.
+  if (error === 'invalid_client' || (isForbidden && error === undefined)) return 'refused'
   return response.status === 400 && typeof error === 'string' ? 'accepted' : 'unknown'
 }

@@ -87,6 +87,17 @@ describe('the audience of client assertions', () => {
     }
   })
 
+  it('is the very address where the first one is forbidden without a word, too', async () => {
+    const setup = await start({ keys: [makeKey('P-256')], client: BY_KEY, registered: BY_KEY })
+    setup.idp.faults.set('token', { kind: 'answer', status: 403 }, 1)
+    const page = await setup.browser().login(setup.host.url, 'alice', 'alice-demo')
+    expect(page.url).to.equal(setup.host.url)
+    const audiences = setup.sent
+      .filter(({ url, form }) => new URL(url).pathname === '/token' && form.has('client_assertion'))
+      .map(({ form }) => partsOf(form.get('client_assertion') ?? '')[1].aud)
+    expect(audiences).to.deep.equal([setup.idp.issuer, `${setup.idp.issuer}/token`])
+  })
+
   it('is tried twice at most, and an IdP that refuses both has refused the key', async () => {
     const { idp, host, browser, authLog, output } = await start({
       keys: [makeKey('P-256')],
