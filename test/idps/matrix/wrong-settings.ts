@@ -77,7 +77,7 @@ export const WRONG_SETTINGS: Runs<
     const lab = await bench.lab({ custom: { scope: ['profile', 'email', 'scope-unheard-of'] } })
     const visit = await lab.signIn(ALICE)
     if (visit.who.status === 200) return 'leaves it out'
-    return expectNamed(bench, 'wrong_scope', lab, visit, 'provider_error', [
+    return expectNamed(bench, 'wrong_scope', lab, visit, 'scope_refused', [
       /invalid_scope/,
       /scope-unheard-of/,
       /custom\.scope/,

@@ -98,7 +98,7 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
   it('needs a client scope named groups to be added to the client, where the rules ask for it', async () => {
     const { scope: _none, ...rules } = groups()
     const lab = await labOfTheGuide({ groups: rules })
-    expectRefused(lab, await lab.signIn(ALICE), 'provider_error', [/invalid_scope/, /groups\.scope/])
+    expectRefused(lab, await lab.signIn(ALICE), 'scope_refused', [/invalid_scope/, /groups\.scope/])
     await addGroupScope(bench().idp.admin, 'mesh')
     expect((await lab.signIn(ALICE)).who).to.include({ status: 200, siteAdmin: true })
   })
