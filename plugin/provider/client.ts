@@ -6,7 +6,12 @@ import { stateIn } from './answers/signed-answer.ts'
 import { createAssertionAudiences } from './authentication/assertion-audience.ts'
 import { type AuthenticatedEndpoint, clientAuthentication, clientMetadata } from './authentication/client-options.ts'
 import { createDpopKey } from './authentication/dpop.ts'
-import { type AuthorizationDeps, authorizationUrl, type Configured } from './authorization/request.ts'
+import {
+  type AuthorizationDeps,
+  authorizationUrl,
+  type Configured,
+  type RequestHints,
+} from './authorization/request.ts'
 import { endpointAddress } from './http/endpoint-address.ts'
 import { endpointName } from './http/endpoint-names.ts'
 import { withExactRedirect } from './http/exact-redirect.ts'
@@ -19,8 +24,8 @@ import { type TokenVerbs, tokenVerbs } from './tokens/token-status.ts'
 
 /** One domain's client at its identity provider. Every method throws LoginError only. */
 export interface ProviderClient extends TokenVerbs {
-  /** @param hints parameters of this one request, beside those of the configuration */
-  authorizationUrl(transaction: Transaction, hints?: Readonly<Record<string, string>>): Promise<URL>
+  /** @param hints of this one request, beside what the configuration says */
+  authorizationUrl(transaction: Transaction, hints?: RequestHints): Promise<URL>
   /** What the IdP calls itself. */
   issuerName(): Promise<string>
   /** The state that an answer bears, unverified: it tells which login it is held against. Undefined: none, or more than one. */

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express'
 import { LoginError } from '../errors.ts'
+import { isAnotherAccountWanted } from '../login/another-account.ts'
 import { cookieRules } from './cookie-rules.ts'
 import { endInFailure } from './failure.ts'
 import { readInitiation } from './initiation.ts'
@@ -11,8 +12,10 @@ export async function authorize(strategy: Strategy, deps: RouteDeps, req: Reques
   try {
     if (!working) throw new LoginError('not_configured')
     const { returnPath, hints } = await readInitiation(req, working, paths)
-    const begun = deps.transactions.begin({ domainKey, returnPath }, cookieRules(working.settings), req.headers.cookie)
-    const url = await working.client.authorizationUrl(begun.transaction, hints)
+    const rules = cookieRules(working.settings)
+    const begun = deps.transactions.begin({ domainKey, returnPath }, rules, req.headers.cookie)
+    const anotherAccount = isAnotherAccountWanted(rules, req.headers.cookie)
+    const url = await working.client.authorizationUrl(begun.transaction, { parameters: hints, anotherAccount })
     res.append('Set-Cookie', [...begun.setCookies])
     res.redirect(302, url.href)
   } catch (error) {

@@ -2,6 +2,12 @@ import type { Request, Response } from 'express'
 import type { DomainSettings } from '../config/settings.ts'
 import { LoginError } from '../errors.ts'
 import type { Host, Profile } from '../host/port.ts'
+import {
+  anotherAccountIsIn,
+  couldAnotherAccountMend,
+  isAnotherAccountWanted,
+  wantAnotherAccount,
+} from '../login/another-account.ts'
 import type { Memberships } from '../login/memberships.ts'
 import { profileOf } from '../login/profile.ts'
 import { reportedGroups } from '../login/reported-groups.ts'
@@ -53,12 +59,17 @@ export async function callback(strategy: Strategy, deps: RouteDeps, req: Request
     logSignIn(host, req, domainKey, profile, result)
     const path = transaction.returnPath ?? paths.base
     const session = { domainKey, userId: profile.id, startedAt: transaction.startedAt }
-    res.append('Set-Cookie', deps.landings.remember(state, session, path, cookieRules(working.settings)))
+    const rules = cookieRules(working.settings)
+    res.append('Set-Cookie', deps.landings.remember(state, session, path, rules))
+    if (isAnotherAccountWanted(rules, req.headers.cookie)) res.append('Set-Cookie', anotherAccountIsIn(rules))
     land(host, req, res, path)
   } catch (error) {
     // Somebody who was refused now is not left signed in by an earlier login. An answer that this browser never asked for ends
     // nothing: any page could send one.
     if (ours) await host.sessions.end(req, res).catch(() => undefined)
+    if (working && error instanceof LoginError && couldAnotherAccountMend(error.code)) {
+      res.append('Set-Cookie', wantAnotherAccount(cookieRules(working.settings)))
+    }
     await endInFailure(host, req, res, domainKey, error)
   }
 }

@@ -25,15 +25,22 @@ export interface Configured {
   readonly dpop: DpopKey | null
 }
 
+/** What one login asks for that others do not. */
+export interface RequestHints {
+  readonly parameters?: Readonly<Record<string, string>>
+  /** The IdP is to ask which account, even where it knows one. */
+  readonly anotherAccount?: boolean
+}
+
 /**
  * Where a login sends the browser.
  *
- * @param hints parameters of this one request, beside those of the configuration
+ * @param hints of this one request, beside what the configuration says
  * @throws LoginError
  */
 export async function authorizationUrl(
   transaction: Transaction,
-  hints: Readonly<Record<string, string>>,
+  { parameters: own = {}, anotherAccount = false }: RequestHints,
   { metadata, config, dpop }: Configured,
   settings: DomainSettings,
   deps: AuthorizationDeps,
@@ -43,7 +50,8 @@ export async function authorizationUrl(
   }
   const asked = {
     ...settings.custom.authorizationParams,
-    ...hints,
+    ...own,
+    ...(anotherAccount ? { prompt: promptForAnother(metadata) } : {}),
     ...(await askedParameters(transaction, metadata, settings, deps)),
   }
   const request = await requestObject(asked, metadata, settings, deps)
@@ -79,6 +87,11 @@ async function askedParameters(
     ...(mode === undefined ? {} : { response_mode: mode }),
     ...demandedTime(client, metadata),
   }
+}
+
+/** Source: OpenID Connect Core 1.0, section 3.1.2.1; `prompt_values_supported` of Initiating User Registration via OpenID Connect. */
+function promptForAnother({ prompt_values_supported: published }: oidc.ServerMetadata): string {
+  return Array.isArray(published) && published.includes('select_account') ? 'select_account' : 'login'
 }
 
 /** How an IdP is asked to tell when the person last signed in there: a greatest age implies it. */

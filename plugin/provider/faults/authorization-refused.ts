@@ -39,6 +39,10 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
     remedy:
       'The IdP does not know one of the scopes, or does not grant it to this client. Add it to the client there, or leave it out: `groups.scope` ("" asks for none) and `custom.scope` say what is asked for.',
   },
+  invalid_request: {
+    remedy:
+      'The IdP does not take the request as it is: `errorDescription` says more, if anything. Without a word it may be PKCE (RFC 7636), which some have to be told to allow (in Glewlwyd the plugin), or something that was set here: `client.redirect_uri`, `client.response_mode`, `client.request_object_signing_alg`, `custom.authorization_params`.',
+  },
   unauthorized_client: {
     remedy:
       'The client may not sign people in this way: allow it the flow of `client.response_types` at the IdP (in Keycloak: Standard flow for code, Implicit flow for id_token).',

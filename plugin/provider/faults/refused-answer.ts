@@ -44,9 +44,11 @@ function remedyFor(refusal: Refusal): string | undefined {
   const { endpoint, status, error } = refusal
   const where = endpoint.replaceAll('_', ' ')
   const isAuthenticated = AUTHENTICATED.includes(endpoint)
-  // Keycloak says unauthorized_client to a wrong secret, with 401; to everybody else it is about what the client may do.
+  // Keycloak says unauthorized_client to a wrong secret, with 401, and Glewlwyd with 403; to others it is about what the client may do.
   const isUnknownClient =
-    error === 'invalid_client' || (status === 401 && (error === undefined || error === 'unauthorized_client'))
+    error === 'invalid_client' ||
+    (status === 401 && error === undefined) ||
+    ((status === 401 || status === 403) && error === 'unauthorized_client')
   if (isAuthenticated && isUnknownClient)
     return `${UNKNOWN_CLIENT} \`client.${methodMember(endpoint)}\`, as the IdP has them. ${KEYCLOAK}`
   if (isAuthenticated && speaksOfPkce(refusal)) return PKCE_REFUSED
@@ -58,7 +60,10 @@ function remedyFor(refusal: Refusal): string | undefined {
     return `The ${where} answers with a redirect: a login page or a proxy stands before it, or \`issuer.${endpoint}\` is wrong. It has to answer this server itself, at \`address\`.`
   }
   if (status === 403) {
-    return `The ${where} is forbidden to this server: look for a firewall, a proxy or a rule of the IdP that refuses its address, and for the request in the log of the IdP.`
+    const client = isAuthenticated
+      ? ` ${UNKNOWN_CLIENT} \`client.${methodMember(endpoint)}\`: some say so without a word.`
+      : ''
+    return `The ${where} is forbidden to this server: look for a firewall, a proxy or a rule of the IdP that refuses its address, and for the request in the log of the IdP.${client}`
   }
   if (status === 404 || status === 405 || status === 410) {
     return `There is no ${where} at \`address\`: correct \`issuer.${endpoint}\`, or remove it, so that what the IdP publishes counts.`
@@ -73,7 +78,7 @@ function remedyFor(refusal: Refusal): string | undefined {
 
 const UNKNOWN_CLIENT =
   'The IdP does not accept this server as its client. Check `client.client_id`, `client.client_secret` (or its keys) and'
-const KEYCLOAK = 'A wrong secret is `unauthorized_client` at Keycloak.'
+const KEYCLOAK = 'A wrong secret is `unauthorized_client` at Keycloak and Glewlwyd.'
 const USERINFO_REFUSED =
   'The UserInfo endpoint does not take the access token of this login. Check that `openid` is in `custom.scope`, and what the IdP demands for UserInfo.'
 
