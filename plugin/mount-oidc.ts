@@ -230,7 +230,8 @@ function reportUnused({ credentials = {}, fetch }: MountOptions, domains: readon
 function domainMatcher(config: unknown, host: Host): (req: Request) => string | undefined {
   if (host.domainOf) return host.domainOf.bind(host)
   const byHostName = domainsByHostName(config)
-  return (req) => byHostName.get(req.hostname.toLowerCase()) ?? ''
+  // A dot at its end names the same host. Source: RFC 1034, section 3.1.
+  return (req) => byHostName.get(req.hostname.toLowerCase().replace(/\.$/, '')) ?? ''
 }
 
 /** The specification wants warnings of deprecated keys in the authentication log; what breaks a login belongs there all the more. */

@@ -17,6 +17,7 @@ import { checkIdentityClaim } from './rules/identity-claim.ts'
 import type { MemberSchema } from './rules/member-schema.ts'
 import { checkPreset, choosePreset, withoutIssuer } from './rules/preset-name.ts'
 import type { PresetRules, UrlOverrides } from './rules/preset-rules.ts'
+import { checkRedirectPath } from './rules/redirect-path.ts'
 import { checkResponseMode, checkResponseTypes } from './rules/response-types.ts'
 import { oidcSchema } from './rules/schema.ts'
 import { type SchemaCheck, schemaCheck, withoutUnknown } from './rules/schema-check.ts'
@@ -147,7 +148,7 @@ function readOidc(
     ...checkIdentityClaim(known),
     // What is wrong with the files is told by itself: mending it may be all.
     ...(files.findings.every(({ warning }) => warning) ? checkKeysNeeded(known, files.credentials) : []),
-    ...(address ? checkDefaultCallback(known, address) : []),
+    ...(address ? [...checkDefaultCallback(known, address), ...checkRedirectPath(known, address)] : []),
   ]
   return { oidc: known, findings, origins: moved.origins, preset }
 }

@@ -1,3 +1,4 @@
+import { ROUTE_NAMES } from '../config/domains/route-names.ts'
 import type { DomainSettings } from '../config/settings.ts'
 import type { Host } from '../host/port.ts'
 import type { Landings } from '../login/landings.ts'
@@ -52,11 +53,11 @@ export interface RoutePaths {
  * @param presets their names
  */
 export function routePaths(base: string, redirectUri: string | undefined, presets: readonly string[]): RoutePaths {
-  const [authorize, logout, login] = [`${base}auth-oidc`, `${base}logout`, `${base}login`]
-  const backchannelLogout = `${base}auth-oidc-backchannel-logout`
-  const jwks = `${base}auth-oidc-jwks`
+  const at = (name: keyof typeof ROUTE_NAMES) => base + ROUTE_NAMES[name]
+  const [authorize, logout, login] = [at('authorize'), at('logout'), at('login')]
+  const [backchannelLogout, jwks] = [at('backchannelLogout'), at('jwks')]
   const callbacks = new Set([
-    `${base}auth-oidc-callback`,
+    at('callback'),
     ...presets.map((name) => `${base}auth-oidc-${name}-callback`),
     ...(redirectUri === undefined ? [] : [new URL(redirectUri).pathname]),
   ])

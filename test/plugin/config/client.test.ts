@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { makeClientCertificate } from '../../../fixtures/certificate.ts'
-import type { ReadOptions } from '../../../plugin/read-domains.ts'
+import { type ReadOptions, readDomains } from '../../../plugin/read-domains.ts'
 import { makeKey } from '../../support/client-keys.ts'
 import * as oneDomain from './one-domain.ts'
 import { CLIENT, ISSUER, MINIMAL } from './one-domain.ts'
@@ -296,6 +296,23 @@ describe('client configuration', () => {
     ]) {
       expect(problemPaths(withClient({ redirect_uri: wrong })), String(wrong)).to.deep.equal(['client.redirect_uri'])
     }
+  })
+
+  it('takes no redirect address on a path that has another use, in any spelling of it', () => {
+    for (const path of ['', '/', '/login', '/Login/', '/logout', '/auth-oidc', '/auth-oidc-jwks?x=1']) {
+      const redirect_uri = `https://mesh.example.com${path}`
+      expect(problemPaths(withClient({ redirect_uri })), path).to.deep.equal(['client.redirect_uri'])
+    }
+    for (const path of ['/auth-oidc-callback', '/login/oidc', '/auth-oidc-azure-callback', '/sub/login']) {
+      const redirect_uri = `https://mesh.example.com${path}`
+      expect(client({ redirect_uri }).redirect_uri).to.equal(redirect_uri)
+    }
+    const domains = { '': {}, sub: { authStrategies: { oidc: withClient({ redirect_uri: 'https://m.example/sub' }) } } }
+    const config = { settings: { cert: 'm.example' }, domains }
+    const [reading] = readDomains(config, { basePathOf: (key) => (key === 'sub' ? '/sub/' : '/') }).domains
+    expect(reading?.problems.map(({ path }) => path)).to.deep.equal([
+      'domains.sub.authStrategies.oidc.client.redirect_uri',
+    ])
   })
 
   it('takes post_logout_redirect_uri as an address, true for the default and false for none', () => {
