@@ -61,9 +61,11 @@ describe('the reference host as a process', () => {
     const browser = new ScriptedBrowser()
     const answer = await answerFromIdp(browser, url, 'alice')
     expect((await browser.step(answer)).headers.location).to.equal('/')
-    await browser.step(answer)
-    await browser.step(`${url}auth-oidc-callback?state=%0d%0a%1b[31mforged&error=%3Cscript%3E`)
+    const stranger = new ScriptedBrowser()
+    await stranger.step(answer)
+    await stranger.step(`${url}auth-oidc-callback?state=%0d%0a%1b[31mforged&error=%3Cscript%3E`)
     browser.close()
+    stranger.close()
     child.kill('SIGTERM')
     const [code] = (await once(child, 'exit')) as [number]
     expect(code).to.equal(0)

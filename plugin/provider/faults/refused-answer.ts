@@ -60,10 +60,9 @@ function remedyFor(refusal: Refusal): string | undefined {
     return `The ${where} answers with a redirect: a login page or a proxy stands before it, or \`issuer.${endpoint}\` is wrong. It has to answer this server itself, at \`address\`.`
   }
   if (status === 403) {
-    const client = isAuthenticated
-      ? ` ${UNKNOWN_CLIENT} \`client.${methodMember(endpoint)}\`: some say so without a word.`
-      : ''
-    return `The ${where} is forbidden to this server: look for a firewall, a proxy or a rule of the IdP that refuses its address, and for the request in the log of the IdP.${client}`
+    const refusal = `The ${where} is forbidden to this server: look for a firewall, a proxy or a rule of the IdP that refuses its address.`
+    if (!isAuthenticated) return refusal
+    return `${refusal} Or the IdP does not accept the client: check its secret or keys, and \`client.${methodMember(endpoint)}\`.`
   }
   if (status === 404 || status === 405 || status === 410) {
     return `There is no ${where} at \`address\`: correct \`issuer.${endpoint}\`, or remove it, so that what the IdP publishes counts.`
