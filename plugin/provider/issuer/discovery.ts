@@ -1,4 +1,5 @@
 import type * as oidc from 'openid-client'
+import { ISSUER_ENDPOINTS } from '../../config/rules/issuer-members.ts'
 import type { IssuerSettings } from '../../config/settings.ts'
 import type { LoginError } from '../../errors.ts'
 import { discoveryFault } from '../faults/discovery-fault.ts'
@@ -12,16 +13,8 @@ const LONGEST_PAUSE_MS = 5 * 60_000
 /** What discovery found is looked up anew after this, in the background: endpoints move, rarely. */
 const FRESH_MS = 60 * 60_000
 
-const ENDPOINTS = [
-  'authorization_endpoint',
-  'token_endpoint',
-  'jwks_uri',
-  'userinfo_endpoint',
-  'revocation_endpoint',
-  'introspection_endpoint',
-  'end_session_endpoint',
-  'pushed_authorization_request_endpoint',
-] as const
+/** Where this server or a browser is sent: nobody registers anything. */
+const ENDPOINTS = ISSUER_ENDPOINTS.filter((name) => name !== 'registration_endpoint')
 
 /** What is known of an issuer: discovered, and overlaid with what an administrator set by hand. */
 export interface Issuer {
