@@ -11,8 +11,11 @@ import { inspectLogoutToken, type Logout, objectionToIssuer } from './logout-tok
 
 /** Tokens that were redeemed and could come again; the oldest are forgotten first. Each counts for 10 minutes at most. */
 const MOST_REDEEMED = 10_000
-/** How long the IdP is waited for with its keys, where there are some at hand. */
-const PATIENCE_MS = 1_000
+/**
+ * How long the IdP is waited for with its keys, where there are some at hand: a second, after the one at most that a request may have to
+ * wait for the one before it. An IdP that answers at once with a failure is none that is late.
+ */
+const PATIENCE_MS = 2_000
 /** How old those may be. */
 const AT_HAND_MS = 24 * 60 * 60_000
 
@@ -67,7 +70,7 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
 
   /**
    * An IdP with one worker gives no keys before its logout token is answered, and waits for that. So keys at hand do where it has not
-   * given any for a second. One that was withdrawn meanwhile counts then, which is safe enough: whoever has stolen it can sign people
+   * given any in that time. One that was withdrawn meanwhile counts then, which is safe enough: whoever has stolen it can sign people
    * out for a day at most, while the IdP does not answer, and lets nobody in.
    */
   async function isSignedWith(token: string, { find }: PublishedKeys): Promise<boolean> {
