@@ -85,11 +85,18 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
     return endedAt === undefined || kept.startedAt > endedAt
   }
 
+  /** A request under way that ends later than this writes its session back into the store, under the id that the browser has. */
+  async function revoke(kept: Kept | undefined): Promise<void> {
+    if (!kept || kept.startedAt + maxAgeMs <= now()) return
+    await revocations.revoke([keyOfHandle(kept.id)], now(), kept.startedAt + maxAgeMs)
+  }
+
   return {
     async start(req, _res, signIn) {
       // A new id and an empty session: whoever planted the old id, or left something in the session, has nothing of this login.
       const before = sessionOf(req)
-      await settle('replace the session', (done) => before.regenerate(done))
+      const revoked = revoke(keptIn(req))
+      await Promise.all([revoked, settle('replace the session', (done) => before.regenerate(done))])
       const session = sessionOf(req)
       const kept: Kept = { ...signIn, id: session.id }
       Reflect.set(session, KEY, kept)
@@ -105,7 +112,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
     },
 
     async current(req) {
-      const kept = hasSession(req) ? readKept(Reflect.get(req.session, KEY)) : undefined
+      const kept = keptIn(req)
       // Asked each time: a request that was under way while the session was deleted may have put it back into the store.
       return kept && (await counts(kept)) ? signInOf(kept) : undefined
     },
@@ -113,7 +120,8 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
     async end(req, res) {
       const session = sessionOf(req)
       clearCookie(res, cookieName, session)
-      await settle('end the session', (done) => session.destroy(done))
+      const revoked = revoke(keptIn(req))
+      await Promise.all([revoked, settle('end the session', (done) => session.destroy(done))])
       index.remove(session.id)
     },
 
@@ -137,8 +145,8 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
       return living.flat().map((kept) => ({
         signIn: signInOf(kept),
         async end() {
-          const { id, startedAt } = kept
-          await revocations.revoke([keyOfHandle(id)], now(), startedAt + maxAgeMs)
+          const { id } = kept
+          await revoke(kept)
           await settle('end a session', (done) => store.destroy(id, done))
           index.remove(id)
         },
@@ -156,6 +164,10 @@ function canList(store: Store): boolean {
 // Its type says that every request has one; that is so only behind the middleware, and until the session is destroyed.
 function hasSession(req: Request): boolean {
   return isObject(Reflect.get(req, 'session'))
+}
+
+function keptIn(req: Request): Kept | undefined {
+  return hasSession(req) ? readKept(Reflect.get(req.session, KEY)) : undefined
 }
 
 function sessionOf(req: Request): Session {

@@ -85,7 +85,10 @@ export interface SignIn {
   readonly subject: string
   /** The IdP's session id (`sid` claim), where it has one. */
   readonly sid: string | null
-  /** When the login began, by this server's clock. Milliseconds since 1970. */
+  /**
+   * When the login began, or when the person authenticated at the IdP where that was later, by this server's clock. Milliseconds since
+   * 1970. What ended sessions before then did not end this one.
+   */
   readonly startedAt: number
   /**
    * For `id_token_hint`; null when the session could not keep it. A secret: never in a log, nor in a cookie that others can read.

@@ -55,10 +55,10 @@ export async function callback(strategy: Strategy, deps: RouteDeps, req: Request
     }
     ours = true
     if (transaction.domainKey !== domainKey) throw new LoginError('transaction_foreign')
-    const { profile, result } = await finish(answer, transaction, working, host, req, res)
+    const { profile, result, startedAt } = await finish(answer, transaction, working, host, req, res)
     logSignIn(host, req, domainKey, profile, result)
     const path = transaction.returnPath ?? paths.base
-    const session = { domainKey, userId: profile.id, startedAt: transaction.startedAt }
+    const session = { domainKey, userId: profile.id, startedAt }
     const rules = cookieRules(working.settings)
     res.append('Set-Cookie', deps.landings.remember(state, session, path, rules))
     if (isAnotherAccountWanted(rules, req.headers.cookie)) res.append('Set-Cookie', anotherAccountIsIn(rules))
@@ -121,9 +121,14 @@ async function finish(
   host: Host,
   req: Request,
   res: Response,
-): Promise<{ profile: Profile; result: SignInResult }> {
+): Promise<{ profile: Profile; result: SignInResult; startedAt: number }> {
   const { settings, client, preset } = working
-  const { issuer, subject, sid, idToken, tokens, ...evidence } = await client.redeem(answer, transaction)
+  const { issuer, subject, sid, authenticatedAt, idToken, tokens, ...evidence } = await client.redeem(
+    answer,
+    transaction,
+  )
+  // What ended before the person authenticated is not this session, though its login had begun by then.
+  const startedAt = Math.max(transaction.startedAt, authenticatedAt ?? 0)
   const profile = profileOf(preset.claims(evidence.claims), settings.custom.claims)
   const memberships = settings.groups ? await learnMemberships(evidence, working, host, profile) : []
   const reported = settings.groups
@@ -137,7 +142,7 @@ async function finish(
       issuer,
       subject,
       sid,
-      startedAt: transaction.startedAt,
+      startedAt,
       idToken,
       tokens,
     })
@@ -147,7 +152,7 @@ async function finish(
     if (error instanceof LoginError) throw error
     throw new LoginError('host_failed', { cause: error, details: { user: profile.id } })
   }
-  return { profile, result }
+  return { profile, result, startedAt }
 }
 
 async function learnMemberships(

@@ -14,6 +14,7 @@ import { keyIdOf } from '../issuer/served-keys.ts'
 import { openIdToken, verifySharedSignature } from '../protection/protected-answers.ts'
 import { verifySignature } from '../protection/signature.ts'
 import { objectionToBinding, objectionToTokenHash } from '../tokens/access-token-rules.ts'
+import { authenticatedAt } from '../tokens/authentication-time.ts'
 import { objectionToFrontToken, objectionToIdToken } from '../tokens/id-token-rules.ts'
 import { explainScopes } from './scope-refusal.ts'
 import { parametersOf } from './signed-answer.ts'
@@ -23,6 +24,8 @@ export interface Redeemed {
   readonly issuer: string
   readonly subject: string
   readonly sid: string | null
+  /** When the person authenticated, by this server's clock, and not before this. Milliseconds since 1970; null where nobody knows. */
+  readonly authenticatedAt: number | null
   /** ID token and UserInfo together; the ID token wins, since it is signed. */
   readonly claims: Claims
   /** A secret: never in a log. */
@@ -125,12 +128,13 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     if (responseType === 'id_token') {
       url.hash = parameters.toString()
       const claims = await oidc.implicitAuthentication(config, url, transaction.nonce, checks)
-      return { claims, idToken: frontToken ?? '', tokens: null, grantedScopes: null }
+      return { claims, idToken: frontToken ?? '', tokens: null, grantedScopes: null, askedAt: null }
     }
     if (responseType === 'code') url.search = parameters.toString()
     else url.hash = parameters.toString()
     const expected = { ...checks, expectedNonce: transaction.nonce, pkceCodeVerifier: transaction.codeVerifier }
     const demanded = { ...expected, idTokenExpected: true }
+    const askedAt = now()
     const tokens = await oidc.authorizationCodeGrant(config, url, demanded, undefined, await proving(config))
     // What anybody can use who gets hold of it is not what was asked for.
     if (dpop && tokens.token_type !== 'dpop') throw refusedToken('it is not bound to the key of this server')
@@ -153,6 +157,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
       idToken: tokens.id_token,
       tokens: { access, accessExpiresAt, refresh: tokens.refresh_token ?? null, offline },
       grantedScopes,
+      askedAt,
     }
   }
 
@@ -165,7 +170,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
 
   return async (answer, transaction) => {
     const metadata = await deps.issuer.metadata()
-    const { claims, idToken, tokens, grantedScopes } = await grant(metadata, answer, transaction).catch(
+    const { claims, idToken, tokens, grantedScopes, askedAt } = await grant(metadata, answer, transaction).catch(
       (error: unknown) => {
         throw explainScopes(translateLoginFault(error), deps.scopes)
       },
@@ -178,6 +183,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
       issuer: metadata.issuer,
       subject: claims.sub,
       sid: typeof claims.sid === 'string' ? claims.sid : null,
+      authenticatedAt: askedAt === null ? null : authenticatedAt(claims, askedAt),
       claims: { ...more, ...claims },
       idToken,
       accessToken,

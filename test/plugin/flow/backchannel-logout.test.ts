@@ -152,6 +152,22 @@ describe('a logout that the IdP tells of', () => {
     expect(lines(setup, 'backchannel-logout')[0]?.fields).to.deep.equal({ subject: 'u-1001', sessions: 0 })
   })
 
+  it('leaves a login alone that began before it, and whose person authenticated at the IdP after it', async () => {
+    const setup = await start({}, { require_auth_time: true })
+    const [waiting, early] = [setup.browser(), setup.browser()]
+    const page = await waiting.get(`${setup.host.url}auth-oidc`)
+    const answer = await answerFromIdp(early, setup.host.url, 'alice')
+    expect((await send(setup, await setup.idp.sign(claimsFor(setup)))).status).to.equal(200)
+    const endedAt = Date.now()
+    // Times in tokens are in whole seconds, and in doubt a login is one from before.
+    while (Date.now() < endedAt + 2_100) await whoAmI(early, setup.host.url)
+    await waiting.submit(page.forms[0]!, { username: 'alice', password: 'alice-demo' })
+    expect(await isSignedIn(setup, waiting)).to.equal(true)
+
+    expect((await early.step(answer)).headers.location).to.equal('/login?failure=provider_refused')
+    expect(await isSignedIn(setup, early)).to.equal(false)
+  })
+
   it('ends a login that is under way, with a message for the person and a line in the log', async () => {
     const setup = await start()
     const person = setup.browser()

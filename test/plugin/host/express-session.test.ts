@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
@@ -77,6 +77,7 @@ describe('Sessions over express-session', () => {
   let url: string
   let browser: ScriptedBrowser
   let signIn: unknown
+  const underWay = new EventEmitter()
   const sessions = expressSessions({ cookieName: 'sid', storeTimeoutMs: 100 })
 
   beforeEach(async () => {
@@ -106,6 +107,10 @@ describe('Sessions over express-session', () => {
       const { domainKey, issuer, subject } = SIGN_IN
       const [found] = (await sessions.matching?.(req, { domainKey, issuer, subject, sid: null })) ?? []
       res.json({ outcome: found ? await outcome(found.end()) : 'none' })
+    })
+    app.get('/slow', (req, res) => {
+      Reflect.set(req.session, 'basket', 'full')
+      underWay.emit('reached', () => res.json({}))
     })
     app.get('/basket', (req, res) => {
       Reflect.set(req.session, 'basket', 'full')
@@ -278,6 +283,29 @@ describe('Sessions over express-session', () => {
     store.set(id, JSON.parse(record))
     expect((await get('/')).current).to.equal(null)
   })
+
+  for (const [how, path] of [
+    ['a logout', '/end'],
+    ['another login in the same browser', '/start'],
+  ] as const) {
+    it(`that ended by ${how} stay ended when a request under way writes them back`, async () => {
+      signIn = { ...SIGN_IN, subject: 'u-2', sid: null, startedAt: Date.now() }
+      await get('/start')
+      expect((await get('/')).current).to.include({ subject: 'u-2' })
+      const [id = ''] = store.ids()
+      const cookie = browser.cookies.header(new URL(url)) ?? ''
+      const reached = once(underWay, 'reached')
+      const slow = fetch(`${url}/slow`, { headers: { cookie } })
+      const [finish] = (await reached) as [() => void]
+      await get(path)
+      expect(store.ids()).not.to.include(id)
+      finish()
+      await (await slow).text()
+      expect(store.ids()).to.include(id)
+      const answer = await fetch(`${url}/`, { headers: { cookie } })
+      expect(await answer.json()).to.deep.equal({ current: null, basket: 'full' })
+    })
+  }
 
   it('that were ended one by one stay ended when a request under way puts them back into the store', async () => {
     signIn = { ...SIGN_IN, sid: 'another one' }
