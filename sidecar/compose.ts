@@ -25,8 +25,11 @@ export interface Sidecar {
   readonly adminUrl: string
   /** Has the API take up a renewed certificate; never rejects. */
   reloadTls(): Promise<void>
-  /** Stops within 5 s, never rejects; twice is fine. What is not pushed by then is taken up at the next start. */
-  close(): Promise<void>
+  /**
+   * Stops within 5 s, never rejects; twice is fine. What is not pushed by then is taken up at the next start. Resolves with false
+   * when a part was left behind, as with a disk that hangs.
+   */
+  close(): Promise<boolean>
 }
 
 /** How long each part may take to close, in milliseconds; together under 5 s, which service managers commonly allow. */

@@ -106,7 +106,7 @@ export async function startWholeSidecar(config: Config = {}): Promise<WholeSidec
 }
 
 /** Turns the clock until `done` is. */
-export async function turnUntil(clock: FakeClock, done: Promise<void>): Promise<void> {
+export async function turnUntil(clock: FakeClock, done: Promise<unknown>): Promise<void> {
   let waiting = true
   const over = done.finally(() => {
     waiting = false

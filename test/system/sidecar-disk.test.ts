@@ -1,7 +1,10 @@
-import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, watch } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { claim, registration } from '../support/running-api.ts'
 import { sidecarProcesses } from '../support/sidecar-processes.ts'
 
 describe('the sidecar as a process, and its disk', () => {
@@ -36,5 +39,59 @@ describe('the sidecar as a process, and its disk', () => {
     const line = await failed.logged('start-failed')
     expect(line.error).to.deep.include({ code: 'sqlite_missing' })
     expect(line.remedy).to.match(/npm rebuild sqlite3/)
+  })
+
+  interface SlowDisk {
+    readonly library: string
+    readonly hang: string
+    /** Resolves once a sync hangs. */
+    hanging(): Promise<void>
+  }
+
+  /** A library that has each sync to disk wait, while the file `hang` is there, for longer than anybody waits for an end. */
+  async function slowDisk(): Promise<SlowDisk | undefined> {
+    const inFolder = (name: string) => join(its.folder.path, name)
+    const [source, library, hang] = [inFolder('slow.c'), inFolder('slow.so'), inFolder('hang')]
+    await writeFile(
+      source,
+      `#include <fcntl.h>
+      #include <unistd.h>
+      static int sync_slowly(void) {
+        if (access("${hang}", F_OK) == 0) { close(creat("${inFolder('hangs')}", 0600)); sleep(60); }
+        return 0;
+      }
+      int fsync(int file) { (void)file; return sync_slowly(); }
+      int fdatasync(int file) { (void)file; return sync_slowly(); }`,
+    )
+    const { status } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source])
+    if (status !== 0 || process.platform !== 'linux') return undefined
+    const hanging = async () => {
+      const changes = watch(its.folder.path)
+      while (!existsSync(inFolder('hangs'))) await once(changes, 'change')
+      changes.close()
+    }
+    return { library, hang, hanging }
+  }
+
+  it('ends within 5 seconds of SIGTERM while the disk hangs in a sync, by that signal', async function () {
+    const disk = await slowDisk()
+    if (!disk) {
+      console.log('      skipped: there is no C compiler, or no Linux')
+      return this.skip()
+    }
+    const sidecar = its.start(['--config', await its.configure()], { LD_PRELOAD: disk.library })
+    await sidecar.post('/v1/register', registration('N1CALL'))
+    await writeFile(disk.hang, '')
+    const unanswered = sidecar.post('/v1/register', registration('N2CALL')).catch(() => 'cut off')
+    await disk.hanging()
+    const asked = Date.now()
+    sidecar.kill('SIGTERM')
+    expect(await sidecar.ended).to.deep.equal({ outcome: 'SIGTERM', stderr: '' })
+    expect(Date.now() - asked).to.be.lessThan(5000)
+    expect(sidecar.lines.at(-1)?.event).to.equal('stopped')
+    expect(await unanswered).to.equal('cut off')
+    await rm(disk.hang)
+    const next = its.start(['--config', await its.configure()])
+    expect((await next.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).status).to.equal(200)
   })
 })
