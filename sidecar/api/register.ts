@@ -7,6 +7,7 @@ import { plainBody } from './answer.ts'
 import { answer, type Call } from './call.ts'
 import { claimedStation } from './claim.ts'
 import { jsonText } from './json-text.ts'
+import { checkPushToken } from './push-token.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { RingCache } from './ring-cache.ts'
 import type { BodyCheck, RegisterBody } from './schemas.ts'
@@ -25,6 +26,7 @@ interface RegisterParts {
 export function registerCall({ check, store, rings, newStations, clock, metrics }: RegisterParts): Call {
   return async (received, client) => {
     const body = check(received)
+    checkPushToken(body)
     const key = claimedStation(body)
     const avatar = uploadedAvatar(body)
     if (!store.stations.get(key) && !newStations.take(client, clock.now())) return { kind: 'drop' }
