@@ -3,17 +3,21 @@ import { rememberEvents } from './admin/recent-events.ts'
 import { watchTraffic } from './admin/traffic.ts'
 import { serveApi } from './api/server.ts'
 import { connectAprsIs } from './aprsis/link.ts'
+import { loginCalls } from './aprsis/login-calls.ts'
 import { type Clock, systemClock } from './clock.ts'
+import type { Reading } from './config/read.ts'
 import type { Settings } from './config/settings.ts'
 import { startHousekeeping } from './housekeeping/start.ts'
 import type { Log } from './log.ts'
 import { createAckSender } from './messages/ack-sender.ts'
+import { type CallLists, createCallRules } from './messages/call-rules.ts'
 import { createCoalescer } from './messages/coalescer.ts'
 import { createReceiver } from './messages/receiver.ts'
 import type { Platform } from './messages/store.ts'
 import { createMetrics } from './metrics.ts'
 import { createDispatcher } from './push/dispatcher.ts'
 import { openGateways } from './push/open-gateways.ts'
+import { reloadBy } from './reload.ts'
 import { createShutdown } from './shutdown.ts'
 import { openStore } from './store/open-store.ts'
 
@@ -23,8 +27,8 @@ export interface Sidecar {
   readonly url: string
   /** Where the operator's port is. */
   readonly adminUrl: string
-  /** Has the API take up a renewed certificate; never rejects. */
-  reloadTls(): Promise<void>
+  /** Takes up what changes without a restart: the lists of calls in what was read, and a renewed certificate. Never rejects. */
+  reload(reading: Reading): Promise<void>
   /**
    * Stops within 5 s, never rejects; twice is fine. What is not pushed by then is taken up at the next start. Resolves with false
    * when a part was left behind, as with a disk that hangs.
@@ -51,6 +55,12 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       await openStore(settings.database, { history: settings.history, stations: settings.stations }, clock, log),
     )
     const { stations, history, housekeeping } = store
+    const calls = createCallRules({
+      lists: settings.stations,
+      ownCalls: loginCalls(settings.aprsis.callsign),
+      stations,
+      log,
+    })
 
     const traffic = watchTraffic(clock)
     const gateways = openGateways(settings.push, log, clock)
@@ -67,12 +77,18 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
     for (const key of await history.stationsWithUnpushed()) coalescer.notify(key)
 
     const { listen, rateLimit } = settings
-    const api = shutdown.add('api', CLOSE_WITHIN.api, await serveApi({ listen, rateLimit, store, clock, metrics, log }))
+    const { isReserved, isBlocked, heard } = calls
+    const api = shutdown.add(
+      'api',
+      CLOSE_WITHIN.api,
+      await serveApi({ listen, rateLimit, store, isReserved, clock, metrics, log }),
+    )
 
     const send = (line: string) => link.send(line)
     const receive = createReceiver({
-      stations,
+      stations: heard,
       history,
+      isBlocked,
       notify: coalescer.notify,
       acks: createAckSender({ send, settings: settings.ack, clock, metrics }),
       metrics,
@@ -83,7 +99,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       CLOSE_WITHIN.upstream,
       connectAprsIs({
         settings: settings.aprsis,
-        stations: () => stations.keys(),
+        stations: () => heard.keys(),
         onLines: traffic.receiving(receive),
         clock,
         log,
@@ -104,6 +120,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
         settings,
         store,
         upstream: link.status,
+        problems: link.problems,
         gateways: Object.keys(gateways) as Platform[],
         traffic,
         recent,
@@ -111,7 +128,16 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
         clock,
       }),
     )
-    return { url: api.url, adminUrl: admin.url, reloadTls: api.reloadTls, close: shutdown.close }
+    const changeCalls = (lists: CallLists) => {
+      calls.change(lists)
+      link.refilter()
+    }
+    return {
+      url: api.url,
+      adminUrl: admin.url,
+      reload: reloadBy({ changeCalls, reloadTls: api.reloadTls, log }),
+      close: shutdown.close,
+    }
   } catch (error) {
     await shutdown.close()
     throw error

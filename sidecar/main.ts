@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import type { Sidecar } from './compose.ts'
 import type { Problem } from './config/problem.ts'
+import type { Reading } from './config/read.ts'
 import type { Settings } from './config/settings.ts'
 import { loadSettings } from './load-settings.ts'
 import { createLog, type Log, printableText } from './log.ts'
@@ -73,7 +74,7 @@ function warnAbout(warnings: readonly Problem[], log: Log): void {
   for (const warning of warnings) log.warn('config-ignored', inWords(warning), { path: warning.path })
 }
 
-async function run({ settings, warnings }: Configuration): Promise<void> {
+async function run({ settings, warnings }: Configuration, readAgain: () => Reading): Promise<void> {
   const log = createLog(settings.log.level)
   const die = (event: string, msg: string, error: unknown): never => {
     // The log may be what failed, as when nobody reads stdout any more.
@@ -110,7 +111,7 @@ async function run({ settings, warnings }: Configuration): Promise<void> {
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
-  process.on('SIGHUP', () => void starting?.then((sidecar) => sidecar.reloadTls()).catch(() => {}))
+  process.on('SIGHUP', () => void starting?.then((sidecar) => sidecar.reload(readAgain())).catch(() => {}))
 
   try {
     warnAbout(warnings, log)
@@ -142,4 +143,4 @@ function endBy(signal: NodeJS.Signals): never {
 const given = readArguments()
 const configuration = readConfiguration(given)
 if (given.check) process.stdout.write(`${given.config} is fine.\n`)
-else await run(configuration)
+else await run(configuration, () => loadSettings(given.config, process.env))

@@ -59,6 +59,7 @@ export interface WholeSidecar {
 interface Config {
   readonly aprsis?: object
   readonly push?: object
+  readonly stations?: object
 }
 
 export async function startWholeSidecar(config: Config = {}): Promise<WholeSidecar> {

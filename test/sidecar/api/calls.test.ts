@@ -326,6 +326,16 @@ describe('the API', () => {
     }
   })
 
+  it('refuses to register a reserved call, once the passcode is right', async () => {
+    await api.close()
+    api = await startApi({ isReserved: (key) => key === 'SMSGTE-7' })
+    const { status, body } = await register('SMSGTE')
+    expect([status, Object.keys(body), body.error]).to.deep.equal([403, ['error', 'message'], 'reserved'])
+    expect((await register('SMSGTE', { auth: 1 })).body.error).to.equal('wrong_passcode')
+    expect((await register('SMSGTE', { ssid: 8 })).status).to.equal(200)
+    expect([...api.store.stations.keys()]).to.deep.equal(['SMSGTE-8'])
+  })
+
   it('issues server times that only grow, over all calls', async () => {
     await register('N0CALL')
     const times: number[] = []

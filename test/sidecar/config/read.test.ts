@@ -5,6 +5,7 @@ import { makeCertificates } from '../../../fixtures/certificate.ts'
 import { passcodeOf } from '../../../sidecar/aprs/passcode.ts'
 import type { Problem } from '../../../sidecar/config/problem.ts'
 import { readSettings } from '../../../sidecar/config/read.ts'
+import { RESERVED_CALLS } from '../../../sidecar/config/reserved-calls.ts'
 
 type Files = Readonly<Record<string, string>>
 
@@ -73,8 +74,8 @@ describe('configuration', () => {
         },
       },
       ack: { minIntervalMs: 31000, maxPerSenderPerMinute: 10 },
-      rateLimit: { windowMs: 60000, max: 120, newStationsPerHour: 20 },
-      stations: { max: 5000, expireAfterHours: 720 },
+      rateLimit: { windowMs: 60000, max: 120, newStationsPerHour: 20, connectionsPerAddress: 64 },
+      stations: { max: 5000, expireAfterHours: 720, reserved: RESERVED_CALLS, blockedSenders: [] },
       log: { level: 'info' },
     })
     expect(pathsOf({})).to.deep.equal(['aprsis.callsign'])
