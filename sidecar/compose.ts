@@ -19,6 +19,7 @@ import { createDispatcher } from './push/dispatcher.ts'
 import { openGateways } from './push/open-gateways.ts'
 import { reloadBy } from './reload.ts'
 import { createShutdown } from './shutdown.ts'
+import { watchDatabaseFile } from './store/file-watch.ts'
 import { openStore } from './store/open-store.ts'
 
 /** A sidecar at work. */
@@ -37,7 +38,15 @@ export interface Sidecar {
 }
 
 /** How long each part may take to close, in milliseconds; together under 5 s, which service managers commonly allow. */
-const CLOSE_WITHIN = { store: 1000, push: 2300, api: 800, upstream: 200, housekeeping: 200, admin: 200 } as const
+const CLOSE_WITHIN = {
+  store: 1000,
+  push: 2300,
+  api: 800,
+  upstream: 200,
+  housekeeping: 200,
+  admin: 200,
+  watch: 50,
+} as const
 
 /**
  * Starts everything, and resolves once API and operator's port serve; APRS-IS may still be out of reach then. Rejects,
@@ -54,6 +63,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       CLOSE_WITHIN.store,
       await openStore(settings.database, { history: settings.history, stations: settings.stations }, clock, log),
     )
+    const file = shutdown.add('watch', CLOSE_WITHIN.watch, await watchDatabaseFile(settings.database, clock, log))
     const { stations, history, housekeeping } = store
     const calls = createCallRules({
       lists: settings.stations,
@@ -84,7 +94,8 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       await serveApi({ listen, rateLimit, store, isReserved, clock, metrics, log }),
     )
 
-    const send = (line: string) => link.send(line)
+    // No ack for what is lost with this process: then its sender tries again, and the next one stores it.
+    const send = (line: string) => file.kept() && link.send(line)
     const receive = createReceiver({
       stations: heard,
       history,
@@ -120,7 +131,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
         settings,
         store,
         upstream: link.status,
-        problems: link.problems,
+        problems: () => [...link.problems(), ...file.problems()],
         gateways: Object.keys(gateways) as Platform[],
         traffic,
         recent,

@@ -13,7 +13,7 @@ export const COUNTERS = {
   messages_lost: 'Messages that could not be stored',
   acks_sent: 'Acks sent',
   acks_throttled: 'Acks held back by the throttle',
-  acks_unsendable: 'Acks that had no verified connection to go by',
+  acks_unsendable: 'Acks that had no verified connection to go by, or a database file to rely on',
   upstream_connects: 'Logins to an APRS-IS server',
   upstream_disconnects: 'APRS-IS connections that ended without our doing',
   filters_sent: 'Filters sent to APRS-IS',

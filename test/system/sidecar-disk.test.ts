@@ -94,4 +94,32 @@ describe('the sidecar as a process, and its disk', () => {
     const next = its.start(['--config', await its.configure()])
     expect((await next.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).status).to.equal(200)
   })
+
+  it('says that its database was deleted, is not ready, and goes on without acknowledging what will be lost', async () => {
+    const sidecar = its.start(['--config', await its.configure()])
+    await sidecar.post('/v1/register', registration('N1CALL', { ackMessages: true }))
+    await its.upstream.until(() => its.asksFor('N1CALL-7'))
+    its.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :safe{1')
+    await its.upstream.waitFor(({ line }) => line.includes(':ack1'))
+    const readiness = async () => {
+      const answer = await fetch(`${await sidecar.adminUrl()}/readyz`)
+      return [answer.status, ((await answer.json()) as { reasons?: string[] }).reasons]
+    }
+    expect(await readiness()).to.deep.equal([200, undefined])
+
+    await rm(join(its.folder.path, 'data'), { recursive: true })
+    expect(await sidecar.logged('database-gone')).to.include({ level: 'error' })
+    expect(await readiness()).to.deep.equal([503, ['database_replaced']])
+    its.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :lost at the next start{2')
+    const counted = async () => (await fetch(`${await sidecar.adminUrl()}/metrics`)).text()
+    while (!(await counted()).includes('mesh_companion_acks_unsendable_total 1\n'));
+    const { body } = await sidecar.post('/v1/sync', { ...claim('N1CALL'), since: 0 })
+    expect(body.messages.map(({ text }) => text)).to.deep.equal(['safe', 'lost at the next start'])
+    expect(its.upstream.received.filter(({ line }) => line.includes(':ack'))).to.have.length(1)
+
+    sidecar.kill('SIGTERM')
+    expect(await sidecar.ended).to.deep.equal({ outcome: 0, stderr: '' })
+    const next = its.start(['--config', await its.configure()])
+    expect((await next.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).status).to.equal(404)
+  })
 })
