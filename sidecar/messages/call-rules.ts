@@ -16,7 +16,7 @@ export interface CallRules {
   isBlocked(sender: string): boolean
   /**
    * The registry without those stations whose calls are reserved by now: they stay in it until they expire, for an entry may be a
-   * mistake, but nothing is asked for or stored in their names.
+   * mistake, but nothing is asked for or stored in their names. `get` is asked for each packet, and goes by what the last `keys` found.
    */
   readonly heard: Pick<Stations, 'get' | 'keys'>
   /** Follows other lists from now on. */
@@ -36,20 +36,23 @@ const MAX_LOGGED_STATIONS = 20
 export function createCallRules({ lists, ownCalls, stations, log }: CallRulesParts): CallRules {
   let isReserved: CallList
   let isBlocked: CallList
+  let silenced: ReadonlySet<StationKey> = new Set()
+
+  function heardKeys(): readonly StationKey[] {
+    const keys = [...stations.keys()]
+    silenced = new Set(keys.filter(isReserved))
+    return keys.filter((key) => !silenced.has(key))
+  }
 
   function follow({ reserved, blockedSenders }: CallLists): void {
     isReserved = callList([...ownCalls, ...reserved])
     isBlocked = callList(blockedSenders)
-    const silenced = [...stations.keys()].filter(isReserved)
-    if (silenced.length > 0)
-      log.warn(
-        'stations-reserved',
-        'Registered stations have calls that are reserved: they get no messages any more.',
-        {
-          count: silenced.length,
-          stations: silenced.slice(0, MAX_LOGGED_STATIONS),
-        },
-      )
+    heardKeys()
+    if (silenced.size === 0) return
+    log.warn('stations-reserved', 'Registered stations have calls that are reserved: they get no messages any more.', {
+      count: silenced.size,
+      stations: [...silenced].slice(0, MAX_LOGGED_STATIONS),
+    })
   }
 
   follow(lists)
@@ -57,13 +60,8 @@ export function createCallRules({ lists, ownCalls, stations, log }: CallRulesPar
     isReserved: (key) => isReserved(key),
     isBlocked: (sender) => isBlocked(sender),
     heard: {
-      get(key) {
-        const station = stations.get(key)
-        return station && !isReserved(key) ? station : undefined
-      },
-      *keys() {
-        for (const key of stations.keys()) if (!isReserved(key)) yield key
-      },
+      get: (key) => (silenced.size > 0 && silenced.has(key) ? undefined : stations.get(key)),
+      keys: heardKeys,
     },
     change(changed) {
       follow(changed)

@@ -12,7 +12,8 @@ describe('The rules of calls', () => {
     const lines: Record<string, unknown>[] = []
     const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) })
     const lists = { reserved, blockedSenders: [] }
-    return { rules: createCallRules({ lists, ownCalls: ['N0CALL-99'], stations: store.stations, log }), lines }
+    const rules = createCallRules({ lists, ownCalls: ['N0CALL-99'], stations: store.stations, log })
+    return { rules, store, lines }
   }
 
   it('leave out registered stations whose calls are reserved by now, and warn of them', async () => {
@@ -31,5 +32,13 @@ describe('The rules of calls', () => {
     expect(['N0CALL-99', 'W1AW', 'SMSGTE'].map(rules.isReserved)).to.deep.equal([true, true, false])
     expect([...rules.heard.keys()]).to.deep.equal(['SMSGTE'])
     expect(['PEST-1', 'W1AW'].map(rules.isBlocked)).to.deep.equal([true, false])
+  })
+
+  it('leave out a station, too, whose registration was under way when its call was reserved', async () => {
+    const { rules, store } = await setUp([])
+    rules.change({ reserved: ['N1CALL'], blockedSenders: [] })
+    await register(store, 'N1CALL', 'N2CALL')
+    expect([...rules.heard.keys()]).to.deep.equal(['SMSGTE', 'W1AW', 'N2CALL'])
+    expect([rules.heard.get('N1CALL'), rules.heard.get('N2CALL')?.key]).to.deep.equal([undefined, 'N2CALL'])
   })
 })
