@@ -27,13 +27,16 @@ export async function prepareFile(path: string): Promise<void> {
 
 /** Makes a folder and those above it. Not by Node's `recursive`, which tries for ever where a folder takes none, as `/proc` does. */
 async function makeFolder(folder: string): Promise<void> {
+  const make = () =>
+    mkdir(folder, FOLDER_OWNER_ONLY).catch((error: unknown) => {
+      if (!isCode(error, 'EEXIST')) throw error
+    })
   try {
-    await mkdir(folder, FOLDER_OWNER_ONLY)
+    await make()
   } catch (error) {
-    if (isCode(error, 'EEXIST')) return
     if (!isCode(error, 'ENOENT') || dirname(folder) === folder) throw error
     await makeFolder(dirname(folder))
-    await mkdir(folder, FOLDER_OWNER_ONLY)
+    await make()
   }
 }
 

@@ -26,34 +26,39 @@ const FRESH_MS = 100
  */
 export async function watchDatabaseFile(path: string, clock: Clock, log: Log): Promise<FileWatch> {
   const opened = path === IN_MEMORY ? [] : await filesOf(path)
-  let lost: string | undefined
+  let isKept = true
   let lookedAt = clock.now()
+  let looks = 0
   let timer: Timer | undefined
   let closed = false
 
   // Without holding up the process, as a disk that hangs would.
   async function check(): Promise<void> {
-    compare(await Promise.all(opened.map(({ file }) => identityOf(file))))
+    looks += 1
+    const look = looks
+    const found = await Promise.all(opened.map(({ file }) => identityOf(file)))
+    // Somebody who asked has seen something newer.
+    if (look === looks) compare(found)
   }
 
   function compare(found: readonly Identity[]): void {
     lookedAt = clock.now()
     // What the system does not say for another reason says nothing of a lost file.
     if (found.includes('unknown')) return
-    const lost = opened.findIndex(({ identity }, index) => found[index] !== identity)
-    const { file } = opened[lost] ?? {}
-    tell(file && `${file} was ${found[lost] === 'none' ? 'deleted' : 'replaced'}.`)
-  }
-
-  function tell(loss: string | undefined): void {
-    if (closed || (loss === undefined) === (lost === undefined)) return
-    lost = loss
-    if (loss === undefined) log.info('database-back', 'The file of the database is back: nothing was lost.')
-    else
-      log.error('database-gone', `${loss} What is stored now goes with this process, and is not acknowledged.`, {
-        remedy:
-          'Save what it still holds by POST /backup on the operator port, stop the sidecar, restore that, and start it again; or move the very same file back.',
-      })
+    const index = opened.findIndex(({ identity }, index) => found[index] !== identity)
+    const lost = opened[index]
+    if (closed || isKept === (lost === undefined)) return
+    isKept = lost === undefined
+    if (!lost) {
+      log.info('database-back', 'The file of the database is back: nothing was lost.')
+      return
+    }
+    const fate = found[index] === 'none' ? 'deleted' : 'replaced'
+    log.error('database-gone', `A file of the database was ${fate}: what is stored now goes with this process.`, {
+      file: lost.file,
+      remedy:
+        'Save what the process still holds by POST /backup on the operator port, stop it, restore that, and start it again; or move the very same file back.',
+    })
   }
 
   function plan(): void {
@@ -64,11 +69,12 @@ export async function watchDatabaseFile(path: string, clock: Clock, log: Log): P
   if (opened.length > 0) plan()
   return {
     kept() {
-      const isFresh = Math.abs(clock.now() - lookedAt) < FRESH_MS
-      if (!isFresh && !closed) compare(opened.map(({ file }) => identityNow(file)))
-      return lost === undefined
+      if (closed || Math.abs(clock.now() - lookedAt) < FRESH_MS) return isKept
+      looks += 1
+      compare(opened.map(({ file }) => identityNow(file)))
+      return isKept
     },
-    problems: () => (lost === undefined ? [] : ['database_replaced']),
+    problems: () => (isKept ? [] : ['database_replaced']),
     async close() {
       closed = true
       timer?.cancel()
