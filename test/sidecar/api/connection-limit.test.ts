@@ -86,10 +86,10 @@ describe('the connections that one address may have', () => {
   it('are counted before TLS, in which nothing was said yet', async () => {
     await start(certificate)
     for (let count = 0; count < LIMIT; count++) await open()
-    expect(await over()).to.equal(true)
+    expect(await answerOn(secured(await open()))).to.equal('')
+    expect(api.metrics.value('api_connections_dropped')).to.equal(1)
     expect(await answerOn(secured(await open('127.0.0.2')))).to.match(/^HTTP\/1.1 415 /)
-    const closing = sockets[0]
-    closing?.destroy()
+    sockets[0]?.destroy()
     let answer = ''
     while (answer === '') answer = await answerOn(secured(await open()))
     expect(answer).to.match(/^HTTP\/1.1 415 /)
