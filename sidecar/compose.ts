@@ -3,18 +3,23 @@ import { rememberEvents } from './admin/recent-events.ts'
 import { watchTraffic } from './admin/traffic.ts'
 import { serveApi } from './api/server.ts'
 import { connectAprsIs } from './aprsis/link.ts'
+import { loginCalls } from './aprsis/login-calls.ts'
 import { type Clock, systemClock } from './clock.ts'
+import type { Reading } from './config/read.ts'
 import type { Settings } from './config/settings.ts'
 import { startHousekeeping } from './housekeeping/start.ts'
 import type { Log } from './log.ts'
 import { createAckSender } from './messages/ack-sender.ts'
+import { type CallLists, createCallRules } from './messages/call-rules.ts'
 import { createCoalescer } from './messages/coalescer.ts'
 import { createReceiver } from './messages/receiver.ts'
 import type { Platform } from './messages/store.ts'
 import { createMetrics } from './metrics.ts'
 import { createDispatcher } from './push/dispatcher.ts'
 import { openGateways } from './push/open-gateways.ts'
+import { reloadBy } from './reload.ts'
 import { createShutdown } from './shutdown.ts'
+import { watchDatabaseFile } from './store/file-watch.ts'
 import { openStore } from './store/open-store.ts'
 
 /** A sidecar at work. */
@@ -23,14 +28,25 @@ export interface Sidecar {
   readonly url: string
   /** Where the operator's port is. */
   readonly adminUrl: string
-  /** Has the API take up a renewed certificate; never rejects. */
-  reloadTls(): Promise<void>
-  /** Stops within 5 s, never rejects; twice is fine. What is not pushed by then is taken up at the next start. */
-  close(): Promise<void>
+  /** Takes up what changes without a restart: the lists of calls in what was read, and a renewed certificate. Never rejects. */
+  reload(reading: Reading): Promise<void>
+  /**
+   * Stops within 5 s, never rejects; twice is fine. What is not pushed by then is taken up at the next start. Resolves with false
+   * when a part was left behind, as with a disk that hangs.
+   */
+  close(): Promise<boolean>
 }
 
 /** How long each part may take to close, in milliseconds; together under 5 s, which service managers commonly allow. */
-const CLOSE_WITHIN = { store: 1000, push: 2300, api: 800, upstream: 200, housekeeping: 200, admin: 200 } as const
+const CLOSE_WITHIN = {
+  store: 1000,
+  push: 2300,
+  api: 800,
+  upstream: 200,
+  housekeeping: 200,
+  admin: 200,
+  watch: 50,
+} as const
 
 /**
  * Starts everything, and resolves once API and operator's port serve; APRS-IS may still be out of reach then. Rejects,
@@ -47,7 +63,14 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       CLOSE_WITHIN.store,
       await openStore(settings.database, { history: settings.history, stations: settings.stations }, clock, log),
     )
+    const file = shutdown.add('watch', CLOSE_WITHIN.watch, await watchDatabaseFile(settings.database, clock, log))
     const { stations, history, housekeeping } = store
+    const calls = createCallRules({
+      lists: settings.stations,
+      ownCalls: loginCalls(settings.aprsis.callsign),
+      stations,
+      log,
+    })
 
     const traffic = watchTraffic(clock)
     const gateways = openGateways(settings.push, log, clock)
@@ -64,12 +87,19 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
     for (const key of await history.stationsWithUnpushed()) coalescer.notify(key)
 
     const { listen, rateLimit } = settings
-    const api = shutdown.add('api', CLOSE_WITHIN.api, await serveApi({ listen, rateLimit, store, clock, metrics, log }))
+    const { isReserved, isBlocked, heard } = calls
+    const api = shutdown.add(
+      'api',
+      CLOSE_WITHIN.api,
+      await serveApi({ listen, rateLimit, store, isReserved, clock, metrics, log }),
+    )
 
-    const send = (line: string) => link.send(line)
+    // No ack for what is lost with this process: then its sender tries again, and the next one stores it.
+    const send = (line: string) => file.kept() && link.send(line)
     const receive = createReceiver({
-      stations,
+      stations: heard,
       history,
+      isBlocked,
       notify: coalescer.notify,
       acks: createAckSender({ send, settings: settings.ack, clock, metrics }),
       metrics,
@@ -80,7 +110,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       CLOSE_WITHIN.upstream,
       connectAprsIs({
         settings: settings.aprsis,
-        stations: () => stations.keys(),
+        stations: () => heard.keys(),
         onLines: traffic.receiving(receive),
         clock,
         log,
@@ -101,6 +131,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
         settings,
         store,
         upstream: link.status,
+        problems: () => [...link.problems(), ...file.problems()],
         gateways: Object.keys(gateways) as Platform[],
         traffic,
         recent,
@@ -108,7 +139,16 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
         clock,
       }),
     )
-    return { url: api.url, adminUrl: admin.url, reloadTls: api.reloadTls, close: shutdown.close }
+    const changeCalls = (lists: CallLists) => {
+      calls.change(lists)
+      link.refilter()
+    }
+    return {
+      url: api.url,
+      adminUrl: admin.url,
+      reload: reloadBy({ changeCalls, reloadTls: api.reloadTls, log }),
+      close: shutdown.close,
+    }
   } catch (error) {
     await shutdown.close()
     throw error

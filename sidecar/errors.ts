@@ -5,6 +5,10 @@
 export const API_ERRORS = {
   invalid_request: { status: 400, message: 'The request is not what this call takes; details says where.' },
   wrong_passcode: { status: 403, message: 'auth is not the APRS passcode of this callsign.' },
+  reserved: {
+    status: 403,
+    message: 'This call is that of a service, of bulletins or of the server itself: no station can have it.',
+  },
   not_registered: { status: 404, message: 'This station is not registered; call /v1/register first.' },
   not_found: {
     status: 404,

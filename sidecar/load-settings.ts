@@ -1,28 +1,26 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { passcodeOf } from './aprs/passcode.ts'
-import type { Problem } from './config/problem.ts'
-import { readSettings } from './config/read.ts'
-import type { Settings } from './config/settings.ts'
+import { type Reading, readSettings } from './config/read.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
-type Outcome = { readonly settings: Settings } | { readonly problems: readonly Problem[] }
 
 /** The configuration in the JSON file `file` with the `SIDECAR_…` variables of `env` laid over it, or every mistake at once. */
-export function loadSettings(file: string, env: Environment): Outcome {
+export function loadSettings(file: string, env: Environment): Reading {
   let text: string
   try {
     text = readFile(file)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
     const reason = `names ${file}, which cannot be read (${code})`
-    return { problems: [{ path: '--config', reason, remedy: 'Name a JSON file that the sidecar may read.' }] }
+    const remedy = 'Name a JSON file that the sidecar may read.'
+    return { problems: [{ path: '--config', reason, remedy }], warnings: [] }
   }
   return settingsFrom(text, dirname(resolve(file)), env)
 }
 
 /** The same from a JSON text; relative paths in it start from `folder`. */
-export function settingsFrom(text: string, folder: string, env: Environment = {}): Outcome {
+export function settingsFrom(text: string, folder: string, env: Environment = {}): Reading {
   return readSettings({ text, env, folder, readFile, passcodeOf })
 }
 

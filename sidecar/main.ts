@@ -1,9 +1,11 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util'
 import type { Sidecar } from './compose.ts'
+import type { Problem } from './config/problem.ts'
+import type { Reading } from './config/read.ts'
 import type { Settings } from './config/settings.ts'
 import { loadSettings } from './load-settings.ts'
-import { createLog, printableText } from './log.ts'
+import { createLog, type Log, printableText } from './log.ts'
 
 const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check]
 
@@ -42,23 +44,37 @@ function readArguments(): Arguments {
   process.exit(EXIT_USAGE)
 }
 
+interface Configuration {
+  readonly settings: Settings
+  readonly warnings: readonly Problem[]
+}
+
 /**
  * The configuration; ends the process where it is wrong, with every mistake on stdout: as text for whoever checks the file, as log
  * lines for whoever reads the log of a service that did not start.
  */
-function readConfiguration({ config, check }: Arguments): Settings {
+function readConfiguration({ config, check }: Arguments): Configuration {
   const outcome = loadSettings(config, process.env)
-  if ('settings' in outcome) return outcome.settings
+  if (check) for (const warning of outcome.warnings) process.stdout.write(`Warning: ${inWords(warning)}\n`)
+  if ('settings' in outcome) return outcome
   const log = createLog('info')
-  for (const { path, reason, remedy } of outcome.problems) {
-    const msg = `${path}: ${reason}. ${remedy}`
-    if (check) process.stdout.write(`${printableText(msg)}\n`)
-    else log.error('config-invalid', msg, { path })
+  if (!check) warnAbout(outcome.warnings, log)
+  for (const problem of outcome.problems) {
+    if (check) process.stdout.write(`${inWords(problem)}\n`)
+    else log.error('config-invalid', inWords(problem), { path: problem.path })
   }
   process.exit(EXIT_CONFIG)
 }
 
-async function run(settings: Settings): Promise<void> {
+function inWords({ path, reason, remedy }: Problem): string {
+  return printableText(`${path}: ${reason}. ${remedy}`)
+}
+
+function warnAbout(warnings: readonly Problem[], log: Log): void {
+  for (const warning of warnings) log.warn('config-ignored', inWords(warning), { path: warning.path })
+}
+
+async function run({ settings, warnings }: Configuration, readAgain: () => Reading): Promise<void> {
   const log = createLog(settings.log.level)
   const die = (event: string, msg: string, error: unknown): never => {
     // The log may be what failed, as when nobody reads stdout any more.
@@ -79,33 +95,52 @@ async function run(settings: Settings): Promise<void> {
     if (stopping) return
     stopping = true
     log.info('stopping', 'The sidecar stops.', { signal })
-    setTimeout(() => die('stop-too-slow', 'The sidecar did not stop in time.', undefined), CLOSE_WITHIN_MS)
-    const closed = starting?.then((sidecar) => sidecar.close()) ?? Promise.resolve()
+    setTimeout(() => {
+      log.error('stop-too-slow', 'The sidecar did not stop in time, and is ended.')
+      endBy(signal)
+    }, CLOSE_WITHIN_MS)
+    const closed = starting?.then((sidecar) => sidecar.close()) ?? Promise.resolve(true)
     closed
       // A start that fails meanwhile has cleaned up after itself.
-      .catch(() => {})
-      .then(() => {
+      .catch(() => true)
+      .then((all) => {
         log.info('stopped', 'The sidecar has stopped.')
-        process.exit(0)
+        if (all) process.exit(0)
+        endBy(signal)
       })
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
-  process.on('SIGHUP', () => void starting?.then((sidecar) => sidecar.reloadTls()).catch(() => {}))
+  process.on('SIGHUP', () => void starting?.then((sidecar) => sidecar.reload(readAgain())).catch(() => {}))
 
   try {
+    warnAbout(warnings, log)
     // Not before the configuration is known to be right: this loads the database, and more.
     const { startSidecar } = await import('./compose.ts')
     if (stopping) return
     starting = startSidecar(settings, log)
     const { url, adminUrl } = await starting
-    if (!stopping) log.info('listening', 'The sidecar serves its API and the operator port.', { url, adminUrl })
+    // At every level: whoever starts the sidecar on free ports learns them from this line.
+    const announcements = createLog('info')
+    if (!stopping)
+      announcements.info('listening', 'The sidecar serves its API and the operator port.', { url, adminUrl })
   } catch (error) {
     if (!stopping) die('start-failed', 'The sidecar cannot start.', error)
   }
 }
 
+/**
+ * Ends the process while one of its threads hangs in the disk. `process.exit` waits for that thread; the signal that asked for the
+ * end, left to the system, does not, and service managers take it for as clean an end as any.
+ */
+function endBy(signal: NodeJS.Signals): never {
+  process.removeAllListeners(signal)
+  process.kill(process.pid, signal)
+  // The first process of a container does not feel the signals that it sends itself.
+  process.exit(0)
+}
+
 const given = readArguments()
-const settings = readConfiguration(given)
+const configuration = readConfiguration(given)
 if (given.check) process.stdout.write(`${given.config} is fine.\n`)
-else await run(settings)
+else await run(configuration, () => loadSettings(given.config, process.env))

@@ -12,12 +12,14 @@ import { serveAdmin } from './server.ts'
 import type { Status } from './status.ts'
 import { renderStatusPage } from './status-page.ts'
 import type { Traffic } from './traffic.ts'
-import { installGauges, type UpstreamState, upstreamObstacles } from './upstream.ts'
+import { installGauges, type Obstacle, type UpstreamState, upstreamObstacles } from './upstream.ts'
 
 interface OperatorParts {
   readonly settings: Settings
   readonly store: Store
   readonly upstream: () => UpstreamState
+  /** What else keeps the sidecar from its work. */
+  readonly problems: () => readonly Obstacle[]
   readonly traffic: Pick<Traffic, 'lastPacketAt' | 'pushesUnderWay'>
   /** Platforms whose gateway is configured. */
   readonly gateways: readonly Platform[]
@@ -35,6 +37,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
   const startedAt = clock.now()
   const stations = () => store.stations.countByPlatform()
   const maxStations = settings.stations.max
+  const obstacles = () => [...upstreamObstacles(upstream()), ...parts.problems()]
   const pushesUnderWay = () => traffic.pushesUnderWay
   const databaseBytes = () => within(SIZE_WITHIN_MS, store.housekeeping.sizeBytes(), clock).catch(() => Number.NaN)
 
@@ -53,7 +56,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
       callsign: settings.aprsis.callsign,
       now: clock.now(),
       startedAt,
-      obstacles: upstreamObstacles(state),
+      obstacles: obstacles(),
       upstream: state,
       lastPacketAt: traffic.lastPacketAt,
       stations: stations(),
@@ -71,7 +74,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
     const listener = await serveAdmin({
       admin: settings.admin,
       alive: () => store.history.unpushed(settings.aprsis.callsign),
-      obstacles: () => upstreamObstacles(upstream()),
+      obstacles,
       statusPage: async (refresh) => renderStatusPage(await status(), refresh),
       metrics,
       clock,

@@ -30,10 +30,14 @@ export interface UpstreamState {
   readonly connections: readonly UpstreamConnection[]
 }
 
-/** Why messages may not arrive: the code that `/readyz` gives, never renamed or reused, and what it means. */
+/** Why messages may not arrive, or not last: the code that `/readyz` gives, never renamed or reused, and what it means. */
 export const OBSTACLES = {
   upstream_not_connected: 'No login to APRS-IS is up: no messages arrive.',
   upstream_filter_unconfirmed: 'Some stations are not yet in a filter that an APRS-IS server confirmed.',
+  upstream_no_call:
+    'No call is left to log in with for a further connection to APRS-IS: some stations get no messages until aprsis.callsign is another one.',
+  database_replaced:
+    'The file of the database was deleted or replaced: what is stored now goes with this process, and is not acknowledged.',
 } as const
 export type Obstacle = keyof typeof OBSTACLES
 

@@ -7,6 +7,15 @@ export type ClientAddress = string
 /** Finds a request's client from its peer's address and its `X-Forwarded-For`, every header line of that name joined by commas. */
 export type ClientAddressOf = (peer: string | undefined, forwardedFor: string | undefined) => ClientAddress
 
+/** Who a connection counts for before anything is said on it; undefined when its peer is a trusted proxy, which speaks for many. */
+export type ClientOfPeer = (peer: string | undefined) => ClientAddress | undefined
+
+export function clientOfPeerBy(trustProxy: ListenSettings['trustProxy']): ClientOfPeer {
+  if (trustProxy === true) return () => undefined
+  const trusted = trustProxy === false ? undefined : blockList(trustProxy)
+  return (peer) => (trusted && isListed(trusted, unmapped(peer ?? '')) ? undefined : addressKey(peer ?? ''))
+}
+
 /**
  * Each proxy appends the address that it was called from, so the list is read from its end for as long as a trusted
  * proxy wrote the entry; what stands before that, anyone can have made up.

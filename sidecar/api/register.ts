@@ -1,12 +1,13 @@
 import { decideAvatar } from '../avatars/avatar.ts'
 import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
-import type { AvatarUpload, Store } from '../messages/store.ts'
+import type { AvatarUpload, StationKey, Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
 import { plainBody } from './answer.ts'
 import { answer, type Call } from './call.ts'
 import { claimedStation } from './claim.ts'
 import { jsonText } from './json-text.ts'
+import { checkPushToken } from './push-token.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { RingCache } from './ring-cache.ts'
 import type { BodyCheck, RegisterBody } from './schemas.ts'
@@ -14,6 +15,7 @@ import type { BodyCheck, RegisterBody } from './schemas.ts'
 interface RegisterParts {
   readonly check: BodyCheck<RegisterBody>
   readonly store: Store
+  readonly isReserved: (key: StationKey) => boolean
   readonly rings: RingCache
   /** New stations per client address. */
   readonly newStations: RateLimit
@@ -22,10 +24,13 @@ interface RegisterParts {
 }
 
 /** `/v1/register`: a station's first call and its heartbeat. */
-export function registerCall({ check, store, rings, newStations, clock, metrics }: RegisterParts): Call {
+export function registerCall(parts: RegisterParts): Call {
+  const { check, store, isReserved, rings, newStations, clock, metrics } = parts
   return async (received, client) => {
     const body = check(received)
+    checkPushToken(body)
     const key = claimedStation(body)
+    if (isReserved(key)) throw new ApiError('reserved')
     const avatar = uploadedAvatar(body)
     if (!store.stations.get(key) && !newStations.take(client, clock.now())) return { kind: 'drop' }
     const outcome = await store.stations.register({

@@ -2,11 +2,12 @@ import type { Clock } from '../clock.ts'
 import type { ListenSettings, RateLimitSettings } from '../config/settings.ts'
 import { type HttpListener, listenHttp } from '../http-listener.ts'
 import type { Log } from '../log.ts'
-import type { Store } from '../messages/store.ts'
+import type { StationKey, Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
 import { avatarsCall } from './avatars.ts'
 import type { Call } from './call.ts'
-import { clientAddressBy } from './client-address.ts'
+import { clientAddressBy, clientOfPeerBy } from './client-address.ts'
+import { limitConnections } from './connection-limit.ts'
 import { createHandler } from './handler.ts'
 import { createApiServer } from './listener.ts'
 import { createRateLimit } from './rate-limit.ts'
@@ -26,6 +27,8 @@ interface ApiParts {
   readonly listen: ListenSettings
   readonly rateLimit: RateLimitSettings
   readonly store: Store
+  /** Whether a call is nobody's to register. */
+  readonly isReserved: (key: StationKey) => boolean
   readonly clock: Clock
   readonly metrics: Metrics
   readonly log: Log
@@ -34,12 +37,13 @@ interface ApiParts {
 const HOUR_MS = 3_600_000
 
 /** Serves the four calls of the API; rejects when it cannot listen, or its certificate is no good. */
-export async function serveApi({ listen, rateLimit, store, clock, metrics, log }: ApiParts): Promise<Api> {
+export async function serveApi(parts: ApiParts): Promise<Api> {
+  const { listen, rateLimit, store, isReserved, clock, metrics, log } = parts
   const check = createBodyChecks()
   const newStations = createRateLimit({ windowMs: HOUR_MS, max: rateLimit.newStationsPerHour })
   const rings = createRingCache(store)
   const calls: ReadonlyMap<string, Call> = new Map([
-    ['/v1/register', registerCall({ check: check.register, store, rings, newStations, clock, metrics })],
+    ['/v1/register', registerCall({ check: check.register, store, isReserved, rings, newStations, clock, metrics })],
     ['/v1/sync', syncCall({ check: check.sync, rings })],
     ['/v1/avatars', avatarsCall({ check: check.avatars, store })],
     ['/v1/unregister', unregisterCall({ check: check.unregister, store, metrics })],
@@ -48,6 +52,9 @@ export async function serveApi({ listen, rateLimit, store, clock, metrics, log }
   const handler = createHandler({ calls, clientOf, limit: createRateLimit(rateLimit), clock, metrics, log })
 
   const { server, scheme, reloadCertificate } = await createApiServer(listen)
+  limitConnections(server, rateLimit.connectionsPerAddress, clientOfPeerBy(listen.trustProxy), () =>
+    metrics.count('api_connections_dropped'),
+  )
   server.on('request', handler.request)
   // Otherwise Node sends its "100 Continue" before the rate limit is asked, and refuses other expectations without a body.
   server.on('checkContinue', handler.request)

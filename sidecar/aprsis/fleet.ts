@@ -42,6 +42,8 @@ export interface Fleet {
   ready(): boolean
   /** Stations for which there is no room. */
   readonly leftOut: number
+  /** A connection that is needed cannot be opened: no call is left to log in with. */
+  readonly outOfCalls: boolean
   connections(): readonly FleetConnection[]
   close(): Promise<void>
 }
@@ -58,7 +60,8 @@ interface FleetMember {
 
 export function createFleet(options: FleetOptions): Fleet {
   const { settings, clock, log } = options
-  const places = Math.min(settings.maxConnections, loginCallCount(settings.callsign))
+  const callCount = loginCallCount(settings.callsign)
+  const places = Math.min(settings.maxConnections, callCount)
   // One place stays free for a connection that takes over from another. With a single place the successor logs in
   // with the same call, and the server drops the older connection at that moment.
   const limits = { trackOutgoing: settings.trackOutgoing, maxConnections: Math.max(1, places - 1) }
@@ -73,6 +76,7 @@ export function createFleet(options: FleetOptions): Fleet {
   let lastId = 0
   let paused = false
   let closing = false
+  let outOfCalls = false
   let stepPlanned = false
   let tidying: Timer | undefined
 
@@ -92,6 +96,7 @@ export function createFleet(options: FleetOptions): Fleet {
       member.retiring = planned.retire.has(member.id)
     }
     queue = planned.open
+    if (queue.length === 0) outOfCalls = false
     log.info('upstream-filter', 'The filters for APRS-IS change.', {
       stations: stations.size,
       opening: queue.length,
@@ -120,13 +125,27 @@ export function createFleet(options: FleetOptions): Fleet {
 
   function tellLeftOut(stations: readonly StationKey[]): void {
     if (stations.length > leftOut.length) {
-      log.error(
-        'upstream-full',
-        'There is no room for every station in the filters that aprsis.maxConnections allows: raise it.',
-        { leftOut: stations.length, maxConnections: settings.maxConnections },
-      )
+      const remedy =
+        callCount < settings.maxConnections
+          ? 'further connections need an SSID of two digits, for which aprsis.callsign is too long: log in with a shorter one.'
+          : 'raise aprsis.maxConnections.'
+      log.error('upstream-full', `There is no room for every station in the filters: ${remedy}`, {
+        leftOut: stations.length,
+        maxConnections: settings.maxConnections,
+      })
     }
     leftOut = stations
+  }
+
+  function tellOutOfCalls(now: boolean): void {
+    if (now && !outOfCalls) {
+      log.error(
+        'upstream-no-call',
+        'No call is left to log in with for a further connection, so some stations get no messages: set aprsis.callsign to another call.',
+        { callsign: settings.callsign, connections: members.size },
+      )
+    }
+    outOfCalls = now
   }
 
   /** Once per turn of the event loop, whatever happens in it. */
@@ -186,7 +205,9 @@ export function createFleet(options: FleetOptions): Fleet {
     const [stations, ...rest] = queue
     const inUse = new Set(everyMember().map(({ connection }) => connection.call))
     const call = places === 1 ? settings.callsign : freeLoginCall(settings.callsign, inUse, wanted ?? new Set())
-    if (!stations || call === undefined) return false
+    if (!stations) return false
+    tellOutOfCalls(call === undefined)
+    if (call === undefined) return false
     queue = rest
     lastId += 1
     const connection = openConnection({
@@ -261,6 +282,9 @@ export function createFleet(options: FleetOptions): Fleet {
     },
     get leftOut() {
       return leftOut.length
+    },
+    get outOfCalls() {
+      return outOfCalls
     },
     connections: () =>
       everyMember().map(({ connection, stations }) => ({ ...connection.status(), stations: stations.size })),

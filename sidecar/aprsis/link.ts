@@ -44,6 +44,8 @@ export interface Link {
   /** Sends a packet line without line end; false when no verified login is up, or it is over 509 bytes, or no packet. */
   send(line: string): boolean
   ready(): boolean
+  /** What keeps stations unheard for good, until somebody changes the configuration. */
+  problems(): readonly 'upstream_no_call'[]
   status(): LinkStatus
   /** Calls `listener` after changes of the status; returns what ends that. */
   onStatus(listener: () => void): () => void
@@ -95,6 +97,7 @@ export function connectAprsIs(options: LinkOptions): Link {
     },
     send: (line) => fleet.send(line),
     ready: () => fleet.ready(),
+    problems: () => (fleet.outOfCalls ? ['upstream_no_call'] : []),
     status() {
       const connections = fleet.connections()
       return {

@@ -21,6 +21,12 @@ export function freeLoginCall(
   return undefined
 }
 
+/** Every call that our logins may have, whether {@link freeLoginCall} gives it today or not: they are no station's. */
+export function loginCalls(configured: string): readonly string[] {
+  const [base = configured] = configured.split('-')
+  return [configured, ...Array.from({ length: 84 }, (_, index) => `${base}-${99 - index}`)]
+}
+
 /** How many logins {@link freeLoginCall} can tell apart: one where a base call is too long for a second digit of SSID. */
 export function loginCallCount(configured: string): number {
   const [base = configured] = configured.split('-')

@@ -12,23 +12,25 @@ export interface Override {
 /**
  * Reads the `SIDECAR_…` variables: `SIDECAR_` and a member's path in upper snake case, typed as the schema says.
  * A variable that is set but empty counts as not set, since that is how container files leave one out; `null` is written
- * out. Lists are separated by commas. A `SIDECAR_…` variable that names no member is a problem: a misspelt one would
- * otherwise be ignored in silence.
+ * out. Lists are separated by commas. A `SIDECAR_…` variable that names no member is a warning: a misspelt one would otherwise be
+ * ignored in silence, and orchestrators make some for a service that is called sidecar. So they do with `SIDECAR_ADMIN_PORT`, for one
+ * that is called sidecar-admin: an address in the place of a port is theirs too.
  */
 export function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   schema: MemberSchema,
-): { readonly overrides: readonly Override[]; readonly problems: readonly Problem[] } {
+): { readonly overrides: readonly Override[]; readonly warnings: readonly Problem[] } {
   const members = new Map(leaves(schema, []).map((leaf) => [variableName(leaf.steps), leaf]))
   const overrides: Override[] = []
-  const problems: Problem[] = []
+  const warnings: Problem[] = []
   for (const [variable, text] of Object.entries(env)) {
     if (!variable.startsWith(PREFIX) || text === undefined || text === '') continue
     const leaf = members.get(variable)
-    if (leaf) overrides.push({ variable, steps: leaf.steps, value: typedValue(text, leaf.schema) })
-    else problems.push(unknownVariable(variable, [...members.keys()]))
+    if (!leaf) warnings.push(unknownVariable(variable, [...members.keys()]))
+    else if (isServiceAddress(text)) warnings.push(serviceVariable(variable))
+    else overrides.push({ variable, steps: leaf.steps, value: typedValue(text, leaf.schema) })
   }
-  return { overrides, problems }
+  return { overrides, warnings }
 }
 
 const PREFIX = 'SIDECAR_'
@@ -41,7 +43,20 @@ function unknownVariable(variable: string, known: readonly string[]): Problem {
     reason: 'is an environment variable that names no setting',
     remedy: meant
       ? `Did you mean ${PREFIX}${meant}?`
-      : `Remove it: variables that begin with ${PREFIX} are settings, such as ${PREFIX}APRSIS_PASSCODE.`,
+      : `It changes nothing. Variables that begin with ${PREFIX} are settings, such as ${PREFIX}APRSIS_PASSCODE.`,
+  }
+}
+
+/** As Docker's links and Kubernetes give the address of a service: `tcp://10.0.0.1:8080`. No setting looks like that. */
+function isServiceAddress(text: string): boolean {
+  return /^(tcp|udp|sctp):\/\//.test(text)
+}
+
+function serviceVariable(variable: string): Problem {
+  return {
+    path: variable,
+    reason: "is an orchestrator's address of a service, and no setting",
+    remedy: 'It changes nothing. To set this member, use the file, or give the service another name.',
   }
 }
 

@@ -20,17 +20,22 @@ interface Source extends Surroundings {
   readonly folder: string
 }
 
+/** What was read. `warnings` are what changes nothing and should not go unsaid. */
+export type Reading = { readonly warnings: readonly Problem[] } & (
+  | { readonly settings: Settings }
+  | { readonly problems: readonly Problem[] }
+)
+
 /**
  * The configuration, checked and frozen; or every mistake in it at once. The environment wins over the file, the file
- * over the defaults. (When the file is no JSON, that and the environment's mistakes are all that can be said.)
+ * over the defaults. (When the file is no JSON, that is all that can be said.)
  */
-export function readSettings(
-  source: Source,
-): { readonly settings: Settings } | { readonly problems: readonly Problem[] } {
+export function readSettings(source: Source): Reading {
   const environment = readEnvironment(source.env, SETTINGS_SCHEMA)
   // Editors on Windows begin a file with a byte order mark.
   const json = parseJson(source.text.replace(/^\uFEFF/, ''))
-  if (json.kind === 'syntax_error') return { problems: [syntaxProblem(json), ...environment.problems] }
+  const { warnings } = environment
+  if (json.kind === 'syntax_error') return { problems: [syntaxProblem(json)], warnings }
 
   const draft = json.value
   for (const { steps, value } of environment.overrides) put(draft, steps, value)
@@ -45,9 +50,8 @@ export function readSettings(
   const problems = [
     ...json.duplicates.map(duplicateProblem),
     ...[...fromSchema, ...fromRules].map((problem) => withVariable(problem, environment.overrides)),
-    ...environment.problems,
   ]
-  return problems.length > 0 ? { problems } : { settings: freeze(draft as Settings) }
+  return problems.length > 0 ? { problems, warnings } : { settings: freeze(draft as Settings), warnings }
 }
 
 /** Fills the defaults into `draft` and says what is wrong with it. */

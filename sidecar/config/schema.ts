@@ -1,4 +1,5 @@
 import { LOG_LEVELS } from '../log.ts'
+import { RESERVED_CALLS } from './reserved-calls.ts'
 
 /**
  * JSON Schema of the configuration file, table by table: what is allowed, the defaults, and in `description` what to
@@ -48,6 +49,16 @@ function flag(description: string, fallback: boolean): MemberSchema {
 
 function whole(description: string, minimum: number, maximum: number, fallback: number): MemberSchema {
   return { description, type: 'integer', minimum, maximum, default: fallback }
+}
+
+/** Calls, or beginnings of calls with a `*` behind them. */
+function calls(description: string, fallback: readonly string[]): MemberSchema {
+  const items = {
+    description: 'Give a call such as N0CALL or N0CALL-7, or the beginning of some with a * behind it.',
+    type: 'string',
+    pattern: '^[A-Za-z0-9][A-Za-z0-9-]{0,8}\\*?$',
+  }
+  return { description, type: 'array', items, maxItems: 1000, default: fallback }
 }
 
 /** Longest time that a setting in hours may name: ten years. */
@@ -156,6 +167,7 @@ const rateLimit = section('What one client address may do.', {
   windowMs: whole('Give the length of the window.', 1, 86_400_000, 60_000),
   max: whole('Give how many requests an address has in a window.', 1, 1_000_000_000, 120),
   newStationsPerHour: whole('Give how many new stations an address may register in an hour.', 0, 1_000_000_000, 20),
+  connectionsPerAddress: whole('Give how many connections an address may have open.', 1, 1_000_000, 64),
 })
 
 const stations = section('The registry.', {
@@ -168,6 +180,10 @@ const stations = section('The registry.', {
     maximum: LONGEST_HOURS,
     default: 720,
   },
+  reserved: calls('List the calls that nobody can register; the own login and its further calls need not be in it.', [
+    ...RESERVED_CALLS,
+  ]),
+  blockedSenders: calls('List the calls whose messages are to be dropped.', []),
 })
 
 const log = section('The log on stdout.', {

@@ -86,9 +86,15 @@ export interface RateLimitSettings {
   readonly max: number
   /** Stations that one client address may newly register in an hour. */
   readonly newStationsPerHour: number
+  /** Connections that one client address may have open at a time; those of a trusted proxy are not counted. */
+  readonly connectionsPerAddress: number
 }
 
 export interface StationsSettings {
   readonly max: number
   readonly expireAfterHours: number
+  /** Calls that nobody can register; a final `*` stands for any end. */
+  readonly reserved: readonly string[]
+  /** Calls whose messages are dropped; likewise. */
+  readonly blockedSenders: readonly string[]
 }

@@ -15,6 +15,7 @@ export type Receiver = (lines: readonly Buffer[]) => Promise<void>
 interface ReceiverParts {
   readonly stations: Pick<Stations, 'get'>
   readonly history: Pick<History, 'append'>
+  readonly isBlocked: (sender: string) => boolean
   /** Something new was stored for the station. Never throws. */
   readonly notify: (key: StationKey) => void
   readonly acks: AckSender
@@ -29,11 +30,13 @@ const OUTCOME_COUNTERS = {
   no_station: 'messages_not_addressed',
 } as const
 
+type DropCounter = 'packets_unparsable' | 'messages_not_addressed' | 'messages_not_for_operator' | 'messages_blocked'
+
 /**
  * The pipeline of what arrives: parse, store once, acknowledge, notify. Nobody hears of a message before it is durable.
  * A message that a station sends to itself is a message like any other: that is how people try their set-up.
  */
-export function createReceiver({ stations, history, notify, acks, metrics, log }: ReceiverParts): Receiver {
+export function createReceiver({ stations, history, isBlocked, notify, acks, metrics, log }: ReceiverParts): Receiver {
   let lostInARow = 0
 
   /** The message for a registered station's operator in a line; everything else is counted. */
@@ -43,10 +46,11 @@ export function createReceiver({ stations, history, notify, acks, metrics, log }
     if (!message) return dropped('packets_unparsable')
     if (!stations.get(message.to)) return dropped('messages_not_addressed')
     if (message.kind !== 'message') return dropped('messages_not_for_operator')
+    if (isBlocked(packet.source)) return dropped('messages_blocked')
     return { from: packet.source, to: message.to, seqId: message.seqId, text: message.text }
   }
 
-  function dropped(reason: 'packets_unparsable' | 'messages_not_addressed' | 'messages_not_for_operator'): undefined {
+  function dropped(reason: DropCounter): undefined {
     metrics.count(reason)
   }
 

@@ -1,4 +1,5 @@
-import sqlite3 from 'sqlite3'
+import type sqlite3 from 'sqlite3'
+import { StoreError } from './store-error.ts'
 
 export type SqlValue = string | number | Buffer | null
 
@@ -14,8 +15,12 @@ export interface Connection extends Queries {
   close(): Promise<void>
 }
 
-/** Opens `path` for reading and writing, creating it where it is missing; a lock of somebody else is waited for at most `busyMs`. */
+/**
+ * Opens `path` for reading and writing, creating it where it is missing; a lock of somebody else is waited for at most `busyMs`.
+ * Rejects with `sqlite_missing` where SQLite's library is not there.
+ */
 export async function connect(path: string, busyMs: number): Promise<Connection> {
+  const sqlite3 = await loadSqlite()
   const handle = await new Promise<sqlite3.Database>((resolve, reject) => {
     const opened = new sqlite3.Database(path, (error) => (error ? reject(error) : resolve(opened)))
   })
@@ -56,5 +61,14 @@ export async function connect(path: string, busyMs: number): Promise<Connection>
         handle.close((error) => (error ? reject(error) : resolve()))
       })
     },
+  }
+}
+
+/** Here and not above, so that whoever starts without it is told what to do, instead of a list of places where it is not. */
+async function loadSqlite(): Promise<typeof sqlite3> {
+  try {
+    return (await import('sqlite3')).default
+  } catch (cause) {
+    throw new StoreError('sqlite_missing', { cause })
   }
 }

@@ -14,15 +14,34 @@ const FOLDER_OWNER_ONLY = 0o700
  */
 export async function prepareFile(path: string): Promise<void> {
   if (path === IN_MEMORY) return
-  await mkdir(dirname(path), { recursive: true, mode: FOLDER_OWNER_ONLY })
+  await makeFolder(dirname(path))
   try {
     const created = await open(path, 'ax', OWNER_ONLY)
     await created.close()
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    if (!isCode(error, 'EEXIST')) throw error
     // Not opened to find out: POSIX drops a process's locks on a file as soon as it closes any handle on it.
     await access(path, constants.R_OK | constants.W_OK)
   }
+}
+
+/** Makes a folder and those above it. Not by Node's `recursive`, which tries for ever where a folder takes none, as `/proc` does. */
+async function makeFolder(folder: string): Promise<void> {
+  const make = () =>
+    mkdir(folder, FOLDER_OWNER_ONLY).catch((error: unknown) => {
+      if (!isCode(error, 'EEXIST')) throw error
+    })
+  try {
+    await make()
+  } catch (error) {
+    if (!isCode(error, 'ENOENT') || dirname(folder) === folder) throw error
+    await makeFolder(dirname(folder))
+    await make()
+  }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
 }
 
 /** Takes everyone else's permissions away from an existing file; SQLite gives them to its write-ahead log too. */

@@ -15,7 +15,7 @@ import { StoreError, toStoreError } from './store-error.ts'
 /** The parts of the configuration that the store follows. */
 export interface StoreSettings {
   readonly history: HistorySettings
-  readonly stations: StationsSettings
+  readonly stations: Pick<StationsSettings, 'max'>
 }
 
 // Long enough for the process before us, told to stop at the same moment, to let go of the file.

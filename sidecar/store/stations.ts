@@ -77,7 +77,7 @@ interface Entry {
 }
 
 interface StationsOptions {
-  readonly settings: StationsSettings
+  readonly settings: Pick<StationsSettings, 'max'>
   readonly clock: Clock
   readonly log: Log
 }

@@ -29,6 +29,11 @@ export const STORE_FAULTS = {
     what: 'The disk refused to read or write the database.',
     remedy: 'Look at the system log for faults of the disk or its file system.',
   },
+  sqlite_missing: {
+    what: "SQLite's library is missing, or was made for another system or version of Node.",
+    remedy:
+      'Run "npm rebuild sqlite3" where the package is installed: npm does what is missing there only if it may run install scripts.',
+  },
   store_overloaded: {
     what: 'More is waiting for the database than it can take.',
     remedy: 'Look for a slow disk, or for a flood of messages or requests.',

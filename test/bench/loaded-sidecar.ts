@@ -39,7 +39,7 @@ export async function startLoaded({
   const upstream = await bareUpstream()
   const sidecar = await startBuiltSidecar({
     aprsis: { host: '127.0.0.1', port: upstream.port, callsign: 'N0CALL', passcode: 13023, filterDebounceMs: 0 },
-    rateLimit: { windowMs: 1000, max: 1_000_000_000, newStationsPerHour: 1_000_000 },
+    rateLimit: { windowMs: 1000, max: 1_000_000_000, newStationsPerHour: 1_000_000, connectionsPerAddress: 10_000 },
   })
   const stations = Array.from({ length: count }, (_, index) => `B${index + 1000}X`)
   await registerStations(sidecar, stations, firstAcknowledges ? stations.slice(0, 1) : [])

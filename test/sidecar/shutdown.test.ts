@@ -22,12 +22,12 @@ describe('shutting down', () => {
           steps.push(`${name} ends`)
         },
       })
-    await Promise.all([shutdown.close(), shutdown.close()])
-    await shutdown.close()
+    expect(await Promise.all([shutdown.close(), shutdown.close()])).to.deep.equal([true, true])
+    expect(await shutdown.close()).to.equal(true)
     expect(steps).to.deep.equal(['b begins', 'b ends', 'a begins', 'a ends'])
   })
 
-  it('goes on when a part fails, or takes longer than it may', async () => {
+  it('goes on when a part fails, or takes longer than it may, and says that it was left behind', async () => {
     const { clock, logged, shutdown } = setUp()
     let closed = false
     shutdown.add('first', 100, {
@@ -41,7 +41,7 @@ describe('shutting down', () => {
     await clock.advance(99)
     expect([closed, logged]).to.deep.equal([false, []])
     await clock.advance(1)
-    await closing
+    expect(await closing).to.equal(false)
     expect([closed, logged]).to.deep.equal([true, ['hanging', 'failing']])
   })
 })

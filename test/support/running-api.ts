@@ -13,6 +13,7 @@ export interface ApiOptions {
   readonly listen?: Partial<ListenSettings>
   readonly rateLimit?: Partial<RateLimitSettings>
   readonly maxStations?: number
+  readonly isReserved?: (key: string) => boolean
 }
 
 /** Every member that an answer can have; tests look at those that they expect. */
@@ -50,7 +51,8 @@ export interface RunningApi {
   close(): Promise<void>
 }
 
-export async function startApi({ listen, rateLimit, maxStations = 100 }: ApiOptions = {}): Promise<RunningApi> {
+export async function startApi(options: ApiOptions = {}): Promise<RunningApi> {
+  const { listen, rateLimit, maxStations = 100, isReserved = () => false } = options
   const clock = new FakeClock()
   const logged: Record<string, unknown>[] = []
   const log: Log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) })
@@ -60,8 +62,15 @@ export async function startApi({ listen, rateLimit, maxStations = 100 }: ApiOpti
   const store = await openStore(':memory:', { history, stations }, clock, log)
   const api = await serveApi({
     listen: { host: '127.0.0.1', port: 0, certFile: null, keyFile: null, trustProxy: false, ...listen },
-    rateLimit: { windowMs: 60_000, max: 10_000, newStationsPerHour: 10_000, ...rateLimit },
+    rateLimit: {
+      windowMs: 60_000,
+      max: 10_000,
+      newStationsPerHour: 10_000,
+      connectionsPerAddress: 10_000,
+      ...rateLimit,
+    },
     store,
+    isReserved,
     clock,
     metrics,
     log,

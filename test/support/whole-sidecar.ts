@@ -59,6 +59,7 @@ export interface WholeSidecar {
 interface Config {
   readonly aprsis?: object
   readonly push?: object
+  readonly stations?: object
 }
 
 export async function startWholeSidecar(config: Config = {}): Promise<WholeSidecar> {
@@ -106,7 +107,7 @@ export async function startWholeSidecar(config: Config = {}): Promise<WholeSidec
 }
 
 /** Turns the clock until `done` is. */
-export async function turnUntil(clock: FakeClock, done: Promise<void>): Promise<void> {
+export async function turnUntil(clock: FakeClock, done: Promise<unknown>): Promise<void> {
   let waiting = true
   const over = done.finally(() => {
     waiting = false

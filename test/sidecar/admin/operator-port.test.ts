@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { openOperatorPort } from '../../../sidecar/admin/operator-port.ts'
 import { rememberEvents } from '../../../sidecar/admin/recent-events.ts'
 import { watchTraffic } from '../../../sidecar/admin/traffic.ts'
-import type { UpstreamState } from '../../../sidecar/admin/upstream.ts'
+import type { Obstacle, UpstreamState } from '../../../sidecar/admin/upstream.ts'
 import type { HttpListener } from '../../../sidecar/http-listener.ts'
 import { createLog, settingsFrom } from '../../../sidecar/index.ts'
 import type { Store } from '../../../sidecar/messages/store.ts'
@@ -16,11 +16,13 @@ describe("the operator's port over a real store", () => {
   let store: Store
   let port: HttpListener
   let upstream: UpstreamState
+  let problems: readonly Obstacle[]
   afterEach(() => port.close())
 
   async function open(sizeBytes?: () => Promise<number>) {
     clock = stores.clock
     store = await stores.open()
+    problems = []
     upstream = { connected: true, verified: true, ready: true, paused: false, leftOut: 0, connections: [] }
     const outcome = settingsFrom('{"aprsis":{"callsign":"N0CALL-10"},"admin":{"port":0}}', '/')
     if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
@@ -34,6 +36,7 @@ describe("the operator's port over a real store", () => {
       settings: outcome.settings,
       store: { ...store, housekeeping: { ...store.housekeeping, ...(sizeBytes && { sizeBytes }) } },
       upstream: () => upstream,
+      problems: () => problems,
       gateways: ['android'],
       clock,
     })
@@ -67,6 +70,17 @@ describe("the operator's port over a real store", () => {
     expect(await text('/'))
       .to.include('Not ready')
       .and.include('upstream_not_connected')
+  })
+
+  it('is not ready, and says why, while another part has a problem', async () => {
+    await open()
+    expect((await fetch(`${port.url}/readyz`)).status).to.equal(200)
+    problems = ['upstream_no_call']
+    const answer = await fetch(`${port.url}/readyz`)
+    expect([answer.status, ((await answer.json()) as { reasons: string[] }).reasons]).to.deep.equal([503, problems])
+    expect(await text('/'))
+      .to.include('Not ready')
+      .and.include('upstream_no_call')
   })
 
   it('shows on /metrics the registry, the file and the event loop', async () => {

@@ -225,7 +225,7 @@ describe('the API', () => {
   })
 
   for (const [path, rest] of [
-    ['/v1/register', { platform: 'ios', pushToken: 't', ackMessages: true }],
+    ['/v1/register', { platform: 'ios', pushToken: 'f0', ackMessages: true }],
     ['/v1/sync', { since: 0 }],
     ['/v1/avatars', { stations: [] }],
     ['/v1/unregister', {}],
@@ -286,6 +286,10 @@ describe('the API', () => {
     [{ pushToken: '' }, 'pushToken'],
     [{ pushToken: 'a b' }, 'pushToken'],
     [{ pushToken: 'x'.repeat(4097) }, 'pushToken'],
+    [{ platform: 'ios', pushToken: 'abc' }, 'pushToken'],
+    [{ platform: 'ios', pushToken: 'cGxhaW4=' }, 'pushToken'],
+    [{ platform: 'ios', pushToken: `<${'ab'.repeat(32)}>` }, 'pushToken'],
+    [{ platform: 'ios', pushToken: 'eX1:APA91bHPRgkF' }, 'pushToken'],
     [{ ackMessages: 'no' }, 'ackMessages'],
     [{ auth: '13023' }, 'auth'],
     [{ since: '0' }, 'since'],
@@ -305,6 +309,31 @@ describe('the API', () => {
     expect(body.details).to.deep.equal([
       { path: 'pushToken', reason: 'It must be 1 to 4096 visible ASCII characters, without blanks.' },
     ])
+    const { body: ios } = await register('N0CALL', { platform: 'ios' })
+    expect(ios.details).to.deep.equal([
+      {
+        path: 'pushToken',
+        reason: 'On iOS it must be the device token that APNs gave the app, in hex: two of 0-9 and a-f for each byte.',
+      },
+    ])
+    expect(api.store.stations.size).to.equal(0)
+  })
+
+  it('takes device tokens of any number of bytes, in either letter case', async () => {
+    for (const pushToken of ['0A'.repeat(32), 'f'.repeat(64), '80'.repeat(80), 'ab'.repeat(100)]) {
+      expect((await register('N0CALL', { platform: 'ios', pushToken })).status).to.equal(200)
+      expect(api.store.stations.get('N0CALL-7')?.pushToken).to.equal(pushToken)
+    }
+  })
+
+  it('refuses to register a reserved call, once the passcode is right', async () => {
+    await api.close()
+    api = await startApi({ isReserved: (key) => key === 'SMSGTE-7' })
+    const { status, body } = await register('SMSGTE')
+    expect([status, Object.keys(body), body.error]).to.deep.equal([403, ['error', 'message'], 'reserved'])
+    expect((await register('SMSGTE', { auth: 1 })).body.error).to.equal('wrong_passcode')
+    expect((await register('SMSGTE', { ssid: 8 })).status).to.equal(200)
+    expect([...api.store.stations.keys()]).to.deep.equal(['SMSGTE-8'])
   })
 
   it('issues server times that only grow, over all calls', async () => {

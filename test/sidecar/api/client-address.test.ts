@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { clientAddressBy } from '../../../sidecar/api/client-address.ts'
+import { clientAddressBy, clientOfPeerBy } from '../../../sidecar/api/client-address.ts'
 
 describe('the client that a request counts for', () => {
   describe('without a trusted proxy', () => {
@@ -66,5 +66,26 @@ describe('the client that a request counts for', () => {
     it('is the furthest proxy when all entries are trusted', () => {
       expect(clientOf('10.0.0.1', '10.0.0.3, 10.0.0.2')).to.equal('10.0.0.3')
     })
+  })
+})
+
+describe('the client that a connection counts for', () => {
+  it('is the peer, for IPv6 its /64', () => {
+    for (const trustProxy of [false, ['10.0.0.0/8']]) {
+      const clientOf = clientOfPeerBy(trustProxy)
+      expect(clientOf('::ffff:192.0.2.1')).to.equal('192.0.2.1')
+      expect(clientOf('2001:db8:0:7::1')).to.equal(clientOf('2001:db8:0:7:ffff::2'))
+      expect(clientOf('2001:db8:0:7::1')).to.not.equal(clientOf('2001:db8:0:8::1'))
+    }
+  })
+
+  it('is nobody when the peer is a trusted proxy', () => {
+    const clientOf = clientOfPeerBy(['10.0.0.0/8', '2001:db8:1::/48'])
+    expect(['10.1.2.3', '::ffff:10.1.2.3', '2001:db8:1::9'].map(clientOf)).to.deep.equal([
+      undefined,
+      undefined,
+      undefined,
+    ])
+    expect(clientOfPeerBy(true)('192.0.2.1')).to.equal(undefined)
   })
 })

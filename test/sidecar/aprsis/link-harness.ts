@@ -12,6 +12,7 @@ export const CALL = 'N0CALL-10'
 export interface LogLine {
   readonly level: string
   readonly event: string
+  readonly msg: string
   readonly fields: LogFields
 }
 
@@ -34,8 +35,8 @@ export class LinkHarness {
   connect(settings: Partial<AprsisSettings> = {}, overrides: Partial<LinkOptions> = {}): void {
     const at =
       (level: string) =>
-      (event: string, _msg: string, fields: LogFields = {}) => {
-        this.logged.push({ level, event, fields })
+      (event: string, msg: string, fields: LogFields = {}) => {
+        this.logged.push({ level, event, msg, fields })
         this.#tell()
       }
     const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }

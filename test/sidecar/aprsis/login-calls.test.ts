@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { freeLoginCall, loginCallCount } from '../../../sidecar/aprsis/login-calls.ts'
+import { freeLoginCall, loginCallCount, loginCalls } from '../../../sidecar/aprsis/login-calls.ts'
 
 describe('The call of a further connection', () => {
   it('is the configured one while that is free', () => {
@@ -16,6 +16,20 @@ describe('The call of a further connection', () => {
     const all = new Set(Array.from({ length: 100 }, (_, ssid) => `N0CALL-${ssid}`))
     expect(freeLoginCall('N0CALL-10', all, new Set())).to.equal(undefined)
     expect(freeLoginCall('N0CALLS', new Set(['N0CALLS']), new Set())).to.equal(undefined)
+  })
+
+  it('is one of those that no station may have', () => {
+    for (const configured of ['N0CALL', 'N0CALL-10', 'N0CALL-99', 'A1A']) {
+      const possible = loginCalls(configured)
+      const taken = new Set<string>()
+      for (let call = freeLoginCall(configured, taken, new Set()); call; ) {
+        taken.add(call)
+        call = freeLoginCall(configured, taken, new Set())
+      }
+      expect(new Set(possible)).to.deep.equal(taken)
+    }
+    expect(loginCalls('N0CALL-10')).to.include.members(['N0CALL-10', 'N0CALL-16', 'N0CALL-99'])
+    expect(loginCalls('N0CALL-10')).to.not.include.members(['N0CALL', 'N0CALL-9', 'N0CALL-15'])
   })
 
   it('exists as often as is said', () => {

@@ -203,6 +203,32 @@ describe('The link to APRS-IS with many stations', () => {
     await its.reaches(its.stations)
   })
 
+  it('says that no call is left for a connection that is needed, and opens it once one is', async () => {
+    const taken = Array.from({ length: 84 }, (_, index) => `N0CALL-${index + 16}`)
+    its.stations = new Set([...stationKeys(900), ...taken])
+    its.connect()
+    await its.until(() => its.link.problems().length > 0 && its.link.status().connected)
+    expect(its.link.problems()).to.deep.equal(['upstream_no_call'])
+    expect(its.link.ready()).to.equal(false)
+    await its.change(stationKeys(901))
+    await its.ready()
+    expect(its.link.problems()).to.deep.equal([])
+    expect(its.events('upstream-no-call').map(({ level }) => level)).to.deep.equal(['error'])
+    await its.reaches(its.stations)
+  })
+
+  it('says what to mend when a long call leaves room for one connection only', async () => {
+    its.stations = new Set(stationKeys(1000))
+    its.connect({ callsign: 'N0CALLS', passcode: -1 })
+    await its.until(() => status().leftOut > 0)
+    expect(
+      its
+        .events('upstream-full')
+        .map(({ msg }) => msg)
+        .join(),
+    ).to.match(/aprsis\.callsign is too long/)
+  })
+
   it('keeps the configured call even when a station registers it', async () => {
     its.stations = new Set(['AA1AA'])
     its.connect()

@@ -7,13 +7,13 @@ const overrideOf = (variable: string, text: string) => read({ [variable]: text }
 
 describe('environment variables', () => {
   it('name a setting by its path in upper snake case', () => {
-    const { overrides, problems } = read({
+    const { overrides, warnings } = read({
       SIDECAR_APRSIS_PASSCODE: '13023',
       SIDECAR_RATE_LIMIT_NEW_STATIONS_PER_HOUR: '5',
       SIDECAR_PUSH_FCM_SERVICE_ACCOUNT_FILE: 'key.json',
       SIDECAR_DATABASE: ':memory:',
     })
-    expect(problems).to.deep.equal([])
+    expect(warnings).to.deep.equal([])
     expect(overrides.map(({ steps, value }) => [steps.join('.'), value])).to.deep.equal([
       ['aprsis.passcode', 13023],
       ['rateLimit.newStationsPerHour', 5],
@@ -40,11 +40,11 @@ describe('environment variables', () => {
   })
 
   it('count as not set when they are empty', () => {
-    expect(read({ SIDECAR_APRSIS_HOST: '' })).to.deep.equal({ overrides: [], problems: [] })
+    expect(read({ SIDECAR_APRSIS_HOST: '' })).to.deep.equal({ overrides: [], warnings: [] })
   })
 
-  it('that name no setting are problems, with the nearest name suggested', () => {
-    expect(read({ SIDECAR_APRSIS_PASCODE: '1', SIDECAR_SERVICE_HOST: 'x', HOME: '/root' }).problems).to.deep.equal([
+  it('that name no setting are warnings, with the nearest name suggested', () => {
+    expect(read({ SIDECAR_APRSIS_PASCODE: '1', SIDECAR_SERVICE_HOST: 'x', HOME: '/root' }).warnings).to.deep.equal([
       {
         path: 'SIDECAR_APRSIS_PASCODE',
         reason: 'is an environment variable that names no setting',
@@ -53,8 +53,24 @@ describe('environment variables', () => {
       {
         path: 'SIDECAR_SERVICE_HOST',
         reason: 'is an environment variable that names no setting',
-        remedy: 'Remove it: variables that begin with SIDECAR_ are settings, such as SIDECAR_APRSIS_PASSCODE.',
+        remedy: 'It changes nothing. Variables that begin with SIDECAR_ are settings, such as SIDECAR_APRSIS_PASSCODE.',
       },
+    ])
+  })
+
+  it('that an orchestrator makes for a service of such a name are warnings, and set nothing', () => {
+    const { overrides, warnings } = read({
+      SIDECAR_PORT: 'tcp://10.0.0.1:8080',
+      SIDECAR_PORT_8080_TCP_ADDR: '10.0.0.1',
+      SIDECAR_ADMIN_PORT: 'tcp://10.0.0.2:9090',
+      SIDECAR_ADMIN_SERVICE_HOST: '10.0.0.2',
+    })
+    expect(overrides).to.deep.equal([])
+    expect(warnings.map(({ path }) => path)).to.deep.equal([
+      'SIDECAR_PORT',
+      'SIDECAR_PORT_8080_TCP_ADDR',
+      'SIDECAR_ADMIN_PORT',
+      'SIDECAR_ADMIN_SERVICE_HOST',
     ])
   })
 
@@ -68,6 +84,6 @@ describe('environment variables', () => {
     }
     walk(SETTINGS_SCHEMA, [])
     expect([...names.values()].every((count) => count === 1)).to.equal(true)
-    expect(names.size).to.equal(37)
+    expect(names.size).to.equal(40)
   })
 })

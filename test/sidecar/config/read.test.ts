@@ -5,6 +5,7 @@ import { makeCertificates } from '../../../fixtures/certificate.ts'
 import { passcodeOf } from '../../../sidecar/aprs/passcode.ts'
 import type { Problem } from '../../../sidecar/config/problem.ts'
 import { readSettings } from '../../../sidecar/config/read.ts'
+import { RESERVED_CALLS } from '../../../sidecar/config/reserved-calls.ts'
 
 type Files = Readonly<Record<string, string>>
 
@@ -73,8 +74,8 @@ describe('configuration', () => {
         },
       },
       ack: { minIntervalMs: 31000, maxPerSenderPerMinute: 10 },
-      rateLimit: { windowMs: 60000, max: 120, newStationsPerHour: 20 },
-      stations: { max: 5000, expireAfterHours: 720 },
+      rateLimit: { windowMs: 60000, max: 120, newStationsPerHour: 20, connectionsPerAddress: 64 },
+      stations: { max: 5000, expireAfterHours: 720, reserved: RESERVED_CALLS, blockedSenders: [] },
       log: { level: 'info' },
     })
     expect(pathsOf({})).to.deep.equal(['aprsis.callsign'])
@@ -118,7 +119,7 @@ describe('configuration', () => {
         "stations": [],
         "log": { "level": "loud" }
       }`,
-      { env: { SIDECAR_ADMIN_PORT: 'x', SIDECAR_LOGLEVEL: 'info' } },
+      { env: { SIDECAR_ADMIN_PORT: 'x' } },
     )
     expect(problems.map(({ path }) => path)).to.have.members([
       'lisen',
@@ -139,7 +140,6 @@ describe('configuration', () => {
       'push.apns.topic',
       'stations',
       'log.level',
-      'SIDECAR_LOGLEVEL',
     ])
     expect(problems.every(({ reason, remedy }) => reason.length > 5 && /[.?]$/.test(remedy))).to.equal(true)
     expect(problems.find(({ path }) => path === 'lisen')?.remedy).to.equal('Did you mean "listen"?')
@@ -147,10 +147,21 @@ describe('configuration', () => {
     expect(problems.find(({ path }) => path === 'admin.port')?.reason).to.include('SIDECAR_ADMIN_PORT')
   })
 
-  it('says line and column where the file is no JSON, and what is wrong in the environment besides', () => {
-    const problems = problemsOf('{\n  "aprsis": {,}\n}', { env: { SIDECAR_X: '1' } })
-    expect(problems[0]?.reason).to.equal('is not JSON: unexpected ",", at line 2, column 14')
-    expect(problems.map(({ path }) => path)).to.deep.equal(['$', 'SIDECAR_X'])
+  it('says line and column where the file is no JSON', () => {
+    const problems = problemsOf('{\n  "aprsis": {,}\n}')
+    expect(problems.map(({ path, reason }) => [path, reason])).to.deep.equal([
+      ['$', 'is not JSON: unexpected ",", at line 2, column 14'],
+    ])
+  })
+
+  it('warns of variables that name no setting, be the file right, wrong or no JSON', () => {
+    const env = { SIDECAR_LOGLEVEL: 'info' }
+    for (const config of [{ aprsis: { callsign } }, {}, '{']) {
+      const { warnings } = read(config, { env })
+      expect(warnings.map(({ path, remedy }) => [path, remedy])).to.deep.equal([
+        ['SIDECAR_LOGLEVEL', 'Did you mean SIDECAR_LOG_LEVEL?'],
+      ])
+    }
   })
 
   it('takes a file that begins with a byte order mark', () => {

@@ -37,6 +37,7 @@ async function setUp(append?: (original: History['append']) => History['append']
   const receive = createReceiver({
     stations: store.stations,
     history: { append: append ? append(stored) : stored },
+    isBlocked: (sender) => sender === 'PEST-1',
     notify: (key) => notified.push(key),
     acks: createAckSender({
       send: (line) => sent.push(line) > 0,
@@ -69,6 +70,20 @@ describe('The receiver', () => {
     expect(sent).to.deep.equal(['B>APRS,TCPIP*::A        :ack12'])
     expect(notified).to.deep.equal(['B'])
     expect(counts('messages_stored', 'acks_sent')).to.deep.equal([1, 1])
+  })
+
+  it('neither stores nor acknowledges nor notifies of a message of a blocked sender, the one inside a third-party frame', async () => {
+    const { receive, history, counts, sent, notified } = await setUp()
+    await receive([
+      packet(':B        :hi{1', 'PEST-1'),
+      packet('}PEST-1>APRS,GATE*::B        :hi{2', 'GATE'),
+      packet(':B        :hi{3', 'PEST'),
+      packet('}A>APRS,PEST-1*::B        :hi{4', 'PEST-1'),
+    ])
+    expect((await history('B')).map(({ seqId }) => seqId)).to.deep.equal(['3', '4'])
+    expect(sent.map((line) => line.slice(-4))).to.deep.equal(['ack3', 'ack4'])
+    expect(notified).to.deep.equal(['B', 'B'])
+    expect(counts('messages_blocked', 'messages_stored')).to.deep.equal([2, 2])
   })
 
   it('acknowledges a retransmission again but notifies of it only once', async () => {

@@ -51,7 +51,7 @@ describe('The registry', () => {
 
   it('refuses new stations when it is full, within one transaction too, but refreshes the known', async () => {
     await store.close()
-    store = await stores.open({ stations: { max: 2, expireAfterHours: 720 } })
+    store = await stores.open({ stations: { max: 2 } })
     const outcomes = await register(store, 'A', 'B', 'C', 'A')
     expect(outcomes.map((outcome) => outcome.kind)).to.deep.equal(['created', 'created', 'full', 'refreshed'])
     expect((await store.stations.register(registration('B', { pushToken: 'new' }))).kind).to.equal('refreshed')

@@ -10,7 +10,7 @@ import { FakeClock } from '../../support/fake-clock.ts'
 
 export const SETTINGS: StoreSettings = {
   history: { perStation: 50, duplicateHours: 12 },
-  stations: { max: 5000, expireAfterHours: 720 },
+  stations: { max: 5000 },
 }
 
 /** Stores on real files in a folder of their own, closed and removed after each test. */

@@ -31,7 +31,7 @@ describe('A sidecar that receives messages', () => {
   for (const [ssid, key] of [
     [7, 'N0CALL-7'],
     ['7', 'N0CALL-7'],
-    [99, 'N0CALL-99'],
+    [15, 'N0CALL-15'],
     ['ab', 'N0CALL-AB'],
     [0, 'N0CALL'],
     ['0', 'N0CALL'],

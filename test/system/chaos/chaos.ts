@@ -57,7 +57,7 @@ export class Chaos {
       history: { perStation: 10_000 },
       push: { coalesceMs: COALESCE_MS, ...gateways.settings },
       ack: { minIntervalMs: ACK_INTERVAL_MS, maxPerSenderPerMinute: 1000 },
-      rateLimit: { max: 1_000_000, newStationsPerHour: 1000 },
+      rateLimit: { max: 1_000_000, newStationsPerHour: 1000, connectionsPerAddress: 1000 },
     })
     const lives = new Lives(config, this.#plan.clocks, this.#happenings)
     this.#closers.push(() => lives.abandon())

@@ -1,0 +1,30 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { ClientAddress, ClientOfPeer } from './client-address.ts'
+
+/**
+ * Ends each connection of a client beyond `max` at once, without a byte and, where there is TLS, before any of that. An idle connection
+ * costs its owner nothing, and there is room for so many only: without this, one client takes it all.
+ */
+export function limitConnections(server: Server, max: number, clientOf: ClientOfPeer, onDropped: () => void): void {
+  const open = new Map<ClientAddress, number>()
+
+  function closed(client: ClientAddress): void {
+    const left = (open.get(client) ?? 1) - 1
+    if (left > 0) open.set(client, left)
+    else open.delete(client)
+  }
+
+  server.prependListener('connection', (socket: Socket) => {
+    const client = clientOf(socket.remoteAddress)
+    if (client === undefined) return
+    const count = (open.get(client) ?? 0) + 1
+    if (count > max) {
+      onDropped()
+      socket.destroy()
+      return
+    }
+    open.set(client, count)
+    socket.once('close', () => closed(client))
+  })
+}

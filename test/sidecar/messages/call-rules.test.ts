@@ -1,0 +1,44 @@
+import { expect } from 'chai'
+import { createLog } from '../../../sidecar/log.ts'
+import { createCallRules } from '../../../sidecar/messages/call-rules.ts'
+import { register, temporaryStores } from '../store/temporary-stores.ts'
+
+describe('The rules of calls', () => {
+  const stores = temporaryStores()
+
+  async function setUp(reserved: readonly string[]) {
+    const store = await stores.open({}, ':memory:')
+    await register(store, 'SMSGTE', 'W1AW', 'N0CALL-99')
+    const lines: Record<string, unknown>[] = []
+    const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) })
+    const lists = { reserved, blockedSenders: [] }
+    const rules = createCallRules({ lists, ownCalls: ['N0CALL-99'], stations: store.stations, log })
+    return { rules, store, lines }
+  }
+
+  it('leave out registered stations whose calls are reserved by now, and warn of them', async () => {
+    const { rules, lines } = await setUp(['SMSGTE'])
+    expect([...rules.heard.keys()]).to.deep.equal(['W1AW'])
+    expect([rules.heard.get('SMSGTE'), rules.heard.get('N0CALL-99')]).to.deep.equal([undefined, undefined])
+    expect(rules.heard.get('W1AW')).to.include({ key: 'W1AW' })
+    expect(lines.map(({ level, event, count, stations }) => [level, event, count, stations])).to.deep.equal([
+      ['warn', 'stations-reserved', 2, ['SMSGTE', 'N0CALL-99']],
+    ])
+  })
+
+  it('keep our own calls reserved whatever the lists say', async () => {
+    const { rules } = await setUp([])
+    rules.change({ reserved: ['W1AW'], blockedSenders: ['PEST*'] })
+    expect(['N0CALL-99', 'W1AW', 'SMSGTE'].map(rules.isReserved)).to.deep.equal([true, true, false])
+    expect([...rules.heard.keys()]).to.deep.equal(['SMSGTE'])
+    expect(['PEST-1', 'W1AW'].map(rules.isBlocked)).to.deep.equal([true, false])
+  })
+
+  it('leave out a station, too, whose registration was under way when its call was reserved', async () => {
+    const { rules, store } = await setUp([])
+    rules.change({ reserved: ['N1CALL'], blockedSenders: [] })
+    await register(store, 'N1CALL', 'N2CALL')
+    expect([...rules.heard.keys()]).to.deep.equal(['SMSGTE', 'W1AW', 'N2CALL'])
+    expect([rules.heard.get('N1CALL'), rules.heard.get('N2CALL')?.key]).to.deep.equal([undefined, 'N2CALL'])
+  })
+})

@@ -1,0 +1,86 @@
+import { copyFile, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { expect } from 'chai'
+import type { Store } from '../../../sidecar/messages/store.ts'
+import { type FileWatch, watchDatabaseFile } from '../../../sidecar/store/file-watch.ts'
+import { register, temporaryStores } from './temporary-stores.ts'
+
+describe('The watch over the file of the database', () => {
+  const stores = temporaryStores()
+  let store: Store
+  let watch: FileWatch
+  afterEach(() => watch.close())
+
+  async function open(path = stores.path('data/store.sqlite')) {
+    store = await stores.open({}, path)
+    watch = await watchDatabaseFile(path, stores.clock, stores.log)
+    await register(store, 'N0CALL')
+    stores.lines.length = 0
+    return path
+  }
+
+  /** Lets the time go by within which it has to notice; resolves when the system has answered what was asked. */
+  async function tenSeconds(): Promise<void> {
+    const { pending } = stores.clock
+    await stores.clock.advance(10_000)
+    while (stores.clock.pending < pending) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  const events = () => stores.lines.map(({ level, event }) => [level, event])
+
+  for (const [what, happens] of [
+    ['is deleted', (path: string) => rm(path)],
+    ['is replaced', (path: string) => copyFile(path, `${path}.copy`).then(() => rename(`${path}.copy`, path))],
+    ['loses its log', (path: string) => rm(`${path}-wal`)],
+    ['goes with its folder', (path: string) => rm(dirname(path), { recursive: true })],
+  ] as const) {
+    it(`notices within 10 s that it ${what}, says so once, with a remedy, and goes on saying so to who asks`, async () => {
+      await happens(await open())
+      await tenSeconds()
+      await tenSeconds()
+      expect(watch.problems()).to.deep.equal(['database_replaced'])
+      expect(events()).to.deep.equal([['error', 'database-gone']])
+      expect(stores.lines[0]?.remedy).to.match(/\.$/)
+    })
+  }
+
+  it('notices when it is asked, without waiting for the time of its own look', async () => {
+    const path = await open()
+    await rm(path)
+    await stores.clock.advance(100)
+    expect(watch.kept()).to.equal(false)
+    expect(events()).to.deep.equal([['error', 'database-gone']])
+  })
+
+  it('is content again when the very same file is back', async () => {
+    const path = await open()
+    await rename(path, stores.path('elsewhere.sqlite'))
+    await tenSeconds()
+    await rename(stores.path('elsewhere.sqlite'), path)
+    await tenSeconds()
+    expect(watch.kept()).to.equal(true)
+    expect(events()).to.deep.equal([
+      ['error', 'database-gone'],
+      ['info', 'database-back'],
+    ])
+    expect(watch.problems()).to.deep.equal([])
+  })
+
+  it('says nothing while the file grows and its log starts over, nor once it is closed', async () => {
+    const path = await open()
+    await register(store, ...Array.from({ length: 500 }, (_, index) => `N${index}A`))
+    await store.housekeeping.tidy(new AbortController().signal)
+    await register(store, 'N1CALL')
+    await tenSeconds()
+    await watch.close()
+    await rm(path)
+    await tenSeconds()
+    expect([watch.kept(), events(), stores.clock.pending]).to.deep.equal([true, [], 0])
+  })
+
+  it('has nothing to watch in memory', async () => {
+    const { pending } = stores.clock
+    await open(':memory:')
+    expect([watch.kept(), watch.problems(), stores.clock.pending]).to.deep.equal([true, [], pending])
+  })
+})

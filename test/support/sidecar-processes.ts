@@ -1,0 +1,55 @@
+import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
+import { passcodeOf } from '../../sidecar/aprs/passcode.ts'
+import { createSidecarFolder, type SidecarFolder, type SidecarProcess, startSidecarProcess } from './sidecar-process.ts'
+
+/** Call of the sidecars' own login. */
+export const LOGIN = 'N0CALL-10'
+
+/** An APRS-IS server, a folder, and sidecars as processes on both, of which nothing is left after each test. */
+export interface SidecarProcesses {
+  readonly upstream: AprsIsServer
+  readonly folder: SidecarFolder
+  /** Writes the configuration and gives its file: what `config` does not say fits the server and the folder. */
+  configure(config?: object): Promise<string>
+  start(args: readonly string[], env?: Readonly<Record<string, string>>): SidecarProcess
+  /** Whether APRS-IS has the station in a filter. */
+  asksFor(key: string): boolean
+}
+
+/** Call inside a `describe`. */
+export function sidecarProcesses(): SidecarProcesses {
+  let upstream: AprsIsServer
+  let folder: SidecarFolder
+  let running: SidecarProcess[] = []
+
+  beforeEach(async () => {
+    upstream = await startAprsIs()
+    folder = await createSidecarFolder()
+  })
+  afterEach(async () => {
+    for (const sidecar of running) sidecar.kill('SIGKILL')
+    await Promise.all(running.map(({ ended }) => ended))
+    running = []
+    await Promise.all([upstream.close(), folder.remove()])
+  })
+
+  return {
+    get upstream() {
+      return upstream
+    },
+    get folder() {
+      return folder
+    },
+    configure({ aprsis = {}, ...config }: { aprsis?: object } = {}) {
+      const { host, port } = upstream
+      const login = { host, port, callsign: LOGIN, passcode: passcodeOf(LOGIN), filterDebounceMs: 0 }
+      return folder.configure({ aprsis: { ...login, ...aprsis }, database: 'data/sidecar.sqlite', ...config })
+    },
+    start(args, env = {}) {
+      const sidecar = startSidecarProcess(args, env)
+      running.push(sidecar)
+      return sidecar
+    },
+    asksFor: (key) => upstream.clients().some(({ filter }) => `${filter}/`.includes(`/${key}/`)),
+  }
+}

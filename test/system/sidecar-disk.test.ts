@@ -1,0 +1,125 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, watch } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { claim, registration } from '../support/running-api.ts'
+import { sidecarProcesses } from '../support/sidecar-processes.ts'
+
+describe('the sidecar as a process, and its disk', () => {
+  const its = sidecarProcesses()
+
+  it('ends with an error and a remedy when the folder of its database cannot be made, as below /proc', async function () {
+    if (!existsSync('/proc/self')) {
+      console.log('      skipped: this system has no /proc')
+      this.skip()
+    }
+    const failed = its.start(['--config', await its.configure({ database: '/proc/nope/sidecar.sqlite' })])
+    expect(await failed.ended).to.deep.equal({ outcome: 1, stderr: '' })
+    const line = await failed.logged('start-failed')
+    expect(line.error).to.deep.include({ code: 'database_not_writable' })
+    expect(line.remedy).to.match(/"database"/)
+  })
+
+  it('says in one line how to mend it when the library of SQLite was not built', async () => {
+    // What npm leaves behind where install scripts may not run, or the machine has another system or Node.
+    const hiding = join(its.folder.path, 'hide-sqlite.cjs')
+    await writeFile(
+      hiding,
+      `const Module = require('node:module')
+      const resolve = Module._resolveFilename
+      Module._resolveFilename = function (request, ...rest) {
+        return resolve.call(this, request.endsWith('node_sqlite3.node') ? request + '.gone' : request, ...rest)
+      }`,
+    )
+    const failed = its.start(['--config', await its.configure()], { NODE_OPTIONS: `--require ${hiding}` })
+    expect(await failed.ended).to.deep.equal({ outcome: 1, stderr: '' })
+    expect(failed.lines.filter(({ level }) => level === 'error')).to.have.length(1)
+    const line = await failed.logged('start-failed')
+    expect(line.error).to.deep.include({ code: 'sqlite_missing' })
+    expect(line.remedy).to.match(/npm rebuild sqlite3/)
+  })
+
+  interface SlowDisk {
+    readonly library: string
+    readonly hang: string
+    /** Resolves once a sync hangs. */
+    hanging(): Promise<void>
+  }
+
+  /** A library that has each sync to disk wait, while the file `hang` is there, for longer than anybody waits for an end. */
+  async function slowDisk(): Promise<SlowDisk | undefined> {
+    const inFolder = (name: string) => join(its.folder.path, name)
+    const [source, library, hang] = [inFolder('slow.c'), inFolder('slow.so'), inFolder('hang')]
+    await writeFile(
+      source,
+      `#include <fcntl.h>
+      #include <unistd.h>
+      static int sync_slowly(void) {
+        if (access("${hang}", F_OK) == 0) { close(creat("${inFolder('hangs')}", 0600)); sleep(60); }
+        return 0;
+      }
+      int fsync(int file) { (void)file; return sync_slowly(); }
+      int fdatasync(int file) { (void)file; return sync_slowly(); }`,
+    )
+    const { status } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source])
+    if (status !== 0 || process.platform !== 'linux') return undefined
+    const hanging = async () => {
+      const changes = watch(its.folder.path)
+      while (!existsSync(inFolder('hangs'))) await once(changes, 'change')
+      changes.close()
+    }
+    return { library, hang, hanging }
+  }
+
+  it('ends within 5 seconds of SIGTERM while the disk hangs in a sync, by that signal', async function () {
+    const disk = await slowDisk()
+    if (!disk) {
+      console.log('      skipped: there is no C compiler, or no Linux')
+      return this.skip()
+    }
+    const sidecar = its.start(['--config', await its.configure()], { LD_PRELOAD: disk.library })
+    await sidecar.post('/v1/register', registration('N1CALL'))
+    await writeFile(disk.hang, '')
+    const unanswered = sidecar.post('/v1/register', registration('N2CALL')).catch(() => 'cut off')
+    await disk.hanging()
+    const asked = Date.now()
+    sidecar.kill('SIGTERM')
+    expect(await sidecar.ended).to.deep.equal({ outcome: 'SIGTERM', stderr: '' })
+    expect(Date.now() - asked).to.be.lessThan(5000)
+    expect(sidecar.lines.at(-1)?.event).to.equal('stopped')
+    expect(await unanswered).to.equal('cut off')
+    await rm(disk.hang)
+    const next = its.start(['--config', await its.configure()])
+    expect((await next.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).status).to.equal(200)
+  })
+
+  it('says that its database was deleted, is not ready, and goes on without acknowledging what will be lost', async () => {
+    const sidecar = its.start(['--config', await its.configure()])
+    await sidecar.post('/v1/register', registration('N1CALL', { ackMessages: true }))
+    await its.upstream.until(() => its.asksFor('N1CALL-7'))
+    its.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :safe{1')
+    await its.upstream.waitFor(({ line }) => line.includes(':ack1'))
+    const readiness = async () => {
+      const answer = await fetch(`${await sidecar.adminUrl()}/readyz`)
+      return [answer.status, ((await answer.json()) as { reasons?: string[] }).reasons]
+    }
+    expect(await readiness()).to.deep.equal([200, undefined])
+
+    await rm(join(its.folder.path, 'data'), { recursive: true })
+    expect(await sidecar.logged('database-gone')).to.include({ level: 'error' })
+    expect(await readiness()).to.deep.equal([503, ['database_replaced']])
+    its.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :lost at the next start{2')
+    const counted = async () => (await fetch(`${await sidecar.adminUrl()}/metrics`)).text()
+    while (!(await counted()).includes('mesh_companion_acks_unsendable_total 1\n'));
+    const { body } = await sidecar.post('/v1/sync', { ...claim('N1CALL'), since: 0 })
+    expect(body.messages.map(({ text }) => text)).to.deep.equal(['safe', 'lost at the next start'])
+    expect(its.upstream.received.filter(({ line }) => line.includes(':ack'))).to.have.length(1)
+
+    sidecar.kill('SIGTERM')
+    expect(await sidecar.ended).to.deep.equal({ outcome: 0, stderr: '' })
+    const next = its.start(['--config', await its.configure()])
+    expect((await next.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).status).to.equal(404)
+  })
+})

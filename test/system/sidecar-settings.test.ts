@@ -1,0 +1,77 @@
+import { spawnSync } from 'node:child_process'
+import { expect } from 'chai'
+import { registration } from '../support/running-api.ts'
+import { sidecarProcesses } from '../support/sidecar-processes.ts'
+
+describe('the sidecar as a process, and its settings', () => {
+  const its = sidecarProcesses()
+
+  it('starts among the variables of an orchestrator, and warns of each that names no setting', async () => {
+    const foreign = { SIDECAR_SERVICE_HOST: '10.0.0.1', SIDECAR_PORT: 'tcp://10.0.0.1:8080', SIDECAR_LOGLEVEL: 'debug' }
+    const file = await its.configure()
+    const sidecar = its.start(['--config', file], foreign)
+    await sidecar.logged('listening')
+    const warnings = sidecar.lines.filter(({ event }) => event === 'config-ignored')
+    expect(warnings.map(({ level, path }) => [level, path])).to.have.deep.members([
+      ['warn', 'SIDECAR_SERVICE_HOST'],
+      ['warn', 'SIDECAR_PORT'],
+      ['warn', 'SIDECAR_LOGLEVEL'],
+    ])
+    expect(warnings.find(({ path }) => path === 'SIDECAR_LOGLEVEL')?.msg).to.include('Did you mean SIDECAR_LOG_LEVEL?')
+
+    const check = ['--import', 'tsx', 'sidecar/main.ts', '--check', '--config', file]
+    const { status, stdout } = spawnSync(process.execPath, check, {
+      encoding: 'utf8',
+      env: { ...process.env, SIDECAR_LOGLEVEL: 'debug' },
+    })
+    expect(status).to.equal(0)
+    expect(stdout).to.match(/^Warning: SIDECAR_LOGLEVEL: .* Did you mean SIDECAR_LOG_LEVEL\?\n.* is fine\.\n$/)
+  })
+
+  for (const level of ['warn', 'error', 'silent']) {
+    it(`says where it listens at the log level ${level} too`, async () => {
+      const sidecar = its.start(['--config', await its.configure({ log: { level } })])
+      const { url, adminUrl } = await sidecar.logged('listening')
+      expect([url, adminUrl].every((one) => /^http:\/\/127\.0\.0\.1:\d+$/.test(String(one)))).to.equal(true)
+    })
+  }
+
+  it('follows other lists of calls on SIGHUP, without a restart, and keeps those it has when the file is wrong', async () => {
+    const file = await its.configure()
+    const sidecar = its.start(['--config', file])
+    const register = async (callsign: string) =>
+      (await sidecar.post('/v1/register', registration(callsign, { ackMessages: true }))).status
+    for (const callsign of ['N1CALL', 'N2CALL']) expect(await register(callsign)).to.equal(200)
+    await its.upstream.until(() => its.asksFor('N1CALL-7') && its.asksFor('N2CALL-7'))
+
+    const lists = { reserved: ['N2CALL-*', 'N3CALL*'], blockedSenders: ['PEST'] }
+    await its.configure({ stations: lists })
+    sidecar.kill('SIGHUP')
+    const { reserved, blockedSenders } = await sidecar.logged('call-lists-changed')
+    expect([reserved, blockedSenders]).to.deep.equal([2, 1])
+    expect(await sidecar.logged('stations-reserved')).to.deep.include({ level: 'warn', stations: ['N2CALL-7'] })
+    await its.upstream.until(() => its.asksFor('N1CALL-7') && !its.asksFor('N2CALL-7'))
+    expect(await Promise.all(['N1CALL', 'N2CALL', 'N3CALL'].map(register))).to.deep.equal([200, 403, 403])
+    const acks = async () => {
+      for (const sender of ['PEST', 'FRIEND']) its.upstream.inject(`${sender}>APRS,TCPIP*::N1CALL-7 :from ${sender}{1`)
+      await its.upstream.waitFor(({ line }) => line.includes('::FRIEND'))
+      return its.upstream.received.filter(({ line }) => line.includes(':ack')).map(({ line }) => line.slice(-16))
+    }
+    expect(await acks()).to.deep.equal(['::FRIEND   :ack1'])
+
+    await its.configure({ stations: { reserved: ['N 4 CALL'], blockedSenders: [] }, listen: { prt: 0 } })
+    sidecar.kill('SIGHUP')
+    await sidecar.logged('config-not-reloaded')
+    expect(await register('N3CALL')).to.equal(403)
+    const page = await (await fetch(await sidecar.adminUrl())).text()
+    expect(page).to.include('config-not-reloaded')
+    sidecar.kill('SIGTERM')
+    await sidecar.ended
+    const wrong = sidecar.lines.filter(({ event }) => event === 'config-not-reloaded')
+    expect(wrong.map(({ level, path }) => [level, path])).to.have.deep.members([
+      ['error', 'stations.reserved[0]'],
+      ['error', 'listen.prt'],
+    ])
+    expect(sidecar.lines.filter(({ event }) => event === 'call-lists-changed')).to.have.length(1)
+  })
+})
