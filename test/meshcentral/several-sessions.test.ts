@@ -148,4 +148,27 @@ describe('of several sessions in MeshCentral', () => {
     expect(await verdictOn(gone.auth)).to.equal('refused')
     expect([await verdictOn(kept.auth), await joins(kept)]).to.deep.equal(['signed in', true])
   })
+
+  it('none takes login tokens along, nor what was sealed for them', async () => {
+    const browser = await signedIn(setup, setup.person())
+    const { tokenUser, tokenPass } = await (await open(browser)).ask('createLoginToken', { name: 'A tool', expire: 0 })
+    const tool = keep(openControl(setup, { query: { user: String(tokenUser), pass: String(tokenPass) } }))
+    await tool.message(({ action }) => action === 'userinfo')
+    const sealed = await renewed(tool)
+    await browser.step(`${setup.url}logout`)
+    expect(await isSignedIn(setup, browser)).to.equal(false)
+    for (const cookies of [sealed, await renewed(tool)]) {
+      expect([await verdictOn(cookies.auth), await joins(cookies)]).to.deep.equal(['signed in', true])
+    }
+  })
+
+  it('none is open to a guest, who gets no further than to the shared device', async () => {
+    const page = await open(await signedIn(setup, setup.person()))
+    const { url } = await page.ask('createDeviceShareLink', {
+      ...{ nodeid: await addDevice(page), guestname: 'Guest', p: 2, consent: 0, expire: 60, responseid: 'share' },
+    })
+    const auth = authCookieOn(await setup.browser().step(String(url))) ?? ''
+    expect(auth).not.to.equal('')
+    expect(await verdictOn(auth)).to.equal('refused')
+  })
 })

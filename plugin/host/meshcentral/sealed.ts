@@ -52,7 +52,10 @@ export function sealedBySession(options: SealedOptions): Pick<MeshServer, 'encod
       const user = cookie === null ? undefined : userOf(cookie)
       if (cookie === null || user === undefined || !isOurs(user, domains)) return cookie
       const here = work.get()
-      const owner = isOfGuest(cookie) && isForGuests(here) ? NONE : readOwner(cookie)
+      const isGuests = isOfGuest(cookie)
+      // MeshCentral itself would take a guest who comes to another place for the user, with all the rights of that one.
+      if (isGuests && !isForGuests(here)) return null
+      const owner = isGuests ? NONE : readOwner(cookie)
       if (hasEnded(owner, user)) return null
       here?.brought.set(user, owner)
       if (here?.socket) open.seenSealed(owner, user, here.socket)
@@ -82,7 +85,7 @@ function isOfGuest({ nid, pid }: MeshCookie): boolean {
   return typeof nid === 'string' && typeof pid === 'string'
 }
 
-/** Elsewhere MeshCentral would take a guest for the user: let that end with the user's sessions at the latest. */
+/** MeshCentral's web relay, where guests come too, has a server of its own. */
 function isForGuests(here: Work | undefined): boolean {
   return !here || FOR_GUESTS.test(here.path)
 }
