@@ -87,8 +87,9 @@ export function createOpenSessions(mostIdle = MOST_IDLE): OpenSessions {
     end(keys) {
       const over = [...sessions].filter(([, one]) => hasOneOf(one, keys))
       for (const [handle] of over) sessions.delete(handle)
-      for (const { sockets } of over.map(([, one]) => one)) closeAll(sockets)
-      for (const one of [...sealed.values()]) if (hasOneOf(one, keys)) closeAll(one.sockets)
+      const brought = [...sealed.values()].filter((one) => hasOneOf(one, keys))
+      // A page's own socket has both.
+      closeAll(new Set([...over.map(([, one]) => one), ...brought].flatMap(({ sockets }) => [...sockets])))
     },
     endUnknown(user) {
       closeAll(sealed.get(JSON.stringify([user]))?.sockets ?? new Set())
