@@ -2,12 +2,14 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { canonicalName } from './config/json/member-name.ts'
 import { endedInDatabase } from './host/meshcentral/ended.ts'
-import { endSealed, sessionGuard } from './host/meshcentral/guard.ts'
+import { sessionGuard } from './host/meshcentral/guard.ts'
 import { meshHost } from './host/meshcentral/host.ts'
 import { createOpenSessions } from './host/meshcentral/open-sessions.ts'
 import { answerPlainly, guarded, loginVisits } from './host/meshcentral/routes.ts'
+import { sealedBySession } from './host/meshcentral/sealed.ts'
 import { type MeshServer, type MeshWeb, missingParts } from './host/meshcentral/server.ts'
 import { pluginConfig, showButton, type TakenDomain, takeOver } from './host/meshcentral/take-over.ts'
+import { followWork } from './host/meshcentral/work.ts'
 import type { Log } from './log.ts'
 import { deepestMessage, printableFields, printableText } from './log.ts'
 import { type MountOptions, mountOidc, type Oidc, readOptions } from './mount-oidc.ts'
@@ -86,13 +88,10 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
   const readings = readOptions(options, (file) => readFileSync(resolve(server.datapath, file), 'utf8'))
 
   // In this order: what ended is out before any route sees it, and MeshCentral's own routes come after all of ours.
-  const unseal = server.decodeCookie.bind(server)
-  server.decodeCookie = endSealed(unseal, ended, domains)
+  const work = followWork(server.db)
+  Object.assign(server, sealedBySession({ server, ended, open, work, domains, now: Date.now }))
   const report = (error: unknown) => reportFailure(server, error)
-  const unsealNow = (sealed: unknown) => server.decodeCookie(sealed, server.loginCookieEncryptionKey, 60)
-  web.app.use(
-    guarded(sessionGuard({ sessions: host.sessions, open, domains, onFailure: report, unseal: unsealNow }), report),
-  )
+  web.app.use(guarded(sessionGuard({ sessions: host.sessions, open, domains, onFailure: report, work }), report))
   const paths = new Map(
     readings.domains.map(({ key: id, settings }) => [
       id,

@@ -1,3 +1,5 @@
+import { isSameRoute } from '../same-route.ts'
+
 // It travels in the transaction cookie: ten of those must fit into the 16 KiB of headers that Node accepts.
 const LONGEST = 512
 
@@ -17,7 +19,7 @@ export function localReturnPath(value: unknown, ownRoutes: ReadonlySet<string>):
   const url = new URL(value, base)
   // Dots are resolved by now: `/.//evil.test` has become `//evil.test`.
   if (url.origin !== base || url.pathname.startsWith('//')) return undefined
-  if (ownRoutes.has(url.pathname)) return undefined
+  if ([...ownRoutes].some((route) => isSameRoute(url.pathname, route))) return undefined
   const path = url.pathname + url.search + url.hash
   return path.length > LONGEST ? undefined : path
 }

@@ -1,4 +1,5 @@
 import type { Application, ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
+import { isSameRoute } from '../same-route.ts'
 import { authorize } from './authorize.ts'
 import { backchannelLogout, refuseLogout } from './backchannel-logout.ts'
 import { callback, isForCallback, refuseAnswer } from './callback.ts'
@@ -52,16 +53,17 @@ export function mountRoutes(
     }
 
   // Two domains share a path when each is at the root of its own host name.
-  const distinct = (pathsOf: (paths: RoutePaths) => Iterable<string>) =>
-    [...new Set(strategies.flatMap((strategy) => [...pathsOf(strategy.paths)]))].map(literal)
+  const distinct = (pathsOf: (paths: RoutePaths) => Iterable<string>, pattern = literal) =>
+    [...new Set(strategies.flatMap((strategy) => [...pathsOf(strategy.paths)]))].map(pattern)
   const callbacks = distinct((paths) => paths.callbacks)
-  const logouts = distinct((paths) => [paths.logout])
+  // The host may have a logout of its own there, which would end less than ours.
+  const logouts = distinct((paths) => [paths.logout], asExpressTakesIt)
   const form = urlencoded({ extended: false, limit: MOST_FORM_BYTES, parameterLimit: 50 })
   const isCallback: IsOwn = (paths, path) => paths.callbacks.has(path)
   const isAuthorize: IsOwn = (paths, path) => paths.authorize === path
   const onCallback = handle(callback, isCallback, isForCallback)
   const onAuthorize = handle(authorize, isAuthorize)
-  const onLogout = handle(logout, (paths, path) => paths.logout === path)
+  const onLogout = handle(logout, (paths, path) => isSameRoute(path, paths.logout))
   const authorizations = distinct((paths) => [paths.authorize])
   const onUnreadableAnswer: ErrorRequestHandler = (error, req, res, next) => {
     const strategy = strategyOf(req, (paths, path) => isCallback(paths, path) || isAuthorize(paths, path))
@@ -95,5 +97,14 @@ export function mountRoutes(
 
 /** A path as a pattern that matches it alone, in Express 4 and 5: a redirect address may have any character in it. */
 function literal(path: string): RegExp {
-  return new RegExp(`^${path.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`)
+  return new RegExp(`^${escaped(path)}$`)
+}
+
+/** The same in any letter case, and with a slash at the end: what a host's own route for that path matches. */
+function asExpressTakesIt(path: string): RegExp {
+  return new RegExp(`^${escaped(path)}/?$`, 'i')
+}
+
+function escaped(path: string): string {
+  return path.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }

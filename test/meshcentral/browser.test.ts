@@ -1,16 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { launchChromium, takePicture } from './support/chromium.ts'
 import { useLaboratory } from './support/laboratory.ts'
 import { CLIENT, type MeshSetup, type Person, setUpMesh } from './support/mesh-setup.ts'
 import { signedIn, signIn } from './support/session.ts'
 
 useLaboratory()
-
-const SCREENSHOTS = fileURLToPath(new URL('../../.ci/output/screenshots', import.meta.url))
 
 describe('a person with a browser at MeshCentral', () => {
   let browser: Browser
@@ -21,7 +17,6 @@ describe('a person with a browser at MeshCentral', () => {
   const complaints: string[] = []
 
   before(async () => {
-    mkdirSync(SCREENSHOTS, { recursive: true })
     mesh = await setUpMesh({
       domains: {
         '': { oidc: { groups: { sync: true, siteadmin: ['mesh-admins'] } } },
@@ -36,17 +31,7 @@ describe('a person with a browser at MeshCentral', () => {
       response_types: ['code id_token'],
       grant_types: ['implicit', 'authorization_code'],
     })
-    browser = await chromium.launch({
-      executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    })
+    browser = await launchChromium()
   })
   after(async () => {
     await browser?.close()
@@ -65,7 +50,7 @@ describe('a person with a browser at MeshCentral', () => {
   })
   afterEach(() => context?.close())
 
-  const picture = (name: string) => page.screenshot({ path: join(SCREENSHOTS, `meshcentral-${name}.png`) })
+  const picture = (name: string) => takePicture(page, name)
   const signInAtIdp = async (person: Person) => {
     await page.getByLabel('User name').fill(person.username)
     await page.getByLabel('Password').fill(person.password)

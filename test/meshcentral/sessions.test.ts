@@ -238,6 +238,21 @@ describe('a session in MeshCentral', () => {
     expect(await isSignedIn(setup, stays)).to.equal(true)
   })
 
+  it('ends as lastingly by whatever address MeshCentral takes for its logout', async () => {
+    const thieves = await Promise.all(
+      ['logout/', 'LOGOUT', 'Logout/?x=1'].map(async (path) => {
+        const browser = await signedIn(setup, setup.person())
+        const thief = thiefOf(setup, browser)
+        const { headers } = await browser.step(setup.url + path)
+        expect(headers.location, path).to.match(/session\/end/)
+        expect(await isSignedIn(setup, thief), path).to.equal(false)
+        return thief
+      }),
+    )
+    await setup.restart()
+    for (const thief of thieves) expect(await isSignedIn(setup, thief)).to.equal(false)
+  })
+
   it('that this process has never seen ends too, with the cookies of its pages', async () => {
     const seen: string[] = []
     setup.idp.forgeTokens((token) => {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { RevocationStore } from '../revocations.ts'
 import { askDatabase } from './database.ts'
 import type { Members, MeshDatabase } from './server.ts'
@@ -9,7 +8,7 @@ import type { Members, MeshDatabase } from './server.ts'
  */
 export interface Ended extends RevocationStore {
   /** The same as `endedAt`, at once. Everything has ended as long as the database has not answered yet. */
-  latest(keys: readonly string[], domainId: string): number | undefined
+  latest(keys: readonly string[]): number | undefined
   close(): void
 }
 
@@ -107,7 +106,7 @@ export function endedInDatabase(db: MeshDatabase, now: () => number): Ended {
       if (!loaded) await loading
       return latestOf(keys)
     },
-    latest: (keys, domainId) => (loaded ? latestOf([...keys, keyOfSealed(domainId)]) : Number.POSITIVE_INFINITY),
+    latest: (keys) => (loaded ? latestOf(keys) : Number.POSITIVE_INFINITY),
     close() {
       clearInterval(cleaning)
       clearTimeout(retry)
@@ -116,13 +115,3 @@ export function endedInDatabase(db: MeshDatabase, now: () => number): Ended {
 }
 
 const EVERYTHING = 'everything'
-
-/**
- * Key of what MeshCentral sealed in the name of a user before then, such as the cookies by which a page opens its web sockets;
- * without a user, in the name of anybody of that domain who signs in through an IdP.
- */
-export function keyOfSealed(domainId: string, userId = ''): string {
-  return createHash('sha256')
-    .update(JSON.stringify(['sealed', domainId, userId]))
-    .digest('base64url')
-}

@@ -1,10 +1,11 @@
 import type { NextFunction, RequestHandler, Response } from 'express'
 import { cookieSignIn } from '../cookie-session.ts'
 import type { Sessions } from '../port.ts'
-import { type Ended, keyOfSealed } from './ended.ts'
-import type { OpenSessions } from './open-sessions.ts'
-import type { MeshCookie, MeshRequest, MeshServer } from './server.ts'
+import type { OpenSession, OpenSessions } from './open-sessions.ts'
+import { isOurs } from './sealed.ts'
+import type { MeshRequest } from './server.ts'
 import { ownSession } from './sessions.ts'
+import type { CurrentWork, Work } from './work.ts'
 
 export interface GuardOptions {
   readonly sessions: Sessions
@@ -13,8 +14,7 @@ export interface GuardOptions {
   readonly domains: ReadonlySet<string>
   /** Called when nobody knows whether sessions have ended. */
   readonly onFailure: (error: unknown) => void
-  /** Opens what MeshCentral sealed for a page to open its sockets with. */
-  readonly unseal: (sealed: unknown) => MeshCookie | null
+  readonly work: CurrentWork
 }
 
 /**
@@ -27,15 +27,14 @@ export function sessionGuard(options: GuardOptions): RequestHandler {
     const own = ownSession(request)
     if (!own) {
       dropForeign(request, options)
-      noteAlone(request, options)
-      next()
+      options.work.run(workFor(request, undefined), next)
       return
     }
     options.sessions.current(req).then(
       (signIn) => {
         if (signIn) options.open.seen(own, request.ws)
         else signOut(request)
-        next()
+        options.work.run(workFor(request, signIn && own), next)
       },
       (error: unknown) => {
         options.onFailure(error)
@@ -54,10 +53,8 @@ function dropForeign(req: MeshRequest, { domains }: GuardOptions): void {
   else if (cookieSignIn(req)) delete session.oidcSignIn
 }
 
-function noteAlone(req: MeshRequest, { open, domains, unseal }: GuardOptions): void {
-  if (!req.ws || typeof req.query.auth !== 'string') return
-  const user = userOf(unseal(req.query.auth))
-  if (user !== undefined && isOurs(user, domains)) open.seenAlone(user, req.ws)
+function workFor({ path, ws }: MeshRequest, session: OpenSession | undefined): Work {
+  return { path, session, socket: ws, brought: new Map() }
 }
 
 function signOut(req: MeshRequest): void {
@@ -70,35 +67,4 @@ function refuse(req: MeshRequest, res: Response, next: NextFunction): void {
   else if (res.headersSent) next()
   else
     res.status(503).set('Retry-After', '5').type('text/plain').send('The server cannot check sessions at the moment.')
-}
-
-/**
- * MeshCentral's own `decodeCookie`, which no longer opens what was sealed in the name of one of our users before the end of a session
- * of theirs: such a cookie opens a web socket for an hour without any session.
- */
-export function endSealed(
-  unseal: MeshServer['decodeCookie'],
-  ended: Pick<Ended, 'latest'>,
-  domains: ReadonlySet<string>,
-): MeshServer['decodeCookie'] {
-  return (sealed, key, minutes) => {
-    const cookie = unseal(sealed, key, minutes)
-    const user = userOf(cookie)
-    if (cookie === null || user === undefined || !isOurs(user, domains)) return cookie
-    const domainId = user.split('/')[1] ?? ''
-    const endedAt = ended.latest([keyOfSealed(domainId, user)], domainId)
-    // Its time is in whole seconds: at the end of that second a login that is new may already have been.
-    return endedAt !== undefined && !(typeof cookie.time === 'number' && cookie.time > endedAt) ? null : cookie
-  }
-}
-
-/** In whose name MeshCentral sealed it; links that a user gave to guests bear other members, and outlive the session. */
-function userOf(cookie: MeshCookie | null): string | undefined {
-  const name = cookie?.userid ?? cookie?.ruserid ?? (cookie?.a === 3 ? cookie.u : undefined)
-  return typeof name === 'string' ? name : undefined
-}
-
-function isOurs(user: string, domains: ReadonlySet<string>): boolean {
-  const [type, domainId = '', name = ''] = user.split('/')
-  return type === 'user' && domains.has(domainId) && name.startsWith('~oidc:')
 }

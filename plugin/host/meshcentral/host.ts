@@ -1,3 +1,4 @@
+import { isSameRoute } from '../../same-route.ts'
 import type { AuthLogEntry, Host } from '../port.ts'
 import { meshAccounts } from './accounts.ts'
 import type { Ended } from './ended.ts'
@@ -49,7 +50,7 @@ export function meshHost(options: MeshHostOptions): Host {
       const domain = taken.get(request.xdomain?.id ?? '')?.domain
       if (!domain || domain !== request.xdomain) return undefined
       // Sessions that began with a password end as they always did.
-      return request.path === `${domain.url}logout` && !ownSession(request) ? undefined : domain.id
+      return isSameRoute(request.path, `${domain.url}logout`) && !ownSession(request) ? undefined : domain.id
     },
     basePath: (domainKey) => taken.get(domainKey)?.domain.url ?? '/',
     newAccountsAllowed: (domainKey) => {

@@ -1,5 +1,6 @@
 import type { CookieSignIn } from '../cookie-session.ts'
-import { keysOfSignIn } from '../revocations.ts'
+import { keyOfHandle, keysOfSignIn } from '../revocations.ts'
+import type { Owner } from './owner.ts'
 import type { MeshSocket } from './server.ts'
 
 /** A session as this process has seen it in requests. */
@@ -17,12 +18,17 @@ export interface OpenSession {
  */
 export interface OpenSessions {
   seen(session: OpenSession, socket?: MeshSocket): void
-  /** A socket that was opened with a cookie of MeshCentral's own, without a session. */
-  seenAlone(user: string, socket: MeshSocket): void
+  /** A socket that came with a cookie of that owner, sealed in the name of that user. */
+  seenSealed(owner: Owner, user: string, socket: MeshSocket): void
   /** Sessions that have one of the keys. */
   find(keys: readonly string[]): readonly OpenSession[]
-  /** Closes the sockets of a session and forgets it, and those of its user that belong to no session. */
-  end(handle: string, user: string): void
+  /** The session that MeshCentral calls so. */
+  named(user: string, x: string): OpenSession | undefined
+  isUserIn(user: string): boolean
+  /** Forgets the sessions that have one of the keys, and closes their sockets. */
+  end(keys: readonly string[]): void
+  /** Closes the sockets of a user that belong to nobody knows which session. */
+  endUnknown(user: string): void
 }
 
 interface Tracked {
@@ -36,7 +42,8 @@ const MOST_IDLE = 5_000
 
 export function createOpenSessions(mostIdle = MOST_IDLE): OpenSessions {
   const sessions = new Map<string, Tracked>()
-  const alone = new Map<string, Set<MeshSocket>>()
+  /** By what they came with; those of unknown sessions are under the user alone. */
+  const sealed = new Map<string, { readonly keys: readonly string[]; readonly sockets: Set<MeshSocket> }>()
 
   function forgetIdle(): void {
     if (sessions.size <= mostIdle) return
@@ -51,7 +58,7 @@ export function createOpenSessions(mostIdle = MOST_IDLE): OpenSessions {
     seen(session, socket) {
       const { handle } = session.signIn
       const known = sessions.get(handle)
-      const current = known ?? { session, keys: keysOf(session), sockets: new Set<MeshSocket>() }
+      const current = known ?? { session, keys: keysOfOpen(session.signIn), sockets: new Set<MeshSocket>() }
       // Put at the end, which keeps the map in the order of use.
       if (known) sessions.delete(handle)
       sessions.set(handle, current)
@@ -61,25 +68,44 @@ export function createOpenSessions(mostIdle = MOST_IDLE): OpenSessions {
       }
       forgetIdle()
     },
-    seenAlone(user, socket) {
-      const sockets = alone.get(user) ?? new Set()
-      alone.set(user, sockets.add(socket))
+    seenSealed(owner, user, socket) {
+      if (owner.kind === 'none') return
+      const keys = owner.kind === 'session' ? owner.keys : []
+      const name = JSON.stringify([user, ...keys])
+      const current = sealed.get(name) ?? { keys, sockets: new Set() }
+      if (current.sockets.has(socket)) return
+      current.sockets.add(socket)
+      sealed.set(name, current)
       socket.on('close', () => {
-        sockets.delete(socket)
-        if (sockets.size === 0 && alone.get(user) === sockets) alone.delete(user)
+        current.sockets.delete(socket)
+        if (current.sockets.size === 0 && sealed.get(name) === current) sealed.delete(name)
       })
     },
-    find: (keys) =>
-      [...sessions.values()].flatMap(({ session, keys: own }) =>
-        own.some((key) => keys.includes(key)) ? [session] : [],
-      ),
-    end(handle, user) {
-      for (const socket of [...(sessions.get(handle)?.sockets ?? []), ...(alone.get(user) ?? [])]) socket.close()
-      sessions.delete(handle)
+    find: (keys) => [...sessions.values()].flatMap((one) => (hasOneOf(one, keys) ? [one.session] : [])),
+    named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
+    isUserIn: (user) => [...sessions.values()].some(({ session }) => session.user === user),
+    end(keys) {
+      const over = [...sessions].filter(([, one]) => hasOneOf(one, keys))
+      for (const [handle] of over) sessions.delete(handle)
+      const brought = [...sealed.values()].filter((one) => hasOneOf(one, keys))
+      // A page's own socket has both.
+      closeAll(new Set([...over.map(([, one]) => one), ...brought].flatMap(({ sockets }) => [...sockets])))
+    },
+    endUnknown(user) {
+      closeAll(sealed.get(JSON.stringify([user]))?.sockets ?? new Set())
     },
   }
 }
 
-function keysOf({ signIn }: OpenSession): readonly string[] {
-  return keysOfSignIn({ ...signIn, idToken: null, tokens: null })
+/** What ends a session that is open: of itself, and of all that an IdP may name. */
+export function keysOfOpen(signIn: CookieSignIn): readonly string[] {
+  return [keyOfHandle(signIn.handle), ...keysOfSignIn({ ...signIn, idToken: null, tokens: null })]
+}
+
+function hasOneOf({ keys: own }: { readonly keys: readonly string[] }, keys: readonly string[]): boolean {
+  return own.some((key) => keys.includes(key))
+}
+
+function closeAll(sockets: ReadonlySet<MeshSocket>): void {
+  for (const socket of [...sockets]) socket.close()
 }

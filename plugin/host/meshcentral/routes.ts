@@ -1,4 +1,5 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express'
+import { isSameRoute } from '../../same-route.ts'
 import { loginGate } from './gate.ts'
 import {
   carry,
@@ -54,7 +55,7 @@ export function loginVisits({ server, web, paths }: LoginVisitsOptions): Request
     const { path } = request
     if (path === here.authorize) gate(req, res, (error) => (error ? next(error) : rememberWay(req, res, next)))
     else if (here.callbacks.has(path)) gate(req, res, next)
-    else if (path === here.logout && ownSession(request)) {
+    else if (isSameRoute(path, here.logout) && ownSession(request)) {
       gate(req, res, (error) => (error ? next(error) : rememberKey(req, res, next)))
     } else if (path === here.login && req.method === 'GET') loginPage(req, res, next)
     else if (path === here.base && req.method === 'GET') rootPage(req, res, next)

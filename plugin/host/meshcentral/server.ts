@@ -22,6 +22,8 @@ export interface MeshServer {
   addServerWarning(text: string): void
   /** Tells all open pages and the event log. */
   DispatchEvent(targets: readonly string[], source: unknown, event: object | string): void
+  /** Seals what proves later who may do something. Null when it cannot. Without a key it is the server's own. */
+  encodeCookie(content: object, key?: unknown): string | null
   /** Opens what MeshCentral sealed, such as the cookies by which a page opens its web sockets; null when that is not good any more. */
   decodeCookie(sealed: unknown, key?: unknown, minutes?: number): MeshCookie | null
 }
@@ -41,6 +43,8 @@ export interface MeshDomain extends Members {
 export interface MeshDatabase {
   /** True when changes come back from the database as events of their own. */
   readonly changeStream?: boolean
+  /** The record of that id, in a list that has one or none. */
+  Get(id: unknown, done: (...answer: readonly unknown[]) => void): void
   Set(record: object, done?: (error?: unknown) => void): void
   SetUser(user: MeshUser): void
   Remove(id: string, done?: (error?: unknown) => void): void
@@ -103,6 +107,13 @@ export interface MeshCookie {
   readonly ruserid?: unknown
   readonly u?: unknown
   readonly a?: unknown
+  /** MeshCentral's random name of the session, where it writes one. */
+  readonly x?: unknown
+  /** Device and public name of what a user shares with a guest. */
+  readonly nid?: unknown
+  readonly pid?: unknown
+  /** Whose session it belongs to: ours. */
+  readonly oidcSession?: unknown
   /** Milliseconds since 1970, of whole seconds. */
   readonly time?: unknown
 }
@@ -119,6 +130,7 @@ export type MeshRequest = Request & {
 export interface MeshSocket {
   close(): void
   on(event: 'close', listener: () => void): unknown
+  emit(event: string | symbol, ...values: readonly unknown[]): boolean
 }
 
 export const SITE_ADMIN = 0xffffffff
@@ -146,12 +158,12 @@ export function missingParts(server: object, web: object): readonly string[] {
   const functions = (of: object, names: readonly string[]) => names.flatMap((name) => lacking(of, name, 'function'))
   const objects = (of: object, names: readonly string[]) => names.flatMap((name) => lacking(of, name, 'object'))
   return [
-    ...functions(server, ['authLog', 'DispatchEvent', 'decodeCookie']),
+    ...functions(server, ['authLog', 'DispatchEvent', 'encodeCookie', 'decodeCookie']),
     ...objects(server, ['config', 'db', 'certificates', 'common', 'loginCookieEncryptionKey']),
     ...objects(web, ['app', 'users', 'userGroups', 'destroyedSessions', 'args', 'bodyParser']),
     ...functions(web, ['CloneSafeUser', 'getUserAgentInfo', 'checkAllowLogin']),
     ...(typeof database === 'object' && database !== null
-      ? functions(database, ['Set', 'SetUser', 'Remove', 'GetAllType', 'isMaxType'])
+      ? functions(database, ['Get', 'Set', 'SetUser', 'Remove', 'GetAllType', 'isMaxType'])
       : []),
   ]
 }

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { printableText } from '../../log.ts'
-import { type CookieSignIn, cookieSessions, cookieSignIn } from '../cookie-session.ts'
+import { cookieSessions, cookieSignIn } from '../cookie-session.ts'
 import type { Sessions } from '../port.ts'
-import { keysOfEnded } from '../revocations.ts'
-import { type Ended, keyOfSealed } from './ended.ts'
+import { keyOfHandle, keysOfEnded } from '../revocations.ts'
+import type { Ended } from './ended.ts'
 import { tell } from './events.ts'
-import type { OpenSessions } from './open-sessions.ts'
+import type { OpenSession, OpenSessions } from './open-sessions.ts'
+import { keyOfSealed } from './owner.ts'
 import { type MeshRequest, type MeshServer, type MeshUser, type MeshWeb, userKey } from './server.ts'
 
 export interface MeshSessionsOptions {
@@ -31,12 +32,16 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
   const maxAgeMs = Math.max(MOST_AGE_MS, Number(web.args.sessiontime ?? 0) * 60_000)
   const cookies = cookieSessions({ secret, revocations: ended, maxAgeMs, now })
 
-  /** What a page got before now to open its sockets with, and the sockets themselves. */
-  async function endPages(domainId: string, user: string, handle: string, x: unknown): Promise<void> {
-    if (typeof x === 'string') destroy(user, x)
-    const at = now()
-    const written = ended.revoke([keyOfSealed(domainId, user)], at, at + SEALED_MS)
-    open.end(handle, user)
+  /**
+   * What a session leaves once it has ended: its name at MeshCentral, and its sockets. What was sealed for it bears it; what was sealed
+   * for nobody knows whom goes with the last session of the user.
+   */
+  async function endPages({ signIn, user, x }: OpenSession): Promise<void> {
+    destroy(user, x)
+    open.end([keyOfHandle(signIn.handle)])
+    if (open.isUserIn(user)) return
+    const written = ended.revoke([keyOfSealed(user)], now(), now() + SEALED_MS)
+    open.endUnknown(user)
     await written
   }
 
@@ -55,7 +60,7 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
       if (!user) throw new Error('The account is gone.')
       const before = ownSession(request)
       await cookies.start(req, res, signIn)
-      if (before) await endPages(before.signIn.domainKey, before.user, before.signIn.handle, before.x)
+      if (before) await endPages(before)
       Object.assign(request.session ?? {}, {
         userid: user._id,
         // Binds the session to the address: MeshCentral compares it at each request.
@@ -77,26 +82,23 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
       const user = typeof userid === 'string' ? web.users[userid] : undefined
       await cookies.end(req, res)
       if (user) recordLogout(server, web, request, user)
-      if (before) await endPages(before.signIn.domainKey, before.user, before.signIn.handle, x)
+      if (before) await endPages(before)
       else if (typeof userid === 'string' && typeof x === 'string') destroy(userid, x)
     },
 
     async endMatching(req, those) {
-      const found = open.find(keysOfEnded(those))
+      const keys = keysOfEnded(those)
+      const found = open.find(keys)
       await cookies.endMatching(req, those)
-      await Promise.all(found.map(({ signIn, user, x }) => endPages(those.domainKey, user, signIn.handle, x)))
-      // Sessions that this process has not seen: nobody knows whose they are. Their pages go on by their session cookies, if those
-      // still count, and all others of the domain too.
-      if (found.length === 0) await ended.revoke([keyOfSealed(those.domainKey)], now(), now() + SEALED_MS)
+      open.end(keys)
+      await Promise.all(found.map(endPages))
       return null
     },
   }
 }
 
 /** The session of a request, if it is one of ours, is signed in, and MeshCentral takes it for the same user. */
-export function ownSession(
-  req: MeshRequest,
-): { readonly signIn: CookieSignIn; readonly user: string; readonly x: string } | undefined {
+export function ownSession(req: MeshRequest): OpenSession | undefined {
   const signIn = cookieSignIn(req)
   if (!signIn) return undefined
   const user = userKey(signIn.domainKey, signIn.userId)

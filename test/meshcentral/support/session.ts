@@ -23,6 +23,11 @@ export function authCookieOn({ body }: Pick<Answer, 'body'>): string | undefined
   return /var authCookie = '([^']+)'/.exec(body)?.[1]
 }
 
+/** What the signed-in page hands to devices, for their end of a tunnel. */
+export function relayCookieOn({ body }: Pick<Answer, 'body'>): string | undefined {
+  return /var authRelayCookie = '([^']+)'/.exec(body)?.[1]
+}
+
 export function isLoginPage({ body }: Pick<Answer, 'body'>): boolean {
   return body.includes('messageid = parseInt(')
 }

@@ -78,6 +78,18 @@ describe('a logout', () => {
     expect((await browser().step(`${host.url}api/me`, { headers: { cookie } })).status).to.equal(401)
   })
 
+  it('is taken in any letter case and with a slash at its end, as the server would take it by itself', async () => {
+    for (const path of ['logout/', 'LOGOUT', 'LogOut/?x=1']) {
+      const { host, idp, person } = await start()
+      const { headers } = await person.step(host.url + path)
+      expect(headers.location?.split('?')[0], path).to.equal(`${idp.issuer}/session/end`)
+      expect((await whoAmI(person, host.url)).status, path).to.equal(401)
+    }
+    const { host, person } = await start()
+    expect((await person.step(`${host.url}logout/else`)).status).to.equal(404)
+    expect((await whoAmI(person, host.url)).status).to.equal(200)
+  })
+
   it('sends no address to come back to when post_logout_redirect_uri is false', async () => {
     const { host, person } = await start({ client: { post_logout_redirect_uri: false } })
     const url = new URL((await person.step(`${host.url}logout`)).headers.location!)

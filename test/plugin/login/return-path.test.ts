@@ -49,7 +49,15 @@ describe('return path', () => {
   })
 
   it('ignores the routes of the login itself, however they are spelled', () => {
-    for (const path of ['/logout', '/./logout', '/x/../logout?y', '/auth-oidc?return=/', '/login#x']) {
+    for (const path of [
+      '/logout',
+      '/LogOut',
+      '/logout/',
+      '/./logout',
+      '/x/../logout?y',
+      '/auth-oidc?return=/',
+      '/login#x',
+    ]) {
       expect(localReturnPath(path, own)).to.equal(undefined)
     }
   })

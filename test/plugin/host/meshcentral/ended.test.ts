@@ -1,10 +1,7 @@
 import { expect } from 'chai'
-import { endedInDatabase, keyOfSealed } from '../../../../plugin/host/meshcentral/ended.ts'
-import { endSealed } from '../../../../plugin/host/meshcentral/guard.ts'
-import type { Members, MeshCookie, MeshDatabase } from '../../../../plugin/host/meshcentral/server.ts'
+import { endedInDatabase } from '../../../../plugin/host/meshcentral/ended.ts'
+import type { Members, MeshDatabase } from '../../../../plugin/host/meshcentral/server.ts'
 import { databaseOf } from './stand-in.ts'
-
-const USER = 'user//~oidc:1'
 
 describe('what has ended, in the database of MeshCentral', () => {
   const opened: { close(): void }[] = []
@@ -23,14 +20,14 @@ describe('what has ended, in the database of MeshCentral', () => {
     const after = open(databaseOf(rows))
     expect(await after.endedAt(['b'])).to.equal(900)
     expect(await after.endedAt(['c'])).to.equal(undefined)
-    expect(after.latest(['a'], '')).to.equal(900)
+    expect(after.latest(['a'])).to.equal(900)
   })
 
   it('is everything that is sealed, until the database has answered', async () => {
     const ended = open(databaseOf())
-    expect(ended.latest(['a'], '')).to.equal(Number.POSITIVE_INFINITY)
+    expect(ended.latest(['a'])).to.equal(Number.POSITIVE_INFINITY)
     expect(await ended.endedAt(['a'])).to.equal(undefined)
-    expect(ended.latest(['a'], '')).to.equal(undefined)
+    expect(ended.latest(['a'])).to.equal(undefined)
   })
 
   it('is refused while the database is being written', async () => {
@@ -65,45 +62,5 @@ describe('what has ended, in the database of MeshCentral', () => {
     const ended = open(full)
     expect(await message(ended.revoke(['a'], 900, 5_000))).to.match(/could not write/)
     expect(await ended.endedAt(['a'])).to.equal(900)
-  })
-
-  describe('and cookies that MeshCentral sealed', () => {
-    const unsealed = async (cookie: MeshCookie | null, ending?: readonly string[]) => {
-      const ended = open(databaseOf())
-      if (ending) await ended.revoke(ending, 10_500, 50_000)
-      else await ended.endedAt([])
-      return endSealed(() => cookie, ended, new Set(['']))('sealed', 'key', 60)
-    }
-    const own = [keyOfSealed('', USER)]
-
-    it('open as before where nothing has ended', async () => {
-      const cookie = { userid: USER, time: 10_000 }
-      expect(await unsealed(cookie)).to.equal(cookie)
-      expect(await unsealed(null)).to.equal(null)
-    })
-
-    it('do not open when they are from before the end, in whichever member they name the user', async () => {
-      for (const name of [{ userid: USER }, { ruserid: USER }, { u: USER, a: 3 }]) {
-        expect(await unsealed({ ...name, time: 10_000 }, own)).to.equal(null)
-        expect(await unsealed({ ...name, time: 11_000 }, own)).to.deep.equal({ ...name, time: 11_000 })
-        expect(await unsealed({ ...name }, own)).to.equal(null)
-      }
-    })
-
-    it('open for other users, for users with a password, and for guests whom the user invited', async () => {
-      for (const cookie of [
-        { userid: 'user//~oidc:2', time: 10_000 },
-        { userid: 'user//admin', time: 10_000 },
-        { userid: 'user/other/~oidc:1', time: 10_000 },
-        { uid: USER, time: 10_000 },
-        { u: USER, a: 5, time: 10_000 },
-      ]) {
-        expect(await unsealed(cookie, own)).to.equal(cookie)
-      }
-    })
-
-    it('do not open for anybody of the domain when nobody knows whose session has ended', async () => {
-      expect(await unsealed({ userid: USER, time: 10_000 }, [keyOfSealed('')])).to.equal(null)
-    })
   })
 })

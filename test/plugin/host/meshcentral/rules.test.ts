@@ -5,10 +5,10 @@ import { LOGIN_ERRORS, type LoginErrorCode, MESSAGES } from '../../../../plugin/
 import { isListed } from '../../../../plugin/host/meshcentral/address-list.ts'
 import { admitsAddress, loginKeyOf } from '../../../../plugin/host/meshcentral/gate.ts'
 import { goOn, MESSAGE, messageOf, withLoginKey } from '../../../../plugin/host/meshcentral/login-page.ts'
-import { createOpenSessions } from '../../../../plugin/host/meshcentral/open-sessions.ts'
+import { createOpenSessions, keysOfOpen } from '../../../../plugin/host/meshcentral/open-sessions.ts'
 import type { MeshDomain, MeshRequest, MeshSocket } from '../../../../plugin/host/meshcentral/server.ts'
 import { pluginConfig, showButton, takeOver } from '../../../../plugin/host/meshcentral/take-over.ts'
-import { keysOfEnded } from '../../../../plugin/host/revocations.ts'
+import { keyOfHandle, keysOfEnded } from '../../../../plugin/host/revocations.ts'
 
 const domain = (members: Partial<MeshDomain> = {}): MeshDomain => ({ id: '', url: '/', ...members })
 
@@ -166,6 +166,7 @@ describe('open sessions', () => {
     const one = {
       closed: false,
       on: (_event: 'close', listener: () => void) => listeners.push(listener),
+      emit: () => true,
       close: () => {
         one.closed = true
         for (const listener of listeners) listener()
@@ -174,15 +175,46 @@ describe('open sessions', () => {
     return one satisfies MeshSocket
   }
 
-  it('close their own sockets when they end, and those of the user that belong to none', () => {
+  const owner = (handle: string) =>
+    ({ kind: 'session', keys: keysOfOpen(signIn(handle)), startedAt: signIn(handle).startedAt }) as const
+  const isClosed = ({ closed }: { readonly closed: boolean }) => closed
+
+  it('close their own sockets when they end, and those that came with what was sealed for them', () => {
     const open = createOpenSessions()
-    const [own, other, alone, stranger] = [socket(), socket(), socket(), socket()]
+    const user = 'user//~oidc:1'
+    const [own, sealed, other, sealedForOther, unknown, none] = [
+      socket(),
+      socket(),
+      socket(),
+      socket(),
+      socket(),
+      socket(),
+    ]
     open.seen(session('a'), own)
+    open.seenSealed(owner('a'), user, sealed)
     open.seen(session('b'), other)
-    open.seenAlone('user//~oidc:1', alone)
-    open.seenAlone('user//~oidc:2', stranger)
-    open.end('a', 'user//~oidc:1')
-    expect([own, other, alone, stranger].map(({ closed }) => closed)).to.deep.equal([true, false, true, false])
+    open.seenSealed(owner('b'), user, sealedForOther)
+    open.seenSealed({ kind: 'unknown', sealedAt: 1 }, user, unknown)
+    open.seenSealed({ kind: 'none' }, user, none)
+    const all = [own, sealed, other, sealedForOther, unknown, none]
+    open.end([keyOfHandle('a')])
+    expect(all.map(isClosed)).to.deep.equal([true, true, false, false, false, false])
+    expect(open.isUserIn(user)).to.equal(true)
+    open.end(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
+    expect(all.map(isClosed)).to.deep.equal([true, true, true, true, false, false])
+    expect(open.isUserIn(user)).to.equal(false)
+    open.endUnknown('user//~oidc:2')
+    expect(isClosed(unknown)).to.equal(false)
+    open.endUnknown(user)
+    expect([unknown, none].map(isClosed)).to.deep.equal([true, false])
+  })
+
+  it("are found by MeshCentral's own name for them", () => {
+    const open = createOpenSessions()
+    open.seen(session('a'))
+    expect(open.named('user//~oidc:1', 'a')).to.deep.equal(session('a'))
+    expect(open.named('user//~oidc:1', 'b')).to.equal(undefined)
+    expect(open.named('user//~oidc:2', 'a')).to.equal(undefined)
   })
 
   it('are found by what an IdP says has ended', () => {

@@ -29,6 +29,13 @@ export function databaseOf(records: Map<string, Members> = new Map()): MeshDatab
   }
   return {
     changeStream: false,
+    Get: (id, done) =>
+      setImmediate(() =>
+        done(
+          null,
+          [...records.values()].filter(({ _id }) => _id === id),
+        ),
+      ),
     Set: (record, done) => {
       set(record)
       setImmediate(() => done?.())
@@ -67,6 +74,7 @@ export function standIn({ domains = { '': {} }, settings = {}, records = new Map
     authLog: (source, text) => void log.push(`${source}: ${text}`),
     addServerWarning: (text) => void log.push(`warning: ${text}`),
     DispatchEvent: (targets, _source, event) => void events.push({ targets, event: structuredClone(event) }),
+    encodeCookie: () => null,
     decodeCookie: () => null,
   }
   const web = {

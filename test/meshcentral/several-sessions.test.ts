@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { type ControlSocket, openControl, openPage } from './support/control-socket.ts'
+import { useLaboratory } from './support/laboratory.ts'
+import { type MeshSetup, type Person, setUpMesh } from './support/mesh-setup.ts'
+import { addDevice, openRelay, type RelayEnd } from './support/relay.ts'
+import { authCookieOn, isSignedIn, relayCookieOn, signedIn, signIn } from './support/session.ts'
+import { until } from './support/until.ts'
+
+useLaboratory()
+
+/** What a page has of MeshCentral's to open sockets with, for itself and for a device. */
+interface Sealed {
+  readonly auth: string
+  readonly rauth: string
+}
+
+describe('of several sessions in MeshCentral', () => {
+  let setup: MeshSetup
+  const sockets: { close(): void }[] = []
+
+  before(async () => {
+    setup = await setUpMesh({ settings: { allowLoginToken: true } })
+  })
+  after(() => setup?.close())
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.close()
+    setup.idp.forgeTokens()
+    await setup.register({})
+  })
+
+  const keep = <Socket extends { close(): void }>(socket: Socket): Socket => {
+    sockets.push(socket)
+    return socket
+  }
+  const open = async (browser: ScriptedBrowser) => keep(await openPage(setup, browser))
+  const alone = (auth: string) => keep(openControl(setup, { auth }))
+  const verdictOn = async (auth: string) => {
+    const { action } = await alone(auth).message((one) => ['userinfo', 'close'].includes(one.action ?? ''))
+    return action === 'userinfo' ? 'signed in' : 'refused'
+  }
+  const sealedOn = async (browser: ScriptedBrowser): Promise<Sealed> => {
+    const page = await browser.step(setup.url)
+    return { auth: authCookieOn(page) ?? '', rauth: relayCookieOn(page) ?? '' }
+  }
+  /** What a page asks for from time to time. */
+  const renewed = async (page: ControlSocket): Promise<Sealed> => {
+    const { cookie, rcookie } = await page.ask('authcookie')
+    return { auth: String(cookie), rauth: String(rcookie) }
+  }
+  /** Both ends of a new tunnel, opened with nothing else. */
+  const tunnel = ({ auth, rauth }: Sealed): readonly [RelayEnd, RelayEnd] => {
+    const id = randomUUID()
+    return [keep(openRelay(setup, { id, auth, p: '2' })), keep(openRelay(setup, { id, rauth, p: '2' }))]
+  }
+  const joins = async (sealed: Sealed) => (await tunnel(sealed)[0].verdict()) === 'joined'
+  const closes = (...those: readonly { isOpen(): boolean }[]) =>
+    until('the server to close the sockets', () => those.every((one) => !one.isOpen()))
+  const tokenFor = (claims: Record<string, unknown>) => {
+    const now = Math.floor(Date.now() / 1000)
+    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} }
+    return setup.idp.sign(
+      { iss: setup.idp.issuer, aud: 'mesh', iat: now, exp: now + 120, jti: randomUUID(), events, ...claims },
+      { alg: 'RS256', typ: 'logout+jwt' },
+    )
+  }
+  const tell = async (claims: Record<string, unknown>) => {
+    const form = [['logout_token', await tokenFor(claims)]] as const
+    return (await setup.browser().step(`${setup.url}auth-oidc-backchannel-logout`, { form })).status
+  }
+  const twoOf = async (person: Person) => [await signedIn(setup, person), await signedIn(setup, person)] as const
+
+  it('one ends by itself: the tunnels of another stay, and new ones are opened with what its page had', async () => {
+    const [one, other] = await twoOf(setup.person())
+    const [page, sealed] = [await open(other), await sealedOn(other)]
+    const fresh = await renewed(page)
+    const [person, device] = tunnel(sealed)
+    expect(await Promise.all([person.verdict(), device.verdict()])).to.deep.equal(['joined', 'joined'])
+    const own = alone(sealed.auth)
+    await own.message(({ action }) => action === 'userinfo')
+
+    await one.step(`${setup.url}logout`)
+    expect(await isSignedIn(setup, one)).to.equal(false)
+    expect(await device.tell(person, 'a picture')).to.equal('a picture')
+    expect([page.isOpen(), own.isOpen()]).to.deep.equal([true, true])
+    for (const cookies of [sealed, fresh, await renewed(page), await renewed(own)]) {
+      expect([await verdictOn(cookies.auth), await joins(cookies)]).to.deep.equal(['signed in', true])
+    }
+  })
+
+  it('each takes along all that its own pages got, over their sockets too, while another goes on', async () => {
+    const [one, other] = await twoOf(setup.person())
+    await open(other)
+    const [page, sealed] = [await open(one), await sealedOn(one)]
+    const own = alone(sealed.auth)
+    await own.message(({ action }) => action === 'userinfo')
+    const device = await addDevice(page)
+    const { cookie: toDevice } = await page.ask('getcookie', { nodeid: device, tcpport: 22 })
+    const { cookie: login } = await page.ask('logincookie')
+    const all = [sealed, await renewed(page), await renewed(own)]
+    const [person, end] = tunnel(sealed)
+    await person.verdict()
+
+    await one.step(`${setup.url}logout`)
+    await closes(page, own, person, end)
+    for (const { auth, rauth } of all) {
+      expect(await verdictOn(auth)).to.equal('refused')
+      // The other end is let in, but nobody meets it.
+      expect(await tunnel({ auth, rauth })[0].verdict()).to.equal('closed')
+    }
+    expect(await verdictOn(String(toDevice))).to.equal('refused')
+    expect(await verdictOn(String(login))).to.equal('refused')
+    expect(await isSignedIn(setup, other)).to.equal(true)
+  })
+
+  it('one ends by another login in its browser, and another goes on', async () => {
+    const person = setup.person()
+    const [one, other] = await twoOf(person)
+    const [old, sealed] = [await sealedOn(one), await sealedOn(other)]
+    await signIn(setup, one, person)
+    expect(await verdictOn(old.auth)).to.equal('refused')
+    expect([await verdictOn(sealed.auth), await joins(sealed)]).to.deep.equal(['signed in', true])
+    expect(await joins(await sealedOn(one))).to.equal(true)
+  })
+
+  it('none is touched by a logout token for somebody who has none here', async () => {
+    const browser = await signedIn(setup, setup.person())
+    const [page, sealed] = [await open(browser), await sealedOn(browser)]
+    const own = alone(sealed.auth)
+    await own.message(({ action }) => action === 'userinfo')
+    for (const claims of [{ sub: 'nobody' }, { sid: 'no such session' }, { sub: 'nobody', sid: 'no such session' }]) {
+      expect(await tell(claims)).to.equal(200)
+    }
+    expect([await verdictOn(sealed.auth), await joins(sealed)]).to.deep.equal(['signed in', true])
+    expect([page.isOpen(), own.isOpen()]).to.deep.equal([true, true])
+  })
+
+  it('those that an IdP ends after a restart end with what their pages have, and others go on with it', async () => {
+    const [ended, other] = [setup.person(), setup.person()]
+    const [one, stays] = [await signedIn(setup, ended), await signedIn(setup, other)]
+    const [gone, kept] = [await sealedOn(one), await sealedOn(stays)]
+    await setup.restart()
+    const own = alone(gone.auth)
+    await own.message(({ action }) => action === 'userinfo')
+    expect(await tell({ sub: ended.sub })).to.equal(200)
+    await closes(own)
+    expect(await verdictOn(gone.auth)).to.equal('refused')
+    expect([await verdictOn(kept.auth), await joins(kept)]).to.deep.equal(['signed in', true])
+  })
+
+  it('none takes login tokens along, nor what was sealed for them', async () => {
+    const browser = await signedIn(setup, setup.person())
+    const { tokenUser, tokenPass } = await (await open(browser)).ask('createLoginToken', { name: 'A tool', expire: 0 })
+    const tool = keep(openControl(setup, { query: { user: String(tokenUser), pass: String(tokenPass) } }))
+    await tool.message(({ action }) => action === 'userinfo')
+    const sealed = await renewed(tool)
+    await browser.step(`${setup.url}logout`)
+    expect(await isSignedIn(setup, browser)).to.equal(false)
+    for (const cookies of [sealed, await renewed(tool)]) {
+      expect([await verdictOn(cookies.auth), await joins(cookies)]).to.deep.equal(['signed in', true])
+    }
+  })
+
+  it('none is open to a guest, who gets no further than to the shared device', async () => {
+    const page = await open(await signedIn(setup, setup.person()))
+    const { url } = await page.ask('createDeviceShareLink', {
+      ...{ nodeid: await addDevice(page), guestname: 'Guest', p: 2, consent: 0, expire: 60, responseid: 'share' },
+    })
+    const auth = authCookieOn(await setup.browser().step(String(url))) ?? ''
+    expect(auth).not.to.equal('')
+    expect(await verdictOn(auth)).to.equal('refused')
+  })
+})

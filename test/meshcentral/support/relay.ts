@@ -1,0 +1,76 @@
+import { WebSocket } from 'ws'
+import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import type { ControlSocket } from './control-socket.ts'
+import type { MeshSetup } from './mesh-setup.ts'
+import { until } from './until.ts'
+
+/** One end of a tunnel through MeshCentral's relay: whoever works at a device, or the device itself. */
+export interface RelayEnd {
+  /** What becomes of it: the other end is there, or the server closes it. */
+  verdict(): Promise<'joined' | 'closed'>
+  /** False as soon as the server closes it. */
+  isOpen(): boolean
+  /** Sends something through the tunnel. @returns what the other end got */
+  tell(other: RelayEnd, text: string): Promise<string>
+  next(): Promise<string>
+  close(): void
+}
+
+/** @param query `id` of the tunnel, and `auth` of a page or `rauth` of a device */
+export function openRelay(
+  setup: MeshSetup,
+  query: Readonly<Record<string, string>>,
+  browser?: ScriptedBrowser,
+): RelayEnd {
+  const url = new URL('meshrelay.ashx', setup.url)
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+  const cookie = browser?.cookies.header(url)
+  const { host } = url
+  url.protocol = 'wss:'
+  url.hostname = '127.0.0.1'
+  const socket = new WebSocket(url, {
+    rejectUnauthorized: false,
+    handshakeTimeout: 10_000,
+    headers: { host, ...(cookie === undefined ? {} : { cookie }) },
+  })
+  socket.on('error', () => socket.terminate())
+  let joined = false
+  socket.once('message', (data) => {
+    // What MeshCentral says to both ends once they have met.
+    joined = String(data) === 'c'
+  })
+  const next = () =>
+    new Promise<string>((resolve, reject) => {
+      socket.once('message', (data) => resolve(String(data)))
+      socket.once('close', () => reject(new Error('The tunnel was closed.')))
+    })
+  return {
+    // Not by the event: a socket that the server holds back is closed for good only after half a minute.
+    verdict: () =>
+      until('the verdict on a tunnel', () => (joined ? 'joined' : socket.readyState > WebSocket.OPEN && 'closed')),
+    isOpen: () => socket.readyState === WebSocket.OPEN,
+    next,
+    tell(other, text) {
+      const heard = other.next()
+      socket.send(text)
+      return heard
+    },
+    close: () => socket.terminate(),
+  }
+}
+
+/** A device without an agent, in a group of its own. @returns its id */
+export async function addDevice(page: ControlSocket): Promise<string> {
+  const { meshid } = await page.ask('createmesh', {
+    ...{ meshname: 'Devices', meshtype: 3, relayid: 'none', responseid: 'group' },
+  })
+  page.send({
+    ...{ action: 'addlocaldevice', meshid, type: 4, devicename: 'A device', hostname: '127.0.0.1' },
+  })
+  const { event } = await page.message(({ action, event: told }) => action === 'event' && isNewNode(told))
+  return (event as { readonly node: { readonly _id: string } }).node._id
+}
+
+function isNewNode(event: unknown): boolean {
+  return typeof event === 'object' && event !== null && Reflect.get(event, 'action') === 'addnode'
+}
