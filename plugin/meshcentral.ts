@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { findMisplaced } from './config/domains/misplaced.ts'
 import { canonicalName } from './config/json/member-name.ts'
 import { endedInDatabase } from './host/meshcentral/ended.ts'
 import { endSealed, sessionGuard } from './host/meshcentral/guard.ts'
@@ -36,6 +37,7 @@ export function meshcompanion({ parent: server }: { readonly parent: MeshServer 
   return {
     hook_setupHttpHandlers(web) {
       try {
+        reportMisplaced(server)
         if (taken.size > 0) install(server, web, taken)
       } catch (error) {
         giveUp(server, `failed to start: ${deepestMessage(error)}`)
@@ -80,6 +82,7 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
     host,
     presets: presetUrls(server),
     unknownKeys: 'warn',
+    inferPresets: true,
     log: logOf(server),
     urlencoded: web.bodyParser.urlencoded,
   }
@@ -124,6 +127,14 @@ function giveUp(server: MeshServer, what: string): void {
   const text = printableText(`Single sign-on by meshcompanion ${what}.`)
   server.authLog('OIDC', `ERROR not-taken-over: ${text}`)
   server.addServerWarning?.(`${text} See the authentication log (settings.authLog).`)
+}
+
+/** What is written beside the place where strategies are taken from: the plugin itself reads no more than those. */
+function reportMisplaced(server: MeshServer): void {
+  const log = logOf(server)
+  for (const { path, code, reason, remedy } of findMisplaced(server.config)) {
+    log.warn('configuration-warning', `${path} ${reason}. ${remedy}`, { path, code })
+  }
 }
 
 function reportFailure(server: MeshServer, error: unknown): void {

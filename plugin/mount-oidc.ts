@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Application, Request } from 'express'
 import { domainsByHostName } from './config/domains/host-names.ts'
+import { findMisplaced } from './config/domains/misplaced.ts'
 import type { Problem } from './config/problem.ts'
 import type { CredentialFiles, DomainReading, Readings } from './config/read.ts'
 import type { CustomSettings } from './config/settings.ts'
@@ -51,6 +52,11 @@ export interface MountOptions {
   readonly log: Log
   /** Whether unknown members of the issuer, client, custom and groups objects are errors (default) or warnings. */
   readonly unknownKeys?: 'error' | 'warn'
+  /**
+   * Whether a member of the custom object that only one preset has means that preset, where none is chosen; default false. A configured
+   * issuer then stands in place of the preset's.
+   */
+  readonly inferPresets?: boolean
   /** Reads posted forms: Express's own, or the one that the server has loaded anyway. */
   readonly urlencoded: FormParser
 }
@@ -88,6 +94,7 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
   }
   const host = withGuardedAuthLog(options.host)
   for (const domain of domains) reportReading(host, domain)
+  reportReading(host, { key: '', problems: [], warnings: findMisplaced(config) })
   reportUnused(options, domains, log)
 
   const own = options.fetch
@@ -130,12 +137,13 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
  * @param readFile as `readFileSync` does it
  */
 export function readOptions(
-  { config, host, presets, unknownKeys, credentials }: Omit<MountOptions, 'log' | 'urlencoded'>,
+  { config, host, presets, unknownKeys, inferPresets, credentials }: Omit<MountOptions, 'log' | 'urlencoded'>,
   readFile = (file: string) => readFileSync(file, 'utf8'),
 ): Readings {
   return readDomains(config, {
     ...(presets ? { presets } : {}),
     ...(unknownKeys ? { unknownKeys } : {}),
+    ...(inferPresets ? { inferPresets } : {}),
     ...(credentials ? { credentials } : {}),
     readFile,
     now: Date.now(),
@@ -235,10 +243,13 @@ function domainMatcher(config: unknown, host: Host): (req: Request) => string | 
 }
 
 /** The specification wants warnings of deprecated keys in the authentication log; what breaks a login belongs there all the more. */
-function reportReading(host: Host, { key, problems, warnings }: DomainReading): void {
-  const report = (level: 'warn' | 'error', event: string, { path, reason, remedy }: Problem) =>
-    host.authLog({ level, event, message: `${path} ${reason}. ${remedy}`, domain: key, fields: { path } })
+function reportReading(
+  host: Host,
+  { key, problems, warnings }: Pick<DomainReading, 'key' | 'problems' | 'warnings'>,
+): void {
+  const report = (level: 'warn' | 'error', event: string, { path, reason, remedy }: Problem, code: object = {}) =>
+    host.authLog({ level, event, message: `${path} ${reason}. ${remedy}`, domain: key, fields: { path, ...code } })
   for (const problem of problems) report('error', 'configuration-error', problem)
-  for (const warning of warnings)
-    report('warn', warning.code === 'deprecated_key' ? 'deprecated-key' : 'configuration-warning', warning)
+  for (const { code, ...warning } of warnings)
+    report('warn', code === 'deprecated_key' ? 'deprecated-key' : 'configuration-warning', warning, { code })
 }

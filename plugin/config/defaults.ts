@@ -48,7 +48,8 @@ function issuerSettings(
 ): IssuerSettings {
   const { issuer: uri = '', ...manual } = typeof issuer === 'string' ? { issuer } : (issuer ?? {})
   return {
-    issuer: preset ? preset.issuer(vendorUrls(preset, urls), presetMembers) : uri,
+    // Where a preset's own counts, the configured one is gone by now.
+    issuer: uri === '' && preset ? preset.issuer(vendorUrls(preset, urls), presetMembers) : uri,
     manual: manualMetadata(manual),
   }
 }
