@@ -109,7 +109,7 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
   for (const { key: id, settings } of readings.domains) {
     const domain = taken.get(id)
     if (domain && settings && isOffered(oidc, id)) {
-      showButton(domain, settings.custom.preset, settings.groups?.sync === 'all')
+      showButton(domain, settings.custom.preset, settings.groups?.sync === 'all', settings.custom)
     } else giveUp(server, `is off for ${nameOf(id)}: its \`oidc\` object has errors`)
   }
 }

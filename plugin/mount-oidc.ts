@@ -64,9 +64,13 @@ export interface MountOptions {
 /** One button of the login page. */
 export interface LoginOption {
   readonly id: 'oidc'
-  /** Name of the provider, to stand on the button. */
+  /** Name of the provider, to stand on the button; `buttonText`, where there is one. */
   readonly title: string
   readonly url: string
+  /** The whole text of the button, where `custom.buttonText` says one. */
+  readonly buttonText?: string
+  /** An image for the button, where `custom.buttonIconUrl` names one: an https address, or a path of this server. */
+  readonly iconUrl?: string
 }
 
 export interface Oidc {
@@ -120,9 +124,7 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
     loginOptions: (domainKey) =>
       strategies
         .filter((strategy) => strategy.domainKey === domainKey)
-        .flatMap(({ working, paths }) =>
-          working ? [{ id: 'oidc' as const, title: titleOf(working), url: paths.authorize }] : [],
-        ),
+        .flatMap(({ working, paths }) => (working ? [loginOption(working, paths.authorize)] : [])),
     introspect: (req) => introspect(strategies, host, introspection, req),
     close: async () => {
       review.close()
@@ -216,8 +218,15 @@ function claimsRead(names: CustomSettings['claims'], groups: string | null): rea
   ]
 }
 
-function titleOf({ settings, preset }: WorkingStrategy): string {
-  return preset.title ?? new URL(settings.issuer.issuer).hostname
+function loginOption({ settings, preset }: WorkingStrategy, url: string): LoginOption {
+  const { buttonText, buttonIconUrl: iconUrl } = settings.custom
+  return {
+    id: 'oidc',
+    title: buttonText ?? preset.title ?? new URL(settings.issuer.issuer).hostname,
+    url,
+    ...(buttonText === undefined ? {} : { buttonText }),
+    ...(iconUrl === undefined ? {} : { iconUrl }),
+  }
 }
 
 /** What was given in the call and has no effect: most probably not what was meant. */

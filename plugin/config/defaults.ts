@@ -97,6 +97,8 @@ function customSettings(
     scope: scopes(custom.scope ?? 'openid profile email', more),
     claims: { uuid: 'sub', name: 'name', email: 'email', ...custom.claims },
     authorizationParams: custom.authorization_params ?? {},
+    ...(custom.buttonText === undefined ? {} : { buttonText: custom.buttonText }),
+    ...(custom.buttonIconUrl === undefined ? {} : { buttonIconUrl: custom.buttonIconUrl }),
     preset: preset?.name ?? null,
     presetMembers: preset ? textsOf(custom, Object.keys(preset.members)) : {},
   }

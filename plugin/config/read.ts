@@ -13,6 +13,7 @@ import type { Finding, Problem, Steps, Warning } from './problem.ts'
 import { checkAddresses } from './rules/addresses.ts'
 import { checkAlgorithms } from './rules/algorithms.ts'
 import { checkAuthorizationParams } from './rules/authorization-params.ts'
+import { checkButton } from './rules/button.ts'
 import { checkGroupsSource } from './rules/groups-source.ts'
 import { checkIdentityClaim } from './rules/identity-claim.ts'
 import type { MemberSchema } from './rules/member-schema.ts'
@@ -149,6 +150,7 @@ function readOidc(
     ...(preset === undefined ? [] : checkUnusedMembers(known, presets, preset)),
     ...(preset === undefined ? [] : checkGroupsSource(known, preset)),
     ...checkPlaceholder(known),
+    ...checkButton(known),
     ...checkAddresses(known),
     ...checkResponseTypes(known),
     ...checkResponseMode(known),

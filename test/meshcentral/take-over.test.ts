@@ -46,6 +46,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
             newAccounts: true,
           }),
         },
+        button: { oidc: { custom: { buttonText: 'Enter', buttonIconUrl: '/corp.png' } } },
         misspelt: { oidc: null, members: { authStrategy: { oidc: { client: CLIENT } } } },
         spelled: { oidc: { custm: {}, groups: { sinc: true } } },
         without: { oidc: null },
@@ -166,6 +167,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
     expect(await buttonsOf(setup, 'dns')).to.deep.equal(['oidc'])
     expect(await buttonsOf(setup, 'azure')).to.deep.equal(['oidc-azure'])
     expect(await buttonsOf(setup, 'google')).to.deep.equal(['oidc-google'])
+    expect(await buttonsOf(setup, 'button')).to.deep.equal(['oidc'])
   })
 
   it('shows no button where its configuration has errors, and names each of them in the authentication log', async () => {
