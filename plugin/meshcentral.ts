@@ -3,8 +3,10 @@ import { resolve } from 'node:path'
 import { findMisplaced } from './config/domains/misplaced.ts'
 import { canonicalName } from './config/json/member-name.ts'
 import { endedInDatabase } from './host/meshcentral/ended.ts'
+import { createEndedVisits } from './host/meshcentral/ended-visits.ts'
 import { endSealed, sessionGuard } from './host/meshcentral/guard.ts'
 import { meshHost } from './host/meshcentral/host.ts'
+import { PAGE_FUNCTIONS } from './host/meshcentral/open-page.ts'
 import { createOpenSessions } from './host/meshcentral/open-sessions.ts'
 import { answerPlainly, guarded, loginVisits } from './host/meshcentral/routes.ts'
 import { type MeshServer, type MeshWeb, missingParts } from './host/meshcentral/server.ts'
@@ -20,6 +22,8 @@ const PRESET_NAMES = PRESETS.map(({ name }) => name)
 /** What MeshCentral calls of a plugin. */
 export interface MeshCompanion {
   hook_setupHttpHandlers(web: MeshWeb, server: MeshServer): void
+  /** Names of its members that stand in the signed-in page too, as functions. */
+  readonly exports?: readonly string[]
 }
 
 /**
@@ -35,6 +39,8 @@ export function meshcompanion({ parent: server }: { readonly parent: MeshServer 
   }
   const taken = takeOver(server.config.domains)
   return {
+    ...PAGE_FUNCTIONS,
+    exports: Object.keys(PAGE_FUNCTIONS),
     hook_setupHttpHandlers(web) {
       try {
         reportMisplaced(server)
@@ -93,6 +99,8 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
   server.decodeCookie = endSealed(unseal, ended, domains)
   const report = (error: unknown) => reportFailure(server, error)
   const unsealNow = (sealed: unknown) => server.decodeCookie(sealed, server.loginCookieEncryptionKey, 60)
+  const visits = createEndedVisits()
+  web.app.use(guarded(visits.note, report))
   web.app.use(
     guarded(sessionGuard({ sessions: host.sessions, open, domains, onFailure: report, unseal: unsealNow }), report),
   )
@@ -102,7 +110,7 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
       routePaths(host.basePath?.(id) ?? '/', settings?.client.redirect_uri, PRESET_NAMES),
     ]),
   )
-  web.app.use(guarded(loginVisits({ server, web, paths }), report))
+  web.app.use(guarded(loginVisits({ server, web, paths, hasEnded: visits.hasEnded }), report))
   const oidc = mountOidc(web.app, options, readings)
   web.app.use(answerPlainly(paths, report))
 

@@ -1,5 +1,6 @@
 import type { CookieSignIn } from '../cookie-session.ts'
 import { keysOfSignIn } from '../revocations.ts'
+import { sendToLogin } from './open-page.ts'
 import type { MeshSocket } from './server.ts'
 
 /** A session as this process has seen it in requests. */
@@ -74,7 +75,10 @@ export function createOpenSessions(mostIdle = MOST_IDLE): OpenSessions {
         own.some((key) => keys.includes(key)) ? [session] : [],
       ),
     end(handle, user) {
-      for (const socket of [...(sessions.get(handle)?.sockets ?? []), ...(alone.get(user) ?? [])]) socket.close()
+      for (const socket of [...(sessions.get(handle)?.sockets ?? []), ...(alone.get(user) ?? [])]) {
+        sendToLogin(socket)
+        socket.close()
+      }
       sessions.delete(handle)
     },
   }

@@ -1,4 +1,3 @@
-import type { CustomSettings } from '../../config/settings.ts'
 import type { Members, MeshDomain } from './server.ts'
 
 /** A domain whose own strategy was taken out of the configuration, with the `oidc` object that it had. */
@@ -39,7 +38,7 @@ export function showButton(
   { domain }: TakenDomain,
   preset: string | null,
   mirrors: boolean,
-  { buttonText, buttonIconUrl }: Pick<CustomSettings, 'buttonText' | 'buttonIconUrl'> = {},
+  { buttonText, buttonIconUrl }: { readonly buttonText?: string; readonly buttonIconUrl?: string } = {},
 ): void {
   const groups = mirrors ? { groups: { sync: true } } : {}
   const custom = {
