@@ -1,17 +1,14 @@
+import { EventEmitter } from 'node:events'
 import { runInNewContext } from 'node:vm'
 import { expect } from 'chai'
 import { notePage, PAGE_FUNCTIONS, sendToLogin } from '../../../../plugin/host/meshcentral/open-page.ts'
-import type { MeshRequest, MeshSocket } from '../../../../plugin/host/meshcentral/server.ts'
+import type { MeshRequest } from '../../../../plugin/host/meshcentral/server.ts'
 
 describe('a page of MeshCentral that is open when its session ends', () => {
   it('is told so over its own socket, and nothing is sent over one that leads to a device', () => {
     const toldOver = (path: string) => {
       const sent: string[] = []
-      const ws = {
-        close: () => undefined,
-        on: () => undefined,
-        send: (text: string) => sent.push(text),
-      } satisfies MeshSocket & Record<string, unknown>
+      const ws = Object.assign(new EventEmitter(), { close: () => undefined, send: (text: string) => sent.push(text) })
       notePage({ path, ws } as unknown as MeshRequest)
       sendToLogin(ws)
       return sent.map((text) => JSON.parse(text) as unknown)
