@@ -3,6 +3,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { domainsByHostName } from './config/domains/host-names.ts'
+import { findMisplaced } from './config/domains/misplaced.ts'
 import { jsonPath, quoted } from './config/json/json-path.ts'
 import { type JsonNode, JsonSyntaxError, locateJson } from './config/json/json-text.ts'
 import { migrate } from './config/migration/migrate.ts'
@@ -17,8 +18,8 @@ Says what is wrong with the single sign-on configuration in FILE, a server's JSO
 configuration, without starting anything.
 
   --meshcentral
-              as MeshCentral serves it: a domain without \`dns\` at the path of its key, and
-              unknown keys are warnings
+              as MeshCentral serves it: a domain without \`dns\` at the path of its key,
+              presets meant by their members, and unknown keys are warnings
   --migrate   print the configuration with deprecated keys in their new places,
               everything else unchanged; all the rest goes to stderr then
   --explain-groups A,B,C
@@ -57,10 +58,12 @@ export function check(args: readonly string[], terminal: Terminal): ExitCode {
   const { domains, problems } = readDomains(config, {
     readFile: terminal.read,
     now: Date.now(),
-    ...(call.meshCentral ? { unknownKeys: 'warn', basePathOf: pathsOfMeshCentral(config) } : {}),
+    ...(call.meshCentral ? { unknownKeys: 'warn', inferPresets: true, basePathOf: pathsOfMeshCentral(config) } : {}),
   })
+  const misplaced = findMisplaced(config)
   if (problems.length > 0 || domains.length === 0) {
     terminal.err(`${problems.length > 0 ? lines('error', problems) : NO_DOMAIN}\n`)
+    if (misplaced.length > 0) terminal.err(`${lines('warning', misplaced)}\n`)
     return 2
   }
 
@@ -72,8 +75,8 @@ export function check(args: readonly string[], terminal: Terminal): ExitCode {
     if (warnings.length > 0) say(`${lines('warning', warnings)}\n`)
     if (call.groups) say(explanation(call.groups, settings))
   }
-  const repeated = repeatedMembers(node)
-  if (repeated.length > 0) say(`${lines('warning', repeated)}\n`)
+  const general = [...misplaced, ...repeatedMembers(node)]
+  if (general.length > 0) say(`${lines('warning', general)}\n`)
   if (call.migrate) terminal.out(migrate(text))
   return domains.some(({ problems }) => problems.length > 0) ? 1 : 0
 }

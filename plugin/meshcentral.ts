@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { findMisplaced } from './config/domains/misplaced.ts'
 import { canonicalName } from './config/json/member-name.ts'
 import { endedInDatabase } from './host/meshcentral/ended.ts'
+import { createEndedVisits } from './host/meshcentral/ended-visits.ts'
 import { sessionGuard } from './host/meshcentral/guard.ts'
 import { meshHost } from './host/meshcentral/host.ts'
+import { PAGE_FUNCTIONS } from './host/meshcentral/open-page.ts'
 import { createOpenSessions } from './host/meshcentral/open-sessions.ts'
 import { answerPlainly, guarded, loginVisits } from './host/meshcentral/routes.ts'
 import { sealedBySession } from './host/meshcentral/sealed.ts'
@@ -21,6 +24,8 @@ const PRESET_NAMES = PRESETS.map(({ name }) => name)
 /** What MeshCentral calls of a plugin. */
 export interface MeshCompanion {
   hook_setupHttpHandlers(web: MeshWeb, server: MeshServer): void
+  /** Names of its members that stand in the signed-in page too, as functions. */
+  readonly exports?: readonly string[]
 }
 
 /**
@@ -36,8 +41,11 @@ export function meshcompanion({ parent: server }: { readonly parent: MeshServer 
   }
   const taken = takeOver(server.config.domains)
   return {
+    ...PAGE_FUNCTIONS,
+    exports: Object.keys(PAGE_FUNCTIONS),
     hook_setupHttpHandlers(web) {
       try {
+        reportMisplaced(server)
         if (taken.size > 0) install(server, web, taken)
       } catch (error) {
         giveUp(server, `failed to start: ${deepestMessage(error)}`)
@@ -82,6 +90,7 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
     host,
     presets: presetUrls(server),
     unknownKeys: 'warn',
+    inferPresets: true,
     log: logOf(server),
     urlencoded: web.bodyParser.urlencoded,
   }
@@ -91,6 +100,8 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
   const work = followWork(server.db)
   Object.assign(server, sealedBySession({ server, ended, open, work, domains, now: Date.now }))
   const report = (error: unknown) => reportFailure(server, error)
+  const visits = createEndedVisits()
+  web.app.use(guarded(visits.note, report))
   web.app.use(guarded(sessionGuard({ sessions: host.sessions, open, domains, onFailure: report, work }), report))
   const paths = new Map(
     readings.domains.map(({ key: id, settings }) => [
@@ -98,14 +109,14 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
       routePaths(host.basePath?.(id) ?? '/', settings?.client.redirect_uri, PRESET_NAMES),
     ]),
   )
-  web.app.use(guarded(loginVisits({ server, web, paths }), report))
+  web.app.use(guarded(loginVisits({ server, web, paths, hasEnded: visits.hasEnded }), report))
   const oidc = mountOidc(web.app, options, readings)
   web.app.use(answerPlainly(paths, report))
 
   for (const { key: id, settings } of readings.domains) {
     const domain = taken.get(id)
     if (domain && settings && isOffered(oidc, id)) {
-      showButton(domain, settings.custom.preset, settings.groups?.sync === 'all')
+      showButton(domain, settings.custom.preset, settings.groups?.sync === 'all', settings.custom)
     } else giveUp(server, `is off for ${nameOf(id)}: its \`oidc\` object has errors`)
   }
 }
@@ -123,6 +134,14 @@ function giveUp(server: MeshServer, what: string): void {
   const text = printableText(`Single sign-on by meshcompanion ${what}.`)
   server.authLog('OIDC', `ERROR not-taken-over: ${text}`)
   server.addServerWarning?.(`${text} See the authentication log (settings.authLog).`)
+}
+
+/** What is written beside the place where strategies are taken from: the plugin itself reads no more than those. */
+function reportMisplaced(server: MeshServer): void {
+  const log = logOf(server)
+  for (const { path, code, reason, remedy } of findMisplaced(server.config)) {
+    log.warn('configuration-warning', `${path} ${reason}. ${remedy}`, { path, code })
+  }
 }
 
 function reportFailure(server: MeshServer, error: unknown): void {

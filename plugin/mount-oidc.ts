@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Application, Request } from 'express'
 import { domainsByHostName } from './config/domains/host-names.ts'
+import { findMisplaced } from './config/domains/misplaced.ts'
 import type { Problem } from './config/problem.ts'
 import type { CredentialFiles, DomainReading, Readings } from './config/read.ts'
 import type { CustomSettings } from './config/settings.ts'
@@ -51,6 +52,11 @@ export interface MountOptions {
   readonly log: Log
   /** Whether unknown members of the issuer, client, custom and groups objects are errors (default) or warnings. */
   readonly unknownKeys?: 'error' | 'warn'
+  /**
+   * Whether a member of the custom object that only one preset has means that preset, where none is chosen; default false. A configured
+   * issuer then stands in place of the preset's.
+   */
+  readonly inferPresets?: boolean
   /** Reads posted forms: Express's own, or the one that the server has loaded anyway. */
   readonly urlencoded: FormParser
 }
@@ -58,9 +64,13 @@ export interface MountOptions {
 /** One button of the login page. */
 export interface LoginOption {
   readonly id: 'oidc'
-  /** Name of the provider, to stand on the button. */
+  /** Name of the provider, to stand on the button; `buttonText`, where there is one. */
   readonly title: string
   readonly url: string
+  /** The whole text of the button, where `custom.buttonText` says one. */
+  readonly buttonText?: string
+  /** An image for the button, where `custom.buttonIconUrl` names one: an https address, or a path of this server. */
+  readonly iconUrl?: string
 }
 
 export interface Oidc {
@@ -88,6 +98,7 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
   }
   const host = withGuardedAuthLog(options.host)
   for (const domain of domains) reportReading(host, domain)
+  reportReading(host, { key: '', problems: [], warnings: findMisplaced(config) })
   reportUnused(options, domains, log)
 
   const own = options.fetch
@@ -113,9 +124,7 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
     loginOptions: (domainKey) =>
       strategies
         .filter((strategy) => strategy.domainKey === domainKey)
-        .flatMap(({ working, paths }) =>
-          working ? [{ id: 'oidc' as const, title: titleOf(working), url: paths.authorize }] : [],
-        ),
+        .flatMap(({ working, paths }) => (working ? [loginOption(working, paths.authorize)] : [])),
     introspect: (req) => introspect(strategies, host, introspection, req),
     close: async () => {
       review.close()
@@ -130,12 +139,13 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
  * @param readFile as `readFileSync` does it
  */
 export function readOptions(
-  { config, host, presets, unknownKeys, credentials }: Omit<MountOptions, 'log' | 'urlencoded'>,
+  { config, host, presets, unknownKeys, inferPresets, credentials }: Omit<MountOptions, 'log' | 'urlencoded'>,
   readFile = (file: string) => readFileSync(file, 'utf8'),
 ): Readings {
   return readDomains(config, {
     ...(presets ? { presets } : {}),
     ...(unknownKeys ? { unknownKeys } : {}),
+    ...(inferPresets ? { inferPresets } : {}),
     ...(credentials ? { credentials } : {}),
     readFile,
     now: Date.now(),
@@ -208,8 +218,15 @@ function claimsRead(names: CustomSettings['claims'], groups: string | null): rea
   ]
 }
 
-function titleOf({ settings, preset }: WorkingStrategy): string {
-  return preset.title ?? new URL(settings.issuer.issuer).hostname
+function loginOption({ settings, preset }: WorkingStrategy, url: string): LoginOption {
+  const { buttonText, buttonIconUrl: iconUrl } = settings.custom
+  return {
+    id: 'oidc',
+    title: buttonText ?? preset.title ?? new URL(settings.issuer.issuer).hostname,
+    url,
+    ...(buttonText === undefined ? {} : { buttonText }),
+    ...(iconUrl === undefined ? {} : { iconUrl }),
+  }
 }
 
 /** What was given in the call and has no effect: most probably not what was meant. */
@@ -235,10 +252,13 @@ function domainMatcher(config: unknown, host: Host): (req: Request) => string | 
 }
 
 /** The specification wants warnings of deprecated keys in the authentication log; what breaks a login belongs there all the more. */
-function reportReading(host: Host, { key, problems, warnings }: DomainReading): void {
-  const report = (level: 'warn' | 'error', event: string, { path, reason, remedy }: Problem) =>
-    host.authLog({ level, event, message: `${path} ${reason}. ${remedy}`, domain: key, fields: { path } })
+function reportReading(
+  host: Host,
+  { key, problems, warnings }: Pick<DomainReading, 'key' | 'problems' | 'warnings'>,
+): void {
+  const report = (level: 'warn' | 'error', event: string, { path, reason, remedy }: Problem, code: object = {}) =>
+    host.authLog({ level, event, message: `${path} ${reason}. ${remedy}`, domain: key, fields: { path, ...code } })
   for (const problem of problems) report('error', 'configuration-error', problem)
-  for (const warning of warnings)
-    report('warn', warning.code === 'deprecated_key' ? 'deprecated-key' : 'configuration-warning', warning)
+  for (const { code, ...warning } of warnings)
+    report('warn', code === 'deprecated_key' ? 'deprecated-key' : 'configuration-warning', warning, { code })
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { DEPRECATED_NAMES } from '../plugin/config/migration/deprecated-keys.ts'
+import { WARNING_CODES } from '../plugin/config/problem.ts'
 import { oidcSchema } from '../plugin/config/rules/schema.ts'
 import { LOGIN_ERRORS } from '../plugin/errors.ts'
 import { PRESETS } from '../plugin/presets/all.ts'
@@ -21,6 +22,17 @@ describe('the README', () => {
     )
     const rows = [...section.matchAll(/^\| `([a-z_]+)` +\|/gm)].map(([, code]) => code)
     expect(rows.toSorted()).to.deep.equal(Object.keys(LOGIN_ERRORS).toSorted())
+  })
+
+  it('tells what to do about every warning of a configuration, and of none that there is not', () => {
+    const section = README.slice(
+      README.indexOf('### When a configuration has warnings'),
+      README.indexOf('### When a login fails'),
+    )
+    const codes = [...section.matchAll(/^\| (`[a-z_]+`(?:, `[a-z_]+`)*) +\|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/[a-z_]+/g)].map(([code]) => code),
+    )
+    expect(codes.toSorted()).to.deep.equal(WARNING_CODES.toSorted())
   })
 
   it('tells what to do about every warning and error of the sidecar', () => {

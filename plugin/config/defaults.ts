@@ -48,7 +48,8 @@ function issuerSettings(
 ): IssuerSettings {
   const { issuer: uri = '', ...manual } = typeof issuer === 'string' ? { issuer } : (issuer ?? {})
   return {
-    issuer: preset ? preset.issuer(vendorUrls(preset, urls), presetMembers) : uri,
+    // Where a preset's own counts, the configured one is gone by now.
+    issuer: uri === '' && preset ? preset.issuer(vendorUrls(preset, urls), presetMembers) : uri,
     manual: manualMetadata(manual),
   }
 }
@@ -96,6 +97,8 @@ function customSettings(
     scope: scopes(custom.scope ?? 'openid profile email', more),
     claims: { uuid: 'sub', name: 'name', email: 'email', ...custom.claims },
     authorizationParams: custom.authorization_params ?? {},
+    ...(custom.buttonText === undefined ? {} : { buttonText: custom.buttonText }),
+    ...(custom.buttonIconUrl === undefined ? {} : { buttonIconUrl: custom.buttonIconUrl }),
     preset: preset?.name ?? null,
     presetMembers: preset ? textsOf(custom, Object.keys(preset.members)) : {},
   }

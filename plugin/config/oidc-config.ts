@@ -32,6 +32,8 @@ export interface CustomConfig {
   readonly claims?: Partial<CustomSettings['claims']>
   readonly authorization_params?: Readonly<Record<string, string>>
   readonly preset?: string | null
+  readonly buttonText?: string
+  readonly buttonIconUrl?: string
 }
 
 /** Groups object. */

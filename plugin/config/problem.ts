@@ -8,15 +8,23 @@ export interface Problem {
   readonly remedy: string
 }
 
-export type WarningCode =
-  | 'deprecated_key' // the remedy names the new place
-  | 'deprecated_value'
-  | 'unknown_key'
-  | 'issuer_ignored' // a preset brings its own
-  | 'unknown_algorithm'
-  | 'not_supported' // by the IdP, as the issuer object describes it
-  | 'certificate_expired'
-  | 'changing_id' // what identifies people can become somebody else's
+export const WARNING_CODES = [
+  'deprecated_key', // the remedy names the new place
+  'deprecated_value',
+  'unknown_key',
+  'issuer_ignored', // a preset brings its own
+  'issuer_kept', // beside a preset that nobody chose by its name
+  'unknown_algorithm',
+  'not_supported', // by the IdP, as the issuer object describes it
+  'certificate_expired',
+  'changing_id', // what identifies people can become somebody else's
+  'no_effect', // beside other members
+  'no_access_token', // to ask for groups with
+  'nobody_admitted',
+  'other_host', // than the one that browsers begin a login at
+  'misplaced', // where nothing reads it
+] as const
+export type WarningCode = (typeof WARNING_CODES)[number]
 
 /** Something that works, or does nothing, but is probably not what was meant. Same rules as for a problem. */
 export interface Warning extends Problem {

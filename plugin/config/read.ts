@@ -13,10 +13,14 @@ import type { Finding, Problem, Steps, Warning } from './problem.ts'
 import { checkAddresses } from './rules/addresses.ts'
 import { checkAlgorithms } from './rules/algorithms.ts'
 import { checkAuthorizationParams } from './rules/authorization-params.ts'
+import { checkButton } from './rules/button.ts'
+import { checkGroupsSource } from './rules/groups-source.ts'
 import { checkIdentityClaim } from './rules/identity-claim.ts'
 import type { MemberSchema } from './rules/member-schema.ts'
-import { checkPreset, choosePreset, withoutIssuer } from './rules/preset-name.ts'
+import { checkPlaceholder } from './rules/placeholder.ts'
+import { checkPreset, checkUnusedMembers, choosePreset, withoutIssuer } from './rules/preset-name.ts'
 import type { PresetRules, UrlOverrides } from './rules/preset-rules.ts'
+import { checkRedirectHost } from './rules/redirect-host.ts'
 import { checkRedirectPath } from './rules/redirect-path.ts'
 import { checkResponseMode, checkResponseTypes } from './rules/response-types.ts'
 import { oidcSchema } from './rules/schema.ts'
@@ -34,6 +38,11 @@ export interface ConfigReadOptions extends HostAddresses, CredentialOptions {
   readonly presets?: UrlOverrides
   /** What an unknown member of the issuer, client, custom and groups objects is; default `error`. */
   readonly unknownKeys?: 'error' | 'warn'
+  /**
+   * Whether a member of the custom object that only one preset has means that preset, as with MeshCentral's own strategy; default false.
+   * A configured issuer then stands in place of the preset's.
+   */
+  readonly inferPresets?: boolean
 }
 
 /** What the configuration says of one domain's strategy. */
@@ -119,7 +128,7 @@ function readOidc(
   raw: unknown,
   address: DomainAddress | null,
   files: CredentialReading,
-  { unknownKeys = 'error' }: ConfigReadOptions,
+  { unknownKeys = 'error', inferPresets = false }: ConfigReadOptions,
   { presets, schema, check }: Rules,
 ) {
   if (!isJsonObject(raw)) {
@@ -128,8 +137,8 @@ function readOidc(
   }
   const cased = settleLetterCase(raw, schema)
   const moved = moveDeprecatedKeys(cased.oidc)
-  const preset = choosePreset(moved.oidc, presets)
-  const oidc = preset ? withoutIssuer(moved.oidc) : moved.oidc
+  const { preset, keepsIssuer } = choosePreset(moved.oidc, presets, inferPresets)
+  const oidc = preset && !keepsIssuer ? withoutIssuer(moved.oidc) : moved.oidc
   const known = withoutUnknown(oidc, schema)
   const findings = [
     ...cased.problems,
@@ -137,7 +146,11 @@ function readOidc(
     ...check.findings(oidc, unknownKeys),
     ...checkSecretNeeded(known),
     ...(preset === null ? needIssuer(oidc.issuer) : []),
-    ...(preset ? checkPreset(moved.oidc, preset) : []),
+    ...(preset ? checkPreset(moved.oidc, preset, keepsIssuer) : []),
+    ...(preset === undefined ? [] : checkUnusedMembers(known, presets, preset)),
+    ...(preset === undefined ? [] : checkGroupsSource(known, preset)),
+    ...checkPlaceholder(known),
+    ...checkButton(known),
     ...checkAddresses(known),
     ...checkResponseTypes(known),
     ...checkResponseMode(known),
@@ -148,7 +161,7 @@ function readOidc(
     ...checkIdentityClaim(known),
     // What is wrong with the files is told by itself: mending it may be all.
     ...(files.findings.every(({ warning }) => warning) ? checkKeysNeeded(known, files.credentials) : []),
-    ...(address ? [...checkDefaultCallback(known, address), ...checkRedirectPath(known, address)] : []),
+    ...(address ? checkRedirectAddress(known, address) : []),
   ]
   return { oidc: known, findings, origins: moved.origins, preset }
 }
@@ -158,6 +171,14 @@ function needIssuer(issuer: unknown): readonly Finding[] {
   if (inside ? issuer.issuer !== undefined : issuer !== undefined) return []
   const remedy = "Write the issuer's complete https address, exactly as the IdP states it, or choose a preset."
   return [{ at: inside ? ['issuer', 'issuer'] : ['issuer'], reason: 'is missing, and there is no preset', remedy }]
+}
+
+function checkRedirectAddress(oidc: JsonObject, address: DomainAddress): readonly Finding[] {
+  return [
+    ...checkDefaultCallback(oidc, address),
+    ...checkRedirectPath(oidc, address),
+    ...checkRedirectHost(oidc, address),
+  ]
 }
 
 // Codes come back to the redirect address: one that is made from the host's own origin must be as safe as a written one.

@@ -172,6 +172,10 @@ export interface CustomSettings {
   readonly claims: { readonly uuid: string; readonly name: string; readonly email: string }
   /** Added to every authorization request: what neither the protocol nor this plugin sets. */
   readonly authorizationParams: Readonly<Record<string, string>>
+  /** The whole text of the login button, in place of the provider's name. One line, at most 100 characters. */
+  readonly buttonText?: string
+  /** Its icon: an https address, or a path of the server. */
+  readonly buttonIconUrl?: string
   /** Name of the preset that applies; null: none. */
   readonly preset: string | null
   /** The members that the preset brings into the Custom object, by their names there; only those that were given. */

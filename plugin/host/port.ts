@@ -70,10 +70,10 @@ export interface UserGroups {
   /** Names of the mirrored groups that the user is in. Groups that an administrator made by hand are not among them. */
   mirroredOf(domainKey: string, id: UserId): Promise<readonly string[]>
   /**
-   * Adds the user to the mirrored group of that name, making it when it is missing. Resolves with false, changing nothing,
-   * when a group made by hand bears the name: it is never taken over.
+   * Adds the user to the mirrored group of that name, making it when it is missing. A group made by hand that bears the name is another
+   * group: it is never taken over, and the mirrored one stands beside it.
    */
-  join(domainKey: string, id: UserId, name: string): Promise<boolean>
+  join(domainKey: string, id: UserId, name: string): Promise<void>
   leave(domainKey: string, id: UserId, name: string): Promise<void>
 }
 

@@ -13,8 +13,6 @@ export interface SignInResult {
   readonly siteAdmin: 'grant' | 'revoke' | 'keep'
   readonly joined: readonly string[]
   readonly left: readonly string[]
-  /** Groups of the IdP whose name a group made by hand has here. */
-  readonly notMirrored: readonly string[]
 }
 
 /**
@@ -104,16 +102,11 @@ async function mirror(
   memberships: Memberships,
   settings: DomainSettings,
   { groups }: Pick<Host, 'groups'>,
-): Promise<Pick<SignInResult, 'joined' | 'left' | 'notMirrored'>> {
+): Promise<Pick<SignInResult, 'joined' | 'left'>> {
   const sync = settings.groups?.sync ?? false
-  if (sync === false) return { joined: [], left: [], notMirrored: [] }
+  if (sync === false) return { joined: [], left: [] }
   const changes = groupChanges(memberships, sync, await groups.mirroredOf(settings.key, profile.id))
-  const joined: string[] = []
-  const notMirrored: string[] = []
-  for (const name of changes.join) {
-    const done = await groups.join(settings.key, profile.id, name)
-    ;(done ? joined : notMirrored).push(name)
-  }
+  for (const name of changes.join) await groups.join(settings.key, profile.id, name)
   for (const name of changes.leave) await groups.leave(settings.key, profile.id, name)
-  return { joined, left: changes.leave, notMirrored }
+  return { joined: changes.join, left: changes.leave }
 }

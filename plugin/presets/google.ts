@@ -19,10 +19,17 @@ export const google: PresetDefinition<'google', 'issuer' | 'cloudIdentity'> = {
       pattern: '^C[0-9A-Za-z_-]*$',
       description: 'Write the customer id of the workspace account; it starts with C.',
     },
+    identitysource: {
+      type: 'string',
+      pattern: '^[0-9A-Za-z_-]+$',
+      description: 'Write the id of the identity source whose groups count, without "identitysources/".',
+    },
   },
+  ignoresClaim: true,
   groupScope: 'https://www.googleapis.com/auth/cloud-identity.groups.readonly',
   issued: (clientId) => clientId.endsWith('.apps.googleusercontent.com'),
-  check: ({ customer_id }, withGroups) => (withGroups ? checkCustomer(customer_id) : []),
+  check: ({ customer_id, identitysource }, withGroups) =>
+    withGroups && identitysource === undefined ? checkCustomer(customer_id) : [],
   issuer: ({ issuer }) => issuer,
   open: ({ cloudIdentity }, fetch) => googlePreset(cloudIdentity, fetch),
 }
@@ -42,7 +49,7 @@ function checkCustomer(customerId: unknown): readonly Finding[] {
  * Logins with Google: groups are those of the workspace, by the Cloud Identity API.
  * A rule matches a group's resource name, its address or its display name. Display names are not unique, and a group of another company
  * can bear any: where the API does not let the search be limited to the company, a rule matches addresses alone, which are of a domain
- * that its company has proved to own.
+ * that its company has proved to own. Without a customer id, groups are those of an identity source: mapped from another directory.
  *
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchDirectGroups
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchTransitiveGroups
@@ -60,8 +67,9 @@ export function googlePreset(cloudIdentity: string, fetch: VendorFetch, totalMs 
       // The API looks members up by address: one that Google does not vouch for could be somebody else's.
       if (!isText(claims.email) || claims.email_verified !== true)
         throw new Error('the account has no verified address')
-      const { customer_id: customerId } = custom.presetMembers
-      if (customerId === undefined) throw new Error('custom.customer_id is not configured')
+      const { customer_id: customerId, identitysource } = custom.presetMembers
+      if (customerId === undefined && identitysource === undefined)
+        throw new Error('custom.customer_id is not configured')
       // `searchTransitiveGroups` is for Workspace Enterprise and Cloud Identity Premium only: others are refused with 403.
       const method = groups?.recursive ? 'searchTransitiveGroups' : 'searchDirectGroups'
       const base = new URL(`${cloudIdentity.replace(/\/+$/, '')}/v1/groups/-/memberships:${method}`)
@@ -77,7 +85,12 @@ export function googlePreset(cloudIdentity: string, fetch: VendorFetch, totalMs 
           read: (json) => readPage(json, first, readGroup),
         })
       }
-      const query = membersQuery(claims.email)
+      if (customerId === undefined) {
+        const query = membersQuery(claims.email, MAPPED)
+        // Never without the parent: what identifies a group there is unique within its identity source alone.
+        return ask(`${query} && parent == ${celText(`identitysources/${identitysource}`)}`, groupOfCompany)
+      }
+      const query = membersQuery(claims.email, GROUPS)
       return ask(`${query} && parent == ${celText(`customers/${customerId}`)}`, groupOfCompany).catch(
         (error: unknown) => {
           // The API lets nobody but administrators name the company.
@@ -89,8 +102,12 @@ export function googlePreset(cloudIdentity: string, fetch: VendorFetch, totalMs 
   }
 }
 
-function membersQuery(email: string): string {
-  return `member_key_id == ${celText(email)} && 'cloudidentity.googleapis.com/groups.discussion_forum' in labels`
+/** Labels of the two kinds: a workspace's own groups, and those that were mapped from another directory. */
+const GROUPS = 'cloudidentity.googleapis.com/groups.discussion_forum'
+const MAPPED = 'system/groups/external'
+
+function membersQuery(email: string, label: string): string {
+  return `member_key_id == ${celText(email)} && '${label}' in labels`
 }
 
 /** A string literal of the Common Expression Language: an apostrophe in an address must not end it. */

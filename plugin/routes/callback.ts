@@ -190,7 +190,6 @@ function logSignIn(host: Host, req: Request, domain: string, profile: Profile, r
       ...(result.siteAdmin === 'keep' ? {} : { siteAdmin: result.siteAdmin }),
       ...(result.joined.length > 0 ? { joined: result.joined } : {}),
       ...(result.left.length > 0 ? { left: result.left } : {}),
-      ...(result.notMirrored.length > 0 ? { notMirrored: result.notMirrored } : {}),
     },
   })
 }

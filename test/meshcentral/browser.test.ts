@@ -144,7 +144,7 @@ describe('a person with a browser at MeshCentral', () => {
     expect(complaints).to.deep.equal([])
   })
 
-  it('is signed out in the page that is open when the IdP says so', async () => {
+  it('is sent from the page that is open to the login page when the IdP says so, and reads there why', async () => {
     const person = mesh.person()
     await page.goto(`${mesh.url}auth-oidc`)
     await signInAtIdp(person)
@@ -158,10 +158,10 @@ describe('a person with a browser at MeshCentral', () => {
       { alg: 'RS256', typ: 'logout+jwt' },
     )
     await mesh.browser().step(`${mesh.url}auth-oidc-backchannel-logout`, { form: [['logout_token', token]] })
-    await page.waitForFunction('meshserver.State !== 2')
-    await picture('ended-by-the-idp')
-    await page.goto(mesh.url)
+    await page.waitForURL(`${mesh.url}login`)
     await onLoginPage()
+    await page.getByText('You were signed out by the sign-in service').waitFor()
+    await picture('ended-by-the-idp')
     expect(complaints).to.deep.equal([])
   })
 

@@ -32,6 +32,22 @@ describe('the plugin in a MeshCentral of many domains', () => {
         dns: { members: { dns: 'other.mesh.test' } },
         azure: { oidc: { issuer: undefined, custom: { preset: 'azure', tenant_id: 'a-tenant' } } },
         google: { oidc: { issuer: undefined, custom: { preset: 'google' } } },
+        tenant: { oidc: { issuer: undefined, custom: { tenant_id: 'a-tenant' } } },
+        customer: { oidc: { issuer: undefined, custom: { customer_id: 'C1' } } },
+        kept: { oidc: { custom: { tenant_id: 'another-tenant' } } },
+        field: {
+          exactly: ({ url }) => ({
+            preset: 'azure',
+            client: CLIENT,
+            custom: { tenant_id: 'a-tenant', authorities: 'roles' },
+            callbackURL: `${url}auth-oidc-azure-callback`,
+            scope: 'openid profile email',
+            groups: { recursive: false, required: ['Users'], siteadmin: ['Admins'], revokeAdmin: true },
+            newAccounts: true,
+          }),
+        },
+        button: { oidc: { custom: { buttonText: 'Enter', buttonIconUrl: '/corp.png' } } },
+        misspelt: { oidc: null, members: { authStrategy: { oidc: { client: CLIENT } } } },
         spelled: { oidc: { custm: {}, groups: { sinc: true } } },
         without: { oidc: null },
         old: {
@@ -107,6 +123,34 @@ describe('the plugin in a MeshCentral of many domains', () => {
     expect(isApp(page)).to.equal(true)
   })
 
+  it('takes members of a preset for that preset, as MeshCentral does, and an issuer beside them for the issuer', async () => {
+    expect(await buttonsOf(setup, 'tenant')).to.deep.equal(['oidc-azure'])
+    expect(await buttonsOf(setup, 'customer')).to.deep.equal(['oidc-google'])
+    expect(await buttonsOf(setup, 'kept')).to.deep.equal(['oidc-azure'])
+    for (const domain of ['tenant', 'kept']) {
+      const page = await signIn(setup, setup.browser(), setup.person(), { domain })
+      expect(isApp(page), domain).to.equal(true)
+    }
+  })
+
+  it('takes a configuration from the field, and says of what nothing reads where it belongs', async () => {
+    expect(await buttonsOf(setup, 'field')).to.deep.equal(['oidc-azure'])
+    const lines = (await pluginLines(setup)).filter(({ domain }) => domain === 'field')
+    expect(lines.filter(({ event }) => event === 'configuration-error')).to.deep.equal([])
+    const unknown = lines.filter(({ fields }) => fields.code === 'unknown_key').map(({ message }) => message)
+    expect(unknown.some((message) => message.includes('oidc.preset') && message.includes('"custom"'))).to.equal(true)
+    expect(unknown.some((message) => message.includes('authorities') && message.includes('groups.claim'))).to.equal(
+      true,
+    )
+  })
+
+  it('says that single sign-on stands where nothing reads it', async () => {
+    const told = (await pluginLines(setup)).filter(({ fields }) => fields.code === 'misplaced')
+    expect(told.map(({ event, fields }) => [event, fields.path])).to.deep.equal([
+      ['configuration-warning', 'domains.misspelt.authstrategy'],
+    ])
+  })
+
   it('goes on with members that it does not know, as MeshCentral does, but warns of them', async () => {
     expect(isApp(await signIn(setup, setup.browser(), setup.person(), { domain: 'spelled' }))).to.equal(true)
     const warnings = (await pluginLines(setup)).filter(
@@ -123,6 +167,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
     expect(await buttonsOf(setup, 'dns')).to.deep.equal(['oidc'])
     expect(await buttonsOf(setup, 'azure')).to.deep.equal(['oidc-azure'])
     expect(await buttonsOf(setup, 'google')).to.deep.equal(['oidc-google'])
+    expect(await buttonsOf(setup, 'button')).to.deep.equal(['oidc'])
   })
 
   it('shows no button where its configuration has errors, and names each of them in the authentication log', async () => {

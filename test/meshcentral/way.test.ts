@@ -8,7 +8,14 @@ useLaboratory()
 describe('the way through a login', () => {
   let setup: MeshSetup
   before(async () => {
-    setup = await setUpMesh({ domains: { '': {}, path: {}, closed: { oidc: { newAccounts: false } } } })
+    setup = await setUpMesh({
+      domains: {
+        '': {},
+        path: {},
+        closed: { oidc: { newAccounts: false } },
+        straight: { oidc: { groups: { required: 'in' } }, members: { unknownUserRootRedirect: '/straight/auth-oidc' } },
+      },
+    })
   })
   after(() => setup?.close())
 
@@ -48,6 +55,22 @@ describe('the way through a login', () => {
     expect(page.url).to.equal(`${setup.url}?viewmode=10&gotonode=node1`)
     await browser.step(`${setup.url}logout`)
     expect((await signIn(setup, browser, setup.person())).url).to.equal(setup.url)
+  })
+
+  it('goes straight to the IdP with unknownUserRootRedirect, but a refusal and a logout end on the login page', async () => {
+    const url = setup.urlOf('straight')
+    const browser = setup.browser()
+    const person = setup.person({ groups: ['in'] })
+    const page = await signIn(setup, browser, person, { domain: 'straight', path: '?viewmode=10&gotonode=node1' })
+    expect([page.url, isApp(page)]).to.deep.equal([`${url}?viewmode=10&gotonode=node1`, true])
+    const asked = await browser.get(`${url}logout`)
+    const [form] = asked.forms
+    if (!form) throw new Error('the IdP does not ask')
+    const signedOut = await browser.submit(form, {}, 'Yes, sign me out')
+    expect([new URL(signedOut.url).pathname, isLoginPage(signedOut)]).to.deep.equal(['/straight/login', true])
+
+    const refused = await signIn(setup, setup.browser(), setup.person(), { domain: 'straight', path: '' })
+    expect([refused.url, messageOn(refused)]).to.deep.equal([`${url}login`, 111])
   })
 
   it('does not keep credentials of an address', async () => {

@@ -16,6 +16,8 @@ export interface PresetRules<Name extends string = string, Url extends string = 
   readonly urls: VendorUrls<Url>
   /** Members that it brings into the Custom object, every one a text. */
   readonly members: Readonly<Record<string, MemberSchema>>
+  /** True where the vendor's API tells groups although `groups.claim` is configured. */
+  readonly ignoresClaim?: boolean
   /** The scope by which groups are asked for, where `groups.scope` is not configured. */
   readonly groupScope: string
   /** Whether the vendor issued this client id: then the preset applies by itself. */

@@ -8,6 +8,13 @@ export function responseTypes(value: string | readonly string[] = 'code'): reado
   return [first, ...others]
 }
 
+/** The one that is used, whatever else is wrong with the member. */
+export function firstResponseType(oidc: JsonObject): ResponseType {
+  const { response_types } = isJsonObject(oidc.client) ? oidc.client : {}
+  const entries = [response_types].flat().filter((entry) => typeof entry === 'string')
+  return responseTypes(entries.length === 0 ? undefined : entries)[0]
+}
+
 /** Response types that are none, and the old spelling. */
 export function checkResponseTypes(oidc: JsonObject): readonly Finding[] {
   const value = isJsonObject(oidc.client) ? oidc.client.response_types : undefined
@@ -27,8 +34,7 @@ export function checkResponseTypes(oidc: JsonObject): readonly Finding[] {
 // An ID token in an address ends up in logs and histories. Source: OAuth 2.0 Multiple Response Type Encoding Practices, section 5.
 export function checkResponseMode(oidc: JsonObject): readonly Finding[] {
   const client = isJsonObject(oidc.client) ? oidc.client : {}
-  const entries = [client.response_types].flat().filter((entry) => typeof entry === 'string')
-  const [first] = responseTypes(entries.length === 0 ? undefined : entries)
+  const first = firstResponseType(oidc)
   if (first === 'code' || (client.response_mode !== 'query' && client.response_mode !== 'query.jwt')) return []
   const remedy = 'Use form_post, or leave it out.'
   return [{ at: ['client', 'response_mode'], reason: `does not go with the response type "${first}"`, remedy }]

@@ -146,6 +146,16 @@ const custom = (presets: readonly PresetRules[]) =>
       enum: [...presets.map(({ name }) => name), null],
       description: `Write ${presets.map(({ name }) => `"${name}"`).join(' or ')}, or null for no preset.`,
     },
+    buttonText: {
+      type: 'string',
+      pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Zl}\\p{Zp}]{1,100}$',
+      description: 'Write what stands on the login button: at most 100 characters, on one line.',
+    },
+    buttonIconUrl: {
+      type: 'string',
+      pattern: '^[^\\s\\p{Cc}]{1,2000}$',
+      description: 'Write the https address of an image, or its path on this server.',
+    },
     ...Object.assign({}, ...presets.map(({ members }) => members)),
   })
 

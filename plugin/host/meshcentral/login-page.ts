@@ -21,6 +21,11 @@ export const MESSAGE = {
 
 /** A message of the plugin's own. */
 export const SIGNED_OUT_HERE = 'signed_out_here' satisfies MessageCode
+/** A session that a browser still brings, though it has ended. */
+const SESSION_OVER = 'session_over'
+/** MeshCentral's login page takes free text as well, as markup in a string of its script: never anything but this. */
+const SESSION_OVER_TEXT =
+  'You were signed out by the sign-in service, or your session has expired. Please sign in again.'
 
 const MESSAGE_OF: Partial<Record<LoginErrorCode, number>> = {
   account_unknown: MESSAGE.cannotCreate,
@@ -123,13 +128,24 @@ export const rememberKey: RequestHandler = (req, res, next) => {
   next()
 }
 
-/** `<url>login`, before MeshCentral's own page: says what failed, and goes on to where it can be seen. */
-export function loginPageVisit(own: ReadonlySet<string>): RequestHandler {
+/** What a browser with a session that has ended is to read when it comes to the login page. */
+export function carrySessionOver(res: Response): void {
+  carry(res, 'failure', SESSION_OVER)
+}
+
+/**
+ * `<url>login`, before MeshCentral's own page: says what failed, and goes on to where it can be seen.
+ *
+ * @param hasEnded whether a request came with a session that has ended
+ */
+export function loginPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshRequest) => boolean): RequestHandler {
   return (req, res, next) => {
     const request = req as MeshRequest
     const domain = request.xdomain
     if (!domain || !own.has(domain.id)) return next()
-    const told = carried(request, 'failure')
+    const isOver = hasEnded(request)
+    if (isOver) carrySessionOver(res)
+    const told = isOver ? SESSION_OVER : carried(request, 'failure')
     const failure = Number(told)
     if (loginKeyOf(domain, request.query.key) === null) {
       const withKey = withLoginKey(request.originalUrl, request)
@@ -143,28 +159,41 @@ export function loginPageVisit(own: ReadonlySet<string>): RequestHandler {
       sendPage(res, 'Signed out', `<p>${MESSAGES[told]}</p><p><a href="${again}">Go on to the login page</a></p>`)
       return
     }
-    if (!Object.values<number>(MESSAGE).includes(failure)) return next()
+    if (told !== SESSION_OVER && !Object.values<number>(MESSAGE).includes(failure)) return next()
     drop(res, 'failure')
     if (typeof request.session?.userid === 'string') return res.redirect(302, domain.url)
-    Object.assign(request.session ?? {}, { loginmode: 1, messageid: failure })
+    const message = told === SESSION_OVER ? { flash: { error: [SESSION_OVER_TEXT] } } : { messageid: failure }
+    Object.assign(request.session ?? {}, { loginmode: 1, ...message })
     next()
   }
 }
 
-/** The domain's root page: a link into it, followed by somebody who is signed out, is where the next login leads. */
-export function rootPageVisit(own: ReadonlySet<string>): RequestHandler {
+/**
+ * The domain's root page: a link into it, followed by somebody who is signed out, is where the next login leads. Whose session has ended
+ * goes on to the login page, which says so, wherever the domain sends others who are signed out.
+ *
+ * @param hasEnded whether a request came with a session that has ended
+ */
+export function rootPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshRequest) => boolean): RequestHandler {
   return (req, res, next) => {
     const request = req as MeshRequest
     const domain = request.xdomain
-    const isSignedIn = typeof request.session?.userid === 'string'
-    if (!isSignedIn && domain && own.has(domain.id) && request.path === domain.url) {
-      // Credentials may stand in such an address; they are nothing to keep. It is checked like any return path when it is used.
-      const names = Object.keys(request.query)
-      if (names.some((name) => DEEP_LINK.has(name)) && !names.some((name) => SECRET.has(name))) {
-        carry(res, 'deepLink', request.originalUrl)
-      }
+    if (!domain || !own.has(domain.id) || request.path !== domain.url) return next()
+    const isOver = hasEnded(request)
+    const isToldSo = isOver || carried(request, 'failure') === SESSION_OVER
+    if (typeof request.session?.userid === 'string') {
+      if (isToldSo) drop(res, 'failure')
+      return next()
     }
-    next()
+    // Credentials may stand in such an address; they are nothing to keep. It is checked like any return path when it is used.
+    const names = Object.keys(request.query)
+    if (names.some((name) => SECRET.has(name))) return next()
+    if (names.some((name) => DEEP_LINK.has(name))) carry(res, 'deepLink', request.originalUrl)
+    if (!isToldSo) return next()
+    if (isOver) carrySessionOver(res)
+    const { key } = request.query
+    const path = withLoginKey(`${domain.url}login`, request)
+    res.redirect(302, typeof key === 'string' ? withQuery(path, 'key', key) : path)
   }
 }
 

@@ -1,5 +1,6 @@
 import type { CookieSignIn } from '../cookie-session.ts'
 import { keyOfHandle, keysOfSignIn } from '../revocations.ts'
+import { sendToLogin } from './open-page.ts'
 import type { Owner } from './owner.ts'
 import type { MeshSocket } from './server.ts'
 
@@ -107,5 +108,8 @@ function hasOneOf({ keys: own }: { readonly keys: readonly string[] }, keys: rea
 }
 
 function closeAll(sockets: ReadonlySet<MeshSocket>): void {
-  for (const socket of [...sockets]) socket.close()
+  for (const socket of [...sockets]) {
+    sendToLogin(socket)
+    socket.close()
+  }
 }

@@ -3,6 +3,7 @@ import { isSameRoute } from '../../same-route.ts'
 import { loginGate } from './gate.ts'
 import {
   carry,
+  carrySessionOver,
   failurePath,
   goOn,
   loginPageVisit,
@@ -29,10 +30,12 @@ export interface LoginVisitsOptions {
   readonly web: MeshWeb
   /** By domain id. */
   readonly paths: ReadonlyMap<string, LoginPaths>
+  /** Whether a request came with a session that has ended. */
+  readonly hasEnded: (req: MeshRequest) => boolean
 }
 
 /** What comes before the plugin's routes and MeshCentral's login page: the rules of the server, and what a browser carries along. */
-export function loginVisits({ server, web, paths }: LoginVisitsOptions): RequestHandler {
+export function loginVisits({ server, web, paths, hasEnded }: LoginVisitsOptions): RequestHandler {
   const own: ReadonlySet<string> = new Set(paths.keys())
   const pathsOf = (req: MeshRequest) => (req.xdomain ? paths.get(req.xdomain.id) : undefined)
   const isStrict = String(web.args.sessionsamesite).toLowerCase() === 'strict'
@@ -45,8 +48,8 @@ export function loginVisits({ server, web, paths }: LoginVisitsOptions): Request
       goOn(res, failurePath(domain, MESSAGE.addressBlocked, req), isStrict)
     },
   })
-  const loginPage = loginPageVisit(own)
-  const rootPage = rootPageVisit(own)
+  const loginPage = loginPageVisit(own, hasEnded)
+  const rootPage = rootPageVisit(own, hasEnded)
 
   return (req, res, next) => {
     const request = req as MeshRequest
@@ -59,7 +62,11 @@ export function loginVisits({ server, web, paths }: LoginVisitsOptions): Request
       gate(req, res, (error) => (error ? next(error) : rememberKey(req, res, next)))
     } else if (path === here.login && req.method === 'GET') loginPage(req, res, next)
     else if (path === here.base && req.method === 'GET') rootPage(req, res, next)
-    else next()
+    else {
+      // The first request of a browser tells it, whatever that was for: afterwards it brings no session any more.
+      if (!here.own.has(path) && hasEnded(request)) carrySessionOver(res)
+      next()
+    }
   }
 }
 

@@ -32,12 +32,23 @@ export function takeOver(domains: Readonly<Record<string, MeshDomain>>): Readonl
  *
  * @param preset of the domain's settings
  * @param mirrors whether all groups of the IdP are mirrored
+ * @param button text and icon, which the login page shows from version 1.1.56 on
  */
-export function showButton({ domain }: TakenDomain, preset: string | null, mirrors: boolean): void {
+export function showButton(
+  { domain }: TakenDomain,
+  preset: string | null,
+  mirrors: boolean,
+  { buttonText, buttonIconUrl }: { readonly buttonText?: string; readonly buttonIconUrl?: string } = {},
+): void {
   const groups = mirrors ? { groups: { sync: true } } : {}
+  const custom = {
+    ...(preset === null ? {} : { preset }),
+    ...(buttonText === undefined ? {} : { buttontext: buttonText }),
+    ...(buttonIconUrl === undefined ? {} : { buttoniconurl: buttonIconUrl }),
+  }
   domain.authstrategies = {
     ...domain.authstrategies,
-    oidc: { issuer: {}, client: {}, custom: preset === null ? {} : { preset }, ...groups },
+    oidc: { issuer: {}, client: {}, custom, ...groups },
   }
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import type { UserGroups } from '../port.ts'
 import { announceAccount, announceGroup, tell } from './events.ts'
 import { harmlessName } from './harmless-name.ts'
@@ -16,6 +16,8 @@ const MEMBER = 1
 export function meshUserGroups(server: MeshServer, web: MeshWeb, presets: readonly string[]): UserGroups {
   const marks = new Set([OURS, ...presets])
   const isMirrored = ({ membershipType }: MeshUserGroup) => membershipType !== undefined && marks.has(membershipType)
+  const recordOf = (groupId: string): MeshUserGroup | undefined =>
+    Object.hasOwn(web.userGroups, groupId) ? web.userGroups[groupId] : undefined
   const memberOf = (domainId: string, id: string): MeshUser => {
     const user = web.users[userKey(domainId, id)]
     if (!user) throw new Error('The account is gone.')
@@ -23,24 +25,25 @@ export function meshUserGroups(server: MeshServer, web: MeshWeb, presets: readon
   }
   const mirrored = (user: MeshUser): readonly MeshUserGroup[] =>
     Object.keys(user.links ?? {}).flatMap((link) => {
-      const group = Object.hasOwn(web.userGroups, link) ? web.userGroups[link] : undefined
+      const group = recordOf(link)
       return group && isMirrored(group) && group.domain === user.domain ? [group] : []
     })
+  const isTaken = (groupId: string): boolean => {
+    const group = recordOf(groupId)
+    return group !== undefined && !isMirrored(group)
+  }
 
   return {
     mirroredOf: async (domainId, id) => mirrored(memberOf(domainId, id)).map(nameAtIdp),
 
     join: async (domainId, id, name) => {
       const user = memberOf(domainId, id)
-      const groupId = mirroredId(domainId, name)
-      const known = Object.hasOwn(web.userGroups, groupId) ? web.userGroups[groupId] : undefined
-      // The id is of the name: a group made by hand has another one, and goes on beside it.
-      if (known && !isMirrored(known)) return false
-      const group = known ?? createGroup(server, web, user, groupId, name)
+      const groupId = mirroredIds(domainId, name).find((one) => !isTaken(one))
+      if (groupId === undefined) throw new Error('Other groups have the ids of the mirrored one.')
+      const group = recordOf(groupId) ?? createGroup(server, web, user, groupId, name)
       addToGroup(server, web, user, group)
       server.db.SetUser(user)
       announceMembership(server, web, user)
-      return true
     },
 
     leave: async (domainId, id, name) => {
@@ -108,8 +111,15 @@ function announceMembership(server: MeshServer, web: MeshWeb, user: MeshUser): v
   announceAccount(server, web, user, 'accountchange', msg, { msgid: 67, msgArgs: [user.name] })
 }
 
-/** The id that the built-in strategy gives to the group of that name. */
-function mirroredId(domainId: string, name: string): string {
-  const hash = createHash('sha384').update(name).digest('base64').replaceAll('+', '@').replaceAll('/', '$')
-  return `ugrp/${domainId}/${hash}`
+/**
+ * Ids of the mirrored group of that name: the one that the built-in strategy gives it, and one for where it is taken. All strategies of
+ * MeshCentral make ids in that way, so a group that LDAP or SAML mirrors under the same name has it. The other one is no hash of any name:
+ * whoever names groups at the IdP cannot make one that has it.
+ */
+function mirroredIds(domainId: string, name: string): readonly string[] {
+  const hashes = [createHash('sha384').update(name), createHmac('sha384', OURS).update(name)]
+  return hashes.map((hash) => {
+    const digest = hash.digest('base64').replaceAll('+', '@').replaceAll('/', '$')
+    return `ugrp/${domainId}/${digest}`
+  })
 }

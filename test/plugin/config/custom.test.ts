@@ -81,6 +81,35 @@ describe('custom configuration', () => {
     expect(problems({ claims: 'sub' })).to.deep.equal(['custom.claims'])
   })
 
+  it('takes buttonText as a line of text, and buttonIconUrl as an https address or a path of this server', () => {
+    for (const buttonText of ['Corp', 'x'.repeat(100), 'Mit Firmenkonto anmelden 👩‍💻']) {
+      expect(custom({ buttonText })).to.include({ buttonText })
+    }
+    for (const buttonText of ['', '  ', 'two\nlines', 'tab\tstop', 'x'.repeat(101), '\u2028x', 5, null]) {
+      expect(problems({ buttonText }), String(buttonText)).to.deep.equal(['custom.buttonText'])
+    }
+    for (const buttonIconUrl of ['https://cdn.example.com/i.png?v=1#x', '/images/i.png', 'images/i.png', '../i.png']) {
+      expect(custom({ buttonIconUrl })).to.include({ buttonIconUrl })
+    }
+    for (const buttonIconUrl of [
+      'http://cdn.example.com/i.png',
+      '//cdn.example.com/i.png',
+      '\\\\cdn.example.com/i.png',
+      '/\\cdn.example.com/i.png',
+      'javascript:alert(1)',
+      'data:image/png;base64,AAAA',
+      'https://user@cdn.example.com/i.png',
+      'two words.png',
+      '/a\nb.png',
+      '',
+      5,
+      null,
+    ]) {
+      expect(problems({ buttonIconUrl }), String(buttonIconUrl)).to.deep.equal(['custom.buttonIconUrl'])
+    }
+    expect(custom({ BUTTONTEXT: 'Corp' })).to.include({ buttonText: 'Corp' })
+  })
+
   it('refuses unknown members', () => {
     expect(problems({ tenantid: 'x', other: 1 })).to.deep.equal(['custom.tenantid', 'custom.other'])
   })

@@ -253,7 +253,7 @@ describe('groups in a whole login', () => {
       expect((await signIn(setup)).who.userGroups).to.deep.equal(['ops'])
     })
 
-    it('never takes over a group that was made by hand, and never takes anybody out of one', async () => {
+    it('mirrors a group beside one of its name that was made by hand, and never takes anybody into or out of that', async () => {
       const setup = await withGroups({ sync: true })
       await signIn(setup)
       const { records } = setup.host
@@ -261,8 +261,12 @@ describe('groups in a whole login', () => {
       await records.createGroup('', 'radio', ['~oidc:u-1002'])
       setBob(setup, { groups: ['ops', 'staff'] })
       const { who, line } = await signIn(setup)
-      expect(who.userGroups).to.deep.equal(['radio', 'staff'])
-      expect(line?.fields.notMirrored).to.deep.equal(['ops'])
+      expect(who.userGroups).to.deep.equal(['ops', 'radio', 'staff'])
+      expect(line?.fields.joined).to.deep.equal(['ops', 'staff'])
+      setBob(setup, { groups: ['radio'] })
+      expect((await signIn(setup)).who.userGroups).to.deep.equal(['radio', 'radio'])
+      setBob(setup, { groups: [] })
+      expect((await signIn(setup)).who.userGroups).to.deep.equal(['radio'])
     })
   })
 

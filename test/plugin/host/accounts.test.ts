@@ -48,36 +48,45 @@ describe('Accounts and user groups in SQLite', () => {
     await two.close()
   })
 
-  it('of the version before keep all that they had, and can be unsure of an address from then on', async () => {
-    const id = '~oidc:a'
-    const file = join(folder, 'data', 'host.sqlite')
-    await (await open()).close()
-    const database = await openDatabase(file)
-    await database.exec(`
-      DROP TABLE memberships; DROP TABLE accounts; DROP TABLE user_groups;
-      CREATE TABLE accounts (domain TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, email TEXT,
-        email_verified INTEGER NOT NULL, site_admin INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (domain, id)) STRICT, WITHOUT ROWID;
-      CREATE TABLE user_groups (domain TEXT NOT NULL, name TEXT NOT NULL, mirrored INTEGER NOT NULL,
-        PRIMARY KEY (domain, name)) STRICT, WITHOUT ROWID;
-      CREATE TABLE memberships (domain TEXT NOT NULL, user_id TEXT NOT NULL, group_name TEXT NOT NULL,
-        PRIMARY KEY (domain, user_id, group_name),
-        FOREIGN KEY (domain, user_id) REFERENCES accounts (domain, id),
-        FOREIGN KEY (domain, group_name) REFERENCES user_groups (domain, name)) STRICT, WITHOUT ROWID;
-      INSERT INTO accounts VALUES ('', '${id}', 'Alice', 'a@b.c', 1, 1);
-      INSERT INTO user_groups VALUES ('', 'staff', 1);
-      INSERT INTO memberships VALUES ('', '${id}', 'staff');
-      PRAGMA user_version = 1`)
-    await database.close()
+  for (const [version, verified] of [
+    [1, 'INTEGER NOT NULL'],
+    [2, 'INTEGER'],
+  ] as const) {
+    it(`of version ${version} keep all that they had, can be unsure of an address and have groups of one name from then on`, async () => {
+      const id = '~oidc:a'
+      const file = join(folder, 'host.sqlite')
+      const database = await openDatabase(file)
+      await database.exec(`
+        CREATE TABLE accounts (domain TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, email TEXT,
+          email_verified ${verified}, site_admin INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (domain, id)) STRICT, WITHOUT ROWID;
+        CREATE TABLE user_groups (domain TEXT NOT NULL, name TEXT NOT NULL, mirrored INTEGER NOT NULL,
+          PRIMARY KEY (domain, name)) STRICT, WITHOUT ROWID;
+        CREATE TABLE memberships (domain TEXT NOT NULL, user_id TEXT NOT NULL, group_name TEXT NOT NULL,
+          PRIMARY KEY (domain, user_id, group_name),
+          FOREIGN KEY (domain, user_id) REFERENCES accounts (domain, id),
+          FOREIGN KEY (domain, group_name) REFERENCES user_groups (domain, name)) STRICT, WITHOUT ROWID;
+        INSERT INTO accounts VALUES ('', '${id}', 'Alice', 'a@b.c', 1, 1);
+        INSERT INTO user_groups VALUES ('', 'staff', 1), ('', 'crew', 0);
+        INSERT INTO memberships VALUES ('', '${id}', 'staff'), ('', '${id}', 'crew');
+        PRAGMA user_version = ${version}`)
+      await database.close()
 
-    const after = await open()
-    expect(await after.accounts.find('', id)).to.deep.equal({ id, name: 'Alice', email: 'a@b.c', siteAdmin: true })
-    expect(await after.emailVerifiedOf('', id)).to.equal(true)
-    expect(await after.groups.mirroredOf('', id)).to.deep.equal(['staff'])
-    await after.accounts.update('', { id, name: 'Alice', email: 'a@b.c', emailVerified: null })
-    expect(await after.emailVerifiedOf('', id)).to.equal(null)
-    await after.groups.leave('', id, 'staff')
-    await after.close()
-  })
+      const after = await openRecords(file)
+      expect(await after.accounts.find('', id)).to.deep.equal({ id, name: 'Alice', email: 'a@b.c', siteAdmin: true })
+      expect(await after.emailVerifiedOf('', id)).to.equal(true)
+      expect(await after.groups.mirroredOf('', id)).to.deep.equal(['staff'])
+      expect(await after.groupsOf('', id)).to.deep.equal(['crew', 'staff'])
+      await after.accounts.update('', { id, name: 'Alice', email: 'a@b.c', emailVerified: null })
+      expect(await after.emailVerifiedOf('', id)).to.equal(null)
+      await after.groups.join('', id, 'crew')
+      expect(await after.groupsOf('', id)).to.deep.equal(['crew', 'crew', 'staff'])
+      await after.groups.leave('', id, 'staff')
+      await after.close()
+      const again = await openRecords(file)
+      expect(await again.groupsOf('', id)).to.deep.equal(['crew', 'crew'])
+      await again.close()
+    })
+  }
 
   it('are left alone when a newer version wrote them', async () => {
     await (await open()).close()

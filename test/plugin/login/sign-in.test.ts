@@ -8,7 +8,7 @@ import { signIn } from '../../../plugin/login/sign-in.ts'
 import { MINIMAL, settingsOf } from '../config/one-domain.ts'
 
 const ALICE: Profile = { id: '~oidc:1', name: 'Alice', email: 'alice@example.test', emailVerified: true }
-const NOTHING = { created: false, siteAdmin: 'keep', joined: [], left: [], notMirrored: [] }
+const NOTHING = { created: false, siteAdmin: 'keep', joined: [], left: [] }
 
 describe('signing in', () => {
   let records: Records
@@ -200,13 +200,15 @@ describe('signing in', () => {
       expect(await mirrored()).to.deep.equal([])
     })
 
-    it('never takes over a group that was made by hand, and says so', async () => {
+    it('never takes over a group that was made by hand, and mirrors that of its name beside it', async () => {
       await records.accounts.create('', ALICE)
       await records.createGroup('', 'by-hand')
       await records.createGroup('', 'hers', [ALICE.id])
       const result = await enter(membershipsOf(['by-hand', 'a']), { sync: true })
-      expect(result).to.deep.include({ joined: ['a'], left: [], notMirrored: ['by-hand'] })
-      expect(await records.groupsOf('', ALICE.id)).to.deep.equal(['a', 'hers'])
+      expect(result).to.deep.include({ joined: ['by-hand', 'a'], left: [] })
+      expect(await records.groupsOf('', ALICE.id)).to.deep.equal(['a', 'by-hand', 'hers'])
+      expect((await enter([], { sync: true })).left).to.have.members(['a', 'by-hand'])
+      expect(await records.groupsOf('', ALICE.id)).to.deep.equal(['hers'])
     })
 
     it('joins one group where two groups of the IdP bear its name, and leaves it with the last of them', async () => {

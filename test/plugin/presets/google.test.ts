@@ -112,6 +112,28 @@ describe('the google preset', () => {
     expect(api.requests).to.have.length(1)
   })
 
+  it('asks for the groups of the identity source where that is configured and no customer, and of nothing else', async () => {
+    const identitysource = 'a1b2-c3'
+    const ofSource = settingsOf({
+      client: CLIENT,
+      custom: { preset: 'google', identitysource },
+      groups: { required: 'Mapped staff' },
+    })
+    const askSource = () =>
+      googlePreset(api.url, vendorFetch()).memberships({ claims: verified(ALICE), accessToken: TOKEN }, ofSource)
+    const mapped = (name: string, source: string) =>
+      group(name, { address: name, displayName: `Mapped ${name}`, identitySource: source })
+    api.setGroups(ALICE, { direct: [group('ops'), mapped('staff', identitysource), mapped('crew', 'other')] })
+    expect(names(await askSource())).to.deep.equal(['Mapped staff'])
+    expect(decideAccess(await askSource(), ofSource.groups).admitted).to.equal(true)
+    expect(names(await ask())).to.deep.equal(['The ops'])
+
+    await start({ administrators: ['root@corp.example'] })
+    api.setGroups(ALICE, { direct: [mapped('staff', 'other')] })
+    expect(await reasonOf(askSource())).to.match(/ with 403$/)
+    expect(api.requests).to.have.length(1)
+  })
+
   it('takes nothing but an address for one, where groups are known by it alone', async () => {
     const entries = [
       { group: 'groups/0a', groupKey: { id: 'ops@corp.example', namespace: 'identitysources/1' } },

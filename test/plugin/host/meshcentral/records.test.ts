@@ -36,7 +36,8 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(await accounts.find('', '~oidc:__proto__')).to.equal(undefined)
     await accounts.create('customer', ALICE)
     expect(await groups.mirroredOf('customer', ALICE.id)).to.deep.equal([])
-    expect(await groups.join('customer', ALICE.id, 'staff')).to.equal(true)
+    await groups.join('customer', ALICE.id, 'staff')
+    expect(await groups.mirroredOf('customer', ALICE.id)).to.deep.equal(['staff'])
     await groups.leave('customer', ALICE.id, 'staff')
     expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
   })
@@ -66,11 +67,32 @@ describe('accounts and user groups of MeshCentral', () => {
     const { accounts, groups, web } = open()
     await accounts.create('', ALICE)
     web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'staff')
-    expect(await groups.join('', ALICE.id, 'staff')).to.equal(true)
+    await groups.join('', ALICE.id, 'staff')
     const [, mirrored] = Object.values(web.userGroups)
     expect(mirrored).to.include({ name: 'staff', membershipType: 'oidc' })
     expect(web.userGroups['ugrp//hand']?.links).to.deep.equal({})
     expect(web.users[KEY]?.links).to.deep.equal({ [mirrored?._id ?? '']: { rights: 1 } })
+  })
+
+  it('leave a group alone that LDAP mirrors under the same id, and mirror that of its name beside it', async () => {
+    const { accounts, groups, web } = open()
+    await accounts.create('', ALICE)
+    await groups.join('', ALICE.id, 'staff')
+    const [ours] = Object.values(web.userGroups)
+    if (!ours) throw new Error('There is no group.')
+    await groups.leave('', ALICE.id, 'staff')
+    web.userGroups[ours._id] = { ...ours, membershipType: 'ldap' }
+
+    await groups.join('', ALICE.id, 'staff')
+    expect(web.userGroups[ours._id]?.links).to.deep.equal({})
+    expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
+    const bob = { ...ALICE, id: '~oidc:2' } as const
+    await accounts.create('', bob)
+    await groups.join('', bob.id, 'staff')
+    const beside = Object.values(web.userGroups).find(({ _id }) => _id !== ours._id)
+    expect(Object.keys(beside?.links ?? {})).to.deep.equal([KEY, 'user//~oidc:2'])
+    await groups.leave('', ALICE.id, 'staff')
+    expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal([])
   })
 
   it('show the name of a group without what pages take for markup or an escape, and know it by that of the IdP', async () => {
@@ -215,7 +237,8 @@ describe('accounts and user groups of MeshCentral', () => {
     ] as const) {
       Object.assign(group ?? {}, { membershipType })
       expect(await groups.mirroredOf('', ALICE.id), membershipType).to.deep.equal(isKept ? ['staff'] : [])
-      expect(await groups.join('', ALICE.id, 'staff'), membershipType).to.equal(isKept)
+      await groups.join('', ALICE.id, 'staff')
+      expect(Object.keys(web.userGroups), membershipType).to.have.length(isKept ? 1 : 2)
     }
   })
 

@@ -139,6 +139,16 @@ describe('taking over', () => {
     })
   })
 
+  it('puts back what the button is to show, in the lower case that pages look for', () => {
+    const all = domains()
+    const button = { buttonText: 'Corp', buttonIconUrl: '/corp.png' }
+    for (const one of takeOver(all).values()) showButton(one, null, false, button)
+    expect(all[''].authstrategies).to.deep.equal({
+      saml: {},
+      oidc: { issuer: {}, client: {}, custom: { buttontext: 'Corp', buttoniconurl: '/corp.png' } },
+    })
+  })
+
   it('puts back what pages look for, and no secret', () => {
     const all = domains()
     for (const one of takeOver(all).values()) showButton(one, 'azure', true)

@@ -1,0 +1,54 @@
+import { isJsonObject, type JsonObject } from '../json/json-object.ts'
+import type { Finding } from '../problem.ts'
+import type { PresetRules } from './preset-rules.ts'
+import { firstResponseType } from './response-types.ts'
+
+/** What the Groups object says that changes nothing, or lets nobody in, where groups come from where they do. */
+export function checkGroupsSource(oidc: JsonObject, preset: PresetRules | null): readonly Finding[] {
+  const { groups } = oidc
+  if (!isJsonObject(groups)) return []
+  const inClaim = preset === null || (groups.claim !== undefined && !preset.ignoresClaim)
+  return [
+    ...(groups.recursive === true && inClaim ? [recursionUnused(preset)] : []),
+    ...(groups.claim !== undefined && preset?.ignoresClaim ? [claimUnused(preset)] : []),
+    ...(preset && !inClaim && firstResponseType(oidc) === 'id_token' ? [noAccessToken(preset)] : []),
+    ...(Array.isArray(groups.required) && groups.required.length === 0 ? [NOBODY_ADMITTED] : []),
+  ]
+}
+
+function recursionUnused(preset: PresetRules | null): Finding {
+  return {
+    warning: 'no_effect',
+    at: ['groups', 'recursive'],
+    reason: 'has no effect: groups come in a claim, and the IdP decides what stands there',
+    remedy: preset
+      ? `Remove it, or remove groups.claim to have the preset "${preset.name}" ask for groups.`
+      : 'Remove it. The IdP itself can put groups of groups into the claim.',
+  }
+}
+
+function claimUnused({ name }: PresetRules): Finding {
+  return {
+    warning: 'no_effect',
+    at: ['groups', 'claim'],
+    reason: `has no effect: the preset "${name}" asks the vendor for groups`,
+    remedy: 'Remove it.',
+  }
+}
+
+function noAccessToken({ name, ignoresClaim }: PresetRules): Finding {
+  return {
+    warning: 'no_access_token',
+    at: ['client', 'response_types'],
+    reason: `brings no access token, by which the preset "${name}" asks for groups`,
+    remedy: `Use "code" or "code id_token"${ignoresClaim ? '' : ', or name the claim with the groups in groups.claim'}.`,
+  }
+}
+
+// It may be meant so, to close a server: no mistake that refuses the whole domain.
+const NOBODY_ADMITTED: Finding = {
+  warning: 'nobody_admitted',
+  at: ['groups', 'required'],
+  reason: 'is an empty list: nobody can sign in',
+  remedy: 'Name the groups that may sign in, or remove it to let everybody in.',
+}

@@ -1,0 +1,98 @@
+import { expect } from 'chai'
+import type { ReadOptions } from '../../../plugin/read-domains.ts'
+import { CLIENT, ISSUER, problemPaths, readOne, settingsOf, warningsOf } from './one-domain.ts'
+
+const TENANT = '5d7c3f0e-1111-2222-3333-444455556666'
+/** As MeshCentral's adapter and `--meshcentral` read. */
+const MESHCENTRAL: ReadOptions = { inferPresets: true, unknownKeys: 'warn' }
+const custom = (members: object, more: object = {}) =>
+  settingsOf({ client: CLIENT, custom: members, ...more }, MESHCENTRAL)
+
+describe('presets that are meant by their members, as with the strategy of MeshCentral', () => {
+  it('are azure by a tenant, also under the deprecated key', () => {
+    for (const oidc of [{ custom: { tenant_id: TENANT } }, { tenantid: TENANT }, { custom: { TENANT_ID: TENANT } }]) {
+      const settings = settingsOf({ client: CLIENT, ...oidc }, MESHCENTRAL)
+      expect(settings.custom).to.deep.include({ preset: 'azure', presetMembers: { tenant_id: TENANT } })
+      expect(settings.issuer.issuer).to.equal(`https://login.microsoftonline.com/${TENANT}/v2.0`)
+    }
+    expect(problemPaths({ client: CLIENT, custom: { tenant_id: 'common' } }, MESHCENTRAL)).to.deep.equal([
+      'custom.tenant_id',
+    ])
+  })
+
+  it('are google by a customer or an identity source, which suffices for groups', () => {
+    expect(custom({ customer_id: 'C1' }).custom).to.deep.include({ preset: 'google' })
+    expect(settingsOf({ client: CLIENT, customerid: 'C1' }, MESHCENTRAL).custom.preset).to.equal('google')
+    expect(custom({ identitySource: 'abc' }, { groups: {} }).custom).to.deep.include({
+      preset: 'google',
+      presetMembers: { identitysource: 'abc' },
+    })
+  })
+
+  it('are google where members of both are there, with a word about the one that has no effect', () => {
+    const both = { client: CLIENT, custom: { tenant_id: TENANT, customer_id: 'C1' } }
+    expect(settingsOf(both, MESHCENTRAL).custom.preset).to.equal('google')
+    expect(warningsOf(both, MESHCENTRAL)).to.deep.equal(['no_effect custom.tenant_id'])
+  })
+
+  it('are the one that is chosen by its name, and none where that is null', () => {
+    expect(custom({ preset: 'azure', tenant_id: TENANT, customer_id: 'C1' }).custom.preset).to.equal('azure')
+    const none = { issuer: ISSUER, client: CLIENT, custom: { preset: null, tenant_id: TENANT } }
+    expect(settingsOf(none, MESHCENTRAL)).to.deep.include({ issuer: { issuer: ISSUER, manual: {} } })
+    expect(settingsOf(none, MESHCENTRAL).custom.preset).to.equal(null)
+  })
+
+  it('leave a configured issuer in place of their own, and say so', () => {
+    for (const issuer of [ISSUER, { issuer: ISSUER, end_session_endpoint: `${ISSUER}/out` }]) {
+      const oidc = { issuer, client: CLIENT, custom: { tenant_id: TENANT }, groups: {} }
+      const settings = settingsOf(oidc, MESHCENTRAL)
+      expect(settings.issuer.issuer).to.equal(ISSUER)
+      expect(settings.custom.preset).to.equal('azure')
+      expect(settings.groups?.scope).to.equal('Group.Read.All')
+      expect(warningsOf(oidc, MESHCENTRAL)).to.deep.equal([
+        `issuer_kept issuer${typeof issuer === 'string' ? '' : '.issuer'}`,
+      ])
+      const wrong = { ...oidc, issuer: typeof issuer === 'string' ? 'x' : { ...issuer, issuer: 'x' } }
+      expect(problemPaths(wrong, MESHCENTRAL)).to.have.length(1)
+    }
+    const chosen = { issuer: ISSUER, client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } }
+    expect(settingsOf(chosen, MESHCENTRAL).issuer.issuer).to.include(TENANT)
+  })
+
+  it('are inferred nowhere else: there the member is told to have no effect', () => {
+    const oidc = { issuer: ISSUER, client: CLIENT, custom: { tenant_id: TENANT } }
+    expect(settingsOf(oidc).custom.preset).to.equal(null)
+    expect(warningsOf(oidc)).to.deep.equal(['no_effect custom.tenant_id'])
+    for (const member of [{ customer_id: 'C1' }, { identitysource: 'abc' }]) {
+      const [name] = Object.keys(member)
+      expect(warningsOf({ ...oidc, custom: member })).to.deep.equal([`no_effect custom.${name}`])
+    }
+    expect(problemPaths({ client: CLIENT, custom: { tenant_id: TENANT } })).to.deep.equal(['issuer'])
+  })
+
+  it('take a configuration from the field as it is, with a word about what nothing reads', () => {
+    const oidc = {
+      preset: 'azure',
+      client: { client_id: 'a1b2', client_secret: 'not-to-be-shown' },
+      custom: { tenant_id: TENANT, authorities: 'roles' },
+      callbackURL: 'https://mesh.example.com/auth-oidc-azure-callback',
+      scope: 'openid profile email',
+      groups: { recursive: false, required: ['Users'], siteadmin: ['Admins'], revokeAdmin: true },
+      newAccounts: true,
+    }
+    const { settings, problems, warnings } = readOne(oidc, MESHCENTRAL)
+    expect(problems).to.deep.equal([])
+    expect(settings?.custom).to.deep.include({ preset: 'azure', scope: ['openid', 'profile', 'email'] })
+    expect(settings?.client.redirect_uri).to.equal(oidc.callbackURL)
+    expect(settings?.groups).to.deep.include({ required: ['Users'], siteadmin: ['Admins'], revokeAdmin: true })
+    const told = new Map(warnings.map(({ code, path, remedy }) => [`${code} ${path.split('.oidc.')[1]}`, remedy]))
+    expect([...told.keys()]).to.have.members([
+      'deprecated_key callbackURL',
+      'deprecated_key scope',
+      'unknown_key preset',
+      'unknown_key custom.authorities',
+    ])
+    expect(told.get('unknown_key preset')).to.equal('It belongs in "custom".')
+    expect(told.get('unknown_key custom.authorities')).to.include('groups.claim')
+  })
+})

@@ -1,0 +1,24 @@
+import { expect } from 'chai'
+import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, settingsOf } from '../one-domain.ts'
+
+describe('a client secret copied from an example', () => {
+  it('is an error, under the deprecated key too', () => {
+    for (const client_secret of ['…', ' … ', '...']) {
+      const [problem] = readOne({ ...MINIMAL, client: { ...CLIENT, client_secret } }).problems
+      expect(problem).to.include({
+        path: 'domains[""].authStrategies.oidc.client.client_secret',
+        reason: 'is still the placeholder',
+        remedy: 'Write the client secret that the IdP issued.',
+      })
+    }
+    expect(problemPaths({ issuer: ISSUER, clientid: 'mesh', clientsecret: '…' })).to.deep.equal(['clientsecret'])
+  })
+
+  it('is nothing that has more in it than dots', () => {
+    for (const client_secret of ['a…', '....', '…x…', '.']) {
+      expect(settingsOf({ ...MINIMAL, client: { ...CLIENT, client_secret } }).client.client_secret).to.equal(
+        client_secret,
+      )
+    }
+  })
+})

@@ -1,0 +1,38 @@
+import { expect } from 'chai'
+import { readDomains } from '../../../../plugin/read-domains.ts'
+import { CLIENT, MINIMAL, readOne, warningsOf } from '../one-domain.ts'
+
+const withRedirect = (redirect_uri: string) => ({ ...MINIMAL, client: { ...CLIENT, redirect_uri } })
+
+describe('a redirect address on another host than the domain', () => {
+  it('is told of, with the name that it should have', () => {
+    for (const address of [
+      'https://other.example.com/auth-oidc-callback',
+      'https://example.com/auth-oidc-callback',
+      'http://localhost:3000/auth-oidc-callback',
+    ]) {
+      expect(warningsOf(withRedirect(address)), address).to.deep.equal(['other_host client.redirect_uri'])
+      expect(readOne(withRedirect(address)).warnings[0]?.remedy).to.include('mesh.example.com')
+    }
+  })
+
+  it('is none where name and case of letters agree, at whatever port and path', () => {
+    for (const address of ['https://mesh.example.com/auth-oidc-callback', 'https://MESH.example.com:8443/elsewhere']) {
+      expect(warningsOf(withRedirect(address)), address).to.deep.equal([])
+    }
+    expect(warningsOf(MINIMAL)).to.deep.equal([])
+  })
+
+  it('is judged by the name of its own domain', () => {
+    const oidc = withRedirect('https://two.example.com/auth-oidc-callback')
+    const config = {
+      settings: { cert: 'mesh.example.com' },
+      domains: {
+        '': { authStrategies: { oidc } },
+        two: { dns: 'two.example.com', authStrategies: { oidc } },
+      },
+    }
+    const codes = readDomains(config).domains.map(({ warnings }) => warnings.map(({ code }) => code))
+    expect(codes).to.deep.equal([['other_host'], []])
+  })
+})
