@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { RevocationStore } from '../revocations.ts'
+import type { RevocationStore } from '../revocation-store.ts'
 import { askDatabase } from './database.ts'
 import type { Members, MeshDatabase } from './server.ts'
 
