@@ -3,6 +3,7 @@ export type { CredentialFiles, DomainReading } from './config/read.ts'
 export { MESSAGES, type MessageCode } from './errors.ts'
 export { type CookieSessionsOptions, cookieSessions } from './host/cookie-session.ts'
 export { type ExpressSessionsOptions, expressSessions } from './host/express-session.ts'
+export { type PgPool, type PgRevocationsOptions, pgRevocations } from './host/pg-revocations.ts'
 export type {
   Account,
   Accounts,
@@ -19,7 +20,9 @@ export type {
   UserGroups,
   UserId,
 } from './host/port.ts'
-export { type MemoryRevocationsOptions, memoryRevocations, type RevocationStore } from './host/revocations.ts'
+export { type RedisClient, type RedisRevocationsOptions, redisRevocations } from './host/redis-revocations.ts'
+export type { RevocationStore } from './host/revocation-store.ts'
+export { type MemoryRevocationsOptions, memoryRevocations } from './host/revocations.ts'
 export { createLog } from './json-log.ts'
 export type { Log } from './log.ts'
 export type { SessionState } from './login/introspection.ts'

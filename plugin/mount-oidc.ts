@@ -57,6 +57,11 @@ export interface MountOptions {
    * issuer then stands in place of the preset's.
    */
   readonly inferPresets?: boolean
+  /**
+   * True: several processes serve the same sessions, so what they share is demanded: `host.secret`, and a store of revocations that is no
+   * process's own.
+   */
+  readonly shared?: boolean
   /** Reads posted forms: Express's own, or the one that the server has loaded anyway. */
   readonly urlencoded: FormParser
 }
@@ -88,7 +93,7 @@ export interface Oidc {
 /**
  * What `registerOidc` does, at once: for a server whose routes have to be in place when the call returns.
  *
- * @throws TypeError when the configuration as a whole is unusable
+ * @throws TypeError when the configuration as a whole is unusable, or what several processes have to share is missing
  */
 export function mountOidc(app: Application, options: MountOptions, readings = readOptions(options)): Oidc {
   const { config, log } = options
@@ -96,6 +101,7 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
   if (problems.length > 0) {
     throw new TypeError(problems.map(({ path, reason, remedy }) => `${path} ${reason}. ${remedy}`).join('\n'))
   }
+  if (options.shared) checkShared(options.host)
   const host = withGuardedAuthLog(options.host)
   for (const domain of domains) reportReading(host, domain)
   reportReading(host, { key: '', problems: [], warnings: findMisplaced(config) })
@@ -153,6 +159,20 @@ export function readOptions(
   })
 }
 
+/** One process would take what another one has ended, or could not finish what another one has begun: better not to start. */
+function checkShared({ secret, sessions }: Host): void {
+  if (secret === undefined) {
+    throw new TypeError(
+      'shared: true needs `host.secret`, the same in all processes. Without it a login that begins at one cannot end at another.',
+    )
+  }
+  if (sessions.revocations?.isShared !== true) {
+    throw new TypeError(
+      'shared: true needs sessions over a store of revocations that all processes share. Give `expressSessions` or `cookieSessions` `revocations: pgRevocations(pool)` or `redisRevocations(client)`, or a store of your own with `isShared: true`.',
+    )
+  }
+}
+
 interface StrategyParts {
   readonly host: Host
   readonly log: Log
@@ -204,6 +224,7 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
     issuer,
     keySet,
     now: Date.now,
+    shared: host.sessions.revocations,
   })
   return { domainKey: key, paths, working: { settings, client, preset, endSession, logoutTokens } }
 }

@@ -13,7 +13,7 @@ export interface RegisterOptions extends Omit<MountOptions, 'log' | 'urlencoded'
  * Resolves before any identity provider has answered. A domain whose configuration has errors is refused alone; each error is in the
  * authentication log.
  *
- * @throws TypeError when the configuration as a whole is unusable
+ * @throws TypeError when the configuration as a whole is unusable, or `shared` is demanded and something that has to be shared is not
  */
 export async function registerOidc(app: Application, options: RegisterOptions): Promise<Oidc> {
   return mountOidc(app, { ...options, log: options.log ?? createLog('plugin'), urlencoded: express.urlencoded })

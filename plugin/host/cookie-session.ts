@@ -3,14 +3,8 @@ import { parseCookie, stringifySetCookie } from 'cookie'
 import type { Request, Response } from 'express'
 import { createSeal } from '../seal.ts'
 import type { Sessions } from './port.ts'
-import {
-  keyOfHandle,
-  keysOfEnded,
-  keysOfSignIn,
-  MAX_SESSION_MS,
-  type RevocationStore,
-  withTimeLimit,
-} from './revocations.ts'
+import { endOfNow, type RevocationStore } from './revocation-store.ts'
+import { keyOfHandle, keysOfEnded, keysOfSignIn, MAX_SESSION_MS, withTimeLimit } from './revocations.ts'
 import { isObject, readRecord, type SignInRecord } from './sign-in-record.ts'
 
 export interface CookieSessionsOptions {
@@ -54,10 +48,15 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions {
 
   /** A copy of the cookie may be anywhere. */
   async function revoke({ handle, startedAt }: CookieSignIn): Promise<void> {
-    if (startedAt + maxAgeMs > now()) await revocations.revoke([keyOfHandle(handle)], now(), startedAt + maxAgeMs)
+    if (startedAt + maxAgeMs <= now()) return
+    // However the clock was set meanwhile.
+    const endedAt = Math.max(endOfNow(revocations, now()), startedAt)
+    await revocations.revoke([keyOfHandle(handle)], endedAt, startedAt + maxAgeMs)
   }
 
   return {
+    revocations,
+
     async start(req, res, { idToken, tokens: _tokens, ...record }) {
       const before = cookieSignIn(req)
       const kept: CookieSignIn = { ...record, handle: randomBytes(16).toString('base64url') }
@@ -92,7 +91,7 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions {
     },
 
     async endMatching(_req, ended) {
-      const at = now()
+      const at = endOfNow(revocations, now())
       await revocations.revoke(keysOfEnded(ended), at, at + maxAgeMs)
       return null
     },

@@ -1,13 +1,13 @@
 import type { Request, Response } from 'express'
 import type { Session, SessionData, Store } from 'express-session'
 import type { Sessions, SignIn } from './port.ts'
+import { endOfNow, type RevocationStore } from './revocation-store.ts'
 import {
   keyOfHandle,
   keysOfEnded,
   keysOfSignIn,
   MAX_SESSION_MS,
   memoryRevocations,
-  type RevocationStore,
   withTimeLimit,
 } from './revocations.ts'
 import { createSessionIndex } from './session-index.ts'
@@ -88,10 +88,14 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
   /** A request under way that ends later than this writes its session back into the store, under the id that the browser has. */
   async function revoke(kept: Kept | undefined): Promise<void> {
     if (!kept || kept.startedAt + maxAgeMs <= now()) return
-    await revocations.revoke([keyOfHandle(kept.id)], now(), kept.startedAt + maxAgeMs)
+    // However the clock was set meanwhile.
+    const endedAt = Math.max(endOfNow(revocations, now()), kept.startedAt)
+    await revocations.revoke([keyOfHandle(kept.id)], endedAt, kept.startedAt + maxAgeMs)
   }
 
   return {
+    revocations,
+
     async start(req, _res, signIn) {
       // A new id and an empty session: whoever planted the old id, or left something in the session, has nothing of this login.
       const before = sessionOf(req)
@@ -128,7 +132,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
     async endMatching(req, ended) {
       const store = storeOf(req)
       const keys = keysOfEnded(ended)
-      const at = now()
+      const at = endOfNow(revocations, now())
       // First of all, so that a login under way that is saved after the list below was made does not count either.
       await revocations.revoke(keys, at, at + maxAgeMs)
       const ids = await idsOf(store, keys)

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express'
+import type { RevocationStore } from './revocation-store.ts'
 
 /**
  * What the plugin needs of the server that it is a login method of. The server implements it over its own records;
@@ -128,6 +129,8 @@ export interface OpenSession {
 
 /** The server's sessions. */
 export interface Sessions {
+  /** Where several processes serve them: what they share. Absent: there is one process, or each knows for itself what was used. */
+  readonly revocations?: Pick<RevocationStore, 'isShared' | 'once' | 'release'>
   /** Drops the browser's session, if any, and begins one under a new id, so that no id from before the login is signed in. */
   start(req: Request, res: Response, signIn: SignIn): Promise<void>
   /**

@@ -1,20 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { EndedSessions, SignIn } from './port.ts'
+import type { RevocationStore } from './revocation-store.ts'
 
 /** How long a session counts after its login unless the server says otherwise: 14 days. */
 export const MAX_SESSION_MS = 14 * 24 * 60 * 60_000
-
-/**
- * Remembers which sessions were ended from outside. Keys are digests of 43 characters and tell nothing of a person. Where several
- * processes serve the same sessions, or sessions outlive a restart, a server keeps these in its database: a table of key, `endedAt`
- * and `until`.
- */
-export interface RevocationStore {
-  /** Remembers, at least until then, that what bears one of the keys ended. A later `endedAt` wins over an earlier one. */
-  revoke(keys: readonly string[], endedAt: number, until: number): Promise<void>
-  /** The latest `endedAt` of all that is remembered under the keys, in milliseconds since 1970. */
-  endedAt(keys: readonly string[]): Promise<number | undefined>
-}
 
 export interface MemoryRevocationsOptions {
   /** Keys that are remembered. Default 50,000; each costs about 150 bytes. */
@@ -66,9 +55,15 @@ export function withTimeLimit(store: RevocationStore, limitMs: number): Revocati
       const timer = setTimeout(() => reject(new Error('The store of ended sessions took too long.')), limitMs)
       work.then(resolve, reject).finally(() => clearTimeout(timer))
     })
+  const { isShared = false } = store
+  const once = store.once?.bind(store)
+  const release = store.release?.bind(store)
   return {
+    isShared,
     revoke: (keys, endedAt, until) => limited(store.revoke(keys, endedAt, until)),
     endedAt: (keys) => limited(store.endedAt(keys)),
+    ...(once ? { once: (key: string, until: number) => limited(once(key, until)) } : {}),
+    ...(release ? { release: (key: string) => limited(release(key)) } : {}),
   }
 }
 

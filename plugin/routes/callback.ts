@@ -8,11 +8,12 @@ import {
   isAnotherAccountWanted,
   wantAnotherAccount,
 } from '../login/another-account.ts'
+import { digestOf } from '../login/login-cookie.ts'
 import type { Memberships } from '../login/memberships.ts'
 import { profileOf } from '../login/profile.ts'
 import { reportedGroups } from '../login/reported-groups.ts'
 import { type SignInResult, signIn } from '../login/sign-in.ts'
-import type { Transaction } from '../login/transaction.ts'
+import { TRANSACTION_MS, type Transaction } from '../login/transaction.ts'
 import type { Evidence } from '../presets/preset.ts'
 import { mayComeInFragment } from '../provider/authorization/response-mode.ts'
 import { answerOf, bringsAnswer, isPrefetch } from './answer.ts'
@@ -46,7 +47,7 @@ export async function callback(strategy: Strategy, deps: RouteDeps, req: Request
     const answer = answerOf(req)
     const state = await working.client.stateIn(answer)
     if (state === undefined) throw new LoginError('transaction_missing')
-    const transaction = takeTransaction(state, working.settings, deps, req, res)
+    const transaction = await takeTransaction(state, working.settings, deps, req, res)
     if (!transaction) {
       const before = await landedBefore(state, working.settings, deps, req)
       if (before === undefined) throw new LoginError('transaction_missing')
@@ -86,16 +87,22 @@ export async function refuseAnswer(
   await endInFailure(host, req, res, domainKey, new LoginError('answer_invalid', { cause, details: { reason } }))
 }
 
-function takeTransaction(
+async function takeTransaction(
   state: string,
   settings: DomainSettings,
-  { transactions }: RouteDeps,
+  { host, transactions }: RouteDeps,
   req: Request,
   res: Response,
-): Transaction | undefined {
+): Promise<Transaction | undefined> {
   const { transaction, setCookies } = transactions.take(state, cookieRules(settings), req.headers.cookie)
   if (setCookies.length > 0) res.append('Set-Cookie', [...setCookies])
-  return transaction
+  const until = (transaction?.startedAt ?? 0) + TRANSACTION_MS
+  // Another process may have taken the same answer: a copy of the cookie works at all of them.
+  const first = transaction && host.sessions.revocations?.once?.(`login ${digestOf(state)}`, until)
+  const isFirst = await first?.catch((cause: unknown): never => {
+    throw new LoginError('host_failed', { cause })
+  })
+  return isFirst === false ? undefined : transaction
 }
 
 /** An answer that comes again, by a reload or the way back, in the browser that its login signed in. */

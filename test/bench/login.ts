@@ -1,132 +1,145 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import express from 'express'
-import { auth } from 'express-openid-connect'
+import { setTimeout } from 'node:timers/promises'
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
-import { type RunningHost, startHost } from '../../fixtures/host/server.ts'
-import { type Idp, startIdp } from '../../fixtures/idp/server.ts'
-import { alternate, type Measurement } from './measurement.ts'
+import type { IdpOrder } from './login-idp.ts'
+import type { Client, Party, PartyOrder } from './login-party.ts'
+import { alternate, type Measurement, median } from './measurement.ts'
+import { type Program, startProgram } from './program.ts'
 
-const LOGINS_A_ROUND = 150
-const PARALLEL = 4
-const ROUNDS = 9
+const ROUNDS = 7
+const LOGINS_A_ROUND = 100
+const LONE_LOGINS = 3
+/** Whatever is kept of a login for a second is of no use to the next one. */
+const LONE_EVERY_MS = 1_100
+const PEER = 'express-openid-connect (session in a cookie; no group, no account)'
+
+/** A relying party in a process of its own, at a provider in another one. */
+interface Side {
+  readonly program: Program
+  readonly party: Party
+}
 
 /**
- * Complete logins per second, code flow with PKCE and nonce, by browsers that have a session at the one IdP of both sides: login
- * address, IdP, callback, and the first signed-in request. Both sides take the claims from the ID token.
+ * Complete logins, code flow with PKCE and nonce, by browsers that have a session at the IdP: login address, IdP, callback, and the first
+ * signed-in request. Both sides take the claims from the ID token. Relying parties and IdP are processes of their own: CPU time is that
+ * of the relying party alone.
  */
-export async function loginBench(): Promise<Measurement> {
-  const idp = await startIdp({})
-  const host = await startOurs(idp)
-  const peer = await startPeer(idp)
+export async function loginBench(): Promise<readonly Measurement[]> {
+  return [...(await withSides(0, atOnceRows)), ...(await withSides(25, waitRows))]
+}
+
+async function withSides(
+  latencyMs: number,
+  measure: (ours: Side, peer: Side) => Promise<readonly Measurement[]>,
+): Promise<readonly Measurement[]> {
+  const idp = await startProgram('login-idp.ts')
+  const programs = [idp]
   try {
-    const ours = () => loginsPerSecond(`${host.url}auth-oidc`, `${host.url}api/me`)
-    const theirs = () => loginsPerSecond(`${peer.url}login`, `${peer.url}me`)
-    await ours()
-    await theirs()
-    const medians = await alternate(ROUNDS, ours, theirs)
-    return {
-      name: 'login',
-      unit: 'logins/s',
-      ours: medians.ours,
-      peer: medians.peer,
-      peerName: 'express-openid-connect',
-      ratio: medians.ours / medians.peer,
+    const { issuer } = await ask<{ issuer: string }>(idp, { kind: 'open', latencyMs })
+    const side = async (kind: 'ours' | 'peer'): Promise<Side> => {
+      const client: Client = { client_id: kind, client_secret: `bench-secret-of-${kind}` }
+      const program = await startProgram('login-party.ts')
+      programs.push(program)
+      const party = await ask<Party>(program, { kind, issuer, client })
+      await ask(idp, { kind: 'client', client, redirectUri: party.callback })
+      return { program, party }
     }
+    return await measure(await side('ours'), await side('peer'))
   } finally {
-    await host.close()
-    await peer.close()
-    await idp.close()
+    for (const program of programs) await program.close()
   }
 }
 
-async function startOurs(idp: Idp): Promise<RunningHost> {
-  const client = { client_id: 'ours', client_secret: 'bench-secret-of-ours' }
-  const host = await startHost({
-    config: (port: number) => ({
-      settings: { cert: '127.0.0.1', port },
-      domains: {
-        '': {
-          authStrategies: {
-            oidc: {
-              issuer: idp.issuer,
-              newAccounts: true,
-              client: { ...client, redirect_uri: `http://127.0.0.1:${port}/auth-oidc-callback` },
-            },
-          },
-        },
-      },
-    }),
-    output: { write: () => undefined },
-  })
-  await idp.addClient({ ...client, redirect_uris: [`${host.url}auth-oidc-callback`] })
-  return host
+function ask<Answer>(program: Program, order: IdpOrder | PartyOrder): Promise<Answer> {
+  return program.ask<Answer>(order)
 }
 
-async function startPeer(idp: Idp): Promise<{ url: string; close(): Promise<void> }> {
-  const app = express()
-  const server = createServer(app).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  const client = { client_id: 'peer', client_secret: 'bench-secret-of-the-peer' }
-  await idp.addClient({ ...client, redirect_uris: [`${url}callback`] })
-  app.use(
-    auth({
-      issuerBaseURL: idp.issuer,
-      baseURL: url.slice(0, -1),
-      clientID: client.client_id,
-      clientSecret: client.client_secret,
-      clientAuthMethod: 'client_secret_basic',
-      secret: 'a cookie secret of the bench, long enough',
-      authRequired: false,
-      authorizationParams: { response_type: 'code', scope: 'openid profile email' },
-    }),
+async function atOnceRows(ours: Side, peer: Side): Promise<readonly Measurement[]> {
+  const rows: Measurement[] = []
+  const cpu: Record<'ours' | 'peer', number[]> = { ours: [], peer: [] }
+  for (const atOnce of [1, 10, 100]) {
+    const run = async (kind: 'ours' | 'peer', { program, party }: Side) => {
+      const { cpu: before } = await ask<{ cpu: number }>(program, { kind: 'cpu' })
+      const { seconds, logins } = await logIn(party, atOnce)
+      const { cpu: after } = await ask<{ cpu: number }>(program, { kind: 'cpu' })
+      if (atOnce === 10) cpu[kind].push((after - before) / 1000 / logins)
+      return logins / seconds
+    }
+    await run('ours', ours)
+    await run('peer', peer)
+    // The first run of each only warms up.
+    if (atOnce === 10) for (const kind of ['ours', 'peer'] as const) cpu[kind].length = 0
+    const medians = await alternate(
+      ROUNDS,
+      () => run('ours', ours),
+      () => run('peer', peer),
+    )
+    const name = atOnce === 10 ? 'login' : `login.${atOnce}`
+    rows.push({ name, unit: 'logins/s', ...medians, peerName: PEER, ratio: medians.ours / medians.peer })
+  }
+  return [...rows, cheaper('login.cpu', 'ms CPU', median(cpu.ours), median(cpu.peer))]
+}
+
+async function waitRows(ours: Side, peer: Side): Promise<readonly Measurement[]> {
+  const run = async ({ party }: Side) => {
+    const waits: number[] = []
+    for (let i = 0; i < LONE_LOGINS; i += 1) {
+      await setTimeout(LONE_EVERY_MS)
+      waits.push((await logIn(party, 1, 1)).waitMs)
+    }
+    return median(waits)
+  }
+  await run(ours)
+  await run(peer)
+  const medians = await alternate(
+    ROUNDS,
+    () => run(ours),
+    () => run(peer),
   )
-  app.get('/', (_req, res) => res.redirect(302, '/me'))
-  app.get('/me', (req, res) => {
-    if (!req.oidc.isAuthenticated()) return res.status(401).json({})
-    return res.json({ name: req.oidc.user?.name })
-  })
-  return {
-    url,
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
+  return [cheaper('login.wait.25', 'ms', medians.ours, medians.peer)]
 }
 
-async function loginsPerSecond(loginUrl: string, proofUrl: string): Promise<number> {
+function cheaper(name: string, unit: string, ours: number, peer: number): Measurement {
+  return { name, unit, ours, peer, peerName: PEER, ratio: peer / ours }
+}
+
+/** @returns `waitMs`: the median of how long the callback took; the signed-in request comes after it */
+async function logIn(
+  { login, callback, me }: Party,
+  atOnce: number,
+  wanted = LOGINS_A_ROUND,
+): Promise<{ seconds: number; logins: number; waitMs: number }> {
   const people = await Promise.all(
-    Array.from({ length: PARALLEL }, async () => {
+    Array.from({ length: atOnce }, async () => {
       const browser = new ScriptedBrowser()
-      await browser.signIn(await browser.get(loginUrl), 'alice', 'alice-demo')
+      await browser.signIn(await browser.get(login), 'alice', 'alice-demo')
       return browser
     }),
   )
+  const each = Math.ceil(wanted / atOnce)
+  const waits: number[] = []
   const start = performance.now()
   await Promise.all(
     people.map(async (browser) => {
-      for (let i = 0; i < LOGINS_A_ROUND / PARALLEL; i += 1) await loginOnce(browser, loginUrl, proofUrl)
+      for (let i = 0; i < each; i += 1) waits.push(await loginOnce(browser, login, callback, me))
     }),
   )
   const seconds = (performance.now() - start) / 1000
   for (const browser of people) browser.close()
-  return (Math.ceil(LOGINS_A_ROUND / PARALLEL) * PARALLEL) / seconds
+  return { seconds, logins: each * atOnce, waitMs: median(waits) }
 }
 
-/** Redirects only, no page in between. */
-async function loginOnce(browser: ScriptedBrowser, loginUrl: string, proofUrl: string): Promise<void> {
-  let address = loginUrl
+/** Redirects only, no page in between. @returns how long the callback took, in milliseconds */
+async function loginOnce(browser: ScriptedBrowser, login: string, callback: string, me: string): Promise<number> {
+  let address = login
   for (;;) {
-    const answer = await browser.step(address)
-    const { location } = answer.headers
-    if (location === undefined) throw new Error(`no redirect at ${new URL(address).pathname}: ${answer.status}`)
-    address = new URL(location, address).href
-    if (answer.url.startsWith(new URL(loginUrl).origin) && answer.url !== loginUrl) break
+    const begun = performance.now()
+    const { url, status, headers } = await browser.step(address)
+    const waited = performance.now() - begun
+    if (headers.location === undefined) throw new Error(`no redirect at ${new URL(address).pathname}: ${status}`)
+    address = new URL(headers.location, address).href
+    if (!url.startsWith(callback)) continue
+    const proof = await browser.step(me)
+    if (proof.status !== 200) throw new Error(`not signed in: ${proof.status}`)
+    return waited
   }
-  const proof = await browser.step(proofUrl)
-  if (proof.status !== 200) throw new Error(`not signed in: ${proof.status}`)
 }

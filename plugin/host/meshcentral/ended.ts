@@ -1,4 +1,4 @@
-import type { RevocationStore } from '../revocations.ts'
+import type { RevocationStore } from '../revocation-store.ts'
 import { askDatabase } from './database.ts'
 import type { Members, MeshDatabase } from './server.ts'
 

@@ -86,6 +86,15 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     await verifySignature(token, find, algorithm)
   }
 
+  /** Asks for the keys together with the token that they are for: one after the other, both would be waited for. */
+  function askForKeys({ jwks_uri: address }: oidc.ServerMetadata): Promise<unknown> {
+    if (address === undefined || isShared(client.id_token_signed_response_alg)) return Promise.resolve()
+    const keys = deps.keySet.current(address)
+    // A token request that fails is what the login fails of; nobody waits for the keys then.
+    keys.catch(() => undefined)
+    return keys
+  }
+
   /** For requests whose access token is bound to a key. */
   async function proving(config: oidc.Configuration): Promise<oidc.DPoPOptions> {
     return dpop ? { DPoP: await dpop(config) } : {}
@@ -134,6 +143,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     else url.hash = parameters.toString()
     const expected = { ...checks, expectedNonce: transaction.nonce, pkceCodeVerifier: transaction.codeVerifier }
     const demanded = { ...expected, idTokenExpected: true }
+    const keys = askForKeys(metadata)
     const askedAt = now()
     const tokens = await oidc.authorizationCodeGrant(config, url, demanded, undefined, await proving(config))
     // What anybody can use who gets hold of it is not what was asked for.
@@ -142,6 +152,8 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     if (!claims || !tokens.id_token) throw new LoginError('id_token_invalid', { details: { reason: 'no ID token' } })
     // The library trusts TLS alone for what the token endpoint says, and would look for its key among those of the token before.
     const algorithm = client.id_token_signed_response_alg
+    // A failure ends the login here: it is not asked for once more.
+    await keys
     await (isShared(algorithm) ? verifySharedSignature(tokens.id_token, settings) : verify(tokens.id_token, algorithm))
     // The library has verified it by now.
     if (frontToken !== undefined) {

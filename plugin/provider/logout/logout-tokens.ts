@@ -29,16 +29,26 @@ export interface LogoutTokens {
   redeem<Result>(token: string, act: (logout: Logout) => Promise<Result>): Promise<Result>
 }
 
+/** What several processes know together of what was used. */
+export interface SharedUse {
+  /** True for the first call with a key, of whichever process, until then. */
+  once?(key: string, until: number): Promise<boolean>
+  /** Takes it back. */
+  release?(key: string): Promise<void>
+}
+
 export interface LogoutTokenDeps {
   readonly issuer: Issuer
   readonly keySet: KeySet
   /** Milliseconds since 1970. */
   readonly now: () => number
+  /** Where several processes take tokens: what they share. */
+  readonly shared?: SharedUse | undefined
 }
 
 export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDeps): LogoutTokens {
   const { client } = settings
-  const { now } = deps
+  const { now, shared } = deps
   const rules = {
     issuer: settings.issuer.issuer,
     clientId: client.client_id,
@@ -90,6 +100,11 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
     return true
   }
 
+  /** A process cannot know what another one has taken. */
+  async function claimForAll(key: string, until: number): Promise<boolean> {
+    return (await shared?.once?.(`logout token ${key}`, until).catch(hostFailed)) ?? true
+  }
+
   return {
     async redeem(sent, act) {
       const token = await openIdToken(sent, settings).catch(refuse)
@@ -99,11 +114,20 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
       // Before the IdP is asked for its keys, and again below, for one that came twice at the same time.
       if (redeemed.has(key)) throw refusal(REPLAYED)
       await verify(token, logout)
-      if (!claim(key, logout.refusedFromS * 1000)) throw refusal(REPLAYED)
+      const until = logout.refusedFromS * 1000
+      if (!claim(key, until)) throw refusal(REPLAYED)
+      try {
+        if (!(await claimForAll(key, until))) throw refusal(REPLAYED)
+      } catch (error) {
+        redeemed.delete(key)
+        throw error
+      }
       try {
         return await act(logout)
       } catch (error) {
         redeemed.delete(key)
+        // The IdP is told of what failed before; a token that cannot be given back is one attempt less.
+        await shared?.release?.(`logout token ${key}`).catch(() => undefined)
         throw error
       }
     },
@@ -111,6 +135,10 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
 }
 
 const REPLAYED = 'it was used before'
+
+function hostFailed(cause: unknown): never {
+  throw new LoginError('host_failed', { cause })
+}
 
 /** Whether something is not there within {@link PATIENCE_MS}. */
 async function isLate(awaited: Promise<unknown>): Promise<boolean> {

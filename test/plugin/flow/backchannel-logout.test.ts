@@ -8,6 +8,7 @@ import { MemoryStore } from 'express-session'
 import { SignJWT } from 'jose'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { startHost } from '../../../fixtures/host/server.ts'
+import { memoryRevocations, type RevocationStore } from '../../../plugin/index.ts'
 import { answerFromIdp, CLIENT, type Setup, type SetupOptions, setUp, whoAmI } from '../../support/sign-in-setup.ts'
 
 const EVENTS = { 'http://schemas.openid.net/event/backchannel-logout': {} }
@@ -597,9 +598,19 @@ describe('a logout that the IdP tells of', () => {
       }
     }
     const sessionStore = new MoodyStore()
-    const authLog: Setup['authLog'][number][] = []
+    type Entry = Setup['authLog'][number]
+    const authLog: Entry[] = []
     const output = { write: () => undefined }
-    const setup = await start({ host: { sessionStore, authLog: (entry) => authLog.push(entry), output } })
+    const used = new Set<string>()
+    const revocations: RevocationStore = {
+      ...memoryRevocations(),
+      once: async (key) => !used.has(key) && used.add(key) !== undefined,
+      release: async (key) => {
+        used.delete(key)
+      },
+    }
+    const host = { sessionStore, revocations, authLog: (entry: Entry) => authLog.push(entry), output }
+    const setup = await start({ host })
     const person = await signedIn(setup)
     const token = await setup.idp.sign(claimsFor(setup))
     sessionStore.failing = true

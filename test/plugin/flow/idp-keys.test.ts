@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import { expect } from 'chai'
 import type { ClientKeyPair } from '../../support/client-keys.ts'
 import { keyedSetups, partsOf } from '../../support/keyed-setup.ts'
@@ -65,6 +66,24 @@ describe('the keys of the IdP', () => {
       expect(page.url, JSON.stringify(authLog)).to.equal(host.url)
       expect(idp.requests('jwks'), type).to.equal(2)
     }
+  })
+
+  it('are asked for together with the token: a login does not wait for one after the other', async () => {
+    const keys = new EventEmitter()
+    const asked = once(keys, 'asked')
+    const setup = await start({
+      host: {
+        fetch: async (input, init) => {
+          const address = String(input)
+          if (address.endsWith('/jwks')) keys.emit('asked')
+          // Not answered before the keys were asked for.
+          if (address.endsWith('/token')) await asked
+          return globalThis.fetch(input, init)
+        },
+      },
+    })
+    const { host, browser } = setup
+    expect((await browser().login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
   })
 
   it('are asked for once a second while forged answers pour in', async () => {

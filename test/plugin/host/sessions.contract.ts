@@ -5,7 +5,8 @@ import { expect } from 'chai'
 import express, { type RequestHandler } from 'express'
 import { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import type { EndedSessions, Sessions, SignIn } from '../../../plugin/host/port.ts'
-import { memoryRevocations, type RevocationStore } from '../../../plugin/host/revocations.ts'
+import type { RevocationStore } from '../../../plugin/host/revocation-store.ts'
+import { memoryRevocations } from '../../../plugin/host/revocations.ts'
 
 const HOUR_MS = 60 * 60_000
 

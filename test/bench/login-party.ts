@@ -1,0 +1,84 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import { auth } from 'express-openid-connect'
+import { startHost } from '../../fixtures/host/server.ts'
+
+export interface Client {
+  readonly client_id: string
+  readonly client_secret: string
+}
+
+/** What the bench tells a relying party, one at a time. */
+export type PartyOrder =
+  | { readonly kind: 'ours' | 'peer'; readonly issuer: string; readonly client: Client; readonly domains?: number }
+  /** Answered with the microseconds of CPU time that the process has taken so far. */
+  | { readonly kind: 'cpu' }
+
+/** Where a login begins and ends, and what tells who is signed in. */
+export interface Party {
+  readonly login: string
+  readonly callback: string
+  readonly me: string
+}
+
+type Start = Exclude<PartyOrder, { kind: 'cpu' }>
+
+async function startOurs({ issuer, client, domains = 1 }: Start): Promise<Party> {
+  const domainOf = (base: string) => ({
+    authStrategies: {
+      oidc: { issuer, newAccounts: true, client: { ...client, redirect_uri: `${base}auth-oidc-callback` } },
+    },
+  })
+  const host = await startHost({
+    config: (port: number) => ({
+      settings: { cert: '127.0.0.1', port },
+      domains: Object.fromEntries(
+        Array.from({ length: domains }, (_, at) => {
+          const base = at === 0 ? `http://127.0.0.1:${port}/` : `https://d${at}.test/`
+          return [at === 0 ? '' : `d${at}`, { ...(at === 0 ? {} : { dns: `d${at}.test` }), ...domainOf(base) }]
+        }),
+      ),
+    }),
+    output: { write: () => undefined },
+  })
+  return { login: `${host.url}auth-oidc`, callback: `${host.url}auth-oidc-callback`, me: `${host.url}api/me` }
+}
+
+async function startPeer({ issuer, client }: Start): Promise<Party> {
+  const app = express()
+  const server = createServer(app).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  app.use(
+    auth({
+      issuerBaseURL: issuer,
+      baseURL: url.slice(0, -1),
+      clientID: client.client_id,
+      clientSecret: client.client_secret,
+      clientAuthMethod: 'client_secret_basic',
+      secret: 'a cookie secret of the bench, long enough',
+      authRequired: false,
+      authorizationParams: { response_type: 'code', scope: 'openid profile email' },
+    }),
+  )
+  app.get('/', (_req, res) => res.redirect(302, '/me'))
+  app.get('/me', (req, res) => {
+    if (!req.oidc.isAuthenticated()) return res.status(401).json({})
+    return res.json({ name: req.oidc.user?.name })
+  })
+  return { login: `${url}login`, callback: `${url}callback`, me: `${url}me` }
+}
+
+async function carryOut(order: PartyOrder): Promise<object> {
+  if (order.kind === 'ours') return startOurs(order)
+  if (order.kind === 'peer') return startPeer(order)
+  const { user, system } = process.cpuUsage()
+  return { cpu: user + system }
+}
+
+process.on('message', (order: PartyOrder) => {
+  void carryOut(order).then((answer) => process.send?.(answer))
+})
+process.send?.('ready')

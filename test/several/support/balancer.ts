@@ -1,0 +1,43 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** Stands before several processes of a server, and hands each request to another one in turn. */
+export interface Balancer {
+  /** With a slash at the end. */
+  readonly url: string
+  /** Ports of those that serve now. */
+  use(...ports: readonly number[]): void
+  close(): Promise<void>
+}
+
+export async function startBalancer(): Promise<Balancer> {
+  let ports: readonly number[] = []
+  let turn = 0
+  const server = createServer((req, res) => {
+    const port = ports[turn % ports.length]
+    turn += 1
+    const { method = 'GET', url: path = '/', headers } = req
+    const forwarded = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, (answer) => {
+      res.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(res)
+    })
+    forwarded.on('error', () => res.writeHead(502).end())
+    req.pipe(forwarded)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    use(...given) {
+      ports = given
+      turn = 0
+    },
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}

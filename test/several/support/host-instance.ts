@@ -1,0 +1,29 @@
+import { startHost } from '../../../fixtures/host/server.ts'
+import { openStores } from './stores.ts'
+
+/** What a process of the reference host is started with, as JSON in its only argument. */
+export interface Instance {
+  readonly config: unknown
+  /** Of PostgreSQL or Redis. */
+  readonly stores: string
+  readonly name: string
+  /** How far its clock is ahead, in milliseconds. */
+  readonly aheadMs: number
+}
+
+const { config, stores: address, name, aheadMs } = JSON.parse(process.argv[2] ?? '') as Instance
+const clock = Date.now
+Date.now = () => clock() + aheadMs
+
+const stores = await openStores(address, name)
+const host = await startHost({
+  config,
+  port: 0,
+  cookieName: 'mesh',
+  shared: true,
+  sessionStore: stores.sessions,
+  revocations: stores.revocations,
+  output: { write: (line) => process.send?.({ line: JSON.parse(line) }) },
+})
+process.send?.({ port: host.port })
+process.on('disconnect', () => process.exit())

@@ -1,0 +1,117 @@
+import { fork } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Idp, startIdp } from '../../../fixtures/idp/server.ts'
+import { CLIENT } from '../../support/sign-in-setup.ts'
+import { type Balancer, startBalancer } from './balancer.ts'
+import type { Instance } from './host-instance.ts'
+import { openStores } from './stores.ts'
+
+type Line = Readonly<Record<string, unknown>>
+
+/** One process of the reference host. */
+export interface HostProcess {
+  readonly port: number
+  readonly lines: readonly Line[]
+  kill(): Promise<void>
+}
+
+/** Two processes of the reference host, which share their sessions, behind one address, and an IdP that knows them as one client. */
+export interface HostProcesses {
+  readonly idp: Idp
+  readonly balancer: Balancer
+  readonly first: HostProcess
+  readonly second: HostProcess
+  close(): Promise<void>
+}
+
+/**
+ * @param address of PostgreSQL or Redis
+ * @param aheadMs how far the clock of the first one is ahead
+ */
+export async function startHostProcesses(address: string, aheadMs = 0): Promise<HostProcesses> {
+  const folder = await mkdtemp(join(tmpdir(), 'mesh-companion-several-'))
+  const name = randomUUID()
+  const balancer = await startBalancer()
+  const idp = await startIdp()
+  const config = {
+    settings: {
+      cert: '127.0.0.1',
+      port: 0,
+      sessionKey: 'the same everywhere',
+      sqlite3: join(folder, 'accounts.sqlite'),
+    },
+    domains: {
+      '': {
+        authStrategies: {
+          oidc: {
+            issuer: idp.issuer,
+            newAccounts: true,
+            client: { ...CLIENT, redirect_uri: `${balancer.url}auth-oidc-callback` },
+          },
+        },
+      },
+    },
+  }
+  await idp.addClient({
+    ...CLIENT,
+    redirect_uris: [`${balancer.url}auth-oidc-callback`],
+    post_logout_redirect_uris: [`${balancer.url}login`],
+    backchannel_logout_uri: `${balancer.url}auth-oidc-backchannel-logout`,
+    backchannel_logout_session_required: true,
+  })
+  // The library's table is made here: of two that make it at once, one fails.
+  const stores = await openStores(address, name)
+  await new Promise((resolve) => stores.sessions.get('nobody', resolve))
+  await stores.close()
+  const first = await startProcess({ config, stores: address, name, aheadMs })
+  const second = await startProcess({ config, stores: address, name, aheadMs: 0 })
+  balancer.use(first.port, second.port)
+  return {
+    idp,
+    balancer,
+    first,
+    second,
+    async close() {
+      await Promise.all([first.kill(), second.kill()])
+      await balancer.close()
+      await idp.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function startProcess(instance: Instance): Promise<HostProcess> {
+  const file = new URL('host-instance.ts', import.meta.url).pathname
+  const child = fork(file, [JSON.stringify(instance)], {
+    execArgv: ['--import', 'tsx'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  const ended = once(child, 'close')
+  const lines: Line[] = []
+  let complaint = ''
+  child.stderr?.on('data', (chunk) => {
+    complaint += chunk
+  })
+  const listening = new Promise<number>((resolve) => {
+    child.on('message', (message: { readonly line?: Line; readonly port?: number }) => {
+      if (message.line) lines.push(message.line)
+      if (message.port !== undefined) resolve(message.port)
+    })
+  })
+  const failed = ended.then((): never => {
+    throw new Error(`The host ended: ${complaint}`)
+  })
+  failed.catch(() => undefined)
+  return {
+    port: await Promise.race([listening, failed]),
+    lines,
+    async kill() {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
