@@ -20,6 +20,9 @@ export async function openStores(address: string, name: string = randomUUID()): 
 
 async function overPostgres(address: string, name: string): Promise<SharedStores> {
   const pool = new pg.Pool({ connectionString: address, max: 4 })
+  // The server may be gone before the last of its connections.
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  pool.on('error', () => undefined)
   const PgStore = connectPgSimple(session)
   const sessions = new PgStore({ pool, createTableIfMissing: true, pruneSessionInterval: false })
   return {
