@@ -20,6 +20,8 @@ import { PRESETS, type PresetUrls } from './presets/all.ts'
 import { routePaths } from './routes/strategy.ts'
 
 const PRESET_NAMES = PRESETS.map(({ name }) => name)
+/** Between two looks at the sessions in use. */
+const [LEAST_MINUTES, DEFAULT_MINUTES, MOST_MINUTES] = [0.01, 5, 1_440]
 
 /** What MeshCentral calls of a plugin. */
 export interface MeshCompanion {
@@ -69,6 +71,7 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
     return
   }
   const domains: ReadonlySet<string> = new Set(taken.keys())
+  const report = (error: unknown) => reportFailure(server, error)
   const ended = endedInDatabase(server.db, Date.now)
   const open = createOpenSessions()
   const host = meshHost({
@@ -80,6 +83,7 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
     secret: key.toString('hex'),
     presets: PRESET_NAMES,
     now: Date.now,
+    onFailure: report,
   })
   const options: MountOptions = {
     config: pluginConfig(taken, {
@@ -92,6 +96,7 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
     unknownKeys: 'warn',
     inferPresets: true,
     log: logOf(server),
+    introspectEveryMs: introspectEveryMs(server),
     urlencoded: web.bodyParser.urlencoded,
   }
   const readings = readOptions(options, (file) => readFileSync(resolve(server.datapath, file), 'utf8'))
@@ -99,7 +104,6 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
   // In this order: what ended is out before any route sees it, and MeshCentral's own routes come after all of ours.
   const work = followWork(server.db)
   Object.assign(server, sealedBySession({ server, ended, open, work, domains, now: Date.now }))
-  const report = (error: unknown) => reportFailure(server, error)
   const visits = createEndedVisits()
   web.app.use(guarded(visits.note, report))
   web.app.use(guarded(sessionGuard({ sessions: host.sessions, open, domains, onFailure: report, work }), report))
@@ -157,9 +161,25 @@ function logOf(server: MeshServer): Log {
   return { info: at('INFO'), warn: at('WARN'), error: at('ERROR') }
 }
 
-/** `settings.plugins.meshcompanion.presets`: base URLs of vendors, for sovereign clouds. */
-function presetUrls({ config }: MeshServer): PresetUrls {
-  const given = memberOf(memberOf(memberOf(config.settings, 'plugins'), 'meshcompanion'), 'presets')
+/** Of `settings.plugins.meshcompanion`. MeshCentral has made the names lower-case. */
+function ownSetting({ config }: MeshServer, name: string): unknown {
+  return memberOf(memberOf(memberOf(config.settings, 'plugins'), 'meshcompanion'), name)
+}
+
+/** `introspectMinutes`. What is of no use does not leave ended sessions open: the default holds. */
+function introspectEveryMs(server: MeshServer): number {
+  const given = ownSetting(server, 'introspectminutes') ?? DEFAULT_MINUTES
+  if (given === 0) return 0
+  if (typeof given === 'number' && given >= LEAST_MINUTES && given <= MOST_MINUTES) return given * 60_000
+  const text = `settings.plugins.meshcompanion.introspectMinutes has to be 0 (off) or a number of minutes from ${LEAST_MINUTES} to ${MOST_MINUTES}, without quotation marks. It counts as ${DEFAULT_MINUTES}.`
+  server.authLog('OIDC', `ERROR configuration-error: ${text}`)
+  server.addServerWarning?.(text)
+  return DEFAULT_MINUTES * 60_000
+}
+
+/** `presets`: base URLs of vendors, for sovereign clouds. */
+function presetUrls(server: MeshServer): PresetUrls {
+  const given = ownSetting(server, 'presets')
   const ofPreset = ({ name, urls }: (typeof PRESETS)[number]) => {
     const own = memberOf(given, name)
     const known = Object.keys(urls)

@@ -25,6 +25,7 @@ import { createLogoutTokens } from './provider/logout/logout-tokens.ts'
 import { readDomains } from './read-domains.ts'
 import { introspect } from './routes/introspect.ts'
 import { type FormParser, mountRoutes } from './routes/mount.ts'
+import { introspectInUse } from './routes/sessions-in-use.ts'
 import { routePaths, type Strategy, type WorkingStrategy } from './routes/strategy.ts'
 
 /** Outgoing requests: in all for one answer, and of its decoded body. */
@@ -62,6 +63,8 @@ export interface MountOptions {
    * process's own.
    */
   readonly shared?: boolean
+  /** How often IdPs are asked about sessions in use, where `host.sessions` has `inUse`. Default 0: never. */
+  readonly introspectEveryMs?: number
   /** Reads posted forms: Express's own, or the one that the server has loaded anyway. */
   readonly urlencoded: FormParser
 }
@@ -126,6 +129,7 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
     domainMatcher(config, host),
     options.urlencoded,
   )
+  const endRounds = introspectInUse(strategies, { host, review }, options.introspectEveryMs ?? 0)
   return {
     loginOptions: (domainKey) =>
       strategies
@@ -133,6 +137,7 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
         .flatMap(({ working, paths }) => (working ? [loginOption(working, paths.authorize)] : [])),
     introspect: (req) => introspect(strategies, host, introspection, req),
     close: async () => {
+      endRounds()
       review.close()
       for (const { working } of strategies) working?.client.close()
     },

@@ -3,7 +3,7 @@ import { createLog } from './json-log.ts'
 import type { Log } from './log.ts'
 import { type MountOptions, mountOidc, type Oidc } from './mount-oidc.ts'
 
-export interface RegisterOptions extends Omit<MountOptions, 'log' | 'urlencoded'> {
+export interface RegisterOptions extends Omit<MountOptions, 'log' | 'urlencoded' | 'introspectEveryMs'> {
   /** Where the plugin's own lines go; default: JSON lines on stdout. */
   readonly log?: Log
 }

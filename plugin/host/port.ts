@@ -153,6 +153,18 @@ export interface Sessions {
    * of one of them. Absent: they lie with the browsers, or have no tokens to ask with.
    */
   matching?(req: Request, those: EndedSessions): Promise<readonly OpenSession[]>
+  /**
+   * What is kept of the login of the browser's session where it takes time to read: `current` leaves it out there, being asked at each
+   * request. Absent: `current` has all that there is.
+   */
+  kept?(req: Request): Promise<Pick<SignIn, 'idToken' | 'tokens'>>
+  /**
+   * The sessions of a domain that were used at that time or later, with what was kept of their logins, each read when its turn comes.
+   * Absent: nobody keeps track of that.
+   *
+   * @param since milliseconds since 1970
+   */
+  inUse?(domainKey: string, since: number): AsyncIterable<OpenSession>
 }
 
 /** Texts for a person, one per code; the page picks its own words when it has better ones. */

@@ -35,13 +35,17 @@ export async function showMessage(
   }
 }
 
-/** One line in the authentication log: what failed, for whom, why, and what to mend. */
-export function logFailure(host: Host, req: Request, domainKey: string, event: string, error: LoginError): void {
+/**
+ * One line in the authentication log: what failed, for whom, why, and what to mend.
+ *
+ * @param req null: nobody asked for it
+ */
+export function logFailure(host: Host, req: Request | null, domainKey: string, event: string, error: LoginError): void {
   // What broke below: our own code stands in the line anyway.
   const code = causeCode(error.cause)
   const fields = {
     code: error.code,
-    ...clientAddressOf(host, req),
+    ...(req ? clientAddressOf(host, req) : {}),
     ...(code === undefined ? {} : { causeCode: code }),
     ...error.details,
   }

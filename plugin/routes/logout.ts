@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express'
 import { LoginError } from '../errors.ts'
-import type { SignIn } from '../host/port.ts'
+import type { Sessions, SignIn } from '../host/port.ts'
 import { gotNoAnswer } from '../provider/http/no-answer.ts'
 import { logFailure, showMessage } from './failure.ts'
 import { sendLogoutForm } from './logout-form.ts'
@@ -20,10 +20,9 @@ export async function logout(strategy: Strategy, { host }: RouteDeps, req: Reque
     return failure
   }
 
-  const session = await host.sessions.current(req).catch((error: unknown) => {
-    report('logout-incomplete', new LoginError('host_failed', { cause: error }))
-    return undefined
-  })
+  const session = await sessionOf(host.sessions, req, (error) =>
+    report('logout-incomplete', new LoginError('host_failed', { cause: error })),
+  )
   try {
     await host.sessions.end(req, res)
   } catch (error) {
@@ -49,6 +48,21 @@ export async function logout(strategy: Strategy, { host }: RouteDeps, req: Reque
     await showMessage(host, req, res, domainKey, 'signed_out_here', first.code)
   } else if (next.kind === 'form') sendLogoutForm(res, next.url, next.fields)
   else res.redirect(302, next.kind === 'redirect' ? next.url.href : login)
+}
+
+/** With what is kept of it elsewhere, which it ends without when that cannot be read. */
+async function sessionOf(
+  sessions: Sessions,
+  req: Request,
+  onFailure: (error: unknown) => void,
+): Promise<SignIn | undefined> {
+  const failed = (error: unknown) => {
+    onFailure(error)
+    return undefined
+  }
+  const session = await sessions.current(req).catch(failed)
+  const kept = session && (await sessions.kept?.(req).catch(failed))
+  return kept ? { ...session, tokens: kept.tokens, idToken: session.idToken ?? kept.idToken } : session
 }
 
 const NOTHING_TO_REVOKE: Revocation = { failure: undefined, isAway: false }

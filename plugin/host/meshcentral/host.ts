@@ -2,6 +2,7 @@ import { isSameRoute } from '../../same-route.ts'
 import type { AuthLogEntry, Host } from '../port.ts'
 import { meshAccounts } from './accounts.ts'
 import type { Ended } from './ended.ts'
+import { keptSessions } from './kept-sessions.ts'
 import {
   carry,
   failurePath,
@@ -14,7 +15,8 @@ import {
 } from './login-page.ts'
 import type { OpenSessions } from './open-sessions.ts'
 import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
-import { meshSessions, ownSession } from './sessions.ts'
+import { sessionSecrets } from './session-secrets.ts'
+import { maxAgeOf, meshSessions, ownSession } from './sessions.ts'
 import type { TakenDomain } from './take-over.ts'
 import { meshUserGroups } from './user-groups.ts'
 
@@ -28,11 +30,14 @@ export interface MeshHostOptions {
   /** Names of the presets. */
   readonly presets: readonly string[]
   readonly now: () => number
+  /** Called when something went wrong that nobody waits for. */
+  readonly onFailure: (error: unknown) => void
 }
 
 /** MeshCentral as the server that the plugin signs people in to. */
 export function meshHost(options: MeshHostOptions): Host {
-  const { server, web, taken, secret, now } = options
+  const { server, web, taken, secret, now, onFailure } = options
+  const secrets = sessionSecrets({ db: server.db, secret, now, onFailure })
   const isStrict = String(web.args.sessionsamesite).toLowerCase() === 'strict'
   const inMaintenance = () => {
     const { maintenancemode } = server.config.settings
@@ -42,7 +47,7 @@ export function meshHost(options: MeshHostOptions): Host {
   return {
     accounts: meshAccounts(server, web, taken, now),
     groups: meshUserGroups(server, web, options.presets),
-    sessions: meshSessions(options),
+    sessions: keptSessions(meshSessions(options), { ...options, secrets, maxAgeMs: maxAgeOf(web) }),
     secret,
     authLog: (entry) => server.authLog('OIDC', authLogText(entry)),
     domainOf: (req) => {

@@ -23,6 +23,8 @@ export interface OpenSessions {
   seenSealed(owner: Owner, user: string, socket: MeshSocket): void
   /** Sessions that have one of the keys. */
   find(keys: readonly string[]): readonly OpenSession[]
+  /** Those that have a socket, or were seen at that time or later. Milliseconds since 1970. */
+  inUse(since: number): readonly OpenSession[]
   /** The session that MeshCentral calls so. */
   named(user: string, x: string): OpenSession | undefined
   isUserIn(user: string): boolean
@@ -36,12 +38,13 @@ interface Tracked {
   readonly session: OpenSession
   readonly keys: readonly string[]
   readonly sockets: Set<MeshSocket>
+  seenAt: number
 }
 
 /** One takes about a kilobyte. */
 const MOST_IDLE = 5_000
 
-export function createOpenSessions(mostIdle = MOST_IDLE): OpenSessions {
+export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Date.now): OpenSessions {
   const sessions = new Map<string, Tracked>()
   /** By what they came with; those of unknown sessions are under the user alone. */
   const sealed = new Map<string, { readonly keys: readonly string[]; readonly sockets: Set<MeshSocket> }>()
@@ -59,7 +62,13 @@ export function createOpenSessions(mostIdle = MOST_IDLE): OpenSessions {
     seen(session, socket) {
       const { handle } = session.signIn
       const known = sessions.get(handle)
-      const current = known ?? { session, keys: keysOfOpen(session.signIn), sockets: new Set<MeshSocket>() }
+      const current = known ?? {
+        session,
+        keys: keysOfOpen(session.signIn),
+        sockets: new Set<MeshSocket>(),
+        seenAt: 0,
+      }
+      current.seenAt = now()
       // Put at the end, which keeps the map in the order of use.
       if (known) sessions.delete(handle)
       sessions.set(handle, current)
@@ -83,6 +92,13 @@ export function createOpenSessions(mostIdle = MOST_IDLE): OpenSessions {
       })
     },
     find: (keys) => [...sessions.values()].flatMap((one) => (hasOneOf(one, keys) ? [one.session] : [])),
+    inUse(since) {
+      // The first is of the session itself.
+      const sealedFor = new Set([...sealed.values()].map(({ keys }) => keys[0]))
+      return [...sessions.values()].flatMap(({ session, keys, sockets, seenAt }) =>
+        sockets.size > 0 || seenAt >= since || sealedFor.has(keys[0]) ? [session] : [],
+      )
+    },
     named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
     isUserIn: (user) => [...sessions.values()].some(({ session }) => session.user === user),
     end(keys) {

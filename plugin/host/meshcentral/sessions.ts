@@ -24,12 +24,22 @@ const SEALED_MS = 5 * 60 * 60_000
 const DESTROYED_MS = 2 * 60 * 60_000
 const MOST_AGE_MS = 14 * 24 * 60 * 60_000
 
+/** How long a session counts after its login. Milliseconds. */
+export function maxAgeOf({ args }: MeshWeb): number {
+  return Math.max(MOST_AGE_MS, Number(args.sessiontime ?? 0) * 60_000)
+}
+
+export interface MeshSessions extends Sessions {
+  /** Ends one session of whichever browser, and its open pages. */
+  endOne(session: OpenSession): Promise<void>
+}
+
 /**
  * MeshCentral's sessions: a signed cookie, which its own code reads too. Beside what MeshCentral needs there it holds our record of
  * the login, so that the session can be ended for good, and by the IdP.
  */
-export function meshSessions({ server, web, ended, open, secret, now }: MeshSessionsOptions): Sessions {
-  const maxAgeMs = Math.max(MOST_AGE_MS, Number(web.args.sessiontime ?? 0) * 60_000)
+export function meshSessions({ server, web, ended, open, secret, now }: MeshSessionsOptions): MeshSessions {
+  const maxAgeMs = maxAgeOf(web)
   const cookies = cookieSessions({ secret, revocations: ended, maxAgeMs, now })
 
   /**
@@ -93,6 +103,12 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
       open.end(keys)
       await Promise.all(found.map(endPages))
       return null
+    },
+
+    async endOne(session) {
+      const { handle, startedAt } = session.signIn
+      await ended.revoke([keyOfHandle(handle)], now(), startedAt + maxAgeMs)
+      await endPages(session)
     },
   }
 }

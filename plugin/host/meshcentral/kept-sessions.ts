@@ -1,0 +1,88 @@
+import { cookieSignIn } from '../cookie-session.ts'
+import type { OpenSession, Sessions } from '../port.ts'
+import type { RevocationStore } from '../revocation-store.ts'
+import { keysOfEnded } from '../revocations.ts'
+import type { OpenSessions, OpenSession as Seen } from './open-sessions.ts'
+import type { MeshRequest } from './server.ts'
+import type { SessionSecrets } from './session-secrets.ts'
+import { type MeshSessions, ownSession } from './sessions.ts'
+
+export interface KeptSessionsOptions {
+  readonly secrets: SessionSecrets
+  readonly open: OpenSessions
+  readonly ended: Pick<RevocationStore, 'revoke'>
+  readonly now: () => number
+  /** How long a session counts after its login. */
+  readonly maxAgeMs: number
+  /** Called when a session that should have ended did not. */
+  readonly onFailure: (error: unknown) => void
+}
+
+/**
+ * The same sessions, whose tokens are kept on the server as long as they last: so the IdP can be asked about them, and its tokens be
+ * revoked. Only sessions that this process has seen are told of.
+ */
+export function keptSessions(sessions: MeshSessions, options: KeptSessionsOptions): Sessions {
+  const { secrets, open, ended, now, maxAgeMs, onFailure } = options
+  const { endOne, ...base } = sessions
+
+  async function end(session: Seen): Promise<void> {
+    await endOne(session)
+    secrets.remove(session.signIn.handle)
+  }
+
+  async function told(session: Seen): Promise<OpenSession> {
+    const { handle, ...record } = session.signIn
+    return { signIn: { ...record, ...(await secrets.read(handle)) }, end: () => end(session) }
+  }
+
+  /** What nobody can be asked about any more would outlive its end at the IdP. */
+  async function endOldest(keys: readonly string[]): Promise<void> {
+    await ended.revoke(keys, now(), now() + maxAgeMs)
+    await Promise.all(open.find(keys).map(endOne))
+  }
+
+  return {
+    ...base,
+
+    async start(req, res, signIn) {
+      const before = cookieSignIn(req)
+      await base.start(req, res, signIn)
+      if (before) secrets.remove(before.handle)
+      const begun = cookieSignIn(req)
+      if (!begun) return
+      const tooMany = secrets.keep(signIn, begun.handle, begun.startedAt + maxAgeMs)
+      if (tooMany.length > 0) endOldest(tooMany).catch(onFailure)
+    },
+
+    async end(req, res) {
+      const before = cookieSignIn(req)
+      await base.end(req, res)
+      if (before) secrets.remove(before.handle)
+    },
+
+    async endMatching(req, those) {
+      const count = await base.endMatching(req, those)
+      secrets.removeMatching(keysOfEnded(those))
+      return count
+    },
+
+    async kept(req) {
+      const own = ownSession(req as MeshRequest)
+      return own ? secrets.read(own.signIn.handle) : { idToken: null, tokens: null }
+    },
+
+    // One after the other: there are a few of one person, and the database is busy enough.
+    async matching(_req, those) {
+      const found: OpenSession[] = []
+      for (const session of open.find(keysOfEnded(those))) found.push(await told(session))
+      return found
+    },
+
+    async *inUse(domainKey, since) {
+      for (const session of open.inUse(since)) {
+        if (session.signIn.domainKey === domainKey) yield await told(session)
+      }
+    },
+  }
+}
