@@ -21,7 +21,12 @@ export function explainGroups(names: readonly string[], rules: GroupSettings | n
   ]
   return cases.flatMap(([who, memberOf]) => [
     `${who}:`,
-    ...[admission(memberOf, rules), rights(memberOf, rules), mirroring(memberOf, rules)].map((line) => `  ${line}`),
+    ...[
+      admission(memberOf, rules),
+      ...sessions(memberOf, rules),
+      rights(memberOf, rules),
+      mirroring(memberOf, rules),
+    ].map((line) => `  ${line}`),
   ])
 }
 
@@ -37,6 +42,15 @@ function admission(memberOf: Memberships, rules: GroupSettings): string {
   }
   if (required === null) return 'admitted: groups.required is not set'
   return `admitted: in ${listed(matches(memberOf, required))}, of groups.required`
+}
+
+/** What becomes of the sessions that somebody has who is refused now. */
+function sessions(memberOf: Memberships, rules: GroupSettings): readonly string[] {
+  const access = decideAccess(memberOf, rules)
+  if (access.admitted) return []
+  return access.code === 'not_in_required_group'
+    ? ['sessions: those of somebody who has an account end, in all browsers']
+    : ['sessions: kept as they are, since nobody knows']
 }
 
 function rights(memberOf: Memberships, rules: GroupSettings): string {

@@ -20,6 +20,7 @@ import { answerOf, bringsAnswer, isPrefetch } from './answer.ts'
 import { cookieRules } from './cookie-rules.ts'
 import { clientAddressOf, endInFailure } from './failure.ts'
 import { sendFragmentPage } from './fragment-page.ts'
+import { endSessionsOfRefused } from './refused-user.ts'
 import type { RouteDeps, Strategy, WorkingStrategy } from './strategy.ts'
 
 /**
@@ -141,7 +142,12 @@ async function finish(
   const reported = settings.groups
     ? reportedGroups(memberships, preset.groupsClaim(settings), evidence, settings.groups)
     : {}
-  const result = await signIn(profile, memberships, settings, host, reported)
+  const result = await signIn(profile, memberships, settings, host, reported).catch(async (error: unknown) => {
+    if (error instanceof LoginError && error.code === 'not_in_required_group') {
+      await endSessionsOfRefused(host, req, { domainKey: settings.key, userId: profile.id, issuer, subject })
+    }
+    throw error
+  })
   try {
     await host.sessions.start(req, res, {
       domainKey: settings.key,

@@ -52,7 +52,7 @@ describe('a host with cookie sessions', () => {
   const records = recordsInMemory()
 
   /** The same server each time: same address, same secrets, same database file. */
-  async function serve(port = 0): Promise<() => Promise<void>> {
+  async function serve(port = 0, groups?: object): Promise<() => Promise<void>> {
     const database = await openDatabase(join(folder, 'host.sqlite'))
     const sessions = cookieSessions({ secret: SECRET, revocations: await openRevocations(database) })
     const app = express()
@@ -66,7 +66,11 @@ describe('a host with cookie sessions', () => {
     const oidc = await registerOidc(app, {
       config: {
         settings: { cert: '127.0.0.1' },
-        domains: { '': { authStrategies: { oidc: { issuer: idp.issuer, newAccounts: true, client } } } },
+        domains: {
+          '': {
+            authStrategies: { oidc: { issuer: idp.issuer, newAccounts: true, client, ...(groups && { groups }) } },
+          },
+        },
       },
       host: {
         ...records,
@@ -145,6 +149,15 @@ describe('a host with cookie sessions', () => {
     expect(new URL(headers.location!).searchParams.get('id_token_hint')).to.match(/^eyJ/)
     expect(await user(person)).to.equal(null)
     expect(await user(copy)).to.equal(null)
+  })
+
+  it('ends the sessions of somebody whom a login refuses for groups.required', async () => {
+    await serve(0, { required: 'mesh-users' })
+    const [bob, elsewhere, alice] = [await signedIn('bob'), await signedIn('bob'), await signedIn('alice')]
+    expect([await user(elsewhere), await user(alice)]).to.deep.equal(['~oidc:u-1002', '~oidc:u-1001'])
+    idp.setUser({ username: 'bob', password: 'bob-demo', sub: 'u-1002', claims: { name: 'Bob', groups: [] } })
+    await signedIn('bob')
+    expect([await user(bob), await user(elsewhere), await user(alice)]).to.deep.equal([null, null, '~oidc:u-1001'])
   })
 
   it('ends sessions that the IdP ended, for good', async () => {

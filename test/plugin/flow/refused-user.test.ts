@@ -1,0 +1,109 @@
+import { expect } from 'chai'
+import { MemoryStore } from 'express-session'
+import { decodeJwt, SignJWT } from 'jose'
+import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
+import { answerFromIdp, type Setup, type SetupOptions, setups, whoAmI } from '../../support/sign-in-setup.ts'
+
+const BOB = DEMO_USERS.find(({ username }) => username === 'bob')!
+const RULES = { oidc: { groups: { required: 'mesh-users' } } }
+
+describe('a user with an account whom a login refuses for groups.required', () => {
+  const { start, closeAll } = setups()
+  afterEach(closeAll)
+
+  const setGroups = ({ idp }: Setup, groups: unknown) => idp.setUser({ ...BOB, claims: { ...BOB.claims, groups } })
+  const signIn = async ({ host, browser }: Setup, name: string, person = browser()) => {
+    await person.login(host.url, name, `${name}-demo`)
+    return person
+  }
+  const isSignedIn = async ({ host }: Setup, person: ScriptedBrowser) => (await whoAmI(person, host.url)).status === 200
+  const lines = ({ authLog }: Setup, event: string) => authLog.filter((entry) => entry.event === event)
+
+  /** Bob is signed in at two browsers, and Alice. */
+  const startWithBob = async (options: SetupOptions = RULES) => {
+    const setup = await start(options)
+    const [here, there, alice] = [await signIn(setup, 'bob'), await signIn(setup, 'bob'), await signIn(setup, 'alice')]
+    const signedIn = () => Promise.all([here, there, alice].map((person) => isSignedIn(setup, person)))
+    expect(await signedIn()).to.deep.equal([true, true, true])
+    return { setup, here, signedIn }
+  }
+
+  it('loses all sessions, at one line that counts them, and nobody else does', async () => {
+    const { setup, signedIn } = await startWithBob()
+    setGroups(setup, ['others'])
+    const refused = await signIn(setup, 'bob')
+    expect(await isSignedIn(setup, refused)).to.equal(false)
+    expect(await signedIn()).to.deep.equal([false, false, true])
+    expect(lines(setup, 'refused-user-signed-out').map(({ level, fields }) => ({ level, fields }))).to.deep.equal([
+      { level: 'info', fields: { user: '~oidc:u-1002', sessions: 2 } },
+    ])
+    expect(setup.authLog.at(-1)?.fields).to.deep.include({ code: 'not_in_required_group', user: '~oidc:u-1002' })
+  })
+
+  it('is told so in no line of its own where there was no session', async () => {
+    const { setup, signedIn } = await startWithBob()
+    setGroups(setup, [])
+    await signIn(setup, 'bob')
+    await signIn(setup, 'bob')
+    expect(await signedIn()).to.deep.equal([false, false, true])
+    expect(lines(setup, 'refused-user-signed-out')).to.have.length(1)
+    expect(lines(setup, 'login-failed')).to.have.length(2)
+  })
+
+  it('keeps all sessions where the groups could not be learned', async () => {
+    const { setup, signedIn } = await startWithBob()
+    setGroups(setup, 5)
+    await signIn(setup, 'bob')
+    expect(setup.authLog.at(-1)?.fields.code).to.equal('memberships_unknown')
+    expect(await signedIn()).to.deep.equal([true, true, true])
+    expect(lines(setup, 'refused-user-signed-out')).to.deep.equal([])
+  })
+
+  it('loses none by a login that is not verified', async () => {
+    const { setup, signedIn } = await startWithBob()
+    const stranger = new TextEncoder().encode('somebody else, who has a key of 32 bytes or more')
+    const claims = { sub: BOB.sub, groups: [] }
+    setup.idp.forgeTokens((genuine) =>
+      new SignJWT({ ...decodeJwt(genuine), ...claims }).setProtectedHeader({ alg: 'HS256' }).sign(stranger),
+    )
+    await signIn(setup, 'alice')
+    setup.idp.forgeTokens((genuine) => setup.idp.sign({ ...decodeJwt(genuine), ...claims, nonce: 'of another login' }))
+    await signIn(setup, 'alice')
+    setup.idp.forgeTokens()
+    setGroups(setup, [])
+    // His own answer, which another browser brings in: its login is not that browser's.
+    await setup.browser().step(await answerFromIdp(setup.browser(), setup.host.url, 'bob'))
+    const codes = lines(setup, 'login-failed').map(({ fields }) => fields.code)
+    expect(codes).to.deep.equal(['id_token_invalid', 'id_token_invalid', 'transaction_missing'])
+    expect(await signedIn()).to.deep.equal([true, true, true])
+  })
+
+  it('is refused all the same where the sessions cannot be ended, and the log says so', async () => {
+    class MoodyStore extends MemoryStore {
+      failing = false
+      override all(done: Parameters<MemoryStore['all']>[0]): void {
+        if (this.failing) done(new Error('the disk is full'))
+        else super.all(done)
+      }
+    }
+    const sessionStore = new MoodyStore()
+    const { setup } = await startWithBob({ ...RULES, host: { sessionStore } })
+    setGroups(setup, [])
+    sessionStore.failing = true
+    const refused = await signIn(setup, 'bob')
+    expect(await isSignedIn(setup, refused)).to.equal(false)
+    expect(lines(setup, 'refused-user-not-signed-out').map(({ level, fields }) => [level, fields.code])).to.deep.equal([
+      ['error', 'host_failed'],
+    ])
+    expect(setup.authLog.at(-1)?.fields.code).to.equal('not_in_required_group')
+  })
+
+  it('whom the server does not know has nothing to lose, and no account afterwards', async () => {
+    const setup = await start(RULES)
+    setGroups(setup, [])
+    await signIn(setup, 'bob')
+    expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login-failed'])
+    expect(await setup.host.records.accounts.find('', '~oidc:u-1002')).to.equal(undefined)
+  })
+})
