@@ -6,6 +6,7 @@ import { endedInDatabase } from './host/meshcentral/ended.ts'
 import { createEndedVisits } from './host/meshcentral/ended-visits.ts'
 import { sessionGuard } from './host/meshcentral/guard.ts'
 import { meshHost } from './host/meshcentral/host.ts'
+import { readIntrospectMinutes } from './host/meshcentral/introspect-minutes.ts'
 import { PAGE_FUNCTIONS } from './host/meshcentral/open-page.ts'
 import { createOpenSessions } from './host/meshcentral/open-sessions.ts'
 import { answerPlainly, guarded, loginVisits } from './host/meshcentral/routes.ts'
@@ -20,8 +21,6 @@ import { PRESETS, type PresetUrls } from './presets/all.ts'
 import { routePaths } from './routes/strategy.ts'
 
 const PRESET_NAMES = PRESETS.map(({ name }) => name)
-/** Between two looks at the sessions in use. */
-const [LEAST_MINUTES, DEFAULT_MINUTES, MOST_MINUTES] = [0.01, 5, 1_440]
 
 /** What MeshCentral calls of a plugin. */
 export interface MeshCompanion {
@@ -166,15 +165,14 @@ function ownSetting({ config }: MeshServer, name: string): unknown {
   return memberOf(memberOf(memberOf(config.settings, 'plugins'), 'meshcompanion'), name)
 }
 
-/** `introspectMinutes`. What is of no use does not leave ended sessions open: the default holds. */
+/** `introspectMinutes`. */
 function introspectEveryMs(server: MeshServer): number {
-  const given = ownSetting(server, 'introspectminutes') ?? DEFAULT_MINUTES
-  if (given === 0) return 0
-  if (typeof given === 'number' && given >= LEAST_MINUTES && given <= MOST_MINUTES) return given * 60_000
-  const text = `settings.plugins.meshcompanion.introspectMinutes has to be 0 (off) or a number of minutes from ${LEAST_MINUTES} to ${MOST_MINUTES}, without quotation marks. It counts as ${DEFAULT_MINUTES}.`
-  server.authLog('OIDC', `ERROR configuration-error: ${text}`)
-  server.addServerWarning?.(text)
-  return DEFAULT_MINUTES * 60_000
+  const { minutes, problem } = readIntrospectMinutes(ownSetting(server, 'introspectminutes'))
+  if (problem !== undefined) {
+    server.authLog('OIDC', `ERROR configuration-error: ${problem}`)
+    server.addServerWarning?.(problem)
+  }
+  return minutes * 60_000
 }
 
 /** `presets`: base URLs of vendors, for sovereign clouds. */

@@ -179,15 +179,13 @@ describe('introspection of the sessions in MeshCentral', () => {
     await setup.register({})
   })
 
-  for (const wrong of ['5', -1, true]) {
-    it(`is every five minutes where introspectMinutes is ${JSON.stringify(wrong)}, and the log says what it has to be`, async () => {
-      const own = { enabled: true, list: ['meshcompanion'], meshcompanion: { introspectMinutes: wrong } }
-      await setup.restart(settings({ plugins: own }))
-      const lines = await until('the line', async () => {
-        const found = (await setup.data.authLog()).filter((line) => line.includes('introspectMinutes'))
-        return found.length > 0 && found
-      })
-      expect(lines.at(-1)).to.match(/ERROR configuration-error: .*introspectMinutes has to be .* counts as 5\./)
+  it('is every five minutes where introspectMinutes is of no use, and the log says what it has to be', async () => {
+    const own = { enabled: true, list: ['meshcompanion'], meshcompanion: { introspectMinutes: '5' } }
+    await setup.restart(settings({ plugins: own }))
+    const lines = await until('the line', async () => {
+      const found = (await setup.data.authLog()).filter((line) => line.includes('introspectMinutes'))
+      return found.length > 0 && found
     })
-  }
+    expect(lines.at(-1)).to.match(/ERROR configuration-error: .*introspectMinutes has to be .* counts as 5\./)
+  })
 })
