@@ -45,7 +45,8 @@ interface Running {
   readonly secureRelay: TcpRelay
 }
 
-function createKeycloak(folder: string): Keycloak {
+/** @param trusted as `startServer` takes it */
+export function createKeycloak(folder: string, trusted?: string): Keycloak {
   let running: Running | undefined
   const now = (): Running => {
     if (!running) throw new Error('Keycloak was not started')
@@ -84,7 +85,7 @@ function createKeycloak(folder: string): Keycloak {
         await running.secureRelay.mend()
         return
       }
-      const server = await startServer(folder)
+      const server = await startServer(folder, trusted)
       running = {
         server,
         admin: connectAdmin(server),

@@ -22,7 +22,8 @@ export interface ServerProcess {
   stop(): Promise<void>
 }
 
-export async function startServer(folder: string): Promise<ServerProcess> {
+/** @param trusted file with the authority (PEM) of addresses that it sends logout tokens to, beside those of the system */
+export async function startServer(folder: string, trusted?: string): Promise<ServerProcess> {
   const files = await mkdtemp(join(tmpdir(), 'keycloak-'))
   const write = async (name: string, text: string) => {
     await writeFile(join(files, name), text, { mode: 0o600 })
@@ -41,6 +42,7 @@ export async function startServer(folder: string): Promise<ServerProcess> {
     `--https-certificate-key-file=${await write('key.pem', certificates.server.key)}`,
     `--https-trust-store-file=${await write('client.pem', clientCertificate.cert)}`,
     '--cache=local',
+    ...(trusted === undefined ? [] : [`--truststore-paths=${trusted}`]),
   ]
   const child = spawn(join(folder, 'bin/kc.sh'), ['start', '--optimized', ...options], {
     stdio: ['ignore', 'pipe', 'pipe'],
