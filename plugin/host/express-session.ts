@@ -153,6 +153,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
           await revoke(kept)
           await settle('end a session', (done) => store.destroy(id, done))
           index.remove(id)
+          return true
         },
       }))
     },

@@ -123,8 +123,14 @@ export interface EndedSessions {
 /** A session of whichever browser. */
 export interface OpenSession {
   readonly signIn: SignIn
-  /** Ends this one and no other. Once it resolves, `current` does not know it any more. */
-  end(): Promise<void>
+  /**
+   * Ends this one and no other. Once it resolves, `current` does not know it any more.
+   *
+   * @returns false: it goes on, since its tokens were renewed meanwhile, and what was learnt of those before is no news of it
+   */
+  end(): Promise<boolean>
+  /** Keeps tokens that came in the place of its own. Absent: they stay as they are. */
+  renewed?(tokens: Tokens): Promise<OpenSession>
 }
 
 /** The server's sessions. */

@@ -80,8 +80,7 @@ export function createSessionReview(
       const state = await introspection.stateNow(signIn, ask)
       if (state !== 'ended') return state
       if (closed) return 'not_asked'
-      await end()
-      return 'ended'
+      return (await end()) ? 'ended' : 'unknown'
     } catch (failure) {
       return { failure }
     } finally {

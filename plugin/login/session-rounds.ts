@@ -1,4 +1,4 @@
-import type { OpenSession, Sessions } from '../host/port.ts'
+import type { OpenSession, Sessions, Tokens } from '../host/port.ts'
 import type { AskAboutToken } from './introspection.ts'
 import type { SessionReview } from './session-review.ts'
 
@@ -9,6 +9,8 @@ const TOGETHER = 8
 export interface AskedDomain {
   readonly domainKey: string
   readonly ask: AskAboutToken
+  /** Null: nothing can come in the place of these. */
+  renew(tokens: Tokens): Promise<Tokens | null>
   /** Whether the IdP can be asked. */
   introspects(): Promise<boolean>
 }
@@ -55,7 +57,8 @@ export function startSessionRounds(options: SessionRoundsOptions): () => void {
     try {
       for await (const sessions of together(inUse(domain.domainKey, since))) {
         if (closed || !(await domain.introspects())) return
-        const reviewed = await review.review(sessions.map(announced), domain.ask)
+        const current = await Promise.all(sessions.map((session) => renewed(session, domain)))
+        const reviewed = await review.review(current.map(announced), domain.ask)
         failure ??= reviewed.failure
         if (isAway(reviewed.failure) && reviewed.ended + reviewed.active.length === 0) break
       }
@@ -65,12 +68,25 @@ export function startSessionRounds(options: SessionRoundsOptions): () => void {
     if (failure !== undefined && !closed) onFailure(domain.domainKey, failure)
   }
 
+  /**
+   * A session is in use, and the IdP has to learn of that, or calls it idle after a while: half an hour at Keycloak, where a refresh token
+   * that nobody uses runs out with the session, however busy the person is here.
+   */
+  async function renewed(session: OpenSession, domain: AskedDomain): Promise<OpenSession> {
+    const { tokens } = session.signIn
+    if (!tokens || !session.renewed || tokens.accessExpiresAt === null || tokens.accessExpiresAt > now()) return session
+    // Whatever refuses, the question that follows says whether the session is over.
+    const fresh = await domain.renew(tokens).catch(() => null)
+    return fresh ? session.renewed(fresh) : session
+  }
+
   function announced(session: OpenSession): OpenSession {
     return {
       signIn: session.signIn,
       async end() {
-        await session.end()
-        onEnded(session)
+        const isOver = await session.end()
+        if (isOver) onEnded(session)
+        return isOver
       },
     }
   }

@@ -20,6 +20,7 @@ import type { Issuer } from './issuer/discovery.ts'
 import type { KeySet } from './issuer/key-set.ts'
 import { withServedKeys } from './issuer/served-keys.ts'
 import { openAnswers } from './protection/protected-answers.ts'
+import { createRenewal, type Renew } from './tokens/renewal.ts'
 import { type TokenVerbs, tokenVerbs } from './tokens/token-status.ts'
 
 /** One domain's client at its identity provider. Every method throws LoginError only. */
@@ -31,6 +32,7 @@ export interface ProviderClient extends TokenVerbs {
   /** The state that an answer bears, unverified: it tells which login it is held against. Undefined: none, or more than one. */
   stateIn(answer: URLSearchParams): Promise<string | undefined>
   readonly redeem: Redeem
+  readonly renew: Renew
   close(): void
 }
 
@@ -92,6 +94,8 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
       dpop,
       configure: (metadata, token) => configure(metadata, 'token', token),
     }),
+
+    renew: createRenewal({ ...deps, dpop, configured: async () => configure(await issuer.metadata()) }),
 
     ...tokenVerbs(settings, async (endpoint) => configure(await issuer.metadata(), endpoint)),
 

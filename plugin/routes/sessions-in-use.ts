@@ -27,6 +27,7 @@ export function introspectInUse(
             {
               domainKey,
               ask: (token, kind) => working.client.introspect(token, kind),
+              renew: (tokens) => working.client.renew(tokens),
               introspects: () => working.client.introspects(),
             },
           ]

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { prepareDistribution } from '../idps/providers/keycloak/distribution.ts'
+import { REALM } from '../idps/providers/keycloak/realm.ts'
 import { createKeycloak, type Keycloak } from '../idps/providers/keycloak.ts'
 import { ALICE, BOB, type Person } from '../idps/support/people.ts'
 import { scratchFor } from '../idps/support/scratch.ts'
@@ -110,6 +111,19 @@ describe('MeshCentral with Keycloak', () => {
     const events = (await pluginLines(setup)).map(({ event }) => event)
     expect(events).not.to.include('backchannel-logout')
     expect(events).not.to.include('introspection-failed')
+  })
+
+  it('lets nobody go idle there who is busy here, and signs out who comes back after the session there went idle', async () => {
+    await register(true)
+    const realm = await idp().admin.get<object>(`/${REALM}`)
+    await idp().admin.put(`/${REALM}`, { ...realm, accessTokenLifespan: 2, ssoSessionIdleTimeout: 8 })
+    const page = await open(await signedIn(ALICE))
+    const away = await signedIn(BOB)
+    await until('the idle session there to end', async () => (await idp().ownSessions(BOB)) === 0, 60_000)
+    expect(await idp().ownSessions(ALICE)).to.equal(1)
+    expect(page.isOpen()).to.equal(true)
+    await until('the idle session here to end', async () => !(await isSignedIn(setup, away)), 30_000)
+    expect(page.isOpen()).to.equal(true)
   })
 
   it('signs one of two browsers out, and leaves the other one in, with Backchannel logout session required On', async () => {

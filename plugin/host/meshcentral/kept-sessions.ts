@@ -4,7 +4,7 @@ import type { RevocationStore } from '../revocation-store.ts'
 import { keysOfEnded } from '../revocations.ts'
 import type { OpenSessions, OpenSession as Seen } from './open-sessions.ts'
 import type { MeshRequest } from './server.ts'
-import type { SessionSecrets } from './session-secrets.ts'
+import type { Secrets, SessionSecrets } from './session-secrets.ts'
 import { type MeshSessions, ownSession } from './sessions.ts'
 
 export interface KeptSessionsOptions {
@@ -26,14 +26,27 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
   const { secrets, open, ended, now, maxAgeMs, onFailure } = options
   const { endOne, ...base } = sessions
 
-  async function end(session: Seen): Promise<void> {
-    await endOne(session)
-    secrets.remove(session.signIn.handle)
+  async function told(session: Seen): Promise<OpenSession> {
+    return withSecrets(session, await secrets.read(session.signIn.handle))
   }
 
-  async function told(session: Seen): Promise<OpenSession> {
+  function withSecrets(session: Seen, kept: Secrets): OpenSession {
     const { handle, ...record } = session.signIn
-    return { signIn: { ...record, ...(await secrets.read(handle)) }, end: () => end(session) }
+    return {
+      signIn: { ...record, ...kept },
+      async end() {
+        const { tokens } = await secrets.read(handle)
+        if (tokens?.access !== kept.tokens?.access) return false
+        await endOne(session)
+        secrets.remove(handle)
+        return true
+      },
+      async renewed(tokens) {
+        const fresh = { ...kept, tokens }
+        await secrets.replace(handle, fresh)
+        return withSecrets(session, fresh)
+      },
+    }
   }
 
   /** What nobody can be asked about any more would outlive its end at the IdP. */

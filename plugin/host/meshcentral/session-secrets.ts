@@ -19,6 +19,8 @@ export interface SessionSecrets {
    * @returns keys, by {@link keyOfHandle}, of the person's oldest sessions, whose secrets had to go since there are too many
    */
   keep(signIn: SignIn, handle: string, until: number): readonly string[]
+  /** Others in the place of what is kept; nothing where nothing is. @throws Error when the database does not answer */
+  replace(handle: string, secrets: Secrets): Promise<void>
   /** Nothing where nothing is kept. @throws Error when the database does not answer */
   read(handle: string): Promise<Secrets>
   remove(handle: string): void
@@ -103,6 +105,17 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
     }
   }
 
+  /** @throws Error when it is too large, or the database does not answer */
+  async function write(handle: string, secrets: Secrets, entry: Entry): Promise<void> {
+    const key = keyOfHandle(handle)
+    const sealed = sealOf(handle).seal(JSON.stringify(secrets), key)
+    if (sealed.length > MOST_CHARACTERS) throw new Error('The tokens of a session are too large to be kept.')
+    entries.set(key, entry)
+    await askDatabase('keep the tokens of a session', (done) =>
+      db.Set({ type: TYPE, _id: PREFIX + key, domain: '', ...entry, sealed }, done),
+    )
+  }
+
   /** The first of its keys is that of the subject. */
   function dropOldestOf(subject: string | undefined): readonly string[] {
     const own = [...entries].flatMap(([key, { keys }]) => (keys[0] === subject ? [key] : []))
@@ -115,19 +128,15 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
     keep(signIn, handle, until) {
       const { idToken, tokens } = signIn
       if (idToken === null && tokens === null) return []
-      const key = keyOfHandle(handle)
-      const sealed = sealOf(handle).seal(JSON.stringify({ idToken, tokens }), key)
-      if (sealed.length > MOST_CHARACTERS) {
-        onFailure(new Error('The tokens of a session are too large to be kept.'))
-        return []
-      }
       const entry: Entry = { until, keys: keysOfSignIn(signIn) }
-      entries.set(key, entry)
-      askDatabase('keep the tokens of a session', (done) =>
-        db.Set({ type: TYPE, _id: PREFIX + key, domain: '', ...entry, sealed }, done),
-      ).catch(onFailure)
+      write(handle, { idToken, tokens }, entry).catch(onFailure)
       makeRoom()
       return dropOldestOf(entry.keys[0])
+    },
+    async replace(handle, secrets) {
+      const entry = entries.get(keyOfHandle(handle))
+      // A session that has ended meanwhile leaves nothing behind.
+      if (entry) await write(handle, secrets, entry)
     },
     async read(handle) {
       const key = keyOfHandle(handle)

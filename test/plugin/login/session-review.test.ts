@@ -32,7 +32,7 @@ describe('a look at sessions that the IdP may have ended', () => {
         idToken: null,
         tokens: { access: `token-${at}`, accessExpiresAt: null, refresh: null },
       },
-      end: async () => void ended.push(`token-${at}`),
+      end: async () => ended.push(`token-${at}`) > 0,
     }))
   const ask = (token: string) =>
     new Promise<{ active: boolean }>((resolve) => {

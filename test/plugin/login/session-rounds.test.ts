@@ -23,7 +23,7 @@ describe('rounds of introspection', () => {
       idToken: null,
       tokens: { access: name, accessExpiresAt: null, refresh: null },
     },
-    end: async () => void ended.push(name),
+    end: async () => ended.push(name) > 0,
   })
 
   /** Rounds without a pause. `rounds` has what was asked about, round by round. */
@@ -48,6 +48,7 @@ describe('rounds of introspection', () => {
             rounds.at(-1)?.push(token)
             return answer(token)
           },
+          renew: async () => null,
           introspects: async () => introspects,
         },
       ],
@@ -116,6 +117,51 @@ describe('rounds of introspection', () => {
     const { rounds, over } = start([bare, session('a')], active)
     await over(1)
     expect(rounds[0]).to.deep.equal(['a'])
+  })
+
+  it('renew tokens that have run out before they ask, and go on with those of before where that fails', async () => {
+    const kept: string[] = []
+    const asked: string[] = []
+    const over = (name: string, accessExpiresAt: number | null): OpenSession => {
+      const own = session(name)
+      const tokens = { access: name, accessExpiresAt, refresh: `refresh of ${name}` }
+      const signIn = { ...own.signIn, tokens }
+      return {
+        ...own,
+        signIn,
+        async renewed(fresh) {
+          kept.push(fresh.access)
+          return { ...own, signIn: { ...signIn, tokens: fresh } }
+        },
+      }
+    }
+    const { renewed: _none, ...unable } = over('unable', 1)
+    const sessions = [over('good', 1), over('refused', 1), over('fresh', 1_000), over('unsaid', null), unable]
+    const rounds = start(sessions, active, {
+      domains: [
+        {
+          domainKey: '',
+          ask: async (token) => {
+            asked.push(token)
+            return { active: true }
+          },
+          renew: async (tokens) => {
+            if (tokens.access === 'refused') throw new Error('invalid_grant')
+            return { ...tokens, access: `${tokens.access}, renewed`, accessExpiresAt: 1_000 }
+          },
+          introspects: async () => true,
+        },
+      ],
+    })
+    await rounds.over(1)
+    expect(kept[0]).to.equal('good, renewed')
+    expect(new Set(kept).size).to.equal(1)
+    const once = new Set(asked)
+    for (const token of ['good, renewed', 'refresh of refused', 'fresh', 'unsaid', 'refresh of unable']) {
+      expect(once.has(token), token).to.equal(true)
+    }
+    expect(once.has('good')).to.equal(false)
+    expect(rounds.failures).to.deep.equal([])
   })
 
   it('tell of failures once a round, and ask about all others all the same', async () => {

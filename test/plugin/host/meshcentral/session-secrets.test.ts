@@ -110,6 +110,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     const rows = new Map<string, Members>()
     const secrets = open(databaseOf(rows))
     secrets.keep(signIn({ idToken: 'x'.repeat(40_000) }), 'handle-1', LATER)
+    await settled()
     expect(rows.size).to.equal(0)
     expect(failures).to.have.length(1)
     const broken = open({
@@ -125,6 +126,20 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     ])
     const error = await broken.read('handle-2').catch((thrown: Error) => thrown.message)
     expect(error).to.equal('The database could not read the tokens of a session.')
+  })
+
+  it('are replaced while their session lasts, and not once it is over', async () => {
+    const rows = new Map<string, Members>()
+    const secrets = open(databaseOf(rows))
+    await settled()
+    secrets.keep(signIn(), 'handle-1', LATER)
+    const fresh = { idToken: null, tokens: { access: 'new', accessExpiresAt: null, refresh: 'next' } }
+    await secrets.replace('handle-1', fresh)
+    expect(await secrets.read('handle-1')).to.deep.equal(fresh)
+    expect([...rows.values()][0]).to.include({ until: LATER })
+    secrets.remove('handle-1')
+    await secrets.replace('handle-1', fresh)
+    expect(rows.size).to.equal(0)
   })
 
   it('of a session without any take no room', () => {

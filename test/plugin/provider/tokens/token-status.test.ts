@@ -89,6 +89,40 @@ describe('verbs about tokens', () => {
     expect(await client.introspect(token)).to.deep.equal({ active: false, claims: {} })
   })
 
+  describe('renew those of a session', () => {
+    const OLD = { access: 'old', accessExpiresAt: 1, refresh: 'the-token', offline: true }
+    const answerWith = (answer: object, status = 200) =>
+      idp.faults.set('token', { kind: 'answer', status, body: JSON.stringify(answer) })
+
+    it('by what the IdP gives, whatever its ID token is', async () => {
+      answerWith({
+        access_token: 'new',
+        token_type: 'Bearer',
+        expires_in: 60,
+        refresh_token: 'next',
+        id_token: 'a.b.c',
+      })
+      const before = Date.now()
+      const { accessExpiresAt, ...fresh } = (await connect().renew(OLD)) ?? { accessExpiresAt: null }
+      expect(fresh).to.deep.equal({ access: 'new', refresh: 'next', offline: true })
+      expect(accessExpiresAt).to.be.within(before + 60_000, Date.now() + 60_000)
+    })
+
+    it('and keep the refresh token that goes on', async () => {
+      answerWith({ access_token: 'new', token_type: 'Bearer' })
+      expect(await connect().renew(OLD)).to.deep.equal({ ...OLD, access: 'new', accessExpiresAt: null })
+    })
+
+    it('not where there is no refresh token, or the IdP refuses it', async () => {
+      expect(await connect().renew({ ...OLD, refresh: null })).to.equal(null)
+      expect(idp.requests('token')).to.equal(0)
+      answerWith({ error: 'invalid_grant', error_description: 'the-token' }, 400)
+      expect(await failureOf(connect().renew(OLD))).to.equal('token_request_failed')
+      idp.faults.set('token', { kind: 'reset' })
+      expect(await failureOf(connect().renew(OLD))).to.equal('provider_unreachable')
+    })
+  })
+
   it('take it for revoked when the IdP does not know it', async () => {
     await register()
     expect(await connect().revoke('nobody-knows-it', 'refresh_token')).to.equal(true)

@@ -1,0 +1,104 @@
+import { expect } from 'chai'
+import type { Request } from 'express'
+import { type Ended, endedInDatabase } from '../../../../plugin/host/meshcentral/ended.ts'
+import { keptSessions } from '../../../../plugin/host/meshcentral/kept-sessions.ts'
+import { createOpenSessions, type OpenSessions } from '../../../../plugin/host/meshcentral/open-sessions.ts'
+import { type SessionSecrets, sessionSecrets } from '../../../../plugin/host/meshcentral/session-secrets.ts'
+import { maxAgeOf, meshSessions } from '../../../../plugin/host/meshcentral/sessions.ts'
+import type { OpenSession, Sessions, SignIn } from '../../../../plugin/host/port.ts'
+import { keyOfHandle } from '../../../../plugin/host/revocations.ts'
+import { standIn } from './stand-in.ts'
+
+const SECRET = 'a secret of the server with more than 32 characters'
+const REQUEST = {} as Request
+
+describe('the sessions of MeshCentral, with their tokens', () => {
+  let ended: Ended
+  let secrets: SessionSecrets
+  let open: OpenSessions
+  let sessions: Sessions
+
+  beforeEach(async () => {
+    const { server, web } = standIn()
+    const now = () => 10_000
+    const onFailure = (error: unknown) => expect.fail(String(error))
+    ended = endedInDatabase(server.db, now)
+    await ended.endedAt([])
+    secrets = sessionSecrets({ db: server.db, secret: SECRET, now, onFailure })
+    open = createOpenSessions(10, now)
+    const options = { server, web, ended, open, secret: SECRET, now, onFailure }
+    sessions = keptSessions(meshSessions(options), { ...options, secrets, maxAgeMs: maxAgeOf(web) })
+  })
+  afterEach(() => {
+    ended.close()
+    secrets.close()
+  })
+
+  /** Somebody signed in, and was seen. */
+  const begin = (handle: string, changes: Partial<SignIn> = {}) => {
+    const signIn: SignIn = {
+      domainKey: '',
+      userId: '~oidc:1',
+      issuer: 'https://idp.example',
+      subject: '1',
+      sid: handle,
+      startedAt: 1_000,
+      idToken: `ID token of ${handle}`,
+      tokens: { access: `access of ${handle}`, accessExpiresAt: null, refresh: null },
+      ...changes,
+    }
+    const { idToken: _idToken, tokens: _tokens, ...record } = signIn
+    secrets.keep(signIn, handle, 100_000)
+    open.seen({ signIn: { ...record, handle }, user: `user/${signIn.domainKey}/${signIn.userId}`, x: handle })
+    return signIn
+  }
+  const inUse = async (domainKey: string) => {
+    const found: OpenSession[] = []
+    for await (const one of sessions.inUse?.(domainKey, 0) ?? []) found.push(one)
+    return found
+  }
+  const matching = async (subject: string) => {
+    const those = { domainKey: '', issuer: 'https://idp.example', subject, sid: null }
+    return (await sessions.matching?.(REQUEST, those)) ?? []
+  }
+
+  it('are told of by person, and those in use by domain', async () => {
+    const [first, second, other] = [begin('a'), begin('b'), begin('c', { subject: '2', userId: '~oidc:2' })]
+    const elsewhere = begin('d', { domainKey: 'other' })
+    expect((await matching('1')).map(({ signIn }) => signIn)).to.deep.equal([first, second])
+    expect((await inUse('')).map(({ signIn }) => signIn)).to.deep.equal([first, second, other])
+    expect((await inUse('other')).map(({ signIn }) => signIn)).to.deep.equal([elsewhere])
+  })
+
+  it('end one by one, and their tokens with them', async () => {
+    begin('a')
+    const stays = begin('b')
+    const [one] = await matching('1')
+    expect(await one?.end()).to.equal(true)
+    expect(ended.latest([keyOfHandle('a')])).to.equal(10_000)
+    expect(ended.latest([keyOfHandle('b')])).to.equal(undefined)
+    expect(await secrets.read('a')).to.deep.equal({ idToken: null, tokens: null })
+    expect((await matching('1')).map(({ signIn }) => signIn)).to.deep.equal([stays])
+  })
+
+  it('do not end by what was learnt of tokens that were renewed meanwhile', async () => {
+    begin('a')
+    const [asked, same] = [...(await matching('1')), ...(await matching('1'))]
+    const fresh = { access: 'new', accessExpiresAt: null, refresh: 'next' }
+    const renewed = await same?.renewed?.(fresh)
+    expect(renewed?.signIn.tokens).to.deep.equal(fresh)
+    expect(await asked?.end()).to.equal(false)
+    const [now] = await matching('1')
+    expect(now?.signIn).to.deep.include({ tokens: fresh, idToken: 'ID token of a' })
+    expect(await renewed?.end()).to.equal(true)
+    expect(await matching('1')).to.deep.equal([])
+  })
+
+  it('lose their tokens with all sessions that an IdP has ended', async () => {
+    begin('a')
+    begin('b', { subject: '2', userId: '~oidc:2' })
+    await sessions.endMatching(REQUEST, { domainKey: '', issuer: 'https://idp.example', subject: '1', sid: null })
+    expect((await secrets.read('a')).tokens).to.equal(null)
+    expect((await secrets.read('b')).tokens).to.not.equal(null)
+  })
+})
