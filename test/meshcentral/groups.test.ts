@@ -5,7 +5,7 @@ import { pluginLines } from './support/auth-log.ts'
 import { type ControlSocket, openPage } from './support/control-socket.ts'
 import { useLaboratory } from './support/laboratory.ts'
 import { type MeshSetup, type Person, setUpMesh, userKey } from './support/mesh-setup.ts'
-import { isApp, signedIn, signIn } from './support/session.ts'
+import { isApp, isSignedIn, messageOn, signedIn, signIn } from './support/session.ts'
 import { until } from './support/until.ts'
 
 useLaboratory()
@@ -33,6 +33,7 @@ describe('user groups in MeshCentral', () => {
         claim: {
           oidc: { groups: { sync: true, claim: 'departments' }, custom: { scope: 'openid profile departments' } },
         },
+        staff: { oidc: { groups: { required: ['staff'] } } },
         hand: { oidc: { groups: { sync: false, siteadmin: ['mesh-admins'] } } },
       },
       idp: { scopes: { departments: ['departments'] } },
@@ -59,6 +60,26 @@ describe('user groups in MeshCentral', () => {
     Object.values(groups.find((group) => group.name === name)?.links ?? {}).map((link) => link.name)
   const eventOf = (page: ControlSocket, is: (event: Record<string, unknown>) => boolean) =>
     page.message(({ action, event }) => action === 'event' && is(event as Record<string, unknown>))
+
+  it('that are required: who is refused for being in none any more is out in all other browsers too, pages and all', async () => {
+    const [person, other] = [setup.person({ groups: ['staff'] }), setup.person({ groups: ['staff'] })]
+    const elsewhere = await signedIn(setup, person, 'staff')
+    const page = await openPage(setup, elsewhere, 'staff')
+    const bystander = await open(other, 'staff')
+    pages.push(page)
+    const refused = setup.browser()
+    expect(messageOn(await signIn(setup, refused, setup.person({ groups: [] }, person), { domain: 'staff' }))).to.equal(
+      111,
+    )
+    await until('the server to close the socket', () => !page.isOpen())
+    expect(await isSignedIn(setup, elsewhere, 'staff')).to.equal(false)
+    expect(bystander.isOpen()).to.equal(true)
+    const [line] = await until('the line', async () => {
+      const lines = (await pluginLines(setup)).filter(({ event }) => event === 'refused-user-signed-out')
+      return lines.length > 0 && lines
+    })
+    expect([line?.domain, line?.fields.user]).to.deep.equal(['staff', `~oidc:${person.sub}`])
+  })
 
   it('are made for groups of the IdP, with their members, and open pages hear of both', async () => {
     const page = await watcher()

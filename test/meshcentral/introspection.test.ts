@@ -135,6 +135,14 @@ describe('introspection of the sessions in MeshCentral', () => {
     await setup.restart(settings(OFTEN))
   })
 
+  it('leaves a logout the ID token, also one that is too large for a cookie', async () => {
+    const browser = await signedIn(setup, setup.person({ name: 'n'.repeat(2_200) }))
+    expect(browser.cookies.header(new URL(setup.url))).not.to.include('oidc-hint')
+    const { headers } = await browser.step(`${setup.url}logout`)
+    const hint = new URL(headers.location ?? '').searchParams.get('id_token_hint') ?? ''
+    expect(decodeJwt(hint).name).to.have.length(2_200)
+  })
+
   it('asks about the other sessions of a person at a logout token for one of them', async () => {
     await setup.restart(settings(NEVER))
     const tokens: string[] = []
