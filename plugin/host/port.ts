@@ -165,12 +165,12 @@ export interface Sessions {
    */
   kept?(req: Request): Promise<Pick<SignIn, 'idToken' | 'tokens'>>
   /**
-   * The sessions of a domain that were used at that time or later, with what was kept of their logins, each read when its turn comes.
-   * Absent: nobody keeps track of that.
+   * The sessions of a domain that were used since they were last handed out here, with what was kept of their logins, each read when its
+   * turn comes. The login itself counts as such a time. Absent: nobody keeps track of that.
    *
-   * @param since milliseconds since 1970
+   * @param before those that were handed out later than that are left out. Milliseconds since 1970
    */
-  inUse?(domainKey: string, since: number): AsyncIterable<OpenSession>
+  inUse?(domainKey: string, before: number): AsyncIterable<OpenSession>
 }
 
 /** Texts for a person, one per code; the page picks its own words when it has better ones. */

@@ -4,6 +4,8 @@ import type { SessionReview } from './session-review.ts'
 
 /** As many as are asked about at once. */
 const TOGETHER = 8
+/** At most. */
+const BETWEEN_ROUNDS_MS = 10_000
 
 /** A domain whose IdP is asked. */
 export interface AskedDomain {
@@ -16,56 +18,68 @@ export interface AskedDomain {
 }
 
 export interface SessionRoundsOptions {
-  /** Pause between two rounds. */
+  /** How long an answer holds: a session in use is asked about again after that. */
   readonly everyMs: number
   readonly domains: readonly AskedDomain[]
   readonly inUse: NonNullable<Sessions['inUse']>
   readonly review: SessionReview
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** Whether a failure means that the IdP cannot be reached: then it is spared until the next round. */
+  /** Whether a failure means that the IdP cannot be reached: then it is spared for as long as an answer would hold. */
   readonly isAway: (failure: unknown) => boolean
   readonly onEnded: (session: OpenSession) => void
-  /** Called once a round and domain at most, with the first of what failed. */
+  /** Called with the first of what failed in a round, and then not again for as long as an answer would hold. */
   readonly onFailure: (domainKey: string, failure: unknown) => void
 }
 
 /**
- * Asks the IdPs, over and over, about the sessions that are in use: nothing else tells of somebody who was disabled there. Begins after
- * the first pause. One round at a time; the next pause begins when it is over.
+ * Asks the IdPs, over and over, about the sessions that are in use: nothing else tells of somebody who was disabled there. Who comes back
+ * after a pause is asked about within 10 s, and does not first begin to work. One round at a time; the next pause begins when it is over.
  *
  * @returns ends it: nobody is asked about any more
  */
 export function startSessionRounds(options: SessionRoundsOptions): () => void {
   const { everyMs, domains, inUse, review, now, isAway, onEnded, onFailure } = options
+  /** By domain. */
+  const sparedUntil = new Map<string, number>()
+  const silentUntil = new Map<string, number>()
   let closed = false
-  let lookedAt = now()
   let timer = pause()
 
   function pause(): NodeJS.Timeout {
-    return setTimeout(async () => {
-      const since = lookedAt
-      lookedAt = now()
-      await Promise.all(domains.map((domain) => roundOf(domain, since)))
-      if (!closed) timer = pause()
-    }, everyMs).unref()
+    return setTimeout(
+      async () => {
+        await Promise.all(domains.map(roundOf))
+        if (!closed) timer = pause()
+      },
+      Math.min(everyMs, BETWEEN_ROUNDS_MS),
+    ).unref()
   }
 
   /** Never rejects. */
-  async function roundOf(domain: AskedDomain, since: number): Promise<void> {
-    let failure: unknown
+  async function roundOf(domain: AskedDomain): Promise<void> {
+    const { domainKey } = domain
+    if (now() < (sparedUntil.get(domainKey) ?? 0)) return
     try {
-      for await (const sessions of together(inUse(domain.domainKey, since))) {
+      for await (const sessions of together(inUse(domainKey, now() - everyMs))) {
         if (closed || !(await domain.introspects())) return
         const current = await Promise.all(sessions.map((session) => renewed(session, domain)))
-        const reviewed = await review.review(current.map(announced), domain.ask)
-        failure ??= reviewed.failure
-        if (isAway(reviewed.failure) && reviewed.ended + reviewed.active.length === 0) break
+        const { ended, active, failure } = await review.review(current.map(announced), domain.ask)
+        if (failure === undefined) continue
+        tell(domainKey, failure)
+        if (!isAway(failure) || ended + active.length > 0) continue
+        sparedUntil.set(domainKey, now() + everyMs)
+        return
       }
-    } catch (error) {
-      failure ??= error
+    } catch (failure) {
+      tell(domainKey, failure)
     }
-    if (failure !== undefined && !closed) onFailure(domain.domainKey, failure)
+  }
+
+  function tell(domainKey: string, failure: unknown): void {
+    if (closed || now() < (silentUntil.get(domainKey) ?? 0)) return
+    silentUntil.set(domainKey, now() + everyMs)
+    onFailure(domainKey, failure)
   }
 
   /**
@@ -77,7 +91,14 @@ export function startSessionRounds(options: SessionRoundsOptions): () => void {
     if (!tokens || !session.renewed || tokens.accessExpiresAt === null || tokens.accessExpiresAt > now()) return session
     // Whatever refuses, the question that follows says whether the session is over.
     const fresh = await domain.renew(tokens).catch(() => null)
-    return fresh ? session.renewed(fresh) : session
+    if (!fresh) return session
+    try {
+      return await session.renewed(fresh)
+    } catch (failure) {
+      // Of this one alone: all others are asked about all the same.
+      tell(domain.domainKey, failure)
+      return session
+    }
   }
 
   function announced(session: OpenSession): OpenSession {

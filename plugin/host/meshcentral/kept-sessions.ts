@@ -92,9 +92,11 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
       return found
     },
 
-    async *inUse(domainKey, since) {
-      for (const session of open.inUse(since)) {
-        if (session.signIn.domainKey === domainKey) yield await told(session)
+    async *inUse(domainKey, before) {
+      for (const session of open.inUse(before)) {
+        if (session.signIn.domainKey !== domainKey) continue
+        open.taken(session)
+        yield await told(session)
       }
     },
   }

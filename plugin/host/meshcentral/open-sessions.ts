@@ -23,8 +23,12 @@ export interface OpenSessions {
   seenSealed(owner: Owner, user: string, socket: MeshSocket): void
   /** Sessions that have one of the keys. */
   find(keys: readonly string[]): readonly OpenSession[]
-  /** Those that have a socket, or were seen at that time or later. Milliseconds since 1970. */
-  inUse(since: number): readonly OpenSession[]
+  /**
+   * Those that have a socket, or were seen since they were last taken, if that was not later than then. To begin with they count as taken
+   * at their login. Milliseconds since 1970.
+   */
+  inUse(before: number): readonly OpenSession[]
+  taken(session: OpenSession): void
   /** The session that MeshCentral calls so. */
   named(user: string, x: string): OpenSession | undefined
   isUserIn(user: string): boolean
@@ -39,6 +43,7 @@ interface Tracked {
   readonly keys: readonly string[]
   readonly sockets: Set<MeshSocket>
   seenAt: number
+  takenAt: number
 }
 
 /** One takes about a kilobyte. */
@@ -67,6 +72,7 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
         keys: keysOfOpen(session.signIn),
         sockets: new Set<MeshSocket>(),
         seenAt: 0,
+        takenAt: session.signIn.startedAt,
       }
       current.seenAt = now()
       // Put at the end, which keeps the map in the order of use.
@@ -92,12 +98,17 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
       })
     },
     find: (keys) => [...sessions.values()].flatMap((one) => (hasOneOf(one, keys) ? [one.session] : [])),
-    inUse(since) {
+    inUse(before) {
       // The first is of the session itself.
       const sealedFor = new Set([...sealed.values()].map(({ keys }) => keys[0]))
-      return [...sessions.values()].flatMap(({ session, keys, sockets, seenAt }) =>
-        sockets.size > 0 || seenAt >= since || sealedFor.has(keys[0]) ? [session] : [],
-      )
+      return [...sessions.values()].flatMap(({ session, keys, sockets, seenAt, takenAt }) => {
+        const isUsed = sockets.size > 0 || seenAt > takenAt || sealedFor.has(keys[0])
+        return isUsed && takenAt <= before ? [session] : []
+      })
+    },
+    taken({ signIn: { handle } }) {
+      const found = sessions.get(handle)
+      if (found) found.takenAt = now()
     },
     named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
     isUserIn: (user) => [...sessions.values()].some(({ session }) => session.user === user),

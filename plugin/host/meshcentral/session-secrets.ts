@@ -118,7 +118,8 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
 
   /** The first of its keys is that of the subject. */
   function dropOldestOf(subject: string | undefined): readonly string[] {
-    const own = [...entries].flatMap(([key, { keys }]) => (keys[0] === subject ? [key] : []))
+    const own: string[] = []
+    for (const [key, { keys }] of entries) if (keys[0] === subject) own.push(key)
     const tooMany = own.slice(0, Math.max(0, own.length - mostOfOne))
     for (const key of tooMany) drop(key)
     return tooMany

@@ -2,7 +2,11 @@ import { expect } from 'chai'
 import type { OpenSession } from '../../../plugin/host/port.ts'
 import { createIntrospection } from '../../../plugin/login/introspection.ts'
 import { createSessionReview } from '../../../plugin/login/session-review.ts'
-import { type SessionRoundsOptions, startSessionRounds } from '../../../plugin/login/session-rounds.ts'
+import {
+  type AskedDomain,
+  type SessionRoundsOptions,
+  startSessionRounds,
+} from '../../../plugin/login/session-rounds.ts'
 
 const AWAY = new Error('nobody answers')
 
@@ -52,9 +56,9 @@ describe('rounds of introspection', () => {
           introspects: async () => introspects,
         },
       ],
-      async *inUse(_domainKey, since) {
+      async *inUse(_domainKey, before) {
         clock += 10
-        times.push(since)
+        times.push(before)
         rounds.push([])
         for (const done of waiting.splice(0)) done()
         yield* sessions
@@ -76,7 +80,7 @@ describe('rounds of introspection', () => {
   const active = async () => ({ active: true })
   const many = (count: number) => Array.from({ length: count }, (_, at) => session(`s-${at}`))
 
-  it('ask about each session once a round, 8 at once, and tell from when the sessions of a round are', async () => {
+  it('ask about each session once a round, 8 at once, and want those about which the answer does not hold any more', async () => {
     let underWay = 0
     let most = 0
     const { rounds, times, over } = start(many(50), async () => {
@@ -90,8 +94,8 @@ describe('rounds of introspection', () => {
     expect(rounds.slice(0, 2).map((asked) => new Set(asked).size)).to.deep.equal([50, 50])
     expect(rounds[0]).to.have.length(50)
     expect(most).to.equal(8)
-    // The first one is about all since the start, the next about all since the one before began.
-    expect(times.slice(0, 3)).to.deep.equal([0, 0, 10])
+    // An answer holds for 1 ms here, and each round has its time.
+    expect(times.slice(0, 3)).to.deep.equal([-1, 9, 19])
   })
 
   it('end what is not active, and tell of it once it has ended', async () => {
@@ -175,23 +179,94 @@ describe('rounds of introspection', () => {
     expect(String(failures[0])).to.equal(',Error: no answer to s-1')
   })
 
-  it('spare an IdP that is away until the next round', async () => {
-    const { rounds, failures, over } = start(many(20), async () => {
-      throw AWAY
-    })
-    await over(2)
-    expect(rounds.slice(0, 2).map((asked) => asked.length)).to.deep.equal([8, 8])
-    expect(failures).to.have.length(2)
-  })
+  describe('of which one goes wrong', () => {
+    /** Two domains. The time stands still unless it is moved; rounds go on all the same. */
+    function startBeside(wrong: SessionRoundsOptions['inUse'], ask: AskedDomain['ask'] = active) {
+      const beside = { clock: 1_000, asked: 0, failures: [] as unknown[], rounds: 0 }
+      const now = () => beside.clock
+      const domain = (domainKey: string, own: AskedDomain['ask']): AskedDomain => ({
+        domainKey,
+        ask: own,
+        renew: async () => null,
+        introspects: async () => true,
+      })
+      const countedAsk: AskedDomain['ask'] = (...question) => {
+        beside.asked += 1
+        return ask(...question)
+      }
+      closers.push(
+        startSessionRounds({
+          everyMs: 1,
+          domains: [domain('wrong', countedAsk), domain('fine', active)],
+          async *inUse(domainKey, before) {
+            if (domainKey === 'fine') beside.rounds += 1
+            else yield* wrong(domainKey, before)
+          },
+          review: createSessionReview(createIntrospection(now), now),
+          now,
+          isAway: (failure) => failure === AWAY,
+          onEnded: () => undefined,
+          onFailure: (domainKey, failure) => void beside.failures.push([domainKey, failure]),
+        }),
+      )
+      const more = async (rounds: number) => {
+        const until = beside.rounds + rounds
+        while (beside.rounds < until) await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+      return { beside, more }
+    }
 
-  it('go on where the sessions cannot be read', async () => {
-    const { failures } = start([], active, {
-      inUse: () => ({
-        [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('the database is away')) }),
-      }),
+    it('spare an IdP that is away for as long as an answer would hold', async () => {
+      const { beside, more } = startBeside(
+        async function* () {
+          yield* many(20)
+        },
+        async () => {
+          throw AWAY
+        },
+      )
+      await more(5)
+      expect([beside.asked, beside.failures]).to.deep.equal([8, [['wrong', AWAY]]])
+      beside.clock += 1
+      await more(5)
+      expect([beside.asked, beside.failures.length]).to.deep.equal([16, 2])
     })
-    while (failures.length < 2) await new Promise((resolve) => setTimeout(resolve, 1))
-    expect(String(failures[1])).to.equal(',Error: the database is away')
+
+    it('tell of it once for as long as an answer would hold, and go on', async () => {
+      const broken = new Error('the database is away')
+      const { beside, more } = startBeside(() => ({
+        [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(broken) }),
+      }))
+      await more(5)
+      expect(beside.failures).to.deep.equal([['wrong', broken]])
+      beside.clock += 1
+      await more(5)
+      expect(beside.failures).to.have.length(2)
+    })
+
+    it('ask about all others where the new tokens of one cannot be kept', async () => {
+      const full = new Error('the disk is full')
+      const tokens = { access: 'old', accessExpiresAt: 1, refresh: 'old refresh' }
+      const one = { ...session('one'), renewed: () => Promise.reject(full) }
+      const asked: string[] = []
+      const rounds = start([{ ...one, signIn: { ...one.signIn, tokens } }, ...many(10)], active, {
+        domains: [
+          {
+            domainKey: '',
+            ask: async (token) => {
+              asked.push(token)
+              return { active: true }
+            },
+            renew: async () => ({ ...tokens, access: 'new' }),
+            introspects: async () => true,
+          },
+        ],
+        now: () => 1_000,
+      })
+      await rounds.over(1)
+      expect(new Set(asked).size).to.equal(11)
+      expect(rounds.failures).to.deep.equal([['', full]])
+    })
   })
 
   it('are over once they are closed, in the middle of one too', async () => {

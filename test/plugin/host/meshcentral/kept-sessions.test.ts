@@ -52,9 +52,9 @@ describe('the sessions of MeshCentral, with their tokens', () => {
     open.seen({ signIn: { ...record, handle }, user: `user/${signIn.domainKey}/${signIn.userId}`, x: handle })
     return signIn
   }
-  const inUse = async (domainKey: string) => {
+  const inUse = async (domainKey: string, before = 9_000) => {
     const found: OpenSession[] = []
-    for await (const one of sessions.inUse?.(domainKey, 0) ?? []) found.push(one)
+    for await (const one of sessions.inUse?.(domainKey, before) ?? []) found.push(one)
     return found
   }
   const matching = async (subject: string) => {
@@ -68,6 +68,8 @@ describe('the sessions of MeshCentral, with their tokens', () => {
     expect((await matching('1')).map(({ signIn }) => signIn)).to.deep.equal([first, second])
     expect((await inUse('')).map(({ signIn }) => signIn)).to.deep.equal([first, second, other])
     expect((await inUse('other')).map(({ signIn }) => signIn)).to.deep.equal([elsewhere])
+    // Each has been handed out now.
+    expect(await inUse('')).to.deep.equal([])
   })
 
   it('end one by one, and their tokens with them', async () => {

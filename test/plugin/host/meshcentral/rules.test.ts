@@ -219,25 +219,27 @@ describe('open sessions', () => {
     expect([unknown, none].map(isClosed)).to.deep.equal([true, false])
   })
 
-  it('are in use while they have a socket, also one of what was sealed for them, or were seen since', () => {
-    let now = 1
+  it('are in use while they have a socket, also one of what was sealed for them, or were seen since they were taken', () => {
+    let now = 10
     const open = createOpenSessions(10, () => now)
-    const user = 'user//~oidc:1'
     const [own, sealed] = [socket(), socket()]
-    const inUse = (since: number) => open.inUse(since).map(({ signIn: { handle } }) => handle)
+    const inUse = (before: number) => open.inUse(before).map(({ signIn: { handle } }) => handle)
     open.seen(session('a'), own)
     open.seen(session('b'))
-    open.seenSealed(owner('b'), user, sealed)
+    open.seenSealed(owner('b'), 'user//~oidc:1', sealed)
     open.seen(session('c'))
-    now = 3
-    open.seen(session('d'))
-    expect(inUse(1)).to.deep.equal(['a', 'b', 'c', 'd'])
-    expect(inUse(2)).to.deep.equal(['a', 'b', 'd'])
+    const { startedAt } = signIn('a')
+    expect(inUse(startedAt - 1)).to.deep.equal([])
+    expect(inUse(startedAt)).to.deep.equal(['a', 'b', 'c'])
+    for (const handle of ['a', 'b', 'c', 'unknown']) open.taken(session(handle))
+    expect(inUse(9)).to.deep.equal([])
+    expect(inUse(10)).to.deep.equal(['a', 'b'])
     own.close()
     sealed.close()
-    expect(inUse(2)).to.deep.equal(['d'])
+    expect(inUse(10)).to.deep.equal([])
+    now = 11
     open.seen(session('c'))
-    expect(inUse(3)).to.deep.equal(['d', 'c'])
+    expect(inUse(10)).to.deep.equal(['c'])
   })
 
   it("are found by MeshCentral's own name for them", () => {
