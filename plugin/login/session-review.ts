@@ -80,7 +80,7 @@ export function createSessionReview(
       const state = await introspection.stateNow(signIn, ask)
       if (state !== 'ended') return state
       if (closed) return 'not_asked'
-      return (await end()) ? 'ended' : 'unknown'
+      return (await end()) === false ? 'unknown' : 'ended'
     } catch (failure) {
       return { failure }
     } finally {

@@ -35,7 +35,7 @@ export interface SessionSecretsOptions {
   readonly now: () => number
   /** Called when secrets could not be kept, or what is in the database not be listed. */
   readonly onFailure: (error: unknown) => void
-  /** Records in all. Default 20,000: one takes 4 to 8 KB in the database, and 300 bytes here. */
+  /** Records in all. Default 20,000: one takes 4 to 8 KB in the database, and 700 bytes here. */
   readonly most?: number
   /** Records of one person, so that nobody can push out those of others. Default 100. */
   readonly mostOfOne?: number
