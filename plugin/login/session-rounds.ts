@@ -59,7 +59,7 @@ export function startSessionRounds(options: SessionRoundsOptions): () => void {
   /** Never rejects. */
   async function roundOf(domain: AskedDomain): Promise<void> {
     const { domainKey } = domain
-    if (now() < (sparedUntil.get(domainKey) ?? 0)) return
+    if (isAhead(sparedUntil.get(domainKey))) return
     try {
       for await (const sessions of together(inUse(domainKey, now() - everyMs))) {
         if (closed || !(await domain.introspects())) return
@@ -76,8 +76,13 @@ export function startSessionRounds(options: SessionRoundsOptions): () => void {
     }
   }
 
+  /** Not when the clock was set back. */
+  function isAhead(time = 0): boolean {
+    return now() < time && time <= now() + everyMs
+  }
+
   function tell(domainKey: string, failure: unknown): void {
-    if (closed || now() < (silentUntil.get(domainKey) ?? 0)) return
+    if (closed || isAhead(silentUntil.get(domainKey))) return
     silentUntil.set(domainKey, now() + everyMs)
     onFailure(domainKey, failure)
   }
@@ -95,9 +100,9 @@ export function startSessionRounds(options: SessionRoundsOptions): () => void {
     try {
       return await session.renewed(fresh)
     } catch (failure) {
-      // Of this one alone: all others are asked about all the same.
+      // Of this one alone. It is asked about by what it has now: what it had may be used up.
       tell(domain.domainKey, failure)
-      return session
+      return { ...session, signIn: { ...session.signIn, tokens: fresh } }
     }
   }
 

@@ -103,7 +103,8 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
       const sealedFor = new Set([...sealed.values()].map(({ keys }) => keys[0]))
       return [...sessions.values()].flatMap(({ session, keys, sockets, seenAt, takenAt }) => {
         const isUsed = sockets.size > 0 || seenAt > takenAt || sealedFor.has(keys[0])
-        return isUsed && takenAt <= before ? [session] : []
+        // Later than now: the clock was set back.
+        return isUsed && (takenAt <= before || takenAt > now()) ? [session] : []
       })
     },
     taken({ signIn: { handle } }) {

@@ -66,6 +66,12 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
 
   const sealOf = (handle: string) => createSeal(`${secret} ${handle}`, 'session tokens')
 
+  async function recordOf(key: string): Promise<Members | undefined> {
+    const found = await askDatabase<unknown>('read the tokens of a session', (done) => db.Get(PREFIX + key, done))
+    const record: unknown = Array.isArray(found) ? found[0] : undefined
+    return isObject(record) ? record : undefined
+  }
+
   async function load(): Promise<void> {
     try {
       const found = await askDatabase<readonly Members[] | null>('list the tokens of sessions', (done) =>
@@ -135,15 +141,16 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       return dropOldestOf(entry.keys[0])
     },
     async replace(handle, secrets) {
-      const entry = entries.get(keyOfHandle(handle))
+      const key = keyOfHandle(handle)
+      // Another server of the same database may have begun it.
+      if (!entries.has(key)) takeIn((await recordOf(key)) ?? {})
+      const entry = entries.get(key)
       // A session that has ended meanwhile leaves nothing behind.
       if (entry) await write(handle, secrets, entry)
     },
     async read(handle) {
       const key = keyOfHandle(handle)
-      const found = await askDatabase<unknown>('read the tokens of a session', (done) => db.Get(PREFIX + key, done))
-      const record: unknown = Array.isArray(found) ? found[0] : undefined
-      const sealed = isObject(record) ? record.sealed : undefined
+      const sealed = (await recordOf(key))?.sealed
       const text = typeof sealed === 'string' ? sealOf(handle).open(sealed, key) : null
       return text === null ? NOTHING : secretsIn(JSON.parse(text))
     },

@@ -240,6 +240,10 @@ describe('open sessions', () => {
     now = 11
     open.seen(session('c'))
     expect(inUse(10)).to.deep.equal(['c'])
+    open.taken(session('c'))
+    now = 5
+    open.seen(session('c'), socket())
+    expect(inUse(4)).to.deep.equal(['c'])
   })
 
   it("are found by MeshCentral's own name for them", () => {

@@ -137,6 +137,10 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     await secrets.replace('handle-1', fresh)
     expect(await secrets.read('handle-1')).to.deep.equal(fresh)
     expect([...rows.values()][0]).to.include({ until: LATER })
+    const atAnotherServer = open(databaseOf(rows))
+    const newest = { ...fresh, tokens: { ...fresh.tokens, access: 'newest' } }
+    await atAnotherServer.replace('handle-1', newest)
+    expect(await secrets.read('handle-1')).to.deep.equal(newest)
     secrets.remove('handle-1')
     await secrets.replace('handle-1', fresh)
     expect(rows.size).to.equal(0)
