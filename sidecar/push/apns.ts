@@ -26,17 +26,16 @@ const OUTCOMES: Readonly<Record<string, readonly [Failed['kind'], string]>> = {
   ServiceUnavailable: ['try_later', 'APNs is not available'],
   Shutdown: ['try_later', 'the APNs server shuts down'],
   IdleTimeout: ['try_later', 'APNs closed an idle connection'],
-  // The client has made itself a new one by now.
-  ExpiredProviderToken: ['try_later', "the provider token was too old: check this machine's clock"],
+  ExpiredProviderToken: ['unauthorized', "the provider token is too old, though it is new: check this machine's clock"],
   InvalidProviderToken: [
-    'refused',
+    'unauthorized',
     'push.apns.keyFile, keyId and teamId do not belong together, or the key was revoked',
   ],
-  MissingProviderToken: ['refused', 'there was no provider token'],
-  BadTopic: ['refused', 'push.apns.topic is no bundle id'],
-  MissingTopic: ['refused', 'push.apns.topic is missing'],
-  TopicDisallowed: ['refused', 'the signing key may not send to push.apns.topic'],
-  BadEnvironmentKeyInToken: ['refused', 'the signing key is for the other environment (push.apns.production)'],
+  MissingProviderToken: ['unauthorized', 'there was no provider token'],
+  BadTopic: ['unauthorized', 'push.apns.topic is no bundle id'],
+  MissingTopic: ['unauthorized', 'push.apns.topic is missing'],
+  TopicDisallowed: ['unauthorized', 'the signing key may not send to push.apns.topic'],
+  BadEnvironmentKeyInToken: ['unauthorized', 'the signing key is for the other environment (push.apns.production)'],
   PayloadTooLarge: ['refused', 'the payload is too big for APNs'],
 }
 
@@ -80,9 +79,15 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
     message.expiry = Math.floor((clock.now() + NOTIFICATION_TTL_MS) / 1000)
     message.collapseId = fitted.collapseId
     message.rawPayload = payloadOf(fitted)
-    const { sent, failed } = await provider.send(message, pushToken)
-    if (sent.length > 0) return { kind: 'accepted' }
-    const outcome = outcomeOf(readFailure(failed[0], connections.problem()))
+    const attempt = async (): Promise<Failure | undefined> => {
+      const { sent, failed } = await provider.send(message, pushToken)
+      return sent.length > 0 ? undefined : readFailure(failed[0], connections.problem())
+    }
+    let failure = await attempt()
+    // The client has made itself a new token by now.
+    if (failure?.reason === 'ExpiredProviderToken') failure = await attempt()
+    if (!failure) return { kind: 'accepted' }
+    const outcome = outcomeOf(failure)
     log.debug('apns-answer', 'APNs did not take a notification.', { outcome: outcome.kind, reason: outcome.reason })
     return outcome
   }
@@ -127,8 +132,12 @@ function outcomeOf({ status, reason }: Failure): Failed {
   const known = OUTCOMES[reason]
   if (known) return { kind: known[0], reason: `${reason}: ${known[1]}` }
   if (status === undefined) return { kind: 'try_later', reason }
-  const passing = status >= 500 || status === 429
-  return { kind: passing ? 'try_later' : 'refused', reason: `${reason} (status ${status})` }
+  return { kind: kindOf(status), reason: `${reason} (status ${status})` }
+}
+
+function kindOf(status: number): Failed['kind'] {
+  if (status >= 500 || status === 429) return 'try_later'
+  return status === 403 ? 'unauthorized' : 'refused'
 }
 
 /** `node-apn` puts what happened into one of three places, by status. */
