@@ -39,6 +39,9 @@ const OUTCOMES: Readonly<Record<string, readonly [Failed['kind'], string]>> = {
   PayloadTooLarge: ['refused', 'the payload is too big for APNs'],
 }
 
+/** By less than this, clocks are corrected now and then. */
+const SET_BACK_MS = 60_000
+
 const PRODUCTION = 'api.push.apple.com'
 const SANDBOX = 'api.sandbox.push.apple.com'
 
@@ -51,26 +54,29 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   const key = readSigningKey(keyFile)
   const connections = createConnections(settings)
   const inFlight = createInFlight(clock)
-  const client = import('node-apn').then(({ Notification: Message, Provider }) => {
-    const options: ProviderOptions & { createConnection: () => TLSSocket } = {
-      token: { key, keyId, teamId },
-      address: connections.host,
-      production: settings.production,
-      // By itself it repeats within milliseconds, whatever the gateway's Retry-After says.
-      connectionRetryLimit: 0,
-      requestTimeout: SEND_LIMIT_MS,
-      createConnection: connections.open,
-    }
-    return { provider: new Provider(options), Message }
-  })
-  // Whoever sends next is told; nobody may have sent yet.
-  client.catch(() => {})
+  const open = () => openClient({ key, keyId, teamId }, settings.production, connections)
+  /** How far the wall clock is ahead of elapsed time, at most since the client was made. */
+  let aheadMs = aheadOf(clock)
+  let client = open()
   log.info('push-gateway-on', 'iPhones are notified through APNs.', { topic, host: connections.host })
+
+  /** The client keeps its provider token until the clock says that it is old. When that is set back, the token is from the future. */
+  function currentClient(): ReturnType<typeof open> {
+    const nowAheadMs = aheadOf(clock)
+    if (nowAheadMs > aheadMs - SET_BACK_MS) {
+      aheadMs = Math.max(aheadMs, nowAheadMs)
+      return client
+    }
+    aheadMs = nowAheadMs
+    void client.then(({ provider }) => provider.shutdown()).catch(() => {})
+    client = open()
+    return client
+  }
 
   const send = async (pushToken: string, notification: Notification): Promise<PushOutcome> => {
     // The token becomes part of a path: APNs would answer something else than what it means.
     if (!/^[0-9a-f]{1,200}$/i.test(pushToken)) return outcomeOf({ status: 400, reason: 'BadDeviceToken' })
-    const { provider, Message } = await client
+    const { provider, Message } = await currentClient()
     const fitted = fitNotification(notification, measure)
     const message = new Message()
     message.topic = topic
@@ -111,6 +117,32 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
       return closing
     },
   }
+}
+
+function aheadOf(clock: Clock): number {
+  return clock.now() - clock.elapsed()
+}
+
+function openClient(
+  token: { readonly key: string; readonly keyId: string; readonly teamId: string },
+  production: boolean,
+  connections: ReturnType<typeof createConnections>,
+) {
+  const client = import('node-apn').then(({ Notification: Message, Provider }) => {
+    const options: ProviderOptions & { createConnection: () => TLSSocket } = {
+      token,
+      address: connections.host,
+      production,
+      // By itself it repeats within milliseconds, whatever the gateway's Retry-After says.
+      connectionRetryLimit: 0,
+      requestTimeout: SEND_LIMIT_MS,
+      createConnection: connections.open,
+    }
+    return { provider: new Provider(options), Message }
+  })
+  // Whoever sends next is told; nobody may have sent yet.
+  client.catch(() => {})
+  return client
 }
 
 /** The data keys stand beside `aps`. */

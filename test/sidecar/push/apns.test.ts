@@ -119,6 +119,21 @@ describe('APNs through node-apn', () => {
     expect(apns).to.include({ providerTokens: 2, attempts: 3 })
   })
 
+  it('makes itself a new provider token when the clock is set back, since the old one is from the future then', async () => {
+    await gateway.send(TOKEN, NOTIFICATION)
+    for (const [stepMs, tokens] of [
+      [-30_000, 1],
+      [3_600_000, 1],
+      [-3_600_000, 2],
+      [0, 2],
+    ] as const) {
+      clock.set(clock.now() + stepMs)
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(ACCEPTED)
+      expect(apns.providerTokens).to.equal(tokens)
+    }
+    await apns.waitForDisconnects(1)
+  })
+
   it('says to check the clock when APNs finds the new provider token expired, too', async () => {
     apns.fail({ status: 403, reason: 'ExpiredProviderToken' }, 2)
     const outcome = await gateway.send(TOKEN, NOTIFICATION)

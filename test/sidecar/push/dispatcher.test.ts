@@ -430,7 +430,8 @@ describe('The dispatcher', () => {
       expect(android.sent).to.have.length(3)
       for (let tries = 0; tries < 100; tries++) await advance(5 * 60_000)
       expect(clock.elapsed()).to.be.above(8 * GIVE_UP_AFTER_MS)
-      expect(android.sent).to.have.length(103)
+      // The first ones follow one another more quickly.
+      expect(android.sent.length).to.be.within(102, 110)
       expect(await isUnpushed()).to.equal(true)
       expect(events('push-given-up')).to.deep.equal([])
       android.always = ACCEPTED
