@@ -120,6 +120,7 @@ describe('imports', () => {
   it('keep the gateways and the database behind one file or folder each', () => {
     const keepers: Record<string, RegExp> = {
       'firebase-admin': /^sidecar\/push\/fcm/,
+      'google-auth-library': /^sidecar\/push\/fcm/,
       'node-apn': /^sidecar\/push\/apns/,
       sqlite3: /^sidecar\/store\//,
       'node-cron': /^sidecar\/housekeeping\//,

@@ -1,14 +1,15 @@
 import type { Body } from './answer.ts'
 import type { ClientAddress } from './client-address.ts'
+import type { Delivery } from './receipts.ts'
 
 export type CallOutcome =
-  | { readonly kind: 'answer'; readonly body: Body }
+  | { readonly kind: 'answer'; readonly body: Body; readonly delivery?: Delivery }
   /** The client is over a limit: its connection ends without a byte. Source: Errors. */
   | { readonly kind: 'drop' }
 
 /** One call of the API: a parsed body in, what to answer out. Throws {@link ApiError} for what the client did wrong. */
 export type Call = (body: unknown, client: ClientAddress) => Promise<CallOutcome>
 
-export function answer(body: Body): CallOutcome {
-  return { kind: 'answer', body }
+export function answer(body: Body, delivery?: Delivery): CallOutcome {
+  return delivery ? { kind: 'answer', body, delivery } : { kind: 'answer', body }
 }

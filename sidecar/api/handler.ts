@@ -9,6 +9,7 @@ import { isJson, parseBody, receiveBody } from './body.ts'
 import type { Call } from './call.ts'
 import type { ClientAddressOf } from './client-address.ts'
 import type { RateLimit } from './rate-limit.ts'
+import { createReceipts } from './receipts.ts'
 import { createEndOfTurn } from './turn.ts'
 import { trackUnanswered, unreadableError } from './unreadable.ts'
 
@@ -25,20 +26,32 @@ interface HandlerParts {
   readonly calls: ReadonlyMap<string, Call>
   readonly clientOf: ClientAddressOf
   readonly limit: RateLimit
+  /** Whether connections are being ended because the API is. */
+  readonly isClosing: () => boolean
   readonly clock: Clock
   readonly metrics: Metrics
   readonly log: Log
 }
 
-export function createHandler({ calls, clientOf, limit, clock, metrics, log }: HandlerParts): RequestHandler {
+export function createHandler({
+  calls,
+  clientOf,
+  limit,
+  isClosing,
+  clock,
+  metrics,
+  log,
+}: HandlerParts): RequestHandler {
   const unanswered = trackUnanswered()
+  const receipts = createReceipts(isClosing)
   const endOfTurn = createEndOfTurn()
 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const client = clientOf(request.socket.remoteAddress, headerText(request.headers['x-forwarded-for']))
     // First of all, so that failed requests count as well, and an attacker's body is not even read.
-    if (!limit.take(client, clock.now())) return drop(request.socket)
+    if (!limit.take(client, clock.elapsed())) return drop(request.socket)
     metrics.count('api_requests')
+    receipts.asked(request.socket)
     unanswered.track(request, response)
     const received = await receiveBody(request, response)
     if (received.kind === 'aborted') return
@@ -48,6 +61,7 @@ export function createHandler({ calls, clientOf, limit, clock, metrics, log }: H
       if (received.kind === 'too_large') throw new ApiError('too_large')
       const outcome = await call(parseBody(received.bytes), client)
       if (outcome.kind === 'drop') return drop(request.socket)
+      if (outcome.delivery) receipts.watch(request.socket, response, outcome.delivery)
       await answer(request, response, 200, outcome.body)
     } catch (cause) {
       await refuse(request, response, cause)
@@ -100,7 +114,7 @@ export function createHandler({ calls, clientOf, limit, clock, metrics, log }: H
         socket.destroy()
         return
       }
-      if (!limit.take(clientOf(peerOf(socket), undefined), clock.now())) {
+      if (!limit.take(clientOf(peerOf(socket), undefined), clock.elapsed())) {
         drop(socket)
         return
       }

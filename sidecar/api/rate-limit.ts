@@ -1,6 +1,6 @@
 /** Counts what each client did, and says when it was too much. Pure but for its memory: time comes in. */
 export interface RateLimit {
-  /** Counts one more for `client`; false when that is over the limit. `now` in milliseconds since 1970. */
+  /** Counts one more for `client`; false when that is over the limit. `now` in milliseconds of elapsed time. */
   take(client: string, now: number): boolean
 }
 
@@ -20,8 +20,7 @@ export function createRateLimit({ windowMs, max }: { readonly windowMs: number; 
   let old = new Map<string, Window>()
   let turnedAt = Number.NEGATIVE_INFINITY
 
-  // The clock may have stepped back: a window from the future must not lock its client out.
-  const isOver = (startedAt: number, now: number) => now < startedAt || now - startedAt >= windowMs
+  const isOver = (startedAt: number, now: number) => now - startedAt >= windowMs
 
   return {
     take(client, now) {

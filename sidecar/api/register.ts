@@ -32,7 +32,7 @@ export function registerCall(parts: RegisterParts): Call {
     const key = claimedStation(body)
     if (isReserved(key)) throw new ApiError('reserved')
     const avatar = uploadedAvatar(body)
-    if (!store.stations.get(key) && !newStations.take(client, clock.now())) return { kind: 'drop' }
+    if (!store.stations.get(key) && !newStations.take(client, clock.elapsed())) return { kind: 'drop' }
     const outcome = await store.stations.register({
       key,
       platform: body.platform,
@@ -45,12 +45,14 @@ export function registerCall(parts: RegisterParts): Call {
     const held = outcome.station.avatar
     const avatarHash = held.state === 'set' ? held.hash : ''
     if (body.wantHistory !== true)
-      return answer(plainBody({ serverTime: await store.serverTime.issue(), avatarHash, avatars: {} }))
-    const found = await rings.since(key, body.since ?? 0)
+      return answer(plainBody({ serverTime: await store.cursors.current(key), avatarHash, avatars: {} }))
+    const since = body.since ?? 0
+    const found = await rings.since(key, since)
     // It was unregistered at the same moment.
     if (!found) throw new ApiError('not_registered')
     const { head, serverTime, gzipHead } = found
-    return answer({ head, tail: `,"serverTime":${serverTime},"avatarHash":${jsonText(avatarHash)}}`, gzipHead })
+    const sent = { head, tail: `,"serverTime":${serverTime},"avatarHash":${jsonText(avatarHash)}}`, gzipHead }
+    return answer(sent, store.cursors.handOut(key, since, serverTime))
   }
 }
 

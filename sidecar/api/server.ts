@@ -44,12 +44,13 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
   const rings = createRingCache(store)
   const calls: ReadonlyMap<string, Call> = new Map([
     ['/v1/register', registerCall({ check: check.register, store, isReserved, rings, newStations, clock, metrics })],
-    ['/v1/sync', syncCall({ check: check.sync, rings })],
+    ['/v1/sync', syncCall({ check: check.sync, cursors: store.cursors, rings })],
     ['/v1/avatars', avatarsCall({ check: check.avatars, store })],
     ['/v1/unregister', unregisterCall({ check: check.unregister, store, metrics })],
   ])
   const clientOf = clientAddressBy(listen.trustProxy)
-  const handler = createHandler({ calls, clientOf, limit: createRateLimit(rateLimit), clock, metrics, log })
+  const isClosing = () => !server.listening
+  const handler = createHandler({ calls, clientOf, limit: createRateLimit(rateLimit), isClosing, clock, metrics, log })
 
   const { server, scheme, reloadCertificate } = await createApiServer(listen)
   limitConnections(server, rateLimit.connectionsPerAddress, clientOfPeerBy(listen.trustProxy), () =>

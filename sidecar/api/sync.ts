@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.ts'
+import type { Cursors } from '../messages/store.ts'
 import { answer, type Call } from './call.ts'
 import { claimedStation } from './claim.ts'
 import type { RingCache } from './ring-cache.ts'
@@ -6,16 +7,20 @@ import type { BodyCheck, SyncBody } from './schemas.ts'
 
 interface SyncParts {
   readonly check: BodyCheck<SyncBody>
+  readonly cursors: Cursors
   readonly rings: RingCache
 }
 
 /** `/v1/sync`: what a station missed since its cursor. */
-export function syncCall({ check, rings }: SyncParts): Call {
+export function syncCall({ check, cursors, rings }: SyncParts): Call {
   return async (received) => {
     const body = check(received)
-    const found = await rings.since(claimedStation(body), body.since)
+    const key = claimedStation(body)
+    const { since } = body
+    const found = await rings.since(key, since)
     if (!found) throw new ApiError('not_registered')
     const { head, serverTime, gzipHead } = found
-    return answer({ head, tail: `,"serverTime":${serverTime}}`, gzipHead })
+    const sent = { head, tail: `,"serverTime":${serverTime}}`, gzipHead }
+    return answer(sent, cursors.handOut(key, since, serverTime))
   }
 }

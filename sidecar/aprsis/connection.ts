@@ -1,11 +1,11 @@
 import type { Clock, Timer } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import { backoffMs } from './backoff.ts'
+import { afterDropMs, backoffMs } from './backoff.ts'
 import type { LoginAnswer } from './login.ts'
 import { openSession, type Session } from './session.ts'
 
-/** A login that lasted this long was no accident: the next fault starts with the shortest wait again. */
+/** A login that lasted this long was no accident: the next fault is the first one again. */
 const STABLE_MS = 60_000
 
 /**
@@ -73,7 +73,9 @@ export function openConnection(options: ConnectionOptions): Connection {
   let login: LoginAnswer | undefined
   let session: Session | undefined
   let timer: Timer | undefined
+  /** In a row: tries that came to no login that we could want, and logins that were ended before they lasted. */
   let failures = 0
+  let drops = 0
   let paused = false
   // Of the sessions that ended.
   let bytesIn = 0
@@ -97,7 +99,8 @@ export function openConnection(options: ConnectionOptions): Connection {
   function onLogin(answer: LoginAnswer): void {
     login = answer
     metrics.count('upstream_connects')
-    log.info('upstream-login', 'Logged in to an APRS-IS server.', { call, ...answer, filterBytes: filter.length })
+    const tell = isTold(drops) ? log.info : log.debug
+    tell('upstream-login', 'Logged in to an APRS-IS server.', { call, ...answer, filterBytes: filter.length })
     if (!answer.verified && options.passcode !== -1) {
       log.error(
         'upstream-unverified',
@@ -107,6 +110,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     }
     timer = clock.after(STABLE_MS, () => {
       failures = 0
+      drops = 0
     })
     enter('confirming')
   }
@@ -120,7 +124,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   }
 
   function onEnd(reason: string): void {
-    const wasLoggedIn = login !== undefined
+    const last = login
     bytesIn += session?.bytesIn ?? 0
     bytesOut += session?.bytesOut ?? 0
     session = undefined
@@ -130,23 +134,40 @@ export function openConnection(options: ConnectionOptions): Connection {
       enter('closed')
       closed()
     } else {
-      if (wasLoggedIn) metrics.count('upstream_disconnects')
-      retry(reason, wasLoggedIn)
+      if (last) metrics.count('upstream_disconnects')
+      // An unverified login where a verified one was wanted is one that the server may not want.
+      if (last?.verified || (last && options.passcode === -1)) reconnect(reason)
+      else retry(reason, last !== undefined)
     }
     options.onChange()
   }
 
+  /** After a login that the server took. */
+  function reconnect(reason: string): void {
+    failures = 0
+    drops += 1
+    const retryInMs = drops === 1 ? backoffMs(1, options.random()) : afterDropMs(options.random())
+    connectIn(retryInMs)
+    const tell = isTold(drops) ? log.warn : log.debug
+    tell('upstream-down', 'The connection to APRS-IS ended.', { call, reason, retryInMs, drops })
+  }
+
   function retry(reason: string, wasLoggedIn: boolean): void {
     failures += 1
-    enter('waiting')
     const retryInMs = backoffMs(failures, options.random())
-    timer = clock.after(retryInMs, () => {
+    connectIn(retryInMs)
+    // An outage of hours is told once, not at each try; by the drop that it began with, where there was one.
+    const begins = failures === 1 && (drops === 0 || !isTold(drops))
+    const tell = wasLoggedIn || begins ? log.warn : log.debug
+    tell('upstream-down', 'The connection to APRS-IS failed.', { call, reason, retryInMs, failures })
+  }
+
+  function connectIn(delayMs: number): void {
+    enter('waiting')
+    timer = clock.after(delayMs, () => {
       connect()
       options.onChange()
     })
-    // An outage of hours is told once, not at each try.
-    const tell = wasLoggedIn || failures === 1 ? log.warn : log.debug
-    tell('upstream-down', 'The connection to APRS-IS failed.', { call, reason, retryInMs, failures })
   }
 
   function close(): Promise<void> {
@@ -198,4 +219,9 @@ export function openConnection(options: ConnectionOptions): Connection {
     },
     close,
   }
+}
+
+/** Of what happens every few seconds for hours, the first, second, fourth, eighth time and so on. */
+function isTold(times: number): boolean {
+  return times === 0 || Number.isInteger(Math.log2(times))
 }

@@ -14,7 +14,10 @@ const FLUSH_TIMEOUT_MS = 1000
 /** A `#filter` that is not confirmed is sent this often in all. */
 const FILTER_TRIES = 2
 
-/** Servers chat every 20 s. Counted in ticks, not by the wall clock, which may step: dead after 60 to 75 s without a byte. */
+/**
+ * Servers chat every 20 s. Counted in ticks, not by the wall clock, which may step: dead after 60 to 75 s without a line. A byte now and
+ * then is no sign of life: some boxes between us and the server answer in its place.
+ */
 const SILENCE_TICK_MS = 15_000
 const SILENT_TICKS = 5
 
@@ -158,9 +161,9 @@ export function openSession(options: SessionOptions): Session {
   socket.on('connect', logIn)
   socket.on('data', (chunk) => {
     bytesIn += chunk.length
-    silentTicks = 0
     const packets: Buffer[] = []
     for (const line of split(chunk)) {
+      silentTicks = 0
       if (line[0] !== HASH) packets.push(line)
       else if (!leaving) onServerLine(line.toString('latin1'))
     }

@@ -23,7 +23,7 @@ export function createAckSender({ send, settings, clock, metrics }: AckSenderPar
   return {
     acknowledge(message) {
       if (message.seqId === '') return
-      const now = clock.now()
+      const now = clock.elapsed()
       if (!throttle.allows(message, now)) return metrics.count('acks_throttled')
       if (!send(ackLine(message))) return metrics.count('acks_unsendable')
       throttle.sent(message, now)

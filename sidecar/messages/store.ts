@@ -7,6 +7,7 @@ export interface Store {
   readonly stations: Stations
   readonly history: History
   readonly serverTime: ServerTime
+  readonly cursors: Cursors
   readonly housekeeping: Housekeeping
   close(): Promise<void>
 }
@@ -157,8 +158,32 @@ export interface History {
 
 /** Stamps in milliseconds, strictly increasing over every stamp ever issued, restarts and backward clock steps included. */
 export interface ServerTime {
-  /** A stamp for an answer without messages. As a cursor it may skip some: only {@link History.since} gives those. */
+  /** A stamp that is newer than everything that is stored, and older than whatever is stored later. */
   issue(): Promise<number>
+}
+
+/**
+ * The server times of answers without messages. A phone stores the newest of every answer as its next cursor, so that one must not
+ * be newer than a message that it has not seen.
+ */
+export interface Cursors {
+  /**
+   * A server time that nothing is older than which the station's phone has not seen: a new one when it has seen everything, else the
+   * last of which we know that it has.
+   */
+  current(station: StationKey): Promise<number>
+  /**
+   * The station's phone, which brings the cursor `since`, gets everything newer, and `serverTime` with it. Returns what is to be called
+   * when that has been sent, and when it turns out to be lost.
+   */
+  handOut(
+    station: StationKey,
+    since: number,
+    serverTime: number,
+  ): {
+    sent(): void
+    lost(): void
+  }
 }
 
 /**

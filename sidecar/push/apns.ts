@@ -26,19 +26,21 @@ const OUTCOMES: Readonly<Record<string, readonly [Failed['kind'], string]>> = {
   ServiceUnavailable: ['try_later', 'APNs is not available'],
   Shutdown: ['try_later', 'the APNs server shuts down'],
   IdleTimeout: ['try_later', 'APNs closed an idle connection'],
-  // The client has made itself a new one by now.
-  ExpiredProviderToken: ['try_later', "the provider token was too old: check this machine's clock"],
+  ExpiredProviderToken: ['unauthorized', "the provider token is too old, though it is new: check this machine's clock"],
   InvalidProviderToken: [
-    'refused',
+    'unauthorized',
     'push.apns.keyFile, keyId and teamId do not belong together, or the key was revoked',
   ],
-  MissingProviderToken: ['refused', 'there was no provider token'],
-  BadTopic: ['refused', 'push.apns.topic is no bundle id'],
-  MissingTopic: ['refused', 'push.apns.topic is missing'],
-  TopicDisallowed: ['refused', 'the signing key may not send to push.apns.topic'],
-  BadEnvironmentKeyInToken: ['refused', 'the signing key is for the other environment (push.apns.production)'],
+  MissingProviderToken: ['unauthorized', 'there was no provider token'],
+  BadTopic: ['unauthorized', 'push.apns.topic is no bundle id'],
+  MissingTopic: ['unauthorized', 'push.apns.topic is missing'],
+  TopicDisallowed: ['unauthorized', 'the signing key may not send to push.apns.topic'],
+  BadEnvironmentKeyInToken: ['unauthorized', 'the signing key is for the other environment (push.apns.production)'],
   PayloadTooLarge: ['refused', 'the payload is too big for APNs'],
 }
+
+/** By less than this, clocks are corrected now and then. */
+const SET_BACK_MS = 60_000
 
 const PRODUCTION = 'api.push.apple.com'
 const SANDBOX = 'api.sandbox.push.apple.com'
@@ -52,26 +54,29 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   const key = readSigningKey(keyFile)
   const connections = createConnections(settings)
   const inFlight = createInFlight(clock)
-  const client = import('node-apn').then(({ Notification: Message, Provider }) => {
-    const options: ProviderOptions & { createConnection: () => TLSSocket } = {
-      token: { key, keyId, teamId },
-      address: connections.host,
-      production: settings.production,
-      // By itself it repeats within milliseconds, whatever the gateway's Retry-After says.
-      connectionRetryLimit: 0,
-      requestTimeout: SEND_LIMIT_MS,
-      createConnection: connections.open,
-    }
-    return { provider: new Provider(options), Message }
-  })
-  // Whoever sends next is told; nobody may have sent yet.
-  client.catch(() => {})
+  const open = () => openClient({ key, keyId, teamId }, settings.production, connections)
+  /** How far the wall clock is ahead of elapsed time, at most since the client was made. */
+  let aheadMs = aheadOf(clock)
+  let client = open()
   log.info('push-gateway-on', 'iPhones are notified through APNs.', { topic, host: connections.host })
+
+  /** The client keeps its provider token until the clock says that it is old. When that is set back, the token is from the future. */
+  function currentClient(): ReturnType<typeof open> {
+    const nowAheadMs = aheadOf(clock)
+    if (nowAheadMs > aheadMs - SET_BACK_MS) {
+      aheadMs = Math.max(aheadMs, nowAheadMs)
+      return client
+    }
+    aheadMs = nowAheadMs
+    void client.then(({ provider }) => provider.shutdown()).catch(() => {})
+    client = open()
+    return client
+  }
 
   const send = async (pushToken: string, notification: Notification): Promise<PushOutcome> => {
     // The token becomes part of a path: APNs would answer something else than what it means.
     if (!/^[0-9a-f]{1,200}$/i.test(pushToken)) return outcomeOf({ status: 400, reason: 'BadDeviceToken' })
-    const { provider, Message } = await client
+    const { provider, Message } = await currentClient()
     const fitted = fitNotification(notification, measure)
     const message = new Message()
     message.topic = topic
@@ -80,9 +85,15 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
     message.expiry = Math.floor((clock.now() + NOTIFICATION_TTL_MS) / 1000)
     message.collapseId = fitted.collapseId
     message.rawPayload = payloadOf(fitted)
-    const { sent, failed } = await provider.send(message, pushToken)
-    if (sent.length > 0) return { kind: 'accepted' }
-    const outcome = outcomeOf(readFailure(failed[0], connections.problem()))
+    const attempt = async (): Promise<Failure | undefined> => {
+      const { sent, failed } = await provider.send(message, pushToken)
+      return sent.length > 0 ? undefined : readFailure(failed[0], connections.problem())
+    }
+    let failure = await attempt()
+    // The client has made itself a new token by now.
+    if (failure?.reason === 'ExpiredProviderToken') failure = await attempt()
+    if (!failure) return { kind: 'accepted' }
+    const outcome = outcomeOf(failure)
     log.debug('apns-answer', 'APNs did not take a notification.', { outcome: outcome.kind, reason: outcome.reason })
     return outcome
   }
@@ -108,6 +119,32 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   }
 }
 
+function aheadOf(clock: Clock): number {
+  return clock.now() - clock.elapsed()
+}
+
+function openClient(
+  token: { readonly key: string; readonly keyId: string; readonly teamId: string },
+  production: boolean,
+  connections: ReturnType<typeof createConnections>,
+) {
+  const client = import('node-apn').then(({ Notification: Message, Provider }) => {
+    const options: ProviderOptions & { createConnection: () => TLSSocket } = {
+      token,
+      address: connections.host,
+      production,
+      // By itself it repeats within milliseconds, whatever the gateway's Retry-After says.
+      connectionRetryLimit: 0,
+      requestTimeout: SEND_LIMIT_MS,
+      createConnection: connections.open,
+    }
+    return { provider: new Provider(options), Message }
+  })
+  // Whoever sends next is told; nobody may have sent yet.
+  client.catch(() => {})
+  return client
+}
+
 /** The data keys stand beside `aps`. */
 function payloadOf({ title, body, collapseId, data }: Notification) {
   return { ...data, aps: { alert: { title, body }, sound: 'default', 'thread-id': collapseId } }
@@ -127,8 +164,12 @@ function outcomeOf({ status, reason }: Failure): Failed {
   const known = OUTCOMES[reason]
   if (known) return { kind: known[0], reason: `${reason}: ${known[1]}` }
   if (status === undefined) return { kind: 'try_later', reason }
-  const passing = status >= 500 || status === 429
-  return { kind: passing ? 'try_later' : 'refused', reason: `${reason} (status ${status})` }
+  return { kind: kindOf(status), reason: `${reason} (status ${status})` }
+}
+
+function kindOf(status: number): Failed['kind'] {
+  if (status >= 500 || status === 429) return 'try_later'
+  return status === 403 ? 'unauthorized' : 'refused'
 }
 
 /** `node-apn` puts what happened into one of three places, by status. */

@@ -36,7 +36,10 @@ export interface Dispatcher {
 
 /** Of one gateway at a time; further stations wait for their turn. */
 export const MAX_IN_FLIGHT = 100
-/** A notification is given up after so many tries, or when the next one would be later than so long after the first. */
+/**
+ * A notification is given up after so many tries, or when the next one would be later than so long after the first. Those that meet
+ * a gateway which refuses us do not count: how soon our credentials are mended says nothing about the notification.
+ */
 export const MAX_TRIES = 20
 export const GIVE_UP_AFTER_MS = 60 * 60 * 1000
 export const GRACE_MS = 2_000
@@ -51,7 +54,10 @@ const WARN_EVERY_MS = 60_000
 /** One station's notification, from its first try until it is settled. */
 interface Delivery {
   tries: number
+  /** Elapsed time: a leap of the clock is no reason to give up. */
   firstTryAt: number
+  /** Tries in a row at which the gateway refused us. */
+  unauthorized: number
   running: Promise<void> | undefined
   /** Asked for while running: what came in then may not have been read. */
   again: boolean
@@ -63,10 +69,13 @@ interface Lane {
   inFlight: number
   /** Bounded by the number of stations. */
   readonly waiting: (() => void)[]
+  /** Elapsed time. */
   warnedAt: number
+  /** Why the gateway refuses us; undefined while it does not. */
+  unauthorized: string | undefined
 }
 
-type Failure = Exclude<PushOutcome, { kind: 'accepted' }>
+type Failure = Exclude<PushOutcome, { kind: 'accepted' | 'unauthorized' }>
 type PassingFailure = Omit<Extract<PushOutcome, { kind: 'try_later' }>, 'kind'>
 
 export function createDispatcher(parts: DispatcherParts): Dispatcher {
@@ -74,7 +83,9 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   const lanes = new Map<Platform, Lane>()
   for (const platform of ['android', 'ios'] as const) {
     const gateway = parts.gateways[platform]
-    if (gateway) lanes.set(platform, { gateway, inFlight: 0, waiting: [], warnedAt: Number.NEGATIVE_INFINITY })
+    if (!gateway) continue
+    const warnedAt = Number.NEGATIVE_INFINITY
+    lanes.set(platform, { gateway, inFlight: 0, waiting: [], warnedAt, unauthorized: undefined })
   }
   const deliveries = new Map<StationKey, Delivery>()
   let closed = false
@@ -102,13 +113,16 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   async function run(key: StationKey, delivery: Delivery): Promise<void> {
     do {
       delivery.again = false
-      if (delivery.tries++ === 0) delivery.firstTryAt = clock.now()
+      if (delivery.tries++ === 0) delivery.firstTryAt = clock.elapsed()
       try {
         await attempt(key, delivery)
       } catch (error) {
-        await tryLater(key, delivery, { reason: `the database failed (${messageOf(error)})` })
+        await tryLater(key, delivery, { failure: { reason: `the database failed (${messageOf(error)})` } })
       }
-      if (!delivery.retry) delivery.tries = 0
+      if (!delivery.retry) {
+        delivery.tries = 0
+        delivery.unauthorized = 0
+      }
     } while (delivery.again && !delivery.retry && !closed)
     delivery.running = undefined
     if (!delivery.retry) deliveries.delete(key)
@@ -151,7 +165,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       return
     }
     const outcome = await lane.gateway.send(station.pushToken, buildNotification(key, unpushed, avatar))
-    if (outcome.kind === 'accepted') {
+    noteStanding(lane, station.platform, outcome)
+    if (outcome.kind === 'unauthorized') {
+      waitForAuthorization(key, delivery, outcome.reason)
+    } else if (outcome.kind === 'accepted') {
       metrics.count('pushes_accepted')
       await settle(key, unpushed.newest.time)
     } else {
@@ -161,7 +178,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
 
   async function settleFailure(station: Station, delivery: Delivery, time: number, failure: Failure): Promise<void> {
     const { key, platform, pushToken } = station
-    if (failure.kind === 'try_later') return tryLater(key, delivery, failure, platform)
+    if (failure.kind === 'try_later') return tryLater(key, delivery, { failure, platform, time })
     const fields = { station: key, platform, token: shortToken(pushToken), reason: failure.reason }
     if (failure.kind === 'token_gone') {
       metrics.count('push_tokens_gone')
@@ -192,41 +209,67 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     }
   }
 
-  async function tryLater(key: StationKey, delivery: Delivery, failure: PassingFailure, platform?: Platform) {
+  /** `time`: of the newest message that the notification was about. */
+  async function tryLater(
+    key: StationKey,
+    delivery: Delivery,
+    { failure, platform, time }: { failure: PassingFailure; platform?: Platform; time?: number },
+  ): Promise<void> {
     if (closed) return
     const { reason, afterMs } = failure
     if (platform) warn(platform, reason)
+    delivery.unauthorized = 0
     const { tries, firstTryAt } = delivery
     const delayMs = retryDelayMs(tries, afterMs, random())
-    if (tries >= MAX_TRIES || clock.now() + delayMs - firstTryAt > GIVE_UP_AFTER_MS) return giveUp(key, tries, reason)
-    metrics.count('pushes_retried')
-    log.debug('push-retry', 'A notification is tried again later.', {
-      station: key,
-      tries,
-      delayMs,
-      reason,
-    })
-    delivery.retry = clock.after(delayMs, () => void start(key, delivery))
+    const elapsedMs = clock.elapsed() - firstTryAt
+    if (tries >= MAX_TRIES || elapsedMs + delayMs > GIVE_UP_AFTER_MS) {
+      metrics.count('pushes_given_up')
+      log.warn('push-given-up', 'A notification was given up; the phone finds the messages by sync.', {
+        station: key,
+        tries,
+        reason,
+      })
+      // What came meanwhile was in no notification yet.
+      if (time !== undefined) await settle(key, time)
+      return
+    }
+    plan(key, delivery, { tries, delayMs, reason })
   }
 
-  async function giveUp(key: StationKey, tries: number, reason: string): Promise<void> {
-    metrics.count('pushes_given_up')
-    log.warn('push-given-up', 'A notification was given up; the phone finds the messages by sync.', {
-      station: key,
-      tries,
-      reason,
-    })
-    await skip(key).catch((error: unknown) => {
-      log.warn('push-not-marked', 'The database did not take that a notification is settled.', { station: key, error })
-    })
+  /** Without an end: what nobody was told must not be taken for told. */
+  function waitForAuthorization(key: StationKey, delivery: Delivery, reason: string): void {
+    if (closed) return
+    delivery.tries = 0
+    delivery.unauthorized += 1
+    const tries = delivery.unauthorized
+    plan(key, delivery, { tries, delayMs: retryDelayMs(tries, undefined, random()), reason })
+  }
+
+  function plan(key: StationKey, delivery: Delivery, next: { tries: number; delayMs: number; reason: string }): void {
+    metrics.count('pushes_retried')
+    log.debug('push-retry', 'A notification is tried again later.', { station: key, ...next })
+    delivery.retry = clock.after(next.delayMs, () => void start(key, delivery))
   }
 
   /** Once a minute at most: with a gateway down, every station's try fails. */
   function warn(platform: Platform, reason: string): void {
     const lane = lanes.get(platform)
-    if (!lane || clock.now() - lane.warnedAt < WARN_EVERY_MS) return
-    lane.warnedAt = clock.now()
+    if (!lane || clock.elapsed() - lane.warnedAt < WARN_EVERY_MS) return
+    lane.warnedAt = clock.elapsed()
     log.warn('push-gateway-failing', 'A push gateway fails; notifications are tried again.', { platform, reason })
+  }
+
+  /** One line when a gateway begins to refuse us or finds another reason, and one when that is over, however long it lasts. */
+  function noteStanding(lane: Lane, platform: Platform, outcome: PushOutcome): void {
+    // Of a gateway that cannot be asked nothing is known.
+    if (outcome.kind === 'try_later') return
+    const reason = outcome.kind === 'unauthorized' ? outcome.reason : undefined
+    if (reason === lane.unauthorized) return
+    lane.unauthorized = reason
+    const fields = { platform, reason }
+    if (reason === undefined) log.info('push-authorized', 'A push gateway takes notifications again.', { platform })
+    else
+      log.error('push-unauthorized', 'A push gateway refuses the sidecar; notifications wait for the remedy.', fields)
   }
 
   async function avatarOf(sender: StationKey): Promise<SenderAvatar> {
@@ -265,7 +308,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
 }
 
 function newDelivery(): Delivery {
-  return { tries: 0, firstTryAt: 0, running: undefined, again: false, retry: undefined }
+  return { tries: 0, firstTryAt: 0, unauthorized: 0, running: undefined, again: false, retry: undefined }
 }
 
 /**

@@ -22,8 +22,7 @@ class Abandoned extends Error {
   readonly code = 'AbortError'
 }
 
-// The clients' requests name no notification: they are told apart by the call that they come from. One for all agents,
-// since `firebase-admin` keeps one credential per service account file, with the agent that came first.
+// The clients' requests name no notification: they are told apart by the call that they come from.
 const currentCall = new AsyncLocalStorage<WireCall>()
 
 /**

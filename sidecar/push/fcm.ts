@@ -1,9 +1,11 @@
 import { createPrivateKey, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import type { AppOptions } from 'firebase-admin/app'
 import type { Message } from 'firebase-admin/messaging'
 import { type Clock, systemClock } from '../clock.ts'
 import type { FcmSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
+import { createAccessTokens, refusalIn, type ServiceAccount } from './fcm-access-tokens.ts'
 import { FcmAgent, WireCall } from './fcm-agent.ts'
 import type { Notification, PushGateway, PushOutcome } from './gateway.ts'
 import { createInFlight } from './in-flight.ts'
@@ -22,31 +24,26 @@ const OUTCOMES: Readonly<Record<string, readonly [Failure['kind'], string]>> = {
   'messaging/invalid-payload': ['refused', 'the payload is invalid'],
   'messaging/payload-size-limit-exceeded': ['refused', 'the payload is too big for FCM'],
   'messaging/mismatched-credential': [
-    'refused',
+    'unauthorized',
     'the service account may not send here: check its project, its role and that the FCM API is enabled',
   ],
-  'messaging/authentication-error': ['refused', 'FCM refuses the service account: check its role'],
-  // With messages for Android only, this code is a 401: an access token that expired early or was withdrawn.
-  'messaging/third-party-auth-error': ['try_later', 'FCM did not accept the access token'],
+  'messaging/authentication-error': ['unauthorized', 'FCM refuses the service account: check its role'],
   'messaging/message-rate-exceeded': ['try_later', 'over the sending quota'],
   'messaging/device-message-rate-exceeded': ['try_later', 'too many messages to this phone'],
   'messaging/server-unavailable': ['try_later', 'FCM is not available'],
   'messaging/internal-error': ['try_later', 'internal error of FCM'],
 }
 
-/** OAuth errors that no repetition mends (RFC 6749, 5.2): the rest of what the token address says may pass. */
-const CREDENTIAL_REFUSED =
-  /\b(invalid_grant|invalid_client|invalid_request|invalid_scope|unauthorized_client|account_disabled)\b/
-
 /**
  * FCM through `firebase-admin`, which is loaded here and not before: it costs memory and time at start.
  * Throws, naming the setting, when the files are of no use.
  */
 export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemClock): PushGateway {
-  const { file, projectId } = readServiceAccount(settings.serviceAccountFile)
+  const { projectId, ...account } = readServiceAccount(settings.serviceAccountFile)
   const agent = new FcmAgent(endpointOf(settings), () => clock.now())
+  const tokens = createAccessTokens(account, agent, clock)
   const inFlight = createInFlight(clock)
-  const client = connect(file, agent)
+  const client = connect({ credential: tokens, projectId, httpAgent: agent })
   // Whoever sends next is told; nobody may have sent yet.
   client.catch(() => {})
   log.info('push-gateway-on', 'Android phones are notified through FCM.', {
@@ -54,26 +51,39 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
     endpoint: settings.endpoint,
   })
 
+  async function attempt(call: WireCall, pushToken: string, notification: Notification): Promise<PushOutcome> {
+    try {
+      const { messaging } = await client
+      const message = fcmMessage(fitNotification(notification, measure))
+      await call.watch(() => messaging.send({ ...message, token: pushToken }))
+      return { kind: 'accepted' }
+    } catch (error) {
+      const outcome = outcomeOf(error, call)
+      log.debug('fcm-answer', 'FCM did not take a notification.', {
+        outcome: outcome.kind,
+        reason: outcome.reason,
+        status: call.status,
+      })
+      return outcome
+    }
+  }
+
   return {
     send(pushToken, notification) {
-      const call = new WireCall()
-      const attempt = async (): Promise<PushOutcome> => {
-        try {
-          const { messaging } = await client
-          const message = fcmMessage(fitNotification(notification, measure))
-          await call.watch(() => messaging.send({ ...message, token: pushToken }))
-          return { kind: 'accepted' }
-        } catch (error) {
-          const outcome = outcomeOf(error, call)
-          log.debug('fcm-answer', 'FCM did not take a notification.', {
-            outcome: outcome.kind,
-            reason: outcome.reason,
-            status: call.status,
-          })
-          return outcome
-        }
+      let call = new WireCall()
+      let abandoned = false
+      const send = async (): Promise<PushOutcome> => {
+        const { renewals } = tokens
+        const outcome = await attempt(call, pushToken, notification)
+        // The access token expired early, or was withdrawn.
+        if (call.status !== 401 || abandoned || !tokens.renew(renewals)) return outcome
+        call = new WireCall()
+        return attempt(call, pushToken, notification)
       }
-      return inFlight.run(attempt, () => call.abandon())
+      return inFlight.run(send, () => {
+        abandoned = true
+        call.abandon()
+      })
     },
     async close() {
       inFlight.close()
@@ -83,15 +93,12 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
   }
 }
 
-async function connect(serviceAccountFile: string, httpAgent: FcmAgent) {
-  const [{ cert, deleteApp, initializeApp }, { getMessaging }] = await Promise.all([
+async function connect(options: AppOptions) {
+  const [{ deleteApp, initializeApp }, { getMessaging }] = await Promise.all([
     import('firebase-admin/app'),
     import('firebase-admin/messaging'),
   ])
-  // The agent twice: once for the access token, once for the messages. With the account as an object instead of a
-  // file path the first one is dropped.
-  const credential = cert(serviceAccountFile, httpAgent)
-  const app = initializeApp({ credential, httpAgent }, `mesh-companion-${randomUUID()}`)
+  const app = initializeApp(options, `mesh-companion-${randomUUID()}`)
   let closing: Promise<void> | undefined
   return {
     messaging: getMessaging(app),
@@ -126,6 +133,10 @@ function measure(notification: Notification): number {
 function outcomeOf(error: unknown, call: WireCall): Failure {
   const { code, message } = describe(error)
   if (call.status === 503) return later('FCM is not available', call)
+  if (call.status === 401) {
+    const remedy = "check this machine's clock, and that the service account has not been disabled"
+    return { kind: 'unauthorized', reason: `FCM does not accept our access token: ${remedy}` }
+  }
   if (code === 'app/invalid-credential') return credentialOutcome(message, call)
   // The code stands for the payload as well as for the token; only the text tells them apart.
   if (code === 'messaging/invalid-argument' && /registration token/i.test(message)) {
@@ -139,17 +150,16 @@ function outcomeOf(error: unknown, call: WireCall): Failure {
 }
 
 /** What has no code of its own: something between us and FCM answers, or nothing does. */
-function byStatus({ status }: WireCall): readonly [Failure['kind'], string] {
-  if (status === undefined) return ['try_later', 'FCM cannot be reached']
-  const passing = status < 400 || status >= 500 || status === 408 || status === 429
-  return [passing ? 'try_later' : 'refused', `unexpected answer with status ${status}`]
+function byStatus({ status }: WireCall): readonly ['try_later', string] {
+  return ['try_later', status === undefined ? 'FCM cannot be reached' : `unexpected answer with status ${status}`]
 }
 
 function credentialOutcome(message: string, call: WireCall): Failure {
-  const refusal = CREDENTIAL_REFUSED.exec(message)?.[1]
+  const refusal = refusalIn(message)
   if (!refusal) return later('no access token to be had from Google', call)
-  const remedy = "check this machine's clock and that the key of push.fcm.serviceAccountFile has not been deleted"
-  return { kind: 'refused', reason: `Google refuses the service account (${refusal}): ${remedy}` }
+  const remedy =
+    "check this machine's clock, and that neither the key of push.fcm.serviceAccountFile nor its account has been deleted or disabled"
+  return { kind: 'unauthorized', reason: `Google refuses the service account (${refusal}): ${remedy}` }
 }
 
 function later(reason: string, { retryAfterMs, errorCode }: WireCall): Failure {
@@ -169,7 +179,7 @@ function endpointOf({ endpoint, caFile }: FcmSettings) {
 }
 
 /** Checked here, since `firebase-admin` quotes the file in its errors. */
-function readServiceAccount(file: string | null): { readonly file: string; readonly projectId: string } {
+function readServiceAccount(file: string | null): ServiceAccount & { readonly projectId: string } {
   if (file === null) throw new Error('push.fcm.serviceAccountFile is not set.')
   const wrong = (what: string) => new Error(`push.fcm.serviceAccountFile: ${file} ${what}.`)
   const { type, project_id, client_email, private_key } = parse(readText('push.fcm.serviceAccountFile', file), wrong)
@@ -177,7 +187,7 @@ function readServiceAccount(file: string | null): { readonly file: string; reado
   if (typeof project_id !== 'string' || project_id === '') throw wrong('has no "project_id"')
   if (typeof client_email !== 'string' || client_email === '') throw wrong('has no "client_email"')
   if (typeof private_key !== 'string' || !isPrivateKey(private_key)) throw wrong('has no usable "private_key"')
-  return { file, projectId: project_id }
+  return { projectId: project_id, clientEmail: client_email, privateKey: private_key }
 }
 
 function parse(text: string, wrong: (what: string) => Error): Record<string, unknown> {

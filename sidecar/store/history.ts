@@ -79,7 +79,7 @@ export async function openHistory(
     for (let attempt = 0; attempt < SYNC_ATTEMPTS; attempt += 1) {
       await stamps.ready()
       const answer = await database.read(async (queries) => {
-        const serverTime = stamps.tryCursor()
+        const serverTime = stamps.tryIssue()
         return serverTime === undefined ? undefined : { seen: await look(serverTime, queries) }
       })
       if (answer) return answer.seen
@@ -115,7 +115,7 @@ export async function openHistory(
 
     async view(look) {
       database.assertOpen()
-      const serverTime = stamps.tryCursor()
+      const serverTime = stamps.tryIssue()
       return serverTime === undefined ? between(look) : look(serverTime)
     },
 

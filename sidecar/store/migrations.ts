@@ -12,6 +12,8 @@ const APPLICATION_ID = 0x6d637363
  * - `station`: `pushed_through` is the stamp up to which the phone was told, or given up on.
  * - `avatar`: apart from the station, since its image is large and the station's row is written at each push.
  *   A row with an empty hash is a cleared avatar, no row one that was never set.
+ * - `cursor`: of the phones that were given messages. `asked` is the newest cursor that one brought; it has seen every message up to
+ *   `seen`.
  * - `message`: clustered by station, so that a ring is one or two neighbouring pages.
  */
 export const MIGRATIONS: readonly string[] = [
@@ -49,6 +51,13 @@ export const MIGRATIONS: readonly string[] = [
     seq_id TEXT NOT NULL,
     text BLOB NOT NULL,
     PRIMARY KEY (station, time)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  CREATE TABLE cursor (
+    station TEXT PRIMARY KEY REFERENCES station (key) ON DELETE CASCADE,
+    asked INTEGER NOT NULL,
+    seen INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
 ]

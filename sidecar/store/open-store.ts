@@ -3,7 +3,8 @@ import type { HistorySettings, StationsSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../messages/store.ts'
 import { type Connection, connect } from './connection.ts'
-import { groupCommits } from './database.ts'
+import { openCursors } from './cursors.ts'
+import { groupCommits, type Transaction } from './database.ts'
 import { IN_MEMORY, prepareFile, restrictFile } from './database-file.ts'
 import { openHistory } from './history.ts'
 import { openHousekeeping } from './housekeeping.ts'
@@ -51,7 +52,12 @@ export async function buildStore(
   const stations = await openStations(connection, database, serverTime, { settings: settings.stations, clock, log })
   const history = await openHistory(connection, database, serverTime, { settings: settings.history, log })
   const housekeeping = openHousekeeping({ database, stations, perStation: settings.history.perStation })
-  return { stations, history, serverTime, housekeeping, close: () => database.close(serverTime.seal) }
+  const cursors = await openCursors(connection, { database, stations, history, clock })
+  const seal = async (tx: Transaction): Promise<void> => {
+    await cursors.seal(tx)
+    await serverTime.seal(tx)
+  }
+  return { stations, history, serverTime, cursors, housekeeping, close: () => database.close(seal) }
 }
 
 /** A checked connection on the newest schema, which nobody else can get at while it is open. */

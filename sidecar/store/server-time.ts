@@ -6,15 +6,13 @@ import { StoreError } from './store-error.ts'
 
 /** The stamps as the rest of the store takes them. */
 export interface Stamps extends ServerTime {
-  /** Resolves when {@link tryIssue} has something to give. */
+  /** Resolves when there are stamps reserved for {@link tryIssue}. */
   ready(): Promise<void>
-  /** The next stamp at once, or undefined when what is reserved is used up: then it takes a {@link ready}. */
-  tryIssue(): number | undefined
   /**
-   * The same for a cursor: a stamp that is newer than all that is committed and older than all that is committed later. Undefined
-   * too while a transaction holds stamps that no cursor may be ahead of, and has left no more room below them.
+   * {@link issue} at once; undefined when what is reserved is used up, or while a transaction holds stamps that no cursor may be ahead
+   * of and has left no more room below them.
    */
-  tryCursor(): number | undefined
+  tryIssue(): number | undefined
   /** The first of `count` consecutive stamps for rows of `tx`. Given back when that is rolled back. */
   take(tx: Transaction, count: number): Promise<number>
   /** Writes down that no stamp was issued after the newest one, so that nothing is skipped at the next start. */
@@ -78,12 +76,6 @@ export async function openServerTime(queries: Queries, database: Database, clock
   function tryIssue(): number | undefined {
     if (!room) return above()
     asked += 1
-    return below(room) ?? above()
-  }
-
-  function tryCursor(): number | undefined {
-    if (!room) return above()
-    asked += 1
     return below(room)
   }
 
@@ -134,19 +126,18 @@ export async function openServerTime(queries: Queries, database: Database, clock
   return {
     ready,
     tryIssue,
-    tryCursor,
     async issue() {
       database.assertOpen()
       // A reservation that is under way was made for the clock of its beginning: a step forward since then takes another one.
-      for (let attempt = 0; attempt < ISSUE_ATTEMPTS; attempt += 1) {
-        const stamp = tryIssue()
-        if (stamp !== undefined) return stamp
+      let stamp = tryIssue()
+      for (let attempt = 0; attempt < ISSUE_ATTEMPTS && stamp === undefined; attempt += 1) {
         await ready()
+        // Reads come when no transaction is in progress.
+        stamp = await database.read(async () => tryIssue())
       }
-      const last = tryIssue()
       // Each time, ten seconds' worth of stamps went while it was being reserved.
-      if (last === undefined) throw new StoreError('store_overloaded')
-      return last
+      if (stamp === undefined) throw new StoreError('store_overloaded')
+      return stamp
     },
     async take(tx, count) {
       const first = room ? next() : leaveRoom()

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { backoffMs } from '../../../sidecar/aprsis/backoff.ts'
+import { afterDropMs, backoffMs } from '../../../sidecar/aprsis/backoff.ts'
 
 describe('The back-off', () => {
   it('waits at least 1 s and at most a limit that doubles up to 60 s', () => {
@@ -11,5 +11,9 @@ describe('The back-off', () => {
 
   it('spreads the waits over the whole range', () => {
     expect(backoffMs(3, 0.5)).to.equal(4500)
+  })
+
+  it('waits a few seconds, spread too, after a login that was dropped', () => {
+    expect([0, 0.5, 1].map(afterDropMs)).to.deep.equal([2000, 3000, 4000])
   })
 })

@@ -115,7 +115,78 @@ describe('The link to APRS-IS', () => {
       await its.reaches(['AA1AA', 'BB1BB'])
     })
 
-    it('waits longer after each failure, and briefly again after a login that lasted', async () => {
+    it('waits longer after each failure, and briefly again after a login', async () => {
+      its.connect({}, { random: () => 0.999999 })
+      await its.ready()
+      its.server.refuseLogins = true
+      its.server.dropAll()
+      const waits: unknown[] = []
+      for (let tries = 1; tries <= 4; tries++) {
+        await its.until(() => its.events('upstream-down').length === tries)
+        waits.push(its.events('upstream-down').at(-1)?.fields.retryInMs)
+        if (tries === 4) its.server.refuseLogins = false
+        await its.clock.advance(Number(waits.at(-1)))
+      }
+      await its.ready()
+      its.server.dropAll()
+      await its.until(() => its.events('upstream-down').length === 5)
+      waits.push(its.events('upstream-down').at(-1)?.fields.retryInMs)
+      expect(waits).to.deep.equal([2000, 2000, 4000, 8000, 4000])
+    })
+
+    it('waits longer after each login that should be verified and is not', async () => {
+      its.server.answerUnverified = true
+      its.connect({}, { random: () => 0.999999 })
+      const waits: unknown[] = []
+      for (let tries = 1; tries <= 4; tries++) {
+        await its.until(() => status().connected)
+        its.server.dropAll()
+        await its.until(() => its.events('upstream-down').length === tries)
+        waits.push(its.events('upstream-down').at(-1)?.fields.retryInMs)
+        await its.clock.advance(Number(waits.at(-1)))
+      }
+      expect(waits).to.deep.equal([2000, 4000, 8000, 16_000])
+    })
+
+    for (const [what, passcode] of [
+      ['verified', passcodeOf(CALL)],
+      ['receive-only', -1],
+    ] as const) {
+      it(`is back within 5 s each time that a server drops a ${what} login, and asks at most every 2 s`, async () => {
+        its.stations = new Set(['AA1AA'])
+        its.connect({ passcode }, { random: Math.random })
+        for (let drops = 1; drops <= 40; drops++) {
+          await its.ready()
+          its.server.dropAll()
+          await its.until(() => its.events('upstream-down').length === drops)
+          if (drops > 1) await its.clock.advance(1999)
+          expect(its.server.traffic.connections).to.equal(drops)
+          await its.clock.advance(2001)
+        }
+        await its.ready()
+        await its.reaches(['AA1AA'])
+      })
+    }
+
+    it('tells of a server that drops the connection again and again ever more seldom, and anew after a login that lasted', async () => {
+      its.connect()
+      const told = () => its.events('upstream-down').filter(({ level }) => level === 'warn')
+      for (let drops = 1; drops <= 20; drops++) {
+        await its.ready()
+        its.server.dropAll()
+        await its.until(() => its.events('upstream-down').length === drops)
+        await its.clock.advance(2000)
+      }
+      expect(told().map(({ fields }) => fields.drops)).to.deep.equal([1, 2, 4, 8, 16])
+      expect(its.events('upstream-login').filter(({ level }) => level === 'info').length).to.be.below(8)
+      await its.ready()
+      await its.pass(60_000)
+      its.server.dropAll()
+      await its.until(() => told().length === 6)
+      expect(told().at(-1)?.fields.drops).to.equal(1)
+    })
+
+    it('waits briefly after a login that lasted', async () => {
       its.connect({}, { random: () => 0.999999 })
       await its.ready()
       const waits: unknown[] = []
@@ -134,7 +205,7 @@ describe('The link to APRS-IS', () => {
       await drop()
       await its.pass(60_000)
       await drop()
-      expect(waits).to.deep.equal([2000, 4000, 8000, 2000])
+      expect(waits).to.deep.equal([2000, 4000, 4000, 2000])
     })
 
     it('tells of an outage once, however long it lasts', async () => {
@@ -166,6 +237,23 @@ describe('The link to APRS-IS', () => {
       its.server.resume()
       await its.clock.advance(1000)
       await its.ready()
+    })
+
+    it('takes a server that sends a byte a second and never a line for dead, too', async () => {
+      await its.server.close()
+      await its.startServer({ chatterMs: 10 * 60_000 })
+      its.connect()
+      await its.ready()
+      const received = () => status().connections[0]?.bytesIn ?? 0
+      for (let seconds = 0; seconds < 75; seconds++) {
+        expect(states()).to.deep.equal(['up'])
+        const before = received()
+        its.server.drip('x')
+        while (received() === before) await turns(1)
+        await its.clock.advance(1000)
+      }
+      expect(states()).to.deep.equal(['waiting'])
+      expect(its.events('upstream-down')[0]?.fields.reason).to.equal('the server fell silent')
     })
 
     it('drops lines over 4 KiB and goes on', async () => {

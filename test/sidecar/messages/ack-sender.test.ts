@@ -44,6 +44,21 @@ describe('The ack sender', () => {
     expect(link.lines).to.have.length(2)
   })
 
+  it('counts elapsed time, however the clock is set', async () => {
+    const { acks, clock, link } = setUp()
+    clock.set(1000)
+    acks.acknowledge(numbered('12'))
+    clock.set(Date.UTC(2026, 0, 1))
+    await clock.advance(30_999)
+    acks.acknowledge(numbered('12'))
+    clock.set(1000)
+    acks.acknowledge(numbered('12'))
+    expect(link.lines).to.have.length(1)
+    await clock.advance(1)
+    acks.acknowledge(numbered('12'))
+    expect(link.lines).to.have.length(2)
+  })
+
   it('holds a sender to its acks per minute', () => {
     const { acks, link, metrics } = setUp()
     for (let i = 0; i < 5; i++) acks.acknowledge(numbered(`${i}`))

@@ -86,10 +86,10 @@ describe('APNs through node-apn', () => {
     ['ServiceUnavailable', 503, 'try_later', /not available/],
     ['Shutdown', 503, 'try_later', /shuts down/],
     ['SomethingNew', 502, 'try_later', /^SomethingNew \(status 502\)$/],
-    ['ExpiredProviderToken', 403, 'try_later', /clock/],
-    ['InvalidProviderToken', 403, 'refused', /push\.apns\.keyFile, keyId and teamId/],
-    ['TopicDisallowed', 403, 'refused', /push\.apns\.topic/],
-    ['BadTopic', 400, 'refused', /push\.apns\.topic/],
+    ['InvalidProviderToken', 403, 'unauthorized', /push\.apns\.keyFile, keyId and teamId/],
+    ['TopicDisallowed', 403, 'unauthorized', /push\.apns\.topic/],
+    ['BadTopic', 400, 'unauthorized', /push\.apns\.topic/],
+    ['SomethingNew', 403, 'unauthorized', /^SomethingNew \(status 403\)$/],
     ['PayloadTooLarge', 413, 'refused', /too big/],
     ['SomethingNew', 400, 'refused', /^SomethingNew \(status 400\)$/],
     [`<b>${TOKEN}</b>`, 400, 'refused', /^unknown reason \(status 400\)$/],
@@ -112,12 +112,34 @@ describe('APNs through node-apn', () => {
     expect(apns.attempts).to.equal(0)
   })
 
-  it('makes itself a new provider token when APNs finds the old one expired', async () => {
+  it('makes itself a new provider token when APNs finds the old one expired, and sends the notification again', async () => {
     await gateway.send(TOKEN, NOTIFICATION)
     apns.fail({ status: 403, reason: 'ExpiredProviderToken' })
+    expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(ACCEPTED)
+    expect(apns).to.include({ providerTokens: 2, attempts: 3 })
+  })
+
+  it('makes itself a new provider token when the clock is set back, since the old one is from the future then', async () => {
     await gateway.send(TOKEN, NOTIFICATION)
-    await gateway.send(TOKEN, NOTIFICATION)
-    expect(apns.providerTokens).to.equal(2)
+    for (const [stepMs, tokens] of [
+      [-30_000, 1],
+      [3_600_000, 1],
+      [-3_600_000, 2],
+      [0, 2],
+    ] as const) {
+      clock.set(clock.now() + stepMs)
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(ACCEPTED)
+      expect(apns.providerTokens).to.equal(tokens)
+    }
+    await apns.waitForDisconnects(1)
+  })
+
+  it('says to check the clock when APNs finds the new provider token expired, too', async () => {
+    apns.fail({ status: 403, reason: 'ExpiredProviderToken' }, 2)
+    const outcome = await gateway.send(TOKEN, NOTIFICATION)
+    expect(outcome).to.have.property('kind', 'unauthorized')
+    expect(outcome).to.have.property('reason').that.includes('clock')
+    expect(apns.attempts).to.equal(2)
   })
 
   for (const fault of ['goaway', 'drop'] satisfies ApnsFault[]) {

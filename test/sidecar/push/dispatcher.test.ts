@@ -396,6 +396,113 @@ describe('The dispatcher', () => {
     })
   })
 
+  it('takes only what a notification was about for given up with it, and tells of what came meanwhile', async () => {
+    android.always = LATER
+    await receive('one')
+    await dispatcher.push(KEY)
+    while (clock.elapsed() < GIVE_UP_AFTER_MS - 5 * 60_000) await advance(60_000)
+    const tries = android.sent.length
+    android.always = undefined
+    await clock.advance(5 * 60_000)
+    const last = await android.arrived(tries + 1)
+    await receive('two')
+    const pushing = dispatcher.push(KEY)
+    last.answer(LATER)
+    const next = await android.arrived(tries + 2)
+    expect(events('push-given-up')).to.have.length(1)
+    expect(next.notification).to.include({ body: 'two' })
+    next.answer(ACCEPTED)
+    await pushing
+    expect(await isUnpushed()).to.equal(false)
+  })
+
+  describe('when a gateway refuses the sidecar', () => {
+    const REFUSED: PushOutcome = { kind: 'unauthorized', reason: 'check the key' }
+    beforeEach(() => {
+      android.always = REFUSED
+    })
+
+    it('tries again without an end, at most every 5 minutes, and never takes for told what nobody was told', async () => {
+      await receive('one')
+      await dispatcher.push(KEY)
+      await advance(1_000)
+      await advance(3_000)
+      expect(android.sent).to.have.length(3)
+      for (let tries = 0; tries < 100; tries++) await advance(5 * 60_000)
+      expect(clock.elapsed()).to.be.above(8 * GIVE_UP_AFTER_MS)
+      // The first ones follow one another more quickly.
+      expect(android.sent.length).to.be.within(102, 110)
+      expect(await isUnpushed()).to.equal(true)
+      expect(events('push-given-up')).to.deep.equal([])
+      android.always = ACCEPTED
+      await receive('two')
+      await advance(5 * 60_000)
+      expect(android.sent.at(-1)?.notification.data.count).to.equal('2')
+      expect(await isUnpushed()).to.equal(false)
+      expect(clock.pending).to.equal(0)
+    })
+
+    it('leaves for the next start what is unpushed', async () => {
+      await receive()
+      await dispatcher.push(KEY)
+      await dispatcher.close()
+      expect(await store.history.stationsWithUnpushed()).to.deep.equal([KEY])
+    })
+
+    it('gives the whole time for another try to what fails for now afterwards', async () => {
+      await receive()
+      await dispatcher.push(KEY)
+      for (let hours = 0; hours < 3; hours++) await advance(60 * 60_000)
+      android.always = LATER
+      await advance(5 * 60_000)
+      expect(events('push-given-up')).to.deep.equal([])
+      android.always = ACCEPTED
+      await advance(1_000)
+      expect(await isUnpushed()).to.equal(false)
+    })
+
+    it('says so once with what to mend, once more when that changes, and once when it is over', async () => {
+      await register('N1CALL')
+      for (const key of [KEY, 'N1CALL']) {
+        await receive('Hello', key)
+        await dispatcher.push(key)
+      }
+      expect(events('push-unauthorized')).to.have.length(1)
+      expect(events('push-unauthorized')[0]).to.include({
+        level: 'error',
+        platform: 'android',
+        reason: 'check the key',
+      })
+      android.always = { ...REFUSED, reason: 'check the clock' }
+      await advance(1_000)
+      expect(events('push-unauthorized').map(({ reason }) => reason)).to.deep.equal([
+        'check the key',
+        'check the clock',
+      ])
+      android.always = LATER
+      await advance(3_000)
+      expect(events('push-authorized')).to.deep.equal([])
+      android.always = ACCEPTED
+      await advance(60_000)
+      expect(events('push-authorized')).to.have.length(1)
+      expect(lines.filter(({ level }) => level === 'error')).to.have.length(2)
+    })
+  })
+
+  it('counts elapsed time until it gives up, whatever the clock says', async () => {
+    android.always = LATER
+    clock.set(1000)
+    await receive()
+    await dispatcher.push(KEY)
+    clock.set(Date.UTC(2026, 0, 1))
+    await advance(1_000)
+    expect(events('push-given-up')).to.deep.equal([])
+    clock.set(1000)
+    for (let minutes = 0; minutes < 65; minutes++) await advance(60_000)
+    expect(events('push-given-up')).to.have.length(1)
+    expect(events('push-gateway-failing').length).to.be.within(10, MAX_TRIES)
+  })
+
   it('has at most 100 notifications in flight for a gateway, sends the rest in turn, and holds up no other gateway', async () => {
     const ios = new ManualGateway()
     ios.always = ACCEPTED

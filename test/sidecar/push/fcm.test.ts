@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import { type FcmFault, type FcmFixture, startFcm } from '../../../fixtures/push/fcm.ts'
 import { createLog } from '../../../sidecar/log.ts'
 import { openFcm } from '../../../sidecar/push/fcm.ts'
+import { PAUSE_MS } from '../../../sidecar/push/fcm-access-tokens.ts'
 import type { Notification, PushGateway, PushOutcome } from '../../../sidecar/push/gateway.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
@@ -27,7 +28,7 @@ describe('FCM through firebase-admin', () => {
   const open = (settings = fcm.settings) =>
     openFcm(settings, createLog('debug', { write: (line) => lines.push(line) }), clock)
 
-  /** A gateway that shares nothing with the first one: firebase-admin keeps one credential per file. */
+  /** A gateway beside the first one, with a key file of its own. */
   async function openOther(): Promise<PushGateway> {
     const serviceAccountFile = join(folder, 'fcm-secret')
     await copyFile(fcm.serviceAccountFile, serviceAccountFile)
@@ -120,22 +121,22 @@ describe('FCM through firebase-admin', () => {
       { kind: 'refused', reason: 'FCM finds the payload invalid' },
     ],
     [
-      'gives up when the service account may not send',
+      'says what to mend when the service account may not send',
       { errorCode: 'PERMISSION_DENIED' },
       {
-        kind: 'refused',
+        kind: 'unauthorized',
         reason: 'the service account may not send here: check its project, its role and that the FCM API is enabled',
       },
     ],
     [
-      'gives up on a 403 that is not in words of FCM',
+      'says what to mend at a 403 that is not in words of FCM',
       { status: 403, text: '<h1>No</h1>' },
-      { kind: 'refused', reason: 'FCM refuses the service account: check its role' },
+      { kind: 'unauthorized', reason: 'FCM refuses the service account: check its role' },
     ],
     [
-      'gives up on a 404 that is not in words of FCM',
+      'tries later after a 404 that is not in words of FCM',
       { status: 404, text: '<h1>No</h1>' },
-      { kind: 'refused', reason: 'unexpected answer with status 404' },
+      { kind: 'try_later', reason: 'unexpected answer with status 404' },
     ],
     [
       'tries later over quota, as late as FCM says',
@@ -156,11 +157,6 @@ describe('FCM through firebase-admin', () => {
       'tries later after an internal error',
       { errorCode: 'INTERNAL' },
       { kind: 'try_later', reason: 'internal error of FCM' },
-    ],
-    [
-      'tries later when the access token is not accepted',
-      { errorCode: 'UNAUTHENTICATED' },
-      { kind: 'try_later', reason: 'FCM did not accept the access token' },
     ],
     [
       'tries later when a proxy answers 502',
@@ -239,15 +235,101 @@ describe('FCM through firebase-admin', () => {
     await new Promise((resolve) => silent.close(resolve))
   })
 
-  describe('when it gets no access token', () => {
-    it('gives up when Google refuses the service account, and says what to check', async () => {
-      fcm.failTokenEndpoint({ status: 400, error: 'invalid_grant' })
+  describe('when its access token is not accepted any more', () => {
+    it('asks for another one and sends the notification again, at once', async () => {
+      await gateway.send(TOKEN, NOTIFICATION)
+      fcm.revokeAccessTokens()
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+      expect(fcm).to.include({ tokenRequests: 2, attempts: 3 })
+      expect(fcm.received).to.have.length(2)
+    })
+
+    it('asks for one other token, however many notifications meet that', async () => {
+      await gateway.send(TOKEN, NOTIFICATION)
+      fcm.revokeAccessTokens()
+      const outcomes = await Promise.all(Array.from({ length: 20 }, () => gateway.send(TOKEN, NOTIFICATION)))
+      expect(outcomes).to.deep.equal(outcomes.map(() => ({ kind: 'accepted' })))
+      expect(fcm.tokenRequests).to.equal(2)
+      expect(fcm.received).to.have.length(21)
+    })
+
+    it('says what to mend when the other one is not accepted either, and asks for a third one not before 10 s', async () => {
+      fcm.fail({ errorCode: 'UNAUTHENTICATED' }, 4)
       const outcome = await gateway.send(TOKEN, NOTIFICATION)
-      expect(outcome).to.have.property('kind', 'refused')
+      expect(outcome).to.have.property('kind', 'unauthorized')
       expect(outcome)
         .to.have.property('reason')
-        .that.matches(/invalid_grant.*clock.*push\.fcm\.serviceAccountFile/)
+        .that.matches(/clock.*service account/)
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(outcome)
+      expect(fcm).to.include({ tokenRequests: 2, attempts: 3 })
+      await clock.advance(PAUSE_MS)
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+      expect(fcm).to.include({ tokenRequests: 3, attempts: 5 })
+    })
+
+    it('does not send again what was given up meanwhile', async () => {
+      await gateway.send(TOKEN, NOTIFICATION)
+      fcm.revokeAccessTokens()
+      fcm.failTokenEndpoint('hang')
+      const sending = gateway.send(TOKEN, NOTIFICATION)
+      await fcm.waitForTokenRequests(2)
+      await clock.advance(10_000)
+      expect(await sending).to.deep.equal({ kind: 'try_later', reason: 'no answer within 10 s' })
       fcm.failTokenEndpoint()
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+      expect(fcm.received).to.have.length(2)
+    })
+  })
+
+  it('asks for the next access token before the life of the last one is over, in elapsed time', async () => {
+    await gateway.send(TOKEN, NOTIFICATION)
+    clock.set(clock.now() + 30 * 365 * 24 * 3_600_000)
+    await clock.advance(54 * 60_000)
+    await gateway.send(TOKEN, NOTIFICATION)
+    expect(fcm.tokenRequests).to.equal(1)
+    clock.set(1000)
+    await clock.advance(2 * 60_000)
+    await gateway.send(TOKEN, NOTIFICATION)
+    expect(fcm.tokenRequests).to.equal(2)
+  })
+
+  describe('when it gets no access token', () => {
+    const REMEDY = /invalid_grant.*clock.*push\.fcm\.serviceAccountFile/
+
+    for (const [what, description] of [
+      ['whose key was deleted', 'Invalid JWT Signature.'],
+      ['that was deleted or disabled', 'Invalid grant: account not found'],
+    ] as const) {
+      it(`says what to mend about a service account ${what}, and sends once that is done`, async () => {
+        fcm.failTokenEndpoint({ status: 400, error: 'invalid_grant', description })
+        const outcome = await gateway.send(TOKEN, NOTIFICATION)
+        expect(outcome).to.have.property('kind', 'unauthorized')
+        expect(outcome).to.have.property('reason').that.matches(REMEDY)
+        fcm.failTokenEndpoint()
+        await clock.advance(PAUSE_MS)
+        expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+      })
+    }
+
+    it("says what to mend when this machine's clock is wrong, and sends once it is right", async () => {
+      fcm.setClockAhead(56 * 365 * 24 * 3_600_000)
+      const outcome = await gateway.send(TOKEN, NOTIFICATION)
+      expect(outcome).to.have.property('kind', 'unauthorized')
+      expect(outcome).to.have.property('reason').that.matches(REMEDY)
+      fcm.setClockAhead(0)
+      await clock.advance(PAUSE_MS)
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+    })
+
+    it('asks Google again 10 s after a refusal, however many notifications there are, and the wall clock does not matter', async () => {
+      fcm.failTokenEndpoint({ status: 400, error: 'invalid_grant' })
+      const outcome = await gateway.send(TOKEN, NOTIFICATION)
+      fcm.failTokenEndpoint()
+      clock.set(clock.now() + 3_600_000)
+      await clock.advance(PAUSE_MS - 1)
+      for (let tries = 0; tries < 3; tries++) expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(outcome)
+      expect(fcm.tokenRequests).to.equal(1)
+      await clock.advance(1)
       expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
     })
 

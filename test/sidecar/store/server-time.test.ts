@@ -1,22 +1,15 @@
-import { copyFileSync, existsSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { createRingCache } from '../../../sidecar/api/ring-cache.ts'
 import type { Store, StoredMessage } from '../../../sidecar/messages/store.ts'
 import { messagesIn } from '../api/ring-answer.ts'
-import { message, register, rejection, temporaryStores } from './temporary-stores.ts'
+import { copyAsAfterCrash, message, register, rejection, temporaryStores } from './temporary-stores.ts'
 
 const HOUR = 3_600_000
 
 describe('Server time', () => {
   const stores = temporaryStores()
-
-  /** What a crash at this moment leaves: the file and its log. Below 4 MB nothing moves between the two. */
-  function copyAsAfterCrash(from: string, to: string): void {
-    copyFileSync(from, to)
-    if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${to}-wal`)
-  }
 
   it('is the clock in milliseconds, and moves on when the clock stands still', async () => {
     const store = await stores.open()

@@ -46,7 +46,9 @@ interface PhoneParts {
   readonly happenings: Happenings
 }
 
-/** The app of one station: registers, syncs from cursor to cursor, and keeps what it was shown. */
+export type PhoneCall = 'sync' | 'launch' | 'heartbeat' | 'avatars'
+
+/** The app of one station: registers, syncs from the newest cursor of every answer, and keeps what it was shown. */
 export class Phone {
   readonly key: string
   readonly platform: 'android' | 'ios'
@@ -58,6 +60,12 @@ export class Phone {
   readonly #callsign: string
   readonly #token: string
   readonly #ids = new Set<string>()
+  readonly #calls: Readonly<Record<PhoneCall, () => Promise<boolean>>> = {
+    sync: () => this.#sync(),
+    launch: () => this.#launch(),
+    heartbeat: () => this.#without('/v1/register', this.#registration()),
+    avatars: () => this.#without('/v1/avatars', { ...claim(this.#callsign), stations: [] }),
+  }
   readonly #parts: PhoneParts
 
   constructor(index: number, parts: PhoneParts) {
@@ -70,24 +78,35 @@ export class Phone {
   }
 
   /** False when the sidecar did not answer, or a call of this phone is under way. */
-  async call(how: 'sync' | 'launch'): Promise<boolean> {
+  async call(how: PhoneCall): Promise<boolean> {
     if (this.calling) return false
     this.calling = true
     try {
-      return how === 'launch' ? await this.#launch() : await this.#sync()
+      return await this.#calls[how]()
     } finally {
       this.calling = false
       this.#parts.happenings.tell()
     }
   }
 
-  async #launch(): Promise<boolean> {
+  #registration(members: object = {}): object {
     const { platform, acks: ackMessages } = this
-    const history = { wantHistory: true, since: this.#cursor }
-    const members = { platform, pushToken: this.#token, ackMessages, ...history }
-    const took = await this.#take('/v1/register', registration(this.#callsign, members))
+    return registration(this.#callsign, { platform, pushToken: this.#token, ackMessages, ...members })
+  }
+
+  async #launch(): Promise<boolean> {
+    const took = await this.#take('/v1/register', this.#registration({ wantHistory: true, since: this.#cursor }))
     this.registered ||= took
     return took
+  }
+
+  /** Registers again, or asks for avatars: for their cursor only. */
+  async #without(path: string, request: object): Promise<boolean> {
+    const answer = await this.#parts.post(path, request)
+    if (!answer) return false
+    if (answer.status === 200) this.#cursor = Math.max(this.#cursor, answer.body.serverTime)
+    else this.#parts.happenings.blame(`${path} of ${this.key} was answered with ${answer.status}`)
+    return answer.status === 200
   }
 
   #sync(): Promise<boolean> {
@@ -118,7 +137,7 @@ export class Phone {
       this.#ids.add(shown.id)
       this.shown.push(shown)
     }
-    this.#cursor = serverTime
+    this.#cursor = Math.max(this.#cursor, serverTime)
     return true
   }
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import type { PhoneCall } from './phones.ts'
 
 /** What happens to the sidecar and to APRS-IS. Lengths are in messages that are sent meanwhile. */
 export type Act =
@@ -24,8 +25,8 @@ export interface Plan {
   readonly messages: readonly MessagePlan[]
   /** Of each life of the sidecar: how its clock goes. */
   readonly clocks: readonly ClockPlan[]
-  /** Which phone calls next, and whether it launches anew. */
-  readonly calls: readonly { readonly phone: number; readonly launch: boolean }[]
+  /** Which phone calls next, and what. */
+  readonly calls: readonly { readonly phone: number; readonly how: PhoneCall }[]
 }
 
 export interface MessagePlan {
@@ -46,6 +47,7 @@ export interface ClockPlan {
   readonly laterBehindMs: number
 }
 
+const phoneCall = fc.constantFrom<PhoneCall>('sync', 'sync', 'sync', 'launch', 'heartbeat', 'avatars')
 const moment = fc.constantFrom<Moment>('packet', 'ack', 'ack', 'sync', 'push')
 const down = fc.integer({ min: 5, max: 60 })
 const kill = (signal: 'SIGKILL' | 'SIGTERM') =>
@@ -103,10 +105,7 @@ const plan: fc.Arbitrary<Plan> = fc.record({
   gatewayActs: fc.array(gatewayAct, { minLength: 60, maxLength: 60 }),
   messages: fc.array(message, { minLength: 4000, maxLength: 4000 }),
   clocks: fc.array(fc.record({ behindMs, laterBehindMs: behindMs }), { minLength: 20, maxLength: 20 }),
-  calls: fc.array(fc.record({ phone: fc.nat(1000), launch: fc.integer({ min: 0, max: 4 }).map((die) => die === 0) }), {
-    minLength: 4000,
-    maxLength: 4000,
-  }),
+  calls: fc.array(fc.record({ phone: fc.nat(1000), how: phoneCall }), { minLength: 4000, maxLength: 4000 }),
 })
 
 /** The same for the same seed. */

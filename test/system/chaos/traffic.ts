@@ -1,5 +1,5 @@
 import type { Air } from './air.ts'
-import type { Phone, Stamps } from './phones.ts'
+import type { Phone, PhoneCall, Stamps } from './phones.ts'
 import type { MessagePlan, Plan } from './plan.ts'
 
 const TICK_MS = 40
@@ -99,10 +99,10 @@ export class Traffic {
     const planned = calls[this.#calls++ % calls.length]
     const registered = this.#phones.filter((phone) => phone.registered)
     const phone = planned && registered[planned.phone % registered.length]
-    if (phone) void this.call(phone, planned.launch ? 'launch' : 'sync')
+    if (phone) void this.call(phone, planned.how)
   }
 
-  async call(phone: Phone, how: 'sync' | 'launch'): Promise<boolean> {
+  async call(phone: Phone, how: PhoneCall): Promise<boolean> {
     const answered = await phone.call(how)
     if (answered) this.answered += 1
     return answered

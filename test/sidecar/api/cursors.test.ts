@@ -1,0 +1,392 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { type Api, serveApi } from '../../../sidecar/api/server.ts'
+import type { Store } from '../../../sidecar/messages/store.ts'
+import { createMetrics } from '../../../sidecar/metrics.ts'
+import { claim, type JsonBody, registration } from '../../support/running-api.ts'
+import { copyAsAfterCrash, message, temporaryStores } from '../store/temporary-stores.ts'
+
+const HOUR = 3_600_000
+
+describe('A server time', () => {
+  const stores = temporaryStores()
+  const apis: Api[] = []
+  afterEach(async () => {
+    for (const api of apis.splice(0)) await api.close()
+  })
+
+  async function serve(store: Store): Promise<Api> {
+    const api = await serveApi({
+      listen: { host: '127.0.0.1', port: 0, certFile: null, keyFile: null, trustProxy: false },
+      rateLimit: { windowMs: 60_000, max: 1_000_000, newStationsPerHour: 1_000_000, connectionsPerAddress: 64 },
+      store,
+      clock: stores.clock,
+      metrics: createMetrics(),
+      log: stores.log,
+    })
+    apis.push(api)
+    return api
+  }
+
+  async function post(api: Api, path: string, body: object): Promise<JsonBody> {
+    const answer = await fetch(api.url + path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    return (await answer.json()) as JsonBody
+  }
+
+  /** Asks for messages, and breaks the connection after `meanwhile`. */
+  async function hangUp(api: Api, body: object, meanwhile: (phone: Socket) => Promise<unknown>): Promise<void> {
+    const text = JSON.stringify(body)
+    const phone = connect(Number(new URL(api.url).port), '127.0.0.1')
+    phone.on('error', () => {})
+    phone.write('POST /v1/sync HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n')
+    phone.write(`Content-Length: ${text.length}\r\n\r\n${text}`)
+    await meanwhile(phone)
+    phone.resetAndDestroy()
+    // On connections of their own: by the time that they are answered, the end of that one is known.
+    for (let times = 0; times < 2; times++) await fetch(api.url, { headers: { Connection: 'close' } })
+  }
+
+  describe('of an answer without messages', () => {
+    let store: Store
+    let api: Api
+    let sent = 0
+    beforeEach(async () => {
+      store = await stores.open()
+      api = await serve(store)
+    })
+
+    const heartbeat = async () => (await post(api, '/v1/register', registration('N0CALL'))).serverTime
+    const avatars = async () => (await post(api, '/v1/avatars', { ...claim('N0CALL'), stations: [] })).serverTime
+    const sync = (since: number) => post(api, '/v1/sync', { ...claim('N0CALL'), since })
+    const launch = (since: number) => post(api, '/v1/register', registration('N0CALL', { wantHistory: true, since }))
+    const receive = async () => {
+      stores.clock.set(stores.clock.now() + 1000)
+      sent += 1
+      const [outcome] = await store.history.append([message(`text ${sent}`, { to: 'N0CALL-7' })])
+      stores.clock.set(stores.clock.now() + 1000)
+      return outcome?.kind === 'stored' ? outcome.message.time : Number.NaN
+    }
+    async function restart() {
+      await api.close()
+      await store.close()
+      store = await stores.open()
+      api = await serve(store)
+    }
+
+    it('is a new one while there was nothing to be handed out', async () => {
+      await heartbeat()
+      stores.clock.set(stores.clock.now() + 5000)
+      expect(await heartbeat()).to.be.at.least(stores.clock.now())
+      expect(await avatars()).to.be.above(stores.clock.now())
+    })
+
+    it('is older than a message that was not handed out, and the same until it is', async () => {
+      const first = await heartbeat()
+      const time = await receive()
+      for (const ask of [heartbeat, avatars, heartbeat]) expect(await ask()).to.equal(first)
+      const { messages, serverTime } = await sync(first)
+      expect(messages.map((one) => one.time)).to.deep.equal([time])
+      expect(await heartbeat()).to.be.above(serverTime)
+    })
+
+    for (const [name, ask] of [
+      ['a sync', sync],
+      ['a launch', launch],
+    ] as const) {
+      it(`is that of ${name} that handed out messages when others came since, over a restart too`, async () => {
+        await heartbeat()
+        await receive()
+        const { serverTime } = await ask(0)
+        await receive()
+        expect([await heartbeat(), await avatars()]).to.deep.equal([serverTime, serverTime])
+        await restart()
+        expect([await heartbeat(), await avatars()]).to.deep.equal([serverTime, serverTime])
+        expect((await sync(serverTime)).messages).to.have.length(1)
+      })
+    }
+
+    it('is safe after a crash, in which the newest of what was handed out may be forgotten', async () => {
+      await heartbeat()
+      await receive()
+      const { serverTime } = await sync(0)
+      await stores.clock.advance(10_000)
+      await store.history.stationsWithUnpushed() // comes after the write that is on its way
+      await receive()
+      const later = await sync(serverTime)
+      const unseen = await receive()
+      copyAsAfterCrash(stores.path(), stores.path('crashed'))
+      api = await serve(await stores.open({}, stores.path('crashed')))
+      expect(await heartbeat()).to.be.within(serverTime, later.serverTime)
+      expect((await sync(later.serverTime)).messages.map((one) => one.time)).to.deep.equal([unseen])
+    })
+
+    it('is not moved by somebody who looks at the history from its beginning', async () => {
+      const first = await heartbeat()
+      await sync(first)
+      await receive()
+      expect((await sync(0)).messages).to.have.length(1)
+      expect(await heartbeat()).to.be.below((await sync(0)).messages[0]?.time as number)
+    })
+
+    it('is not moved by an answer that did not go out, since the phone hung up', async () => {
+      let begun = (): void => {}
+      const asked = new Promise<void>((resolve) => {
+        begun = resolve
+      })
+      let go = (): void => {}
+      const held = new Promise<void>((resolve) => {
+        go = resolve
+      })
+      const slow: Store['history'] = {
+        ...store.history,
+        async since(...position) {
+          const found = await store.history.since(...position)
+          begun()
+          await held
+          return found
+        },
+      }
+      const first = await heartbeat()
+      const time = await receive()
+      const slowApi = await serve({ ...store, history: slow })
+      await hangUp(slowApi, { ...claim('N0CALL'), since: first }, () => asked)
+      go()
+      // All that it does then, it does without waiting for anything outside.
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+      expect(await heartbeat()).to.be.below(time)
+    })
+
+    it('is not moved by an answer that went out and was lost on the way', async () => {
+      const first = await heartbeat()
+      const time = await receive()
+      await hangUp(api, { ...claim('N0CALL'), since: first }, (phone) => once(phone, 'data'))
+      expect(await heartbeat()).to.be.below(time)
+      const { messages, serverTime } = await sync(first)
+      expect(messages).to.have.length(1)
+      expect(await heartbeat()).to.be.above(serverTime)
+    })
+
+    it('is older than the messages of a station that registers again', async () => {
+      await heartbeat()
+      await receive()
+      await sync(0)
+      await receive()
+      const { serverTime } = await post(api, '/v1/unregister', claim('N0CALL'))
+      const again = await heartbeat()
+      expect(again).to.be.above(serverTime)
+      const time = await receive()
+      expect(await heartbeat()).to.equal(again)
+      expect((await sync(serverTime)).messages.map((one) => one.time)).to.deep.equal([time])
+    })
+  })
+
+  describe('is safe as the next cursor for a phone that keeps the newest of every answer', () => {
+    const CALLS = ['N0CALL', 'W1AW'] as const
+    type Callsign = (typeof CALLS)[number]
+
+    const callsign = fc.constantFrom(...CALLS)
+    const action = fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          do: fc.constant('receive' as const),
+          to: fc.array(callsign, { minLength: 1, maxLength: 4 }),
+        }),
+      },
+      {
+        weight: 6,
+        arbitrary: fc.record({
+          do: fc.constantFrom(
+            'sync' as const,
+            'sync' as const,
+            'launch' as const,
+            'heartbeat' as const,
+            'avatars' as const,
+          ),
+          callsign,
+        }),
+      },
+      // A sync whose answer is lost with its connection, on the way or before it has left.
+      {
+        weight: 2,
+        arbitrary: fc.record({ do: fc.constant('lose' as const), callsign, turns: fc.nat(30) }),
+      },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant('anew' as const), callsign }) },
+    )
+    const step = fc.record({
+      clockStepMs: fc.constantFrom(0, 0, 1, 3000, 40_000, -50, -HOUR, HOUR, -56 * 8766 * HOUR, 56 * 8766 * HOUR),
+      passMs: fc.constantFrom(0, 0, 0, 15_000),
+      // Some come while the transactions, the reads and the answers of others are under way.
+      actions: fc.array(fc.record({ afterTurns: fc.nat(12), action }), { maxLength: 10 }),
+      end: fc.oneof(
+        { weight: 5, arbitrary: fc.constant({ kind: 'go on' as const }) },
+        { weight: 1, arbitrary: fc.constant({ kind: 'restart' as const }) },
+        { weight: 2, arbitrary: fc.record({ kind: fc.constant('crash' as const), turns: fc.nat(20) }) },
+      ),
+    })
+    type Steps = readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[]
+
+    interface Phone {
+      /** The newest server time of every answer. */
+      cursor: number
+      /** It asks for messages one time after the other; heartbeats and avatars come in between. */
+      asking: Promise<void>
+      readonly received: string[]
+      /** Durable before anybody could ask for more. */
+      readonly stored: string[]
+      /** Of an earlier registration: gone with it, or received before. */
+      readonly gone: Set<string>
+    }
+
+    /** A sidecar's store and API, from a start to a stop or crash. */
+    interface Life {
+      readonly store: Store
+      readonly api: Api
+      crashed: boolean
+    }
+
+    async function turns(count: number): Promise<void> {
+      for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    }
+
+    async function play(perStation: number, steps: Steps): Promise<readonly Phone[]> {
+      let path = stores.path(`play-${Math.random()}`)
+      let copies = 0
+      let sentMessages = 0
+      const phones = new Map<Callsign, Phone>()
+      for (const call of CALLS)
+        phones.set(call, { cursor: 0, asking: Promise.resolve(), received: [], stored: [], gone: new Set() })
+
+      async function live(): Promise<Life> {
+        const store = await stores.open({ history: { perStation, duplicateHours: 12 } }, path)
+        return { store, api: await serve(store), crashed: false }
+      }
+
+      /** One call of a phone; what comes after a crash does not come. */
+      async function call(life: Life, phone: Phone, path: string, body: object): Promise<void> {
+        if (life.crashed) return
+        const answer = await post(life.api, path, body)
+        expect(answer.serverTime, JSON.stringify(answer)).to.be.a('number')
+        if (life.crashed) return
+        phone.cursor = Math.max(phone.cursor, answer.serverTime)
+        for (const { text } of answer.messages ?? []) phone.received.push(String(text))
+      }
+
+      const byPhone = {
+        heartbeat: (life: Life, call_: Callsign, phone: Phone) =>
+          call(life, phone, '/v1/register', registration(call_)),
+        avatars: (life: Life, call_: Callsign, phone: Phone) =>
+          call(life, phone, '/v1/avatars', { ...claim(call_), stations: ['K1ABC'] }),
+        sync: (life: Life, call_: Callsign, phone: Phone) =>
+          call(life, phone, '/v1/sync', { ...claim(call_), since: phone.cursor }),
+        launch: (life: Life, call_: Callsign, phone: Phone) =>
+          call(life, phone, '/v1/register', registration(call_, { wantHistory: true, since: phone.cursor })),
+      }
+
+      async function receive(life: Life, to: readonly Callsign[]): Promise<void> {
+        const batch = to.map((addressee) => {
+          sentMessages += 1
+          return message(`text ${sentMessages}`, { to: `${addressee}-7` })
+        })
+        const outcomes = await life.store.history.append(batch)
+        if (life.crashed) return
+        for (const [index, { kind }] of outcomes.entries())
+          if (kind === 'stored') phones.get(to[index]!)?.stored.push(String(batch[index]!.text))
+      }
+
+      async function run(life: Life, one: Steps[number]['actions'][number]['action']): Promise<void> {
+        if (life.crashed) return
+        if (one.do === 'receive') return receive(life, one.to)
+        const phone = phones.get(one.callsign)!
+        if (one.do === 'heartbeat' || one.do === 'avatars') return byPhone[one.do](life, one.callsign, phone)
+        const ask = one.do === 'anew' || one.do === 'lose' ? byPhone.sync : byPhone[one.do]
+        phone.asking = phone.asking.then(() => ask(life, one.callsign, phone))
+        return phone.asking
+      }
+
+      /** Unregisters and registers again, while nothing else goes on. */
+      async function anew(life: Life, call_: Callsign): Promise<void> {
+        const phone = phones.get(call_)!
+        await call(life, phone, '/v1/unregister', claim(call_))
+        for (const text of phone.stored) phone.gone.add(text)
+        await byPhone.heartbeat(life, call_, phone)
+      }
+
+      /** While nothing else goes on: for whoever has lost the network. */
+      async function lose(life: Life, call_: Callsign, afterTurns: number): Promise<void> {
+        await receive(life, [call_])
+        const body = { ...claim(call_), since: phones.get(call_)!.cursor }
+        await hangUp(life.api, body, () => turns(afterTurns))
+      }
+
+      let life = await live()
+      for (const [call_, phone] of phones) await byPhone.heartbeat(life, call_, phone)
+      for (const { clockStepMs, passMs, actions, end } of steps) {
+        stores.clock.set(Math.max(0, stores.clock.now() + clockStepMs))
+        await stores.clock.advance(passMs)
+        const now = life
+        const done = actions.map(async ({ afterTurns, action: one }) => {
+          await turns(afterTurns)
+          await run(now, one)
+        })
+        if (end.kind === 'crash') {
+          await turns(end.turns)
+          now.crashed = true
+          copies += 1
+          const copy = `${path}-${copies}`
+          copyAsAfterCrash(path, copy)
+          path = copy
+        }
+        await Promise.all(done)
+        if (end.kind === 'go on') {
+          for (const { action: one } of actions) {
+            if (one.do === 'anew') await anew(now, one.callsign)
+            if (one.do === 'lose') await lose(now, one.callsign, one.turns)
+          }
+          continue
+        }
+        await now.api.close()
+        await now.store.close()
+        life = await live()
+      }
+      for (const [call_, phone] of phones) {
+        await byPhone.heartbeat(life, call_, phone)
+        for (let times = 0; times < 2; times++) await byPhone.sync(life, call_, phone)
+      }
+      await life.api.close()
+      await life.store.close()
+      return [...phones.values()]
+    }
+
+    it('brings it each message exactly once, over any interleaving of calls, messages, restarts, crashes and leaps of the clock', async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
+          for (const { received, stored, gone } of await play(1000, steps)) {
+            expect(received).to.deep.equal([...new Set(received)])
+            expect(received).to.include.members(stored.filter((text) => !gone.has(text)))
+          }
+        }),
+        { numRuns: 60 },
+      )
+    })
+
+    it('brings it at least what the ring holds, when the ring is smaller than what arrives', async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { maxLength: 6 }), async (steps) => {
+          const calm = steps.map((one) => ({ ...one, end: { kind: 'go on' as const } }))
+          for (const { received, stored, gone } of await play(3, calm)) {
+            expect(received).to.deep.equal([...new Set(received)])
+            expect(received).to.include.members(stored.slice(-3).filter((text) => !gone.has(text)))
+          }
+        }),
+        { numRuns: 30 },
+      )
+    })
+  })
+})

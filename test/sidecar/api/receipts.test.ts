@@ -1,0 +1,98 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { expect } from 'chai'
+import { createReceipts } from '../../../sidecar/api/receipts.ts'
+
+describe('The receipt of an answer', () => {
+  let server: Server
+  let told: string[]
+  let closing: boolean
+  let sockets: Socket[]
+
+  /** Answers every request, and writes down what becomes of the answers, by their paths. */
+  beforeEach(async () => {
+    told = []
+    sockets = []
+    closing = false
+    const receipts = createReceipts(() => closing)
+    server = createServer((request, response) => {
+      const path = request.url ?? ''
+      receipts.asked(request.socket)
+      receipts.watch(request.socket, response, {
+        sent: () => told.push(`${path} sent`),
+        lost: () => told.push(`${path} lost`),
+      })
+      response.end('answer')
+    })
+    server.on('connection', (socket) => sockets.push(socket))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  })
+  afterEach(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+
+  const open = () => connect((server.address() as AddressInfo).port, '127.0.0.1')
+
+  async function ask(client: Socket, path: string, ...headers: string[]): Promise<void> {
+    client.write(`${[`GET ${path} HTTP/1.1`, 'Host: a', ...headers].join('\r\n')}\r\n\r\n`)
+    await once(client, 'data')
+  }
+
+  /** The server's end of the newest connection is closed. */
+  async function closed(): Promise<void> {
+    const socket = sockets.at(-1)
+    if (!socket?.closed) await new Promise<void>((resolve) => socket?.once('close', () => resolve()))
+  }
+
+  it('comes with the next request on the connection', async () => {
+    const client = open()
+    await ask(client, '/one')
+    await ask(client, '/two')
+    client.resetAndDestroy()
+    await closed()
+    expect(told).to.deep.equal(['/one sent', '/two sent', '/two lost'])
+  })
+
+  it('comes when the client takes leave', async () => {
+    const client = open()
+    await ask(client, '/one')
+    client.end()
+    await closed()
+    expect(told).to.deep.equal(['/one sent'])
+  })
+
+  it('comes when we end the connection behind it, as the client wished', async () => {
+    const client = open()
+    await ask(client, '/one', 'Connection: close')
+    await closed()
+    expect(told).to.deep.equal(['/one sent'])
+  })
+
+  it('does not come when the connection breaks', async () => {
+    const client = open()
+    await ask(client, '/one')
+    client.resetAndDestroy()
+    await closed()
+    expect(told).to.deep.equal(['/one sent', '/one lost'])
+  })
+
+  it('does not come when the client gives no sign until its connection is given up', async () => {
+    server.keepAliveTimeout = 10
+    const client = open()
+    await ask(client, '/one')
+    await closed()
+    expect(told).to.deep.equal(['/one sent', '/one lost'])
+  })
+
+  it('is not waited for when the server closes', async () => {
+    const client = open()
+    await ask(client, '/one')
+    closing = true
+    server.closeAllConnections()
+    await closed()
+    expect(told).to.deep.equal(['/one sent'])
+    client.destroy()
+  })
+})

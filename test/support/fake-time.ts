@@ -1,0 +1,37 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const LIBRARIES = '/usr/lib'
+
+/** The library of Debian's `libfaketime`, by which another process sees another wall clock; undefined where there is none. */
+export const FAKE_TIME_LIBRARY = existsSync(LIBRARIES)
+  ? readdirSync(LIBRARIES)
+      .map((architecture) => join(LIBRARIES, architecture, 'faketime/libfaketimeMT.so.1'))
+      .find((file) => existsSync(file))
+  : undefined
+
+/** The wall clock of another process; its elapsed time stays the machine's. */
+export interface FakeTime {
+  /** What the process is to be started with. */
+  readonly env: Readonly<Record<string, string>>
+  /** Sets the clock, which then goes on from there: at once for the process that has it. */
+  set(ms: number): Promise<void>
+}
+
+/** `file` is where the two agree on the time. */
+export function fakeTime(library: string, file: string): FakeTime {
+  return {
+    env: {
+      LD_PRELOAD: library,
+      FAKETIME_TIMESTAMP_FILE: file,
+      FAKETIME_NO_CACHE: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      NO_FAKE_STAT: '1',
+    },
+    async set(ms) {
+      const offset = (ms - Date.now()) / 1000
+      await writeFile(file, `${offset < 0 ? '' : '+'}${offset.toFixed(3)}\n`)
+    },
+  }
+}
