@@ -22,6 +22,7 @@ describe('A server time', () => {
       listen: { host: '127.0.0.1', port: 0, certFile: null, keyFile: null, trustProxy: false },
       rateLimit: { windowMs: 60_000, max: 1_000_000, newStationsPerHour: 1_000_000, connectionsPerAddress: 64 },
       store,
+      isReserved: () => false,
       clock: stores.clock,
       metrics: createMetrics(),
       log: stores.log,
