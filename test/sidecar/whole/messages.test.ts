@@ -43,7 +43,8 @@ describe('A sidecar that receives messages', () => {
       await its.upstream.until(() => its.upstream.clients().length > 0)
       await its.post('/v1/register', { ...station, platform: 'android', pushToken: 'a-token', ackMessages: true })
       await its.clock.advance(2000)
-      await its.upstream.until(() => its.upstream.clients()[0]?.filter === `g/${key}`)
+      const asked = key === 'N0CALL' ? 'g/N0CALL/N0CALL-0' : `g/${key}`
+      await its.upstream.until(() => its.upstream.clients()[0]?.filter === asked)
       its.upstream.inject(`N1CALL>APRS,TCPIP*::${key.padEnd(9)}:hello{1`)
       await its.upstream.waitFor(({ line }) => line === `${key}>APRS,TCPIP*::N1CALL   :ack1`)
       const { body } = await its.post('/v1/sync', { ...station, since: 0 })
