@@ -59,6 +59,7 @@ export interface WholeSidecar {
 interface Config {
   readonly aprsis?: object
   readonly push?: object
+  readonly history?: object
 }
 
 export async function startWholeSidecar(config: Config = {}): Promise<WholeSidecar> {

@@ -9,7 +9,7 @@ import { openStore } from '../../../sidecar/store/open-store.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 const SETTINGS = {
-  history: { perStation: 50, duplicateHours: 12 },
+  history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
   stations: { max: 100, expireAfterHours: 720 },
 }
 const B = { key: 'B', platform: 'android', pushToken: 'token-of-B', ackMessages: true } as const

@@ -150,7 +150,7 @@ describe('Opening the store', () => {
     await filledFile()
     await withConnection('PRAGMA user_version = 99')
     await refusal()
-    await withConnection('PRAGMA user_version = 1')
+    await withConnection(`PRAGMA user_version = ${MIGRATIONS.length}`)
     const store = await stores.open()
     expect(store.stations.size).to.equal(2)
   })
