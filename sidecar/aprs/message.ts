@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Packet } from './packet.ts'
+import { braceOfSequenceId, contentEnd, endsInSequenceId } from './sequence-id.ts'
 import { canonicalKey } from './station.ts'
 
 /** What a message packet is to the station that it is addressed to: `to`, upper case, trailing blanks dropped. */
@@ -12,29 +13,18 @@ export type Message =
       /** What stands after the last `{`, trailing blanks dropped; empty when the message has no number. */
       readonly seqId: string
     }
-  | { readonly kind: 'ack'; readonly to: string }
-  | { readonly kind: 'rejection'; readonly to: string }
+  /** `seqId` is that of the message which is acknowledged or rejected. */
+  | { readonly kind: 'ack'; readonly to: string; readonly seqId: string }
+  | { readonly kind: 'rejection'; readonly to: string; readonly seqId: string }
   /** Meant for the station's software. */
   | { readonly kind: 'not_for_operator'; readonly to: string; readonly why: 'telemetry_definition' | 'query' }
 
 const BLANK = 0x20
-const BRACE = 0x7b
 const TILDE = 0x7e
 
 const MAX_ADDRESSEE_LENGTH = 9
-/**
- * One to five characters, each of at most 4 bytes in UTF-8. No control characters: the number goes into the ack that we
- * send, and one of them could end that line.
- */
-const NUMBER = /^\P{Cc}{1,5}$/u
-const MAX_NUMBER_BYTES = 20
-
-/**
- * An ack or a rejection is the whole text: its word and a number, which has no blank. "acknowledged" is a message,
- * and so is "acked{12", for nobody asks to acknowledge an ack.
- */
-const ACK = /^ack[\x21-\x7a\x7c-\x7e]{1,5} *$/
-const REJECTION = /^rej[\x21-\x7a\x7c-\x7e]{1,5} *$/
+const ACK = 'ack'
+const REJECTION = 'rej'
 const TELEMETRY_DEFINITION = /^(?:PARM|UNIT|EQNS|BITS)\./
 // Only `?APRSH` takes something more, a callsign. Another text that merely begins like a query is somebody's.
 const QUERY = /^\?(?:APRSH(?: .*)?|APRS[DMOPST] *|PING\? *)$/
@@ -43,7 +33,7 @@ const QUERY = /^\?(?:APRSH(?: .*)?|APRS[DMOPST] *|PING\? *)$/
  * Reads a packet's body; undefined when it is no message. Never throws, whatever the bytes are.
  * The source matters for telemetry definitions, which a station addresses to itself.
  */
-export function parseMessage({ source, body, line }: Omit<Packet, 'path'>): Message | undefined {
+export function parseMessage({ source, body, line }: Pick<Packet, 'source' | 'body' | 'line'>): Message | undefined {
   if (body[0] !== ':') return undefined
   const colon = endOfAddressee(body)
   if (colon < 0) return undefined
@@ -51,17 +41,18 @@ export function parseMessage({ source, body, line }: Omit<Packet, 'path'>): Mess
   if (to === '') return undefined
 
   const start = colon + 1
-  const number = findNumber(body, start)
-  const textEnd = number?.brace ?? body.length
-  const other = noOperatorsText(body.slice(start, textEnd), number !== undefined, source === to)
+  const end = contentEnd(body, start)
+  const brace = braceOfSequenceId(body, start, end)
+  const numbered = brace >= 0
+  const other = noOperatorsText(body.slice(start, numbered ? brace : end), numbered, source === to)
   if (other) return { ...other, to }
 
   const bodyAt = line.length - body.length
   return {
     kind: 'message',
     to,
-    text: line.subarray(bodyAt + start, bodyAt + textEnd),
-    seqId: number?.seqId ?? '',
+    text: line.subarray(bodyAt + start, numbered ? bodyAt + brace : line.length),
+    seqId: numbered ? body.slice(brace + 1, end) : '',
   }
 }
 
@@ -83,29 +74,6 @@ function endWithoutBlanks(text: string, end: number): number {
   return last
 }
 
-/** The message number and where its `{` stands; undefined when what follows the last one is text, or there is none. */
-function findNumber(body: string, start: number): { brace: number; seqId: string } | undefined {
-  const end = endWithoutBlanks(body, body.length)
-  const first = Math.max(start, end - MAX_NUMBER_BYTES - 1)
-  let brace = end - 1
-  let ascii = true
-  for (; brace >= first; brace--) {
-    const code = body.charCodeAt(brace)
-    if (code === BRACE) break
-    if (code > TILDE) ascii = false
-  }
-  if (brace < first) return undefined
-  const tail = body.slice(brace + 1, end)
-  const seqId = ascii ? tail : fromUtf8(tail)
-  return seqId && NUMBER.test(seqId) ? { brace, seqId } : undefined
-}
-
-/** Only what is UTF-8 can be given back to the byte in an ack. */
-function fromUtf8(latin1: string): string | undefined {
-  const bytes = Buffer.from(latin1, 'latin1')
-  return isUtf8(bytes) ? bytes.toString('utf8') : undefined
-}
-
 /** What a text is that is no message for a person; undefined for one that is. */
 function noOperatorsText(text: string, numbered: boolean, toItself: boolean) {
   if (toItself && TELEMETRY_DEFINITION.test(text))
@@ -113,14 +81,23 @@ function noOperatorsText(text: string, numbered: boolean, toItself: boolean) {
   // The first character spares nearly all texts the rest.
   switch (text[0]) {
     case 'a':
-      return !numbered && ACK.test(text) ? ({ kind: 'ack' } as const) : undefined
+      return numbered ? undefined : answer('ack', ACK, text)
     case 'r':
-      return !numbered && REJECTION.test(text) ? ({ kind: 'rejection' } as const) : undefined
+      return numbered ? undefined : answer('rejection', REJECTION, text)
     case '?':
       return QUERY.test(text) ? ({ kind: 'not_for_operator', why: 'query' } as const) : undefined
     default:
       return undefined
   }
+}
+
+/**
+ * An ack or a rejection is the whole text: its word and a sequence id. "acknowledged" is a message, and so is "acked{12", for
+ * nobody asks to acknowledge an ack.
+ */
+function answer(kind: 'ack' | 'rejection', word: string, text: string) {
+  if (!text.startsWith(word) || !endsInSequenceId(text, word.length)) return undefined
+  return { kind, seqId: text.slice(word.length) }
 }
 
 /**
@@ -133,9 +110,9 @@ export function textOf(bytes: Buffer): { readonly text: string; readonly textByt
 }
 
 /**
- * The line, without line break and to be sent as UTF-8, by which `to` acknowledges a message of `from`. The number is
- * given back as received, the reply-ack forms `MM}` and `MM}AA` too: senders without reply-acks know no other.
+ * The line, without line break, by which `to` acknowledges a message of `from`. Both the call of the sender and the number are
+ * given back as received: to servers `W2AW-0` is not `W2AW`, and senders without reply-acks know no number but the whole `MM}AA`.
  */
 export function ackLine({ from, to, seqId }: { from: string; to: string; seqId: string }): string {
-  return `${to}>APRS,TCPIP*::${from.padEnd(MAX_ADDRESSEE_LENGTH)}:ack${seqId}`
+  return `${to}>APRS,TCPIP*::${from.padEnd(MAX_ADDRESSEE_LENGTH)}:${ACK}${seqId}`
 }

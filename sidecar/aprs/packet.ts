@@ -4,6 +4,8 @@ import { canonicalKey } from './station.ts'
 export interface Packet {
   /** Who sent it: upper case, without the SSID 0, of letters, digits and dashes, at most 9 characters. */
   readonly source: string
+  /** The same as it was received, in its letter case and with its SSID 0: who answers has to write it like this. */
+  readonly sourceAsReceived: string
   /** Destination, digipeaters and q construct, as they stand between `>` and `:`. */
   readonly path: string
   /** Everything behind the `:` as Latin-1, which makes each byte one character. */
@@ -33,8 +35,10 @@ export function parsePacket(line: Buffer): Packet | undefined {
     const colon = text.indexOf(':', arrow + 1)
     if (colon <= arrow + 1) return undefined
     if (text[colon + 1] !== '}') {
+      const sourceAsReceived = text.slice(start, arrow)
       return {
-        source: canonicalKey(text.slice(start, arrow)),
+        source: canonicalKey(sourceAsReceived),
+        sourceAsReceived,
         path: text.slice(arrow + 1, colon),
         body: text.slice(colon + 1),
         line,

@@ -19,9 +19,21 @@ export interface FilterForm {
   readonly trackOutgoing: boolean
 }
 
+const MAX_CALL_LENGTH = 9
+
+/**
+ * The calls by which a station is asked for. Some software writes the SSID 0 out, and to servers `K1ABC-0` is not `K1ABC`.
+ * Where there is no room for it, nobody can write it either.
+ */
+function callsOf(station: StationKey): readonly string[] {
+  const withZero = `${station}-0`
+  return station.includes('-') || withZero.length > MAX_CALL_LENGTH ? [station] : [station, withZero]
+}
+
 /** Bytes that one more station adds to a filter. Keys are ASCII. */
 export function stationBytes(station: StationKey, { trackOutgoing }: FilterForm): number {
-  return (station.length + 1) * (trackOutgoing ? 2 : 1)
+  const bytes = callsOf(station).reduce((sum, call) => sum + call.length + 1, 0)
+  return bytes * (trackOutgoing ? 2 : 1)
 }
 
 /** Bytes of a filter without any station. */
@@ -42,7 +54,7 @@ export function filterBytes(stations: Iterable<StationKey>, form: FilterForm): n
  */
 export function filterText(stations: ReadonlySet<StationKey>, login: string, { trackOutgoing }: FilterForm): string {
   if (stations.size === 0) return `g/${login}`
-  const calls = [...stations].sort().join('/')
+  const calls = [...stations].sort().flatMap(callsOf).join('/')
   return trackOutgoing ? `g/${calls} b/${calls}` : `g/${calls}`
 }
 

@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv'
 import { jsonPath, pointerSteps } from '../json-path.ts'
 import { nearest } from './nearest.ts'
 import type { Problem } from './problem.ts'
-import type { MemberSchema } from './schema.ts'
+import { type MemberSchema, RETIRED_MEMBERS } from './schema.ts'
 
 /** An ajv error in words. Needs ajv's `verbose`, which hands over the member's own schema and value. */
 export function schemaProblem(error: ErrorObject): Problem {
@@ -10,7 +10,10 @@ export function schemaProblem(error: ErrorObject): Problem {
   const schema = error.parentSchema as MemberSchema
   if (error.keyword === 'additionalProperties') {
     const name = String(error.params.additionalProperty)
-    return { path: jsonPath([...steps, name]), ...unknownMember(name, Object.keys(schema.properties ?? {})) }
+    const path = jsonPath([...steps, name])
+    const instead = RETIRED_MEMBERS.get(path)
+    if (instead) return { path, reason: 'is no setting any more', remedy: instead }
+    return { path, ...unknownMember(name, Object.keys(schema.properties ?? {})) }
   }
   if (error.keyword === 'required') {
     const name = String(error.params.missingProperty)
@@ -34,9 +37,10 @@ function reasonOf(error: ErrorObject, schema: MemberSchema): string {
       return `must be ${[schema.type].flat().map(typeInWords).join(' or ')}, not ${typeInWords(typeName(error.data))}`
     case 'minimum':
     case 'maximum':
-      return `must be ${schema.minimum} to ${schema.maximum}`
     case 'exclusiveMinimum':
-      return `must be more than ${schema.exclusiveMinimum}`
+      return schema.minimum === undefined
+        ? `must be more than ${schema.exclusiveMinimum} and at most ${schema.maximum}`
+        : `must be ${schema.minimum} to ${schema.maximum}`
     case 'enum':
       return `must be one of ${(error.params.allowedValues as readonly string[]).join(', ')}`
     case 'minLength':

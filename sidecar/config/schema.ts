@@ -61,6 +61,11 @@ function calls(description: string, fallback: readonly string[]): MemberSchema {
   return { description, type: 'array', items, maxItems: 1000, default: fallback }
 }
 
+/** A length of time, in whatever unit the name says. */
+function span(description: string, longest: number, fallback: number): MemberSchema {
+  return { description, type: 'number', exclusiveMinimum: 0, maximum: longest, default: fallback }
+}
+
 /** Longest time that a setting in hours may name: ten years. */
 const LONGEST_HOURS = 87600
 
@@ -109,13 +114,16 @@ const aprsis = section(
 
 const history = section('What is kept per station.', {
   perStation: whole('Give how many messages to keep for each station.', 1, 10_000, 50),
-  duplicateHours: {
-    description: 'Give for how many hours an equal message counts as a retransmission; null for as long as it is kept.',
-    type: ['number', 'null'],
-    exclusiveMinimum: 0,
-    maximum: LONGEST_HOURS,
-    default: 12,
-  },
+  duplicateMinutes: span(
+    'Give for how many minutes an equal message with the same number counts as a retransmission; senders retry for 30.',
+    LONGEST_HOURS * 60,
+    120,
+  ),
+  duplicateSecondsUnnumbered: span(
+    'Give for how many seconds an equal message without a number counts as a copy of the one before.',
+    LONGEST_HOURS * 3600,
+    30,
+  ),
 })
 
 const push = section('The push gateways.', {
@@ -160,7 +168,12 @@ const ack = section('The throttle of automatic acknowledgements.', {
     3_600_000,
     31_000,
   ),
-  maxPerSenderPerMinute: whole('Give how many acks one sender may cause in a minute.', 1, 1000, 10),
+  maxPerSenderPerMinute: whole(
+    'Give how many acks one sender may cause at one station in a minute; at all stations together it is ten times that.',
+    1,
+    1000,
+    10,
+  ),
 })
 
 const rateLimit = section('What one client address may do.', {
@@ -172,14 +185,11 @@ const rateLimit = section('What one client address may do.', {
 
 const stations = section('The registry.', {
   max: whole('Give how many stations may be registered.', 1, 1_000_000, 5000),
-  expireAfterHours: {
-    description:
-      'Give after how many hours without a register call a station is forgotten; clients call every 6 hours.',
-    type: 'number',
-    exclusiveMinimum: 0,
-    maximum: LONGEST_HOURS,
-    default: 720,
-  },
+  expireAfterHours: span(
+    'Give after how many hours without a register call a station is forgotten; clients call every 6 hours.',
+    LONGEST_HOURS,
+    720,
+  ),
   reserved: calls('List the calls that nobody can register; the own login and its further calls need not be in it.', [
     ...RESERVED_CALLS,
   ]),
@@ -194,6 +204,14 @@ const log = section('The log on stdout.', {
     default: 'info',
   },
 })
+
+/** Members that were known once, by their path, with what to do instead. */
+export const RETIRED_MEMBERS: ReadonlyMap<string, string> = new Map([
+  [
+    'history.duplicateHours',
+    'Take it out; where 2 hours do not suit you, give history.duplicateMinutes. Longer ones swallow answers that happen to be equal.',
+  ],
+])
 
 export const SETTINGS_SCHEMA: MemberSchema = table('The whole configuration is one JSON object.', {
   listen,

@@ -43,8 +43,9 @@ export interface AprsisSettings {
 
 export interface HistorySettings {
   readonly perStation: number
-  /** Horizon of duplicate detection in hours; null: however old. */
-  readonly duplicateHours: number | null
+  /** Horizons of duplicate detection: of messages with a sequence id, and of those without one. */
+  readonly duplicateMinutes: number
+  readonly duplicateSecondsUnnumbered: number
 }
 
 export interface PushSettings {
@@ -77,6 +78,7 @@ export interface ApnsSettings {
 export interface AckSettings {
   /** Least time between two acks for the same message, in milliseconds. */
   readonly minIntervalMs: number
+  /** Acks of one sender and station; of one sender and all stations together ten times as many. */
   readonly maxPerSenderPerMinute: number
 }
 

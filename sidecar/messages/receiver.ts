@@ -23,6 +23,12 @@ interface ReceiverParts {
   readonly log: Log
 }
 
+interface Received {
+  readonly message: IncomingMessage
+  /** The sender's call as it was received, for the ack. */
+  readonly sender: string
+}
+
 const OUTCOME_COUNTERS = {
   stored: 'messages_stored',
   duplicate: 'messages_duplicate',
@@ -40,26 +46,28 @@ export function createReceiver({ stations, history, isBlocked, notify, acks, met
   let lostInARow = 0
 
   /** The message for a registered station's operator in a line; everything else is counted. */
-  function read(line: Buffer): IncomingMessage | undefined {
+  function read(line: Buffer): Received | undefined {
     const packet = parsePacket(line)
     const message = packet && parseMessage(packet)
     if (!message) return dropped('packets_unparsable')
     if (!stations.get(message.to)) return dropped('messages_not_addressed')
     if (message.kind !== 'message') return dropped('messages_not_for_operator')
     if (isBlocked(packet.source)) return dropped('messages_blocked')
-    return { from: packet.source, to: message.to, seqId: message.seqId, text: message.text }
+    const { to, seqId, text } = message
+    return { message: { from: packet.source, to, seqId, text }, sender: packet.sourceAsReceived }
   }
 
   function dropped(reason: DropCounter): undefined {
     metrics.count(reason)
   }
 
-  function settle(message: IncomingMessage, outcome: AppendOutcome): void {
+  function settle({ message: { to, seqId }, sender }: Received, outcome: AppendOutcome): void {
     metrics.count(OUTCOME_COUNTERS[outcome.kind])
     if (outcome.kind === 'no_station') return
-    // A retransmission says that the sender did not get the ack.
-    if (stations.get(message.to)?.ackMessages) acks.acknowledge(message)
-    if (outcome.kind === 'stored') notify(message.to)
+    const station = stations.get(to)
+    // A retransmission says that the sender did not get the ack. To be told of a phone that no push reaches would mislead it.
+    if (station?.ackMessages && !station.tokenDead) acks.acknowledge({ from: sender, to, seqId })
+    if (outcome.kind === 'stored') notify(to)
   }
 
   /** One line when storing begins to fail and one when it works again, however long and busy the time between. */
@@ -79,19 +87,19 @@ export function createReceiver({ stations, history, isBlocked, notify, acks, met
   }
 
   return async (lines) => {
-    const messages: IncomingMessage[] = []
+    const received: Received[] = []
     for (const line of lines) {
-      const message = read(line)
-      if (message) messages.push(message)
+      const one = read(line)
+      if (one) received.push(one)
     }
-    if (messages.length === 0) return
+    if (received.length === 0) return
     let outcomes: readonly AppendOutcome[]
     try {
-      outcomes = await history.append(messages)
+      outcomes = await history.append(received.map(({ message }) => message))
     } catch (error) {
-      return lost(messages.length, error)
+      return lost(received.length, error)
     }
     storingWorks()
-    for (const [i, outcome] of outcomes.entries()) settle(messages[i] as IncomingMessage, outcome)
+    for (const [i, outcome] of outcomes.entries()) settle(received[i] as Received, outcome)
   }
 }

@@ -194,8 +194,9 @@ export interface Housekeeping {
   /** Removes the stations that were last seen before `beforeMs` (clock time), with all that is theirs; resolves with how many. */
   expire(beforeMs: number, signal: AbortSignal): Promise<number>
   /**
-   * Removes rows that belong to no station, which only happens when somebody else edits the file; resolves with how many. Then has
-   * the file take up what was written of late, and lets SQLite look at it.
+   * Removes rows that belong to no station, which only happens when somebody else edits the file; resolves with how many. Forgets
+   * what rings have dropped and no duplicate can be of any more. Then has the file take up what was written of late, and lets SQLite
+   * look at it.
    */
   tidy(signal: AbortSignal): Promise<number>
   /** Bytes of the file, or of what is in memory. */

@@ -1,12 +1,12 @@
+import type { Clock } from '../clock.ts'
 import type { HistorySettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { AppendOutcome, History, IncomingMessage, StationKey, StoredMessage } from '../messages/store.ts'
 import type { Connection, Queries } from './connection.ts'
 import type { Database, Transaction, Write } from './database.ts'
+import { type Duplicates, horizonsMs } from './duplicates.ts'
 import type { Stamps } from './server-time.ts'
 import { StoreError } from './store-error.ts'
-
-const MS_PER_HOUR = 3_600_000
 
 // How often a sync tries again when its stamp was taken by others between reserving and reading.
 const SYNC_ATTEMPTS = 5
@@ -15,13 +15,11 @@ const SYNC_ATTEMPTS = 5
 // thousand, since each costs a trip to libuv's pool. Text travels as hex, as JSON knows no bytes. The rows are inserted
 // one after the other in this order, and the triggers below see each one's predecessors.
 const INSERT = `
-  INSERT INTO message (station, time, source, seq_id, text)
-  SELECT row.value ->> 0, row.value ->> 1, row.value ->> 2, row.value ->> 3, unhex(row.value ->> 4)
-  FROM json_each(?) AS row CROSS JOIN station ON station.key = row.value ->> 0
+  INSERT INTO message (station, time, source, seq_id, text, received_at)
+  SELECT row.value ->> 0, row.value ->> 1, row.value ->> 2, row.value ->> 3, unhex(row.value ->> 4), ?2
+  FROM json_each(?1) AS row CROSS JOIN station ON station.key = row.value ->> 0
   ORDER BY row.key
   RETURNING time`
-
-const KNOWN_STATIONS = 'SELECT key FROM station WHERE key IN (SELECT value FROM json_each(?))'
 
 // One string instead of a row object for each message, and sorted here, where it nearly always is already: twice as fast.
 const SINCE = `
@@ -50,6 +48,8 @@ const TRIM = `
 
 interface HistoryOptions {
   readonly settings: HistorySettings
+  readonly duplicates: Duplicates
+  readonly clock: Clock
   readonly log: Log
 }
 
@@ -58,7 +58,7 @@ export async function openHistory(
   connection: Connection,
   database: Database,
   stamps: Stamps,
-  { settings, log }: HistoryOptions,
+  { settings, duplicates, clock, log }: HistoryOptions,
 ): Promise<History> {
   await fitRings(connection, settings.perStation)
   await installRules(connection, settings)
@@ -87,10 +87,26 @@ export async function openHistory(
     throw new StoreError('store_overloaded')
   }
 
+  async function insert(tx: Transaction, messages: readonly IncomingMessage[]): Promise<readonly AppendOutcome[]> {
+    const receivedAt = clock.now()
+    const copies = await duplicates.among(tx, messages, receivedAt)
+    const first = await stamps.take(tx, messages.length)
+    const rows = messages
+      .map(({ from, to, seqId, text }, index) => [to, first + index, from, seqId, text.toString('hex')])
+      .filter((_, index) => !copies[index])
+    const inserted = rows.length === 0 ? [] : await tx.all<{ time: number }>(INSERT, JSON.stringify(rows), receivedAt)
+    const stored = new Set(inserted.map(({ time }) => time))
+    return messages.map((message, index): AppendOutcome => {
+      const time = first + index
+      if (copies[index]) return { kind: 'duplicate' }
+      return stored.has(time) ? { kind: 'stored', message: { ...message, time } } : { kind: 'no_station' }
+    })
+  }
+
   const append: Write<readonly IncomingMessage[], readonly AppendOutcome[]> = {
     weight: (messages) => messages.length,
     async run(tx, inputs) {
-      const outcomes = await insert(tx, stamps, inputs.flat())
+      const outcomes = await insert(tx, inputs.flat())
       const stored = outcomes.flatMap((outcome) => (outcome.kind === 'stored' ? outcome.message : []))
       tx.onCommit(() => tell(stored))
       let start = 0
@@ -168,63 +184,32 @@ async function fitRings(connection: Connection, perStation: number): Promise<voi
 }
 
 /**
- * Duplicates and overflow are judged row by row inside the insert, so that they hold within a batch as they do between
- * batches. The triggers are temporary: they carry the settings, and another start may have others.
+ * Overflow is judged row by row inside the insert, so that it holds within a batch as it does between batches: each row that is one
+ * too many drops the oldest. The triggers are temporary: they carry the settings, and another start may have others.
  */
 async function installRules(connection: Connection, settings: HistorySettings): Promise<void> {
-  const { perStation, duplicateHours } = settings
-  const recent = duplicateHours === null ? '' : `AND time > NEW.time - ${integer(duplicateHours * MS_PER_HOUR)}`
+  const horizons = horizonsMs(settings)
   await connection.exec(`
-    CREATE TEMP TRIGGER skip_duplicate BEFORE INSERT ON message
-    WHEN EXISTS (
-      SELECT 1 FROM message
-      WHERE station = NEW.station ${recent} AND source = NEW.source AND seq_id = NEW.seq_id AND text = NEW.text
-    )
+    CREATE TEMP TRIGGER drop_oldest AFTER INSERT ON message
+    WHEN EXISTS (SELECT 1 FROM message WHERE station = NEW.station LIMIT 1 OFFSET ${integer(settings.perStation)})
     BEGIN
-      SELECT RAISE(IGNORE);
+      INSERT INTO dropped (station, source, seq_id, text, received_at)
+        SELECT station, source, seq_id, text, received_at
+        FROM (SELECT * FROM message WHERE station = NEW.station ORDER BY time LIMIT 1)
+        WHERE abs(NEW.received_at - received_at) < iif(seq_id = '', ${integer(horizons.unnumbered)}, ${integer(horizons.numbered)});
+      DELETE FROM message
+        WHERE station = NEW.station AND time = (SELECT min(time) FROM message WHERE station = NEW.station);
     END;
 
-    CREATE TEMP TRIGGER drop_oldest AFTER INSERT ON message
+    CREATE TEMP TRIGGER forget_dropped AFTER DELETE ON station
     BEGIN
-      DELETE FROM message WHERE station = NEW.station AND time <=
-        (SELECT time FROM message WHERE station = NEW.station ORDER BY time DESC LIMIT 1 OFFSET ${integer(perStation)});
+      DELETE FROM dropped WHERE station = OLD.key;
     END;`)
 }
 
 // Triggers take no bound values.
 function integer(value: number): string {
   return BigInt(Math.round(value)).toString()
-}
-
-async function insert(
-  tx: Transaction,
-  stamps: Stamps,
-  messages: readonly IncomingMessage[],
-): Promise<readonly AppendOutcome[]> {
-  const first = await stamps.take(tx, messages.length)
-  const rows = messages.map(({ from, to, seqId, text }, index) => [
-    to,
-    first + index,
-    from,
-    seqId,
-    text.toString('hex'),
-  ])
-  const stored = new Set<number>()
-  for (const { time } of await tx.all<{ time: number }>(INSERT, JSON.stringify(rows))) stored.add(time)
-
-  const skipped = messages.filter((_, index) => !stored.has(first + index))
-  const known = skipped.length > 0 ? await stationsAmong(tx, skipped) : new Set<StationKey>()
-  return messages.map((message, index): AppendOutcome => {
-    const time = first + index
-    if (stored.has(time)) return { kind: 'stored', message: { ...message, time } }
-    return known.has(message.to) ? { kind: 'duplicate' } : { kind: 'no_station' }
-  })
-}
-
-async function stationsAmong(tx: Transaction, messages: readonly IncomingMessage[]): Promise<ReadonlySet<StationKey>> {
-  const addressees = new Set(messages.map((message) => message.to))
-  const rows = await tx.all<{ key: StationKey }>(KNOWN_STATIONS, JSON.stringify([...addressees]))
-  return new Set(rows.map((row) => row.key))
 }
 
 function parseMessages(station: StationKey, json: string): readonly StoredMessage[] {

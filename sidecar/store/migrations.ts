@@ -14,7 +14,10 @@ const APPLICATION_ID = 0x6d637363
  *   A row with an empty hash is a cleared avatar, no row one that was never set.
  * - `cursor`: of the phones that were given messages. `asked` is the newest cursor that one brought; it has seen every message up to
  *   `seen`.
- * - `message`: clustered by station, so that a ring is one or two neighbouring pages.
+ * - `message`: clustered by station, so that a ring is one or two neighbouring pages. `time` is a stamp, `received_at` what the
+ *   wall clock said, right or wrong: duplicates are judged by that.
+ * - `dropped`: what a ring had no room for although a duplicate of it may still come. In the order of dropping, so that writing it
+ *   down costs next to nothing; it is read at the start only.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -52,6 +55,19 @@ export const MIGRATIONS: readonly string[] = [
     text BLOB NOT NULL,
     PRIMARY KEY (station, time)
   ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  ALTER TABLE message ADD COLUMN received_at INTEGER NOT NULL DEFAULT 0;
+  UPDATE message SET received_at = time;
+
+  CREATE TABLE dropped (
+    id INTEGER PRIMARY KEY,
+    station TEXT NOT NULL,
+    source TEXT NOT NULL,
+    seq_id TEXT NOT NULL,
+    text BLOB NOT NULL,
+    received_at INTEGER NOT NULL
+  ) STRICT;
   `,
   `
   CREATE TABLE cursor (

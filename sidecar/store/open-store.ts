@@ -6,6 +6,7 @@ import { type Connection, connect } from './connection.ts'
 import { openCursors } from './cursors.ts'
 import { groupCommits, type Transaction } from './database.ts'
 import { IN_MEMORY, prepareFile, restrictFile } from './database-file.ts'
+import { openDuplicates } from './duplicates.ts'
 import { openHistory } from './history.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import { migrate, schemaVersion } from './migrations.ts'
@@ -50,8 +51,15 @@ export async function buildStore(
   const database = groupCommits(connection, clock, log)
   const serverTime = await openServerTime(connection, database, clock)
   const stations = await openStations(connection, database, serverTime, { settings: settings.stations, clock, log })
-  const history = await openHistory(connection, database, serverTime, { settings: settings.history, log })
-  const housekeeping = openHousekeeping({ database, stations, perStation: settings.history.perStation })
+  const duplicates = await openDuplicates(connection, database, stations, settings.history)
+  const history = await openHistory(connection, database, serverTime, {
+    settings: settings.history,
+    duplicates,
+    clock,
+    log,
+  })
+  const { perStation } = settings.history
+  const housekeeping = openHousekeeping({ database, stations, duplicates, perStation, clock })
   const cursors = await openCursors(connection, { database, stations, history, clock })
   const seal = async (tx: Transaction): Promise<void> => {
     await cursors.seal(tx)

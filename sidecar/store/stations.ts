@@ -82,14 +82,22 @@ interface StationsOptions {
   readonly log: Log
 }
 
+/** The registry as the rest of the store sees it. */
+export interface StationTable extends Stations {
+  /** Server time of the station's registration as the transaction in progress has it; undefined when it is not registered. */
+  registeredAt(key: StationKey): number | undefined
+}
+
 /** The registry: read into memory once, then written through. Memory changes when the file has. */
 export async function openStations(
   queries: Queries,
   database: Database,
   stamps: Stamps,
   { settings, clock, log }: StationsOptions,
-): Promise<Stations> {
+): Promise<StationTable> {
   const entries = new Map<StationKey, Entry>()
+  /** What the transaction in progress has registered, and removed: there the value is undefined. */
+  const uncommitted = new Map<StationKey, number | undefined>()
   const listeners: (() => void)[] = []
   /** How many writes of a station are on their way. */
   const writing = new Map<StationKey, number>()
@@ -115,6 +123,13 @@ export async function openStations(
         log.error('station-listener-failed', 'A listener to changes of the registry failed.', { error })
       }
     }
+  }
+
+  function changing(tx: Transaction, key: StationKey, registeredAt: number | undefined): void {
+    uncommitted.set(key, registeredAt)
+    const over = () => uncommitted.clear()
+    tx.onCommit(over)
+    tx.onRollback(over)
   }
 
   async function write<In extends { readonly key: StationKey }, Out>(kind: Write<In, Out>, input: In): Promise<Out> {
@@ -151,6 +166,7 @@ export async function openStations(
     const row = await loadOne(tx, key)
     if (!row) throw new StoreError('store_fault')
     const created = row.registeredAt === stamp // no other registration has this stamp
+    changing(tx, key, row.registeredAt)
     tx.onCommit(() => {
       remember(row)
       if (created) changed()
@@ -165,6 +181,7 @@ export async function openStations(
         if ((entries.get(key)?.station.lastSeenAt ?? 0) >= beforeMs) return false
         const removed = (await tx.all(REMOVE, key, beforeMs)).length > 0
         if (removed) {
+          changing(tx, key, undefined)
           tx.onCommit(() => {
             forget(key)
             changed()
@@ -203,6 +220,7 @@ export async function openStations(
 
   return {
     get: (key) => entries.get(key)?.station,
+    registeredAt: (key) => (uncommitted.has(key) ? uncommitted.get(key) : entries.get(key)?.station.registeredAt),
     get size() {
       return entries.size
     },

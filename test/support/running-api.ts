@@ -57,7 +57,7 @@ export async function startApi(options: ApiOptions = {}): Promise<RunningApi> {
   const logged: Record<string, unknown>[] = []
   const log: Log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) })
   const metrics = createMetrics()
-  const history = { perStation: 50, duplicateHours: 12 }
+  const history = { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 }
   const stations = { max: maxStations, expireAfterHours: 720 }
   const store = await openStore(':memory:', { history, stations }, clock, log)
   const api = await serveApi({

@@ -60,6 +60,7 @@ interface Config {
   readonly aprsis?: object
   readonly push?: object
   readonly stations?: object
+  readonly history?: object
 }
 
 export async function startWholeSidecar(config: Config = {}): Promise<WholeSidecar> {

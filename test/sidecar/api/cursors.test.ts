@@ -265,7 +265,10 @@ describe('A server time', () => {
         phones.set(call, { cursor: 0, asking: Promise.resolve(), received: [], stored: [], gone: new Set() })
 
       async function live(): Promise<Life> {
-        const store = await stores.open({ history: { perStation, duplicateHours: 12 } }, path)
+        const store = await stores.open(
+          { history: { perStation, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 } },
+          path,
+        )
         return { store, api: await serve(store), crashed: false }
       }
 

@@ -7,7 +7,7 @@ import { answerIn, messagesIn } from './ring-answer.ts'
 
 describe('rings kept in memory', () => {
   const stores = temporaryStores()
-  const settings = { history: { perStation: 5, duplicateHours: 12 } }
+  const settings = { history: { perStation: 5, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 } }
   let store: Store
   let rings: RingCache
   beforeEach(async () => {

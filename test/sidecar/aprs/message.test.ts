@@ -58,8 +58,12 @@ describe('The number of a message', () => {
     ['a {b} c{7', 'a {b} c', '7'],
     ['a{1{2', 'a{1', '2'],
     ['{12', '', '12'],
-    ['text{é', 'text', 'é'],
-    ['text{😀😀😀😀😀', 'text', '😀😀😀😀😀'],
+    ['text{!"#$%', 'text', '!"#$%'],
+    ['text{12\0', 'text', '12'],
+    ['text{12\x1c', 'text', '12'],
+    ['text{12\x7f', 'text', '12'],
+    ['text{12 \r \0 ', 'text', '12'],
+    ['text\0{12', 'text\0', '12'],
   ] as const) {
     it(`is ${JSON.stringify(seqId)} in ${JSON.stringify(field)}`, () => {
       expect(read(field)).to.deep.equal({ text, seqId })
@@ -76,16 +80,20 @@ describe('The number of a message', () => {
     'text{  ',
     'a{1{234567',
     'text{1\r2',
-    'text{1\x7f',
-    'text{😀😀😀😀😀😀',
+    'text{1 2',
+    'look {at it',
+    'text{é',
     'text{\u0085',
+    'text{\0',
+    'text\0',
+    'text \x1c\x7f ',
   ]) {
     it(`is none in ${JSON.stringify(field)}, which is text as a whole`, () => {
       expect(read(field)).to.deep.equal({ text: field, seqId: '' })
     })
   }
 
-  it('is none where it is not UTF-8, since no ack could give it back', () => {
+  it('is none where a byte of it is not ASCII, whatever the text is written in', () => {
     const field = Buffer.from('text{\xe9', 'latin1')
     const message = parse(Buffer.concat([Buffer.from(':B:'), field]))
     expect(message).to.deep.include({ kind: 'message', seqId: '', text: field })
@@ -112,7 +120,7 @@ describe('The text of a message', () => {
   })
 
   it('and its number together are the whole text field, whatever that is', () => {
-    const fragments = fc.constantFrom('{', '}', '1', 'ack', 'x', ' ', 'é', '\r', '?')
+    const fragments = fc.constantFrom('{', '}', '1', 'ack', 'x', ' ', 'é', '\r', '\0', '\x7f', '?')
     const fields = fc.oneof(
       fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
       fc.array(fragments, { maxLength: 12 }).map((parts) => Buffer.from(parts.join(''))),
@@ -125,8 +133,9 @@ describe('The text of a message', () => {
         const number = Buffer.from(seqId === '' ? '' : `{${seqId}`)
         const rest = field.subarray(text.length + number.length)
         expect(Buffer.concat([text, number, rest])).to.deep.equal(field)
-        expect(rest.toString('latin1')).to.match(seqId === '' ? /^$/ : /^ *$/)
-        expect(Array.from(seqId).length).to.be.at.most(5)
+        const padding = (byte: number) => byte <= 0x20 || byte === 0x7f
+        expect(seqId === '' ? rest.length === 0 : rest.every(padding)).to.equal(true)
+        expect(seqId).to.match(/^[\x21-\x7a\x7c-\x7e]{0,5}$/)
       }),
       { numRuns: 3000 },
     )
@@ -154,22 +163,34 @@ describe('The text of a message', () => {
 })
 
 describe('An ack or a rejection', () => {
-  for (const [field, kind] of [
-    ['ack12', 'ack'],
-    ['ack12345', 'ack'],
-    ['ackAB}', 'ack'],
-    ['ackAB}CD', 'ack'],
-    ['ack1  ', 'ack'],
-    ['rej12', 'rejection'],
-    ['rejAB}CD ', 'rejection'],
+  for (const [field, kind, seqId] of [
+    ['ack12', 'ack', '12'],
+    ['ack12345', 'ack', '12345'],
+    ['ackAB}', 'ack', 'AB}'],
+    ['ackAB}CD', 'ack', 'AB}CD'],
+    ['ack1  ', 'ack', '1'],
+    ['ack1\0', 'ack', '1'],
+    ['rej12', 'rejection', '12'],
+    ['rejAB}CD ', 'rejection', 'AB}CD'],
   ] as const) {
-    it(`is "${field}"`, () => {
-      expect(parse(`:B        :${field}`)).to.deep.equal({ kind, to: 'B' })
+    it(`is ${JSON.stringify(field)}`, () => {
+      expect(parse(`:B        :${field}`)).to.deep.equal({ kind, to: 'B', seqId })
     })
   }
 
-  for (const field of ['ack', 'ack ', 'acknowledged', 'ack on that', 'ack 12', 'Ack12', 'rejected by them', 'acké']) {
-    it(`is not "${field}": that is somebody's text`, () => {
+  for (const field of [
+    'ack',
+    'ack ',
+    'acknowledged',
+    'ack on that',
+    'ack 12',
+    'Ack12',
+    'rejected by them',
+    'acké',
+    'ackéé',
+    'ack1\x002',
+  ]) {
+    it(`is not ${JSON.stringify(field)}: that is somebody's text`, () => {
       expect(read(field)).to.deep.equal({ text: field, seqId: '' })
     })
   }
@@ -239,17 +260,31 @@ describe('The ack of a message', () => {
     )
   })
 
-  it('is read as an ack by whoever gets it, and is one line', () => {
+  it('goes to the call as it was received, for to servers W2AW-0 is not W2AW', () => {
+    expect(ackLine({ from: 'W2AW-0', to: 'B', seqId: '1' })).to.equal('B>APRS,TCPIP*::W2AW-0   :ack1')
+  })
+
+  it('is one line, and to us the ack of that very number, for every message that we find a number in', () => {
+    const tails = fc.oneof(
+      fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 8 }),
+      fc.string({ unit: fc.constantFrom('1', 'A', '}', '{', ' ', 'é', '\0', '\x1c', '\x7f'), maxLength: 8 }),
+    )
+    let numbered = 0
     fc.assert(
-      fc.property(fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 8 }), (tail) => {
+      fc.property(tails, (tail) => {
         const message = parse(`:B        :text{${tail}`)
         if (message?.kind !== 'message' || message.seqId === '') return
+        numbered += 1
         const line = ackLine({ from: 'A', to: message.to, seqId: message.seqId })
         expect(line).to.match(/^[\x20-\x7e]+$/)
-        if (message.seqId.includes(' ')) return
-        expect(parseMessage(parsePacket(Buffer.from(line))!)).to.deep.equal({ kind: 'ack', to: 'A' })
+        expect(parseMessage(parsePacket(Buffer.from(line))!)).to.deep.equal({
+          kind: 'ack',
+          to: 'A',
+          seqId: message.seqId,
+        })
       }),
-      { numRuns: 1000 },
+      { numRuns: 3000 },
     )
+    expect(numbered).to.be.above(100)
   })
 })

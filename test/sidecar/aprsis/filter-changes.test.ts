@@ -17,24 +17,24 @@ describe('A filter change', () => {
     its.connect()
     await its.ready()
     const sent = its.metrics.value('filters_sent')
-    for (const [index, key] of ['AA1AA', 'BB1BB', 'CC1CC', 'DD1DD'].entries()) {
+    for (const [index, key] of ['AA1AA-1', 'BB1BB-1', 'CC1CC-1', 'DD1DD-1'].entries()) {
       its.stations.add(key)
       its.link.refilter()
       await its.clock.advance(index < 3 ? 600 : 199)
     }
     expect(its.metrics.value('filters_sent')).to.equal(sent)
     await its.clock.advance(1)
-    await its.until(() => its.filters()[0] === 'g/AA1AA/BB1BB/CC1CC/DD1DD' && its.link.ready())
+    await its.until(() => its.filters()[0] === 'g/AA1AA-1/BB1BB-1/CC1CC-1/DD1DD-1' && its.link.ready())
     expect(its.metrics.value('filters_sent')).to.equal(sent + 1)
   })
 
   it('sends nothing when the set of stations is the same', async () => {
-    its.stations = new Set(['AA1AA', 'BB1BB'])
+    its.stations = new Set(['AA1AA-1', 'BB1BB-1'])
     its.connect()
     await its.ready()
     const { bytesIn } = its.server.traffic
-    await its.change(['BB1BB', 'AA1AA'])
-    await its.reaches(['AA1AA'])
+    await its.change(['BB1BB-1', 'AA1AA-1'])
+    await its.reaches(['AA1AA-1'])
     expect(its.server.traffic.bytesIn).to.equal(bytesIn)
     expect(its.events('upstream-filter')).to.have.length(1)
   })
@@ -52,8 +52,8 @@ describe('A filter change', () => {
   it('changes a filter in place up to the last byte that the server takes, and not by one more', async () => {
     // With 55 stations of eight characters the line has 504 bytes.
     for (const [last, bytes, logins] of [
-      ['A1AAA', 510, 1],
-      ['AA1AAA', 511, 2],
+      ['A1A-1', 510, 1],
+      ['AA1A-1', 511, 2],
     ] as const) {
       its.stations = new Set(stationKeys(55))
       its.connect()
@@ -70,12 +70,12 @@ describe('A filter change', () => {
   })
 
   it('is not ready until a change is confirmed, sends it again after 10 s and counts that', async () => {
-    its.stations = new Set(['AA1AA'])
+    its.stations = new Set(['AA1AA-1'])
     its.connect()
     await its.ready()
     its.server.silentFilters = true
     const asked = once(its.server.events, 'filter')
-    await its.change(['BB1BB'])
+    await its.change(['BB1BB-1'])
     await asked
     expect(its.link.ready()).to.equal(false)
     its.server.silentFilters = false
@@ -86,36 +86,36 @@ describe('A filter change', () => {
   })
 
   it('logs in anew when a filter stays unconfirmed, and keeps the old connection until then', async () => {
-    its.stations = new Set(['AA1AA'])
+    its.stations = new Set(['AA1AA-1'])
     its.connect()
     await its.ready()
     its.server.silentFilters = true
-    await its.change(['AA1AA', 'BB1BB'])
+    await its.change(['AA1AA-1', 'BB1BB-1'])
     await its.pass(20_000)
     await its.ready()
     expect(its.metrics.value('filters_repaired')).to.equal(2)
     expect(calls()).to.deep.equal([CALL, 'N0CALL-99'])
-    await its.reaches(['AA1AA', 'BB1BB'])
+    await its.reaches(['AA1AA-1', 'BB1BB-1'])
     await its.pass(5000)
     await its.until(() => calls().length === 1)
     expect(calls()).to.deep.equal(['N0CALL-99'])
-    expect(its.filters()).to.deep.equal(['g/AA1AA/BB1BB'])
+    expect(its.filters()).to.deep.equal(['g/AA1AA-1/BB1BB-1'])
   })
 
   it('asks for the newest filter when it changed during the login', async () => {
-    its.stations = new Set(['AA1AA'])
+    its.stations = new Set(['AA1AA-1'])
     its.connect({ filterDebounceMs: 0 })
-    its.stations = new Set(['BB1BB'])
+    its.stations = new Set(['BB1BB-1'])
     its.link.refilter()
     await its.clock.advance(0)
     await its.ready()
-    expect(its.filters()).to.deep.equal(['g/BB1BB'])
+    expect(its.filters()).to.deep.equal(['g/BB1BB-1'])
   })
 
   it('adds what stations send where that is tracked', async () => {
-    its.stations = new Set(['AA1AA'])
+    its.stations = new Set(['AA1AA-1'])
     its.connect({ trackOutgoing: true })
     await its.ready()
-    expect(its.filters()).to.deep.equal(['g/AA1AA b/AA1AA'])
+    expect(its.filters()).to.deep.equal(['g/AA1AA-1 b/AA1AA-1'])
   })
 })

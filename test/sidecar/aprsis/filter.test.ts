@@ -15,11 +15,19 @@ const tracking = { trackOutgoing: true }
 
 describe('The filter', () => {
   it('asks for messages to the stations, in an order that does not depend on theirs', () => {
-    expect(filterText(new Set(['OE1ABC-7', 'AA1AA']), 'N0CALL', narrow)).to.equal('g/AA1AA/OE1ABC-7')
+    expect(filterText(new Set(['OE1ABC-7', 'AA1AA-1']), 'N0CALL', narrow)).to.equal('g/AA1AA-1/OE1ABC-7')
   })
 
   it('asks for what they send as well where that is tracked', () => {
-    expect(filterText(new Set(['AA1AA', 'BB1BB']), 'N0CALL', tracking)).to.equal('g/AA1AA/BB1BB b/AA1AA/BB1BB')
+    expect(filterText(new Set(['AA1AA-1', 'BB1BB-1']), 'N0CALL', tracking)).to.equal(
+      'g/AA1AA-1/BB1BB-1 b/AA1AA-1/BB1BB-1',
+    )
+  })
+
+  it('asks for a station without SSID by the SSID 0 as well, as far as a call can be that long', () => {
+    const stations = new Set(['BB1BB', 'AA1AA-0A', 'CC1CCCC', 'DD1DDDDD'])
+    expect(filterText(stations, 'N0CALL', narrow)).to.equal('g/AA1AA-0A/BB1BB/BB1BB-0/CC1CCCC/CC1CCCC-0/DD1DDDDD')
+    expect(filterText(new Set(['BB1BB']), 'N0CALL', tracking)).to.equal('g/BB1BB/BB1BB-0 b/BB1BB/BB1BB-0')
   })
 
   it('asks without stations for what its login gets anyway', () => {
@@ -28,7 +36,7 @@ describe('The filter', () => {
 
   it('counts its bytes right', () => {
     for (const form of [narrow, tracking]) {
-      const stations = new Set(['AA1AA', 'OE1ABC-7', 'X'])
+      const stations = new Set(['AA1AA', 'OE1ABC-7', 'X', 'CC1CCCC', 'DD1DDDDD', 'EE1EEEEEE'])
       expect(filterBytes(stations, form)).to.equal(filterText(stations, 'N0CALL', form).length)
     }
   })

@@ -17,10 +17,10 @@ describe('The link to APRS-IS', () => {
 
   describe('logging in', () => {
     it('logs in with the configured call, verified, and with the filter in the login line', async () => {
-      its.stations = new Set(['AA1AA', 'OE1ABC-7'])
+      its.stations = new Set(['AA1AA-1', 'OE1ABC-7'])
       its.connect()
       await its.ready()
-      expect(its.server.clients()[0]).to.include({ call: CALL, verified: true, filter: 'g/AA1AA/OE1ABC-7' })
+      expect(its.server.clients()[0]).to.include({ call: CALL, verified: true, filter: 'g/AA1AA-1/OE1ABC-7' })
       expect(status()).to.include({ connected: true, verified: true, ready: true, leftOut: 0 })
       expect(status().connections[0]).to.include({ call: CALL, state: 'up', server: 'T2FIX', stations: 2 })
       expect(its.metrics.value('upstream_connects')).to.equal(1)
@@ -107,12 +107,12 @@ describe('The link to APRS-IS', () => {
       await its.until(() => states()[0] === 'waiting')
       expect(status()).to.include({ connected: false, verified: false, ready: false })
       expect(its.metrics.value('upstream_disconnects')).to.equal(1)
-      its.stations = new Set(['AA1AA', 'BB1BB'])
+      its.stations = new Set(['AA1AA-1', 'BB1BB-1'])
       its.link.refilter()
       await its.clock.advance(2000)
       await its.ready()
-      expect(its.filters()).to.deep.equal(['g/AA1AA/BB1BB'])
-      await its.reaches(['AA1AA', 'BB1BB'])
+      expect(its.filters()).to.deep.equal(['g/AA1AA-1/BB1BB-1'])
+      await its.reaches(['AA1AA-1', 'BB1BB-1'])
     })
 
     it('waits longer after each failure, and briefly again after a login', async () => {

@@ -25,8 +25,7 @@ describe('environment variables', () => {
   it('are typed as the schema says', () => {
     expect(overrideOf('SIDECAR_APRSIS_PASSCODE', '-1')).to.equal(-1)
     expect(overrideOf('SIDECAR_APRSIS_TRACK_OUTGOING', 'true')).to.equal(true)
-    expect(overrideOf('SIDECAR_HISTORY_DUPLICATE_HOURS', '0.5')).to.equal(0.5)
-    expect(overrideOf('SIDECAR_HISTORY_DUPLICATE_HOURS', 'null')).to.equal(null)
+    expect(overrideOf('SIDECAR_HISTORY_DUPLICATE_MINUTES', '0.5')).to.equal(0.5)
     expect(overrideOf('SIDECAR_LISTEN_CERT_FILE', 'null')).to.equal(null)
     expect(overrideOf('SIDECAR_PUSH_APNS_KEY_ID', '1234567890')).to.equal('1234567890')
     expect(overrideOf('SIDECAR_LISTEN_TRUST_PROXY', 'true')).to.equal(true)
@@ -84,6 +83,6 @@ describe('environment variables', () => {
     }
     walk(SETTINGS_SCHEMA, [])
     expect([...names.values()].every((count) => count === 1)).to.equal(true)
-    expect(names.size).to.equal(40)
+    expect(names.size).to.equal(41)
   })
 })

@@ -58,7 +58,7 @@ describe('configuration', () => {
         filterDebounceMs: 2000,
       },
       database: '/etc/sidecar/data/sidecar.sqlite',
-      history: { perStation: 50, duplicateHours: 12 },
+      history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
       push: {
         coalesceMs: 2000,
         fcm: { serviceAccountFile: null, endpoint: null, caFile: null },
@@ -114,7 +114,7 @@ describe('configuration', () => {
         "listen": { "port": 70000, "trustProxy": ["10.0.0.0/33"], "certFile": "missing.pem" },
         "aprsis": { "callsign": "N0CALL!", "maxConnections": 0, "passcode": "abc" },
         "database": "",
-        "history": { "duplicateHours": 0, "duplicateHours": 0 },
+        "history": { "duplicateMinutes": 0, "duplicateMinutes": 0 },
         "push": { "fcm": { "endpoint": "http://127.0.0.1:1" }, "apns": { "keyFile": "missing.p8" } },
         "stations": [],
         "log": { "level": "loud" }
@@ -131,8 +131,8 @@ describe('configuration', () => {
       'aprsis.maxConnections',
       'aprsis.passcode',
       'database',
-      'history.duplicateHours',
-      'history.duplicateHours',
+      'history.duplicateMinutes',
+      'history.duplicateMinutes',
       'push.fcm.endpoint',
       'push.apns.keyFile',
       'push.apns.keyId',
@@ -144,7 +144,16 @@ describe('configuration', () => {
     expect(problems.every(({ reason, remedy }) => reason.length > 5 && /[.?]$/.test(remedy))).to.equal(true)
     expect(problems.find(({ path }) => path === 'lisen')?.remedy).to.equal('Did you mean "listen"?')
     expect(problems.find(({ path }) => path === 'listen.port')?.reason).to.equal('must be 0 to 65535')
+    const minutes = problems.filter(({ path }) => path === 'history.duplicateMinutes').map(({ reason }) => reason)
+    expect(minutes).to.include('must be more than 0 and at most 5256000')
     expect(problems.find(({ path }) => path === 'admin.port')?.reason).to.include('SIDECAR_ADMIN_PORT')
+  })
+
+  it('says of a member that is none any more what has taken its place', () => {
+    const [problem, ...others] = problemsOf({ aprsis: { callsign }, history: { duplicateHours: 12 } })
+    expect(others).to.deep.equal([])
+    expect(problem).to.include({ path: 'history.duplicateHours', reason: 'is no setting any more' })
+    expect(problem?.remedy).to.include('history.duplicateMinutes')
   })
 
   it('says line and column where the file is no JSON', () => {

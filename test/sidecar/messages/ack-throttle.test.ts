@@ -27,16 +27,38 @@ describe('The ack throttle', () => {
     for (let i = 0; i < 100; i++) expect(throttle.allows(message('1'), i)).to.equal(true)
   })
 
-  it('holds a sender to its acks per minute, whoever they are from', () => {
+  it('holds a sender to its acks per minute of each station', () => {
     const throttle = createAckThrottle(LIMITS)
-    for (let i = 0; i < 10; i++) throttle.sent(message(`${i}`, 'A', `B${i}`), i * 1000)
+    for (let i = 0; i < 10; i++) throttle.sent(message(`${i}`), i * 1000)
     expect(throttle.allows(message('x'), 10_000)).to.equal(false)
     expect(throttle.allows(message('x', 'C'), 10_000)).to.equal(true)
+    expect(throttle.allows(message('x', 'A', 'C'), 10_000)).to.equal(true)
     expect(throttle.allows(message('x'), 59_999)).to.equal(false)
     // The first of the ten is a minute old now, the second is not.
     expect(throttle.allows(message('x'), 60_000)).to.equal(true)
     throttle.sent(message('x'), 60_000)
     expect(throttle.allows(message('y'), 60_500)).to.equal(false)
+  })
+
+  it('holds a sender to ten times that over all stations', () => {
+    const throttle = createAckThrottle(LIMITS)
+    for (let i = 0; i < 100; i++) {
+      expect(throttle.allows(message('x', 'A', `B${i}`), i * 100)).to.equal(true)
+      throttle.sent(message('x', 'A', `B${i}`), i * 100)
+    }
+    expect(throttle.allows(message('x', 'A', 'C'), 10_000)).to.equal(false)
+    expect(throttle.allows(message('x', 'D', 'C'), 10_000)).to.equal(true)
+    expect(throttle.allows(message('x', 'A', 'C'), 60_000)).to.equal(true)
+  })
+
+  it('takes a call for one sender however it is written, while each of its writings gets an ack of its own', () => {
+    const throttle = createAckThrottle(LIMITS)
+    for (const from of ['W2AW', 'W2AW-0', 'w2aw']) {
+      expect(throttle.allows(message('1', from), 0)).to.equal(true)
+      throttle.sent(message('1', from), 0)
+    }
+    for (let i = 0; i < 7; i++) throttle.sent(message(`x${i}`, 'W2AW'), 0)
+    expect(throttle.allows(message('2', 'W2AW-0'), 0)).to.equal(false)
   })
 
   it('does not hold anything back for long after the clock stepped backwards', () => {
@@ -55,24 +77,31 @@ describe('The ack throttle', () => {
 
   it('never lets more through than its limits, whatever comes when', () => {
     const steps = fc.array(
-      fc.record({ waitMs: fc.nat(20_000), from: fc.constantFrom('A', 'B'), seqId: fc.constantFrom('1', '2', '3') }),
-      { maxLength: 200 },
+      fc.record({
+        waitMs: fc.nat(5000),
+        from: fc.constantFrom('A', 'A', 'A', 'B'),
+        to: fc.nat(20).map((number) => `S${number}`),
+        seqId: fc.constantFrom('1', '2', '3'),
+      }),
+      { maxLength: 300, size: 'max' },
     )
     fc.assert(
       fc.property(steps, (steps) => {
-        const throttle = createAckThrottle({ minIntervalMs: 31_000, maxPerSenderPerMinute: 4 })
-        const sent: { at: number; from: string; seqId: string }[] = []
+        const throttle = createAckThrottle({ minIntervalMs: 31_000, maxPerSenderPerMinute: 1 })
+        const sent: { at: number; from: string; to: string; seqId: string }[] = []
         let now = 0
-        for (const { waitMs, from, seqId } of steps) {
+        for (const { waitMs, from, to, seqId } of steps) {
           now += waitMs
-          if (!throttle.allows(message(seqId, from), now)) continue
-          throttle.sent(message(seqId, from), now)
-          sent.push({ at: now, from, seqId })
+          if (!throttle.allows(message(seqId, from, to), now)) continue
+          throttle.sent(message(seqId, from, to), now)
+          sent.push({ at: now, from, to, seqId })
         }
         for (const ack of sent) {
           const before = sent.filter((other) => other !== ack && other.from === ack.from && other.at <= ack.at)
-          expect(before.filter((other) => ack.at - other.at < 60_000).length).to.be.below(4)
-          const same = before.filter((other) => other.seqId === ack.seqId)
+          const inMinute = before.filter((other) => ack.at - other.at < 60_000)
+          expect(inMinute.length).to.be.below(10)
+          expect(inMinute.filter((other) => other.to === ack.to).length).to.be.below(1)
+          const same = before.filter((other) => other.to === ack.to && other.seqId === ack.seqId)
           expect(same.every((other) => ack.at - other.at >= 31_000)).to.equal(true)
         }
       }),

@@ -9,7 +9,7 @@ import { openStore } from '../../../sidecar/store/open-store.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 const SETTINGS = {
-  history: { perStation: 50, duplicateHours: 12 },
+  history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
   stations: { max: 100, expireAfterHours: 720 },
 }
 const B = { key: 'B', platform: 'android', pushToken: 'token-of-B', ackMessages: true } as const
@@ -143,7 +143,27 @@ describe('The receiver', () => {
     const { receive, history, sent } = await setUp()
     await receive([packet('}n0call-9>APK004,WIDE1-1,GATE*::B        :from the air{7', 'GATE')])
     expect((await history('B'))[0]).to.include({ from: 'N0CALL-9', seqId: '7' })
-    expect(sent).to.deep.equal(['B>APRS,TCPIP*::N0CALL-9 :ack7'])
+    expect(sent).to.deep.equal(['B>APRS,TCPIP*::n0call-9 :ack7'])
+  })
+
+  it('gives the sender of an ack back as it came, and stores it by its key', async () => {
+    const { receive, history, sent } = await setUp()
+    await receive([packet(':B        :hi{1', 'W2AW-0'), packet(':B        :hi{2', 'W2AW')])
+    expect((await history('B')).map(({ from }) => from)).to.deep.equal(['W2AW', 'W2AW'])
+    expect(sent).to.deep.equal(['B>APRS,TCPIP*::W2AW-0   :ack1', 'B>APRS,TCPIP*::W2AW     :ack2'])
+  })
+
+  it('does not acknowledge while the token is dead, and does again once there is a new one', async () => {
+    const { receive, store, clock, history, sent } = await setUp()
+    await store.stations.markTokenDead('B', B.pushToken)
+    await receive([packet(':B        :hi{1')])
+    expect(sent).to.deep.equal([])
+    expect(await history('B')).to.have.length(1)
+    await store.stations.register({ ...B, pushToken: 'new-token-of-B' })
+    await clock.advance(31_000)
+    await receive([packet(':B        :hi{1')])
+    expect(sent).to.deep.equal(['B>APRS,TCPIP*::A        :ack1'])
+    expect(await history('B')).to.have.length(1)
   })
 
   it('takes what a station sends to itself for a message', async () => {

@@ -21,7 +21,7 @@ const KEY = 'N0CALL-7'
 const ACCEPTED: PushOutcome = { kind: 'accepted' }
 const LATER: PushOutcome = { kind: 'try_later', reason: 'down' }
 const SETTINGS = {
-  history: { perStation: 50, duplicateHours: 12 },
+  history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
   stations: { max: 1000, expireAfterHours: 720 },
 }
 

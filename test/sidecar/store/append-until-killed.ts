@@ -8,7 +8,7 @@ import { message, register } from './temporary-stores.ts'
 // `<time> <text>` for each message once it is acknowledged, and `sync <serverTime>` for each cursor that it gives out.
 const [path = '', run = ''] = process.argv.slice(2)
 const settings = {
-  history: { perStation: 1_000_000, duplicateHours: 12 },
+  history: { perStation: 1_000_000, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
   stations: { max: 10, expireAfterHours: 720 },
 }
 const store = await openStore(path, settings, systemClock, createLog('silent'))

@@ -8,7 +8,7 @@ import { openStore } from '../../../sidecar/store/open-store.ts'
 import { rejection, SETTINGS, temporaryStores } from './temporary-stores.ts'
 
 const SCRIPT = fileURLToPath(new URL('append-until-killed.ts', import.meta.url))
-const LARGE_RING = { history: { perStation: 1_000_000, duplicateHours: 12 } }
+const LARGE_RING = { history: { perStation: 1_000_000, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 } }
 
 describe('A process that is killed', () => {
   const stores = temporaryStores()

@@ -1,9 +1,12 @@
+import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { AppendOutcome, Store } from '../../../sidecar/messages/store.ts'
-import { message, register, temporaryStores, texts } from './temporary-stores.ts'
+import { message, register, rejection, SETTINGS, temporaryStores, texts } from './temporary-stores.ts'
 
-const HOUR = 3_600_000
+const MINUTE = 60_000
+const DAY = 1440 * MINUTE
+const IN_MEMORY = ':memory:'
 
 describe('The history', () => {
   const stores = temporaryStores()
@@ -13,9 +16,9 @@ describe('The history', () => {
     await register(store, 'N0CALL', 'W1AW')
   })
 
-  async function reopenedWith(perStation: number, duplicateHours: number | null = 12): Promise<Store> {
+  async function reopenedWith(perStation: number): Promise<Store> {
     await store.close()
-    store = await stores.open({ history: { perStation, duplicateHours } })
+    store = await stores.open({ history: { ...SETTINGS.history, perStation } })
     return store
   }
 
@@ -100,30 +103,132 @@ describe('The history', () => {
       expect(kinds(await store.history.append([message('a')]))).to.deep.equal(['duplicate'])
     })
 
-    it('forgets them at the configured age to the millisecond, counted from the copy that was stored', async () => {
-      const start = stores.clock.now() + 1000 // past the stamps of the registrations
-      const kindAt = async (ms: number) => {
-        stores.clock.set(start + ms)
-        return kinds(await store.history.append([message('a'), message('a')]))
+    for (const [what, seqId, horizon] of [
+      ['a numbered message', '1', 120 * MINUTE],
+      ['a message without a number', '', 30_000],
+    ] as const) {
+      it(`forgets ${what} at the configured age to the millisecond, counted from the copy that was stored`, async () => {
+        const start = stores.clock.now()
+        const kindAt = async (ms: number) => {
+          stores.clock.set(start + ms)
+          return kinds(await store.history.append([message('a', { seqId }), message('a', { seqId })]))
+        }
+        expect(await kindAt(0)).to.deep.equal(['stored', 'duplicate'])
+        expect(await kindAt(horizon - 1)).to.deep.equal(['duplicate', 'duplicate'])
+        expect(await kindAt(horizon)).to.deep.equal(['stored', 'duplicate'])
+      })
+    }
+
+    it('goes by the wall clock of then and now, never by stamps: a clock that was ahead leaves nothing behind', async () => {
+      const real = stores.clock.now()
+      const kindAt = async (time: number) => {
+        stores.clock.set(time)
+        return kinds(await store.history.append([message('a')]))[0]
       }
-      expect(await kindAt(0)).to.deep.equal(['stored', 'duplicate'])
-      expect(await kindAt(12 * HOUR - 2)).to.deep.equal(['duplicate', 'duplicate'])
-      expect(await kindAt(12 * HOUR)).to.deep.equal(['stored', 'duplicate'])
+      expect(await kindAt(real + 30 * DAY)).to.equal('stored')
+      expect(await kindAt(real)).to.equal('stored')
+      expect(await kindAt(real + 119 * MINUTE)).to.equal('duplicate')
+      expect(await kindAt(real + DAY)).to.equal('stored')
+      await reopenedWith(50)
+      expect(await kindAt(real + DAY + 119 * MINUTE)).to.equal('duplicate')
+      expect(await kindAt(real + 2 * DAY)).to.equal('stored')
     })
 
-    it('knows them however old when there are no such hours', async () => {
-      await reopenedWith(50, null)
+    it('takes a copy that lies ahead for one while it is less than the horizon ahead', async () => {
+      const real = stores.clock.now()
       await store.history.append([message('a')])
-      stores.clock.set(stores.clock.now() + 10_000 * HOUR)
+      stores.clock.set(real - 119 * MINUTE)
       expect(kinds(await store.history.append([message('a')]))).to.deep.equal(['duplicate'])
+      stores.clock.set(real - 120 * MINUTE)
+      expect(kinds(await store.history.append([message('a')]))).to.deep.equal(['stored'])
     })
 
-    it('stores a message again that the ring has dropped, within one batch too', async () => {
+    it('knows them after a start before which the clock was wrong, as on a machine without a battery for it', async () => {
+      const real = stores.clock.now()
+      await store.history.append([message('a'), message('b', { to: 'W1AW' })])
+      stores.clock.set(0)
+      await reopenedWith(50)
+      expect(kinds(await store.history.append([message('other')]))).to.deep.equal(['stored'])
+      stores.clock.set(real + MINUTE)
+      const outcomes = await store.history.append([message('a'), message('b', { to: 'W1AW' })])
+      expect(kinds(outcomes)).to.deep.equal(['duplicate', 'duplicate'])
+    })
+
+    it('compares reply-acks by the number before the brace alone, and keeps what the first one said', async () => {
+      const numbers = ['MM}', 'MM}AA', 'MM}AB', 'MN}AA', '}AA', '}AB']
+      const outcomes = await store.history.append(numbers.map((seqId) => message('a', { seqId })))
+      expect(kinds(outcomes)).to.deep.equal(['stored', 'duplicate', 'duplicate', 'stored', 'stored', 'stored'])
+      expect((await store.history.since('N0CALL', 0)).messages[0]?.seqId).to.equal('MM}')
+    })
+
+    it("does not count a text's trailing blanks, nor control characters at a line's end", async () => {
+      const texts = ['a', 'a  ', 'a\0', 'a \x1c\x7f', ' a', 'a b']
+      const outcomes = await store.history.append(texts.map((text) => message(text, { seqId: '' })))
+      expect(kinds(outcomes)).to.deep.equal(['stored', 'duplicate', 'duplicate', 'duplicate', 'stored', 'stored'])
+    })
+
+    it('knows a copy that the ring has dropped, within one batch and over restarts too', async () => {
       await reopenedWith(2)
-      const batch = ['a', 'b', 'a', 'c', 'a', 'c'].map((text) => message(text))
-      const expected = ['stored', 'stored', 'duplicate', 'stored', 'stored', 'duplicate']
+      const batch = ['a', 'b', 'a', 'c', 'a', 'd'].map((text) => message(text))
+      const expected = ['stored', 'stored', 'duplicate', 'stored', 'duplicate', 'stored']
       expect(kinds(await store.history.append(batch))).to.deep.equal(expected)
-      expect(await held()).to.deep.equal(['c', 'a'])
+      expect(await held()).to.deep.equal(['c', 'd'])
+      stores.clock.set(stores.clock.now() + 119 * MINUTE)
+      for (let starts = 0; starts < 2; starts += 1) {
+        await reopenedWith(2)
+        expect(new Set(kinds(await store.history.append(batch)))).to.deep.equal(new Set(['duplicate']))
+      }
+      stores.clock.set(stores.clock.now() + MINUTE)
+      await reopenedWith(2)
+      expect(kinds(await store.history.append([message('a')]))).to.deep.equal(['stored'])
+    })
+
+    it('writes nothing down of what the ring drops when no copy of it can come any more, and forgets the rest in time', async () => {
+      await store.close()
+      const { store: small, connection } = await stores.openOver({ history: { ...SETTINGS.history, perStation: 1 } })
+      store = small
+      const dropped = async () =>
+        (await connection.all<{ seq_id: string }>('SELECT seq_id FROM dropped')).map(({ seq_id }) => seq_id)
+      const append = (seqId: string) => store.history.append([message('a', { seqId })])
+      await append('1')
+      await append('')
+      expect(await dropped()).to.deep.equal(['1'])
+      stores.clock.set(stores.clock.now() + 30_000)
+      await append('2')
+      stores.clock.set(stores.clock.now() + 120 * MINUTE)
+      await append('3')
+      expect(await dropped()).to.deep.equal(['1'])
+      await append('4')
+      expect(await dropped()).to.deep.equal(['1', '3'])
+      await store.housekeeping.tidy(new AbortController().signal)
+      expect(await dropped()).to.deep.equal(['3'])
+    })
+
+    it('knows nothing of a message whose transaction failed', async () => {
+      await store.close()
+      const { store: opened, connection } = await stores.openOver()
+      store = opened
+      await connection.exec(`
+        CREATE TEMP TRIGGER no_more BEFORE INSERT ON message BEGIN SELECT RAISE(ABORT, 'no'); END`)
+      await rejection(store.history.append([message('a')]))
+      await connection.exec('DROP TRIGGER no_more')
+      expect(kinds(await store.history.append([message('a'), message('a')]))).to.deep.equal(['stored', 'duplicate'])
+    })
+
+    it('has nothing to do with an earlier registration of the station, in the same transaction either', async () => {
+      await reopenedWith(1)
+      const both = [message('a'), message('b')]
+      await store.history.append(both)
+      const [, , outcomes] = await Promise.all([
+        store.stations.remove('N0CALL'),
+        register(store, 'N0CALL'),
+        store.history.append(both),
+      ])
+      expect(kinds(outcomes)).to.deep.equal(['stored', 'stored'])
+      await store.stations.remove('N0CALL')
+      await reopenedWith(1)
+      await register(store, 'N0CALL')
+      expect(kinds(await store.history.append(both))).to.deep.equal(['stored', 'stored'])
     })
 
     it('agrees with a plain model for any sequence of batches', async () => {
@@ -134,37 +239,49 @@ describe('The history', () => {
         text: fc.constantFrom('x', 'y').map((text) => Buffer.from(text)),
       })
       const step = fc.record({
-        laterByHours: fc.constantFrom(0, 0, 7),
+        laterByMs: fc.constantFrom(0, 0, 29_000, 70 * MINUTE, -70 * MINUTE, 30 * DAY, -30 * DAY),
+        restart: fc.constantFrom(false, true),
         calls: fc.array(fc.array(draft, { maxLength: 6 }), { minLength: 1, maxLength: 3 }),
       })
       await fc.assert(
-        fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
+        fc.asyncProperty(fc.array(step, { maxLength: 8 }), fc.boolean(), async (steps, inFile) => {
           await store.close()
-          const fresh = await stores.open({ history: { perStation: 3, duplicateHours: 12 } }, ':memory:')
-          await register(fresh, 'N0CALL', 'W1AW')
-          const rings = new Map<string, { identity: string; at: number }[]>([
+          await rm(stores.path(), { force: true })
+          const open = () =>
+            stores.open({ history: { ...SETTINGS.history, perStation: 3 } }, inFile ? undefined : IN_MEMORY)
+          store = await open()
+          await register(store, 'N0CALL', 'W1AW')
+          const rings = new Map<string, string[]>([
             ['N0CALL', []],
             ['W1AW', []],
           ])
-          for (const { laterByHours, calls } of steps) {
-            stores.clock.set(stores.clock.now() + laterByHours * HOUR)
-            const answers = await Promise.all(calls.map((call) => fresh.history.append(call)))
+          const storedAt = new Map<string, number>()
+          for (const { laterByMs, restart, calls } of steps) {
+            // What seemed too old to be written down when the ring dropped it cannot be known again after a start.
+            stores.clock.set(stores.clock.now() + (inFile ? Math.abs(laterByMs) : laterByMs))
+            if (restart && inFile) {
+              await store.close()
+              store = await open()
+            }
+            const now = stores.clock.now()
+            const answers = await Promise.all(calls.map((call) => store.history.append(call)))
             for (const [index, { from, to, seqId, text }] of calls.flat().entries()) {
               const identity = `${from} ${seqId} ${text}`
               const ring = rings.get(to)
-              const now = stores.clock.now()
-              const known = ring?.some((one) => one.identity === identity && now - one.at < 12 * HOUR - 1000)
-              if (ring && !known) ring.push({ identity, at: now })
+              const before = storedAt.get(`${to} ${identity}`) ?? Number.NEGATIVE_INFINITY
+              const known = Math.abs(now - before) < (seqId === '' ? 30_000 : 120 * MINUTE)
+              if (ring && !known) {
+                storedAt.set(`${to} ${identity}`, now)
+                ring.push(identity)
+              }
               if (ring && ring.length > 3) ring.shift()
               expect(answers.flat()[index]?.kind).to.equal(ring ? (known ? 'duplicate' : 'stored') : 'no_station')
             }
           }
           for (const [station, ring] of rings) {
-            const { messages } = await fresh.history.since(station, 0)
-            const identities = messages.map(({ from, seqId, text }) => `${from} ${seqId} ${text}`)
-            expect(identities).to.deep.equal(ring.map((one) => one.identity))
+            const { messages } = await store.history.since(station, 0)
+            expect(messages.map(({ from, seqId, text }) => `${from} ${seqId} ${text}`)).to.deep.equal(ring)
           }
-          await fresh.close()
         }),
         { numRuns: 100 },
       )

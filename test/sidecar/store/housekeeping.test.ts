@@ -76,11 +76,12 @@ describe('The housekeeping of the store', () => {
     expect(texts(next.messages)).to.deep.equal(['two'])
     expect(next.serverTime).to.be.above(first.serverTime)
     expect(texts((await store.history.since('N2CALL', 0)).messages)).to.deep.equal(['one', 'two'])
-    expect((await store.history.append([message('one', { to: 'N2CALL' })]))[0]?.kind).to.equal('duplicate')
+    const again = message('two', { to: 'N2CALL', seqId: '2' })
+    expect((await store.history.append([again]))[0]?.kind).to.equal('duplicate')
   })
 
   it('removes rows of stations that somebody else took out of the file, and no others', async () => {
-    const { store, connection } = await stores.openOver({ history: { perStation: 5000, duplicateHours: null } })
+    const { store, connection } = await stores.openOver({ history: { ...SETTINGS.history, perStation: 5000 } })
     const avatar = { icon: 'car', image: '', hash: 'icon:car' }
     for (const key of ['N1CALL', 'N2CALL', 'N3CALL']) await store.stations.register(registration(key, { avatar }))
     const many = Array.from({ length: 1200 }, (_, index) => message(`number ${index}`, { to: 'N2CALL' }))
@@ -129,7 +130,7 @@ describe('The housekeeping of the store', () => {
         WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${STATIONS - 1})
         INSERT INTO station SELECT printf('N%dCALL', i), 'android', 'token', 0, 0, 1, ${long}, 0 FROM n;
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50)
-        INSERT INTO message SELECT station.key, i, 'W1AW', i, CAST('A message of some length, as people write them' AS BLOB)
+        INSERT INTO message SELECT station.key, i, 'W1AW', i, CAST('A message of some length, as people write them' AS BLOB), i
         FROM station CROSS JOIN n;
         COMMIT`)
       removed = []

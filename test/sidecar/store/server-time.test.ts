@@ -185,7 +185,7 @@ describe('Server time', () => {
     ) {
       let generation = 0
       let path = stores.path(`play-${Math.random()}`)
-      const settings = { history: { perStation, duplicateHours: 12 } }
+      const settings = { history: { perStation, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 } }
       let store: Store = await stores.open(settings, path)
       let ask = WAYS[way](store)
       await register(store, ...STATIONS)

@@ -10,7 +10,7 @@ import { buildStore, openFile, openStore, type StoreSettings } from '../../../si
 import { FakeClock } from '../../support/fake-clock.ts'
 
 export const SETTINGS: StoreSettings = {
-  history: { perStation: 50, duplicateHours: 12 },
+  history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
   stations: { max: 5000 },
 }
 

@@ -4,69 +4,92 @@ import { connect } from '../../../sidecar/store/connection.ts'
 import { MIGRATIONS, migrate, schemaVersion } from '../../../sidecar/store/migrations.ts'
 import { message, temporaryStores, texts } from './temporary-stores.ts'
 
-const VERSION_1 = readFileSync(new URL('./version-1.sql', import.meta.url), 'utf8')
+const asWritten = (version: number) => readFileSync(new URL(`./version-${version}.sql`, import.meta.url), 'utf8')
 
-describe('A database that version 1 wrote', () => {
+for (const version of [1, 2]) {
+  describe(`A database that version ${version} wrote`, () => {
+    const stores = temporaryStores()
+    beforeEach(async () => {
+      const file = await connect(stores.path(), 0)
+      await file.exec(asWritten(version))
+      await file.close()
+      stores.clock.set(1_700_000_060_000)
+    })
+
+    it('is opened with every station, avatar, message and unpushed message in it, and is of the newest version then', async () => {
+      const { stations, history } = await stores.open()
+      expect([...stations.keys()]).to.have.members(['N0CALL-7', 'N1CALL', 'N2CALL-5', 'N3CALL'])
+      expect(stations.get('N0CALL-7')).to.deep.equal({
+        key: 'N0CALL-7',
+        platform: 'android',
+        pushToken: 'token-of-N0CALL',
+        tokenDead: false,
+        ackMessages: true,
+        registeredAt: 1_700_000_000_001,
+        lastSeenAt: 1_700_000_050_000,
+        avatar: {
+          state: 'set',
+          icon: 'dog',
+          hash: '0ef61b2d7d4b3f3d6b1d0c58e1e5a1a5f2f6f4a3a7a9b1c2d3e4f5061728394a',
+          updatedAt: 1_700_000_000_005,
+        },
+      })
+      expect(stations.get('N1CALL')).to.deep.include({ platform: 'ios', tokenDead: true })
+      expect(stations.get('N1CALL')?.avatar).to.include({ state: 'set', hash: 'icon:cat' })
+      expect(stations.get('N2CALL-5')?.avatar).to.deep.equal({ state: 'cleared', updatedAt: 1_700_000_000_007 })
+      expect(stations.get('N3CALL')?.avatar).to.deep.equal({ state: 'never' })
+      expect((await stations.avatars(['N0CALL-7'])).get('N0CALL-7')?.image).to.equal('iVBORw0KGgo=')
+
+      const { messages } = await history.since('N0CALL-7', 1_700_000_000_010)
+      expect(messages).to.deep.equal([
+        { from: 'N1CALL', to: 'N0CALL-7', seqId: 'AB}CD', text: Buffer.alloc(0), time: 1_700_000_000_011 },
+        {
+          from: 'W1AW',
+          to: 'N0CALL-7',
+          seqId: '',
+          text: Buffer.from('Gr\xfc\xdfe', 'latin1'),
+          time: 1_700_000_000_012,
+        },
+      ])
+      expect(await history.stationsWithUnpushed()).to.deep.equal(['N0CALL-7', 'N3CALL'])
+      expect((await history.unpushed('N0CALL-7'))?.count).to.equal(1)
+    })
+
+    it('goes on from there: nothing is issued, stored or told twice', async () => {
+      const { history, serverTime } = await stores.open()
+      expect(await serverTime.issue()).to.be.above(1_700_000_090_000)
+      const again = message('73', { to: 'N3CALL', seqId: 'é' })
+      const [known, fresh] = await history.append([again, { ...again, seqId: '2' }])
+      expect([known?.kind, fresh?.kind]).to.deep.equal(['duplicate', 'stored'])
+      expect(texts((await history.since('N3CALL', 0)).messages)).to.deep.equal(['73', '73'])
+    })
+
+    it('is what its steps make, which are released: what changes comes in a further step', async () => {
+      const file = await connect(stores.path(), 0)
+      const made = await connect(':memory:', 0)
+      try {
+        await migrate(made, 0, MIGRATIONS.slice(0, version))
+        const schema = 'SELECT type, name, sql FROM sqlite_schema ORDER BY name'
+        expect(await made.all(schema)).to.deep.equal(await file.all(schema))
+        expect(await schemaVersion(made)).to.equal(await schemaVersion(file))
+      } finally {
+        await Promise.all([file.close(), made.close()])
+      }
+    })
+  })
+}
+
+describe('A database that version 2 wrote, in which a ring has dropped what a copy may still come of,', () => {
   const stores = temporaryStores()
-  beforeEach(async () => {
+
+  it('knows that copy', async () => {
     const file = await connect(stores.path(), 0)
-    await file.exec(VERSION_1)
+    await file.exec(asWritten(2))
     await file.close()
     stores.clock.set(1_700_000_060_000)
-  })
-
-  it('is opened with every station, avatar, message and unpushed message in it, and is of the newest version then', async () => {
-    const { stations, history } = await stores.open()
-    expect([...stations.keys()]).to.have.members(['N0CALL-7', 'N1CALL', 'N2CALL-5', 'N3CALL'])
-    expect(stations.get('N0CALL-7')).to.deep.equal({
-      key: 'N0CALL-7',
-      platform: 'android',
-      pushToken: 'token-of-N0CALL',
-      tokenDead: false,
-      ackMessages: true,
-      registeredAt: 1_700_000_000_001,
-      lastSeenAt: 1_700_000_050_000,
-      avatar: {
-        state: 'set',
-        icon: 'dog',
-        hash: '0ef61b2d7d4b3f3d6b1d0c58e1e5a1a5f2f6f4a3a7a9b1c2d3e4f5061728394a',
-        updatedAt: 1_700_000_000_005,
-      },
-    })
-    expect(stations.get('N1CALL')).to.deep.include({ platform: 'ios', tokenDead: true })
-    expect(stations.get('N1CALL')?.avatar).to.include({ state: 'set', hash: 'icon:cat' })
-    expect(stations.get('N2CALL-5')?.avatar).to.deep.equal({ state: 'cleared', updatedAt: 1_700_000_000_007 })
-    expect(stations.get('N3CALL')?.avatar).to.deep.equal({ state: 'never' })
-    expect((await stations.avatars(['N0CALL-7'])).get('N0CALL-7')?.image).to.equal('iVBORw0KGgo=')
-
-    const { messages } = await history.since('N0CALL-7', 1_700_000_000_010)
-    expect(messages).to.deep.equal([
-      { from: 'N1CALL', to: 'N0CALL-7', seqId: 'AB}CD', text: Buffer.alloc(0), time: 1_700_000_000_011 },
-      { from: 'W1AW', to: 'N0CALL-7', seqId: '', text: Buffer.from('Gr\xfc\xdfe', 'latin1'), time: 1_700_000_000_012 },
-    ])
-    expect(await history.stationsWithUnpushed()).to.deep.equal(['N0CALL-7', 'N3CALL'])
-    expect((await history.unpushed('N0CALL-7'))?.count).to.equal(1)
-  })
-
-  it('goes on from there: nothing is issued, stored or told twice', async () => {
-    const { history, serverTime } = await stores.open()
-    expect(await serverTime.issue()).to.be.above(1_700_000_090_000)
-    const again = message('73', { to: 'N3CALL', seqId: 'é' })
-    const [known, fresh] = await history.append([again, { ...again, seqId: '2' }])
-    expect([known?.kind, fresh?.kind]).to.deep.equal(['duplicate', 'stored'])
-    expect(texts((await history.since('N3CALL', 0)).messages)).to.deep.equal(['73', '73'])
-  })
-
-  it('is what the first step makes, which is released: what changes comes in a further step', async () => {
-    const file = await connect(stores.path(), 0)
-    const made = await connect(':memory:', 0)
-    try {
-      await migrate(made, 0, MIGRATIONS.slice(0, 1))
-      const schema = 'SELECT type, name, sql FROM sqlite_schema ORDER BY name'
-      expect(await made.all(schema)).to.deep.equal(await file.all(schema))
-      expect(await schemaVersion(made)).to.equal(await schemaVersion(file))
-    } finally {
-      await Promise.all([file.close(), made.close()])
-    }
+    const { history } = await stores.open()
+    const copy = message('lost from the ring', { to: 'N3CALL', seqId: '9' })
+    const [known, other] = await history.append([copy, { ...copy, to: 'N1CALL' }])
+    expect([known?.kind, other?.kind]).to.deep.equal(['duplicate', 'stored'])
   })
 })

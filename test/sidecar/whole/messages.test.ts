@@ -43,7 +43,8 @@ describe('A sidecar that receives messages', () => {
       await its.upstream.until(() => its.upstream.clients().length > 0)
       await its.post('/v1/register', { ...station, platform: 'android', pushToken: 'a-token', ackMessages: true })
       await its.clock.advance(2000)
-      await its.upstream.until(() => its.upstream.clients()[0]?.filter === `g/${key}`)
+      const asked = key === 'N0CALL' ? 'g/N0CALL/N0CALL-0' : `g/${key}`
+      await its.upstream.until(() => its.upstream.clients()[0]?.filter === asked)
       its.upstream.inject(`N1CALL>APRS,TCPIP*::${key.padEnd(9)}:hello{1`)
       await its.upstream.waitFor(({ line }) => line === `${key}>APRS,TCPIP*::N1CALL   :ack1`)
       const { body } = await its.post('/v1/sync', { ...station, since: 0 })
@@ -51,10 +52,36 @@ describe('A sidecar that receives messages', () => {
     })
   }
 
+  it('reaches a station without SSID by the SSID 0 as well', async () => {
+    const station = { callsign: 'N0CALL', ssid: 0, auth: claim('N0CALL').auth }
+    await its.upstream.until(() => its.upstream.clients().length > 0)
+    await its.post('/v1/register', { ...station, platform: 'android', pushToken: 'a-token', ackMessages: true })
+    await its.receiveLines(
+      'N1CALL>APRS,TCPIP*::N0CALL   :one{1',
+      'N1CALL>APRS,TCPIP*::N0CALL-0 :two{2',
+      'N1CALL>APRS2,TCPIP*::N0CALL-0 :one{1',
+    )
+    const { body } = await its.post('/v1/sync', { ...station, since: 0 })
+    expect(body.messages.map(({ to, text }) => [to, text])).to.deep.equal([
+      ['N0CALL', 'one'],
+      ['N0CALL', 'two'],
+    ])
+    expect(its.acks()).to.deep.equal(['N0CALL>APRS,TCPIP*::N1CALL   :ack1', 'N0CALL>APRS,TCPIP*::N1CALL   :ack2'])
+  })
+
   it('takes a tail of more than five characters for text', async () => {
     await its.register('N0CALL')
     await its.receive('N1CALL', 'N0CALL-7', 'look {123456')
     expect(await its.messages('N0CALL')).to.deep.equal([shown('N1CALL', 'look {123456')])
+  })
+
+  it('takes a tail with a blank or with other than ASCII in it for text, and what merely looks like an ack for a message', async () => {
+    await its.register('N0CALL', { ackMessages: true })
+    const texts = ['look {at it', 'for you {é', 'ackéé', 'ack 1', 'text\0']
+    for (const text of texts) await its.receive('N1CALL', 'N0CALL-7', text)
+    expect(await its.messages('N0CALL')).to.deep.equal(texts.map((text) => shown('N1CALL', text)))
+    expect(its.acks()).to.deep.equal([])
+    expect(await its.counter('messages_not_for_operator')).to.equal(0)
   })
 
   it('takes the station inside a third-party frame for the sender, in nested frames the innermost', async () => {
@@ -115,6 +142,67 @@ describe('A sidecar that receives messages', () => {
       shown('N1CALL', 'hullo', '1'),
     ])
     expect(await its.messages('N2CALL')).to.have.length(1)
+  })
+
+  /** A copy that the network passes: by another destination call it is none to APRS-IS. */
+  const passed = (copy: number, field: string) => `N1CALL>APRS${copy},TCPIP*::N0CALL-7 :${field}`
+
+  it('takes an equal message for a new one after 2 hours, and without a number after 30 seconds', async () => {
+    await its.register('N0CALL')
+    await its.receiveLines()
+    const begun = its.clock.now()
+    const counts: number[] = []
+    for (const [copy, afterMs] of [0, 29_999, 30_000, 7_199_999, 7_200_000].entries()) {
+      its.clock.set(begun + afterMs)
+      await its.receiveLines(passed(copy, 'hello{1'), passed(copy, 'beacon'))
+      const texts = (await its.messages('N0CALL')).map(({ text }) => text)
+      counts.push(texts.filter((text) => text === 'hello').length, texts.filter((text) => text === 'beacon').length)
+    }
+    expect(counts).to.deep.equal([1, 1, 1, 1, 1, 2, 1, 3, 2, 3])
+  })
+
+  it('goes by the configured horizons where they are given', async () => {
+    await its.close()
+    its = await startWholeSidecar({ history: { duplicateMinutes: 10, duplicateSecondsUnnumbered: 300 } })
+    await its.register('N0CALL')
+    await its.receiveLines()
+    const begun = its.clock.now()
+    for (const [copy, afterMs] of [0, 299_999, 300_000, 600_000].entries()) {
+      its.clock.set(begun + afterMs)
+      await its.receiveLines(passed(copy, 'hello{1'), passed(copy, 'beacon'))
+    }
+    const texts = (await its.messages('N0CALL')).map(({ text }) => text)
+    expect(texts).to.deep.equal(['hello', 'beacon', 'beacon', 'hello', 'beacon'])
+  })
+
+  it('loses nothing after its clock was a month ahead: the same text and number on later days is stored', async () => {
+    await its.register('N0CALL')
+    const real = its.clock.now()
+    for (const [copy, days] of [30, 0, 1, 2].entries()) {
+      its.clock.set(real + days * 86_400_000)
+      await its.receiveLines(passed(copy, 'good morning{1'))
+    }
+    expect(await its.messages('N0CALL')).to.deep.equal(Array(4).fill(shown('N1CALL', 'good morning', '1')))
+  })
+
+  it('stores what comes again with a newer reply-ack, or other blanks at its end, once', async () => {
+    await its.register('N0CALL', { ackMessages: true })
+    const fields = ['hello{MM}', 'hello{MM}AA', 'hello{MM}AB ', 'hello {MM}AB']
+    await its.receiveLines(...fields.map((field, copy) => passed(copy, field)))
+    await its.receiveLines(passed(8, 'beacon'), passed(9, 'beacon  '))
+    expect(await its.messages('N0CALL')).to.deep.equal([shown('N1CALL', 'hello', 'MM}'), shown('N1CALL', 'beacon')])
+    const acked = its.acks().map((line) => line.slice(line.lastIndexOf(':')))
+    expect(acked).to.deep.equal([':ackMM}', ':ackMM}AA', ':ackMM}AB'])
+  })
+
+  it('knows a copy of what its ring has dropped', async () => {
+    await its.close()
+    its = await startWholeSidecar({ history: { perStation: 2 } })
+    await its.register('N0CALL')
+    await its.receiveLines(...['1', '2', '3', '4'].map((number) => passed(0, `message ${number}{${number}`)))
+    await its.receiveLines(passed(1, 'message 1{1'))
+    expect((await its.messages('N0CALL')).map(({ seqId }) => seqId)).to.deep.equal(['3', '4'])
+    expect(await its.counter('messages_duplicate')).to.equal(1)
   })
 
   it('keeps the newest 50 messages of each station by default', async () => {

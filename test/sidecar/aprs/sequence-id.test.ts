@@ -1,0 +1,63 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { braceOfSequenceId, contentEnd, endsInSequenceId, messageNumber } from '../../../sidecar/aprs/sequence-id.ts'
+
+describe('A sequence id', () => {
+  const VISIBLE = /^[\x21-\x7a\x7c-\x7e]{1,5}$/
+  const tails = fc.oneof(
+    fc.string({ unit: fc.nat(255).map((code) => String.fromCharCode(code)), maxLength: 7 }),
+    fc.string({ unit: fc.constantFrom('1', 'z', '~', '!', '{', '}', ' ', '\x7f', '\x80'), maxLength: 7 }),
+  )
+
+  it('is 1 to 5 visible ASCII characters other than a brace, in an ack as in a message', () => {
+    fc.assert(
+      fc.property(tails, (tail) => {
+        expect(endsInSequenceId(`ack${tail}`, 3)).to.equal(VISIBLE.test(tail))
+        const text = `text{${tail}`
+        const behindLast = tail.slice(tail.lastIndexOf('{') + 1)
+        const brace = text.length - behindLast.length - 1
+        expect(braceOfSequenceId(text, 0, text.length)).to.equal(VISIBLE.test(behindLast) ? brace : -1)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  it('is not looked for in front of the text field', () => {
+    expect(braceOfSequenceId(':B{1:x', 5, 6)).to.equal(-1)
+    expect(braceOfSequenceId('{1', 1, 2)).to.equal(-1)
+  })
+
+  for (const [seqId, number] of [
+    ['12345', '12345'],
+    ['AB}', 'AB'],
+    ['AB}CD', 'AB'],
+    ['A}B}C', 'A'],
+    ['}', '}'],
+    ['}AB', '}AB'],
+    ['', ''],
+  ] as const) {
+    it(`says by ${JSON.stringify(number)} which message it is where it is ${JSON.stringify(seqId)}`, () => {
+      expect(messageNumber(seqId)).to.equal(number)
+    })
+  }
+})
+
+describe('The content of a line', () => {
+  for (const [line, content] of [
+    ['hi', 'hi'],
+    ['hi  ', 'hi'],
+    ['hi\0', 'hi'],
+    ['hi \x1c\x7f\t ', 'hi'],
+    [' \0hi', ' \0hi'],
+    ['hi\xa0', 'hi\xa0'],
+    [' \0 ', ''],
+  ] as const) {
+    it(`is ${JSON.stringify(content)} of ${JSON.stringify(line)}: blanks and control characters at its end do not count`, () => {
+      expect(line.slice(0, contentEnd(line))).to.equal(content)
+    })
+  }
+
+  it('does not begin before the field does', () => {
+    expect(contentEnd(':B:   ', 3)).to.equal(3)
+  })
+})
