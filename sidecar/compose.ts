@@ -14,6 +14,7 @@ import type { Platform } from './messages/store.ts'
 import { createMetrics } from './metrics.ts'
 import { createDispatcher } from './push/dispatcher.ts'
 import { openGateways } from './push/open-gateways.ts'
+import { openVapidKeys } from './push/vapid-file.ts'
 import { createShutdown } from './shutdown.ts'
 import { openStore } from './store/open-store.ts'
 
@@ -50,7 +51,8 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
     const { stations, history, housekeeping } = store
 
     const traffic = watchTraffic(clock)
-    const gateways = openGateways(settings.push, log, clock)
+    const vapidKeys = openVapidKeys(settings, log)
+    const gateways = openGateways(settings.push, log, clock, vapidKeys)
     const dispatcher = createDispatcher({ gateways, stations, history, clock, log, metrics })
     const coalescer = createCoalescer({
       coalesceMs: settings.push.coalesceMs,
@@ -64,7 +66,12 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
     for (const key of await history.stationsWithUnpushed()) coalescer.notify(key)
 
     const { listen, rateLimit } = settings
-    const api = shutdown.add('api', CLOSE_WITHIN.api, await serveApi({ listen, rateLimit, store, clock, metrics, log }))
+    const webPush = { ...settings.push.webpush, ...(vapidKeys && { publicKey: vapidKeys.publicKey }) }
+    const api = shutdown.add(
+      'api',
+      CLOSE_WITHIN.api,
+      await serveApi({ listen, rateLimit, webPush, store, clock, metrics, log }),
+    )
 
     const send = (line: string) => link.send(line)
     const receive = createReceiver({

@@ -6,11 +6,14 @@ import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { type Body, encodeAnswer, errorBody, rawErrorAnswer, sendAnswer } from './answer.ts'
 import { isJson, parseBody, receiveBody } from './body.ts'
-import type { Call } from './call.ts'
-import type { ClientAddressOf } from './client-address.ts'
+import { answer as answerWith, type Call, type CallOutcome } from './call.ts'
+import type { ClientAddress, ClientAddressOf } from './client-address.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { createEndOfTurn } from './turn.ts'
 import { trackUnanswered, unreadableError } from './unreadable.ts'
+
+/** A call, still to be handed its body as it came. */
+type ReceivedCall = (bytes: Buffer, client: ClientAddress) => Promise<CallOutcome>
 
 /** What happens to each request, whatever it is. */
 export interface RequestHandler {
@@ -23,6 +26,8 @@ export interface RequestHandler {
 interface HandlerParts {
   /** By path. */
   readonly calls: ReadonlyMap<string, Call>
+  /** By path: what a GET gets, whoever asks. */
+  readonly documents: ReadonlyMap<string, Body>
   readonly clientOf: ClientAddressOf
   readonly limit: RateLimit
   readonly clock: Clock
@@ -30,7 +35,15 @@ interface HandlerParts {
   readonly log: Log
 }
 
-export function createHandler({ calls, clientOf, limit, clock, metrics, log }: HandlerParts): RequestHandler {
+export function createHandler({
+  calls,
+  documents,
+  clientOf,
+  limit,
+  clock,
+  metrics,
+  log,
+}: HandlerParts): RequestHandler {
   const unanswered = trackUnanswered()
   const endOfTurn = createEndOfTurn()
 
@@ -46,7 +59,7 @@ export function createHandler({ calls, clientOf, limit, clock, metrics, log }: H
       if (received.kind === 'too_large' && !received.drained) response.setHeader('Connection', 'close')
       const call = callFor(request)
       if (received.kind === 'too_large') throw new ApiError('too_large')
-      const outcome = await call(parseBody(received.bytes), client)
+      const outcome = await call(received.bytes, client)
       if (outcome.kind === 'drop') return drop(request.socket)
       await answer(request, response, 200, outcome.body)
     } catch (cause) {
@@ -60,16 +73,22 @@ export function createHandler({ calls, clientOf, limit, clock, metrics, log }: H
     sendAnswer(response, status, encoded)
   }
 
-  /** The call that a request is for, judged by everything but what is in its body. */
-  function callFor({ url = '', method, headers, httpVersion }: IncomingMessage): Call {
+  /** What a request is for, judged by everything but what is in its body. */
+  function callFor({ url = '', method, headers, httpVersion }: IncomingMessage): ReceivedCall {
     // RFC 9112, section 3.2.
     if (headers.host === undefined && httpVersion !== '1.0')
       throw new ApiError('invalid_request', [{ path: '$', reason: 'The header Host is missing.' }])
-    const call = calls.get(pathOf(url))
+    const path = pathOf(url)
+    const document = documents.get(path)
+    if (document) {
+      if (method !== 'GET') throw new ApiError('method_not_allowed')
+      return async () => answerWith(document)
+    }
+    const call = calls.get(path)
     if (!call) throw new ApiError('not_found')
     if (method !== 'POST') throw new ApiError('method_not_allowed')
     if (!isJson(headers)) throw new ApiError('unsupported_media_type')
-    return call
+    return (bytes, client) => call(parseBody(bytes), client)
   }
 
   async function refuse(request: IncomingMessage, response: ServerResponse, cause: unknown): Promise<void> {
@@ -81,7 +100,8 @@ export function createHandler({ calls, clientOf, limit, clock, metrics, log }: H
         error: cause,
       })
     if (response.headersSent) return void request.socket.destroy()
-    if (error.code === 'method_not_allowed') response.setHeader('Allow', 'POST')
+    if (error.code === 'method_not_allowed')
+      response.setHeader('Allow', documents.has(pathOf(request.url ?? '')) ? 'GET' : 'POST')
     await answer(request, response, API_ERRORS[error.code].status, errorBody(error))
   }
 

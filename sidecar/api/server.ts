@@ -4,6 +4,7 @@ import { type HttpListener, listenHttp } from '../http-listener.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
+import { plainBody } from './answer.ts'
 import { avatarsCall } from './avatars.ts'
 import type { Call } from './call.ts'
 import { clientAddressBy } from './client-address.ts'
@@ -25,6 +26,8 @@ export interface Api extends HttpListener {
 interface ApiParts {
   readonly listen: ListenSettings
   readonly rateLimit: RateLimitSettings
+  /** `publicKey`: what apps subscribe with, base64url; absent while Web Push is off. */
+  readonly webPush: { readonly allowPrivate: boolean; readonly publicKey?: string }
   readonly store: Store
   readonly clock: Clock
   readonly metrics: Metrics
@@ -34,8 +37,8 @@ interface ApiParts {
 const HOUR_MS = 3_600_000
 
 /** Serves the four calls of the API; rejects when it cannot listen, or its certificate is no good. */
-export async function serveApi({ listen, rateLimit, store, clock, metrics, log }: ApiParts): Promise<Api> {
-  const check = createBodyChecks()
+export async function serveApi({ listen, rateLimit, webPush, store, clock, metrics, log }: ApiParts): Promise<Api> {
+  const check = createBodyChecks(webPush)
   const newStations = createRateLimit({ windowMs: HOUR_MS, max: rateLimit.newStationsPerHour })
   const rings = createRingCache(store)
   const calls: ReadonlyMap<string, Call> = new Map([
@@ -44,8 +47,10 @@ export async function serveApi({ listen, rateLimit, store, clock, metrics, log }
     ['/v1/avatars', avatarsCall({ check: check.avatars, store })],
     ['/v1/unregister', unregisterCall({ check: check.unregister, store, metrics })],
   ])
+  const { publicKey } = webPush
+  const documents = new Map(publicKey === undefined ? [] : [['/v1/webpush', plainBody({ publicKey })]])
   const clientOf = clientAddressBy(listen.trustProxy)
-  const handler = createHandler({ calls, clientOf, limit: createRateLimit(rateLimit), clock, metrics, log })
+  const handler = createHandler({ calls, documents, clientOf, limit: createRateLimit(rateLimit), clock, metrics, log })
 
   const { server, scheme, reloadCertificate } = await createApiServer(listen)
   server.on('request', handler.request)

@@ -1,4 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from '../webpush/vapid-keys.ts'
 import type { Problem } from './problem.ts'
 import type { Settings } from './settings.ts'
 
@@ -31,6 +32,11 @@ export const RULES: readonly Rule[] = [
   {
     needs: ['push.apns.caFile'],
     check: ({ push }, around) => authoritiesAreUsable('push.apns.caFile', push.apns.caFile, around),
+  },
+  { needs: ['push.webpush', 'database'], check: vapidKeysAreUsable },
+  {
+    needs: ['push.webpush.caFile'],
+    check: ({ push }, around) => authoritiesAreUsable('push.webpush.caFile', push.webpush.caFile, around),
   },
 ]
 
@@ -136,6 +142,21 @@ function apnsIsComplete({ push }: Settings): readonly Problem[] {
 
 function authoritiesAreUsable(path: string, file: string | null, around: Surroundings): readonly Problem[] {
   return file === null ? [] : problemsOf(load(path, file, around, CERTIFICATE, (pem) => new X509Certificate(pem)))
+}
+
+/** A file that is missing is made at the start. */
+function vapidKeysAreUsable({ push: { webpush }, database }: Settings, { readFile }: Surroundings): readonly Problem[] {
+  const file = vapidKeyFile(webpush.keyFile, database)
+  if (webpush.subject === null || file === null) return []
+  const problem = (what: string) => [
+    { path: 'push.webpush.keyFile', reason: `names ${file}, which ${what}`, remedy: VAPID_REMEDY },
+  ]
+  try {
+    return parseVapidKeys(readFile(file)) ? [] : problem('is not a file with VAPID keys, or is damaged')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    return code === 'ENOENT' ? [] : problem(`cannot be read (${code})`)
+  }
 }
 
 const CERTIFICATE = 'certificate in PEM'

@@ -13,6 +13,8 @@ export interface ApiOptions {
   readonly listen?: Partial<ListenSettings>
   readonly rateLimit?: Partial<RateLimitSettings>
   readonly maxStations?: number
+  /** What of Web Push the API knows. Default: public push services only, and no key. */
+  readonly webPush?: { readonly allowPrivate: boolean; readonly publicKey?: string }
 }
 
 /** Every member that an answer can have; tests look at those that they expect. */
@@ -50,7 +52,12 @@ export interface RunningApi {
   close(): Promise<void>
 }
 
-export async function startApi({ listen, rateLimit, maxStations = 100 }: ApiOptions = {}): Promise<RunningApi> {
+export async function startApi({
+  listen,
+  rateLimit,
+  maxStations = 100,
+  webPush = { allowPrivate: false },
+}: ApiOptions = {}): Promise<RunningApi> {
   const clock = new FakeClock()
   const logged: Record<string, unknown>[] = []
   const log: Log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) })
@@ -61,6 +68,7 @@ export async function startApi({ listen, rateLimit, maxStations = 100 }: ApiOpti
   const api = await serveApi({
     listen: { host: '127.0.0.1', port: 0, certFile: null, keyFile: null, trustProxy: false, ...listen },
     rateLimit: { windowMs: 60_000, max: 10_000, newStationsPerHour: 10_000, ...rateLimit },
+    webPush,
     store,
     clock,
     metrics,

@@ -5,6 +5,7 @@ import { makeCertificates } from '../../../fixtures/certificate.ts'
 import { passcodeOf } from '../../../sidecar/aprs/passcode.ts'
 import type { Problem } from '../../../sidecar/config/problem.ts'
 import { readSettings } from '../../../sidecar/config/read.ts'
+import { makeVapidKeys } from '../../../sidecar/webpush/vapid-keys.ts'
 
 type Files = Readonly<Record<string, string>>
 
@@ -71,6 +72,7 @@ describe('configuration', () => {
           port: null,
           caFile: null,
         },
+        webpush: { subject: null, keyFile: null, allowPrivate: false, caFile: null },
       },
       ack: { minIntervalMs: 31000, maxPerSenderPerMinute: 10 },
       rateLimit: { windowMs: 60000, max: 120, newStationsPerHour: 20 },
@@ -264,6 +266,38 @@ describe('configuration', () => {
     it('refuses CA files that hold no certificate', () => {
       const problems = pushing({ fcm: { caFile: 'account.json' }, apns: { ...apns, caFile: 'gone.pem' } })
       expect(problems.map(({ path }) => path)).to.deep.equal(['push.fcm.caFile', 'push.apns.caFile'])
+    })
+
+    for (const subject of ['mailto:operator@example.org', 'https://example.org/contact'])
+      it(`takes the Web Push subject ${subject}`, () => expect(pushing({ webpush: { subject } })).to.deep.equal([]))
+
+    for (const subject of [
+      '',
+      'operator@example.org',
+      'mailto:',
+      'mailto: a@b.org',
+      'http://example.org',
+      'https://localhost/x',
+    ])
+      it(`refuses the Web Push subject ${JSON.stringify(subject)}`, () =>
+        expect(pushing({ webpush: { subject } }).map(({ path }) => path)).to.deep.equal(['push.webpush.subject']))
+
+    it('takes VAPID keys that are still to be made, and refuses damaged ones with a remedy, quoting nothing', () => {
+      const keys = makeVapidKeys()
+      const webpush = { subject: 'mailto:operator@example.org' }
+      const checked = (text: string | undefined, push: object = { webpush }) =>
+        problemsOf(
+          { aprsis: { callsign }, push },
+          { files: text === undefined ? {} : { '/etc/sidecar/data/sidecar.sqlite.vapid.json': text } },
+        )
+      expect(checked(undefined)).to.deep.equal([])
+      expect(checked(JSON.stringify(keys))).to.deep.equal([])
+      const [problem] = checked(JSON.stringify(keys).slice(0, -3))
+      expect(problem).to.include({ path: 'push.webpush.keyFile' })
+      expect(problem?.remedy).to.include('subscribe anew')
+      expect(JSON.stringify(problem)).to.not.include(keys.privateKey.slice(0, 10))
+      expect(checked('damaged', { webpush: { ...webpush, keyFile: 'gone.json' } })).to.deep.equal([])
+      expect(checked('damaged', {})).to.deep.equal([])
     })
   })
 })
