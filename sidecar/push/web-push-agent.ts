@@ -52,7 +52,8 @@ export class WebPushAgent extends Agent {
       (socket) => connected(null, socket ?? undefined),
       (error: Error) => {
         // Node keeps an empty list for each name that came to nothing: whoever makes up names could fill the memory.
-        Reflect.deleteProperty(this.sockets, this.getName(options))
+        const name = this.getName(options)
+        if (this.sockets[name]?.length === 0) Reflect.deleteProperty(this.sockets, name)
         connected(error)
       },
     )

@@ -40,6 +40,8 @@ const MAX_TEXT_BYTES = MAX_NOTIFICATION_BYTES - ENCRYPTION_BYTES
 const MAX_TOPIC_CHARACTERS = 32
 /** Of an answer; the rest is not waited for. */
 const MAX_ANSWER_BYTES = 16_384
+/** The rest of an answer that counts already is not waited for, but ends some time too. */
+const REQUEST_LIMIT_MS = 2 * SEND_LIMIT_MS
 const MAX_SHOWN_HOST = 100
 
 /** What tests put in the place of the machine's own. */
@@ -95,7 +97,7 @@ export function openWebPush(
   return {
     send(pushToken, notification) {
       const call = new AbortController()
-      const signal = AbortSignal.any([call.signal, AbortSignal.timeout(SEND_LIMIT_MS)])
+      const signal = AbortSignal.any([call.signal, AbortSignal.timeout(REQUEST_LIMIT_MS)])
       return inFlight.run(
         () => send(pushToken, notification, signal),
         () => call.abort(),

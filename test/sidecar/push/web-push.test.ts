@@ -303,7 +303,8 @@ describe('Web Push through web-push', () => {
         process.env.HTTPS_PROXY = `http://127.0.0.1:${proxy.port}`
       })
       afterEach(() => {
-        process.env = { ...saved }
+        delete process.env.HTTPS_PROXY
+        Object.assign(process.env, saved)
       })
 
       it('a public name goes by it', async () => {
