@@ -257,7 +257,15 @@ describe('configuration', () => {
       expect(JSON.stringify(problems)).to.not.include('SECRET')
     })
 
-    for (const endpoint of ['http://h:1', 'https://h:1/path', 'https://u:p@h:1', 'https://h?x', 'h:1', 'nonsense']) {
+    for (const endpoint of [
+      'http://h:1',
+      'https://h:1/path',
+      'https://u:p@h:1',
+      'https://h?x',
+      'https://h:99999',
+      'h:1',
+      'nonsense',
+    ]) {
       it(`refuses the FCM endpoint ${endpoint}`, () => {
         expect(pushing({ fcm: { endpoint } }).map(({ path }) => path)).to.deep.equal(['push.fcm.endpoint'])
       })
@@ -278,6 +286,7 @@ describe('configuration', () => {
       'mailto: a@b.org',
       'http://example.org',
       'https://localhost/x',
+      'https://example.org:99999/',
     ])
       it(`refuses the Web Push subject ${JSON.stringify(subject)}`, () =>
         expect(pushing({ webpush: { subject } }).map(({ path }) => path)).to.deep.equal(['push.webpush.subject']))
