@@ -16,18 +16,20 @@ import { AddressRefused, WebPushAgent } from './web-push-agent.ts'
 
 type Failure = Exclude<PushOutcome, { kind: 'accepted' }>
 
-// A wrong clock passes, and must cost nobody a notification. Nor is it the gateway that refuses us: whoever registers chooses the push
-// service, and could have one say so about all of us.
+// A wrong clock passes, and must cost nobody a notification.
 const SIGNATURE = "does not accept our signature: check this machine's clock and push.webpush.subject"
 
-/** What a push service means by a status. Source: RFC 8030, 5 and 7.3; RFC 8292, 4.2. */
+/**
+ * What a push service means by a status. Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2. None of it is a refusal of the gateway, which the
+ * operator would have to mend: whoever registers chooses the push service, and could have one say anything about us.
+ */
 const OUTCOMES: Readonly<Record<number, readonly [Failure['kind'], string]>> = {
   401: ['try_later', SIGNATURE],
   403: ['try_later', SIGNATURE],
   404: ['token_gone', 'does not know the subscription'],
   408: ['try_later', 'waited for the notification in vain'],
   410: ['token_gone', 'says that the subscription has ended'],
-  413: ['refused', 'finds the notification too big'],
+  413: ['try_later', 'finds the notification too big'],
   429: ['try_later', 'had too many notifications'],
 }
 
@@ -141,15 +143,15 @@ async function outcomeOf(answer: IncomingMessage, endpoint: string, now: number)
   if (status >= 200 && status < 300) return { kind: 'accepted' }
   const [kind, what] = OTHER_KEY.test(await text)
     ? (['token_gone', 'says that the subscription was made with another key than ours'] as const)
-    : (OUTCOMES[status] ?? byStatus(status))
+    : (OUTCOMES[status] ?? (['try_later', otherStatus(status)] as const))
   const reason = `${hostOf(endpoint)} ${what} (status ${status})`
   const afterMs = parseRetryAfter(headers['retry-after'], now)
   return kind === 'try_later' && afterMs !== undefined ? { kind, reason, afterMs } : { kind, reason }
 }
 
-function byStatus(status: number): readonly [Failure['kind'], string] {
-  if (status < 400) return ['try_later', 'redirects, which is not followed']
-  return status < 500 ? ['refused', 'refuses the notification'] : ['try_later', 'is not available']
+function otherStatus(status: number): string {
+  if (status < 400) return 'redirects, which is not followed'
+  return status < 500 ? 'refuses the notification' : 'is not available'
 }
 
 function unansweredOutcome(error: unknown, endpoint: string): Failure {

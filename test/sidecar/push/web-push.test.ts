@@ -112,15 +112,15 @@ describe('Web Push through web-push', () => {
     [{ status: 401 }, 'try_later', /clock.*push\.webpush\.subject/],
     [{ status: 403, text: '{"reason":"BadJwtToken"}' }, 'try_later', /clock.*push\.webpush\.subject/],
     [{ status: 408 }, 'try_later', /in vain/],
-    [{ status: 413 }, 'refused', /too big/],
+    [{ status: 413 }, 'try_later', /too big/],
     [{ status: 429 }, 'try_later', /too many/],
     [{ status: 500 }, 'try_later', /not available/],
     [{ status: 503 }, 'try_later', /not available/],
     [{ status: 507 }, 'try_later', /not available/],
-    [{ status: 400, text: 'no' }, 'refused', /refuses the notification \(status 400\)$/],
-    [{ status: 418 }, 'refused', /refuses the notification/],
+    [{ status: 400, text: 'no' }, 'try_later', /refuses the notification \(status 400\)$/],
+    [{ status: 406 }, 'try_later', /refuses the notification/],
     ['reset', 'try_later', /cannot be reached \(ECONNRESET\)$/],
-    [{ status: 400, endless: true }, 'refused', /\(status 400\)$/],
+    [{ status: 400, endless: true }, 'try_later', /\(status 400\)$/],
   ]
   for (const [fault, kind, words] of rows) {
     it(`takes ${JSON.stringify(fault)} for ${kind}, asking once`, async () => {
