@@ -33,7 +33,8 @@ const OUTCOMES: Readonly<Record<number, readonly [Failure['kind'], string]>> = {
   429: ['try_later', 'had too many notifications'],
 }
 
-/** How FCM, Mozilla and Apple say that the subscription was made with another public key than ours. */
+/** How FCM, Mozilla and Apple say that the subscription was made with another public key than ours: with these statuses, in these words. */
+const KEY_STATUSES: ReadonlySet<number> = new Set([400, 401, 403])
 const OTHER_KEY = /correspond to the credentials used|VAPID public key mismatch|VapidPkHashMismatch/i
 
 /** Salt, record size and public key in front of the encrypted text; behind it a delimiter and the tag. Source: RFC 8188, 2; RFC 8291, 4. */
@@ -141,7 +142,7 @@ async function outcomeOf(answer: IncomingMessage, endpoint: string, now: number)
   const text = readAnswer(answer)
   // It counts, however long the rest of the answer takes.
   if (status >= 200 && status < 300) return { kind: 'accepted' }
-  const [kind, what] = OTHER_KEY.test(await text)
+  const [kind, what] = OTHER_KEY.test(KEY_STATUSES.has(status) ? await text : '')
     ? (['token_gone', 'says that the subscription was made with another key than ours'] as const)
     : (OUTCOMES[status] ?? (['try_later', otherStatus(status)] as const))
   const reason = `${hostOf(endpoint)} ${what} (status ${status})`

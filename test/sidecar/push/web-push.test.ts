@@ -120,6 +120,8 @@ describe('Web Push through web-push', () => {
     [{ status: 400, text: 'no' }, 'try_later', /refuses the notification \(status 400\)$/],
     [{ status: 406 }, 'try_later', /refuses the notification/],
     ['reset', 'try_later', /cannot be reached \(ECONNRESET\)$/],
+    [{ status: 410, stalled: true }, 'token_gone', /has ended/],
+    [{ status: 503, stalled: true }, 'try_later', /not available/],
     [{ status: 400, endless: true }, 'try_later', /\(status 400\)$/],
   ]
   for (const [fault, kind, words] of rows) {
@@ -142,10 +144,14 @@ describe('Web Push through web-push', () => {
       .that.is.within(58_000, 60_000)
   })
 
-  it('counts an acceptance whose answer has no end, and drops its connection', async () => {
+  it('counts an acceptance whose answer has no end or never comes to it, and drops the connection', async () => {
     service.fail({ status: 201, endless: true })
     expect(await send()).to.deep.equal(ACCEPTED)
     await service.waitForDisconnects(1)
+    service.fail({ status: 201, stalled: true })
+    expect(await send()).to.deep.equal(ACCEPTED)
+    await gateway.close()
+    await service.waitForDisconnects(2)
   })
 
   it('does not follow a redirect', async () => {
