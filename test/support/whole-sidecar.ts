@@ -82,8 +82,8 @@ export async function startWholeSidecar(config: Config = {}): Promise<WholeSidec
       admin: { port: 0 },
       database: 'sidecar.sqlite',
       rateLimit: { max: 100_000, newStationsPerHour: 100_000 },
+      push: { coalesceMs: COALESCE_MS, fcm: fcm.settings, apns: apns.settings },
       ...config,
-      push: { coalesceMs: COALESCE_MS, fcm: fcm.settings, apns: apns.settings, ...config.push },
       aprsis: {
         host: upstream.host,
         port: upstream.port,
