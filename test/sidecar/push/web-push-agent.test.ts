@@ -7,15 +7,25 @@ import { startConnectProxy } from '../../support/connect-proxy.ts'
 import { startDnsServer } from '../../support/dns-server.ts'
 
 describe('The connections to push services', () => {
-  it('leave nothing behind of names that come to nothing', async () => {
-    const dns = await startDnsServer()
-    dns.addresses.set('private.example.org', ['10.0.0.1'])
+  it('are not made to this machine, however it is named, and leave nothing behind of names that come to nothing', async () => {
+    const [service, dns] = await Promise.all([startWebPush(), startDnsServer()])
+    const { port } = new URL(service.url)
+    dns.addresses.set('private.example.org', ['127.0.0.1'])
     const agent = new WebPushAgent({ allowPrivate: false, dnsServers: [dns.server] })
-    for (const name of ['unknown.example.org', 'private.example.org', 'localhost', '127.0.0.1'])
-      await once(request(`https://${name}/`, { agent }).end(), 'error')
+    const failure = async (host: string) => {
+      const [error] = await once(
+        request(`https://${host}:${port}/`, { agent, rejectUnauthorized: false }).end(),
+        'error',
+      )
+      return error.code
+    }
+    for (const host of ['127.0.0.1', '[::1]', '[::ffff:7f00:1]', '0', 'localhost', 'intranet', 'private.example.org'])
+      expect(await failure(host), host).to.equal('ADDRESS_NOT_PUBLIC')
+    expect(await failure('unknown.example.org')).to.equal('ENOTFOUND')
+    expect(service.connections).to.equal(0)
     expect(agent.sockets).to.deep.equal({})
     agent.destroy()
-    await dns.close()
+    await Promise.all([service.close(), dns.close()])
   })
 
   it('are all ended when it closes, also those to a name that came to nothing once more', async () => {
