@@ -17,6 +17,7 @@ import type { Platform } from './messages/store.ts'
 import { createMetrics } from './metrics.ts'
 import { createDispatcher } from './push/dispatcher.ts'
 import { openGateways } from './push/open-gateways.ts'
+import { openVapidKeys } from './push/vapid-file.ts'
 import { reloadBy } from './reload.ts'
 import { createShutdown } from './shutdown.ts'
 import { watchDatabaseFile } from './store/file-watch.ts'
@@ -73,7 +74,8 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
     })
 
     const traffic = watchTraffic(clock)
-    const gateways = openGateways(settings.push, log, clock)
+    const vapidKeys = openVapidKeys(settings, log)
+    const gateways = openGateways(settings.push, log, clock, vapidKeys)
     const dispatcher = createDispatcher({ gateways, stations, history, clock, log, metrics })
     const coalescer = createCoalescer({
       coalesceMs: settings.push.coalesceMs,
@@ -88,10 +90,11 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
 
     const { listen, rateLimit } = settings
     const { isReserved, isBlocked, heard } = calls
+    const webPush = { ...settings.push.webpush, ...(vapidKeys && { publicKey: vapidKeys.publicKey }) }
     const api = shutdown.add(
       'api',
       CLOSE_WITHIN.api,
-      await serveApi({ listen, rateLimit, store, isReserved, clock, metrics, log }),
+      await serveApi({ listen, rateLimit, webPush, store, isReserved, clock, metrics, log }),
     )
 
     // No ack for what is lost with this process: then its sender tries again, and the next one stores it.

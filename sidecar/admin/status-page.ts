@@ -67,13 +67,15 @@ function stateOf({ obstacles, upstream: { leftOut } }: Status): Html {
 
 function tiles(status: Status): Html {
   const { stations, maxStations, gateways, pushesUnderWay, databaseBytes, memoryBytes } = status
-  const registered = stations.android + stations.ios
+  const registered = stations.android + stations.ios + stations.webpush
   const stored = total(status, (counts) => counts.messages_stored)
   const accepted = total(status, (counts) => counts.pushes_accepted)
   const off = (platform: Platform) => (gateways.includes(platform) ? undefined : html` (push off)`)
+  // Most servers have none.
+  const others = stations.webpush === 0 ? undefined : html` · ${count(stations.webpush)} Web Push${off('webpush')}`
   return html`<dl class="grid tiles">
 <div class="card tile"><dt>Stations</dt><dd><span class="big">${count(registered)}</span> of ${count(maxStations)}</dd>
-<dd>${room(status)}<span class="soft"><span class="swatch main"></span>${count(stations.android)} Android${off('android')} <span class="swatch quiet next"></span>${count(stations.ios)} iOS${off('ios')}</span></dd></div>
+<dd>${room(status)}<span class="soft"><span class="swatch main"></span>${count(stations.android)} Android${off('android')} <span class="swatch quiet next"></span>${count(stations.ios)} iOS${off('ios')}${others}</span></dd></div>
 <div class="card tile"><dt>Messages, last hour</dt><dd class="big">${count(stored)}</dd><dd class="soft">${
     status.lastPacketAt === undefined
       ? 'no packet yet'
@@ -89,7 +91,7 @@ const ROOM_WIDTH = 200
 /** How full the registry is; the numbers beside it say the same. */
 function room({ stations, maxStations }: Status): Html {
   const width = (share: number) => Math.min(ROOM_WIDTH, Math.round((share / maxStations) * ROOM_WIDTH * 10) / 10)
-  return html`<svg class="room" aria-hidden="true" viewBox="0 0 ${ROOM_WIDTH} 8" preserveAspectRatio="none"><rect class="track" width="${ROOM_WIDTH}" height="8"/><rect class="bar quiet" width="${width(stations.android + stations.ios)}" height="8"/><rect class="bar main" width="${width(stations.android)}" height="8"/></svg>`
+  return html`<svg class="room" aria-hidden="true" viewBox="0 0 ${ROOM_WIDTH} 8" preserveAspectRatio="none"><rect class="track" width="${ROOM_WIDTH}" height="8"/><rect class="bar quiet" width="${width(stations.android + stations.ios + stations.webpush)}" height="8"/><rect class="bar main" width="${width(stations.android)}" height="8"/></svg>`
 }
 
 function charts({ minutes }: Status): readonly Chart[] {

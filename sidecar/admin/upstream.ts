@@ -70,6 +70,7 @@ export function installGauges(
     upstream().connections.reduce((sum, connection) => sum + read(connection), 0)
   metrics.gauge('stations_android', 'Registered stations with an Android phone', () => stations().android)
   metrics.gauge('stations_ios', 'Registered stations with an iPhone', () => stations().ios)
+  metrics.gauge('stations_webpush', 'Registered stations with another phone, by Web Push', () => stations().webpush)
   metrics.gauge('stations_max', 'How many stations may be registered', () => maxStations)
   metrics.gauge('stations_left_out', 'Stations for which the upstream filters have no room', () => upstream().leftOut)
   metrics.gauge('upstream_connections', 'Connections to APRS-IS servers', () => upstream().connections.length)

@@ -6,12 +6,15 @@ import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { type Body, encodeAnswer, errorBody, rawErrorAnswer, sendAnswer } from './answer.ts'
 import { isJson, parseBody, receiveBody } from './body.ts'
-import type { Call } from './call.ts'
-import type { ClientAddressOf } from './client-address.ts'
+import { answer as answerWith, type Call, type CallOutcome } from './call.ts'
+import type { ClientAddress, ClientAddressOf } from './client-address.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { createReceipts } from './receipts.ts'
 import { createEndOfTurn } from './turn.ts'
 import { trackUnanswered, unreadableError } from './unreadable.ts'
+
+/** A call, still to be handed its body as it came. */
+type ReceivedCall = (bytes: Buffer, client: ClientAddress) => Promise<CallOutcome>
 
 /** What happens to each request, whatever it is. */
 export interface RequestHandler {
@@ -24,6 +27,8 @@ export interface RequestHandler {
 interface HandlerParts {
   /** By path. */
   readonly calls: ReadonlyMap<string, Call>
+  /** By path: what a GET gets, whoever asks. */
+  readonly documents: ReadonlyMap<string, Body>
   readonly clientOf: ClientAddressOf
   readonly limit: RateLimit
   /** Whether connections are being ended because the API is. */
@@ -35,6 +40,7 @@ interface HandlerParts {
 
 export function createHandler({
   calls,
+  documents,
   clientOf,
   limit,
   isClosing,
@@ -59,7 +65,7 @@ export function createHandler({
       if (received.kind === 'too_large' && !received.drained) response.setHeader('Connection', 'close')
       const call = callFor(request)
       if (received.kind === 'too_large') throw new ApiError('too_large')
-      const outcome = await call(parseBody(received.bytes), client)
+      const outcome = await call(received.bytes, client)
       if (outcome.kind === 'drop') return drop(request.socket)
       if (outcome.delivery) receipts.watch(request.socket, response, outcome.delivery)
       await answer(request, response, 200, outcome.body)
@@ -74,16 +80,22 @@ export function createHandler({
     sendAnswer(response, status, encoded)
   }
 
-  /** The call that a request is for, judged by everything but what is in its body. */
-  function callFor({ url = '', method, headers, httpVersion }: IncomingMessage): Call {
+  /** What a request is for, judged by everything but what is in its body. */
+  function callFor({ url = '', method, headers, httpVersion }: IncomingMessage): ReceivedCall {
     // RFC 9112, section 3.2.
     if (headers.host === undefined && httpVersion !== '1.0')
       throw new ApiError('invalid_request', [{ path: '$', reason: 'The header Host is missing.' }])
-    const call = calls.get(pathOf(url))
+    const path = pathOf(url)
+    const document = documents.get(path)
+    if (document) {
+      if (method !== 'GET') throw new ApiError('method_not_allowed')
+      return async () => answerWith(document)
+    }
+    const call = calls.get(path)
     if (!call) throw new ApiError('not_found')
     if (method !== 'POST') throw new ApiError('method_not_allowed')
     if (!isJson(headers)) throw new ApiError('unsupported_media_type')
-    return call
+    return (bytes, client) => call(parseBody(bytes), client)
   }
 
   async function refuse(request: IncomingMessage, response: ServerResponse, cause: unknown): Promise<void> {
@@ -95,7 +107,8 @@ export function createHandler({
         error: cause,
       })
     if (response.headersSent) return void request.socket.destroy()
-    if (error.code === 'method_not_allowed') response.setHeader('Allow', 'POST')
+    if (error.code === 'method_not_allowed')
+      response.setHeader('Allow', documents.has(pathOf(request.url ?? '')) ? 'GET' : 'POST')
     await answer(request, response, API_ERRORS[error.code].status, errorBody(error))
   }
 

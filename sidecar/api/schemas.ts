@@ -1,7 +1,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { ApiError, type ErrorDetail } from '../errors.ts'
 import { jsonPath, pointerSteps } from '../json-path.ts'
-import type { Platform } from '../messages/store.ts'
+import { PLATFORMS, type Platform } from '../messages/store.ts'
+import { storedSubscription } from './stored-subscription.ts'
 
 /** What every call says of who calls. */
 export interface StationClaim {
@@ -45,8 +46,11 @@ export interface BodyChecks {
   readonly unregister: BodyCheck<StationClaim>
 }
 
-/** Compiles the checks of all calls; takes some milliseconds, so it is done once. */
-export function createBodyChecks(): BodyChecks {
+/**
+ * Compiles the checks of all calls; takes some milliseconds, so it is done once. `allowPrivate`: subscriptions of Web Push may be to push
+ * services in private networks.
+ */
+export function createBodyChecks({ allowPrivate }: { readonly allowPrivate: boolean }): BodyChecks {
   const ajv = new Ajv({ allErrors: true, allowUnionTypes: true })
   const check = <Body>(optional: Members, required: Members): BodyCheck<Body> => {
     const validate = ajv.compile<Body>({
@@ -56,8 +60,8 @@ export function createBodyChecks(): BodyChecks {
     })
     return (body) => checked(validate, body)
   }
-  return {
-    register: check(
+  const registerWith = (pushToken: object) =>
+    check<RegisterBody>(
       {
         wantHistory: OPTIONAL_FLAG,
         since: { type: ['number', 'null'] },
@@ -67,11 +71,21 @@ export function createBodyChecks(): BodyChecks {
         avatarUpdate: OPTIONAL_FLAG,
       },
       {
-        platform: { type: 'string', enum: ['android', 'ios'] },
-        pushToken: { type: 'string', pattern: `^[\\x21-\\x7e]{1,${MAX_TOKEN_CHARACTERS}}$` },
+        platform: { type: 'string', enum: PLATFORMS },
+        pushToken,
         ackMessages: { type: 'boolean' },
       },
-    ),
+    )
+  const vendorRegister = registerWith({ type: 'string', pattern: `^[\\x21-\\x7e]{1,${MAX_TOKEN_CHARACTERS}}$` })
+  // Most servers never need it, and each one takes its milliseconds of the start.
+  let webPushRegister: BodyCheck<RegisterBody> | undefined
+  return {
+    register(received) {
+      if (Object(received).platform !== 'webpush') return vendorRegister(received)
+      webPushRegister ??= registerWith({ type: 'string', maxLength: MAX_TOKEN_CHARACTERS })
+      const body = webPushRegister(received)
+      return { ...body, pushToken: storedSubscription(body.pushToken, allowPrivate) }
+    },
     sync: check({}, { since: { type: 'number' } }),
     avatars: check({}, { stations: { type: 'array', items: { type: 'string' }, maxItems: MAX_STATIONS_PER_CALL } }),
     unregister: check({}, {}),
@@ -117,6 +131,8 @@ function reasonOf({ keyword, params }: ErrorObject): string {
       return `It must be one of ${params.allowedValues.join(', ')}.`
     case 'maxItems':
       return `It has more than ${params.limit} entries.`
+    case 'maxLength':
+      return `It has more than ${params.limit} characters.`
     // The push token is the one text that has a pattern.
     case 'pattern':
       return `It must be 1 to ${MAX_TOKEN_CHARACTERS} visible ASCII characters, without blanks.`

@@ -4,6 +4,7 @@ import { type HttpListener, listenHttp } from '../http-listener.ts'
 import type { Log } from '../log.ts'
 import type { StationKey, Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
+import { plainBody } from './answer.ts'
 import { avatarsCall } from './avatars.ts'
 import type { Call } from './call.ts'
 import { clientAddressBy, clientOfPeerBy } from './client-address.ts'
@@ -26,6 +27,8 @@ export interface Api extends HttpListener {
 interface ApiParts {
   readonly listen: ListenSettings
   readonly rateLimit: RateLimitSettings
+  /** `publicKey`: what apps subscribe with, base64url; absent while Web Push is off. */
+  readonly webPush: { readonly allowPrivate: boolean; readonly publicKey?: string }
   readonly store: Store
   /** Whether a call is nobody's to register. */
   readonly isReserved: (key: StationKey) => boolean
@@ -38,8 +41,8 @@ const HOUR_MS = 3_600_000
 
 /** Serves the four calls of the API; rejects when it cannot listen, or its certificate is no good. */
 export async function serveApi(parts: ApiParts): Promise<Api> {
-  const { listen, rateLimit, store, isReserved, clock, metrics, log } = parts
-  const check = createBodyChecks()
+  const { listen, rateLimit, webPush, store, isReserved, clock, metrics, log } = parts
+  const check = createBodyChecks(webPush)
   const newStations = createRateLimit({ windowMs: HOUR_MS, max: rateLimit.newStationsPerHour })
   const rings = createRingCache(store)
   const calls: ReadonlyMap<string, Call> = new Map([
@@ -48,9 +51,12 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
     ['/v1/avatars', avatarsCall({ check: check.avatars, store })],
     ['/v1/unregister', unregisterCall({ check: check.unregister, store, metrics })],
   ])
+  const { publicKey } = webPush
+  const documents = new Map(publicKey === undefined ? [] : [['/v1/webpush', plainBody({ publicKey })]])
   const clientOf = clientAddressBy(listen.trustProxy)
   const isClosing = () => !server.listening
-  const handler = createHandler({ calls, clientOf, limit: createRateLimit(rateLimit), isClosing, clock, metrics, log })
+  const limit = createRateLimit(rateLimit)
+  const handler = createHandler({ calls, documents, clientOf, limit, isClosing, clock, metrics, log })
 
   const { server, scheme, reloadCertificate } = await createApiServer(listen)
   limitConnections(server, rateLimit.connectionsPerAddress, clientOfPeerBy(listen.trustProxy), () =>

@@ -84,6 +84,8 @@ const FILE_MEMBERS: readonly (readonly string[])[] = [
   ['push', 'fcm', 'caFile'],
   ['push', 'apns', 'keyFile'],
   ['push', 'apns', 'caFile'],
+  ['push', 'webpush', 'keyFile'],
+  ['push', 'webpush', 'caFile'],
 ]
 
 function resolvePath(folder: string, path: string): string {

@@ -1,4 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from '../webpush/vapid-keys.ts'
 import type { Problem } from './problem.ts'
 import type { Settings } from './settings.ts'
 
@@ -31,6 +32,12 @@ export const RULES: readonly Rule[] = [
   {
     needs: ['push.apns.caFile'],
     check: ({ push }, around) => authoritiesAreUsable('push.apns.caFile', push.apns.caFile, around),
+  },
+  { needs: ['push.webpush.subject'], check: subjectIsAddress },
+  { needs: ['push.webpush', 'database'], check: vapidKeysAreUsable },
+  {
+    needs: ['push.webpush.caFile'],
+    check: ({ push }, around) => authoritiesAreUsable('push.webpush.caFile', push.webpush.caFile, around),
   },
 ]
 
@@ -95,9 +102,11 @@ function serviceAccountIsUsable({ push }: Settings, around: Surroundings): reado
 }
 
 function endpointIsHttps({ push }: Settings): readonly Problem[] {
-  if (push.fcm.endpoint === null) return []
-  const url = new URL(push.fcm.endpoint)
-  if (url.href === `${url.origin}/` && url.protocol === 'https:') return []
+  const { endpoint } = push.fcm
+  if (endpoint === null) return []
+  // What RFC 3986 allows, and the schema with it, is not always an address: its port may be beyond 65535.
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
+  if (url?.href === `${url?.origin}/` && url.protocol === 'https:') return []
   return [
     {
       path: 'push.fcm.endpoint',
@@ -136,6 +145,33 @@ function apnsIsComplete({ push }: Settings): readonly Problem[] {
 
 function authoritiesAreUsable(path: string, file: string | null, around: Surroundings): readonly Problem[] {
   return file === null ? [] : problemsOf(load(path, file, around, CERTIFICATE, (pem) => new X509Certificate(pem)))
+}
+
+function subjectIsAddress({ push }: Settings): readonly Problem[] {
+  const { subject } = push.webpush
+  if (subject === null || URL.canParse(subject)) return []
+  return [
+    {
+      path: 'push.webpush.subject',
+      reason: 'is no address',
+      remedy: 'Give an address that a browser takes, such as mailto:operator@example.org.',
+    },
+  ]
+}
+
+/** A file that is missing is made at the start. */
+function vapidKeysAreUsable({ push: { webpush }, database }: Settings, { readFile }: Surroundings): readonly Problem[] {
+  const file = vapidKeyFile(webpush.keyFile, database)
+  if (webpush.subject === null || file === null) return []
+  const problem = (what: string) => [
+    { path: 'push.webpush.keyFile', reason: `names ${file}, which ${what}`, remedy: VAPID_REMEDY },
+  ]
+  try {
+    return parseVapidKeys(readFile(file)) ? [] : problem('is not a file with VAPID keys, or is damaged')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    return code === 'ENOENT' ? [] : problem(`cannot be read (${code})`)
+  }
 }
 
 const CERTIFICATE = 'certificate in PEM'

@@ -159,6 +159,25 @@ const push = section('The push gateways.', {
     },
     caFile: file('Name a file with CA certificates in PEM to trust for push.apns.address, or null.'),
   }),
+  webpush: section('Web Push (RFC 8030), for phones without Google.', {
+    subject: {
+      description:
+        'Give an address where push services reach you, such as mailto:operator@example.org or https://example.org/contact; null switches Web Push off.',
+      type: ['string', 'null'],
+      format: 'uri',
+      // The client library has a word to say about localhost at each notification, and Apple refuses it.
+      pattern: '^(mailto:[^@]+@[^@]+|https://(?!localhost([:/]|$)).+)$',
+      maxLength: 255,
+      default: null,
+    },
+    keyFile: file(
+      'Name the file that keeps the VAPID keys, which is made where it is missing; null for one beside the database.',
+    ),
+    allowPrivate: flag('Say true where phones have their push service in a private network.', false),
+    caFile: file(
+      'Name a file with CA certificates in PEM to trust for push services beside the well-known ones, or null.',
+    ),
+  }),
 })
 
 const ack = section('The throttle of automatic acknowledgements.', {

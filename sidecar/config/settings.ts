@@ -52,6 +52,7 @@ export interface PushSettings {
   readonly coalesceMs: number
   readonly fcm: FcmSettings
   readonly apns: ApnsSettings
+  readonly webpush: WebPushSettings
 }
 
 /** Off while `serviceAccountFile` is null. */
@@ -72,6 +73,18 @@ export interface ApnsSettings {
   readonly production: boolean
   readonly address: string | null
   readonly port: number | null
+  readonly caFile: string | null
+}
+
+/** Off while `subject` is null. */
+export interface WebPushSettings {
+  /** Whom a push service may write to about this server: `mailto:` or `https:` (RFC 8292, 2.1). */
+  readonly subject: string | null
+  /** Where the VAPID keys are kept; null: beside the database. */
+  readonly keyFile: string | null
+  /** Endpoints may be in private networks, and on this machine. */
+  readonly allowPrivate: boolean
+  /** CA certificates in PEM to trust beside the well-known ones. */
   readonly caFile: string | null
 }
 

@@ -15,7 +15,9 @@ export interface Store {
 /** `CALL` or `CALL-SSID`, upper case, at most 9 characters. */
 export type StationKey = string
 
-export type Platform = 'android' | 'ios'
+/** Where a station's notifications go: FCM, APNs, or the push service of its own choice by Web Push (RFC 8030). */
+export const PLATFORMS = ['android', 'ios', 'webpush'] as const
+export type Platform = (typeof PLATFORMS)[number]
 
 /**
  * What a station is known by.

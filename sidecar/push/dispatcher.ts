@@ -1,6 +1,13 @@
 import type { Clock, Timer } from '../clock.ts'
 import { type Log, shortToken } from '../log.ts'
-import type { History, Platform, Station, StationKey, Stations } from '../messages/store.ts'
+import {
+  type History,
+  PLATFORMS,
+  type Platform,
+  type Station,
+  type StationKey,
+  type Stations,
+} from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
 import { within } from '../within.ts'
 import type { PushGateway, PushOutcome } from './gateway.ts'
@@ -81,7 +88,7 @@ type PassingFailure = Omit<Extract<PushOutcome, { kind: 'try_later' }>, 'kind'>
 export function createDispatcher(parts: DispatcherParts): Dispatcher {
   const { stations, history, clock, log, metrics, random = Math.random } = parts
   const lanes = new Map<Platform, Lane>()
-  for (const platform of ['android', 'ios'] as const) {
+  for (const platform of PLATFORMS) {
     const gateway = parts.gateways[platform]
     if (!gateway) continue
     const warnedAt = Number.NEGATIVE_INFINITY

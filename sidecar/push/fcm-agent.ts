@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http'
 import { Agent, type RequestOptions } from 'node:https'
 import { isIP } from 'node:net'
+import { parseRetryAfter } from './retry-after.ts'
 import { throughProxy } from './tunnel.ts'
 
 declare module 'http' {
@@ -114,10 +115,3 @@ function addressOf({ hostname, port }: URL) {
 }
 
 type ConnectionCallback = Parameters<Agent['createConnection']> extends [unknown, ...infer Rest] ? Rest : never
-
-/** Milliseconds from `now`; undefined for what is neither seconds nor a date (RFC 9110, 10.2.3), or is past. */
-function parseRetryAfter(value: string | undefined, now: number): number | undefined {
-  if (value === undefined) return undefined
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now
-  return ms > 0 ? ms : undefined
-}

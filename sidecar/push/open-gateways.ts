@@ -2,18 +2,21 @@ import { type Clock, systemClock } from '../clock.ts'
 import type { PushSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../messages/store.ts'
+import type { VapidKeys } from '../webpush/vapid-keys.ts'
 import { openApns } from './apns.ts'
 import { openFcm } from './fcm.ts'
 import type { PushGateway } from './gateway.ts'
+import { openWebPush } from './web-push.ts'
 
 /**
- * The gateways that are configured. One that is not is off: its stations register and sync all the same.
+ * The gateways that are configured, Web Push with `vapidKeys`. One that is not is off: its stations register and sync all the same.
  * Throws, naming the setting, when a configured one cannot be opened.
  */
 export function openGateways(
-  { fcm, apns }: PushSettings,
+  { fcm, apns, webpush }: PushSettings,
   log: Log,
   clock: Clock = systemClock,
+  vapidKeys?: VapidKeys,
 ): Partial<Record<Platform, PushGateway>> {
   const gateways: Partial<Record<Platform, PushGateway>> = {}
   try {
@@ -21,9 +24,11 @@ export function openGateways(
     else warnOff(log, 'android', 'Android phones get no notifications: push.fcm.serviceAccountFile is not set.')
     if (apns.keyFile !== null) gateways.ios = openApns(apns, log, clock)
     else warnOff(log, 'ios', 'iPhones get no notifications: push.apns.keyFile is not set.')
+    if (vapidKeys) gateways.webpush = openWebPush(webpush, vapidKeys, log, { clock })
+    else warnOff(log, 'webpush', 'Phones without Google get no notifications: push.webpush.subject is not set.')
     return gateways
   } catch (error) {
-    void gateways.android?.close()
+    for (const gateway of Object.values(gateways)) void gateway.close()
     throw error
   }
 }

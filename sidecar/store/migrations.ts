@@ -76,6 +76,23 @@ export const MIGRATIONS: readonly string[] = [
     seen INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  // The platform webpush. SQLite changes no constraint in place.
+  `
+  CREATE TABLE station_anew (
+    key TEXT PRIMARY KEY,
+    platform TEXT NOT NULL CHECK (platform IN ('android', 'ios', 'webpush')),
+    push_token TEXT NOT NULL,
+    token_dead INTEGER NOT NULL DEFAULT 0 CHECK (token_dead IN (0, 1)),
+    ack_messages INTEGER NOT NULL CHECK (ack_messages IN (0, 1)),
+    registered_at INTEGER NOT NULL,
+    last_seen_at INTEGER NOT NULL,
+    pushed_through INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO station_anew
+    SELECT key, platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through FROM station;
+  DROP TABLE station;
+  ALTER TABLE station_anew RENAME TO station;
+  `,
 ]
 
 /** Which version the file is of, 0 for a new one. Refuses what we must not touch; changes nothing. */
@@ -91,7 +108,10 @@ export async function schemaVersion(connection: Connection, newest = MIGRATIONS.
   return found.version
 }
 
-/** Takes the file from `version` to the newest, a transaction a step: one that is interrupted starts over at the next open. */
+/**
+ * Takes the file from `version` to the newest, a transaction a step: one that is interrupted starts over at the next open. Foreign keys
+ * have to be off: a table that is made anew is dropped first, and with them everything that refers to its rows would go too.
+ */
 export async function migrate(connection: Connection, version: number, steps = MIGRATIONS): Promise<void> {
   for (const [index, step] of steps.entries()) {
     if (index < version) continue

@@ -82,12 +82,13 @@ export async function openFile(path: string): Promise<Connection> {
     await connection.exec(`
       PRAGMA journal_mode = ${path === IN_MEMORY ? 'MEMORY' : 'WAL'};
       PRAGMA synchronous = FULL;
-      PRAGMA foreign_keys = ON;
+      PRAGMA foreign_keys = OFF;
       PRAGMA temp_store = MEMORY;
       PRAGMA cache_size = -16000;
       PRAGMA wal_autocheckpoint = 2000;
       PRAGMA journal_size_limit = 16000000;`)
     await migrate(connection, version)
+    await connection.exec('PRAGMA foreign_keys = ON')
     return connection
   } catch (error) {
     await connection.close().catch(() => undefined)

@@ -226,7 +226,7 @@ export async function openStations(
     },
     keys: () => entries.keys(),
     countByPlatform() {
-      const counts = { android: 0, ios: 0 }
+      const counts = { android: 0, ios: 0, webpush: 0 }
       for (const { station } of entries.values()) counts[station.platform] += 1
       return counts
     },

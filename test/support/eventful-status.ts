@@ -36,7 +36,7 @@ export function eventfulStatus(changes: Partial<Status> = {}): Status {
       ],
     },
     lastPacketAt: NOW - 2000,
-    stations: { android: 1702, ios: 938 },
+    stations: { android: 1702, ios: 938, webpush: 0 },
     maxStations: 5000,
     gateways: ['android', 'ios'],
     pushesUnderWay: 3,

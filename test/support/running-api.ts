@@ -14,6 +14,8 @@ export interface ApiOptions {
   readonly rateLimit?: Partial<RateLimitSettings>
   readonly maxStations?: number
   readonly isReserved?: (key: string) => boolean
+  /** What of Web Push the API knows. Default: public push services only, and no key. */
+  readonly webPush?: { readonly allowPrivate: boolean; readonly publicKey?: string }
 }
 
 /** Every member that an answer can have; tests look at those that they expect. */
@@ -52,7 +54,7 @@ export interface RunningApi {
 }
 
 export async function startApi(options: ApiOptions = {}): Promise<RunningApi> {
-  const { listen, rateLimit, maxStations = 100, isReserved = () => false } = options
+  const { listen, rateLimit, maxStations = 100, isReserved = () => false, webPush = { allowPrivate: false } } = options
   const clock = new FakeClock()
   const logged: Record<string, unknown>[] = []
   const log: Log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) })
@@ -69,6 +71,7 @@ export async function startApi(options: ApiOptions = {}): Promise<RunningApi> {
       connectionsPerAddress: 10_000,
       ...rateLimit,
     },
+    webPush,
     store,
     isReserved,
     clock,

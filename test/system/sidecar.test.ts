@@ -240,6 +240,7 @@ describe('the sidecar as a process', () => {
     expect(warnings).to.deep.equal([
       ['push-gateway-off', 'android'],
       ['push-gateway-off', 'ios'],
+      ['push-gateway-off', 'webpush'],
       ['upstream-receive-only', undefined],
     ])
   })

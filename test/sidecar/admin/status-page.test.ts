@@ -39,6 +39,15 @@ describe('the status page', () => {
       .and.include('no packet yet')
   })
 
+  it('shows stations of Web Push where there are any, and whether that is on', () => {
+    const stations = { android: 1702, ios: 938, webpush: 7 }
+    expect(text(page())).to.not.include('Web Push')
+    expect(text(page({ stations })))
+      .to.include('2,647 of 5,000')
+      .and.include('7 Web Push (push off)')
+    expect(text(page({ stations, gateways: ['webpush'] }))).to.not.include('Web Push (push off)')
+  })
+
   it('shows of each connection its call, server, verification, age, filter and traffic', () => {
     const rows = [...page().matchAll(/<tr><th scope="row">.*?<\/tr>/gs)].map(([row]) => text(row).trim())
     expect(rows).to.deep.equal([

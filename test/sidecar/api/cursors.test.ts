@@ -23,6 +23,7 @@ describe('A server time', () => {
       rateLimit: { windowMs: 60_000, max: 1_000_000, newStationsPerHour: 1_000_000, connectionsPerAddress: 64 },
       store,
       isReserved: () => false,
+      webPush: { allowPrivate: false },
       clock: stores.clock,
       metrics: createMetrics(),
       log: stores.log,

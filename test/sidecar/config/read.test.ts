@@ -6,6 +6,7 @@ import { passcodeOf } from '../../../sidecar/aprs/passcode.ts'
 import type { Problem } from '../../../sidecar/config/problem.ts'
 import { readSettings } from '../../../sidecar/config/read.ts'
 import { RESERVED_CALLS } from '../../../sidecar/config/reserved-calls.ts'
+import { makeVapidKeys } from '../../../sidecar/webpush/vapid-keys.ts'
 
 type Files = Readonly<Record<string, string>>
 
@@ -72,6 +73,7 @@ describe('configuration', () => {
           port: null,
           caFile: null,
         },
+        webpush: { subject: null, keyFile: null, allowPrivate: false, caFile: null },
       },
       ack: { minIntervalMs: 31000, maxPerSenderPerMinute: 10 },
       rateLimit: { windowMs: 60000, max: 120, newStationsPerHour: 20, connectionsPerAddress: 64 },
@@ -275,7 +277,15 @@ describe('configuration', () => {
       expect(JSON.stringify(problems)).to.not.include('SECRET')
     })
 
-    for (const endpoint of ['http://h:1', 'https://h:1/path', 'https://u:p@h:1', 'https://h?x', 'h:1', 'nonsense']) {
+    for (const endpoint of [
+      'http://h:1',
+      'https://h:1/path',
+      'https://u:p@h:1',
+      'https://h?x',
+      'https://h:99999',
+      'h:1',
+      'nonsense',
+    ]) {
       it(`refuses the FCM endpoint ${endpoint}`, () => {
         expect(pushing({ fcm: { endpoint } }).map(({ path }) => path)).to.deep.equal(['push.fcm.endpoint'])
       })
@@ -284,6 +294,39 @@ describe('configuration', () => {
     it('refuses CA files that hold no certificate', () => {
       const problems = pushing({ fcm: { caFile: 'account.json' }, apns: { ...apns, caFile: 'gone.pem' } })
       expect(problems.map(({ path }) => path)).to.deep.equal(['push.fcm.caFile', 'push.apns.caFile'])
+    })
+
+    for (const subject of ['mailto:operator@example.org', 'https://example.org/contact'])
+      it(`takes the Web Push subject ${subject}`, () => expect(pushing({ webpush: { subject } })).to.deep.equal([]))
+
+    for (const subject of [
+      '',
+      'operator@example.org',
+      'mailto:',
+      'mailto: a@b.org',
+      'http://example.org',
+      'https://localhost/x',
+      'https://example.org:99999/',
+    ])
+      it(`refuses the Web Push subject ${JSON.stringify(subject)}`, () =>
+        expect(pushing({ webpush: { subject } }).map(({ path }) => path)).to.deep.equal(['push.webpush.subject']))
+
+    it('takes VAPID keys that are still to be made, and refuses damaged ones with a remedy, quoting nothing', () => {
+      const keys = makeVapidKeys()
+      const webpush = { subject: 'mailto:operator@example.org' }
+      const checked = (text: string | undefined, push: object = { webpush }) =>
+        problemsOf(
+          { aprsis: { callsign }, push },
+          { files: text === undefined ? {} : { '/etc/sidecar/data/sidecar.sqlite.vapid.json': text } },
+        )
+      expect(checked(undefined)).to.deep.equal([])
+      expect(checked(JSON.stringify(keys))).to.deep.equal([])
+      const [problem] = checked(JSON.stringify(keys).slice(0, -3))
+      expect(problem).to.include({ path: 'push.webpush.keyFile' })
+      expect(problem?.remedy).to.include('subscribe anew')
+      expect(JSON.stringify(problem)).to.not.include(keys.privateKey.slice(0, 10))
+      expect(checked('damaged', { webpush: { ...webpush, keyFile: 'gone.json' } })).to.deep.equal([])
+      expect(checked('damaged', {})).to.deep.equal([])
     })
   })
 })

@@ -614,7 +614,8 @@ describe('The dispatcher', () => {
 
   it('works with both vendors’ clients, through failures of every kind', async () => {
     const [fcm, apns] = await Promise.all([startFcm(), startApns()])
-    const gateways = openGateways({ coalesceMs: 0, fcm: fcm.settings, apns: apns.settings }, log, clock)
+    const webpush = { subject: null, keyFile: null, allowPrivate: false, caFile: null }
+    const gateways = openGateways({ coalesceMs: 0, fcm: fcm.settings, apns: apns.settings, webpush }, log, clock)
     dispatcher = dispatch(gateways)
     const iphone = 'ab'.repeat(32)
     await register('N1CALL', iphone, 'ios')

@@ -4,6 +4,7 @@ import { startFcm } from '../../../fixtures/push/fcm.ts'
 import type { PushSettings } from '../../../sidecar/config/settings.ts'
 import { createLog } from '../../../sidecar/log.ts'
 import { openGateways } from '../../../sidecar/push/open-gateways.ts'
+import { makeVapidKeys } from '../../../sidecar/webpush/vapid-keys.ts'
 
 const OFF: PushSettings = {
   coalesceMs: 2000,
@@ -18,6 +19,7 @@ const OFF: PushSettings = {
     port: null,
     caFile: null,
   },
+  webpush: { subject: null, keyFile: null, allowPrivate: false, caFile: null },
 }
 
 describe('Opening the push gateways', () => {
@@ -34,15 +36,18 @@ describe('Opening the push gateways', () => {
     expect(told()).to.deep.equal([
       ['warn', 'push-gateway-off', 'android'],
       ['warn', 'push-gateway-off', 'ios'],
+      ['warn', 'push-gateway-off', 'webpush'],
     ])
   })
 
   it('opens those that are configured, and warns of none', async () => {
     const [fcm, apns] = await Promise.all([startFcm(), startApns()])
-    const gateways = openGateways({ ...OFF, fcm: fcm.settings, apns: apns.settings }, log)
-    expect(gateways).to.have.keys('android', 'ios')
-    expect(lines.map(({ event }) => event)).to.deep.equal(['push-gateway-on', 'push-gateway-on'])
-    await Promise.all([gateways.android?.close(), gateways.ios?.close(), fcm.close(), apns.close()])
+    const webpush = { ...OFF.webpush, subject: 'mailto:operator@example.org' }
+    const settings = { ...OFF, fcm: fcm.settings, apns: apns.settings, webpush }
+    const gateways = openGateways(settings, log, undefined, makeVapidKeys())
+    expect(gateways).to.have.keys('android', 'ios', 'webpush')
+    expect(lines.map(({ event }) => event)).to.deep.equal(Array(3).fill('push-gateway-on'))
+    await Promise.all([...Object.values(gateways).map((gateway) => gateway.close()), fcm.close(), apns.close()])
   })
 
   it('throws with the name of the setting when one cannot be opened, and leaves none open', async () => {

@@ -65,7 +65,7 @@ describe('The registry', () => {
   it('counts stations by platform', async () => {
     await register(store, 'A', 'B')
     await store.stations.register(registration('C', { platform: 'ios' }))
-    expect(store.stations.countByPlatform()).to.deep.equal({ android: 2, ios: 1 })
+    expect(store.stations.countByPlatform()).to.deep.equal({ android: 2, ios: 1, webpush: 0 })
     expect(store.stations.size).to.equal(3)
   })
 

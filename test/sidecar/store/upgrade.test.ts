@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { connect } from '../../../sidecar/store/connection.ts'
 import { MIGRATIONS, migrate, schemaVersion } from '../../../sidecar/store/migrations.ts'
-import { message, temporaryStores, texts } from './temporary-stores.ts'
+import { message, registration, temporaryStores, texts } from './temporary-stores.ts'
 
 const asWritten = (version: number) => readFileSync(new URL(`./version-${version}.sql`, import.meta.url), 'utf8')
 
@@ -62,6 +62,17 @@ for (const version of [1, 2]) {
       const [known, fresh] = await history.append([again, { ...again, seqId: '2' }])
       expect([known?.kind, fresh?.kind]).to.deep.equal(['duplicate', 'stored'])
       expect(texts((await history.since('N3CALL', 0)).messages)).to.deep.equal(['73', '73'])
+    })
+
+    it('takes stations of the platforms that came later, and still removes with a station what is its own', async () => {
+      const { stations, history } = await stores.open()
+      const registered = await stations.register({ ...registration('N4CALL'), platform: 'webpush' })
+      expect(registered.kind).to.equal('created')
+      expect(stations.countByPlatform()).to.deep.equal({ android: 2, ios: 2, webpush: 1 })
+      await stations.remove('N0CALL-7')
+      await stations.register(registration('N0CALL-7'))
+      expect((await history.since('N0CALL-7', 0)).messages).to.deep.equal([])
+      expect((await stations.avatars(['N0CALL-7'])).size).to.equal(0)
     })
 
     it('is what its steps make, which are released: what changes comes in a further step', async () => {

@@ -1,0 +1,56 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { keepCase, readCases } from './cases.ts'
+import { fuzz } from './fuzz.ts'
+import { pure } from './target.ts'
+import { TARGETS } from './targets/all.ts'
+
+const FEW = 40
+
+describe('the fuzzer', () => {
+  const fragile = pure('fragile', ['one {two} three'], (input) => {
+    if (input.includes('}{')) throw new Error('a closed brace before an open one')
+  })
+
+  it('finds an input that breaks something, makes it small, and finds the same again by the same seed', async () => {
+    const found = await fuzz(fragile, { seed: 1, inputs: 100_000 })
+    expect(found.broken?.what).to.include('a closed brace')
+    expect(found.broken?.input.includes('}{')).to.equal(true)
+    expect(found.broken?.input.length).to.be.below(40)
+    expect(await fuzz(fragile, { seed: 1, inputs: 100_000 })).to.deep.equal(found)
+  })
+
+  it('tries as many inputs as it is told where nothing breaks', async () => {
+    const sturdy = pure('sturdy', ['x'], () => undefined)
+    expect(await fuzz(sturdy, { seed: 1, inputs: 500 })).to.deep.equal({ tried: 500 })
+  })
+
+  it('keeps what broke something, to be tried again', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'cases-'))
+    expect(readCases('fragile', folder).size).to.equal(0)
+    keepCase('fragile', 'a closed brace', Buffer.of(0xff, 0x00), folder)
+    const [kept] = readCases('fragile', folder).values()
+    expect(kept).to.deep.equal({ what: 'a closed brace', input: '/wA=' })
+    await rm(folder, { recursive: true })
+  })
+})
+
+for (const target of TARGETS) {
+  describe(`what the fuzzer gives to ${target.name}`, () => {
+    it('breaks nothing, in the few inputs that there is time for here', async () => {
+      expect(await fuzz(target, { seed: 1, inputs: FEW })).to.deep.equal({ tried: FEW })
+    })
+
+    for (const [file, { what, input }] of readCases(target.name))
+      it(`no longer breaks anything by ${file}: ${what.split('\n', 1)[0]}`, async () => {
+        const subject = await target.open()
+        try {
+          await subject.check(Buffer.from(input, 'base64'))
+        } finally {
+          await subject.close()
+        }
+      })
+  })
+}

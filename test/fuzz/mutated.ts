@@ -1,0 +1,53 @@
+import fc from 'fast-check'
+
+/** What parsers stumble over: ends of lines and texts, delimiters, half characters, what terminals obey, and much of something. */
+const ODD = [
+  ...['\0', '\r', '\n', '\r\n', '\x1c', '\x7f', '\x1b[2J', ' ', '\t'],
+  ...[':', '>', '{', '}', '*', '/', '-0', '-', ',', '"', '\\', '[', ']', ';', '=', '%00', '..', '::'],
+  ...['é', '\u202e', '\ufeff', '\ud83d\ude00', '\\ud800', '1e999', '-1', '0x7f.1', 'null', 'true', '__proto__'],
+  ...['a'.repeat(600), '{'.repeat(200), '9'.repeat(400)],
+].map((text) => Buffer.from(text))
+const HALVES = [Buffer.of(0xff), Buffer.of(0xc3), Buffer.of(0x80), Buffer.of(0xed, 0xa0, 0x80)]
+
+type Change = (bytes: Buffer) => Buffer
+
+/** Places are numbers that any length is divided by, so that a change fits every input. */
+const place = fc.nat(1_000_000)
+const size = fc.integer({ min: 1, max: 12 })
+
+function changes(samples: readonly Buffer[]): fc.Arbitrary<Change> {
+  const piece = fc.oneof(fc.constantFrom(...ODD, ...HALVES), fc.uint8Array({ maxLength: 8 }))
+  const replace = (at: number, length: number, by: Uint8Array): Change => {
+    return (bytes) => {
+      const start = at % (bytes.length + 1)
+      return Buffer.concat([bytes.subarray(0, start), by, bytes.subarray(start + length)])
+    }
+  }
+  return fc.oneof(
+    fc.tuple(place, piece).map(([at, by]) => replace(at, 0, by)),
+    fc.tuple(place, size, piece).map(([at, length, by]) => replace(at, length, by)),
+    fc.tuple(place, size).map(([at, length]) => replace(at, length, Buffer.alloc(0))),
+    fc.tuple(place, fc.nat(7)).map(([at, bit]): Change => {
+      return (bytes) => bytes.map((byte, index) => (index === at % bytes.length ? byte ^ (1 << bit) : byte)) as Buffer
+    }),
+    fc.tuple(place, fc.integer({ min: 2, max: 40 })).map(([at, times]): Change => {
+      return (bytes) => {
+        const start = at % (bytes.length + 1)
+        const repeated = Array<Buffer>(times).fill(bytes.subarray(start, start + 6))
+        return Buffer.concat([bytes.subarray(0, start), ...repeated, bytes.subarray(start)])
+      }
+    }),
+    fc.tuple(place, place, fc.constantFrom(...samples)).map(([at, from, other]): Change => {
+      return (bytes) => Buffer.concat([bytes.subarray(0, at % (bytes.length + 1)), other.subarray(from % other.length)])
+    }),
+  )
+}
+
+/** Samples with a few changes each, and now and then bytes of any kind. */
+export function mutated(samples: readonly Buffer[]): fc.Arbitrary<Buffer> {
+  const changed = fc
+    .tuple(fc.constantFrom(...samples), fc.array(changes(samples), { maxLength: 6 }))
+    .map(([sample, steps]) => steps.reduce((bytes, change) => change(bytes), sample))
+  const random = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes))
+  return fc.oneof({ arbitrary: changed, weight: 9 }, { arbitrary: random, weight: 1 })
+}

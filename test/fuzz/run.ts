@@ -1,0 +1,44 @@
+import { randomInt } from 'node:crypto'
+import { relative } from 'node:path'
+import { parseArgs } from 'node:util'
+import { keepCase } from './cases.ts'
+import { fuzz } from './fuzz.ts'
+import { TARGETS } from './targets/all.ts'
+
+/** At least so many rounds over all targets, in which each gets the same time. */
+const ROUNDS = 4
+const LONGEST_TURN_MS = 30_000
+
+const { values } = parseArgs({
+  options: { minutes: { type: 'string', default: '1' }, seed: { type: 'string' }, target: { type: 'string' } },
+})
+const print = (text: string) => process.stdout.write(`${text}\n`)
+const targets = TARGETS.filter(({ name }) => values.target === undefined || name === values.target)
+const lastingMs = Number(values.minutes) * 60_000
+const firstSeed = Number(values.seed ?? randomInt(2 ** 31))
+if (targets.length === 0 || !(lastingMs > 0) || !Number.isInteger(firstSeed)) {
+  process.stderr.write(
+    `Usage: npm run fuzz -- [--minutes N] [--seed N] [--target ${TARGETS.map(({ name }) => name).join('|')}]\n`,
+  )
+  process.exit(64)
+}
+
+const end = Date.now() + lastingMs
+const turnMs = Math.min(LONGEST_TURN_MS, lastingMs / ROUNDS / targets.length)
+const tried = new Map(targets.map(({ name }) => [name, 0]))
+const broken = new Set<string>()
+for (let seed = firstSeed; Date.now() < end && broken.size < targets.length; seed++) {
+  print(`seed ${seed}`)
+  for (const target of targets) {
+    if (broken.has(target.name) || Date.now() >= end) continue
+    const outcome = await fuzz(target, { seed, inputs: Number.MAX_SAFE_INTEGER, limitMs: turnMs })
+    tried.set(target.name, (tried.get(target.name) ?? 0) + outcome.tried)
+    if (!outcome.broken) continue
+    const { what, input } = outcome.broken
+    broken.add(target.name)
+    print(`${target.name} breaks: ${what}\n  kept as ${relative('.', keepCase(target.name, what, input))}`)
+  }
+}
+for (const [name, count] of tried)
+  print(`${name.padEnd(18)} ${String(count).padStart(10)} inputs${broken.has(name) ? ', BROKEN' : ''}`)
+process.exitCode = broken.size > 0 ? 1 : 0

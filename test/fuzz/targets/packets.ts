@@ -1,0 +1,35 @@
+import { expect } from 'chai'
+import { ackLine, parseMessage, textOf } from '../../../sidecar/aprs/message.ts'
+import { parsePacket } from '../../../sidecar/aprs/packet.ts'
+import { pure } from '../target.ts'
+
+const SAMPLES = [
+  'N9CALL>APRS,TCPIP*,qAC,T2TEST::N0CALL-7 :Good morning{12',
+  'N9CALL-0>APRS,qAR,GATE::N0CALL   :Hello{AB}CD',
+  'N9CALL>APRS::N0CALL-7 :ack12',
+  'N9CALL>APRS::N0CALL-7 :rej12}',
+  'N9CALL>APRS::N9CALL   :PARM.A,B,C',
+  'N9CALL>APRS::N0CALL-7 :?APRSD',
+  'GATE>APGATE,TCPIP*:}N9CALL>APRS,TCPIP,GATE*::N0CALL-7 :inside{1',
+  'N9CALL>APRS:!5000.00N/00800.00E-',
+  'N9CALL>APRS::N0CALL-7 :Grüße {é',
+]
+
+/** Lines from the network: what is read of one can be stored, shown and answered without harm. */
+export const packets = pure('packets', SAMPLES, (line) => {
+  const packet = parsePacket(line)
+  if (!packet) return
+  expect(packet.source).to.match(/^[A-Z0-9][A-Z0-9-]{0,8}$/)
+  const message = parseMessage(packet)
+  if (!message) return
+  expect(message.to).to.match(/^[ -~]{1,9}$/)
+  if (message.kind !== 'message') return
+  const { to, text, seqId } = message
+  expect(line.includes(text)).to.equal(true)
+  expect([...seqId]).to.have.length.at.most(5)
+  const shown = textOf(text)
+  expect(
+    Buffer.from(shown.textBytes ?? shown.text, shown.textBytes === undefined ? 'utf8' : 'base64').equals(text),
+  ).to.equal(true)
+  expect(ackLine({ from: packet.source, to, seqId })).to.not.match(/\p{Cc}/u)
+})

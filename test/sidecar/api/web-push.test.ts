@@ -1,0 +1,78 @@
+import { createECDH } from 'node:crypto'
+import { expect } from 'chai'
+import { parseSubscription } from '../../../sidecar/webpush/subscription.ts'
+import { makeVapidKeys } from '../../../sidecar/webpush/vapid-keys.ts'
+import { type ApiOptions, type RunningApi, registration, startApi } from '../../support/running-api.ts'
+
+const { publicKey } = makeVapidKeys()
+const SUBSCRIPTION = {
+  endpoint: 'https://push.example.org/send/abc',
+  keys: { p256dh: createECDH('prime256v1').generateKeys('base64url'), auth: 'MDEyMzQ1Njc4OWFiY2RlZg' },
+}
+
+describe('Web Push at the API', () => {
+  let api: RunningApi
+  const start = async (webPush?: ApiOptions['webPush']) => {
+    api = await startApi(webPush ? { webPush } : {})
+  }
+  afterEach(() => api.close())
+
+  const register = (pushToken: unknown) =>
+    api.post('/v1/register', registration('N0CALL', { platform: 'webpush', pushToken }))
+  const refused = async (pushToken: unknown) => {
+    const { status, body } = await register(pushToken)
+    expect(status).to.equal(400)
+    expect(body.error).to.equal('invalid_request')
+    return body.details.map(({ path }) => path)
+  }
+
+  it('gives the public key that apps subscribe with to whoever asks, by GET', async () => {
+    await start({ allowPrivate: false, publicKey })
+    const answer = await fetch(`${api.api.url}/v1/webpush`)
+    expect([answer.status, await answer.json()]).to.deep.equal([200, { publicKey }])
+    const post = await fetch(`${api.api.url}/v1/webpush`, { method: 'POST' })
+    expect([post.status, post.headers.get('allow')]).to.deep.equal([405, 'GET'])
+  })
+
+  it('has no key to give while it is off, but registers its stations', async () => {
+    await start()
+    expect((await fetch(`${api.api.url}/v1/webpush`)).status).to.equal(404)
+    expect((await register(JSON.stringify(SUBSCRIPTION))).status).to.equal(200)
+  })
+
+  it('keeps of a subscription what is needed, in one text however it is written', async () => {
+    await start()
+    for (const text of [
+      JSON.stringify({ ...SUBSCRIPTION, expirationTime: null }, null, 2),
+      JSON.stringify({ keys: { ...SUBSCRIPTION.keys, more: 1 }, endpoint: SUBSCRIPTION.endpoint }),
+    ]) {
+      expect((await register(text)).status).to.equal(200)
+      const { platform, pushToken = '' } = api.store.stations.get('N0CALL-7') ?? {}
+      expect(platform).to.equal('webpush')
+      expect(parseSubscription(pushToken, false)).to.deep.equal({ subscription: SUBSCRIPTION })
+      expect(pushToken).to.not.match(/\s|more|expirationTime/)
+    }
+  })
+
+  it('says what is wrong with a subscription, all of it at once', async () => {
+    await start()
+    expect(await refused('a-token')).to.deep.equal(['pushToken'])
+    expect(await refused(SUBSCRIPTION)).to.deep.equal(['pushToken'])
+    expect(await refused('x'.repeat(4097))).to.deep.equal(['pushToken'])
+    expect(await refused(JSON.stringify({ endpoint: 'http://push.example.org', keys: {} }))).to.deep.equal([
+      'pushToken.endpoint',
+      'pushToken.keys.p256dh',
+      'pushToken.keys.auth',
+    ])
+    expect(api.store.stations.size).to.equal(0)
+  })
+
+  it('refuses endpoints in private networks, unless they are allowed', async () => {
+    const endpoint = 'https://192.168.1.2:8443/up'
+    await start()
+    expect(await refused(JSON.stringify({ ...SUBSCRIPTION, endpoint }))).to.deep.equal(['pushToken.endpoint'])
+    await api.close()
+    await start({ allowPrivate: true })
+    expect((await register(JSON.stringify({ ...SUBSCRIPTION, endpoint }))).status).to.equal(200)
+  })
+})

@@ -1,0 +1,71 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { isIP } from 'node:net'
+
+/** A DNS server on 127.0.0.1 (RFC 1035) that knows the names in `addresses`, as they are when it is asked. */
+export interface DnsServer {
+  /** As a resolver takes it. */
+  readonly server: string
+  readonly addresses: Map<string, readonly string[]>
+  close(): Promise<void>
+}
+
+const HEADER_BYTES = 12
+const TYPES = { 4: 1, 6: 28 } as const
+const NO_SUCH_NAME = 3
+
+export async function startDnsServer(): Promise<DnsServer> {
+  const addresses = new Map<string, readonly string[]>()
+  const socket = createSocket('udp4')
+  socket.on('message', (query, { address, port }) => socket.send(answerTo(query, addresses), port, address))
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  return {
+    server: `127.0.0.1:${socket.address().port}`,
+    addresses,
+    close: () => new Promise((resolve) => socket.close(() => resolve())),
+  }
+}
+
+function answerTo(query: Buffer, addresses: ReadonlyMap<string, readonly string[]>): Buffer {
+  const { name, end } = readName(query)
+  const type = query.readUInt16BE(end)
+  const found = addresses.get(name)
+  const answers = (found ?? []).filter((address) => TYPES[isIP(address) as 4 | 6] === type).map(record)
+  const header = Buffer.alloc(HEADER_BYTES)
+  header.writeUInt16BE(query.readUInt16BE(0), 0)
+  header.writeUInt16BE(0x8180 + (found ? 0 : NO_SUCH_NAME), 2)
+  header.writeUInt16BE(1, 4)
+  header.writeUInt16BE(answers.length, 6)
+  return Buffer.concat([header, query.subarray(HEADER_BYTES, end + 4), ...answers])
+}
+
+function readName(query: Buffer): { readonly name: string; readonly end: number } {
+  const labels: string[] = []
+  let at = HEADER_BYTES
+  for (let length = query.readUInt8(at++); length > 0; length = query.readUInt8(at++)) {
+    labels.push(query.toString('latin1', at, at + length))
+    at += length
+  }
+  return { name: labels.join('.').toLowerCase(), end: at }
+}
+
+/** An address of the name that was asked for, for no time at all. */
+function record(address: string): Buffer {
+  const version = isIP(address) as 4 | 6
+  const data = version === 4 ? Buffer.from(address.split('.').map(Number)) : ipv6Bytes(address)
+  const fixed = Buffer.alloc(HEADER_BYTES)
+  fixed.writeUInt16BE(0xc00c, 0)
+  fixed.writeUInt16BE(TYPES[version], 2)
+  fixed.writeUInt16BE(1, 4)
+  fixed.writeUInt16BE(data.length, 10)
+  return Buffer.concat([fixed, data])
+}
+
+function ipv6Bytes(address: string): Buffer {
+  const [head = '', tail = ''] = address.split('::')
+  const groups = (part: string) => (part === '' ? [] : part.split(':'))
+  const [before, after] = [groups(head), groups(tail)]
+  const all = [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after]
+  return Buffer.from(all.map((group) => group.padStart(4, '0')).join(''), 'hex')
+}
