@@ -31,6 +31,15 @@ const FROM_SENDERS = `
     CROSS JOIN station ON station.key = message.station
   ORDER BY time`
 
+// The oldest of each station: as many as there may be too many of, once what comes is stored.
+const LEAVING = `
+  SELECT message.station, registered_at AS registeredAt, source, seq_id AS seqId, text, received_at AS receivedAt
+  FROM json_each(?1) AS coming
+    CROSS JOIN message ON message.station = coming.value AND time IN (
+      SELECT time FROM message WHERE station = coming.value ORDER BY time LIMIT ?2)
+    CROSS JOIN station ON station.key = message.station
+  ORDER BY time DESC`
+
 const BOUND = `DELETE FROM dropped WHERE id <= (SELECT max(id) FROM dropped) - ${MOST_DROPPED}`
 
 const EXPIRED = 'id IN (SELECT id FROM dropped ORDER BY id LIMIT ?1) AND abs(received_at - ?2) >= ?3'
@@ -75,8 +84,8 @@ export async function openDuplicates(
   const marks = createMarkTable()
   // So that nobody can choose messages whose marks lie in one heap.
   const secret = randomBytes(9).toString('base64')
-  /** Stations that may have messages from before the start, and of which senders those are known. */
-  const inFile = new Set(stations.keys())
+  /** Stations that may have messages from before the start, by how many were stored since, and of which senders those are known. */
+  const inFile = new Map([...stations.keys()].map((station) => [station, 0]))
   const read = new Set<string>()
   let sinceLook = 0
   const horizons = horizonsMs(settings)
@@ -110,6 +119,29 @@ export async function openDuplicates(
     })
   }
 
+  /** What a ring drops now is in it no more when its sender writes again. */
+  async function readLeaving(tx: Transaction, messages: readonly IncomingMessage[]): Promise<void> {
+    const coming = new Map<StationKey, number>()
+    for (const { to } of messages) if (inFile.has(to)) coming.set(to, (coming.get(to) ?? 0) + 1)
+    if (coming.size === 0) return
+    const most = Math.max(...coming.values())
+    for (const row of await tx.all<MarkRow>(LEAVING, JSON.stringify([...coming.keys()]), most)) {
+      const { station, registeredAt, source, seqId, text } = row
+      // The newest counts, and may be known.
+      if (marks.get(digestOf(registeredAt, station, source, seqId, text)) === undefined) remember(row)
+    }
+  }
+
+  /** A ring that was filled anew holds nothing from before the start. */
+  function countStored(messages: readonly IncomingMessage[]): void {
+    for (const { to } of messages) {
+      const stored = inFile.get(to)
+      if (stored === undefined) continue
+      if (stored + 1 < settings.perStation) inFile.set(to, stored + 1)
+      else inFile.delete(to)
+    }
+  }
+
   async function boundDropped(tx: Transaction, messages: number): Promise<void> {
     sinceLook += messages
     if (sinceLook < LOOK_EVERY) return
@@ -131,12 +163,13 @@ export async function openDuplicates(
   return {
     async among(tx, messages, now) {
       await readRings(tx, messages)
+      await readLeaving(tx, messages)
       await boundDropped(tx, messages.length)
       const before: { digest: number; time: number }[] = []
       tx.onRollback(() => {
         for (const { digest, time } of before.reverse()) marks.set(digest, time)
       })
-      return messages.map(({ from, to, seqId, text }) => {
+      const copies = messages.map(({ from, to, seqId, text }) => {
         const registeredAt = stations.registeredAt(to)
         if (registeredAt === undefined) return false
         const digest = digestOf(registeredAt, to, from, seqId, text)
@@ -147,6 +180,8 @@ export async function openDuplicates(
         marks.set(digest, now)
         return false
       })
+      tx.onCommit(() => countStored(messages.filter((_, index) => !copies[index])))
+      return copies
     },
     async expire(now) {
       // Nearly always there is nothing, and to look costs no write.

@@ -231,6 +231,15 @@ describe('The history', () => {
       expect(kinds(await store.history.append(both))).to.deep.equal(['stored', 'stored'])
     })
 
+    it('are known when the ring drops what they are copies of after a start, before its sender writes again', async () => {
+      await reopenedWith(2)
+      await store.history.append([message('a', { seqId: '1' }), message('b', { seqId: '2' })])
+      await reopenedWith(2)
+      await store.history.append([message('c', { from: 'W2AW' })])
+      const again = await store.history.append([message('a', { seqId: '1' }), message('b', { seqId: '2' })])
+      expect(kinds(again)).to.deep.equal(['duplicate', 'duplicate'])
+    })
+
     it('agrees with a plain model for any sequence of batches', async () => {
       const draft = fc.record({
         from: fc.constantFrom('A', 'B'),
