@@ -38,7 +38,7 @@ const LEAVING = `
     CROSS JOIN message ON message.station = coming.value AND time IN (
       SELECT time FROM message WHERE station = coming.value ORDER BY time LIMIT ?2)
     CROSS JOIN station ON station.key = message.station
-  ORDER BY time DESC`
+  ORDER BY time`
 
 const BOUND = `DELETE FROM dropped WHERE id <= (SELECT max(id) FROM dropped) - ${MOST_DROPPED}`
 
@@ -108,7 +108,7 @@ export async function openDuplicates(
     if (inFile.size === 0) return
     const wanted = new Map<string, readonly [to: string, from: string]>()
     for (const { to, from } of messages) {
-      const pair = `${to} ${from}`
+      const pair = pairOf(to, from)
       if (inFile.has(to) && !read.has(pair)) wanted.set(pair, [to, from])
     }
     if (wanted.size === 0) return
@@ -126,9 +126,8 @@ export async function openDuplicates(
     if (coming.size === 0) return
     const most = Math.max(...coming.values())
     for (const row of await tx.all<MarkRow>(LEAVING, JSON.stringify([...coming.keys()]), most)) {
-      const { station, registeredAt, source, seqId, text } = row
-      // The newest counts, and may be known.
-      if (marks.get(digestOf(registeredAt, station, source, seqId, text)) === undefined) remember(row)
+      // Of a sender whose ring was read, something newer may be known.
+      if (!read.has(pairOf(row.station, row.source))) remember(row)
     }
   }
 
@@ -162,8 +161,9 @@ export async function openDuplicates(
 
   return {
     async among(tx, messages, now) {
-      await readRings(tx, messages)
+      // In this order: what the rings hold is newer than what leaves them, and the newest counts.
       await readLeaving(tx, messages)
+      await readRings(tx, messages)
       await boundDropped(tx, messages.length)
       const before: { digest: number; time: number }[] = []
       tx.onRollback(() => {
@@ -189,6 +189,11 @@ export async function openDuplicates(
       return found.length > 0 && (await database.write(expiry, now)) === EXPIRY_SLICE_ROWS
     },
   }
+}
+
+// No call has a blank in it.
+function pairOf(to: StationKey, from: string): string {
+  return `${to} ${from}`
 }
 
 function fiftyTwoBits(bytes: string): number {
