@@ -1,8 +1,14 @@
 /** Time as the sidecar sees it: everything that waits or stamps gets one, so that tests can turn it by hand. */
 export interface Clock {
-  /** Wall-clock time in whole milliseconds since 1970; may step backwards. */
+  /**
+   * Wall-clock time in whole milliseconds since 1970; may step backwards, and by decades forwards: a machine without a battery clock
+   * starts in 1970, or when it was last switched off. For what people, files and other machines are told, never for how long
+   * something took.
+   */
   now(): number
-  /** Calls `task` once, `delayMs` from now. Does not keep the process alive by itself. */
+  /** Milliseconds that have passed since some moment before the start; never steps. For how long something took, or may take. */
+  elapsed(): number
+  /** Calls `task` once, `delayMs` of elapsed time from now. Does not keep the process alive by itself. */
   after(delayMs: number, task: () => void): Timer
 }
 
@@ -14,6 +20,7 @@ export interface Timer {
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: Date.now,
+  elapsed: () => performance.now(),
   after(delayMs, task) {
     const handle = setTimeout(task, delayMs).unref()
     return { cancel: () => clearTimeout(handle) }

@@ -10,7 +10,6 @@ import type { Log } from './log.ts'
 import { createAckSender } from './messages/ack-sender.ts'
 import { createCoalescer } from './messages/coalescer.ts'
 import { createReceiver } from './messages/receiver.ts'
-import type { Platform } from './messages/store.ts'
 import { createMetrics } from './metrics.ts'
 import { createDispatcher } from './push/dispatcher.ts'
 import { openGateways } from './push/open-gateways.ts'
@@ -101,7 +100,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
         settings,
         store,
         upstream: link.status,
-        gateways: Object.keys(gateways) as Platform[],
+        gateways: dispatcher.gateways,
         traffic,
         recent,
         metrics,

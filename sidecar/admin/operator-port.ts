@@ -1,26 +1,28 @@
 import type { Clock } from '../clock.ts'
 import type { Settings } from '../config/settings.ts'
 import type { HttpListener } from '../http-listener.ts'
-import type { Platform, Store } from '../messages/store.ts'
+import type { Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
 import { VERSION } from '../version.ts'
 import { within } from '../within.ts'
 import { watchEventLoop } from './event-loop.ts'
+import type { GatewayStatus } from './gateways.ts'
 import { recordHistory } from './history.ts'
+import { obstaclesTo } from './obstacles.ts'
 import type { RecentEvents } from './recent-events.ts'
 import { serveAdmin } from './server.ts'
 import type { Status } from './status.ts'
 import { renderStatusPage } from './status-page.ts'
 import type { Traffic } from './traffic.ts'
-import { installGauges, type UpstreamState, upstreamObstacles } from './upstream.ts'
+import { installGauges, type UpstreamState } from './upstream.ts'
 
 interface OperatorParts {
   readonly settings: Settings
   readonly store: Store
   readonly upstream: () => UpstreamState
   readonly traffic: Pick<Traffic, 'lastPacketAt' | 'pushesUnderWay'>
-  /** Platforms whose gateway is configured. */
-  readonly gateways: readonly Platform[]
+  /** Those that are configured. */
+  readonly gateways: () => readonly GatewayStatus[]
   readonly recent: RecentEvents
   readonly metrics: Metrics
   readonly clock: Clock
@@ -31,10 +33,11 @@ const SIZE_WITHIN_MS = 1000
 
 /** Gathers what the operator's port shows, and serves it. */
 export async function openOperatorPort(parts: OperatorParts): Promise<HttpListener> {
-  const { settings, store, upstream, traffic, metrics, clock, recent } = parts
+  const { settings, store, upstream, gateways, traffic, metrics, clock, recent } = parts
   const startedAt = clock.now()
   const stations = () => store.stations.countByPlatform()
   const maxStations = settings.stations.max
+  const obstacles = () => obstaclesTo({ upstream: upstream(), storeFault: store.fault(), gateways: gateways() })
   const pushesUnderWay = () => traffic.pushesUnderWay
   const databaseBytes = () => within(SIZE_WITHIN_MS, store.housekeeping.sizeBytes(), clock).catch(() => Number.NaN)
 
@@ -47,18 +50,17 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
   }
 
   async function status(): Promise<Status> {
-    const state = upstream()
     return {
       version: VERSION,
       callsign: settings.aprsis.callsign,
       now: clock.now(),
       startedAt,
-      obstacles: upstreamObstacles(state),
-      upstream: state,
+      obstacles: obstacles(),
+      upstream: upstream(),
       lastPacketAt: traffic.lastPacketAt,
       stations: stations(),
       maxStations,
-      gateways: parts.gateways,
+      gateways: gateways(),
       pushesUnderWay: pushesUnderWay(),
       databaseBytes: await databaseBytes(),
       memoryBytes: process.memoryUsage.rss(),
@@ -71,7 +73,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
     const listener = await serveAdmin({
       admin: settings.admin,
       alive: () => store.history.unpushed(settings.aprsis.callsign),
-      obstacles: () => upstreamObstacles(upstream()),
+      obstacles,
       statusPage: async (refresh) => renderStatusPage(await status(), refresh),
       metrics,
       clock,

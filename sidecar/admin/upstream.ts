@@ -30,22 +30,6 @@ export interface UpstreamState {
   readonly connections: readonly UpstreamConnection[]
 }
 
-/** Why messages may not arrive: the code that `/readyz` gives, never renamed or reused, and what it means. */
-export const OBSTACLES = {
-  upstream_not_connected: 'No login to APRS-IS is up: no messages arrive.',
-  upstream_filter_unconfirmed: 'Some stations are not yet in a filter that an APRS-IS server confirmed.',
-} as const
-export type Obstacle = keyof typeof OBSTACLES
-
-/** Empty when messages arrive. */
-export function upstreamObstacles({
-  connected,
-  ready,
-}: Pick<UpstreamState, 'connected' | 'ready'>): readonly Obstacle[] {
-  if (!connected) return ['upstream_not_connected']
-  return ready ? [] : ['upstream_filter_unconfirmed']
-}
-
 interface GaugeSources {
   readonly upstream: () => UpstreamState
   readonly stations: () => Readonly<Record<Platform, number>>

@@ -1,4 +1,5 @@
-import { schedule } from 'node-cron'
+import { createTask } from 'node-cron'
+import type { Clock } from '../clock.ts'
 
 /**
  * Every hour: expiry is configured in hours, and SQLite moves its log into the file by itself before it gets large, so that
@@ -6,15 +7,62 @@ import { schedule } from 'node-cron'
  */
 export const HOURLY = '17 * * * *'
 
-/** Calls `task`, which never rejects, whenever the cron expression `when` says so, never twice at a time, until closed. */
-export function runOnSchedule(task: () => Promise<void>, when: string = HOURLY): { close(): Promise<void> } {
-  const silent = (): void => {}
-  const job = schedule(when, task, {
-    noOverlap: true,
-    // Its own words would not keep the log's form; they are about runs missed while the machine slept.
-    logger: { debug: silent, info: silent, warn: silent, error: silent },
-    suppressMissedWarning: true,
-    unref: true,
-  })
-  return { close: async () => void (await job.destroy()) }
+const MINUTE_MS = 60_000
+
+/** Between two looks there is a minute. More than these, in either direction: the clock leapt, or the machine slept. */
+const USUAL_MINUTES = 5
+
+/**
+ * Calls `task`, which never rejects, in each minute of the wall clock that the cron expression `when` (five fields, local time)
+ * stands for, never twice at a time, until closed; a run under way goes on. What a leap of the clock, or the machine's sleep,
+ * passes over is not made up for; after either the next time comes as if the sidecar had just been started.
+ */
+export function runOnSchedule(
+  task: () => Promise<void>,
+  clock: Clock,
+  when: string = HOURLY,
+): { close(): Promise<void> } {
+  // Only ever asked: by a timer of its own it waits for the old time when the clock is set back, and counts one by one what it missed
+  // when the clock goes from 1970 to now, which takes 20 s and 300 MB for hours, and sixty times that for minutes.
+  const cron = createTask(when, () => {})
+  let looked = minuteOf(clock.now())
+  let running = false
+  let timer = clock.after(untilNextMinute(clock.now()), look)
+
+  function look(): void {
+    const now = clock.now()
+    timer = clock.after(untilNextMinute(now), look)
+    const minutes = minutesToJudge(looked, minuteOf(now))
+    looked = minutes.at(-1) ?? looked
+    if (running || !minutes.some((minute) => cron.match(new Date(minute * MINUTE_MS)))) return
+    running = true
+    void task().finally(() => {
+      running = false
+    })
+  }
+
+  return {
+    async close() {
+      timer.cancel()
+      await cron.destroy()
+    },
+  }
+}
+
+function minuteOf(ms: number): number {
+  return Math.floor(ms / MINUTE_MS)
+}
+
+function untilNextMinute(now: number): number {
+  return (minuteOf(now) + 1) * MINUTE_MS - now
+}
+
+/**
+ * Those since the last look, which a busy process may have passed over; none while a clock that was put right by some minutes has not
+ * come as far again; after a leap the present one alone. Minutes count from 1970.
+ */
+function minutesToJudge(looked: number, present: number): readonly number[] {
+  const passed = present - looked
+  if (Math.abs(passed) > USUAL_MINUTES) return [present]
+  return Array.from({ length: Math.max(0, passed) }, (_, index) => looked + 1 + index)
 }

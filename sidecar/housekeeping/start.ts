@@ -21,7 +21,7 @@ const MS_PER_HOUR = 3_600_000
 export function startHousekeeping({ housekeeping, settings, clock, metrics, log }: Parts): { close(): Promise<void> } {
   const expiry = createExpiry(settings.expireAfterHours * MS_PER_HOUR, clock.now())
   const housekeeper = createHousekeeper({ housekeeping, expiry, clock, metrics, log })
-  const schedule = runOnSchedule(housekeeper.run)
+  const schedule = runOnSchedule(housekeeper.run, clock)
   return {
     async close() {
       await schedule.close()

@@ -8,6 +8,8 @@ export interface Store {
   readonly history: History
   readonly serverTime: ServerTime
   readonly housekeeping: Housekeeping
+  /** The code of the error that writing meets now; undefined while it works. What failed is tried again every few seconds. */
+  fault(): string | undefined
   close(): Promise<void>
 }
 

@@ -110,7 +110,9 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
 
 /** The data keys stand beside `aps`. */
 function payloadOf({ title, body, collapseId, data }: Notification) {
-  return { ...data, aps: { alert: { title, body }, sound: 'default', 'thread-id': collapseId } }
+  const alert = { title, body }
+  // Mutable, so that an extension of the app may add the sender's avatar before the phone shows it.
+  return { ...data, aps: { alert, sound: 'default', 'thread-id': collapseId, 'mutable-content': 1 } }
 }
 
 function measure(notification: Notification): number {

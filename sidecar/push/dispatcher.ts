@@ -3,6 +3,7 @@ import { type Log, shortToken } from '../log.ts'
 import type { History, Platform, Station, StationKey, Stations } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
 import { within } from '../within.ts'
+import { type AnswerRecord, type GatewayAnswers, recordAnswers } from './answers.ts'
 import type { PushGateway, PushOutcome } from './gateway.ts'
 import { buildNotification, type SenderAvatar } from './notification.ts'
 
@@ -27,12 +28,17 @@ export interface Dispatcher {
   push(key: StationKey): Promise<void>
   /** How many stations are being notified, those that wait for their turn included, and how many wait for another try. */
   load(): { readonly underWay: number; readonly retrying: number }
+  /** How each gateway that is configured fares. */
+  gateways(): readonly GatewayStatus[]
   /**
    * Gives what is under way {@link GRACE_MS} to be answered and plans nothing more. What stays unpushed is so in the
    * history, for the next start.
    */
   close(): Promise<void>
 }
+
+/** One gateway, its latest answers, and how many stations are being notified by it or wait, be it for another try. */
+export type GatewayStatus = GatewayAnswers & { readonly platform: Platform; readonly waiting: number }
 
 /** Of one gateway at a time; further stations wait for their turn. */
 export const MAX_IN_FLIGHT = 100
@@ -60,6 +66,7 @@ interface Delivery {
 
 interface Lane {
   readonly gateway: PushGateway
+  readonly answers: AnswerRecord
   inFlight: number
   /** Bounded by the number of stations. */
   readonly waiting: (() => void)[]
@@ -74,7 +81,9 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   const lanes = new Map<Platform, Lane>()
   for (const platform of ['android', 'ios'] as const) {
     const gateway = parts.gateways[platform]
-    if (gateway) lanes.set(platform, { gateway, inFlight: 0, waiting: [], warnedAt: Number.NEGATIVE_INFINITY })
+    if (!gateway) continue
+    const answers = recordAnswers(clock)
+    lanes.set(platform, { gateway, answers, inFlight: 0, waiting: [], warnedAt: Number.NEGATIVE_INFINITY })
   }
   const deliveries = new Map<StationKey, Delivery>()
   let closed = false
@@ -151,6 +160,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       return
     }
     const outcome = await lane.gateway.send(station.pushToken, buildNotification(key, unpushed, avatar))
+    lane.answers.note(outcome)
     if (outcome.kind === 'accepted') {
       metrics.count('pushes_accepted')
       await settle(key, unpushed.newest.time)
@@ -256,6 +266,18 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       let retrying = 0
       for (const { retry } of deliveries.values()) if (retry) retrying++
       return { underWay: deliveries.size - retrying, retrying }
+    },
+    gateways() {
+      const waiting = new Map<Platform, number>()
+      for (const key of deliveries.keys()) {
+        const platform = stations.get(key)?.platform
+        if (platform) waiting.set(platform, (waiting.get(platform) ?? 0) + 1)
+      }
+      return Array.from(lanes, ([platform, { answers }]) => ({
+        ...answers.read(),
+        platform,
+        waiting: waiting.get(platform) ?? 0,
+      }))
     },
     close() {
       closing ??= close()

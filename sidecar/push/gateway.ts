@@ -14,7 +14,12 @@ export type PushOutcome =
   | { readonly kind: 'token_gone'; readonly reason: string }
   /** A passing fault; `afterMs` is the gateway's own delay, where its client library hands it over. */
   | { readonly kind: 'try_later'; readonly reason: string; readonly afterMs?: number }
-  /** Payload or credentials: trying again cannot help. */
+  /**
+   * The gateway refuses us, whatever we send: somebody has to mend credentials, configuration or clock. What waits then is sent,
+   * however late. `reason` says what to mend.
+   */
+  | { readonly kind: 'unauthorized'; readonly reason: string }
+  /** The notification itself is at fault: trying again cannot help. */
   | { readonly kind: 'refused'; readonly reason: string }
 
 /** A push gateway behind the one verb that we need. */

@@ -51,7 +51,14 @@ export async function buildStore(
   const stations = await openStations(connection, database, serverTime, { settings: settings.stations, clock, log })
   const history = await openHistory(connection, database, serverTime, { settings: settings.history, log })
   const housekeeping = openHousekeeping({ database, stations, perStation: settings.history.perStation })
-  return { stations, history, serverTime, housekeeping, close: () => database.close(serverTime.seal) }
+  return {
+    stations,
+    history,
+    serverTime,
+    housekeeping,
+    fault: database.fault,
+    close: () => database.close(serverTime.seal),
+  }
 }
 
 /** A checked connection on the newest schema, which nobody else can get at while it is open. */

@@ -25,6 +25,10 @@ export class FakeClock implements Clock {
     return Math.floor(this.#wall)
   }
 
+  elapsed(): number {
+    return this.#elapsed
+  }
+
   after(delayMs: number, task: () => void): Timer {
     const planned: Task = { dueAt: this.#elapsed + Math.max(0, delayMs), run: task }
     this.#tasks.add(planned)

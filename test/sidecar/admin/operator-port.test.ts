@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import type { GatewayStatus } from '../../../sidecar/admin/gateways.ts'
 import { openOperatorPort } from '../../../sidecar/admin/operator-port.ts'
 import { rememberEvents } from '../../../sidecar/admin/recent-events.ts'
 import { watchTraffic } from '../../../sidecar/admin/traffic.ts'
@@ -16,11 +17,23 @@ describe("the operator's port over a real store", () => {
   let store: Store
   let port: HttpListener
   let upstream: UpstreamState
+  let fault: string | undefined
+  let android: GatewayStatus
   afterEach(() => port.close())
 
   async function open(sizeBytes?: () => Promise<number>) {
     clock = stores.clock
     store = await stores.open()
+    fault = undefined
+    android = {
+      platform: 'android',
+      state: 'unused',
+      credentialsRefused: false,
+      lastAcceptedAt: undefined,
+      lastRefused: undefined,
+      lastFailed: undefined,
+      waiting: 0,
+    }
     upstream = { connected: true, verified: true, ready: true, paused: false, leftOut: 0, connections: [] }
     const outcome = settingsFrom('{"aprsis":{"callsign":"N0CALL-10"},"admin":{"port":0}}', '/')
     if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
@@ -32,9 +45,9 @@ describe("the operator's port over a real store", () => {
     port = await openOperatorPort({
       ...parts,
       settings: outcome.settings,
-      store: { ...store, housekeeping: { ...store.housekeeping, ...(sizeBytes && { sizeBytes }) } },
+      store: { ...store, fault: () => fault, housekeeping: { ...store.housekeeping, ...(sizeBytes && { sizeBytes }) } },
       upstream: () => upstream,
-      gateways: ['android'],
+      gateways: () => [android],
       clock,
     })
     return parts
@@ -67,6 +80,33 @@ describe("the operator's port over a real store", () => {
     expect(await text('/'))
       .to.include('Not ready')
       .and.include('upstream_not_connected')
+  })
+
+  it('is not ready while messages are not stored, stations are left out, or a gateway refuses us, and says which', async () => {
+    await open()
+    const reasons = async () => {
+      const answer = await fetch(`${port.url}/readyz`)
+      const { reasons: given = [] } = (await answer.json()) as { reasons?: string[] }
+      expect(answer.status).to.equal(given.length === 0 ? 200 : 503)
+      return given
+    }
+    expect(await reasons()).to.deep.equal([])
+    fault = 'disk_full'
+    expect(await reasons()).to.deep.equal(['messages_not_stored'])
+    fault = undefined
+    upstream = { ...upstream, leftOut: 1 }
+    expect(await reasons()).to.deep.equal(['stations_left_out'])
+    upstream = { ...upstream, leftOut: 0 }
+    const lastRefused = { at: clock.now(), reason: 'InvalidProviderToken: the key was revoked' }
+    android = { ...android, state: 'refusing', credentialsRefused: true, lastRefused }
+    expect(await reasons()).to.deep.equal(['push_credentials_refused'])
+    expect(await text('/'))
+      .to.include('✗ Not ready.')
+      .and.include('refuses notifications')
+      .and.include('key was revoked')
+    android = { ...android, credentialsRefused: false }
+    expect(await reasons()).to.deep.equal([])
+    expect(await text('/')).to.include('✗ Pushes are refused.')
   })
 
   it('shows on /metrics the registry, the file and the event loop', async () => {
