@@ -71,6 +71,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       history,
       notify: coalescer.notify,
       acks: createAckSender({ send, settings: settings.ack, clock, metrics }),
+      clock,
       metrics,
       log,
     })
@@ -101,6 +102,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
         store,
         upstream: link.status,
         gateways: dispatcher.gateways,
+        certificateExpiresAt: api.certificateExpiresAt,
         traffic,
         recent,
         metrics,

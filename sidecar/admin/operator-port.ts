@@ -7,6 +7,7 @@ import { VERSION } from '../version.ts'
 import { within } from '../within.ts'
 import { watchEventLoop } from './event-loop.ts'
 import type { GatewayStatus } from './gateways.ts'
+import { installGauges } from './gauges.ts'
 import { recordHistory } from './history.ts'
 import { obstaclesTo } from './obstacles.ts'
 import type { RecentEvents } from './recent-events.ts'
@@ -14,7 +15,7 @@ import { serveAdmin } from './server.ts'
 import type { Status } from './status.ts'
 import { renderStatusPage } from './status-page.ts'
 import type { Traffic } from './traffic.ts'
-import { installGauges, type UpstreamState } from './upstream.ts'
+import type { UpstreamState } from './upstream.ts'
 
 interface OperatorParts {
   readonly settings: Settings
@@ -23,6 +24,8 @@ interface OperatorParts {
   readonly traffic: Pick<Traffic, 'lastPacketAt' | 'pushesUnderWay'>
   /** Those that are configured. */
   readonly gateways: () => readonly GatewayStatus[]
+  /** In milliseconds since 1970; undefined without TLS. */
+  readonly certificateExpiresAt: () => number | undefined
   readonly recent: RecentEvents
   readonly metrics: Metrics
   readonly clock: Clock
@@ -39,10 +42,21 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
   const maxStations = settings.stations.max
   const obstacles = () => obstaclesTo({ upstream: upstream(), storeFault: store.fault(), gateways: gateways() })
   const pushesUnderWay = () => traffic.pushesUnderWay
+  const diskFreeBytes = () => within(SIZE_WITHIN_MS, store.housekeeping.freeBytes(), clock).catch(() => Number.NaN)
   const databaseBytes = () => within(SIZE_WITHIN_MS, store.housekeeping.sizeBytes(), clock).catch(() => Number.NaN)
 
-  installGauges(metrics, { upstream, stations, maxStations, databaseBytes, pushesUnderWay })
-  const eventLoop = watchEventLoop(metrics)
+  installGauges(metrics, {
+    upstream,
+    obstacles,
+    stations,
+    maxStations,
+    gateways,
+    pushesUnderWay,
+    databaseBytes,
+    diskFreeBytes,
+    certificateExpiresAt: parts.certificateExpiresAt,
+  })
+  const eventLoop = watchEventLoop(metrics, clock)
   const history = recordHistory(metrics, clock)
   const stopWatching = (): void => {
     eventLoop.close()

@@ -20,6 +20,8 @@ import { unregisterCall } from './unregister.ts'
 export interface Api extends HttpListener {
   /** Reads certificate and key again, for new connections. When they are no good the old ones stay, and the log says so. Never rejects. */
   reloadTls(): Promise<void>
+  /** When the certificate in use expires, in milliseconds since 1970; undefined without TLS. */
+  certificateExpiresAt(): number | undefined
 }
 
 interface ApiParts {
@@ -47,7 +49,7 @@ export async function serveApi({ listen, rateLimit, store, clock, metrics, log }
   const clientOf = clientAddressBy(listen.trustProxy)
   const handler = createHandler({ calls, clientOf, limit: createRateLimit(rateLimit), clock, metrics, log })
 
-  const { server, scheme, reloadCertificate } = await createApiServer(listen)
+  const { server, scheme, reloadCertificate, certificateExpiresAt } = await createApiServer(listen)
   server.on('request', handler.request)
   // Otherwise Node sends its "100 Continue" before the rate limit is asked, and refuses other expectations without a body.
   server.on('checkContinue', handler.request)
@@ -61,6 +63,7 @@ export async function serveApi({ listen, rateLimit, store, clock, metrics, log }
     )
   return {
     ...listener,
+    certificateExpiresAt,
     async reloadTls() {
       if (scheme === 'http') return
       try {

@@ -1,5 +1,6 @@
 import { parseMessage } from '../aprs/message.ts'
 import { parsePacket } from '../aprs/packet.ts'
+import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { AckSender } from './ack-sender.ts'
@@ -15,9 +16,10 @@ export type Receiver = (lines: readonly Buffer[]) => Promise<void>
 interface ReceiverParts {
   readonly stations: Pick<Stations, 'get'>
   readonly history: Pick<History, 'append'>
-  /** Something new was stored for the station. Never throws. */
-  readonly notify: (key: StationKey) => void
+  /** Something new was stored for the station, which came in at `arrivedAt`, in elapsed milliseconds. Never throws. */
+  readonly notify: (key: StationKey, arrivedAt: number) => void
   readonly acks: AckSender
+  readonly clock: Pick<Clock, 'elapsed'>
   readonly metrics: Metrics
   readonly log: Log
 }
@@ -33,7 +35,7 @@ const OUTCOME_COUNTERS = {
  * The pipeline of what arrives: parse, store once, acknowledge, notify. Nobody hears of a message before it is durable.
  * A message that a station sends to itself is a message like any other: that is how people try their set-up.
  */
-export function createReceiver({ stations, history, notify, acks, metrics, log }: ReceiverParts): Receiver {
+export function createReceiver({ stations, history, notify, acks, clock, metrics, log }: ReceiverParts): Receiver {
   let lostInARow = 0
 
   /** The message for a registered station's operator in a line; everything else is counted. */
@@ -50,17 +52,17 @@ export function createReceiver({ stations, history, notify, acks, metrics, log }
     metrics.count(reason)
   }
 
-  function settle(message: IncomingMessage, outcome: AppendOutcome): void {
+  function settle(message: IncomingMessage, outcome: AppendOutcome, arrivedAt: number): void {
     metrics.count(OUTCOME_COUNTERS[outcome.kind])
     if (outcome.kind === 'no_station') return
     // A retransmission says that the sender did not get the ack.
     if (stations.get(message.to)?.ackMessages) acks.acknowledge(message)
-    if (outcome.kind === 'stored') notify(message.to)
+    if (outcome.kind === 'stored') notify(message.to, arrivedAt)
   }
 
   /** One line when storing begins to fail and one when it works again, however long and busy the time between. */
   function lost(count: number, error: unknown): void {
-    metrics.count('messages_lost', count)
+    metrics.countCase('messages_lost', { reason: reasonOf(error) }, count)
     if (lostInARow === 0)
       log.error('messages-not-stored', 'Messages cannot be stored; they are not acknowledged, so senders try again.', {
         error,
@@ -75,6 +77,7 @@ export function createReceiver({ stations, history, notify, acks, metrics, log }
   }
 
   return async (lines) => {
+    const arrivedAt = clock.elapsed()
     const messages: IncomingMessage[] = []
     for (const line of lines) {
       const message = read(line)
@@ -88,6 +91,11 @@ export function createReceiver({ stations, history, notify, acks, metrics, log }
       return lost(messages.length, error)
     }
     storingWorks()
-    for (const [i, outcome] of outcomes.entries()) settle(messages[i] as IncomingMessage, outcome)
+    for (const [i, outcome] of outcomes.entries()) settle(messages[i] as IncomingMessage, outcome, arrivedAt)
   }
+}
+
+/** The store's code, where it is the store that failed. */
+function reasonOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'other'
 }

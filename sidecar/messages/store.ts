@@ -177,4 +177,6 @@ export interface Housekeeping {
   tidy(signal: AbortSignal): Promise<number>
   /** Bytes of the file, or of what is in memory. */
   sizeBytes(): Promise<number>
+  /** Bytes that the file's disk has room for; NaN in memory. */
+  freeBytes(): Promise<number>
 }

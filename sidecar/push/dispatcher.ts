@@ -6,6 +6,7 @@ import { within } from '../within.ts'
 import { type AnswerRecord, type GatewayAnswers, recordAnswers } from './answers.ts'
 import type { PushGateway, PushOutcome } from './gateway.ts'
 import { buildNotification, type SenderAvatar } from './notification.ts'
+import { trackWaiting, type Waiting } from './waiting.ts'
 
 export interface DispatcherParts {
   /** Those that are configured. The dispatcher closes them when it is closed. */
@@ -23,9 +24,10 @@ export interface DispatcherParts {
 export interface Dispatcher {
   /**
    * Notifies the station of everything unpushed. Never rejects; resolves once that is accepted, given up or planned to
-   * be tried again. Calls for one station fold into one another: there are never two notifications under way for it.
+   * be tried again. Calls for one station fold into one another: there are never two notifications under way for it. `arrivedAt` is
+   * when the oldest message behind this call came in, in elapsed milliseconds; now where it is absent.
    */
-  push(key: StationKey): Promise<void>
+  push(key: StationKey, arrivedAt?: number): Promise<void>
   /** How many stations are being notified, those that wait for their turn included, and how many wait for another try. */
   load(): { readonly underWay: number; readonly retrying: number }
   /** How each gateway that is configured fares. */
@@ -53,6 +55,7 @@ const MAX_DELAY_MS = 5 * 60 * 1000
 /** However long a gateway asks us to wait. */
 const MAX_AFTER_MS = 15 * 60 * 1000
 const WARN_EVERY_MS = 60_000
+const MS_PER_S = 1000
 
 /** One station's notification, from its first try until it is settled. */
 interface Delivery {
@@ -61,6 +64,7 @@ interface Delivery {
   running: Promise<void> | undefined
   /** Asked for while running: what came in then may not have been read. */
   again: boolean
+  readonly waiting: Waiting
   retry: Timer | undefined
 }
 
@@ -89,9 +93,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   let closed = false
   let closing: Promise<void> | undefined
 
-  function push(key: StationKey): Promise<void> {
+  function push(key: StationKey, arrivedAt = clock.elapsed()): Promise<void> {
     if (closed) return Promise.resolve()
     const delivery = deliveries.get(key) ?? newDelivery()
+    delivery.waiting.arrived(arrivedAt)
     deliveries.set(key, delivery)
     if (delivery.running !== undefined) {
       delivery.again = true
@@ -126,7 +131,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   async function attempt(key: StationKey, delivery: Delivery): Promise<void> {
     const lane = laneOf(stations.get(key))
     if (!lane) {
-      if (await skip(key)) metrics.count('pushes_unsendable')
+      const platform = stations.get(key)?.platform
+      const unsent = await skip(key)
+      if (unsent && platform)
+        metrics.countCase('pushes_unsendable', { platform, reason: lanes.has(platform) ? 'token_dead' : 'gateway_off' })
       return
     }
     await enter(lane)
@@ -151,6 +159,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
 
   async function send(key: StationKey, delivery: Delivery, lane: Lane): Promise<void> {
     if (closed) return
+    delivery.waiting.sending()
     const unpushed = await history.unpushed(key)
     if (!unpushed) return
     const avatar = await avatarOf(unpushed.newest.from)
@@ -162,7 +171,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     const outcome = await lane.gateway.send(station.pushToken, buildNotification(key, unpushed, avatar))
     lane.answers.note(outcome)
     if (outcome.kind === 'accepted') {
-      metrics.count('pushes_accepted')
+      metrics.countCase('pushes_accepted', { platform: station.platform })
+      const arrivedAt = delivery.waiting.settled()
+      if (arrivedAt !== undefined)
+        metrics.observePushLatency(station.platform, (clock.elapsed() - arrivedAt) / MS_PER_S)
       await settle(key, unpushed.newest.time)
     } else {
       await settleFailure(station, delivery, unpushed.newest.time, outcome)
@@ -172,9 +184,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   async function settleFailure(station: Station, delivery: Delivery, time: number, failure: Failure): Promise<void> {
     const { key, platform, pushToken } = station
     if (failure.kind === 'try_later') return tryLater(key, delivery, failure, platform)
+    delivery.waiting.settled()
     const fields = { station: key, platform, token: shortToken(pushToken), reason: failure.reason }
     if (failure.kind === 'token_gone') {
-      metrics.count('push_tokens_gone')
+      metrics.countCase('push_tokens_gone', { platform })
       log.info(
         'push-token-gone',
         'A push token is dead; its station gets no notifications until it registers one.',
@@ -187,7 +200,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
         return
       }
     } else {
-      metrics.count('pushes_refused')
+      metrics.countCase('pushes_refused', {
+        platform,
+        reason: failure.kind === 'unauthorized' ? 'credentials' : 'notification',
+      })
       log.error('push-refused', 'A push gateway refused a notification for good.', fields)
     }
     await settle(key, time)
@@ -208,8 +224,12 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     if (platform) warn(platform, reason)
     const { tries, firstTryAt } = delivery
     const delayMs = retryDelayMs(tries, afterMs, random())
-    if (tries >= MAX_TRIES || clock.now() + delayMs - firstTryAt > GIVE_UP_AFTER_MS) return giveUp(key, tries, reason)
-    metrics.count('pushes_retried')
+    if (tries >= MAX_TRIES || clock.now() + delayMs - firstTryAt > GIVE_UP_AFTER_MS) {
+      delivery.waiting.settled()
+      countTry('pushes_given_up', key, platform)
+      return giveUp(key, tries, reason)
+    }
+    countTry('pushes_retried', key, platform)
     log.debug('push-retry', 'A notification is tried again later.', {
       station: key,
       tries,
@@ -219,8 +239,13 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     delivery.retry = clock.after(delayMs, () => void start(key, delivery))
   }
 
+  /** `failing` is the platform of the gateway that failed; undefined where the database did. */
+  function countTry(name: 'pushes_retried' | 'pushes_given_up', key: StationKey, failing: Platform | undefined): void {
+    const platform = failing ?? stations.get(key)?.platform
+    if (platform) metrics.countCase(name, { platform, reason: failing ? 'gateway' : 'database' })
+  }
+
   async function giveUp(key: StationKey, tries: number, reason: string): Promise<void> {
-    metrics.count('pushes_given_up')
     log.warn('push-given-up', 'A notification was given up; the phone finds the messages by sync.', {
       station: key,
       tries,
@@ -287,7 +312,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
 }
 
 function newDelivery(): Delivery {
-  return { tries: 0, firstTryAt: 0, running: undefined, again: false, retry: undefined }
+  return { tries: 0, firstTryAt: 0, running: undefined, again: false, waiting: trackWaiting(), retry: undefined }
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Housekeeping, StationKey, Stations } from '../messages/store.ts'
 import type { Database, Write } from './database.ts'
+import { freeBytes } from './database-file.ts'
 
 // What a request may have to wait for: one slice. 250 rows took 3 ms with 200,000 in the file, a look at 500 stations 2 ms.
 const SLICE_ROWS = 250
@@ -31,13 +32,15 @@ const DELETE_AVATAR = `DELETE FROM avatar WHERE station = ?1 AND ${IS_ORPHAN} RE
 const PAGES = 'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()'
 
 interface HousekeepingParts {
+  /** Of the database file. */
+  readonly path: string
   readonly database: Database
   readonly stations: Stations
   readonly perStation: number
 }
 
 /** Every step is one entry of the queue, given after the one before is done, so that requests get in between. */
-export function openHousekeeping({ database, stations, perStation }: HousekeepingParts): Housekeeping {
+export function openHousekeeping({ path, database, stations, perStation }: HousekeepingParts): Housekeeping {
   const stationsPerSlice = Math.max(1, Math.floor(SLICE_ROWS / perStation))
 
   async function expire(beforeMs: number, signal: AbortSignal): Promise<number> {
@@ -110,6 +113,7 @@ export function openHousekeeping({ database, stations, perStation }: Housekeepin
         const [size] = await queries.all<{ bytes: number }>(PAGES)
         return size?.bytes ?? Number.NaN
       }),
+    freeBytes: () => freeBytes(path),
   }
 }
 

@@ -32,7 +32,7 @@ export async function openStore(path: string, settings: StoreSettings, clock: Cl
     throw toStoreError(error)
   })
   try {
-    return await buildStore(connection, settings, clock, log)
+    return await buildStore(connection, path, settings, clock, log)
   } catch (error) {
     await connection.close().catch(() => undefined)
     throw toStoreError(error)
@@ -42,6 +42,7 @@ export async function openStore(path: string, settings: StoreSettings, clock: Cl
 /** The store over a connection that {@link openFile} has made; closes it at the end. */
 export async function buildStore(
   connection: Connection,
+  path: string,
   settings: StoreSettings,
   clock: Clock,
   log: Log,
@@ -50,7 +51,7 @@ export async function buildStore(
   const serverTime = await openServerTime(connection, database, clock)
   const stations = await openStations(connection, database, serverTime, { settings: settings.stations, clock, log })
   const history = await openHistory(connection, database, serverTime, { settings: settings.history, log })
-  const housekeeping = openHousekeeping({ database, stations, perStation: settings.history.perStation })
+  const housekeeping = openHousekeeping({ path, database, stations, perStation: settings.history.perStation })
   return {
     stations,
     history,

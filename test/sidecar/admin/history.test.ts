@@ -21,7 +21,7 @@ describe('the history of the counters', () => {
     metrics.count('messages_stored', 3)
     await clock.advance(MINUTE_MS)
     metrics.count('messages_stored', 1)
-    metrics.count('pushes_accepted', 2)
+    metrics.countCase('pushes_accepted', { platform: 'ios' }, 2)
     const minutes = history.minutes()
     expect(minutes.map(({ startedAt }) => startedAt - start)).to.deep.equal([0, MINUTE_MS])
     expect(minutes.map(({ counts }) => counts.messages_stored)).to.deep.equal([3, 1])

@@ -48,6 +48,7 @@ describe("the operator's port over a real store", () => {
       store: { ...store, fault: () => fault, housekeeping: { ...store.housekeeping, ...(sizeBytes && { sizeBytes }) } },
       upstream: () => upstream,
       gateways: () => [android],
+      certificateExpiresAt: () => undefined,
       clock,
     })
     return parts
@@ -118,6 +119,8 @@ describe("the operator's port over a real store", () => {
       Number(lines.find((line) => line.startsWith(`mesh_companion_${name} `))?.split(' ')[1])
     expect(gauge('database_bytes')).to.be.above(4096)
     expect(gauge('event_loop_lag_seconds')).to.be.within(0, 5)
+    expect(gauge('disk_free_bytes')).to.be.above(0)
+    expect(gauge('certificate_expiry_timestamp_seconds')).to.be.NaN
   })
 
   it('answers without the size of a database that does not answer', async () => {
@@ -139,6 +142,6 @@ describe("the operator's port over a real store", () => {
     await open()
     const pending = clock.pending
     await port.close()
-    expect(clock.pending).to.equal(pending - 1)
+    expect(clock.pending).to.equal(pending - 2)
   })
 })

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
+import { installGauges } from '../../../sidecar/admin/gauges.ts'
 import type { Obstacle } from '../../../sidecar/admin/obstacles.ts'
 import { serveAdmin } from '../../../sidecar/admin/server.ts'
-import { installGauges } from '../../../sidecar/admin/upstream.ts'
 import type { HttpListener } from '../../../sidecar/http-listener.ts'
 import { createLog } from '../../../sidecar/log.ts'
 import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
@@ -72,6 +72,15 @@ describe('the operator port', () => {
 
   it('shows counters and gauges on /metrics for Prometheus', async () => {
     const connection = { call: 'N0CALL', state: 'up', verified: false, server: 'T2TEST', sinceMs: 0 }
+    const gateway = {
+      platform: 'android',
+      state: 'working',
+      credentialsRefused: false,
+      lastAcceptedAt: undefined,
+      lastRefused: undefined,
+      lastFailed: undefined,
+      waiting: 3,
+    } as const
     const amounts = { stations: 2, bytesIn: 1, bytesOut: 1 }
     installGauges(metrics, {
       upstream: () => ({
@@ -85,7 +94,14 @@ describe('the operator port', () => {
       stations: () => ({ android: 5, ios: 7 }),
       maxStations: 5000,
       databaseBytes: async () => 4096,
+      diskFreeBytes: async () => 8192,
       pushesUnderWay: () => 2,
+      obstacles: () => ['stations_left_out'],
+      gateways: () => [
+        { ...gateway, lastAcceptedAt: 1_500 },
+        { ...gateway, platform: 'ios', state: 'refusing' },
+      ],
+      certificateExpiresAt: () => 1_800_000_000_000,
     })
     metrics.count('messages_stored', 4)
     const answer = await get('/metrics')
@@ -93,6 +109,8 @@ describe('the operator port', () => {
     const lines = (await answer.text()).split('\n')
     expect(lines).to.include.members([
       'mesh_companion_messages_stored_total 4',
+      'mesh_companion_stations{platform="android"} 5',
+      'mesh_companion_stations{platform="ios"} 7',
       'mesh_companion_stations_android 5',
       'mesh_companion_stations_ios 7',
       'mesh_companion_stations_left_out 3',
@@ -103,7 +121,16 @@ describe('the operator port', () => {
       'mesh_companion_pushes_under_way 2',
       'mesh_companion_upstream_connected 1',
       'mesh_companion_upstream_verified 0',
+      'mesh_companion_not_ready{reason="stations_left_out"} 1',
+      'mesh_companion_not_ready{reason="messages_not_stored"} 0',
+      'mesh_companion_push_gateway_refusing{platform="android"} 0',
+      'mesh_companion_push_gateway_refusing{platform="ios"} 1',
+      'mesh_companion_pushes_waiting{platform="ios"} 3',
+      'mesh_companion_push_last_accepted_timestamp_seconds{platform="android"} 1.5',
+      'mesh_companion_disk_free_bytes 8192',
+      'mesh_companion_certificate_expiry_timestamp_seconds 1800000000',
     ])
+    expect(lines.join('\n')).to.not.include('push_last_accepted_timestamp_seconds{platform="ios"}')
   })
 
   it('explains every counter and gauge in words', async () => {
