@@ -5,6 +5,7 @@ import { serveApi } from './api/server.ts'
 import { connectAprsIs } from './aprsis/link.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Settings } from './config/settings.ts'
+import { openBackups } from './housekeeping/backups.ts'
 import { startHousekeeping } from './housekeeping/start.ts'
 import type { Log } from './log.ts'
 import { createAckSender } from './messages/ack-sender.ts'
@@ -29,7 +30,15 @@ export interface Sidecar {
 }
 
 /** How long each part may take to close, in milliseconds; together under 5 s, which service managers commonly allow. */
-const CLOSE_WITHIN = { store: 1000, push: 2300, api: 800, upstream: 200, housekeeping: 200, admin: 200 } as const
+const CLOSE_WITHIN = {
+  store: 1000,
+  push: 2300,
+  api: 800,
+  upstream: 200,
+  backups: 100,
+  housekeeping: 100,
+  admin: 200,
+} as const
 
 /**
  * Starts everything, and resolves once API and operator's port serve; APRS-IS may still be out of reach then. Rejects,
@@ -94,6 +103,19 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       startHousekeeping({ housekeeping, settings: settings.stations, clock, metrics, log }),
     )
 
+    const backups = shutdown.add(
+      'backups',
+      CLOSE_WITHIN.backups,
+      await openBackups({
+        store,
+        settings: settings.backup,
+        callsign: settings.aprsis.callsign,
+        clock,
+        metrics,
+        log,
+      }),
+    )
+
     const admin = shutdown.add(
       'admin',
       CLOSE_WITHIN.admin,
@@ -102,6 +124,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
         store,
         upstream: link.status,
         gateways: dispatcher.gateways,
+        backups,
         certificateExpiresAt: api.certificateExpiresAt,
         traffic,
         recent,

@@ -4,12 +4,15 @@ import type { Sidecar } from './compose.ts'
 import type { Settings } from './config/settings.ts'
 import { loadSettings } from './load-settings.ts'
 import { createLog, printableText } from './log.ts'
+import { VERSION } from './version.ts'
 
-const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check]
+const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check | --restore BACKUP]
 
-  --config FILE   the configuration, in JSON
-  --check         say what is wrong with it, and start nothing
-  --help          this text
+  --config FILE     the configuration, in JSON
+  --check           say what is wrong with it, and start nothing
+  --restore BACKUP  put a backup in the place of the database, which is kept beside it
+  --version         the version
+  --help            this text
 `
 
 /** By sysexits.h: the command line, or the configuration, is wrong. */
@@ -22,20 +25,32 @@ const CLOSE_WITHIN_MS = 4800
 interface Arguments {
   readonly config: string
   readonly check: boolean
+  readonly restore: string | undefined
 }
 
 /** The command line; ends the process where there is nothing to run. */
 function readArguments(): Arguments {
   try {
     const { values } = parseArgs({
-      options: { config: { type: 'string' }, check: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+      options: {
+        config: { type: 'string' },
+        check: { type: 'boolean' },
+        restore: { type: 'string' },
+        version: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
     })
     if (values.help) {
       process.stdout.write(USAGE)
       process.exit(0)
     }
-    if (values.config) return { config: values.config, check: values.check ?? false }
-    process.stderr.write(`--config is missing.\n\n${USAGE}`)
+    if (values.version) {
+      process.stdout.write(`${VERSION}\n`)
+      process.exit(0)
+    }
+    const { config, check = false, restore } = values
+    if (config && !(check && restore)) return { config, check, restore }
+    process.stderr.write(`${config ? '--check and --restore exclude each other' : '--config is missing'}.\n\n${USAGE}`)
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
   }
@@ -56,6 +71,14 @@ function readConfiguration({ config, check }: Arguments): Settings {
     else log.error('config-invalid', msg, { path })
   }
   process.exit(EXIT_CONFIG)
+}
+
+/** Ends the process. */
+async function restore(backup: string, settings: Settings): Promise<never> {
+  const { restoreBackup } = await import('./restore.ts')
+  const { done, lines } = await restoreBackup(backup, settings)
+  for (const line of lines) (done ? process.stdout : process.stderr).write(`${line}\n`)
+  process.exit(done ? 0 : 1)
 }
 
 async function run(settings: Settings): Promise<void> {
@@ -107,5 +130,6 @@ async function run(settings: Settings): Promise<void> {
 
 const given = readArguments()
 const settings = readConfiguration(given)
+if (given.restore !== undefined) await restore(given.restore, settings)
 if (given.check) process.stdout.write(`${given.config} is fine.\n`)
 else await run(settings)

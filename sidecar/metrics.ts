@@ -34,6 +34,8 @@ export const COUNTERS = {
   stations_expired: 'Stations forgotten because they had not registered for too long',
   orphans_removed: 'Rows removed that belonged to no station',
   housekeeping_failed: 'Runs of the housekeeping that failed',
+  backups_made: 'Backups made',
+  backups_failed: 'Backups that failed',
 } as const
 export type CounterName = keyof typeof COUNTERS
 

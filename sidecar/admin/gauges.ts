@@ -17,6 +17,8 @@ interface GaugeSources {
   readonly diskFreeBytes: () => Promise<number>
   /** In milliseconds since 1970; undefined without TLS. */
   readonly certificateExpiresAt: () => number | undefined
+  /** In milliseconds since 1970; undefined while there is none. Absent where none are made. */
+  readonly lastBackupAt?: () => number | undefined
 }
 
 type GaugeMetrics = Pick<Metrics, 'gauge' | 'gauges'>
@@ -46,6 +48,13 @@ export function installGauges(metrics: GaugeMetrics, sources: GaugeSources): voi
       'certificate_expiry_timestamp_seconds',
       'When the certificate of the API expires',
       () => (certificateExpiresAt() ?? Number.NaN) / MS_PER_S,
+    )
+  const { lastBackupAt } = sources
+  if (lastBackupAt)
+    metrics.gauge(
+      'backup_last_success_timestamp_seconds',
+      'When the newest backup was made',
+      () => (lastBackupAt() ?? Number.NaN) / MS_PER_S,
     )
   metrics.gauge('process_resident_memory_bytes', 'Resident memory', () => process.memoryUsage.rss())
   metrics.gauges('build_info', 'Always 1; its label is the version', ['version'], () => [

@@ -11,7 +11,7 @@ import { installGauges } from './gauges.ts'
 import { recordHistory } from './history.ts'
 import { obstaclesTo } from './obstacles.ts'
 import type { RecentEvents } from './recent-events.ts'
-import { serveAdmin } from './server.ts'
+import { type BackupOutcome, serveAdmin } from './server.ts'
 import type { Status } from './status.ts'
 import { renderStatusPage } from './status-page.ts'
 import type { Traffic } from './traffic.ts'
@@ -21,6 +21,7 @@ interface OperatorParts {
   readonly settings: Settings
   readonly store: Store
   readonly upstream: () => UpstreamState
+  readonly backups: { make(): Promise<BackupOutcome>; lastMadeAt(): number | undefined }
   readonly traffic: Pick<Traffic, 'lastPacketAt' | 'pushesUnderWay'>
   /** Those that are configured. */
   readonly gateways: () => readonly GatewayStatus[]
@@ -55,6 +56,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
     databaseBytes,
     diskFreeBytes,
     certificateExpiresAt: parts.certificateExpiresAt,
+    ...(settings.backup.folder !== null && { lastBackupAt: parts.backups.lastMadeAt }),
   })
   const eventLoop = watchEventLoop(metrics, clock)
   const history = recordHistory(metrics, clock)
@@ -77,6 +79,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
       gateways: gateways(),
       pushesUnderWay: pushesUnderWay(),
       databaseBytes: await databaseBytes(),
+      lastBackupAt: settings.backup.folder === null ? 'off' : parts.backups.lastMadeAt(),
       memoryBytes: process.memoryUsage.rss(),
       minutes: history.minutes(),
       events: recent.list(),
@@ -88,6 +91,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
       admin: settings.admin,
       alive: () => store.history.unpushed(settings.aprsis.callsign),
       obstacles,
+      backUp: parts.backups.make,
       statusPage: async (refresh) => renderStatusPage(await status(), refresh),
       metrics,
       clock,

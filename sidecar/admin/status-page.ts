@@ -91,8 +91,13 @@ function tiles(status: Status): Html {
       : `last packet ${duration(status.now - status.lastPacketAt)} ago`
   }${status.upstream.paused ? ' · reading waits for the database' : ''}</dd></div>
 <div class="card tile"><dt>Notifications, last hour</dt><dd class="big">${count(accepted)}</dd><dd class="soft">${count(pushesUnderWay)} under way</dd></div>
-<div class="card tile"><dt>Database</dt><dd class="big">${bytes(databaseBytes)}</dd><dd class="soft">${bytes(memoryBytes)} of memory in use</dd></div>
+<div class="card tile"><dt>Database</dt><dd class="big">${bytes(databaseBytes)}</dd><dd class="soft">${backupOf(status)} · ${bytes(memoryBytes)} of memory in use</dd></div>
 </dl>`
+}
+
+function backupOf({ lastBackupAt, now }: Status): string {
+  if (lastBackupAt === 'off') return 'no backups'
+  return lastBackupAt === undefined ? 'no backup yet' : `backup ${duration(now - lastBackupAt)} ago`
 }
 
 const ROOM_WIDTH = 200

@@ -24,6 +24,8 @@ export interface Status {
   readonly pushesUnderWay: number
   /** NaN when it cannot be told. */
   readonly databaseBytes: number
+  /** When the newest backup was made; undefined while there is none, `off` where none are. */
+  readonly lastBackupAt: number | undefined | 'off'
   readonly memoryBytes: number
   readonly minutes: readonly Minute[]
   /** Newest first. */

@@ -170,6 +170,11 @@ const stations = section('The registry.', {
   },
 })
 
+const backup = section('Copies of the database, once a day and on request.', {
+  folder: file('Name the folder for them, or null to make none.'),
+  keep: whole('Give how many of the newest to keep.', 1, 10_000, 7),
+})
+
 const log = section('The log on stdout.', {
   level: {
     description: 'Choose how much is logged.',
@@ -194,5 +199,6 @@ export const SETTINGS_SCHEMA: MemberSchema = table('The whole configuration is o
   ack,
   rateLimit,
   stations,
+  backup,
   log,
 })

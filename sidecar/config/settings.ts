@@ -15,6 +15,7 @@ export interface Settings {
   readonly ack: AckSettings
   readonly rateLimit: RateLimitSettings
   readonly stations: StationsSettings
+  readonly backup: BackupSettings
   readonly log: { readonly level: LogLevel }
 }
 
@@ -91,4 +92,11 @@ export interface RateLimitSettings {
 export interface StationsSettings {
   readonly max: number
   readonly expireAfterHours: number
+}
+
+export interface BackupSettings {
+  /** Null: no backups are made. */
+  readonly folder: string | null
+  /** How many of the newest are kept. */
+  readonly keep: number
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { HistorySettings, StationsSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../messages/store.ts'
+import { backUp } from './backup.ts'
 import { type Connection, connect } from './connection.ts'
 import { groupCommits } from './database.ts'
 import { IN_MEMORY, prepareFile, restrictFile } from './database-file.ts'
@@ -58,6 +59,7 @@ export async function buildStore(
     serverTime,
     housekeeping,
     fault: database.fault,
+    backUp: (file, signal) => backUp(database, connection, file, signal),
     close: () => database.close(serverTime.seal),
   }
 }

@@ -160,6 +160,7 @@ describe('the status page in a browser', () => {
         alive: async () => {},
         obstacles: () => [],
         statusPage: async (refresh) => renderStatusPage(eventfulStatus(), refresh),
+        backUp: async () => ({ kind: 'off' }),
         metrics: createMetrics(),
         clock: systemClock,
         log: createLog('silent'),

@@ -173,6 +173,7 @@ describe('what an operator installs', () => {
         },
         obstacles: () => [],
         statusPage: async () => '',
+        backUp: async () => ({ kind: 'off' }),
         metrics: createMetrics(),
         clock: systemClock,
         log: createLog('silent'),

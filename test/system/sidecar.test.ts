@@ -172,6 +172,55 @@ describe('the sidecar as a process', () => {
     expect(existsSync(join(folder.path, 'data'))).to.equal(false)
   })
 
+  it('backs its database up while it runs, and goes back to that with --restore, once it is stopped', async () => {
+    const config = await configure({ backup: { folder: 'backups', keep: 2 } })
+    const restore = (backup: string) => {
+      const args = ['--import', 'tsx', 'sidecar/main.ts', '--config', config, '--restore', backup]
+      return spawnSync(process.execPath, args, { encoding: 'utf8' })
+    }
+    const receive = async (sidecar: SidecarProcess, text: string) => {
+      upstream.inject(`N2CALL>APRS,TCPIP*::N1CALL-7 :${text}{${text}`)
+      for (;;) if ((await messages(sidecar)).includes(text)) return
+    }
+    const messages = async (sidecar: SidecarProcess, since = 0) =>
+      (await sidecar.post('/v1/sync', { ...claim('N1CALL'), since })).body.messages.map(({ text }) => text)
+
+    const first = start(['--config', config])
+    await first.post('/v1/register', registration('N1CALL'))
+    await upstream.until(inFilter('N1CALL-7'))
+    await receive(first, 'one')
+    const made = await fetch(`${await first.adminUrl()}/backup`, { method: 'POST' })
+    const { file, bytes } = (await made.json()) as { file: string; bytes: number }
+    expect([made.status, bytes > 0]).to.deep.equal([200, true])
+    const backup = join(folder.path, 'backups', file)
+    await receive(first, 'two')
+    const { serverTime } = (await first.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).body
+    const refused = restore(backup)
+    expect(refused.status).to.equal(1)
+    expect(refused.stderr).to.include('Another process has the database open.')
+    first.kill('SIGTERM')
+    await first.ended
+
+    const restored = restore(backup)
+    expect([restored.status, restored.stderr]).to.deep.equal([0, ''])
+    expect(restored.stdout).to.include('stations 1, messages 1').and.include('before-restore')
+    const second = start(['--config', config])
+    expect(await messages(second)).to.deep.equal(['one'])
+    await upstream.until(inFilter('N1CALL-7'))
+    await receive(second, 'three')
+    expect(await messages(second, serverTime)).to.deep.equal(['three'])
+  }).timeout(60_000)
+
+  it('tells its version', async () => {
+    const { version } = JSON.parse(await readFile('package.json', 'utf8'))
+    for (const main of ['sidecar/main.ts', 'plugin/check.ts']) {
+      const { status, stdout } = spawnSync(process.execPath, ['--import', 'tsx', main, '--version'], {
+        encoding: 'utf8',
+      })
+      expect([status, stdout]).to.deep.equal([0, `${version}\n`])
+    }
+  })
+
   it('explains its command line where that is wrong', async () => {
     const { outcome, stderr } = await start(['--confg', 'x']).ended
     expect([outcome, stderr.includes('Usage: ')]).to.deep.equal([64, true])

@@ -49,6 +49,7 @@ describe("the operator's port over a real store", () => {
       upstream: () => upstream,
       gateways: () => [android],
       certificateExpiresAt: () => undefined,
+      backups: { make: async () => ({ kind: 'off' }), lastMadeAt: () => undefined },
       clock,
     })
     return parts

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { installGauges } from '../../../sidecar/admin/gauges.ts'
 import type { Obstacle } from '../../../sidecar/admin/obstacles.ts'
-import { serveAdmin } from '../../../sidecar/admin/server.ts'
+import { type BackupOutcome, serveAdmin } from '../../../sidecar/admin/server.ts'
 import type { HttpListener } from '../../../sidecar/http-listener.ts'
 import { createLog } from '../../../sidecar/log.ts'
 import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
@@ -12,6 +12,7 @@ describe('the operator port', () => {
   let clock: FakeClock
   let alive: () => Promise<unknown>
   let obstacles: readonly Obstacle[]
+  let backUp: () => Promise<BackupOutcome>
   let events: unknown[]
   let metrics: Metrics
 
@@ -20,12 +21,14 @@ describe('the operator port', () => {
     clock = new FakeClock()
     alive = async () => {}
     obstacles = []
+    backUp = async () => ({ kind: 'off' })
     events = []
     admin = await serveAdmin({
       admin: { host: '127.0.0.1', port: 0 },
       alive: () => alive(),
       obstacles: () => obstacles,
       statusPage: async (refresh) => `<p>refresh: ${refresh}</p>`,
+      backUp: () => backUp(),
       metrics,
       clock,
       log: createLog('debug', { write: (line) => void events.push(JSON.parse(line).event) }),
@@ -165,6 +168,43 @@ describe('the operator port', () => {
     }
   })
 
+  it('answers POST /backup with the name and the size of the file, or with what is in the way', async () => {
+    const answerTo = async (outcome: BackupOutcome) => {
+      backUp = async () => outcome
+      const answer = await get('/backup', 'POST')
+      return [answer.status, (await answer.json()) as Record<string, unknown>] as const
+    }
+    expect(await answerTo({ kind: 'made', file: 'a.sqlite', bytes: 4096 })).to.deep.equal([
+      200,
+      { file: 'a.sqlite', bytes: 4096 },
+    ])
+    expect(await answerTo({ kind: 'off' })).to.deep.equal([
+      409,
+      { error: 'backup_off', message: 'No folder is configured: set backup.folder.' },
+    ])
+    const [busyStatus, busy] = await answerTo({ kind: 'busy' })
+    expect([busyStatus, busy.error]).to.deep.equal([409, 'backup_busy'])
+    expect(await answerTo({ kind: 'failed', code: 'disk_full', message: 'No space.' })).to.deep.equal([
+      500,
+      { error: 'backup_failed', message: 'No space.', code: 'disk_full' },
+    ])
+  })
+
+  it('makes no backup for a GET, nor for a page in a browser, of whatever origin', async () => {
+    let asked = 0
+    backUp = async () => {
+      asked += 1
+      return { kind: 'off' }
+    }
+    const got = await get('/backup')
+    expect([got.status, got.headers.get('allow')]).to.deep.equal([405, 'POST'])
+    for (const Origin of ['https://evil.example', 'null', admin.url]) {
+      const answer = await fetch(`${admin.url}/backup`, { method: 'POST', headers: { Origin } })
+      expect(answer.status).to.equal(403)
+    }
+    expect(asked).to.equal(0)
+  })
+
   it('has nothing else', async () => {
     for (const path of ['/v1/sync', '/metrics/', '/etc/passwd']) expect((await get(path)).status).to.equal(404)
   })
@@ -181,7 +221,7 @@ describe('the operator port', () => {
   it('warns when other machines can reach it', async () => {
     const warned: unknown[] = []
     const log = createLog('warn', { write: (line) => void warned.push(JSON.parse(line).event) })
-    const parts = { alive, obstacles: () => [], statusPage: async () => '', metrics, clock, log }
+    const parts = { alive, obstacles: () => [], statusPage: async () => '', backUp, metrics, clock, log }
     const open = await serveAdmin({ admin: { host: '0.0.0.0', port: 0 }, ...parts })
     await open.close()
     expect(warned).to.deep.equal(['admin-not-local'])

@@ -75,6 +75,7 @@ describe('configuration', () => {
       ack: { minIntervalMs: 31000, maxPerSenderPerMinute: 10 },
       rateLimit: { windowMs: 60000, max: 120, newStationsPerHour: 20 },
       stations: { max: 5000, expireAfterHours: 720 },
+      backup: { folder: null, keep: 7 },
       log: { level: 'info' },
     })
     expect(pathsOf({})).to.deep.equal(['aprsis.callsign'])
