@@ -6,10 +6,11 @@ import { loadSettings } from './load-settings.ts'
 import { createLog, printableText } from './log.ts'
 import { VERSION } from './version.ts'
 
-const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check | --restore BACKUP]
+const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check [--live] | --restore BACKUP]
 
   --config FILE     the configuration, in JSON
-  --check           say what is wrong with it, and start nothing
+  --check           say what is wrong with it and with what it names, and start nothing
+  --live            with --check: ask APRS-IS and the push gateways too, a line per question
   --restore BACKUP  put a backup in the place of the database, which is kept beside it
   --version         the version
   --help            this text
@@ -25,6 +26,7 @@ const CLOSE_WITHIN_MS = 4800
 interface Arguments {
   readonly config: string
   readonly check: boolean
+  readonly live: boolean
   readonly restore: string | undefined
 }
 
@@ -35,6 +37,7 @@ function readArguments(): Arguments {
       options: {
         config: { type: 'string' },
         check: { type: 'boolean' },
+        live: { type: 'boolean' },
         restore: { type: 'string' },
         version: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
@@ -48,9 +51,11 @@ function readArguments(): Arguments {
       process.stdout.write(`${VERSION}\n`)
       process.exit(0)
     }
-    const { config, check = false, restore } = values
-    if (config && !(check && restore)) return { config, check, restore }
-    process.stderr.write(`${config ? '--check and --restore exclude each other' : '--config is missing'}.\n\n${USAGE}`)
+    const { config, check = false, live = false, restore } = values
+    if (config && !(check && restore) && (check || !live)) return { config, check, live, restore }
+    process.stderr.write(
+      `${config ? '--restore goes without --check, --live with it' : '--config is missing'}.\n\n${USAGE}`,
+    )
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
   }
@@ -71,6 +76,22 @@ function readConfiguration({ config, check }: Arguments): Settings {
     else log.error('config-invalid', msg, { path })
   }
   process.exit(EXIT_CONFIG)
+}
+
+/** Ends the process: with {@link EXIT_CONFIG} where a start would fail, and with 1 where somebody who was asked says no. */
+async function check({ config, live }: Arguments, settings: Settings): Promise<never> {
+  const { checkStart } = await import('./check.ts')
+  const { errors, warnings } = await checkStart(settings)
+  const say = (line: string) => process.stdout.write(`${printableText(line)}\n`)
+  for (const warning of warnings) say(`Warning: ${warning}`)
+  for (const error of errors) say(error)
+  if (errors.length > 0) process.exit(EXIT_CONFIG)
+  say(`${config} is fine.`)
+  if (!live) process.exit(0)
+  const { checkLive } = await import('./check-live.ts')
+  const verdicts = await checkLive(settings)
+  for (const { verdict, text } of verdicts) say(`${verdict.padEnd(4)} ${text}`)
+  process.exit(verdicts.some(({ verdict }) => verdict === 'fail') ? 1 : 0)
 }
 
 /** Ends the process. */
@@ -131,5 +152,5 @@ async function run(settings: Settings): Promise<void> {
 const given = readArguments()
 const settings = readConfiguration(given)
 if (given.restore !== undefined) await restore(given.restore, settings)
-if (given.check) process.stdout.write(`${given.config} is fine.\n`)
+else if (given.check) await check(given, settings)
 else await run(settings)

@@ -40,6 +40,12 @@ const ALIVE_WITHIN_MS = 2000
 const TIME_LIMITS = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 5000 }
 const MAX_CONNECTIONS = 256
 
+/** Says where other machines can reach the operator's port. */
+export function warnNotLocal(loopback: boolean, log: Pick<Log, 'warn'>): void {
+  if (!loopback)
+    log.warn('admin-not-local', 'The operator port can be reached from other machines, and asks nobody for a password.')
+}
+
 /**
  * Serves the operator's port: `/` for a person, `/healthz` (should it be restarted?), `/readyz` (is it fully at work?), `/metrics`
  * and `POST /backup`. Nothing here asks for a password: the port belongs on loopback or a private network.
@@ -107,8 +113,7 @@ export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
   })
   server.maxConnections = MAX_CONNECTIONS
   const listener = await listenHttp(server, 'http', admin.host, admin.port)
-  if (!listener.loopback)
-    log.warn('admin-not-local', 'The operator port can be reached from other machines, and asks nobody for a password.')
+  warnNotLocal(listener.loopback, log)
   return listener
 }
 

@@ -35,6 +35,19 @@ interface ApiParts {
 
 const HOUR_MS = 3_600_000
 
+/** Says where the API can be reached from other machines, and nothing keeps what it is told from being read on the way. */
+export function warnWithoutTls(
+  { certFile, trustProxy }: Pick<ListenSettings, 'certFile' | 'trustProxy'>,
+  loopback: boolean,
+  log: Pick<Log, 'warn'>,
+): void {
+  if (certFile === null && !loopback && trustProxy === false)
+    log.warn(
+      'api-without-tls',
+      'The API can be reached from other machines without TLS: set listen.certFile and listen.keyFile, or listen.trustProxy when a proxy adds it.',
+    )
+}
+
 /** Serves the four calls of the API; rejects when it cannot listen, or its certificate is no good. */
 export async function serveApi({ listen, rateLimit, store, clock, metrics, log }: ApiParts): Promise<Api> {
   const check = createBodyChecks()
@@ -56,11 +69,7 @@ export async function serveApi({ listen, rateLimit, store, clock, metrics, log }
   server.on('checkExpectation', handler.request)
   server.on('clientError', handler.unreadable)
   const listener = await listenHttp(server, scheme, listen.host, listen.port)
-  if (scheme === 'http' && !listener.loopback && listen.trustProxy === false)
-    log.warn(
-      'api-without-tls',
-      'The API can be reached from other machines without TLS: set listen.certFile and listen.keyFile, or listen.trustProxy when a proxy adds it.',
-    )
+  warnWithoutTls(listen, listener.loopback, log)
   return {
     ...listener,
     certificateExpiresAt,

@@ -1,5 +1,5 @@
-import { access, constants, mkdir, readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, constants, mkdir, mkdtemp, readdir, rm, rmdir, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { Clock } from '../clock.ts'
 import type { BackupSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
@@ -64,6 +64,17 @@ export async function openBackups(parts: Parts): Promise<Backups> {
     await makeFolder(folder)
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
     return backupsIn(folder, parts, await newestIn(folder, parts.callsign))
+  } catch (error) {
+    throw new BackupFolderError(folder, error)
+  }
+}
+
+/** Rejects with a {@link BackupFolderError} where {@link openBackups} would; makes nothing that stays. */
+export async function tryBackupFolder({ folder }: BackupSettings): Promise<void> {
+  if (folder === null) return
+  try {
+    const found = await stat(folder).catch(() => undefined)
+    await rmdir(await mkdtemp(join(found ? folder : dirname(folder), '.mesh-companion-check-')))
   } catch (error) {
     throw new BackupFolderError(folder, error)
   }

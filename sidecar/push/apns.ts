@@ -8,7 +8,7 @@ import type { ApnsSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { Notification, PushGateway, PushOutcome } from './gateway.ts'
 import { createInFlight, SEND_LIMIT_MS } from './in-flight.ts'
-import { fitNotification, NOTIFICATION_TTL_MS } from './notification.ts'
+import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from './notification.ts'
 import { throughProxy } from './tunnel.ts'
 
 type Failed = Exclude<PushOutcome, { kind: 'accepted' }>
@@ -39,6 +39,9 @@ const OUTCOMES: Readonly<Record<string, readonly [Failed['kind'], string]>> = {
   BadEnvironmentKeyInToken: ['refused', 'the signing key is for the other environment (push.apns.production)'],
   PayloadTooLarge: ['refused', 'the payload is too big for APNs'],
 }
+
+/** A token that no phone has. */
+const NOBODY = '0'.repeat(64)
 
 const PRODUCTION = 'api.push.apple.com'
 const SANDBOX = 'api.sandbox.push.apple.com'
@@ -93,14 +96,16 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
     await client.then(({ provider }) => provider.shutdown()).catch(() => {})
     await connections.close()
   }
+  const sendInTime = (pushToken: string, notification: Notification): Promise<PushOutcome> => {
+    const silent = connections.watch()
+    return inFlight.run(
+      () => send(pushToken, notification),
+      () => silent.drop(),
+    )
+  }
   return {
-    send(pushToken, notification) {
-      const silent = connections.watch()
-      return inFlight.run(
-        () => send(pushToken, notification),
-        () => silent.drop(),
-      )
-    },
+    send: sendInTime,
+    verify: () => sendInTime(NOBODY, TRIAL),
     close() {
       closing ??= close()
       return closing

@@ -7,7 +7,7 @@ import type { Log } from '../log.ts'
 import { FcmAgent, WireCall } from './fcm-agent.ts'
 import type { Notification, PushGateway, PushOutcome } from './gateway.ts'
 import { createInFlight } from './in-flight.ts'
-import { fitNotification, NOTIFICATION_TTL_MS } from './notification.ts'
+import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from './notification.ts'
 
 type Failure = Exclude<PushOutcome, { kind: 'accepted' }>
 
@@ -34,6 +34,9 @@ const OUTCOMES: Readonly<Record<string, readonly [Failure['kind'], string]>> = {
   'messaging/internal-error': ['try_later', 'internal error of FCM'],
 }
 
+/** A token that no phone has. */
+const NOBODY = 'no-phone-has-this-registration-token'
+
 /** OAuth errors that no repetition mends (RFC 6749, 5.2): the rest of what the token address says may pass. */
 const CREDENTIAL_REFUSED =
   /\b(invalid_grant|invalid_client|invalid_request|invalid_scope|unauthorized_client|account_disabled)\b/
@@ -54,27 +57,30 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
     endpoint: settings.endpoint,
   })
 
-  return {
-    send(pushToken, notification) {
-      const call = new WireCall()
-      const attempt = async (): Promise<PushOutcome> => {
-        try {
-          const { messaging } = await client
-          const message = fcmMessage(fitNotification(notification, measure))
-          await call.watch(() => messaging.send({ ...message, token: pushToken }))
-          return { kind: 'accepted' }
-        } catch (error) {
-          const outcome = outcomeOf(error, call)
-          log.debug('fcm-answer', 'FCM did not take a notification.', {
-            outcome: outcome.kind,
-            reason: outcome.reason,
-            status: call.status,
-          })
-          return outcome
-        }
+  function ask(pushToken: string, notification: Notification, dryRun: boolean): Promise<PushOutcome> {
+    const call = new WireCall()
+    const attempt = async (): Promise<PushOutcome> => {
+      try {
+        const { messaging } = await client
+        const message = fcmMessage(fitNotification(notification, measure))
+        await call.watch(() => messaging.send({ ...message, token: pushToken }, dryRun))
+        return { kind: 'accepted' }
+      } catch (error) {
+        const outcome = outcomeOf(error, call)
+        log.debug('fcm-answer', 'FCM did not take a notification.', {
+          outcome: outcome.kind,
+          reason: outcome.reason,
+          status: call.status,
+        })
+        return outcome
       }
-      return inFlight.run(attempt, () => call.abandon())
-    },
+    }
+    return inFlight.run(attempt, () => call.abandon())
+  }
+
+  return {
+    send: (pushToken, notification) => ask(pushToken, notification, false),
+    verify: () => ask(NOBODY, TRIAL, true),
     async close() {
       inFlight.close()
       agent.destroy()
