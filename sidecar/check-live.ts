@@ -2,6 +2,7 @@ import { probeUpstream } from './aprsis/probe.ts'
 import { systemClock } from './clock.ts'
 import type { Settings } from './config/settings.ts'
 import type { Log } from './log.ts'
+import type { Platform } from './messages/store.ts'
 import type { PushGateway, PushOutcome } from './push/gateway.ts'
 import { openGateways } from './push/open-gateways.ts'
 
@@ -46,13 +47,13 @@ function loginVerdict(what: string, verified: boolean, passcode: number): Verdic
   return fail(`${what}: unverified. Check that aprsis.passcode is the one of aprsis.callsign.`)
 }
 
-const GATEWAYS = { android: 'FCM', ios: 'APNs' } as const satisfies Partial<Record<string, string>>
+const NAMES: Readonly<Record<Platform, string>> = { android: 'FCM', ios: 'APNs' }
 
 async function askGateways({ push }: Settings): Promise<readonly Verdict[]> {
   const gateways = openGateways(push, SILENT)
   try {
     return await Promise.all(
-      (['android', 'ios'] as const).map((platform) => askGateway(GATEWAYS[platform], gateways[platform])),
+      (Object.keys(NAMES) as Platform[]).map((platform) => askGateway(NAMES[platform], gateways[platform])),
     )
   } finally {
     await Promise.all(Object.values(gateways).map((gateway) => gateway.close()))

@@ -9,7 +9,7 @@ import { watchEventLoop } from './event-loop.ts'
 import type { GatewayStatus } from './gateways.ts'
 import { installGauges } from './gauges.ts'
 import { recordHistory } from './history.ts'
-import { obstaclesTo } from './obstacles.ts'
+import { type Obstacle, obstaclesTo } from './obstacles.ts'
 import type { RecentEvents } from './recent-events.ts'
 import { type BackupOutcome, serveAdmin } from './server.ts'
 import type { Status } from './status.ts'
@@ -32,8 +32,10 @@ interface OperatorParts {
   readonly clock: Clock
 }
 
-/** How long the database may take to say its size, in milliseconds; without it, page and metrics come all the same. */
-const SIZE_WITHIN_MS = 1000
+/** How long the database may take to be asked for something, in milliseconds; without it, page and metrics come all the same. */
+const ANSWER_WITHIN_MS = 1000
+/** Less room than this on the disk, and a message may find none. */
+const SCARCE_BYTES = 256_000
 
 /** Gathers what the operator's port shows, and serves it. */
 export async function openOperatorPort(parts: OperatorParts): Promise<HttpListener> {
@@ -41,10 +43,15 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
   const startedAt = clock.now()
   const stations = () => store.stations.countByPlatform()
   const maxStations = settings.stations.max
+  /** With hardly any room left on the disk nobody may have written since: then it is tried. */
+  async function present(): Promise<readonly Obstacle[]> {
+    if ((await diskFreeBytes()) < SCARCE_BYTES) await within(ANSWER_WITHIN_MS, store.probe(), clock).catch(() => {})
+    return obstacles()
+  }
   const obstacles = () => obstaclesTo({ upstream: upstream(), storeFault: store.fault(), gateways: gateways() })
   const pushesUnderWay = () => traffic.pushesUnderWay
-  const diskFreeBytes = () => within(SIZE_WITHIN_MS, store.housekeeping.freeBytes(), clock).catch(() => Number.NaN)
-  const databaseBytes = () => within(SIZE_WITHIN_MS, store.housekeeping.sizeBytes(), clock).catch(() => Number.NaN)
+  const diskFreeBytes = () => within(ANSWER_WITHIN_MS, store.housekeeping.freeBytes(), clock).catch(() => Number.NaN)
+  const databaseBytes = () => within(ANSWER_WITHIN_MS, store.housekeeping.sizeBytes(), clock).catch(() => Number.NaN)
 
   installGauges(metrics, {
     upstream,
@@ -71,7 +78,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
       callsign: settings.aprsis.callsign,
       now: clock.now(),
       startedAt,
-      obstacles: obstacles(),
+      obstacles: await present(),
       upstream: upstream(),
       lastPacketAt: traffic.lastPacketAt,
       stations: stations(),
@@ -90,7 +97,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
     const listener = await serveAdmin({
       admin: settings.admin,
       alive: () => store.history.unpushed(settings.aprsis.callsign),
-      obstacles,
+      obstacles: present,
       backUp: parts.backups.make,
       statusPage: async (refresh) => renderStatusPage(await status(), refresh),
       metrics,

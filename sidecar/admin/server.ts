@@ -19,7 +19,7 @@ interface AdminParts {
   /** Rejects while the process cannot do its work at all, and a restart might help. */
   readonly alive: () => Promise<unknown>
   /** Why the sidecar is not fully at work, as stable codes; empty when it is. */
-  readonly obstacles: () => readonly string[]
+  readonly obstacles: () => Promise<readonly string[]>
   /** The page for a person, as HTML that {@link POLICY} fits; whether it loads itself anew is the reader's choice. */
   readonly statusPage: (refresh: boolean) => Promise<string>
   readonly backUp: () => Promise<BackupOutcome>
@@ -68,8 +68,8 @@ export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
     ],
     [
       '/readyz',
-      () => {
-        const reasons = obstacles()
+      async () => {
+        const reasons = await obstacles()
         return reasons.length === 0 ? json(200, { status: 'ready' }) : json(503, { status: 'not_ready', reasons })
       },
     ],

@@ -175,5 +175,7 @@ function isDraft(name: string, callsign: string): boolean {
 
 function describe(error: unknown): { readonly code: string; readonly message: string } {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  // The store's own words are about the database.
+  if (code === 'disk_full') return { code, message: 'There is no room for a copy in backup.folder.' }
   return { code, message: error instanceof Error ? error.message : 'unknown error' }
 }

@@ -10,6 +10,8 @@ export interface Store {
   readonly housekeeping: Housekeeping
   /** The code of the error that writing meets now; undefined while it works. What failed is tried again every few seconds. */
   fault(): string | undefined
+  /** Finds out, by a write of next to nothing, what {@link fault} is to say now. Never rejects. */
+  probe(): Promise<void>
   /**
    * Copies all of it into the new file `path` while it goes on; resolves with the size in bytes. Rejects, and leaves no file, when
    * that fails or `signal` is aborted. One at a time; to be over before {@link close}.

@@ -31,6 +31,8 @@ export interface Database {
   read<T>(query: (queries: Queries) => Promise<T>): Promise<T>
   /** Why the last transaction failed; undefined when it did not. While it did, one that changes next to nothing is tried by and by. */
   fault(): StoreErrorCode | undefined
+  /** Finds out whether a write works now, which {@link fault} then says. Never rejects. */
+  probe(): Promise<void>
   /** Throws `store_closed` after {@link close} was called. */
   assertOpen(): void
   /** Takes nothing more, finishes what waits (in 3 s at most, the rest is rejected), runs `last`, and closes the file. */
@@ -153,18 +155,24 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
   }
 
   function noteHealth(error: StoreError | undefined): void {
-    if (error && closing === undefined) probing ??= clock.after(PROBE_EVERY_MS, probe)
+    if (error && closing === undefined) probing ??= clock.after(PROBE_EVERY_MS, probeAgain)
     if (error?.code === failing) return
     if (error) log.error('store-write-failed', `${error.message} ${error.remedy}`, { error })
     else log.info('store-write-recovered', 'Writing to the database works again.', { after: failing })
     failing = error?.code
   }
 
-  function probe(): void {
+  function probeAgain(): void {
     probing = undefined
-    if (failing === undefined) return
+    if (failing !== undefined) void probe()
+  }
+
+  function probe(): Promise<void> {
+    if (closing !== undefined) return Promise.resolve()
     const kind: Write<unknown, unknown> = { run: (tx, inputs) => tx.all(PROBE).then(() => inputs) }
-    enqueue({ kind, input: undefined, rows: 1, resolve: () => {}, reject: () => {} })
+    return new Promise((done) => {
+      enqueue({ kind, input: undefined, rows: 1, resolve: () => done(), reject: () => done() })
+    })
   }
 
   function enqueue(write: WaitingWrite): void {
@@ -203,6 +211,7 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
   return {
     assertOpen,
     fault: () => failing,
+    probe,
     async write<In, Out>(kind: Write<In, Out>, input: In): Promise<Out> {
       assertOpen()
       const rows = kind.weight?.(input) ?? 1

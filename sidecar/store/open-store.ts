@@ -59,6 +59,7 @@ export async function buildStore(
     serverTime,
     housekeeping,
     fault: database.fault,
+    probe: database.probe,
     backUp: (file, signal) => backUp(database, connection, file, signal),
     close: () => database.close(serverTime.seal),
   }

@@ -158,7 +158,7 @@ describe('the status page in a browser', () => {
       eventful = await serveAdmin({
         admin: { host: '127.0.0.1', port: 0 },
         alive: async () => {},
-        obstacles: () => [],
+        obstacles: async () => [],
         statusPage: async (refresh) => renderStatusPage(eventfulStatus(), refresh),
         backUp: async () => ({ kind: 'off' }),
         metrics: createMetrics(),

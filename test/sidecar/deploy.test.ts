@@ -174,7 +174,7 @@ describe('what an operator installs', () => {
         alive: async () => {
           if (!healthy) throw new Error('no')
         },
-        obstacles: () => [],
+        obstacles: async () => [],
         statusPage: async () => '',
         backUp: async () => ({ kind: 'off' }),
         metrics: createMetrics(),

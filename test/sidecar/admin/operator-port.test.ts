@@ -18,6 +18,8 @@ describe("the operator's port over a real store", () => {
   let port: HttpListener
   let upstream: UpstreamState
   let fault: string | undefined
+  let freeBytes: number | undefined
+  let probe: () => Promise<void>
   let android: GatewayStatus
   afterEach(() => port.close())
 
@@ -25,6 +27,8 @@ describe("the operator's port over a real store", () => {
     clock = stores.clock
     store = await stores.open()
     fault = undefined
+    freeBytes = undefined
+    probe = async () => {}
     android = {
       platform: 'android',
       state: 'unused',
@@ -45,7 +49,16 @@ describe("the operator's port over a real store", () => {
     port = await openOperatorPort({
       ...parts,
       settings: outcome.settings,
-      store: { ...store, fault: () => fault, housekeeping: { ...store.housekeeping, ...(sizeBytes && { sizeBytes }) } },
+      store: {
+        ...store,
+        fault: () => fault,
+        probe: () => probe(),
+        housekeeping: {
+          ...store.housekeeping,
+          freeBytes: async () => freeBytes ?? store.housekeeping.freeBytes(),
+          ...(sizeBytes && { sizeBytes }),
+        },
+      },
       upstream: () => upstream,
       gateways: () => [android],
       certificateExpiresAt: () => undefined,
@@ -109,6 +122,18 @@ describe("the operator's port over a real store", () => {
     android = { ...android, credentialsRefused: false }
     expect(await reasons()).to.deep.equal([])
     expect(await text('/')).to.include('✗ Pushes are refused.')
+  })
+
+  it('tries to write when the disk has hardly any room, though no message came: nobody else would know', async () => {
+    await open()
+    freeBytes = 100_000
+    probe = async () => {
+      fault = 'disk_full'
+    }
+    expect((await fetch(`${port.url}/readyz`)).status).to.equal(503)
+    freeBytes = 1_000_000_000
+    fault = undefined
+    expect((await fetch(`${port.url}/readyz`)).status).to.equal(200)
   })
 
   it('shows on /metrics the registry, the file and the event loop', async () => {

@@ -26,7 +26,7 @@ describe('the operator port', () => {
     admin = await serveAdmin({
       admin: { host: '127.0.0.1', port: 0 },
       alive: () => alive(),
-      obstacles: () => obstacles,
+      obstacles: async () => obstacles,
       statusPage: async (refresh) => `<p>refresh: ${refresh}</p>`,
       backUp: () => backUp(),
       metrics,
@@ -221,7 +221,7 @@ describe('the operator port', () => {
   it('warns when other machines can reach it', async () => {
     const warned: unknown[] = []
     const log = createLog('warn', { write: (line) => void warned.push(JSON.parse(line).event) })
-    const parts = { alive, obstacles: () => [], statusPage: async () => '', backUp, metrics, clock, log }
+    const parts = { alive, obstacles: async () => [], statusPage: async () => '', backUp, metrics, clock, log }
     const open = await serveAdmin({ admin: { host: '0.0.0.0', port: 0 }, ...parts })
     await open.close()
     expect(warned).to.deep.equal(['admin-not-local'])
