@@ -71,6 +71,21 @@ describe('the check of what a start would find', () => {
       },
     ],
     [
+      'damaged where no query goes',
+      /damaged/,
+      async (path) => {
+        const ours = await connect(path, 0)
+        await ours.exec(
+          `CREATE TABLE state (id INTEGER); PRAGMA application_id = ${0x6d637363}; PRAGMA user_version = 1`,
+        )
+        await ours.close()
+        const bytes = await readFile(path)
+        // How many pages are free (https://sqlite.org/fileformat.html, 1.3).
+        bytes.writeUInt32BE(5, 36)
+        await writeFile(path, bytes)
+      },
+    ],
+    [
       'of a newer version',
       /newer version/,
       async (path) => {

@@ -158,6 +158,17 @@ describe('A restore', () => {
         },
       ],
       [
+        'a backup with a damage that no query meets',
+        'database_corrupt',
+        async () => {
+          const bytes = await readFile(backup())
+          // How many pages are free (https://sqlite.org/fileformat.html, 1.3).
+          bytes.writeUInt32BE(5, 36)
+          await writeFile(stores.path('damaged'), bytes)
+          return stores.path('damaged')
+        },
+      ],
+      [
         'a backup of a newer version',
         'database_newer',
         async () => {
