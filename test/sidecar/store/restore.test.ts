@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { chown, copyFile, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import sqlite3 from 'sqlite3'
 import { connect } from '../../../sidecar/store/connection.ts'
@@ -117,6 +117,22 @@ describe('A restore', () => {
     const { kept } = await restoreDatabase(backup(), stores.path('link.sqlite'), stores.clock.now())
     expect(kept).to.match(/store\.sqlite\.before-restore-/)
     expect(await messagesSince(0)).to.deep.equal(['kept'])
+  })
+
+  const isRoot = process.getuid?.() === 0
+  const asRoot = isRoot ? it : it.skip
+  const unless = isRoot ? '' : ' (skipped: only root may give files away)'
+  asRoot(`leaves the database to the user that it belonged to, or whose folder it is in${unless}`, async () => {
+    await storeAndBackup()
+    await chown(stores.path(), 12_345, 23_456)
+    await restore()
+    const { uid, gid } = await stat(stores.path())
+    expect([uid, gid]).to.deep.equal([12_345, 23_456])
+    await mkdir(stores.path('theirs'))
+    await chown(stores.path('theirs'), 12_346, 23_457)
+    await restoreDatabase(backup(), stores.path('theirs/store.sqlite'), stores.clock.now())
+    const fresh = await stat(stores.path('theirs/store.sqlite'))
+    expect([fresh.uid, fresh.gid]).to.deep.equal([12_346, 23_457])
   })
 
   describe('refuses, and leaves everything as it was,', () => {
