@@ -4,7 +4,7 @@ import { syncFolder } from './backup.ts'
 import { type Connection, connect } from './connection.ts'
 import { IN_MEMORY, restrictFile } from './database-file.ts'
 import { schemaVersion } from './migrations.ts'
-import { StoreError, toStoreError } from './store-error.ts'
+import { StoreError, type StoreErrorCode, toStoreError } from './store-error.ts'
 
 /** What is in the database now, and where the former one is. */
 export interface Restored {
@@ -18,11 +18,24 @@ export interface Restored {
 export class RestoreError extends Error {
   override readonly name = 'RestoreError'
   readonly remedy: string
+  /** Of the {@link StoreError} behind it, where there is one. */
+  readonly code: StoreErrorCode | undefined
 
-  constructor(message: string, remedy: string, options?: ErrorOptions) {
+  constructor(message: string, remedy: string, options: ErrorOptions & { readonly code?: StoreErrorCode } = {}) {
     super(message, options)
     this.remedy = remedy
+    this.code = options.code
   }
+}
+
+/** What is wrong with a backup, which the store's own words would say of the database. */
+const BACKUP_FAULTS: Readonly<Partial<Record<StoreErrorCode, readonly [what: string, remedy: string]>>> = {
+  database_corrupt: ['is damaged, or no database', 'Name another one.'],
+  database_foreign: ['is not one of ours', 'Name a file that this sidecar wrote to backup.folder.'],
+  database_newer: [
+    'was made by a newer version of the sidecar',
+    'Install that version again, or name an older backup.',
+  ],
 }
 
 // What belongs to a SQLite file by its name. One that is left beside another file would be taken for that one's.
@@ -38,9 +51,8 @@ const STAMPS_AHEAD_MS = 60_000
  * Puts the backup `source` in the place of the file `database`, which is kept beside it. The backup itself is only read. From then on
  * stamps are above every one that was issued before, so that no client's cursor is ahead of what comes.
  *
- * Rejects with a {@link RestoreError}, or a {@link StoreError} on the file at fault: `database_locked` while a sidecar has the
- * database open; `database_corrupt`, `database_foreign` or `database_newer` when the backup is none of ours that is whole, or
- * `database_foreign` when the file in its place belongs to something else.
+ * Rejects with a {@link RestoreError} when the backup is none of ours that is whole; with a {@link StoreError} when the database
+ * cannot be replaced: `database_locked` while a sidecar has it open, `database_foreign` when it belongs to something else.
  */
 export async function restoreDatabase(source: string, database: string, now: number): Promise<Restored> {
   if (database === IN_MEMORY) throw new RestoreError('"database" is in memory.', 'Name a file in "database".')
@@ -53,7 +65,9 @@ export async function restoreDatabase(source: string, database: string, now: num
   let keeping = false
   try {
     await discard(draft)
-    const held = await copyAndCheck(source, draft, Math.max(former.reserved, now + STAMPS_AHEAD_MS))
+    const held = await copyAndCheck(source, draft, Math.max(former.reserved, now + STAMPS_AHEAD_MS)).catch((error) => {
+      throw faultOf(source, error)
+    })
     await giveTo(former.exists ? path : dirname(path), draft)
     keeping = true
     if (former.exists) await keep(path, kept)
@@ -117,6 +131,13 @@ async function claimFormer(path: string, kept: string): Promise<Former> {
     // of then.
     return { exists: true, reserved: Math.floor(found.mtimeMs) + STAMPS_AHEAD_MS, release: async () => {} }
   }
+}
+
+function faultOf(source: string, error: unknown): Error {
+  const fault = toStoreError(error)
+  const [what, remedy] = BACKUP_FAULTS[fault.code] ?? []
+  if (!what || !remedy) return fault
+  return new RestoreError(`The backup ${source} ${what}.`, remedy, { cause: error, code: fault.code })
 }
 
 /** The checked copy in `draft`, durable and alone, with all stamps up to `reserved` taken. */

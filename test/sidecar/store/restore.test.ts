@@ -202,6 +202,7 @@ describe('A restore', () => {
         const error = await rejection(restore(await make()))
         expect(error.code).to.equal(code)
         expect(error.remedy).to.be.a('string')
+        if (code) expect(error.message).to.match(/^The backup .* (is|was) /)
         expect((await readdir(stores.path('.'))).filter((name) => /restor/.test(name))).to.deep.equal([])
         expect(await messagesSince(0)).to.deep.equal(['kept', 'later'])
       })
