@@ -11,6 +11,7 @@ import type { Problem } from './config/problem.ts'
 import type { DomainSettings } from './config/settings.ts'
 import { explainGroups } from './login/explain-groups.ts'
 import { readDomains } from './read-domains.ts'
+import { VERSION } from './version.ts'
 
 const USAGE = `Usage: mesh-companion-check FILE [--meshcentral] [--migrate] [--explain-groups A,B,C]
 
@@ -26,6 +27,7 @@ configuration, without starting anything.
               what the group rules of each domain decide for a member of exactly these
               groups, of none, and for somebody whose groups cannot be learned; names
               that hold commas in a JSON array: '["cn=a,ou=b", "C"]'
+  --version   the version, and nothing else
 
 Exit code: 0 fine (warnings included), 1 errors, 2 nothing that could be checked.
 `
@@ -45,6 +47,10 @@ export function check(args: readonly string[], terminal: Terminal): ExitCode {
   const call = parseCall(args)
   if (call.kind === 'help') {
     terminal.out(USAGE)
+    return 0
+  }
+  if (call.kind === 'version') {
+    terminal.out(`${VERSION}\n`)
     return 0
   }
   if (call.kind === 'wrong') {
@@ -91,6 +97,7 @@ type Call =
       readonly groups: readonly string[] | null
     }
   | { readonly kind: 'help' }
+  | { readonly kind: 'version' }
   | { readonly kind: 'wrong'; readonly reason: string }
 
 function parseCall(args: readonly string[]): Call {
@@ -101,11 +108,13 @@ function parseCall(args: readonly string[]): Call {
         meshcentral: { type: 'boolean', default: false },
         migrate: { type: 'boolean', default: false },
         'explain-groups': { type: 'string' },
+        version: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
       allowPositionals: true,
     })
     if (values.help) return { kind: 'help' }
+    if (values.version) return { kind: 'version' }
     const [file, ...more] = positionals
     if (file === undefined || more.length > 0) return { kind: 'wrong', reason: 'Name one file to check.' }
     const list = values['explain-groups']

@@ -7,13 +7,13 @@ import { loginCalls } from './aprsis/login-calls.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Reading } from './config/read.ts'
 import type { Settings } from './config/settings.ts'
+import { openBackups } from './housekeeping/backups.ts'
 import { startHousekeeping } from './housekeeping/start.ts'
 import type { Log } from './log.ts'
 import { createAckSender } from './messages/ack-sender.ts'
 import { type CallLists, createCallRules } from './messages/call-rules.ts'
 import { createCoalescer } from './messages/coalescer.ts'
 import { createReceiver } from './messages/receiver.ts'
-import type { Platform } from './messages/store.ts'
 import { createMetrics } from './metrics.ts'
 import { createDispatcher } from './push/dispatcher.ts'
 import { openGateways } from './push/open-gateways.ts'
@@ -44,7 +44,8 @@ const CLOSE_WITHIN = {
   push: 2300,
   api: 800,
   upstream: 200,
-  housekeeping: 200,
+  backups: 100,
+  housekeeping: 100,
   admin: 200,
   watch: 50,
 } as const
@@ -105,6 +106,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       isBlocked,
       notify: coalescer.notify,
       acks: createAckSender({ send, settings: settings.ack, clock, metrics }),
+      clock,
       metrics,
       log,
     })
@@ -127,6 +129,19 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       startHousekeeping({ housekeeping, settings: settings.stations, clock, metrics, log }),
     )
 
+    const backups = shutdown.add(
+      'backups',
+      CLOSE_WITHIN.backups,
+      await openBackups({
+        store,
+        settings: settings.backup,
+        callsign: settings.aprsis.callsign,
+        clock,
+        metrics,
+        log,
+      }),
+    )
+
     const admin = shutdown.add(
       'admin',
       CLOSE_WITHIN.admin,
@@ -135,7 +150,9 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
         store,
         upstream: link.status,
         problems: () => [...link.problems(), ...file.problems()],
-        gateways: Object.keys(gateways) as Platform[],
+        gateways: dispatcher.gateways,
+        backups,
+        certificateExpiresAt: api.certificateExpiresAt,
         traffic,
         recent,
         metrics,

@@ -56,12 +56,17 @@ export async function listenHttp(
   let closed: Promise<void> | undefined
   return {
     url: urlOf(scheme, address),
-    loopback: /^(127\.|::1$|::ffff:127\.)/.test(address.address),
+    loopback: isLoopback(address.address),
     close() {
       closed ??= closeGently(server)
       return closed
     },
   }
+}
+
+/** Only this machine can reach the IP address. */
+export function isLoopback(address: string): boolean {
+  return /^(127\.|::1$|::ffff:127\.)/.test(address)
 }
 
 async function closeGently(server: Server): Promise<void> {

@@ -6,12 +6,16 @@ import type { Reading } from './config/read.ts'
 import type { Settings } from './config/settings.ts'
 import { loadSettings } from './load-settings.ts'
 import { createLog, type Log, printableText } from './log.ts'
+import { VERSION } from './version.ts'
 
-const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check]
+const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check [--live] | --restore BACKUP]
 
-  --config FILE   the configuration, in JSON
-  --check         say what is wrong with it, and start nothing
-  --help          this text
+  --config FILE     the configuration, in JSON
+  --check           say what is wrong with it and with what it names, and start nothing
+  --live            with --check: ask APRS-IS and the push gateways too, a line per question
+  --restore BACKUP  put a backup in the place of the database, which is kept beside it
+  --version         the version
+  --help            this text
 `
 
 /** By sysexits.h: the command line, or the configuration, is wrong. */
@@ -24,20 +28,36 @@ const CLOSE_WITHIN_MS = 4800
 interface Arguments {
   readonly config: string
   readonly check: boolean
+  readonly live: boolean
+  readonly restore: string | undefined
 }
 
 /** The command line; ends the process where there is nothing to run. */
 function readArguments(): Arguments {
   try {
     const { values } = parseArgs({
-      options: { config: { type: 'string' }, check: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+      options: {
+        config: { type: 'string' },
+        check: { type: 'boolean' },
+        live: { type: 'boolean' },
+        restore: { type: 'string' },
+        version: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
     })
     if (values.help) {
       process.stdout.write(USAGE)
       process.exit(0)
     }
-    if (values.config) return { config: values.config, check: values.check ?? false }
-    process.stderr.write(`--config is missing.\n\n${USAGE}`)
+    if (values.version) {
+      process.stdout.write(`${VERSION}\n`)
+      process.exit(0)
+    }
+    const { config, check = false, live = false, restore } = values
+    if (config && !(check && restore) && (check || !live)) return { config, check, live, restore }
+    process.stderr.write(
+      `${config ? '--restore goes without --check, --live with it' : '--config is missing'}.\n\n${USAGE}`,
+    )
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
   }
@@ -72,6 +92,30 @@ function inWords({ path, reason, remedy }: Problem): string {
 
 function warnAbout(warnings: readonly Problem[], log: Log): void {
   for (const warning of warnings) log.warn('config-ignored', inWords(warning), { path: warning.path })
+}
+
+/** Ends the process: with {@link EXIT_CONFIG} where a start would fail, and with 1 where somebody who was asked says no. */
+async function check({ config, live }: Arguments, settings: Settings): Promise<never> {
+  const { checkStart } = await import('./check.ts')
+  const { errors, warnings } = await checkStart(settings)
+  const say = (line: string) => process.stdout.write(`${printableText(line)}\n`)
+  for (const warning of warnings) say(`Warning: ${warning}`)
+  for (const error of errors) say(error)
+  if (errors.length > 0) process.exit(EXIT_CONFIG)
+  say(`${config} is fine.`)
+  if (!live) process.exit(0)
+  const { checkLive } = await import('./check-live.ts')
+  const verdicts = await checkLive(settings)
+  for (const { verdict, text } of verdicts) say(`${verdict.padEnd(4)} ${text}`)
+  process.exit(verdicts.some(({ verdict }) => verdict === 'fail') ? 1 : 0)
+}
+
+/** Ends the process. */
+async function restore(backup: string, settings: Settings): Promise<never> {
+  const { restoreBackup } = await import('./restore.ts')
+  const { done, lines } = await restoreBackup(backup, settings)
+  for (const line of lines) (done ? process.stdout : process.stderr).write(`${line}\n`)
+  process.exit(done ? 0 : 1)
 }
 
 async function run({ settings, warnings }: Configuration, readAgain: () => Reading): Promise<void> {
@@ -142,5 +186,6 @@ function endBy(signal: NodeJS.Signals): never {
 
 const given = readArguments()
 const configuration = readConfiguration(given)
-if (given.check) process.stdout.write(`${given.config} is fine.\n`)
+if (given.restore !== undefined) await restore(given.restore, configuration.settings)
+else if (given.check) await check(given, configuration.settings)
 else await run(configuration, () => loadSettings(given.config, process.env))

@@ -1,4 +1,7 @@
-import { Counter, Gauge, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { API_ERRORS } from './errors.ts'
+import { PLATFORMS, type Platform } from './messages/store.ts'
+import { STORE_FAULTS } from './store/store-error.ts'
 
 /** Every counter: its name behind `mesh_companion_`, without the `_total` that it is shown with, and what it counts. */
 export const COUNTERS = {
@@ -33,15 +36,55 @@ export const COUNTERS = {
   stations_expired: 'Stations forgotten because they had not registered for too long',
   orphans_removed: 'Rows removed that belonged to no station',
   housekeeping_failed: 'Runs of the housekeeping that failed',
+  backups_made: 'Backups made',
+  backups_failed: 'Backups that failed',
 } as const
 export type CounterName = keyof typeof COUNTERS
 
+/**
+ * The counters that tell cases apart: their labels, with every value that these can have. All cases are shown from the start, since
+ * Prometheus takes a series that begins at 5 for one that did not grow.
+ */
+export const LABELS = {
+  messages_lost: { reason: [...Object.keys(STORE_FAULTS), 'other'] },
+  pushes_accepted: { platform: PLATFORMS },
+  pushes_retried: { platform: PLATFORMS, reason: ['gateway', 'credentials', 'database'] },
+  pushes_refused: { platform: PLATFORMS, reason: ['notification', 'credentials'] },
+  pushes_given_up: { platform: PLATFORMS, reason: ['gateway', 'database'] },
+  pushes_unsendable: { platform: PLATFORMS, reason: ['gateway_off', 'token_dead'] },
+  push_tokens_gone: { platform: PLATFORMS },
+  api_errors: { reason: Object.keys(API_ERRORS) },
+} as const satisfies Partial<Record<CounterName, Readonly<Record<string, readonly string[]>>>>
+type LabelledCounter = keyof typeof LABELS
+type PlainCounter = Exclude<CounterName, LabelledCounter>
+type Case<Name extends LabelledCounter> = {
+  readonly [Label in keyof (typeof LABELS)[Name]]: (typeof LABELS)[Name][Label] extends readonly (infer Value extends
+    string)[]
+    ? Value
+    : never
+}
+
+/** A number with the labels that tell it from its neighbours. */
+export interface Reading {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+const LATENCY_BUCKETS_S = [0.25, 0.5, 1, 2, 2.5, 3, 4, 6, 10, 30, 60, 300, 900, 3600]
+
 /** Counts outcomes, and shows them in the Prometheus text format. */
 export interface Metrics {
-  count(name: CounterName, by?: number): void
+  count(name: PlainCounter, by?: number): void
+  /** The same for a counter that tells cases apart. */
+  countCase<Name extends LabelledCounter>(name: Name, which: Case<Name>, by?: number): void
+  /** Over all cases. */
   value(name: CounterName): number
+  /** A gateway accepted a notification so many seconds after the oldest message in it came in. */
+  observePushLatency(platform: Platform, seconds: number): void
   /** A number that is read when asked for, such as how many stations there are. `read` has to settle soon. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void
+  /** Several numbers of one name, or none; `labels` are the names of what tells them apart. */
+  gauges(name: string, help: string, labels: readonly string[], read: () => readonly Reading[]): void
   contentType: string
   expose(): Promise<string>
 }
@@ -49,24 +92,46 @@ export interface Metrics {
 /** Counters of one sidecar; nothing is shared between two in one process. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
+  // Counted in plain objects and handed over when asked: the pipeline counts several times a packet.
   const values = Object.fromEntries(Object.keys(COUNTERS).map((name) => [name, 0])) as Record<CounterName, number>
+  const cases = new Map<string, Map<string, { readonly labels: Reading['labels']; value: number }>>()
   for (const [name, help] of Object.entries(COUNTERS)) {
-    // Counted in a plain object and handed over when asked: the pipeline counts several times a packet.
+    const labels = name in LABELS ? LABELS[name as LabelledCounter] : {}
+    cases.set(name, new Map(combinationsOf(labels).map((one) => [caseKey(one), { labels: one, value: 0 }])))
     new Counter({
       name: `mesh_companion_${name}_total`,
       help,
+      labelNames: Object.keys(labels),
       registers: [registry],
       collect() {
         this.reset()
-        this.inc(values[name as CounterName])
+        if (!(name in LABELS)) this.inc(values[name as CounterName])
+        else for (const one of cases.get(name)?.values() ?? []) this.inc({ ...one.labels }, one.value)
       },
     })
   }
+  const pushLatency = new Histogram({
+    name: 'mesh_companion_push_latency_seconds',
+    help: 'From the oldest message of a notification coming in to the gateway accepting it',
+    labelNames: ['platform'],
+    buckets: LATENCY_BUCKETS_S,
+    registers: [registry],
+  })
+  for (const platform of PLATFORMS) pushLatency.zero({ platform })
   return {
     count: (name, by = 1) => {
       values[name] += by
     },
+    countCase: (name, which, by = 1) => {
+      values[name] += by
+      const labels: Reading['labels'] = Object.fromEntries(Object.entries(which))
+      const ofName = cases.get(name)
+      const known = ofName?.get(caseKey(labels))
+      if (known) known.value += by
+      else ofName?.set(caseKey(labels), { labels, value: by })
+    },
     value: (name) => values[name],
+    observePushLatency: (platform, seconds) => pushLatency.observe({ platform }, seconds),
     gauge: (name, help, read) => {
       new Gauge({
         name: `mesh_companion_${name}`,
@@ -77,7 +142,36 @@ export function createMetrics(): Metrics {
         },
       })
     },
+    gauges: (name, help, labels, read) => {
+      new Gauge({
+        name: `mesh_companion_${name}`,
+        help,
+        labelNames: [...labels],
+        registers: [registry],
+        collect() {
+          this.reset()
+          for (const one of read()) this.set({ ...one.labels }, one.value)
+        },
+      })
+    },
     contentType: registry.contentType,
     expose: () => registry.metrics(),
   }
+}
+
+function caseKey(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .sort()
+    .join()
+}
+
+/** Every way to give each label one of its values. */
+function combinationsOf(
+  labels: Readonly<Record<string, readonly string[]>>,
+): readonly Readonly<Record<string, string>>[] {
+  return Object.entries(labels).reduce<readonly Readonly<Record<string, string>>[]>(
+    (combinations, [name, values]) => combinations.flatMap((one) => values.map((value) => ({ ...one, [name]: value }))),
+    [{}],
+  )
 }

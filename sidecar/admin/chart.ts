@@ -26,6 +26,10 @@ const PLOT = { left: 48, top: 12, right: 472, bottom: 126 } as const
 const SLOTS = 60
 const SLOT = (PLOT.right - PLOT.left) / SLOTS
 const GAP = 1.2
+/** Between two kinds in one bar: no three colours are far enough from each other and from the paper. */
+const SEAM = 1.5
+/** However little it is, it must be seen. */
+const LEAST = 1.5
 
 /** Stacked bars, one a minute, as SVG that needs no script. What they show is also said in words. */
 export function renderChart(chart: Chart): Html {
@@ -69,17 +73,19 @@ function gridLine(value: number, top: number): Html {
 
 /** Each series is one path: sixty bars cost a few hundred bytes. */
 function bars({ id, series, minutes }: Chart, top: number): readonly Html[] {
-  const heights = minutes.map(() => 0)
-  return series.flatMap(({ tone, values }) => {
+  const values = minutes.map(() => 0)
+  const tops = minutes.map(() => PLOT.bottom as number)
+  return series.flatMap(({ tone, values: added }) => {
     let path = ''
-    for (const [at, value] of values.entries()) {
+    for (const [at, value] of added.entries()) {
       if (value <= 0) continue
-      const below = heights[at] ?? 0
-      heights[at] = below + value
-      const y = round(PLOT.bottom - ((below + value) / top) * (PLOT.bottom - PLOT.top))
-      // However little it is, it must be seen.
-      const height = Math.max(1, round((value / top) * (PLOT.bottom - PLOT.top)))
-      path += `M${slotX(at, minutes.length)} ${y}h${round(SLOT - GAP)}v${height}h-${round(SLOT - GAP)}z`
+      const below = values[at] ?? 0
+      const total = below + value
+      values[at] = total
+      const bottom = (tops[at] ?? PLOT.bottom) - (below > 0 ? SEAM : 0)
+      const y = Math.min(bottom - LEAST, PLOT.bottom - (total / top) * (PLOT.bottom - PLOT.top))
+      tops[at] = y
+      path += `M${slotX(at, minutes.length)} ${round(y)}h${round(SLOT - GAP)}v${round(bottom - y)}h-${round(SLOT - GAP)}z`
     }
     if (path === '') return []
     const shape = html`<path class="bar ${tone}" d="${path}"/>`
@@ -96,12 +102,12 @@ function hints({ series, minutes }: Chart): readonly Html[] {
 }
 
 function inWords({ series, minutes }: Chart, totals: readonly number[]): string {
-  const span = minutes.length < SLOTS ? `${minutes.length} min since the start` : 'last hour'
+  const span = minutes.length < SLOTS ? 'Since the start' : 'In the last hour'
   const sums = series.map(({ label, values }) => `${count(sum(values))} ${label}`).join(', ')
   const most = Math.max(0, ...totals)
   const at = totals.indexOf(most)
   const peak = most === 0 ? '' : ` At most ${count(most)} in a minute, at ${timeOfDay(minutes[at] ?? 0)} UTC.`
-  return `In the ${span}: ${sums}.${peak} In the running minute ${count(totals.at(-1) ?? 0)}.`
+  return `${span}: ${sums}.${peak} In the running minute ${count(totals.at(-1) ?? 0)}.`
 }
 
 /** The last minute stands at the right edge, however few there are. */

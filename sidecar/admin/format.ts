@@ -3,6 +3,11 @@ export function count(value: number): string {
   return value.toLocaleString('en')
 }
 
+/** `1 station`, `2,640 stations`; `noun` is one whose plural takes an s. */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
+}
+
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const
 
 /** Bytes in the decimal unit that leaves at most three digits before the point. */

@@ -19,7 +19,7 @@ export type Counts = Readonly<Record<(typeof CHARTED)[number], number>>
 
 /** What was counted in one minute. */
 export interface Minute {
-  /** When it began, in milliseconds since 1970. */
+  /** Which minute of the clock it is: when that began, in milliseconds since 1970. */
   readonly startedAt: number
   readonly counts: Counts
 }
@@ -27,6 +27,7 @@ export interface Minute {
 /** How many minutes are kept, the running one included. */
 export const MINUTES = 60
 const MINUTE_MS = 60_000
+const EARLY_MS = 50
 
 /** The counters minute by minute, over the last hour. */
 export interface History {
@@ -35,32 +36,52 @@ export interface History {
   close(): void
 }
 
-/** Begins to watch the counters. Minutes are those of elapsed time: a step of the wall clock moves no bar. */
+/**
+ * Begins to watch the counters, by the minutes of the clock: the first one is as long as what is left of it. Their ages are those of
+ * elapsed time: a step of the wall clock moves no bar, and the times of all follow it.
+ */
 export function recordHistory(metrics: Pick<Metrics, 'value'>, clock: Clock): History {
-  const finished: Minute[] = []
-  let startedAt = clock.now()
+  const finished: Counts[] = []
+  let startedAt = minuteOf(clock.now())
   let atStart = read()
-  let timer = clock.after(MINUTE_MS, turn)
+  let timer = clock.after(leftOf(clock.now()), turn)
 
   function read(): Counts {
     return Object.fromEntries(CHARTED.map((name) => [name, metrics.value(name)])) as Counts
   }
 
-  function running(): Minute {
-    const counts = Object.fromEntries(CHARTED.map((name) => [name, metrics.value(name) - atStart[name]])) as Counts
-    return { startedAt, counts }
+  function running(): Counts {
+    return Object.fromEntries(CHARTED.map((name) => [name, metrics.value(name) - atStart[name]])) as Counts
   }
 
   function turn(): void {
     finished.push(running())
     if (finished.length >= MINUTES) finished.shift()
-    startedAt = clock.now()
     atStart = read()
-    timer = clock.after(MINUTE_MS, turn)
+    // A timer may be a little early, by the wall clock too.
+    const now = clock.now() + EARLY_MS
+    startedAt = minuteOf(now)
+    timer = clock.after(leftOf(now) + EARLY_MS, turn)
   }
 
   return {
-    minutes: () => [...finished, running()],
+    minutes() {
+      const now = clock.now()
+      const stepped = now < startedAt - EARLY_MS || now >= startedAt + 2 * MINUTE_MS
+      const newest = stepped ? minuteOf(now) : startedAt
+      const counts = [...finished, running()]
+      return counts.map((one, at) => ({ startedAt: newest - (counts.length - 1 - at) * MINUTE_MS, counts: one }))
+    },
     close: () => timer.cancel(),
   }
+}
+
+/** When the minute of the clock began that `ms` lies in. */
+function minuteOf(ms: number): number {
+  return Math.floor(ms / MINUTE_MS) * MINUTE_MS
+}
+
+/** Milliseconds from `ms` to the next minute of the clock. */
+function leftOf(ms: number): number {
+  return minuteOf(ms) + MINUTE_MS - ms
 }

@@ -1,18 +1,21 @@
 import type { Clock } from '../clock.ts'
 import type { Settings } from '../config/settings.ts'
 import type { HttpListener } from '../http-listener.ts'
-import type { Platform, Store } from '../messages/store.ts'
+import type { Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
 import { VERSION } from '../version.ts'
 import { within } from '../within.ts'
 import { watchEventLoop } from './event-loop.ts'
+import type { GatewayStatus } from './gateways.ts'
+import { installGauges } from './gauges.ts'
 import { recordHistory } from './history.ts'
+import { type Obstacle, obstaclesTo } from './obstacles.ts'
 import type { RecentEvents } from './recent-events.ts'
-import { serveAdmin } from './server.ts'
+import { type BackupOutcome, serveAdmin } from './server.ts'
 import type { Status } from './status.ts'
 import { renderStatusPage } from './status-page.ts'
 import type { Traffic } from './traffic.ts'
-import { installGauges, type Obstacle, type UpstreamState, upstreamObstacles } from './upstream.ts'
+import type { UpstreamState } from './upstream.ts'
 
 interface OperatorParts {
   readonly settings: Settings
@@ -20,29 +23,54 @@ interface OperatorParts {
   readonly upstream: () => UpstreamState
   /** What else keeps the sidecar from its work. */
   readonly problems: () => readonly Obstacle[]
+  readonly backups: { make(): Promise<BackupOutcome>; lastMadeAt(): number | undefined }
   readonly traffic: Pick<Traffic, 'lastPacketAt' | 'pushesUnderWay'>
-  /** Platforms whose gateway is configured. */
-  readonly gateways: readonly Platform[]
+  /** Those that are configured. */
+  readonly gateways: () => readonly GatewayStatus[]
+  /** In milliseconds since 1970; undefined without TLS. */
+  readonly certificateExpiresAt: () => number | undefined
   readonly recent: RecentEvents
   readonly metrics: Metrics
   readonly clock: Clock
 }
 
-/** How long the database may take to say its size, in milliseconds; without it, page and metrics come all the same. */
-const SIZE_WITHIN_MS = 1000
+/** How long the database may take to be asked for something, in milliseconds; without it, page and metrics come all the same. */
+const ANSWER_WITHIN_MS = 1000
+/** Less room than this on the disk, and a message may find none. */
+const SCARCE_BYTES = 256_000
 
 /** Gathers what the operator's port shows, and serves it. */
 export async function openOperatorPort(parts: OperatorParts): Promise<HttpListener> {
-  const { settings, store, upstream, traffic, metrics, clock, recent } = parts
+  const { settings, store, upstream, gateways, traffic, metrics, clock, recent } = parts
   const startedAt = clock.now()
   const stations = () => store.stations.countByPlatform()
   const maxStations = settings.stations.max
-  const obstacles = () => [...upstreamObstacles(upstream()), ...parts.problems()]
+  /** With hardly any room left on the disk nobody may have written since: then it is tried. */
+  async function present(): Promise<readonly Obstacle[]> {
+    if ((await diskFreeBytes()) < SCARCE_BYTES) await within(ANSWER_WITHIN_MS, store.probe(), clock).catch(() => {})
+    return obstacles()
+  }
+  const obstacles = () => [
+    ...obstaclesTo({ upstream: upstream(), storeFault: store.fault(), gateways: gateways() }),
+    ...parts.problems(),
+  ]
   const pushesUnderWay = () => traffic.pushesUnderWay
-  const databaseBytes = () => within(SIZE_WITHIN_MS, store.housekeeping.sizeBytes(), clock).catch(() => Number.NaN)
+  const diskFreeBytes = () => within(ANSWER_WITHIN_MS, store.housekeeping.freeBytes(), clock).catch(() => Number.NaN)
+  const databaseBytes = () => within(ANSWER_WITHIN_MS, store.housekeeping.sizeBytes(), clock).catch(() => Number.NaN)
 
-  installGauges(metrics, { upstream, stations, maxStations, databaseBytes, pushesUnderWay })
-  const eventLoop = watchEventLoop(metrics)
+  installGauges(metrics, {
+    upstream,
+    obstacles,
+    stations,
+    maxStations,
+    gateways,
+    pushesUnderWay,
+    databaseBytes,
+    diskFreeBytes,
+    certificateExpiresAt: parts.certificateExpiresAt,
+    ...(settings.backup.folder !== null && { lastBackupAt: parts.backups.lastMadeAt }),
+  })
+  const eventLoop = watchEventLoop(metrics, clock)
   const history = recordHistory(metrics, clock)
   const stopWatching = (): void => {
     eventLoop.close()
@@ -50,20 +78,20 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
   }
 
   async function status(): Promise<Status> {
-    const state = upstream()
     return {
       version: VERSION,
       callsign: settings.aprsis.callsign,
       now: clock.now(),
       startedAt,
-      obstacles: obstacles(),
-      upstream: state,
+      obstacles: await present(),
+      upstream: upstream(),
       lastPacketAt: traffic.lastPacketAt,
       stations: stations(),
       maxStations,
-      gateways: parts.gateways,
+      gateways: gateways(),
       pushesUnderWay: pushesUnderWay(),
       databaseBytes: await databaseBytes(),
+      lastBackupAt: settings.backup.folder === null ? 'off' : parts.backups.lastMadeAt(),
       memoryBytes: process.memoryUsage.rss(),
       minutes: history.minutes(),
       events: recent.list(),
@@ -74,7 +102,8 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
     const listener = await serveAdmin({
       admin: settings.admin,
       alive: () => store.history.unpushed(settings.aprsis.callsign),
-      obstacles,
+      obstacles: present,
+      backUp: parts.backups.make,
       statusPage: async (refresh) => renderStatusPage(await status(), refresh),
       metrics,
       clock,

@@ -7,14 +7,22 @@ import type { Metrics } from '../metrics.ts'
 import { within } from '../within.ts'
 import { POLICY } from './style.ts'
 
+/** What came of the wish for a backup. */
+export type BackupOutcome =
+  | { readonly kind: 'made'; readonly file: string; readonly bytes: number }
+  | { readonly kind: 'off' }
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string }
+
 interface AdminParts {
   readonly admin: Settings['admin']
   /** Rejects while the process cannot do its work at all, and a restart might help. */
   readonly alive: () => Promise<unknown>
   /** Why the sidecar is not fully at work, as stable codes; empty when it is. */
-  readonly obstacles: () => readonly string[]
+  readonly obstacles: () => Promise<readonly string[]>
   /** The page for a person, as HTML that {@link POLICY} fits; whether it loads itself anew is the reader's choice. */
   readonly statusPage: (refresh: boolean) => Promise<string>
+  readonly backUp: () => Promise<BackupOutcome>
   readonly metrics: Pick<Metrics, 'contentType' | 'expose'>
   readonly clock: Clock
   readonly log: Log
@@ -32,12 +40,18 @@ const ALIVE_WITHIN_MS = 2000
 const TIME_LIMITS = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 5000 }
 const MAX_CONNECTIONS = 256
 
+/** Says where other machines can reach the operator's port. */
+export function warnNotLocal(loopback: boolean, log: Pick<Log, 'warn'>): void {
+  if (!loopback)
+    log.warn('admin-not-local', 'The operator port can be reached from other machines, and asks nobody for a password.')
+}
+
 /**
- * Serves the operator's port: `/` for a person, `/healthz` (should it be restarted?), `/readyz` (is it fully at work?) and
- * `/metrics`. Nothing here asks for a password: the port belongs on loopback or a private network.
+ * Serves the operator's port: `/` for a person, `/healthz` (should it be restarted?), `/readyz` (is it fully at work?), `/metrics`
+ * and `POST /backup`. Nothing here asks for a password: the port belongs on loopback or a private network.
  */
 export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
-  const { admin, alive, obstacles, statusPage, metrics, clock, log } = parts
+  const { admin, alive, obstacles, statusPage, backUp, metrics, clock, log } = parts
   const pages = new Map<string, (query: URLSearchParams) => Page | Promise<Page>>([
     ['/', async (query) => page(await statusPage(query.get('refresh') !== 'off'))],
     [
@@ -54,8 +68,8 @@ export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
     ],
     [
       '/readyz',
-      () => {
-        const reasons = obstacles()
+      async () => {
+        const reasons = await obstacles()
         return reasons.length === 0 ? json(200, { status: 'ready' }) : json(503, { status: 'not_ready', reasons })
       },
     ],
@@ -66,14 +80,28 @@ export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
     // A body is of no use here; what there is of it is thrown away.
     request.resume()
     const [path = '', query] = (request.url ?? '').split('?', 2)
+    if (path === '/backup') return send(response, await answerBackup(request, response))
     const make = pages.get(path)
-    if (!make)
-      return send(response, json(404, { error: 'not_found', message: `There are ${[...pages.keys()].join(', ')}.` }))
+    if (!make) {
+      const message = `There are ${[...pages.keys()].join(', ')} and /backup.`
+      return send(response, json(404, { error: 'not_found', message }))
+    }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('Allow', 'GET, HEAD')
       return send(response, json(405, { error: 'method_not_allowed', message: 'This page is for GET and HEAD.' }))
     }
     send(response, await make(new URLSearchParams(query)))
+  }
+
+  async function answerBackup(request: IncomingMessage, response: ServerResponse): Promise<Page> {
+    if (request.method !== 'POST') {
+      response.setHeader('Allow', 'POST')
+      return json(405, { error: 'method_not_allowed', message: 'A backup is asked for by POST.' })
+    }
+    // Browsers send it with every POST: no page that the operator happens to look at is to fill the disk.
+    if (request.headers.origin !== undefined)
+      return json(403, { error: 'forbidden', message: 'Backups are not for web pages to ask for.' })
+    return backupPage(await backUp())
   }
 
   const server = createServer(TIME_LIMITS, (request, response) => {
@@ -85,9 +113,21 @@ export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
   })
   server.maxConnections = MAX_CONNECTIONS
   const listener = await listenHttp(server, 'http', admin.host, admin.port)
-  if (!listener.loopback)
-    log.warn('admin-not-local', 'The operator port can be reached from other machines, and asks nobody for a password.')
+  warnNotLocal(listener.loopback, log)
   return listener
+}
+
+function backupPage(outcome: BackupOutcome): Page {
+  switch (outcome.kind) {
+    case 'made':
+      return json(200, { file: outcome.file, bytes: outcome.bytes })
+    case 'off':
+      return json(409, { error: 'backup_off', message: 'No folder is configured: set backup.folder.' })
+    case 'busy':
+      return json(409, { error: 'backup_busy', message: 'A backup is being made; ask again when it is done.' })
+    case 'failed':
+      return json(500, { error: 'backup_failed', message: outcome.message, code: outcome.code })
+  }
 }
 
 function json(status: number, body: object): Page {

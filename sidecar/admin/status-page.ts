@@ -1,20 +1,22 @@
 import type { Platform } from '../messages/store.ts'
 import { type Chart, renderChart, type Series } from './chart.ts'
-import { bytes, count, dateTime, duration } from './format.ts'
+import { bytes, count, counted, dateTime, duration } from './format.ts'
+import { renderGateways } from './gateways.ts'
 import type { Counts } from './history.ts'
 import { type Html, html } from './html.ts'
+import { OBSTACLES } from './obstacles.ts'
 import type { RecentEvent } from './recent-events.ts'
 import type { Status } from './status.ts'
 import { STYLE } from './style.ts'
-import { OBSTACLES, type UpstreamConnection } from './upstream.ts'
+import type { UpstreamConnection } from './upstream.ts'
 
 /** Seconds between two loads of the page, unless the reader has switched that off. */
 const REFRESH_S = 30
 
 /** The page for a person: what works, what does not, and how busy it is. `refresh` false leaves the page alone once it is shown. */
 export function renderStatusPage(status: Status, refresh: boolean): string {
-  const { version, callsign, now, startedAt, obstacles } = status
-  const ready = obstacles.length === 0
+  const { version, callsign, now, startedAt } = status
+  const state = stateOf(status)
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -22,7 +24,7 @@ export function renderStatusPage(status: Status, refresh: boolean): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 ${refresh ? html`<meta http-equiv="refresh" content="${REFRESH_S}">` : undefined}
-<title>${ready ? 'Ready' : 'Not ready'} – ${callsign} – APRS sidecar</title>
+<title>${state.word} – ${callsign} – APRS sidecar</title>
 <style>${STYLE}</style>
 </head>
 <body>
@@ -35,10 +37,12 @@ ${refresh ? html`<meta http-equiv="refresh" content="${REFRESH_S}">` : undefined
   }</p>
 </header>
 <main>
-${stateOf(status)}
+${state.banner}
 ${tiles(status)}
 <h2>The last hour</h2>
 <div class="grid charts">${charts(status).map(renderChart)}</div>
+<h2>Push gateways</h2>
+${renderGateways(status.gateways, now)}
 <h2>APRS-IS</h2>
 ${upstream(status)}
 <h2>Warnings and errors</h2>
@@ -54,15 +58,21 @@ function time(ms: number): Html {
   return html`<time datetime="${new Date(ms).toISOString()}">${dateTime(ms)}</time>`
 }
 
-function stateOf({ obstacles, upstream: { leftOut } }: Status): Html {
-  if (obstacles.length === 0) {
-    const who =
-      leftOut === 0 ? 'Every station is' : `All but ${count(leftOut)} stations, for which there is no room, are`
-    return html`<div class="state"><p><span class="mark">✓ Ready.</span> ${who} in a filter that an APRS-IS server confirmed.</p></div>`
-  }
-  return html`<div class="state off"><p class="mark">✗ Not ready.</p><ul>${obstacles.map(
-    (code) => html`<li>${OBSTACLES[code]} <code>${code}</code></li>`,
-  )}</ul></div>`
+/** What the page says first of all, and its title's first word. */
+function stateOf({ obstacles, gateways }: Status): { readonly word: string; readonly banner: Html } {
+  const refusals = gateways.flatMap(({ state, lastRefused }) => (state === 'refusing' && lastRefused) || [])
+  const lines = [
+    ...obstacles.map((code) => html`<li>${OBSTACLES[code]} <code>${code}</code></li>`),
+    ...refusals.map(({ reason }) => html`<li>A push gateway refused the last notification: ${reason}.</li>`),
+  ]
+  if (obstacles.length > 0) return { word: 'Not ready', banner: red('Not ready', lines) }
+  if (lines.length > 0) return { word: 'Pushes refused', banner: red('Pushes are refused', lines) }
+  const banner = html`<div class="state"><p><span class="mark">✓ Ready.</span> Every station is in a filter that an APRS-IS server confirmed.</p></div>`
+  return { word: 'Ready', banner }
+}
+
+function red(mark: string, lines: readonly Html[]): Html {
+  return html`<div class="state off"><p class="mark">✗ ${mark}.</p><ul>${lines}</ul></div>`
 }
 
 function tiles(status: Status): Html {
@@ -70,7 +80,8 @@ function tiles(status: Status): Html {
   const registered = stations.android + stations.ios + stations.webpush
   const stored = total(status, (counts) => counts.messages_stored)
   const accepted = total(status, (counts) => counts.pushes_accepted)
-  const off = (platform: Platform) => (gateways.includes(platform) ? undefined : html` (push off)`)
+  const isOn = (platform: Platform) => gateways.some((gateway) => gateway.platform === platform)
+  const off = (platform: Platform) => (isOn(platform) ? undefined : html` (push off)`)
   // Most servers have none.
   const others = stations.webpush === 0 ? undefined : html` · ${count(stations.webpush)} Web Push${off('webpush')}`
   return html`<dl class="grid tiles">
@@ -82,8 +93,13 @@ function tiles(status: Status): Html {
       : `last packet ${duration(status.now - status.lastPacketAt)} ago`
   }${status.upstream.paused ? ' · reading waits for the database' : ''}</dd></div>
 <div class="card tile"><dt>Notifications, last hour</dt><dd class="big">${count(accepted)}</dd><dd class="soft">${count(pushesUnderWay)} under way</dd></div>
-<div class="card tile"><dt>Database</dt><dd class="big">${bytes(databaseBytes)}</dd><dd class="soft">${bytes(memoryBytes)} of memory in use</dd></div>
+<div class="card tile"><dt>Database</dt><dd class="big">${bytes(databaseBytes)}</dd><dd class="soft">${backupOf(status)} · ${bytes(memoryBytes)} of memory in use</dd></div>
 </dl>`
+}
+
+function backupOf({ lastBackupAt, now }: Status): string {
+  if (lastBackupAt === 'off') return 'no backups'
+  return lastBackupAt === undefined ? 'no backup yet' : `backup ${duration(now - lastBackupAt)} ago`
 }
 
 const ROOM_WIDTH = 200
@@ -146,7 +162,7 @@ function upstream({ upstream: { connections, leftOut }, now }: Status): Html {
   const left =
     leftOut === 0
       ? undefined
-      : html`<p class="none">No room for ${count(leftOut)} stations: raise <code>aprsis.maxConnections</code>.</p>`
+      : html`<p class="none">No room for ${counted(leftOut, 'station')}: raise <code>aprsis.maxConnections</code>.</p>`
   if (connections.length === 0)
     return html`<div class="card none">No station is registered, so nothing is asked for.</div>`
   return html`<div class="card scroll" role="region" aria-label="Connections to APRS-IS" tabindex="0"><table>
@@ -171,21 +187,19 @@ function connectionRow(connection: UpstreamConnection, now: number): Html {
   const loggedIn = server !== null
   return html`<tr><th scope="row">${call}</th><td><span class="${loggedIn ? 'up' : 'down'}">${loggedIn ? '●' : '○'}</span> ${STATES[state] ?? state}</td><td>${server ?? '–'}</td><td>${
     verified ? 'yes' : loggedIn ? 'no: acks cannot be sent' : '–'
-  }</td><td class="fit">${time(sinceMs)} <span class="soft">(${duration(now - sinceMs)})</span></td><td class="fit">${count(stations)} stations, ${bytes(Buffer.byteLength(filter))}</td><td class="fit">${bytes(bytesIn)}</td><td class="fit">${bytes(bytesOut)}</td></tr>`
+  }</td><td class="fit">${time(sinceMs)} <span class="soft">(${duration(now - sinceMs)})</span></td><td class="fit">${counted(stations, 'station')}, ${bytes(Buffer.byteLength(filter))}</td><td class="fit">${bytes(bytesIn)}</td><td class="fit">${bytes(bytesOut)}</td></tr>`
 }
 
 function events(list: readonly RecentEvent[]): Html {
   if (list.length === 0) return html`<div class="card none">None since the start.</div>`
-  return html`<div class="card scroll" role="region" aria-label="Warnings and errors, newest first" tabindex="0"><table>
-<thead><tr><th scope="col">Time (UTC)</th><th scope="col">Level</th><th scope="col">Event</th><th scope="col">What happened</th></tr></thead>
-<tbody>${list.map(eventRow)}</tbody>
-</table></div>`
+  return html`<ol class="card events" aria-label="Warnings and errors, newest first">${list.map(eventItem)}</ol>`
 }
 
-function eventRow({ at, level, event, msg, detail, times }: RecentEvent): Html {
-  return html`<tr><td class="fit">${time(at)}</td><td><span class="level ${level}">${level === 'error' ? '✗ error' : '! warning'}</span></td><td class="fit">${event}${
-    times > 1 ? html` <span class="soft">× ${count(times)}</span>` : undefined
-  }</td><td class="words">${msg}${detail === '' ? undefined : html` <code>${detail}</code>`}</td></tr>`
+/** What happened comes first: it is what a narrow screen has to show. */
+function eventItem({ at, level, event, msg, detail, times }: RecentEvent): Html {
+  return html`<li><p class="words">${msg}${detail === '' ? undefined : html` <code>${detail}</code>`}</p><p class="facts"><span class="level ${level}">${
+    level === 'error' ? '✗ error' : '! warning'
+  }</span> <b>${event}</b>${times > 1 ? html` <span class="soft">× ${count(times)}</span>` : undefined} <span class="soft">${time(at)}</span></p></li>`
 }
 
 function total({ minutes }: Status, read: (counts: Counts) => number): number {

@@ -1,7 +1,9 @@
 import type { Platform } from '../messages/store.ts'
+import type { GatewayStatus } from './gateways.ts'
 import type { Minute } from './history.ts'
+import type { Obstacle } from './obstacles.ts'
 import type { RecentEvent } from './recent-events.ts'
-import type { Obstacle, UpstreamState } from './upstream.ts'
+import type { UpstreamState } from './upstream.ts'
 
 /** Everything that the status page shows, at one moment. Times are in milliseconds since 1970. */
 export interface Status {
@@ -16,12 +18,14 @@ export interface Status {
   readonly lastPacketAt: number | undefined
   readonly stations: Readonly<Record<Platform, number>>
   readonly maxStations: number
-  /** Platforms whose gateway is configured. */
-  readonly gateways: readonly Platform[]
+  /** Those that are configured. */
+  readonly gateways: readonly GatewayStatus[]
   /** Stations that are being notified right now, those that wait for their turn included. */
   readonly pushesUnderWay: number
   /** NaN when it cannot be told. */
   readonly databaseBytes: number
+  /** When the newest backup was made; undefined while there is none, `off` where none are. */
+  readonly lastBackupAt: number | undefined | 'off'
   readonly memoryBytes: number
   readonly minutes: readonly Minute[]
   /** Newest first. */

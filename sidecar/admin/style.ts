@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { Html } from './html.ts'
 
-// Text is at least 4.5:1 on its background in both schemes, marks at least 3:1; nothing is said by colour alone.
+// Text is at least 4.5:1 on its background in both schemes, marks at least 3:1, on the paper and quiet ones beside any other; nothing
+// is said by colour alone.
 const CSS = `
-:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --paper: #ffffff; --ground: #f0f2f5; --line: #d3d9df; --main: #1f6feb; --quiet: #7593c0; --bad: #b3261e; --warn: #8a5300; --good: #1a6b35; --tint: #eaf4ec; --bad-tint: #fdecea }
+:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --paper: #ffffff; --ground: #f0f2f5; --line: #d3d9df; --accent: #1f6feb; --main: #123f86; --quiet: #6f93cf; --fault: #8a1610; --bad: #b3261e; --warn: #8a5300; --good: #1a6b35; --tint: #eaf4ec; --bad-tint: #fdecea }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e9edf1; --soft: #a3adb8; --paper: #161b22; --ground: #0d1117; --line: #30363d; --main: #58a6ff; --quiet: #5a7aa6; --bad: #ff8d85; --warn: #e3b341; --good: #63d188; --tint: #12261a; --bad-tint: #2d1513 }
+  :root { --ink: #e9edf1; --soft: #a3adb8; --paper: #161b22; --ground: #0d1117; --line: #30363d; --accent: #58a6ff; --main: #b4d7ff; --quiet: #4a6fa5; --fault: #ffc1bc; --bad: #ff8d85; --warn: #e3b341; --good: #63d188; --tint: #12261a; --bad-tint: #2d1513 }
 }
 * { box-sizing: border-box }
 body { margin: 0; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; font-variant-numeric: tabular-nums }
@@ -17,7 +18,7 @@ h2 { margin: 2rem 0 .75rem; font-size: 1.125rem }
 h3 { margin: 0; font-size: 1rem }
 p { margin: 0 }
 a { color: inherit }
-:focus-visible { outline: 3px solid var(--main); outline-offset: 2px }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
 .soft { color: var(--soft) }
 .state { display: flex; gap: .75rem; margin-top: 1.25rem; padding: .875rem 1.125rem; background: var(--tint); border: 1px solid var(--good); border-left-width: .375rem; border-radius: .5rem }
 .state .mark { white-space: nowrap; color: var(--good); font-weight: 700 }
@@ -33,18 +34,19 @@ a { color: inherit }
 .charts { grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)) }
 figcaption { display: flex; flex-wrap: wrap; justify-content: space-between; gap: .125rem 1rem; margin-bottom: .5rem }
 .legend { display: flex; flex-wrap: wrap; gap: 0 1rem; margin: 0; padding: 0; list-style: none; font-size: .875rem; color: var(--soft) }
+@media (max-width: 40rem) { header, main, footer { padding-right: .75rem; padding-left: .75rem } .state { flex-direction: column; gap: 0 } }
 .legend b { color: var(--ink) }
 .swatch { display: inline-block; width: .625rem; height: .625rem; margin-right: .375rem; border-radius: .125rem }
 .swatch.next { margin-left: .5rem }
 .swatch.main { background: var(--main) }
 .swatch.quiet { background: var(--quiet) }
-.swatch.bad { background: repeating-linear-gradient(45deg, var(--bad) 0 2px, var(--paper) 2px 3px) }
+.swatch.bad { background: repeating-linear-gradient(45deg, var(--fault) 0 2px, var(--paper) 2px 3px) }
 .chart { display: flex; flex-direction: column }
 .chart svg { margin-top: auto }
 svg { display: block; width: 100%; height: auto }
 .bar.main { fill: var(--main) }
 .bar.quiet { fill: var(--quiet) }
-.bar.bad { fill: var(--bad) }
+.bar.bad { fill: var(--fault) }
 .hatch { stroke: var(--paper); stroke-width: 1.5 }
 .gridline { stroke: var(--line); fill: none }
 .label { fill: var(--soft); font-size: 11px }
@@ -53,15 +55,14 @@ svg { display: block; width: 100%; height: auto }
 @media (max-width: 40rem) { .label { font-size: 16px } }
 .hint { fill: transparent }
 .hint:hover { fill: var(--ink); fill-opacity: .08 }
-.room { height: .75rem; margin: .75rem 0 .5rem; border-radius: .375rem }
-.room .track { fill: var(--line) }
+.room { height: .75rem; margin: .75rem 0 .5rem; border: 1px solid var(--soft); border-radius: .375rem }
+.room .track { fill: var(--paper) }
 .scroll { overflow-x: auto; padding: 0 }
 table { width: 100%; border-collapse: collapse; font-size: .9375rem }
 th, td { padding: .625rem 1.125rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line) }
 tbody tr:last-child > * { border-bottom: 0 }
 thead th { font-size: .8125rem; font-weight: 600; color: var(--soft); white-space: nowrap }
 td.fit { white-space: nowrap }
-td.words { min-width: 20rem }
 tbody th { font-weight: 600; white-space: nowrap }
 code { font: .875em/1.5 ui-monospace, monospace; overflow-wrap: anywhere }
 td code { color: var(--soft) }
@@ -70,6 +71,16 @@ td code { color: var(--soft) }
 .level.warn { color: var(--warn) }
 .up { color: var(--good) }
 .none { padding: 1rem 1.125rem; color: var(--soft) }
+.gateways { grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)) }
+.gateway dl { display: grid; grid-template-columns: max-content 1fr; gap: .125rem 1rem; margin: .5rem 0 0 }
+.gateway dt { color: var(--soft) }
+.gateway dd { margin: 0; overflow-wrap: anywhere }
+.events { padding: 0; list-style: none; font-size: .9375rem }
+.events li { padding: .625rem 1.125rem; border-bottom: 1px solid var(--line); overflow-wrap: anywhere }
+.events li:last-child { border-bottom: 0 }
+.events code, .facts { color: var(--soft) }
+.facts b { color: var(--ink); font-weight: 600 }
+@media (min-width: 56rem) { .events li { display: flex; flex-direction: row-reverse; justify-content: flex-end; gap: 1.5rem } .facts { flex: 0 0 17rem } .facts time { display: block } }
 footer { margin-top: 2rem; padding-bottom: 2rem; font-size: .875rem; color: var(--soft) }
 `
 

@@ -9,7 +9,7 @@ export interface Traffic {
   /** `receive`, watched. */
   receiving<In, Out>(receive: (lines: In) => Out): (lines: In) => Out
   /** `push`, watched. */
-  pushing<In>(push: (station: In) => Promise<void>): (station: In) => Promise<void>
+  pushing<In extends readonly unknown[]>(push: (...what: In) => Promise<void>): (...what: In) => Promise<void>
 }
 
 export function watchTraffic(clock: Clock): Traffic {
@@ -26,11 +26,13 @@ export function watchTraffic(clock: Clock): Traffic {
       lastPacketAt = clock.now()
       return receive(lines)
     },
-    pushing: (push) => (station) => {
-      pushesUnderWay += 1
-      return push(station).finally(() => {
-        pushesUnderWay -= 1
-      })
-    },
+    pushing:
+      (push) =>
+      (...what) => {
+        pushesUnderWay += 1
+        return push(...what).finally(() => {
+          pushesUnderWay -= 1
+        })
+      },
   }
 }

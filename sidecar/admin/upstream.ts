@@ -1,6 +1,3 @@
-import type { Platform } from '../messages/store.ts'
-import type { Metrics } from '../metrics.ts'
-
 /** One connection to APRS-IS, as far as the operator's port shows it. */
 export interface UpstreamConnection {
   /** The call that it logs in as. */
@@ -28,60 +25,4 @@ export interface UpstreamState {
   /** Stations for which there is no room. */
   readonly leftOut: number
   readonly connections: readonly UpstreamConnection[]
-}
-
-/** Why messages may not arrive, or not last: the code that `/readyz` gives, never renamed or reused, and what it means. */
-export const OBSTACLES = {
-  upstream_not_connected: 'No login to APRS-IS is up: no messages arrive.',
-  upstream_filter_unconfirmed: 'Some stations are not yet in a filter that an APRS-IS server confirmed.',
-  upstream_no_call:
-    'No call is left to log in with for a further connection to APRS-IS: some stations get no messages until aprsis.callsign is another one.',
-  database_replaced:
-    'The file of the database was deleted or replaced: what is stored now goes with this process, and is not acknowledged.',
-} as const
-export type Obstacle = keyof typeof OBSTACLES
-
-/** Empty when messages arrive. */
-export function upstreamObstacles({
-  connected,
-  ready,
-}: Pick<UpstreamState, 'connected' | 'ready'>): readonly Obstacle[] {
-  if (!connected) return ['upstream_not_connected']
-  return ready ? [] : ['upstream_filter_unconfirmed']
-}
-
-interface GaugeSources {
-  readonly upstream: () => UpstreamState
-  readonly stations: () => Readonly<Record<Platform, number>>
-  readonly maxStations: number
-  /** Size of the database file; NaN when it cannot be told. */
-  readonly databaseBytes: () => Promise<number>
-  readonly pushesUnderWay: () => number
-}
-
-/** Numbers that `/metrics` shows as they are when it is asked. */
-export function installGauges(
-  metrics: Pick<Metrics, 'gauge'>,
-  { upstream, stations, maxStations, databaseBytes, pushesUnderWay }: GaugeSources,
-): void {
-  const flag = (name: string, help: string, read: (state: UpstreamState) => boolean) =>
-    metrics.gauge(name, help, () => Number(read(upstream())))
-  const total = (read: (connection: UpstreamConnection) => number) =>
-    upstream().connections.reduce((sum, connection) => sum + read(connection), 0)
-  metrics.gauge('stations_android', 'Registered stations with an Android phone', () => stations().android)
-  metrics.gauge('stations_ios', 'Registered stations with an iPhone', () => stations().ios)
-  metrics.gauge('stations_webpush', 'Registered stations with another phone, by Web Push', () => stations().webpush)
-  metrics.gauge('stations_max', 'How many stations may be registered', () => maxStations)
-  metrics.gauge('stations_left_out', 'Stations for which the upstream filters have no room', () => upstream().leftOut)
-  metrics.gauge('upstream_connections', 'Connections to APRS-IS servers', () => upstream().connections.length)
-  metrics.gauge('upstream_filter_bytes', 'Size of all upstream filters together', () =>
-    total(({ filter }) => Buffer.byteLength(filter)),
-  )
-  flag('upstream_connected', '1 while at least one APRS-IS login is up', ({ connected }) => connected)
-  flag('upstream_verified', '1 while acks can be sent', ({ verified }) => verified)
-  flag('upstream_ready', '1 while every station is in a confirmed filter', ({ ready }) => ready)
-  flag('upstream_paused', '1 while reading waits for the database', ({ paused }) => paused)
-  metrics.gauge('pushes_under_way', 'Stations that are being notified, or wait for their turn', pushesUnderWay)
-  metrics.gauge('database_bytes', 'Size of the database file', databaseBytes)
-  metrics.gauge('process_resident_memory_bytes', 'Resident memory', () => process.memoryUsage.rss())
 }

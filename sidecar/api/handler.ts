@@ -100,7 +100,7 @@ export function createHandler({
 
   async function refuse(request: IncomingMessage, response: ServerResponse, cause: unknown): Promise<void> {
     const error = cause instanceof ApiError ? cause : new ApiError('internal')
-    metrics.count('api_errors')
+    metrics.countCase('api_errors', { reason: error.code })
     if (error.code === 'internal')
       log.error('api-failed', 'A request could not be answered; the client was told to try again later.', {
         path: request.url?.slice(0, LOGGED_PATH_CHARACTERS),
@@ -132,7 +132,7 @@ export function createHandler({
         return
       }
       metrics.count('api_requests')
-      metrics.count('api_errors')
+      metrics.countCase('api_errors', { reason: error.code })
       socket.end(rawErrorAnswer(error), () => socket.destroy())
     },
   }

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -9,6 +10,8 @@ export interface ApiServer {
   readonly scheme: 'http' | 'https'
   /** Reads certificate and key again, for new connections; rejects, and keeps the old ones, when they are no good. */
   reloadCertificate(): Promise<void>
+  /** When the certificate in use, or one of its chain, expires first, in milliseconds since 1970; undefined without TLS. */
+  certificateExpiresAt(): number | undefined
 }
 
 type CertificateFiles = Pick<ListenSettings, 'certFile' | 'keyFile'>
@@ -18,15 +21,25 @@ export async function createApiServer(files: CertificateFiles): Promise<ApiServe
   const certificate = await readCertificate(files)
   // A request without Host is refused by the handler, for Node's own refusal has no body.
   const options = { ...TIME_LIMITS, requireHostHeader: false }
-  if (!certificate) return { server: limited(createServer(options)), scheme: 'http', reloadCertificate: async () => {} }
+  if (!certificate)
+    return {
+      server: limited(createServer(options)),
+      scheme: 'http',
+      reloadCertificate: async () => {},
+      certificateExpiresAt: () => undefined,
+    }
+  let expiresAt = firstExpiry(certificate.cert)
   const server = createTlsServer({ ...options, ...certificate, handshakeTimeout: TIME_LIMITS.headersTimeout })
   return {
     server: limited(server),
     scheme: 'https',
     async reloadCertificate() {
       // Throws, with the old ones still in use, when the two do not belong together, as in the middle of a renewal.
-      server.setSecureContext({ ...(await readCertificate(files)) })
+      const renewed = await readCertificate(files)
+      server.setSecureContext({ ...renewed })
+      if (renewed) expiresAt = firstExpiry(renewed.cert)
     },
+    certificateExpiresAt: () => expiresAt,
   }
 }
 
@@ -54,4 +67,9 @@ async function readCertificate({ certFile, keyFile }: CertificateFiles) {
   if (certFile === null || keyFile === null) return undefined
   const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')])
   return { cert, key }
+}
+
+function firstExpiry(chain: string): number {
+  const certificates = chain.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [chain]
+  return Math.min(...certificates.map((pem) => Date.parse(new X509Certificate(pem).validTo)))
 }

@@ -22,6 +22,8 @@ import { unregisterCall } from './unregister.ts'
 export interface Api extends HttpListener {
   /** Reads certificate and key again, for new connections. When they are no good the old ones stay, and the log says so. Never rejects. */
   reloadTls(): Promise<void>
+  /** When the certificate in use expires, in milliseconds since 1970; undefined without TLS. */
+  certificateExpiresAt(): number | undefined
 }
 
 interface ApiParts {
@@ -38,6 +40,19 @@ interface ApiParts {
 }
 
 const HOUR_MS = 3_600_000
+
+/** Says where the API can be reached from other machines, and nothing keeps what it is told from being read on the way. */
+export function warnWithoutTls(
+  { certFile, trustProxy }: Pick<ListenSettings, 'certFile' | 'trustProxy'>,
+  loopback: boolean,
+  log: Pick<Log, 'warn'>,
+): void {
+  if (certFile === null && !loopback && trustProxy === false)
+    log.warn(
+      'api-without-tls',
+      'The API can be reached from other machines without TLS: set listen.certFile and listen.keyFile, or listen.trustProxy when a proxy adds it.',
+    )
+}
 
 /** Serves the four calls of the API; rejects when it cannot listen, or its certificate is no good. */
 export async function serveApi(parts: ApiParts): Promise<Api> {
@@ -58,7 +73,7 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
   const limit = createRateLimit(rateLimit)
   const handler = createHandler({ calls, documents, clientOf, limit, isClosing, clock, metrics, log })
 
-  const { server, scheme, reloadCertificate } = await createApiServer(listen)
+  const { server, scheme, reloadCertificate, certificateExpiresAt } = await createApiServer(listen)
   limitConnections(server, rateLimit.connectionsPerAddress, clientOfPeerBy(listen.trustProxy), () =>
     metrics.count('api_connections_dropped'),
   )
@@ -68,13 +83,10 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
   server.on('checkExpectation', handler.request)
   server.on('clientError', handler.unreadable)
   const listener = await listenHttp(server, scheme, listen.host, listen.port)
-  if (scheme === 'http' && !listener.loopback && listen.trustProxy === false)
-    log.warn(
-      'api-without-tls',
-      'The API can be reached from other machines without TLS: set listen.certFile and listen.keyFile, or listen.trustProxy when a proxy adds it.',
-    )
+  warnWithoutTls(listen, listener.loopback, log)
   return {
     ...listener,
+    certificateExpiresAt,
     async reloadTls() {
       if (scheme === 'http') return
       try {

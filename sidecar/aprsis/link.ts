@@ -53,6 +53,12 @@ export interface Link {
   close(): Promise<void>
 }
 
+/** Says where nothing can be sent. */
+export function warnOfReceiving({ passcode }: Pick<AprsisSettings, 'passcode'>, log: Pick<Log, 'warn'>): void {
+  if (passcode === -1)
+    log.warn('upstream-receive-only', 'aprsis.passcode is -1: messages are received, acks cannot be sent.')
+}
+
 /** Connects to APRS-IS and stays connected until closed, asking for messages to the registered stations only. */
 export function connectAprsIs(options: LinkOptions): Link {
   const { settings, clock, log } = options
@@ -81,9 +87,7 @@ export function connectAprsIs(options: LinkOptions): Link {
     onChange: tell,
   })
 
-  if (settings.passcode === -1) {
-    log.warn('upstream-receive-only', 'aprsis.passcode is -1: messages are received, acks cannot be sent.')
-  }
+  warnOfReceiving(settings, log)
   fleet.setStations(new Set(options.stations()))
 
   return {

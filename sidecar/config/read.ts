@@ -78,6 +78,7 @@ function isAddressRange(text: string): boolean {
 
 const FILE_MEMBERS: readonly (readonly string[])[] = [
   ['database'],
+  ['backup', 'folder'],
   ['listen', 'certFile'],
   ['listen', 'keyFile'],
   ['push', 'fcm', 'serviceAccountFile'],

@@ -96,6 +96,8 @@ function serviceAccountIsUsable({ push }: Settings, around: Surroundings): reado
       const members = new Map(Object.entries(Object(account)))
       for (const name of ['project_id', 'client_email', 'private_key'])
         if (typeof members.get(name) !== 'string') throw new TypeError(`${name} is missing`)
+      const key = createPrivateKey(String(members.get('private_key')))
+      if (members.get('type') !== 'service_account' || key.asymmetricKeyType !== 'rsa') throw new TypeError('of no use')
       return account
     }),
   )

@@ -43,6 +43,11 @@ function text(description: string): MemberSchema {
   return { description, type: ['string', 'null'], pattern: '^[\\x21-\\x7e]{1,255}$', default: null }
 }
 
+/** One of Apple's ids, or null. */
+function appleId(description: string): MemberSchema {
+  return { description, type: ['string', 'null'], pattern: '^[A-Z0-9]{10}$', default: null }
+}
+
 function flag(description: string, fallback: boolean): MemberSchema {
   return { description, type: 'boolean', default: fallback }
 }
@@ -140,8 +145,8 @@ const push = section('The push gateways.', {
   }),
   apns: section('Apple Push Notification service, for iOS.', {
     keyFile: file('Name the .p8 signing key file; null switches APNs off.'),
-    keyId: text('Give the id of the signing key, as Apple shows it.'),
-    teamId: text('Give the id of the developer team, as Apple shows it.'),
+    keyId: appleId('Give the id of the signing key, as Apple shows it: 10 capital letters and digits.'),
+    teamId: appleId('Give the id of the developer team, as Apple shows it: 10 capital letters and digits.'),
     topic: text('Give the bundle id of the app.'),
     production: flag("Say false to use Apple's sandbox.", true),
     address: {
@@ -215,6 +220,11 @@ const stations = section('The registry.', {
   blockedSenders: calls('List the calls whose messages are to be dropped.', []),
 })
 
+const backup = section('Copies of the database, once a day and on request.', {
+  folder: file('Name the folder for them, or null to make none.'),
+  keep: whole('Give how many of the newest to keep.', 1, 10_000, 7),
+})
+
 const log = section('The log on stdout.', {
   level: {
     description: 'Choose how much is logged.',
@@ -247,5 +257,6 @@ export const SETTINGS_SCHEMA: MemberSchema = table('The whole configuration is o
   ack,
   rateLimit,
   stations,
+  backup,
   log,
 })

@@ -15,6 +15,7 @@ export interface Settings {
   readonly ack: AckSettings
   readonly rateLimit: RateLimitSettings
   readonly stations: StationsSettings
+  readonly backup: BackupSettings
   readonly log: { readonly level: LogLevel }
 }
 
@@ -112,4 +113,11 @@ export interface StationsSettings {
   readonly reserved: readonly string[]
   /** Calls whose messages are dropped; likewise. */
   readonly blockedSenders: readonly string[]
+}
+
+export interface BackupSettings {
+  /** Null: no backups are made. */
+  readonly folder: string | null
+  /** How many of the newest are kept. */
+  readonly keep: number
 }

@@ -1,5 +1,6 @@
 import { parseMessage } from '../aprs/message.ts'
 import { parsePacket } from '../aprs/packet.ts'
+import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { AckSender } from './ack-sender.ts'
@@ -16,9 +17,10 @@ interface ReceiverParts {
   readonly stations: Pick<Stations, 'get'>
   readonly history: Pick<History, 'append'>
   readonly isBlocked: (sender: string) => boolean
-  /** Something new was stored for the station. Never throws. */
-  readonly notify: (key: StationKey) => void
+  /** Something new was stored for the station, which came in at `arrivedAt`, in elapsed milliseconds. Never throws. */
+  readonly notify: (key: StationKey, arrivedAt: number) => void
   readonly acks: AckSender
+  readonly clock: Pick<Clock, 'elapsed'>
   readonly metrics: Metrics
   readonly log: Log
 }
@@ -42,7 +44,8 @@ type DropCounter = 'packets_unparsable' | 'messages_not_addressed' | 'messages_n
  * The pipeline of what arrives: parse, store once, acknowledge, notify. Nobody hears of a message before it is durable.
  * A message that a station sends to itself is a message like any other: that is how people try their set-up.
  */
-export function createReceiver({ stations, history, isBlocked, notify, acks, metrics, log }: ReceiverParts): Receiver {
+export function createReceiver(parts: ReceiverParts): Receiver {
+  const { stations, history, isBlocked, notify, acks, clock, metrics, log } = parts
   let lostInARow = 0
 
   /** The message for a registered station's operator in a line; everything else is counted. */
@@ -61,18 +64,18 @@ export function createReceiver({ stations, history, isBlocked, notify, acks, met
     metrics.count(reason)
   }
 
-  function settle({ message: { to, seqId }, sender }: Received, outcome: AppendOutcome): void {
+  function settle({ message: { to, seqId }, sender }: Received, outcome: AppendOutcome, arrivedAt: number): void {
     metrics.count(OUTCOME_COUNTERS[outcome.kind])
     if (outcome.kind === 'no_station') return
     const station = stations.get(to)
     // A retransmission says that the sender did not get the ack. To be told of a phone that no push reaches would mislead it.
     if (station?.ackMessages && !station.tokenDead) acks.acknowledge({ from: sender, to, seqId })
-    if (outcome.kind === 'stored') notify(to)
+    if (outcome.kind === 'stored') notify(to, arrivedAt)
   }
 
   /** One line when storing begins to fail and one when it works again, however long and busy the time between. */
   function lost(count: number, error: unknown): void {
-    metrics.count('messages_lost', count)
+    metrics.countCase('messages_lost', { reason: reasonOf(error) }, count)
     if (lostInARow === 0)
       log.error('messages-not-stored', 'Messages cannot be stored; they are not acknowledged, so senders try again.', {
         error,
@@ -87,6 +90,7 @@ export function createReceiver({ stations, history, isBlocked, notify, acks, met
   }
 
   return async (lines) => {
+    const arrivedAt = clock.elapsed()
     const received: Received[] = []
     for (const line of lines) {
       const one = read(line)
@@ -100,6 +104,11 @@ export function createReceiver({ stations, history, isBlocked, notify, acks, met
       return lost(received.length, error)
     }
     storingWorks()
-    for (const [i, outcome] of outcomes.entries()) settle(received[i] as Received, outcome)
+    for (const [i, outcome] of outcomes.entries()) settle(received[i] as Received, outcome, arrivedAt)
   }
+}
+
+/** The store's code, where it is the store that failed. */
+function reasonOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'other'
 }

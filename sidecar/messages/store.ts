@@ -9,6 +9,15 @@ export interface Store {
   readonly serverTime: ServerTime
   readonly cursors: Cursors
   readonly housekeeping: Housekeeping
+  /** The code of the error that writing meets now; undefined while it works. What failed is tried again every few seconds. */
+  fault(): string | undefined
+  /** Finds out, by a write of next to nothing, what {@link fault} is to say now. Never rejects. */
+  probe(): Promise<void>
+  /**
+   * Copies all of it into the new file `path` while it goes on; resolves with the size in bytes. Rejects, and leaves no file, when
+   * that fails or `signal` is aborted. One at a time; to be over before {@link close}.
+   */
+  backUp(path: string, signal: AbortSignal): Promise<number>
   close(): Promise<void>
 }
 
@@ -203,4 +212,6 @@ export interface Housekeeping {
   tidy(signal: AbortSignal): Promise<number>
   /** Bytes of the file, or of what is in memory. */
   sizeBytes(): Promise<number>
+  /** Bytes that the file's disk has room for; NaN in memory. */
+  freeBytes(): Promise<number>
 }

@@ -8,7 +8,7 @@ import type { ApnsSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { Notification, PushGateway, PushOutcome } from './gateway.ts'
 import { createInFlight, SEND_LIMIT_MS } from './in-flight.ts'
-import { fitNotification, NOTIFICATION_TTL_MS } from './notification.ts'
+import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from './notification.ts'
 import { throughProxy } from './tunnel.ts'
 
 type Failed = Exclude<PushOutcome, { kind: 'accepted' }>
@@ -38,6 +38,9 @@ const OUTCOMES: Readonly<Record<string, readonly [Failed['kind'], string]>> = {
   BadEnvironmentKeyInToken: ['unauthorized', 'the signing key is for the other environment (push.apns.production)'],
   PayloadTooLarge: ['refused', 'the payload is too big for APNs'],
 }
+
+/** A token that no phone has. */
+const NOBODY = '0'.repeat(64)
 
 /** By less than this, clocks are corrected now and then. */
 const SET_BACK_MS = 60_000
@@ -104,14 +107,16 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
     await client.then(({ provider }) => provider.shutdown()).catch(() => {})
     await connections.close()
   }
+  const sendInTime = (pushToken: string, notification: Notification): Promise<PushOutcome> => {
+    const silent = connections.watch()
+    return inFlight.run(
+      () => send(pushToken, notification),
+      () => silent.drop(),
+    )
+  }
   return {
-    send(pushToken, notification) {
-      const silent = connections.watch()
-      return inFlight.run(
-        () => send(pushToken, notification),
-        () => silent.drop(),
-      )
-    },
+    send: sendInTime,
+    verify: () => sendInTime(NOBODY, TRIAL),
     close() {
       closing ??= close()
       return closing
@@ -147,7 +152,9 @@ function openClient(
 
 /** The data keys stand beside `aps`. */
 function payloadOf({ title, body, collapseId, data }: Notification) {
-  return { ...data, aps: { alert: { title, body }, sound: 'default', 'thread-id': collapseId } }
+  const alert = { title, body }
+  // Mutable, so that an extension of the app may add the sender's avatar before the phone shows it.
+  return { ...data, aps: { alert, sound: 'default', 'thread-id': collapseId, 'mutable-content': 1 } }
 }
 
 function measure(notification: Notification): number {

@@ -10,8 +10,10 @@ import {
 } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
 import { within } from '../within.ts'
+import { type AnswerRecord, type GatewayAnswers, recordAnswers } from './answers.ts'
 import type { PushGateway, PushOutcome } from './gateway.ts'
 import { buildNotification, type SenderAvatar } from './notification.ts'
+import { trackWaiting, type Waiting } from './waiting.ts'
 
 export interface DispatcherParts {
   /** Those that are configured. The dispatcher closes them when it is closed. */
@@ -29,17 +31,23 @@ export interface DispatcherParts {
 export interface Dispatcher {
   /**
    * Notifies the station of everything unpushed. Never rejects; resolves once that is accepted, given up or planned to
-   * be tried again. Calls for one station fold into one another: there are never two notifications under way for it.
+   * be tried again. Calls for one station fold into one another: there are never two notifications under way for it. `arrivedAt` is
+   * when the oldest message behind this call came in, in elapsed milliseconds; now where it is absent.
    */
-  push(key: StationKey): Promise<void>
+  push(key: StationKey, arrivedAt?: number): Promise<void>
   /** How many stations are being notified, those that wait for their turn included, and how many wait for another try. */
   load(): { readonly underWay: number; readonly retrying: number }
+  /** How each gateway that is configured fares. */
+  gateways(): readonly GatewayStatus[]
   /**
    * Gives what is under way {@link GRACE_MS} to be answered and plans nothing more. What stays unpushed is so in the
    * history, for the next start.
    */
   close(): Promise<void>
 }
+
+/** One gateway, its latest answers, and how many stations are being notified by it or wait, be it for another try. */
+export type GatewayStatus = GatewayAnswers & { readonly platform: Platform; readonly waiting: number }
 
 /** Of one gateway at a time; further stations wait for their turn. */
 export const MAX_IN_FLIGHT = 100
@@ -57,6 +65,7 @@ const MAX_DELAY_MS = 5 * 60 * 1000
 /** However long a gateway asks us to wait. */
 const MAX_AFTER_MS = 15 * 60 * 1000
 const WARN_EVERY_MS = 60_000
+const MS_PER_S = 1000
 
 /** One station's notification, from its first try until it is settled. */
 interface Delivery {
@@ -68,11 +77,13 @@ interface Delivery {
   running: Promise<void> | undefined
   /** Asked for while running: what came in then may not have been read. */
   again: boolean
+  readonly waiting: Waiting
   retry: Timer | undefined
 }
 
 interface Lane {
   readonly gateway: PushGateway
+  readonly answers: AnswerRecord
   inFlight: number
   /** Bounded by the number of stations. */
   readonly waiting: (() => void)[]
@@ -91,16 +102,18 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   for (const platform of PLATFORMS) {
     const gateway = parts.gateways[platform]
     if (!gateway) continue
+    const answers = recordAnswers(clock)
     const warnedAt = Number.NEGATIVE_INFINITY
-    lanes.set(platform, { gateway, inFlight: 0, waiting: [], warnedAt, unauthorized: undefined })
+    lanes.set(platform, { gateway, answers, inFlight: 0, waiting: [], warnedAt, unauthorized: undefined })
   }
   const deliveries = new Map<StationKey, Delivery>()
   let closed = false
   let closing: Promise<void> | undefined
 
-  function push(key: StationKey): Promise<void> {
+  function push(key: StationKey, arrivedAt = clock.elapsed()): Promise<void> {
     if (closed) return Promise.resolve()
     const delivery = deliveries.get(key) ?? newDelivery()
+    delivery.waiting.arrived(arrivedAt)
     deliveries.set(key, delivery)
     if (delivery.running !== undefined) {
       delivery.again = true
@@ -138,7 +151,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   async function attempt(key: StationKey, delivery: Delivery): Promise<void> {
     const lane = laneOf(stations.get(key))
     if (!lane) {
-      if (await skip(key)) metrics.count('pushes_unsendable')
+      const platform = stations.get(key)?.platform
+      const unsent = await skip(key)
+      if (unsent && platform)
+        metrics.countCase('pushes_unsendable', { platform, reason: lanes.has(platform) ? 'token_dead' : 'gateway_off' })
       return
     }
     await enter(lane)
@@ -163,6 +179,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
 
   async function send(key: StationKey, delivery: Delivery, lane: Lane): Promise<void> {
     if (closed) return
+    delivery.waiting.sending()
     const unpushed = await history.unpushed(key)
     if (!unpushed) return
     const avatar = await avatarOf(unpushed.newest.from)
@@ -172,11 +189,15 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       return
     }
     const outcome = await lane.gateway.send(station.pushToken, buildNotification(key, unpushed, avatar))
+    lane.answers.note(outcome)
     noteStanding(lane, station.platform, outcome)
     if (outcome.kind === 'unauthorized') {
-      waitForAuthorization(key, delivery, outcome.reason)
+      waitForAuthorization(station, delivery, outcome.reason)
     } else if (outcome.kind === 'accepted') {
-      metrics.count('pushes_accepted')
+      metrics.countCase('pushes_accepted', { platform: station.platform })
+      const arrivedAt = delivery.waiting.settled()
+      if (arrivedAt !== undefined)
+        metrics.observePushLatency(station.platform, (clock.elapsed() - arrivedAt) / MS_PER_S)
       await settle(key, unpushed.newest.time)
     } else {
       await settleFailure(station, delivery, unpushed.newest.time, outcome)
@@ -186,9 +207,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   async function settleFailure(station: Station, delivery: Delivery, time: number, failure: Failure): Promise<void> {
     const { key, platform, pushToken } = station
     if (failure.kind === 'try_later') return tryLater(key, delivery, { failure, platform, time })
+    delivery.waiting.settled()
     const fields = { station: key, platform, token: shortToken(pushToken), reason: failure.reason }
     if (failure.kind === 'token_gone') {
-      metrics.count('push_tokens_gone')
+      metrics.countCase('push_tokens_gone', { platform })
       log.info(
         'push-token-gone',
         'A push token is dead; its station gets no notifications until it registers one.',
@@ -201,7 +223,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
         return
       }
     } else {
-      metrics.count('pushes_refused')
+      metrics.countCase('pushes_refused', { platform, reason: 'notification' })
       log.error('push-refused', 'A push gateway refused a notification for good.', fields)
     }
     await settle(key, time)
@@ -229,8 +251,11 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     const { tries, firstTryAt } = delivery
     const delayMs = retryDelayMs(tries, afterMs, random())
     const elapsedMs = clock.elapsed() - firstTryAt
+    const why = { reason: platform ? 'gateway' : 'database' } as const
+    const counted = platform ?? stations.get(key)?.platform
     if (tries >= MAX_TRIES || elapsedMs + delayMs > GIVE_UP_AFTER_MS) {
-      metrics.count('pushes_given_up')
+      delivery.waiting.settled()
+      if (counted) metrics.countCase('pushes_given_up', { platform: counted, ...why })
       log.warn('push-given-up', 'A notification was given up; the phone finds the messages by sync.', {
         station: key,
         tries,
@@ -240,20 +265,22 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       if (time !== undefined) await settle(key, time)
       return
     }
+    if (counted) metrics.countCase('pushes_retried', { platform: counted, ...why })
     plan(key, delivery, { tries, delayMs, reason })
   }
 
   /** Without an end: what nobody was told must not be taken for told. */
-  function waitForAuthorization(key: StationKey, delivery: Delivery, reason: string): void {
+  function waitForAuthorization({ key, platform }: Station, delivery: Delivery, reason: string): void {
     if (closed) return
     delivery.tries = 0
     delivery.unauthorized += 1
     const tries = delivery.unauthorized
+    metrics.countCase('pushes_refused', { platform, reason: 'credentials' })
+    metrics.countCase('pushes_retried', { platform, reason: 'credentials' })
     plan(key, delivery, { tries, delayMs: retryDelayMs(tries, undefined, random()), reason })
   }
 
   function plan(key: StationKey, delivery: Delivery, next: { tries: number; delayMs: number; reason: string }): void {
-    metrics.count('pushes_retried')
     log.debug('push-retry', 'A notification is tried again later.', { station: key, ...next })
     delivery.retry = clock.after(next.delayMs, () => void start(key, delivery))
   }
@@ -307,6 +334,18 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       for (const { retry } of deliveries.values()) if (retry) retrying++
       return { underWay: deliveries.size - retrying, retrying }
     },
+    gateways() {
+      const waiting = new Map<Platform, number>()
+      for (const key of deliveries.keys()) {
+        const platform = stations.get(key)?.platform
+        if (platform) waiting.set(platform, (waiting.get(platform) ?? 0) + 1)
+      }
+      return Array.from(lanes, ([platform, { answers }]) => ({
+        ...answers.read(),
+        platform,
+        waiting: waiting.get(platform) ?? 0,
+      }))
+    },
     close() {
       closing ??= close()
       return closing
@@ -315,7 +354,15 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
 }
 
 function newDelivery(): Delivery {
-  return { tries: 0, firstTryAt: 0, unauthorized: 0, running: undefined, again: false, retry: undefined }
+  return {
+    tries: 0,
+    firstTryAt: 0,
+    unauthorized: 0,
+    running: undefined,
+    again: false,
+    waiting: trackWaiting(),
+    retry: undefined,
+  }
 }
 
 /**

@@ -9,7 +9,7 @@ import { createAccessTokens, refusalIn, type ServiceAccount } from './fcm-access
 import { FcmAgent, WireCall } from './fcm-agent.ts'
 import type { Notification, PushGateway, PushOutcome } from './gateway.ts'
 import { createInFlight } from './in-flight.ts'
-import { fitNotification, NOTIFICATION_TTL_MS } from './notification.ts'
+import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from './notification.ts'
 
 type Failure = Exclude<PushOutcome, { kind: 'accepted' }>
 
@@ -34,6 +34,9 @@ const OUTCOMES: Readonly<Record<string, readonly [Failure['kind'], string]>> = {
   'messaging/internal-error': ['try_later', 'internal error of FCM'],
 }
 
+/** A token that no phone has. */
+const NOBODY = 'no-phone-has-this-registration-token'
+
 /**
  * FCM through `firebase-admin`, which is loaded here and not before: it costs memory and time at start.
  * Throws, naming the setting, when the files are of no use.
@@ -51,11 +54,16 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
     endpoint: settings.endpoint,
   })
 
-  async function attempt(call: WireCall, pushToken: string, notification: Notification): Promise<PushOutcome> {
+  async function attempt(
+    call: WireCall,
+    pushToken: string,
+    notification: Notification,
+    dryRun: boolean,
+  ): Promise<PushOutcome> {
     try {
       const { messaging } = await client
       const message = fcmMessage(fitNotification(notification, measure))
-      await call.watch(() => messaging.send({ ...message, token: pushToken }))
+      await call.watch(() => messaging.send({ ...message, token: pushToken }, dryRun))
       return { kind: 'accepted' }
     } catch (error) {
       const outcome = outcomeOf(error, call)
@@ -68,23 +76,26 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
     }
   }
 
+  function ask(pushToken: string, notification: Notification, dryRun: boolean): Promise<PushOutcome> {
+    let call = new WireCall()
+    let abandoned = false
+    const send = async (): Promise<PushOutcome> => {
+      const { renewals } = tokens
+      const outcome = await attempt(call, pushToken, notification, dryRun)
+      // The access token expired early, or was withdrawn.
+      if (call.status !== 401 || abandoned || !tokens.renew(renewals)) return outcome
+      call = new WireCall()
+      return attempt(call, pushToken, notification, dryRun)
+    }
+    return inFlight.run(send, () => {
+      abandoned = true
+      call.abandon()
+    })
+  }
+
   return {
-    send(pushToken, notification) {
-      let call = new WireCall()
-      let abandoned = false
-      const send = async (): Promise<PushOutcome> => {
-        const { renewals } = tokens
-        const outcome = await attempt(call, pushToken, notification)
-        // The access token expired early, or was withdrawn.
-        if (call.status !== 401 || abandoned || !tokens.renew(renewals)) return outcome
-        call = new WireCall()
-        return attempt(call, pushToken, notification)
-      }
-      return inFlight.run(send, () => {
-        abandoned = true
-        call.abandon()
-      })
-    },
+    send: (pushToken, notification) => ask(pushToken, notification, false),
+    verify: () => ask(NOBODY, TRIAL, true),
     async close() {
       inFlight.close()
       agent.destroy()

@@ -26,5 +26,10 @@ export type PushOutcome =
 export interface PushGateway {
   /** Never rejects, and settles within 10 seconds. */
   send(pushToken: string, notification: Notification): Promise<PushOutcome>
+  /**
+   * Asks whether notifications of ours would be taken, and tells no phone: `accepted` or `token_gone` when they would. Otherwise as
+   * {@link send}. Absent where nothing can be asked without a phone's own token.
+   */
+  verify?(): Promise<PushOutcome>
   close(): Promise<void>
 }

@@ -8,6 +8,9 @@ export const MAX_NOTIFICATION_BYTES = 4096
 /** How long a gateway keeps a notification for a phone that is away; whoever is away longer finds it all by sync. */
 export const NOTIFICATION_TTL_MS = 24 * 60 * 60 * 1000
 
+/** What a gateway is asked about that is not to tell anybody anything. */
+export const TRIAL: Notification = { title: 'Check', body: 'Nobody gets this.', collapseId: 'check', data: {} }
+
 /** The avatar of a message's sender: stored, taken away by its owner, or none that we know of. */
 export type SenderAvatar = AvatarRecord | 'cleared' | 'none'
 

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Settings } from '../config/settings.ts'
+import type { Settings, WebPushSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import { makeVapidKeys, parseVapidKeys, VAPID_REMEDY, type VapidKeys, vapidKeyFile } from '../webpush/vapid-keys.ts'
 
@@ -19,22 +19,31 @@ export class VapidFileError extends Error {
  * The keys that subscriptions are made with: those in their file, or new ones, kept there, where it is missing. Undefined while Web Push
  * is off. Throws a {@link VapidFileError}.
  */
-export function openVapidKeys({ push: { webpush }, database }: Settings, log: Log): VapidKeys | undefined {
+export function openVapidKeys(settings: Settings, log: Log): VapidKeys | undefined {
+  const { webpush } = settings.push
   if (webpush.subject === null) return undefined
-  const file = vapidKeyFile(webpush.keyFile, database)
-  if (file === null) {
-    log.warn(
-      'webpush-keys-not-kept',
-      'The keys of Web Push are in memory only, like the database: apps have to subscribe anew after each start. push.webpush.keyFile keeps them.',
-    )
-    return makeVapidKeys()
-  }
+  const file = vapidKeyFile(webpush.keyFile, settings.database)
+  warnOfUnkeptKeys(settings, log)
+  if (file === null) return makeVapidKeys()
   const text = read(file)
   if (text === undefined) return create(file, log)
   const keys = parseVapidKeys(text)
   if (!keys)
     throw new VapidFileError(`push.webpush.keyFile: ${file} has no VAPID keys in it, or is damaged.`, VAPID_REMEDY)
   return keys
+}
+
+export function warnOfUnkeptKeys({ push: { webpush }, database }: Settings, log: Log): void {
+  if (webpush.subject === null || vapidKeyFile(webpush.keyFile, database) !== null) return
+  log.warn(
+    'webpush-keys-not-kept',
+    'The keys of Web Push are in memory only, like the database: apps have to subscribe anew after each start. push.webpush.keyFile keeps them.',
+  )
+}
+
+/** Keys to try a configuration with; undefined while Web Push is off. Those in the file are looked at with the configuration itself. */
+export function trialKeys({ subject }: WebPushSettings): VapidKeys | undefined {
+  return subject === null ? undefined : makeVapidKeys()
 }
 
 /** Undefined when there is no such file. */

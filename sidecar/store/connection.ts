@@ -1,6 +1,18 @@
 import type sqlite3 from 'sqlite3'
 import { StoreError } from './store-error.ts'
 
+declare module 'sqlite3' {
+  interface Database {
+    // Not in its types: https://github.com/TryGhost/node-sqlite3/wiki/API#databasebackupfilename-callback
+    backup(path: string, done: (error: Error | null) => void): OnlineBackup
+  }
+}
+
+interface OnlineBackup {
+  step(pages: number, done: (error: Error | null, complete?: boolean) => void): void
+  finish(done: () => void): void
+}
+
 export type SqlValue = string | number | Buffer | null
 
 /** What runs SQL. Statements are prepared once and kept, so `sql` has to be a constant. */
@@ -12,7 +24,17 @@ export interface Queries {
 export interface Connection extends Queries {
   /** Runs several statements that take no values. */
   exec(sql: string): Promise<void>
+  /** Begins a copy of the whole database in the file `path`, which has to be empty. To be finished before {@link close}. */
+  copyTo(path: string): Promise<DatabaseCopy>
   close(): Promise<void>
+}
+
+/** A copy in the making (https://sqlite.org/backup.html). What this connection writes meanwhile goes into it too. */
+export interface DatabaseCopy {
+  /** Copies so many pages more; says whether the copy is complete, and then it is durable. */
+  step(pages: number): Promise<boolean>
+  /** Lets go of the file, be the copy complete or not. Never rejects. */
+  finish(): Promise<void>
 }
 
 /**
@@ -50,6 +72,18 @@ export async function connect(path: string, busyMs: number): Promise<Connection>
       new Promise((resolve, reject) => {
         handle.exec(sql, (error) => (error ? reject(error) : resolve()))
       }),
+    async copyTo(path) {
+      const copy = await new Promise<OnlineBackup>((resolve, reject) => {
+        const begun = handle.backup(path, (error) => (error ? reject(error) : resolve(begun)))
+      })
+      return {
+        step: (pages) =>
+          new Promise((resolve, reject) => {
+            copy.step(pages, (error, complete = false) => (error ? reject(error) : resolve(complete)))
+          }),
+        finish: () => new Promise((resolve) => copy.finish(() => resolve())),
+      }
+    },
     async close() {
       // SQLite does not close while a prepared statement is left.
       for (const made of statements.values()) {

@@ -1,4 +1,4 @@
-import { access, chmod, constants, mkdir, open, stat } from 'node:fs/promises'
+import { access, chmod, constants, mkdir, open, stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** The path that means a database in memory, gone when it is closed. */
@@ -54,4 +54,11 @@ export async function restrictFile(path: string): Promise<void> {
     )
     if (mode !== OWNER_ONLY) await chmod(file, OWNER_ONLY)
   }
+}
+
+/** Bytes that the disk with the file has room for; NaN for a database in memory. */
+export async function freeBytes(path: string): Promise<number> {
+  if (path === IN_MEMORY) return Number.NaN
+  const { bavail, bsize } = await statfs(dirname(path))
+  return bavail * bsize
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock, Timer } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { Connection, Queries } from './connection.ts'
 import { StoreError, type StoreErrorCode, toStoreError } from './store-error.ts'
@@ -29,6 +29,10 @@ export interface Database {
   /** Resolves once it is durable. Writes are done in the order of the calls. Rejects with a {@link StoreError}. */
   write<In, Out>(kind: Write<In, Out>, input: In): Promise<Out>
   read<T>(query: (queries: Queries) => Promise<T>): Promise<T>
+  /** Why the last transaction failed; undefined when it did not. While it did, one that changes next to nothing is tried by and by. */
+  fault(): StoreErrorCode | undefined
+  /** Finds out whether a write works now, which {@link fault} then says. Never rejects. */
+  probe(): Promise<void>
   /** Throws `store_closed` after {@link close} was called. */
   assertOpen(): void
   /** Takes nothing more, finishes what waits (in 3 s at most, the rest is rejected), runs `last`, and closes the file. */
@@ -42,6 +46,11 @@ const READS_IN_A_ROW = 100
 const WAITING_ROWS = 50_000
 const WAITING_READS = 10_000
 const CLOSE_LIMIT_MS = 3000
+// With senders gone quiet nobody else would find out that the disk has room again.
+const PROBE_EVERY_MS = 5000
+
+// Takes away one stamp that nobody has: what changes nothing SQLite does not write.
+const PROBE = 'UPDATE state SET reserved_time = reserved_time + 1'
 
 interface WaitingWrite {
   readonly kind: Write<unknown, unknown>
@@ -64,6 +73,7 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
   let working: Promise<void> | undefined
   let closing: Promise<void> | undefined
   let failing: StoreErrorCode | undefined
+  let probing: Timer | undefined
 
   function assertOpen(): void {
     if (closing !== undefined) throw new StoreError('store_closed')
@@ -145,10 +155,30 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
   }
 
   function noteHealth(error: StoreError | undefined): void {
+    if (error && closing === undefined) probing ??= clock.after(PROBE_EVERY_MS, probeAgain)
     if (error?.code === failing) return
     if (error) log.error('store-write-failed', `${error.message} ${error.remedy}`, { error })
     else log.info('store-write-recovered', 'Writing to the database works again.', { after: failing })
     failing = error?.code
+  }
+
+  function probeAgain(): void {
+    probing = undefined
+    if (failing !== undefined) void probe()
+  }
+
+  function probe(): Promise<void> {
+    if (closing !== undefined) return Promise.resolve()
+    const kind: Write<unknown, unknown> = { run: (tx, inputs) => tx.all(PROBE).then(() => inputs) }
+    return new Promise((done) => {
+      enqueue({ kind, input: undefined, rows: 1, resolve: () => done(), reject: () => done() })
+    })
+  }
+
+  function enqueue(write: WaitingWrite): void {
+    writes.push(write)
+    waitingRows += write.rows
+    wake()
   }
 
   async function shutDown(last: (tx: Transaction) => Promise<void>): Promise<void> {
@@ -180,14 +210,14 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
 
   return {
     assertOpen,
+    fault: () => failing,
+    probe,
     async write<In, Out>(kind: Write<In, Out>, input: In): Promise<Out> {
       assertOpen()
       const rows = kind.weight?.(input) ?? 1
       if (waitingRows > 0 && waitingRows + rows > WAITING_ROWS) throw new StoreError('store_overloaded')
       return new Promise<Out>((resolve, reject) => {
-        writes.push({ kind, input, rows, resolve: (output) => resolve(output as Out), reject })
-        waitingRows += rows
-        wake()
+        enqueue({ kind, input, rows, resolve: (output) => resolve(output as Out), reject })
       })
     },
     async read<T>(query: (queries: Queries) => Promise<T>): Promise<T> {
@@ -200,6 +230,7 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
       })
     },
     close(last) {
+      probing?.cancel()
       closing ??= shutDown(last)
       return closing
     },

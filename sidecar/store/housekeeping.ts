@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Housekeeping, StationKey, Stations } from '../messages/store.ts'
 import type { Database, Write } from './database.ts'
+import { freeBytes } from './database-file.ts'
 import type { Duplicates } from './duplicates.ts'
 
 // What a request may have to wait for: one slice. 250 rows took 3 ms with 200,000 in the file, a look at 500 stations 2 ms.
@@ -33,6 +34,8 @@ const DELETE_AVATAR = `DELETE FROM avatar WHERE station = ?1 AND ${IS_ORPHAN} RE
 const PAGES = 'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()'
 
 interface HousekeepingParts {
+  /** Of the database file. */
+  readonly path: string
   readonly database: Database
   readonly stations: Stations
   readonly duplicates: Pick<Duplicates, 'expire'>
@@ -41,13 +44,8 @@ interface HousekeepingParts {
 }
 
 /** Every step is one entry of the queue, given after the one before is done, so that requests get in between. */
-export function openHousekeeping({
-  database,
-  stations,
-  duplicates,
-  perStation,
-  clock,
-}: HousekeepingParts): Housekeeping {
+export function openHousekeeping(parts: HousekeepingParts): Housekeeping {
+  const { path, database, stations, duplicates, perStation, clock } = parts
   const stationsPerSlice = Math.max(1, Math.floor(SLICE_ROWS / perStation))
 
   async function expire(beforeMs: number, signal: AbortSignal): Promise<number> {
@@ -125,6 +123,7 @@ export function openHousekeeping({
         const [size] = await queries.all<{ bytes: number }>(PAGES)
         return size?.bytes ?? Number.NaN
       }),
+    freeBytes: () => freeBytes(path),
   }
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { HistorySettings, StationsSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../messages/store.ts'
+import { backUp } from './backup.ts'
 import { type Connection, connect } from './connection.ts'
 import { openCursors } from './cursors.ts'
 import { groupCommits, type Transaction } from './database.ts'
@@ -34,7 +35,7 @@ export async function openStore(path: string, settings: StoreSettings, clock: Cl
     throw toStoreError(error)
   })
   try {
-    return await buildStore(connection, settings, clock, log)
+    return await buildStore(connection, path, settings, clock, log)
   } catch (error) {
     await connection.close().catch(() => undefined)
     throw toStoreError(error)
@@ -44,6 +45,7 @@ export async function openStore(path: string, settings: StoreSettings, clock: Cl
 /** The store over a connection that {@link openFile} has made; closes it at the end. */
 export async function buildStore(
   connection: Connection,
+  path: string,
   settings: StoreSettings,
   clock: Clock,
   log: Log,
@@ -59,13 +61,23 @@ export async function buildStore(
     log,
   })
   const { perStation } = settings.history
-  const housekeeping = openHousekeeping({ database, stations, duplicates, perStation, clock })
+  const housekeeping = openHousekeeping({ path, database, stations, duplicates, perStation, clock })
   const cursors = await openCursors(connection, { database, stations, history, clock })
   const seal = async (tx: Transaction): Promise<void> => {
     await cursors.seal(tx)
     await serverTime.seal(tx)
   }
-  return { stations, history, serverTime, cursors, housekeeping, close: () => database.close(seal) }
+  return {
+    stations,
+    history,
+    serverTime,
+    cursors,
+    housekeeping,
+    fault: database.fault,
+    probe: database.probe,
+    backUp: (file, signal) => backUp(database, connection, file, signal),
+    close: () => database.close(seal),
+  }
 }
 
 /** A checked connection on the newest schema, which nobody else can get at while it is open. */
@@ -96,8 +108,9 @@ export async function openFile(path: string): Promise<Connection> {
   }
 }
 
-// Now rather than at the first message for an unlucky station. 60 ms for 250,000 messages.
-async function checkPages(connection: Connection): Promise<void> {
+/** Rejects with `database_corrupt` where a page is damaged. At the start rather than at the first message for an unlucky station. */
+// 60 ms for 250,000 messages.
+export async function checkPages(connection: Connection): Promise<void> {
   const [found] = await connection.all<{ quick_check: string }>('PRAGMA quick_check(1)')
   if (found?.quick_check !== 'ok') throw new StoreError('database_corrupt', { cause: new Error(found?.quick_check) })
 }

@@ -70,7 +70,8 @@ async function longestWait(
 /** A store with all those stations and messages, on a file of its own, and with one station that is in use. */
 async function withStore<T>(use: (store: Store) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'housekeeping-bench-'))
-  const connection = await openFile(join(folder, 'store.sqlite'))
+  const path = join(folder, 'store.sqlite')
+  const connection = await openFile(path)
   await connection.exec(`
     BEGIN;
     WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${EXPIRED + ORPHANED - 1})
@@ -86,7 +87,7 @@ async function withStore<T>(use: (store: Store) => Promise<T>): Promise<T> {
     history: { perStation: MESSAGES_EACH, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
     stations: { max: EXPIRED + ORPHANED, expireAfterHours: 720 },
   }
-  const store = await buildStore(connection, settings, systemClock, createLog('error'))
+  const store = await buildStore(connection, path, settings, systemClock, createLog('error'))
   try {
     await store.stations.register({ key: GUEST, platform: 'android', pushToken: 'token', ackMessages: false })
     return await use(store)

@@ -137,7 +137,7 @@ describe('the status page in a browser', () => {
     const charts = page.getByRole('img')
     expect(await charts.count()).to.equal(4)
     const messages = page.getByRole('img', {
-      name: /^Messages, minute by minute In the \d+ min since the start: 24 stored, 0 repeated, 0 lost\. /,
+      name: /^Messages, minute by minute Since the start: 24 stored, 0 repeated, 0 lost\. /,
     })
     expect(await messages.count()).to.equal(1)
   })
@@ -158,8 +158,9 @@ describe('the status page in a browser', () => {
       eventful = await serveAdmin({
         admin: { host: '127.0.0.1', port: 0 },
         alive: async () => {},
-        obstacles: () => [],
+        obstacles: async () => [],
         statusPage: async (refresh) => renderStatusPage(eventfulStatus(), refresh),
+        backUp: async () => ({ kind: 'off' }),
         metrics: createMetrics(),
         clock: systemClock,
         log: createLog('silent'),
@@ -179,18 +180,58 @@ describe('the status page in a browser', () => {
           'upstream_filter_unconfirmed',
           '○ down, tried again soon',
           '<script>alert("it\'s")</script>&amp;',
+          '✗ refuses notifications',
         ])
           expect(text).to.include(part)
         expect(await page.locator('script').count()).to.equal(0)
       })
     }
 
-    it('fits a phone: only tables scroll sideways, each within itself', async () => {
-      await open(eventful.url, { viewport: { width: 360, height: 740 } })
+    for (const colorScheme of ['light', 'dark'] as const) {
+      it(`draws bars that tell apart by 3:1 from the paper and from the quiet ones, in ${colorScheme} colours`, async () => {
+        await open(eventful.url, { colorScheme })
+        const colors = await page.evaluate(`['.bar.main', '.bar.quiet', '.bar.bad']
+          .map((bar) => getComputedStyle(document.querySelector('figure ' + bar)).fill)
+          .concat(getComputedStyle(document.querySelector('figure')).backgroundColor)`)
+        const [main = '', quiet = '', bad = '', paper = ''] = colors as string[]
+        for (const bar of [main, quiet, bad]) expect(contrast(bar, paper), bar).to.be.at.least(3)
+        for (const bar of [main, bad]) expect(contrast(bar, quiet), bar).to.be.at.least(3)
+      })
+    }
+
+    it('fits a phone: the texts of events are there to be read, and only the table scrolls sideways, within itself', async () => {
+      await open(eventful.url, { viewport: { width: 390, height: 844 } })
       await picture('status-phone')
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0)
-      const region = page.getByRole('region', { name: /^Warnings/ })
-      expect(await region.evaluate((element) => element.scrollWidth > element.clientWidth)).to.equal(true)
+      const events = page.getByRole('list', { name: 'Warnings and errors, newest first' })
+      const texts = await events.locator('.words').all()
+      expect(texts.length).to.equal(eventfulStatus().events.length)
+      for (const text of texts) {
+        const box = await text.boundingBox()
+        expect(box?.x).to.be.within(0, 40)
+        // Nearly the whole width is for what happened.
+        expect(box?.width).to.be.within(320, 390)
+        expect(await text.evaluate((element) => element.scrollWidth - element.clientWidth)).to.equal(0)
+      }
+      for (const gateway of await page.locator('.gateway').all()) {
+        expect(await gateway.evaluate((element) => element.scrollWidth - element.clientWidth)).to.equal(0)
+      }
+      const table = page.getByRole('region', { name: 'Connections to APRS-IS' })
+      expect(await table.evaluate((element) => element.scrollWidth > element.clientWidth)).to.equal(true)
     })
   })
 })
+
+/** Contrast ratio of two colours as a browser computes them, `rgb(…)` (WCAG 2.2, 1.4.11). */
+function contrast(one: string, other: string): number {
+  const [light = 0, dark = 0] = [one, other].map(luminance).sort((a, b) => b - a)
+  return (light + 0.05) / (dark + 0.05)
+}
+
+function luminance(color: string): number {
+  const [red = 0, green = 0, blue = 0] = (color.match(/\d+/g) ?? []).map((part) => {
+    const share = Number(part) / 255
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}

@@ -38,6 +38,8 @@ describe('what an operator installs', () => {
         spawnSync(process.execPath, ['--import', 'tsx', join(ROOT, 'sidecar/main.ts'), '--config', file, '--check'], {
           cwd: ROOT,
           encoding: 'utf8',
+          // Only the service may write to the sample's own place.
+          env: { ...process.env, SIDECAR_DATABASE: 'sidecar.sqlite' },
         })
       const missing = check()
       expect(missing.status).to.equal(78)
@@ -52,7 +54,8 @@ describe('what an operator installs', () => {
       const { cert, key } = (await makeCertificates()).server
       const pkcs8 = { type: 'pkcs8', format: 'pem' } as const
       const apnsKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export(pkcs8)
-      const account = { type: 'service_account', project_id: 'demo', client_email: 'a@b.test', private_key: key }
+      const private_key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export(pkcs8)
+      const account = { type: 'service_account', project_id: 'demo', client_email: 'a@b.test', private_key }
       await Promise.all([
         writeFile(join(folder, SAMPLE.listen.certFile), cert),
         writeFile(join(folder, SAMPLE.listen.keyFile), key),
@@ -171,8 +174,9 @@ describe('what an operator installs', () => {
         alive: async () => {
           if (!healthy) throw new Error('no')
         },
-        obstacles: () => [],
+        obstacles: async () => [],
         statusPage: async () => '',
+        backUp: async () => ({ kind: 'off' }),
         metrics: createMetrics(),
         clock: systemClock,
         log: createLog('silent'),

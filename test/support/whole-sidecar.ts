@@ -50,7 +50,7 @@ export interface WholeSidecar {
   acks(): readonly string[]
   /** Lets the window end in which messages are gathered into one push. */
   endWindow(): Promise<void>
-  /** The value of a counter on the operator's port, without its prefix and suffix. */
+  /** The value of a counter on the operator's port, over all its cases; the name is without prefix and suffix. */
   counter(name: string): Promise<number>
   close(): Promise<void>
 }
@@ -83,7 +83,7 @@ export async function startWholeSidecar(config: Config = {}): Promise<WholeSidec
       listen: { port: 0 },
       admin: { port: 0 },
       database: 'sidecar.sqlite',
-      rateLimit: { max: 100_000, newStationsPerHour: 100_000 },
+      rateLimit: { max: 100_000, newStationsPerHour: 100_000, connectionsPerAddress: 1000 },
       push: { coalesceMs: COALESCE_MS, fcm: fcm.settings, apns: apns.settings },
       ...config,
       aprsis: {
@@ -171,7 +171,8 @@ function outsideOf({ upstream, clock, sidecar }: Pick<WholeSidecar, 'upstream' |
     endWindow: () => clock.advance(COALESCE_MS),
     async counter(name: string) {
       const metrics = await (await fetch(`${sidecar.adminUrl}/metrics`)).text()
-      return Number(new RegExp(`^mesh_companion_${name}_total (\\d+)$`, 'm').exec(metrics)?.[1])
+      const cases = [...metrics.matchAll(new RegExp(`^mesh_companion_${name}_total(?:\\{.*\\})? (\\d+)$`, 'gm'))]
+      return cases.reduce((sum, [, value]) => sum + Number(value), 0)
     },
   }
 }

@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { existsSync, readdirSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
@@ -10,6 +10,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { makeCertificates } from '../../fixtures/certificate.ts'
+import { startApns } from '../../fixtures/push/apns.ts'
 import { startFcm } from '../../fixtures/push/fcm.ts'
 import { passcodeOf } from '../../sidecar/aprs/passcode.ts'
 import { claim, registration } from '../support/running-api.ts'
@@ -167,8 +168,110 @@ describe('the sidecar as a process', () => {
   it('says that a good configuration is fine when asked to check it, and starts nothing', async () => {
     const args = ['--import', 'tsx', 'sidecar/main.ts', '--check', '--config', await configure()]
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
-    expect([status, stdout, stderr]).to.deep.equal([0, `${join(folder.path, 'config.json')} is fine.\n`, ''])
-    expect(existsSync(join(folder.path, 'data'))).to.equal(false)
+    const said = stdout.trimEnd().split('\n')
+    expect([status, said.at(-1), stderr]).to.deep.equal([0, `${join(folder.path, 'config.json')} is fine.`, ''])
+    for (const line of said.slice(0, -1)) expect(line).to.match(/^Warning: /)
+    expect(readdirSync(folder.path)).to.deep.equal(['config.json'])
+    expect(upstream.traffic.connections).to.equal(0)
+  })
+
+  it('finds when asked to check what a start would stumble over, with exit code 78', async () => {
+    await mkdir(join(folder.path, 'data/sidecar.sqlite'), { recursive: true })
+    const args = ['--import', 'tsx', 'sidecar/main.ts', '--check', '--config', await configure()]
+    const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    expect(status).to.equal(78)
+    expect(stdout)
+      .to.match(/^database: The database file cannot be opened for writing\./m)
+      .and.not.include('is fine')
+  })
+
+  it('asks everybody when asked to check live, a verdict a line, with exit code 1 when somebody says no', async () => {
+    const [fcm, apns] = await Promise.all([startFcm(), startApns()])
+    try {
+      const config = await configure({ push: { fcm: fcm.settings, apns: apns.settings } })
+      const live = async () => {
+        const child = spawn(process.execPath, [
+          '--import',
+          'tsx',
+          'sidecar/main.ts',
+          '--config',
+          config,
+          '--check',
+          '--live',
+        ])
+        let stdout = ''
+        child.stdout.on('data', (chunk) => {
+          stdout += chunk
+        })
+        const [code] = await once(child, 'close')
+        return { code, verdicts: stdout.split('\n').filter((line) => /^(ok|warn|fail) /.test(line)) }
+      }
+      const good = await live()
+      expect([good.code, good.verdicts]).to.deep.equal([
+        0,
+        [
+          'ok   APRS-IS login as N0CALL-16 at T2FIX: verified',
+          'ok   APRS-IS filter at T2FIX: confirmed',
+          'ok   FCM: takes our credentials',
+          'ok   APNs: takes our credentials',
+        ],
+      ])
+      apns.fail({ status: 403, reason: 'InvalidProviderToken' })
+      const bad = await live()
+      expect(bad.code).to.equal(1)
+      expect(bad.verdicts.at(-1)).to.match(/^fail APNs: InvalidProviderToken: push\.apns\.keyFile/)
+    } finally {
+      await Promise.all([fcm.close(), apns.close()])
+    }
+  }).timeout(60_000)
+
+  it('backs its database up while it runs, and goes back to that with --restore, once it is stopped', async () => {
+    const config = await configure({ backup: { folder: 'backups', keep: 2 } })
+    const restore = (backup: string) => {
+      const args = ['--import', 'tsx', 'sidecar/main.ts', '--config', config, '--restore', backup]
+      return spawnSync(process.execPath, args, { encoding: 'utf8' })
+    }
+    const receive = async (sidecar: SidecarProcess, text: string) => {
+      upstream.inject(`N2CALL>APRS,TCPIP*::N1CALL-7 :${text}{${text}`)
+      for (;;) if ((await messages(sidecar)).includes(text)) return
+    }
+    const messages = async (sidecar: SidecarProcess, since = 0) =>
+      (await sidecar.post('/v1/sync', { ...claim('N1CALL'), since })).body.messages.map(({ text }) => text)
+
+    const first = start(['--config', config])
+    await first.post('/v1/register', registration('N1CALL'))
+    await upstream.until(inFilter('N1CALL-7'))
+    await receive(first, 'one')
+    const made = await fetch(`${await first.adminUrl()}/backup`, { method: 'POST' })
+    const { file, bytes } = (await made.json()) as { file: string; bytes: number }
+    expect([made.status, bytes > 0]).to.deep.equal([200, true])
+    const backup = join(folder.path, 'backups', file)
+    await receive(first, 'two')
+    const { serverTime } = (await first.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).body
+    const refused = restore(backup)
+    expect(refused.status).to.equal(1)
+    expect(refused.stderr).to.include('Another process has the database open.')
+    first.kill('SIGTERM')
+    await first.ended
+
+    const restored = restore(backup)
+    expect([restored.status, restored.stderr]).to.deep.equal([0, ''])
+    expect(restored.stdout).to.include('stations 1, messages 1').and.include('before-restore')
+    const second = start(['--config', config])
+    expect(await messages(second)).to.deep.equal(['one'])
+    await upstream.until(inFilter('N1CALL-7'))
+    await receive(second, 'three')
+    expect(await messages(second, serverTime)).to.deep.equal(['three'])
+  }).timeout(60_000)
+
+  it('tells its version', async () => {
+    const { version } = JSON.parse(await readFile('package.json', 'utf8'))
+    for (const main of ['sidecar/main.ts', 'plugin/check.ts']) {
+      const { status, stdout } = spawnSync(process.execPath, ['--import', 'tsx', main, '--version'], {
+        encoding: 'utf8',
+      })
+      expect([status, stdout]).to.deep.equal([0, `${version}\n`])
+    }
   })
 
   it('explains its command line where that is wrong', async () => {

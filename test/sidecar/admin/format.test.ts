@@ -1,9 +1,18 @@
 import { expect } from 'chai'
-import { bytes, count, dateTime, duration, timeOfDay } from '../../../sidecar/admin/format.ts'
+import { bytes, count, counted, dateTime, duration, timeOfDay } from '../../../sidecar/admin/format.ts'
 
 describe('figures for a person', () => {
   it('have their thousands apart', () => {
     expect([0, 999, 1000, 1_234_567].map(count)).to.deep.equal(['0', '999', '1,000', '1,234,567'])
+  })
+
+  it('are followed by one thing or several', () => {
+    expect([0, 1, 2, 1000].map((value) => counted(value, 'station'))).to.deep.equal([
+      '0 stations',
+      '1 station',
+      '2 stations',
+      '1,000 stations',
+    ])
   })
 
   it('give bytes in the unit that keeps them short', () => {

@@ -1,8 +1,10 @@
 import { expect } from 'chai'
+import type { GatewayStatus } from '../../../sidecar/admin/gateways.ts'
+import type { Obstacle } from '../../../sidecar/admin/obstacles.ts'
 import { openOperatorPort } from '../../../sidecar/admin/operator-port.ts'
 import { rememberEvents } from '../../../sidecar/admin/recent-events.ts'
 import { watchTraffic } from '../../../sidecar/admin/traffic.ts'
-import type { Obstacle, UpstreamState } from '../../../sidecar/admin/upstream.ts'
+import type { UpstreamState } from '../../../sidecar/admin/upstream.ts'
 import type { HttpListener } from '../../../sidecar/http-listener.ts'
 import { createLog, settingsFrom } from '../../../sidecar/index.ts'
 import type { Store } from '../../../sidecar/messages/store.ts'
@@ -17,12 +19,28 @@ describe("the operator's port over a real store", () => {
   let port: HttpListener
   let upstream: UpstreamState
   let problems: readonly Obstacle[]
+  let fault: string | undefined
+  let freeBytes: number | undefined
+  let probe: () => Promise<void>
+  let android: GatewayStatus
   afterEach(() => port.close())
 
   async function open(sizeBytes?: () => Promise<number>) {
     clock = stores.clock
     store = await stores.open()
     problems = []
+    fault = undefined
+    freeBytes = undefined
+    probe = async () => {}
+    android = {
+      platform: 'android',
+      state: 'unused',
+      credentialsRefused: false,
+      lastAcceptedAt: undefined,
+      lastRefused: undefined,
+      lastFailed: undefined,
+      waiting: 0,
+    }
     upstream = { connected: true, verified: true, ready: true, paused: false, leftOut: 0, connections: [] }
     const outcome = settingsFrom('{"aprsis":{"callsign":"N0CALL-10"},"admin":{"port":0}}', '/')
     if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
@@ -34,10 +52,21 @@ describe("the operator's port over a real store", () => {
     port = await openOperatorPort({
       ...parts,
       settings: outcome.settings,
-      store: { ...store, housekeeping: { ...store.housekeeping, ...(sizeBytes && { sizeBytes }) } },
+      store: {
+        ...store,
+        fault: () => fault,
+        probe: () => probe(),
+        housekeeping: {
+          ...store.housekeeping,
+          freeBytes: async () => freeBytes ?? store.housekeeping.freeBytes(),
+          ...(sizeBytes && { sizeBytes }),
+        },
+      },
       upstream: () => upstream,
       problems: () => problems,
-      gateways: ['android'],
+      gateways: () => [android],
+      certificateExpiresAt: () => undefined,
+      backups: { make: async () => ({ kind: 'off' }), lastMadeAt: () => undefined },
       clock,
     })
     return parts
@@ -83,6 +112,45 @@ describe("the operator's port over a real store", () => {
       .and.include('upstream_no_call')
   })
 
+  it('is not ready while messages are not stored, stations are left out, or a gateway refuses us, and says which', async () => {
+    await open()
+    const reasons = async () => {
+      const answer = await fetch(`${port.url}/readyz`)
+      const { reasons: given = [] } = (await answer.json()) as { reasons?: string[] }
+      expect(answer.status).to.equal(given.length === 0 ? 200 : 503)
+      return given
+    }
+    expect(await reasons()).to.deep.equal([])
+    fault = 'disk_full'
+    expect(await reasons()).to.deep.equal(['messages_not_stored'])
+    fault = undefined
+    upstream = { ...upstream, leftOut: 1 }
+    expect(await reasons()).to.deep.equal(['stations_left_out'])
+    upstream = { ...upstream, leftOut: 0 }
+    const lastRefused = { at: clock.now(), reason: 'InvalidProviderToken: the key was revoked' }
+    android = { ...android, state: 'refusing', credentialsRefused: true, lastRefused }
+    expect(await reasons()).to.deep.equal(['push_credentials_refused'])
+    expect(await text('/'))
+      .to.include('✗ Not ready.')
+      .and.include('refuses notifications')
+      .and.include('key was revoked')
+    android = { ...android, credentialsRefused: false }
+    expect(await reasons()).to.deep.equal([])
+    expect(await text('/')).to.include('✗ Pushes are refused.')
+  })
+
+  it('tries to write when the disk has hardly any room, though no message came: nobody else would know', async () => {
+    await open()
+    freeBytes = 100_000
+    probe = async () => {
+      fault = 'disk_full'
+    }
+    expect((await fetch(`${port.url}/readyz`)).status).to.equal(503)
+    freeBytes = 1_000_000_000
+    fault = undefined
+    expect((await fetch(`${port.url}/readyz`)).status).to.equal(200)
+  })
+
   it('shows on /metrics the registry, the file and the event loop', async () => {
     await open()
     await register(store, 'N1CALL')
@@ -92,6 +160,8 @@ describe("the operator's port over a real store", () => {
       Number(lines.find((line) => line.startsWith(`mesh_companion_${name} `))?.split(' ')[1])
     expect(gauge('database_bytes')).to.be.above(4096)
     expect(gauge('event_loop_lag_seconds')).to.be.within(0, 5)
+    expect(gauge('disk_free_bytes')).to.be.above(0)
+    expect(gauge('certificate_expiry_timestamp_seconds')).to.be.NaN
   })
 
   it('answers without the size of a database that does not answer', async () => {
@@ -113,6 +183,6 @@ describe("the operator's port over a real store", () => {
     await open()
     const pending = clock.pending
     await port.close()
-    expect(clock.pending).to.equal(pending - 1)
+    expect(clock.pending).to.equal(pending - 2)
   })
 })

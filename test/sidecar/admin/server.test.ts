@@ -1,6 +1,7 @@
 import { expect } from 'chai'
-import { serveAdmin } from '../../../sidecar/admin/server.ts'
-import { installGauges, upstreamObstacles } from '../../../sidecar/admin/upstream.ts'
+import { installGauges } from '../../../sidecar/admin/gauges.ts'
+import type { Obstacle } from '../../../sidecar/admin/obstacles.ts'
+import { type BackupOutcome, serveAdmin } from '../../../sidecar/admin/server.ts'
 import type { HttpListener } from '../../../sidecar/http-listener.ts'
 import { createLog } from '../../../sidecar/log.ts'
 import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
@@ -10,7 +11,8 @@ describe('the operator port', () => {
   let admin: HttpListener
   let clock: FakeClock
   let alive: () => Promise<unknown>
-  let upstream: { connected: boolean; ready: boolean }
+  let obstacles: readonly Obstacle[]
+  let backUp: () => Promise<BackupOutcome>
   let events: unknown[]
   let metrics: Metrics
 
@@ -18,13 +20,15 @@ describe('the operator port', () => {
     metrics = createMetrics()
     clock = new FakeClock()
     alive = async () => {}
-    upstream = { connected: true, ready: true }
+    obstacles = []
+    backUp = async () => ({ kind: 'off' })
     events = []
     admin = await serveAdmin({
       admin: { host: '127.0.0.1', port: 0 },
       alive: () => alive(),
-      obstacles: () => upstreamObstacles(upstream),
+      obstacles: async () => obstacles,
       statusPage: async (refresh) => `<p>refresh: ${refresh}</p>`,
+      backUp: () => backUp(),
       metrics,
       clock,
       log: createLog('debug', { write: (line) => void events.push(JSON.parse(line).event) }),
@@ -61,22 +65,30 @@ describe('the operator port', () => {
 
   it('says on /readyz what is missing', async () => {
     expect((await get('/readyz')).status).to.equal(200)
-    upstream.ready = false
-    const unconfirmed = await get('/readyz')
-    expect([unconfirmed.status, await unconfirmed.json()]).to.deep.equal([
+    obstacles = ['upstream_filter_unconfirmed', 'messages_not_stored']
+    const unready = await get('/readyz')
+    expect([unready.status, await unready.json()]).to.deep.equal([
       503,
-      { status: 'not_ready', reasons: ['upstream_filter_unconfirmed'] },
+      { status: 'not_ready', reasons: ['upstream_filter_unconfirmed', 'messages_not_stored'] },
     ])
-    upstream.connected = false
-    expect(await (await get('/readyz')).json()).to.deep.include({ reasons: ['upstream_not_connected'] })
   })
 
   it('shows counters and gauges on /metrics for Prometheus', async () => {
     const connection = { call: 'N0CALL', state: 'up', verified: false, server: 'T2TEST', sinceMs: 0 }
+    const gateway = {
+      platform: 'android',
+      state: 'working',
+      credentialsRefused: false,
+      lastAcceptedAt: undefined,
+      lastRefused: undefined,
+      lastFailed: undefined,
+      waiting: 3,
+    } as const
     const amounts = { stations: 2, bytesIn: 1, bytesOut: 1 }
     installGauges(metrics, {
       upstream: () => ({
-        ...upstream,
+        connected: true,
+        ready: true,
         verified: false,
         paused: false,
         leftOut: 3,
@@ -85,7 +97,14 @@ describe('the operator port', () => {
       stations: () => ({ android: 5, ios: 7, webpush: 3 }),
       maxStations: 5000,
       databaseBytes: async () => 4096,
+      diskFreeBytes: async () => 8192,
       pushesUnderWay: () => 2,
+      obstacles: () => ['stations_left_out'],
+      gateways: () => [
+        { ...gateway, lastAcceptedAt: 1_500 },
+        { ...gateway, platform: 'ios', state: 'refusing' },
+      ],
+      certificateExpiresAt: () => 1_800_000_000_000,
     })
     metrics.count('messages_stored', 4)
     const answer = await get('/metrics')
@@ -93,9 +112,11 @@ describe('the operator port', () => {
     const lines = (await answer.text()).split('\n')
     expect(lines).to.include.members([
       'mesh_companion_messages_stored_total 4',
+      'mesh_companion_stations{platform="android"} 5',
+      'mesh_companion_stations{platform="ios"} 7',
       'mesh_companion_stations_android 5',
       'mesh_companion_stations_ios 7',
-      'mesh_companion_stations_webpush 3',
+      'mesh_companion_stations{platform="webpush"} 3',
       'mesh_companion_stations_left_out 3',
       'mesh_companion_upstream_connections 2',
       'mesh_companion_upstream_filter_bytes 18',
@@ -104,7 +125,16 @@ describe('the operator port', () => {
       'mesh_companion_pushes_under_way 2',
       'mesh_companion_upstream_connected 1',
       'mesh_companion_upstream_verified 0',
+      'mesh_companion_not_ready{reason="stations_left_out"} 1',
+      'mesh_companion_not_ready{reason="messages_not_stored"} 0',
+      'mesh_companion_push_gateway_refusing{platform="android"} 0',
+      'mesh_companion_push_gateway_refusing{platform="ios"} 1',
+      'mesh_companion_pushes_waiting{platform="ios"} 3',
+      'mesh_companion_push_last_accepted_timestamp_seconds{platform="android"} 1.5',
+      'mesh_companion_disk_free_bytes 8192',
+      'mesh_companion_certificate_expiry_timestamp_seconds 1800000000',
     ])
+    expect(lines.join('\n')).to.not.include('push_last_accepted_timestamp_seconds{platform="ios"}')
   })
 
   it('explains every counter and gauge in words', async () => {
@@ -139,6 +169,43 @@ describe('the operator port', () => {
     }
   })
 
+  it('answers POST /backup with the name and the size of the file, or with what is in the way', async () => {
+    const answerTo = async (outcome: BackupOutcome) => {
+      backUp = async () => outcome
+      const answer = await get('/backup', 'POST')
+      return [answer.status, (await answer.json()) as Record<string, unknown>] as const
+    }
+    expect(await answerTo({ kind: 'made', file: 'a.sqlite', bytes: 4096 })).to.deep.equal([
+      200,
+      { file: 'a.sqlite', bytes: 4096 },
+    ])
+    expect(await answerTo({ kind: 'off' })).to.deep.equal([
+      409,
+      { error: 'backup_off', message: 'No folder is configured: set backup.folder.' },
+    ])
+    const [busyStatus, busy] = await answerTo({ kind: 'busy' })
+    expect([busyStatus, busy.error]).to.deep.equal([409, 'backup_busy'])
+    expect(await answerTo({ kind: 'failed', code: 'disk_full', message: 'No space.' })).to.deep.equal([
+      500,
+      { error: 'backup_failed', message: 'No space.', code: 'disk_full' },
+    ])
+  })
+
+  it('makes no backup for a GET, nor for a page in a browser, of whatever origin', async () => {
+    let asked = 0
+    backUp = async () => {
+      asked += 1
+      return { kind: 'off' }
+    }
+    const got = await get('/backup')
+    expect([got.status, got.headers.get('allow')]).to.deep.equal([405, 'POST'])
+    for (const Origin of ['https://evil.example', 'null', admin.url]) {
+      const answer = await fetch(`${admin.url}/backup`, { method: 'POST', headers: { Origin } })
+      expect(answer.status).to.equal(403)
+    }
+    expect(asked).to.equal(0)
+  })
+
   it('has nothing else', async () => {
     for (const path of ['/v1/sync', '/metrics/', '/etc/passwd']) expect((await get(path)).status).to.equal(404)
   })
@@ -155,7 +222,7 @@ describe('the operator port', () => {
   it('warns when other machines can reach it', async () => {
     const warned: unknown[] = []
     const log = createLog('warn', { write: (line) => void warned.push(JSON.parse(line).event) })
-    const parts = { alive, obstacles: () => [], statusPage: async () => '', metrics, clock, log }
+    const parts = { alive, obstacles: async () => [], statusPage: async () => '', backUp, metrics, clock, log }
     const open = await serveAdmin({ admin: { host: '0.0.0.0', port: 0 }, ...parts })
     await open.close()
     expect(warned).to.deep.equal(['admin-not-local'])

@@ -10,14 +10,40 @@ const text = (markup: string) => markup.replaceAll(/<style>.*?<\/style>|<[^>]*>/
 
 describe('the status page', () => {
   it('says first of all whether everything works, and what does not', () => {
-    expect(page({ obstacles: [] }))
+    expect(page({ obstacles: [], gateways: [] }))
       .to.include('<title>Ready – N0CALL-10')
       .and.include('✓ Ready.')
-    const { upstream } = eventfulStatus()
-    expect(page({ obstacles: [], upstream: { ...upstream, leftOut: 3 } })).to.include('All but 3 stations')
     const markup = page({ obstacles: ['upstream_not_connected'] })
     expect(markup).to.include('<title>Not ready – N0CALL-10').and.include('upstream_not_connected')
     expect(text(markup)).to.include('No login to APRS-IS is up: no messages arrive.')
+  })
+
+  it('is red while a gateway refuses notifications, and shows of each its state, last answers with the reason, and who waits', () => {
+    const { gateways, now } = eventfulStatus()
+    const [android, ios] = gateways.map((gateway) => ({ ...gateway, state: 'working' as const }))
+    if (!android || !ios) throw new Error('Two gateways are expected.')
+    expect(page({ obstacles: [], gateways: [android, ios] }))
+      .to.include('✓ Ready.')
+      .and.not.include('class="state off"')
+    const refused = page({ obstacles: [], gateways })
+    expect(refused).to.include('class="state off"').and.include('<title>Pushes refused – ')
+    const cards = [...refused.matchAll(/<section class="card gateway".*?<\/section>/gs)].map(([card]) =>
+      text(card).trim(),
+    )
+    expect(cards).to.deep.equal([
+      'Android, by FCM ✗ refuses notifications Last accepted 20 min 0 s ago Last refused 19 min 0 s ago : FCM finds the payload invalid &lt;script&gt;alert(&quot;it&#39;s&quot;)&lt;/script&gt;&amp;amp; Waiting 1 station',
+      'iOS, by APNs ● accepts notifications Last accepted 4 s ago Last refused never since the start Last failed 22 min 0 s ago : no answer within 10 s Waiting 2 stations',
+    ])
+    const unused = { ...ios, state: 'unused' as const, lastAcceptedAt: undefined, lastFailed: { at: now, reason: 'x' } }
+    expect(text(page({ gateways: [unused] }))).to.include('nothing sent yet Last accepted never since the start')
+    expect(text(page({ gateways: [] }))).to.include('None is configured, so no phone is notified.')
+  })
+
+  it('speaks of one station in the singular', () => {
+    const { upstream } = eventfulStatus()
+    const connections = upstream.connections.map((connection) => ({ ...connection, stations: 1 }))
+    const shown = text(page({ upstream: { ...upstream, connections, leftOut: 1 } }))
+    expect(shown).to.include('No room for 1 station:').and.include('1 station, 7.8 kB').and.not.include('1 stations')
   })
 
   it('shows version, uptime, stations by platform with their cap, database and memory', () => {
@@ -45,7 +71,8 @@ describe('the status page', () => {
     expect(text(page({ stations })))
       .to.include('2,647 of 5,000')
       .and.include('7 Web Push (push off)')
-    expect(text(page({ stations, gateways: ['webpush'] }))).to.not.include('Web Push (push off)')
+    const gateways = eventfulStatus().gateways.map((gateway) => ({ ...gateway, platform: 'webpush' as const }))
+    expect(text(page({ stations, gateways }))).to.not.include('Web Push (push off)')
   })
 
   it('shows of each connection its call, server, verification, age, filter and traffic', () => {
@@ -75,7 +102,7 @@ describe('the status page', () => {
   })
 
   it('lists what was logged, how often, and says when there was nothing', () => {
-    expect(text(page())).to.include('push-gateway-failing × 14 A push gateway fails; notifications are tried again.')
+    expect(text(page())).to.include('push-gateway-failing × 14')
     expect(text(page({ events: [] }))).to.include('None since the start.')
   })
 

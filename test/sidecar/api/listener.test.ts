@@ -1,7 +1,11 @@
 import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect } from 'chai'
+import { generate } from 'selfsigned'
 import { createApiServer } from '../../../sidecar/api/listener.ts'
 import { unreadableError } from '../../../sidecar/api/unreadable.ts'
 
@@ -20,6 +24,28 @@ describe('The HTTP server of the API', () => {
     expect(server.keepAliveTimeout).to.be.above(60_000)
     expect(server.timeout).to.be.above(server.keepAliveTimeout)
     expect(server.maxConnections).to.be.within(5000, 10_000)
+  })
+
+  it('says when its certificate expires, be it the first of the chain to do so, and of a renewed one once it is taken up', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'certificate-'))
+    const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+    const made = (year: number) =>
+      generate([{ name: 'commonName', value: 'localhost' }], { notAfterDate: new Date(Date.UTC(year, 0, 1)) })
+    const [leaf, authority, renewed] = await Promise.all([made(2040), made(2039), made(2041)])
+    await writeFile(certFile, `${leaf.cert}\n${authority.cert}`)
+    await writeFile(keyFile, leaf.private)
+    const secured = await createApiServer({ certFile, keyFile })
+    try {
+      expect(secured.certificateExpiresAt()).to.equal(Date.UTC(2039, 0, 1))
+      await writeFile(certFile, renewed.cert)
+      await writeFile(keyFile, renewed.private)
+      expect(secured.certificateExpiresAt()).to.equal(Date.UTC(2039, 0, 1))
+      await secured.reloadCertificate()
+      expect(secured.certificateExpiresAt()).to.equal(Date.UTC(2041, 0, 1))
+    } finally {
+      secured.server.close()
+      await rm(folder, { recursive: true })
+    }
   })
 
   it('ends connections whose headers or whose body take too long, without a word, and leaves the others alone', async () => {

@@ -41,6 +41,7 @@ const pkcs8 = (key: ReturnType<typeof generateKeyPairSync>['privateKey']) =>
   String(key.export({ type: 'pkcs8', format: 'pem' }))
 const p256 = pkcs8(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey)
 const p384 = pkcs8(generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey)
+const rsa = pkcs8(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey)
 const callsign = 'N0CALL-10'
 const passcode = passcodeOf(callsign)
 
@@ -78,6 +79,7 @@ describe('configuration', () => {
       ack: { minIntervalMs: 31000, maxPerSenderPerMinute: 10 },
       rateLimit: { windowMs: 60000, max: 120, newStationsPerHour: 20, connectionsPerAddress: 64 },
       stations: { max: 5000, expireAfterHours: 720, reserved: RESERVED_CALLS, blockedSenders: [] },
+      backup: { folder: null, keep: 7 },
       log: { level: 'info' },
     })
     expect(pathsOf({})).to.deep.equal(['aprsis.callsign'])
@@ -250,15 +252,18 @@ describe('configuration', () => {
   })
 
   describe('for the push gateways', () => {
-    const account = { project_id: 'p', client_email: 'a@b', private_key: 'SECRET' }
+    const account = { type: 'service_account', project_id: 'p', client_email: 'a@b', private_key: rsa }
     const files: Files = {
       '/etc/sidecar/p256.p8': p256,
       '/etc/sidecar/p384.p8': p384,
       '/etc/sidecar/account.json': JSON.stringify(account),
-      '/etc/sidecar/half.json': JSON.stringify({ ...account, project_id: undefined }),
+      '/etc/sidecar/half.json': JSON.stringify({ ...account, project_id: undefined, private_key_id: 'SECRET' }),
+      '/etc/sidecar/person.json': JSON.stringify({ ...account, type: 'authorized_user' }),
+      '/etc/sidecar/broken-key.json': JSON.stringify({ ...account, private_key: 'SECRET' }),
+      '/etc/sidecar/other-key.json': JSON.stringify({ ...account, private_key: p256 }),
     }
     const pushing = (push: object) => problemsOf({ aprsis: { callsign }, push }, { files })
-    const apns = { keyFile: 'p256.p8', keyId: 'K', teamId: 'T', topic: 'org.example.app' }
+    const apns = { keyFile: 'p256.p8', keyId: 'ABC1234567', teamId: 'DEF1234567', topic: 'org.example.app' }
 
     it('takes complete credentials', () => {
       const fcm = { serviceAccountFile: 'account.json', endpoint: 'https://127.0.0.1:8443' }
@@ -271,11 +276,21 @@ describe('configuration', () => {
       ])
     })
 
-    it('refuses a service account file without its members, and does not quote it', () => {
-      const problems = pushing({ fcm: { serviceAccountFile: 'half.json' } })
-      expect(problems.map(({ path }) => path)).to.deep.equal(['push.fcm.serviceAccountFile'])
-      expect(JSON.stringify(problems)).to.not.include('SECRET')
+    it('refuses a service account file without its members or with a key of no use, and does not quote it', () => {
+      for (const serviceAccountFile of ['half.json', 'person.json', 'broken-key.json', 'other-key.json']) {
+        const problems = pushing({ fcm: { serviceAccountFile } })
+        expect(problems.map(({ path }) => path)).to.deep.equal(['push.fcm.serviceAccountFile'])
+        expect(JSON.stringify(problems)).to.not.include('SECRET')
+      }
     })
+
+    for (const id of ['ABC', 'ABC12345678', 'abc1234567', 'ABC-123456']) {
+      it(`refuses ${id} for one of Apple's ids`, () => {
+        const problems = pushing({ apns: { ...apns, keyId: id, teamId: id } })
+        expect(problems.map(({ path }) => path)).to.deep.equal(['push.apns.keyId', 'push.apns.teamId'])
+        expect(problems[0]?.remedy).to.include('10 capital letters and digits')
+      })
+    }
 
     for (const endpoint of [
       'http://h:1',

@@ -6,10 +6,10 @@ import { FakeClock } from '../../support/fake-clock.ts'
 /** A coalescer whose pushes end when the test says so, or at once with `instant`. */
 function setUp({ instant = true } = {}) {
   const clock = new FakeClock(0)
-  const started: { key: string; at: number; end: () => void; fail: () => void }[] = []
-  const push = (key: string) =>
+  const started: { key: string; at: number; arrivedAt: number; end: () => void; fail: () => void }[] = []
+  const push = (key: string, arrivedAt: number) =>
     new Promise<void>((resolve, reject) => {
-      started.push({ key, at: clock.now(), end: resolve, fail: () => reject(new Error('gateway')) })
+      started.push({ key, at: clock.now(), arrivedAt, end: resolve, fail: () => reject(new Error('gateway')) })
       if (instant) resolve()
     })
   const coalescer = createCoalescer({ coalesceMs: 2000, clock, push })
@@ -29,6 +29,18 @@ describe('The coalescer', () => {
     expect(pushes()).to.deep.equal([['A', 2000]])
     await clock.advance(60_000)
     expect(pushes()).to.have.length(1)
+  })
+
+  it('says of each push when the oldest message came in that no push has taken yet', async () => {
+    const { clock, coalescer, started } = setUp({ instant: false })
+    await clock.advance(500)
+    coalescer.notify('A', 400)
+    coalescer.notify('A', 450)
+    await clock.advance(2500)
+    coalescer.notify('A')
+    started[0]?.end()
+    await clock.advance(5000)
+    expect(started.map(({ arrivedAt }) => arrivedAt)).to.deep.equal([400, 3000])
   })
 
   it('opens a new window for what comes after the push', async () => {

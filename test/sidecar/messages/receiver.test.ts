@@ -45,6 +45,7 @@ async function setUp(append?: (original: History['append']) => History['append']
       clock,
       metrics,
     }),
+    clock,
     metrics,
     log,
   })

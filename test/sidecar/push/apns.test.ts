@@ -51,7 +51,12 @@ describe('APNs through node-apn', () => {
         expiration: Math.floor(clock.now() / 1000) + 86_400,
         payload: {
           ...NOTIFICATION.data,
-          aps: { alert: { title: 'W1AW', body: 'Hello' }, sound: 'default', 'thread-id': 'aprs-N0CALL-7' },
+          aps: {
+            alert: { title: 'W1AW', body: 'Hello' },
+            sound: 'default',
+            'thread-id': 'aprs-N0CALL-7',
+            'mutable-content': 1,
+          },
         },
       },
     ])

@@ -135,6 +135,23 @@ describe('The dispatcher', () => {
     expect(android.sent[0]?.notification.data).to.include({ count: '2', fromCall: 'DL1ABC' })
   })
 
+  it('says of each gateway what it last answered, and how many stations wait for it', async () => {
+    const state = () => dispatcher.gateways()[0]
+    expect(dispatcher.gateways().map(({ platform }) => platform)).to.deep.equal(['android'])
+    expect(state()).to.deep.include({ state: 'unused', waiting: 0, lastAcceptedAt: undefined })
+    android.always = LATER
+    await receive()
+    await dispatcher.push(KEY)
+    expect(state()).to.deep.include({ state: 'failing', waiting: 1, lastFailed: { at: clock.now(), reason: 'down' } })
+    android.always = ACCEPTED
+    await advance(1000)
+    expect(state()).to.deep.include({ state: 'working', waiting: 0, lastAcceptedAt: clock.now() })
+    android.always = { kind: 'refused', reason: 'no payload' }
+    await receive()
+    await dispatcher.push(KEY)
+    expect(state()).to.deep.include({ state: 'refusing', lastRefused: { at: clock.now(), reason: 'no payload' } })
+  })
+
   it('attaches the avatar of the sender, and the tombstone when it was cleared', async () => {
     await register('W1AW', 'token-of-W1AW', 'android', { icon: 'car', image: '', hash: 'icon:car' })
     await receive()

@@ -164,6 +164,26 @@ describe('A store whose disk gives out', () => {
     expect(fourth.serverTime).to.be.at.least(stores.clock.now())
   })
 
+  it('says why it takes nothing, and finds out by itself, with nobody writing, that it does again', async () => {
+    const { store, connection } = await stores.openOver()
+    await register(store, 'N0CALL')
+    expect(store.fault()).to.equal(undefined)
+    await connection.exec('PRAGMA query_only = ON')
+    await rejection(store.history.append([message('lost')]))
+    expect(store.fault()).to.equal('database_not_writable')
+    const probed = async () => {
+      await stores.clock.advance(5000)
+      await store.history.unpushed('N0CALL') // behind the probe in the queue
+    }
+    await probed()
+    expect(store.fault()).to.equal('database_not_writable')
+    await connection.exec('PRAGMA query_only = OFF')
+    await probed()
+    expect(store.fault()).to.equal(undefined)
+    expect(stores.lines.map((line) => line.event)).to.deep.equal(['store-write-failed', 'store-write-recovered'])
+    expect(stores.clock.pending).to.equal(0)
+  })
+
   it('takes heartbeats of known stations while nothing can be written, and nothing that would have to be stored', async () => {
     const { store, connection } = await stores.openOver()
     await register(store, 'N0CALL')

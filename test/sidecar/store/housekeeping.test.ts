@@ -145,7 +145,7 @@ describe('The housekeeping of the store', () => {
           return rows
         },
       }
-      const store = await buildStore(counted, SETTINGS, stores.clock, stores.log)
+      const store = await buildStore(counted, stores.path(), SETTINGS, stores.clock, stores.log)
       closing.push(store)
       return store
     }

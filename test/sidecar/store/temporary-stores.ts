@@ -63,7 +63,7 @@ export function temporaryStores(): TemporaryStores {
       keep(await openStore(at, { ...SETTINGS, ...settings }, time, log)),
     async openOver(settings = {}) {
       const connection = await openFile(path())
-      return { store: keep(await buildStore(connection, { ...SETTINGS, ...settings }, clock, log)), connection }
+      return { store: keep(await buildStore(connection, path(), { ...SETTINGS, ...settings }, clock, log)), connection }
     },
   }
 }

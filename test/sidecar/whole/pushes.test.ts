@@ -46,6 +46,46 @@ describe('A push of the sidecar', () => {
   const avatarOf = (callsign: string, members: object) =>
     its.register(callsign, { platform: 'ios', pushToken: 'e'.repeat(64), avatarUpdate: true, ...members })
 
+  it('is timed from the message coming in to the gateway accepting it, by platform', async () => {
+    await its.register('N0CALL')
+    await its.receive('N9CALL', 'N0CALL-7', 'Good morning{12')
+    await its.clock.advance(1500)
+    await its.receive('N9CALL', 'N0CALL-7', 'Good evening{13')
+    await its.endWindow()
+    await its.fcm.waitFor(() => true)
+    const metric = async (name: string) => {
+      const lines = (await (await fetch(`${its.sidecar.adminUrl}/metrics`)).text()).split('\n')
+      return lines.find((line) => line.startsWith(`mesh_companion_push_latency_seconds_${name}`))?.split(' ')[1]
+    }
+    while ((await metric('count{platform="android"}')) !== '1');
+    // Two seconds and a half by the clock, whatever the machine's own takes.
+    expect(Number(await metric('sum{platform="android"}'))).to.be.within(2, 3.5)
+    expect(await metric('count{platform="ios"}')).to.not.equal('0')
+  })
+
+  it('makes the sidecar not ready, and its page red, while a gateway refuses our credentials, and is sent once they are mended', async () => {
+    await its.register('N1CALL', { platform: 'ios', pushToken: DEVICE })
+    const readiness = async () => {
+      const answer = await fetch(`${its.sidecar.adminUrl}/readyz`)
+      return ((await answer.json()) as { reasons?: string[] }).reasons ?? []
+    }
+    const page = async () => (await fetch(its.sidecar.adminUrl)).text()
+    expect(await readiness()).to.deep.equal([])
+    // One for the phone of the marks.
+    its.apns.fail({ status: 403, reason: 'InvalidProviderToken' }, 2)
+    await its.receive('N9CALL', 'N1CALL-7', 'Good morning{12')
+    await its.endWindow()
+    while ((await readiness()).length === 0);
+    expect(await readiness()).to.deep.equal(['push_credentials_refused'])
+    expect(await page())
+      .to.include('✗ Not ready.')
+      .and.include('InvalidProviderToken')
+    await its.clock.advance(5 * 60_000)
+    await its.apns.waitFor(({ deviceToken }) => deviceToken === DEVICE)
+    while ((await readiness()).length > 0);
+    expect(await page()).to.include('✓ Ready.')
+  })
+
   it('goes to the gateway of its platform and token, with the specified data: strings, on iOS beside aps', async () => {
     await registerBoth()
     const { android, ios, aps, beside } = await pushes('N9CALL', 'Good morning{12')

@@ -1,0 +1,97 @@
+import { lookup } from 'node:dns/promises'
+import { createServer } from 'node:http'
+import { warnNotLocal } from './admin/server.ts'
+import { createApiServer } from './api/listener.ts'
+import { warnWithoutTls } from './api/server.ts'
+import { warnOfReceiving } from './aprsis/link.ts'
+import { systemClock } from './clock.ts'
+import type { Settings } from './config/settings.ts'
+import { tryBackupFolder } from './housekeeping/backups.ts'
+import { isLoopback, ListenError, listenHttp } from './http-listener.ts'
+import type { Log } from './log.ts'
+import { openGateways } from './push/open-gateways.ts'
+import { trialKeys, warnOfUnkeptKeys } from './push/vapid-file.ts'
+import { inspectDatabase } from './store/inspect.ts'
+
+/** What a start with these settings would meet, each in a sentence or two. */
+export interface Findings {
+  readonly errors: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+/** The call of sidecar/deploy/sidecar.json and of the README, which nobody has. */
+const EXAMPLE_CALL = 'N0CALL'
+
+/** These may be as they are because a sidecar runs, or because another user starts it. */
+const PASSING_CODES: ReadonlySet<string> = new Set(['EADDRINUSE', 'EACCES'])
+
+/**
+ * Looks at everything that a start would open: push gateways, database, folder of backups, certificate, addresses. Starts nothing,
+ * and leaves nothing behind.
+ */
+export async function checkStart(settings: Settings): Promise<Findings> {
+  const errors: string[] = []
+  const warnings: string[] = []
+  const log = { ...SILENT, warn: (_event: string, msg: string) => void warnings.push(msg) }
+  const attempt = async (where: string, work: () => unknown): Promise<void> => {
+    try {
+      await work()
+    } catch (error) {
+      errors.push(`${where}: ${inWords(error)}`)
+    }
+  }
+
+  if (settings.aprsis.callsign.split('-')[0] === EXAMPLE_CALL)
+    warnings.push(
+      `aprsis.callsign is still the example's, ${settings.aprsis.callsign}: give your own, with its passcode.`,
+    )
+  warnOfReceiving(settings.aprsis, log)
+  await attempt('push', () => tryGateways(settings, log))
+  await attempt('database', async () => {
+    if ((await inspectDatabase(settings.database)) === 'in_use')
+      warnings.push('The database is in use, by a sidecar most likely: whether it is sound was not looked at.')
+  })
+  await attempt('backup.folder', () => tryBackupFolder(settings.backup))
+  await attempt('listen', () => createApiServer(settings.listen))
+  for (const name of ['listen', 'admin'] as const) {
+    await attempt(name, async () => {
+      const loopback = await tryAddress(name, settings[name], warnings)
+      if (name === 'admin') warnNotLocal(loopback, log)
+      else warnWithoutTls(settings.listen, loopback, log)
+    })
+  }
+  return { errors, warnings }
+}
+
+const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
+
+async function tryGateways(settings: Settings, log: Log): Promise<void> {
+  warnOfUnkeptKeys(settings, log)
+  const gateways = openGateways(settings.push, log, systemClock, trialKeys(settings.push.webpush))
+  await Promise.all(Object.values(gateways).map((gateway) => gateway.close()))
+}
+
+/** Says whether only this machine can reach the address. Rejects when it cannot be had, unless something else has it now. */
+async function tryAddress(
+  name: 'listen' | 'admin',
+  { host, port }: { readonly host: string; readonly port: number },
+  warnings: string[],
+): Promise<boolean> {
+  try {
+    const listener = await listenHttp(createServer(), 'http', host, port)
+    await listener.close()
+    return listener.loopback
+  } catch (error) {
+    if (!(error instanceof ListenError) || !PASSING_CODES.has(error.code)) throw error
+    warnings.push(
+      `${name}.port ${port} cannot be had now (${error.code}): fine where a sidecar runs, or one is started with more rights. ${error.remedy}`,
+    )
+    return isLoopback((await lookup(host)).address)
+  }
+}
+
+function inWords(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const cause = error.cause instanceof Error ? ` (${error.cause.message})` : ''
+  return `${error.message}${cause}${'remedy' in error ? ` ${error.remedy}` : ''}`
+}

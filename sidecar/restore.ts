@@ -1,0 +1,23 @@
+import { resolve } from 'node:path'
+import type { Settings } from './config/settings.ts'
+import { restoreDatabase } from './store/restore.ts'
+
+/** What `--restore` has to say, and whether the backup is in its place now. */
+export interface RestoreReport {
+  readonly done: boolean
+  readonly lines: readonly string[]
+}
+
+/** Puts a backup in the place of the database. Never rejects. */
+export async function restoreBackup(backup: string, settings: Settings): Promise<RestoreReport> {
+  try {
+    const { stations, messages, kept } = await restoreDatabase(resolve(backup), settings.database, Date.now())
+    const lines = [`${settings.database} is now the backup ${backup}: stations ${stations}, messages ${messages}.`]
+    if (kept) lines.push(`The former database is kept as ${kept}.`)
+    return { done: true, lines: [...lines, 'Start the sidecar again.'] }
+  } catch (error) {
+    const { message } = error instanceof Error ? error : new Error(String(error))
+    const remedy = error instanceof Error && 'remedy' in error ? ` ${error.remedy}` : ''
+    return { done: false, lines: [`Nothing was restored. ${message}${remedy}`] }
+  }
+}

@@ -1,0 +1,54 @@
+import { access, constants, mkdtemp, rmdir, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { connect } from './connection.ts'
+import { IN_MEMORY } from './database-file.ts'
+import { schemaVersion } from './migrations.ts'
+import { checkPages } from './open-store.ts'
+import { StoreError, toStoreError } from './store-error.ts'
+
+/** A database that is not there yet, one that a start could open, or one that another process has open, so that nothing is known. */
+export type Inspection = 'new' | 'sound' | 'in_use'
+
+/**
+ * What opening the store at `path` would find, without making, upgrading or keeping anything. Rejects with the same
+ * {@link StoreError}, `database_locked` excepted.
+ */
+export async function inspectDatabase(path: string): Promise<Inspection> {
+  if (path === IN_MEMORY) return 'new'
+  try {
+    const found = await stat(path).catch(orNothing)
+    if (found) return await inspectFile(path, found.isFile(), found.size)
+    await tryFolder(dirname(path))
+    return 'new'
+  } catch (error) {
+    const fault = toStoreError(error)
+    if (fault.code === 'database_locked') return 'in_use'
+    throw fault
+  }
+}
+
+async function inspectFile(path: string, isFile: boolean, size: number): Promise<Inspection> {
+  if (!isFile) throw new StoreError('database_not_writable', { cause: new Error(`${path} is no file`) })
+  await access(path, constants.R_OK | constants.W_OK)
+  if (size === 0) return 'new'
+  const connection = await connect(path, 0)
+  try {
+    await connection.exec('PRAGMA locking_mode = EXCLUSIVE')
+    await schemaVersion(connection)
+    await checkPages(connection)
+    return 'sound'
+  } finally {
+    await connection.close()
+  }
+}
+
+/** Rejects when no folder could be made where `folder` is missing. Permissions do not say so: /proc takes none from anybody. */
+async function tryFolder(folder: string): Promise<void> {
+  const found = await stat(folder).catch(orNothing)
+  if (!found && dirname(folder) !== folder) return tryFolder(dirname(folder))
+  await rmdir(await mkdtemp(join(folder, '.mesh-companion-check-')))
+}
+
+function orNothing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}
