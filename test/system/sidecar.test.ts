@@ -214,12 +214,15 @@ describe('the sidecar as a process', () => {
           'ok   APRS-IS filter at T2FIX: confirmed',
           'ok   FCM: takes our credentials',
           'ok   APNs: takes our credentials',
+          'warn Web Push: off, not configured',
         ],
       ])
       apns.fail({ status: 403, reason: 'InvalidProviderToken' })
       const bad = await live()
       expect(bad.code).to.equal(1)
-      expect(bad.verdicts.at(-1)).to.match(/^fail APNs: InvalidProviderToken: push\.apns\.keyFile/)
+      expect(bad.verdicts.find((line) => line.includes('APNs'))).to.match(
+        /^fail APNs: InvalidProviderToken: push\.apns\.keyFile/,
+      )
     } finally {
       await Promise.all([fcm.close(), apns.close()])
     }
