@@ -6,12 +6,10 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const run = promisify(execFile)
 
 /** A project of somebody else that has this package installed: what it ships, and the packages that come with it. */
 export interface Project {
-  readonly folder: string
-  /** Has a further package, as `npm install` would bring it. */
+  /** Has further packages, as `npm install` would bring them. */
   add(...names: readonly string[]): Promise<void>
   write(file: string, text: string): Promise<void>
   /** Runs a program of Node there; rejects with its output where it fails. @returns what it wrote on stdout */
@@ -19,10 +17,13 @@ export interface Project {
   remove(): Promise<void>
 }
 
+/** Path of a command of a package that is installed here. */
+export const program = (name: string) => join(ROOT, 'node_modules', name)
+
 /** Builds the package and lays it into an empty project. */
 export async function makeProject(): Promise<Project> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'testing-')))
-  const home = join(folder, 'node_modules/mesh-companion')
+  const remove = () => rm(folder, { recursive: true, force: true })
   const add = async (...names: readonly string[]) => {
     for (const name of names) {
       const place = join(folder, 'node_modules', name)
@@ -30,36 +31,35 @@ export async function makeProject(): Promise<Project> {
       await symlink(join(ROOT, 'node_modules', name), place, 'dir')
     }
   }
-  await mkdir(home, { recursive: true })
-  await cp(join(ROOT, 'package.json'), join(home, 'package.json'))
-  await run(
-    process.execPath,
-    [program('typescript/bin/tsc'), '-p', '.tsconfig.build.json', '--outDir', join(home, 'dist')],
-    {
-      cwd: ROOT,
-    },
-  )
-  const { dependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
-    dependencies: Record<string, string>
+  try {
+    const home = join(folder, 'node_modules/mesh-companion')
+    await mkdir(home, { recursive: true })
+    await cp(join(ROOT, 'package.json'), join(home, 'package.json'))
+    await runNode(ROOT, [program('typescript/bin/tsc'), '-p', '.tsconfig.build.json', '--outDir', join(home, 'dist')])
+    const { dependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>
+    }
+    await add(...Object.keys(dependencies))
+    await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  } catch (error) {
+    await remove()
+    throw error
   }
-  await add(...Object.keys(dependencies))
-  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
   return {
-    folder,
     add,
     write: (file, text) => writeFile(join(folder, file), text),
-    node: async (...args) => {
-      const { NODE_OPTIONS: _loader, ...env } = process.env
-      try {
-        return (await run(process.execPath, args, { cwd: folder, env })).stdout
-      } catch (error) {
-        const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }
-        throw new Error(`${args.join(' ')} failed:\n${stdout}${stderr}`, { cause: error })
-      }
-    },
-    remove: () => rm(folder, { recursive: true, force: true }),
+    node: (...args) => runNode(folder, args),
+    remove,
   }
 }
 
-/** Path of a command of an installed package. */
-export const program = (name: string) => join(ROOT, 'node_modules', name)
+async function runNode(cwd: string, args: readonly string[]): Promise<string> {
+  // A loader of the tests' own would find packages that the project does not have.
+  const { NODE_OPTIONS: _loader, ...env } = process.env
+  try {
+    return (await promisify(execFile)(process.execPath, args, { cwd, env })).stdout
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }
+    throw new Error(`${args.join(' ')} failed:\n${stdout}${stderr}`, { cause: error })
+  }
+}

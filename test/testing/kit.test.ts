@@ -10,7 +10,7 @@ describe('the test kit of the built package', function () {
   before(async () => {
     project = await makeProject()
   })
-  after(() => project.remove())
+  after(() => project?.remove())
 
   it('says what to install where a server needs a package that is not there, and starts the others', async () => {
     const program = `
