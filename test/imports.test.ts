@@ -69,6 +69,24 @@ describe('imports', () => {
     )
   })
 
+  it('of the test kit lead to nothing that its users would not have', () => {
+    const kit = new Set(['fixtures/testing.ts'])
+    for (const file of kit) for (const { from, to } of fixtures) if (from === file) kit.add(to)
+    const files = [...kit].filter((file) => file.endsWith('.ts'))
+    expect(files.length).to.be.above(25)
+    expect(
+      files.filter((file) => !/^fixtures\/(idp|aprsis|push|browser)\/|^fixtures\/[\w-]+\.ts$/.test(file)),
+    ).to.deep.equal([])
+    const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<
+      'dependencies' | 'peerDependencies',
+      Record<string, string>
+    >
+    const brought = [...Object.keys(dependencies), ...Object.keys(peerDependencies)]
+    const packages = [...kit].filter((name) => !name.endsWith('.ts') && !name.startsWith('node:'))
+    expect(packages).to.include('oidc-provider')
+    expect(packages.filter((name) => !brought.includes(name))).to.deep.equal([])
+  })
+
   /** Folder → what else of its own half it may import, beside the files at the half's root. */
   const allowed = {
     plugin: {

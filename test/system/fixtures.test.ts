@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { expect } from 'chai'
+import { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { startHost } from '../../fixtures/host/server.ts'
+import { settingsFrom } from '../../sidecar/index.ts'
+import { freePort } from '../support/host-process.ts'
+
+const LAST_LINE = 'Ctrl-C stops all of it.'
+
+/** `npm run fixtures` as a person sees it. */
+function runFixtures(...args: string[]) {
+  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', 'fixtures/alone.ts', ...args])
+  let text = ''
+  const told = new Set<() => void>()
+  const listen = (chunk: Buffer) => {
+    text += chunk
+    for (const look of told) look()
+  }
+  child.stdout?.on('data', listen)
+  child.stderr?.on('data', listen)
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, text }))
+  const shows = (part: string) =>
+    new Promise<string>((resolve, reject) => {
+      const look = () => {
+        if (text.includes(part)) resolve(text)
+      }
+      told.add(look)
+      look()
+      void ended.then(() => reject(new Error(`It ended without showing "${part}":\n${text}`)))
+    })
+  return { child, shows, ended }
+}
+
+/** The JSON objects of the page, in order. */
+const printedObjects = (page: string): unknown[] =>
+  [...page.matchAll(/^\{\n[\s\S]*?^\}$/gm)].map(([text]) => JSON.parse(text))
+
+describe('the fixtures alone', () => {
+  let fixtures: ReturnType<typeof runFixtures> | undefined
+  afterEach(async () => {
+    fixtures?.child.kill('SIGKILL')
+    await fixtures?.ended
+  })
+
+  it('print configurations of both halves that work, tell what reaches them, and stop on SIGTERM with exit 0', async () => {
+    const port = await freePort()
+    fixtures = runFixtures('--redirect-uri', `http://127.0.0.1:${port}/auth-oidc-callback`)
+    const page = await fixtures.shows(LAST_LINE)
+    const [server, sidecar] = printedObjects(page) as [Record<string, object>, Record<string, object>]
+
+    const host = await startHost({
+      config: { ...server, settings: { ...server.settings, port } },
+      port,
+      output: { write: () => undefined },
+    })
+    const browser = new ScriptedBrowser()
+    try {
+      const [, name = '', password = ''] = /^ {2}(alice), password (\S+),/m.exec(page) ?? []
+      expect((await browser.login(host.url, name, password)).url).to.equal(host.url)
+    } finally {
+      browser.close()
+      await host.close()
+    }
+
+    expect(settingsFrom(JSON.stringify(sidecar), tmpdir())).to.not.have.property('problems')
+    const [, login = '', packet = '', aprsis] =
+      /printf '%s\\r\\n' '([^']+)' '([^']+)' \| curl -s -m 2 telnet:\/\/127\.0\.0\.1:(\d+)/.exec(page) ?? []
+    const radio = connect(Number(aprsis), '127.0.0.1').on('error', () => undefined)
+    radio.write(`${login}\r\n${packet}\r\n`)
+    await fixtures.shows(`K2ABC-7 sent ${packet} (passed)`)
+    radio.destroy()
+
+    fixtures.child.kill('SIGTERM')
+    expect(await fixtures.ended).to.include({ code: 0 })
+  })
+
+  it('refuse an address that is none, with the usage and exit 64', async () => {
+    fixtures = runFixtures('--redirect-uri', 'nowhere')
+    const { code, text } = await fixtures.ended
+    expect(code).to.equal(64)
+    expect(text).to.include('Usage: npm run fixtures')
+  })
+})
