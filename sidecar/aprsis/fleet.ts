@@ -24,7 +24,7 @@ export interface FleetOptions {
   readonly log: Log
   readonly metrics: Metrics
   random(): number
-  onLines(lines: readonly Buffer[]): void
+  onLines(lines: readonly string[]): void
   onChange(): void
 }
 
