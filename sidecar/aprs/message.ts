@@ -8,8 +8,8 @@ export type Message =
   | {
       readonly kind: 'message'
       readonly to: string
-      /** The sender's text to the byte, the number and its `{` taken off; a view into the line's memory. */
-      readonly text: Buffer
+      /** The sender's text to the byte, each one character, the number and its `{` taken off. */
+      readonly text: string
       /** What stands after the last `{`, trailing blanks dropped; empty when the message has no number. */
       readonly seqId: string
     }
@@ -19,7 +19,19 @@ export type Message =
   /** Meant for the station's software. */
   | { readonly kind: 'not_for_operator'; readonly to: string; readonly why: 'telemetry_definition' | 'query' }
 
+/** Whom a message packet is for. */
+export interface Addressee {
+  /** Upper case, trailing blanks dropped, not empty. */
+  readonly to: string
+  /** Where in the line the text begins. */
+  readonly textAt: number
+}
+
 const BLANK = 0x20
+const COLON = 0x3a
+const QUESTION_MARK = 0x3f
+const LOWER_A = 0x61
+const LOWER_R = 0x72
 const TILDE = 0x7e
 
 const MAX_ADDRESSEE_LENGTH = 9
@@ -30,62 +42,58 @@ const TELEMETRY_DEFINITION = /^(?:PARM|UNIT|EQNS|BITS)\./
 const QUERY = /^\?(?:APRSH(?: .*)?|APRS[DMOPST] *|PING\? *)$/
 
 /**
- * Reads a packet's body; undefined when it is no message. Never throws, whatever the bytes are.
+ * Whom a packet is addressed to; undefined when it is no message. Never throws, whatever the bytes are. Read before all else,
+ * since most of what comes in is for nobody here.
+ */
+export function addresseeOf({ line, bodyAt }: Pick<Packet, 'line' | 'bodyAt'>): Addressee | undefined {
+  if (line.charCodeAt(bodyAt) !== COLON) return undefined
+  const start = bodyAt + 1
+  // Behind the last character that is no blank.
+  let end = start
+  // The second colon stands behind 9 characters, or earlier where the sender did not pad.
+  for (let at = start; at <= start + MAX_ADDRESSEE_LENGTH; at++) {
+    const code = line.charCodeAt(at)
+    if (code === COLON) {
+      const to = canonicalKey(line.slice(start, end))
+      return to === '' ? undefined : { to, textAt: at + 1 }
+    }
+    // ASCII only: `ß` in upper case is `SS`, and the message would reach somebody else. NaN behind the end is neither.
+    if (!(code >= BLANK && code <= TILDE)) return undefined
+    if (code !== BLANK) end = at + 1
+  }
+  return undefined
+}
+
+/**
+ * Reads what is addressed to somebody. Never throws, whatever the bytes are.
  * The source matters for telemetry definitions, which a station addresses to itself.
  */
-export function parseMessage({ source, body, line }: Pick<Packet, 'source' | 'body' | 'line'>): Message | undefined {
-  if (body[0] !== ':') return undefined
-  const colon = endOfAddressee(body)
-  if (colon < 0) return undefined
-  const to = canonicalKey(body.slice(1, endWithoutBlanks(body, colon)))
-  if (to === '') return undefined
-
-  const start = colon + 1
-  const end = contentEnd(body, start)
-  const brace = braceOfSequenceId(body, start, end)
+export function parseMessage({ source, line }: Pick<Packet, 'source' | 'line'>, { to, textAt }: Addressee): Message {
+  const end = contentEnd(line, textAt)
+  const brace = braceOfSequenceId(line, textAt, end)
   const numbered = brace >= 0
-  const other = noOperatorsText(body.slice(start, numbered ? brace : end), numbered, source === to)
+  const other = noOperatorsText(line, textAt, numbered ? brace : end, numbered, source === to)
   if (other) return { ...other, to }
-
-  const bodyAt = line.length - body.length
   return {
     kind: 'message',
     to,
-    text: line.subarray(bodyAt + start, numbered ? bodyAt + brace : line.length),
-    seqId: numbered ? body.slice(brace + 1, end) : '',
+    text: numbered ? line.slice(textAt, brace) : line.slice(textAt),
+    seqId: numbered ? line.slice(brace + 1, end) : '',
   }
 }
 
-/** Where the second colon stands: behind 9 characters, or earlier where the sender did not pad. */
-function endOfAddressee(body: string): number {
-  const colon = body.indexOf(':', 1)
-  if (colon > MAX_ADDRESSEE_LENGTH + 1) return -1
-  // ASCII only: `ß` in upper case is `SS`, and the message would reach somebody else.
-  for (let i = 1; i < colon; i++) {
-    const code = body.charCodeAt(i)
-    if (code < BLANK || code > TILDE) return -1
-  }
-  return colon
-}
-
-function endWithoutBlanks(text: string, end: number): number {
-  let last = end
-  while (last > 0 && text.charCodeAt(last - 1) === BLANK) last--
-  return last
-}
-
-/** What a text is that is no message for a person; undefined for one that is. */
-function noOperatorsText(text: string, numbered: boolean, toItself: boolean) {
-  if (toItself && TELEMETRY_DEFINITION.test(text))
+/** What a text from `start` to `end` is that is no message for a person; undefined for one that is. */
+function noOperatorsText(line: string, start: number, end: number, numbered: boolean, toItself: boolean) {
+  if (toItself && TELEMETRY_DEFINITION.test(line.slice(start, end)))
     return { kind: 'not_for_operator', why: 'telemetry_definition' } as const
   // The first character spares nearly all texts the rest.
-  switch (text[0]) {
-    case 'a':
-      return numbered ? undefined : answer('ack', ACK, text)
-    case 'r':
-      return numbered ? undefined : answer('rejection', REJECTION, text)
-    case '?':
-      return QUERY.test(text) ? ({ kind: 'not_for_operator', why: 'query' } as const) : undefined
+  switch (line.charCodeAt(start)) {
+    case LOWER_A:
+      return numbered ? undefined : answer('ack', ACK, line.slice(start, end))
+    case LOWER_R:
+      return numbered ? undefined : answer('rejection', REJECTION, line.slice(start, end))
+    case QUESTION_MARK:
+      return QUERY.test(line.slice(start, end)) ? ({ kind: 'not_for_operator', why: 'query' } as const) : undefined
     default:
       return undefined
   }

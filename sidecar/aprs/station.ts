@@ -1,5 +1,9 @@
 const MAX_KEY_LENGTH = 9
 
+const DASH = 0x2d
+const ZERO = 0x30
+const LOWER_A = 0x61
+
 export type StationKeyOutcome =
   | { readonly kind: 'key'; readonly key: string }
   /** `reason` is a sentence for the caller of the API. */
@@ -42,8 +46,15 @@ export function parseStationKey(name: string): string | undefined {
 
 /** Upper case and without the SSID 0, that is all; for names whose characters are known to be fit. */
 export function canonicalKey(name: string): string {
-  const upper = name.toUpperCase()
-  return upper.endsWith('-0') ? upper.slice(0, -2) : upper
+  const upper = isUpperCase(name) ? name : name.toUpperCase()
+  const dash = upper.length - 2
+  return upper.charCodeAt(dash + 1) === ZERO && upper.charCodeAt(dash) === DASH ? upper.slice(0, dash) : upper
+}
+
+/** Looked at first: nearly every name on the network is, and turning one into upper case costs more than reading it. */
+function isUpperCase(name: string): boolean {
+  for (let at = 0; at < name.length; at++) if (name.charCodeAt(at) >= LOWER_A) return false
+  return true
 }
 
 /** What stands before the dash: whose licence it is. */

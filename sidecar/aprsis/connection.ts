@@ -44,7 +44,7 @@ export interface ConnectionOptions {
   readonly metrics: Metrics
   /** From 0 to below 1. */
   random(): number
-  onLines(lines: readonly Buffer[]): void
+  onLines(lines: readonly string[]): void
   /** The status changed. */
   onChange(): void
 }

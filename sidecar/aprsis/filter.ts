@@ -26,13 +26,19 @@ const MAX_CALL_LENGTH = 9
  * Where there is no room for it, nobody can write it either.
  */
 function callsOf(station: StationKey): readonly string[] {
-  const withZero = `${station}-0`
-  return station.includes('-') || withZero.length > MAX_CALL_LENGTH ? [station] : [station, withZero]
+  return isWrittenWithZero(station) ? [station, `${station}-0`] : [station]
+}
+
+function isWrittenWithZero(station: StationKey): boolean {
+  return station.length + '-0'.length <= MAX_CALL_LENGTH && !station.includes('-')
 }
 
 /** Bytes that one more station adds to a filter. Keys are ASCII. */
 export function stationBytes(station: StationKey, { trackOutgoing }: FilterForm): number {
-  const bytes = callsOf(station).reduce((sum, call) => sum + call.length + 1, 0)
+  // A slash before each call. Without the calls themselves: all stations are weighed at each change.
+  const bytes = isWrittenWithZero(station)
+    ? 2 * station.length + '/'.length + '/-0'.length
+    : station.length + '/'.length
   return bytes * (trackOutgoing ? 2 : 1)
 }
 

@@ -7,6 +7,7 @@ import { type Connection, type ConnectionStatus, openConnection } from './connec
 import { filterText } from './filter.ts'
 import { freeLoginCall, loginCallCount } from './login-calls.ts'
 import { isSameSet, planConnections } from './plan.ts'
+import { createReadiness } from './readiness.ts'
 import { nextSteps, type Step } from './rollout.ts'
 
 /** How long a new filter is up before an old one goes: two servers of the network are seldom further apart. */
@@ -24,7 +25,7 @@ export interface FleetOptions {
   readonly log: Log
   readonly metrics: Metrics
   random(): number
-  onLines(lines: readonly Buffer[]): void
+  onLines(lines: readonly string[]): void
   onChange(): void
 }
 
@@ -80,6 +81,7 @@ export function createFleet(options: FleetOptions): Fleet {
   let stepPlanned = false
   let tidying: Timer | undefined
 
+  const isHeard = createReadiness()
   const everyMember = () => [...members.values(), ...leaving]
   const stateOf = (member: FleetMember) => member.connection.status().state
   const isUp = (member: FleetMember) => ['up', 'confirming', 'unconfirmed'].includes(stateOf(member))
@@ -276,9 +278,14 @@ export function createFleet(options: FleetOptions): Fleet {
     },
     ready() {
       const up = [...members.values()].filter((member) => stateOf(member) === 'up')
-      const noRoom = new Set(leftOut)
-      if (!wanted || up.length === 0) return false
-      return [...wanted].every((key) => noRoom.has(key) || up.some(({ stations }) => stations.has(key)))
+      return (
+        wanted !== undefined &&
+        isHeard(
+          wanted,
+          leftOut,
+          up.map(({ stations }) => stations),
+        )
+      )
     },
     get leftOut() {
       return leftOut.length

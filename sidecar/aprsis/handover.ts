@@ -7,12 +7,12 @@ const MAX_UNSETTLED_LINES = 5000
 export interface Handover {
   readonly full: boolean
   /** Never throws; what the pipeline rejects with is logged. */
-  take(lines: readonly Buffer[]): void
+  take(lines: readonly string[]): void
 }
 
 /** `onFull` is called with true when reading should stop, and with false when it may go on: below half. */
 export function handover(
-  pipeline: (lines: readonly Buffer[]) => Promise<void>,
+  pipeline: (lines: readonly string[]) => Promise<void>,
   log: Log,
   onFull: (full: boolean) => void,
 ): Handover {
@@ -26,7 +26,7 @@ export function handover(
     onFull(false)
   }
 
-  async function process(lines: readonly Buffer[]): Promise<void> {
+  async function process(lines: readonly string[]): Promise<void> {
     try {
       await pipeline(lines)
     } catch (error) {

@@ -1,15 +1,14 @@
 /** Longest line that is taken from APRS-IS, line end not counted; packets have at most 509 bytes. */
 export const MAX_LINE_BYTES = 4096
 
-const LF = 10
 const CR = 13
 
 /**
- * Cuts a byte stream into lines, ended by LF or CRLF; empty ones are left out. What is returned are views of the chunk where a line
- * lies within one, so that nothing is copied per byte or per line. A line longer than `maxBytes` is dropped, kept nowhere
- * meanwhile, and reported once by `onTooLong`.
+ * Cuts a byte stream into lines, ended by LF or CRLF, as Latin-1, which makes each byte one character; empty ones are left out.
+ * A chunk is decoded once, for a call into Buffer costs as much for a line as for a chunk. A line longer than `maxBytes` is dropped,
+ * kept nowhere meanwhile, and reported once by `onTooLong`.
  */
-export function lineSplitter(maxBytes: number, onTooLong: () => void): (chunk: Buffer) => Buffer[] {
+export function lineSplitter(maxBytes: number, onTooLong: () => void): (chunk: Buffer) => string[] {
   // The beginning of a line whose end has not come; one byte more for the CR of a line of full length.
   const held = Buffer.allocUnsafe(maxBytes + 1)
   let heldBytes = 0
@@ -21,16 +20,17 @@ export function lineSplitter(maxBytes: number, onTooLong: () => void): (chunk: B
   }
 
   /** The line that ends with `part`, without its CR. */
-  function complete(part: Buffer): Buffer | undefined {
+  function complete(part: string): string | undefined {
     if (skipping) {
       skipping = false
       return undefined
     }
     if (heldBytes + part.length > held.length) return tooLong()
-    const line = heldBytes === 0 ? part : Buffer.concat([held.subarray(0, heldBytes), part])
+    const line = heldBytes === 0 ? part : held.toString('latin1', 0, heldBytes) + part
     heldBytes = 0
-    const length = line.at(-1) === CR ? line.length - 1 : line.length
-    return length > maxBytes ? tooLong() : line.subarray(0, length)
+    const length = line.charCodeAt(line.length - 1) === CR ? line.length - 1 : line.length
+    if (length > maxBytes) return tooLong()
+    return length < line.length ? line.slice(0, length) : line
   }
 
   function hold(part: Buffer): void {
@@ -44,11 +44,12 @@ export function lineSplitter(maxBytes: number, onTooLong: () => void): (chunk: B
   }
 
   return (chunk) => {
-    const lines: Buffer[] = []
+    const lines: string[] = []
+    const text = chunk.toString('latin1')
     let start = 0
-    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
-      const line = complete(chunk.subarray(start, end))
-      if (line !== undefined && line.length > 0) lines.push(line)
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+      const line = complete(text.slice(start, end))
+      if (line !== undefined && line !== '') lines.push(line)
       start = end + 1
     }
     if (start < chunk.length) hold(chunk.subarray(start))

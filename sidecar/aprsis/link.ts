@@ -11,10 +11,10 @@ export interface LinkOptions {
   /** The registered stations, asked for at the start and after each {@link Link.refilter}. */
   stations(): Iterable<StationKey>
   /**
-   * Packet lines in the order of arrival, without line ends, those of one socket read together. They may be views of one larger
-   * buffer. Settles when they are dealt with; while more than 5,000 are not, the sockets are not read.
+   * Packet lines in the order of arrival, as Latin-1 and without line ends, those of one socket read together. Settles when they are
+   * dealt with; while more than 5,000 are not, the sockets are not read.
    */
-  onLines(lines: readonly Buffer[]): Promise<void>
+  onLines(lines: readonly string[]): Promise<void>
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics

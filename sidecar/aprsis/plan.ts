@@ -31,8 +31,22 @@ export interface PlanLimits extends FilterForm {
 
 interface Bin {
   readonly carrier: Carrier | undefined
-  readonly stations: Set<StationKey>
+  /** The carrier's own set where nothing of it is missing: most of them stay as they are. */
+  readonly stations: ReadonlySet<StationKey>
+  readonly bytes: number
+}
+
+/** What a bin is to get on top; `bytes` with it. */
+interface Filling {
+  readonly bin: Bin
+  readonly added: StationKey[]
   bytes: number
+}
+
+/** Each carrier with those stations that no newer one carries; and the stations that none does, in order. */
+interface Shares {
+  readonly bins: readonly (Bin & { readonly carrier: Carrier })[]
+  readonly homeless: readonly StationKey[]
 }
 
 /**
@@ -48,77 +62,79 @@ export function planConnections(
   limits: PlanLimits,
   compact: boolean,
 ): Plan {
-  const tight = toPlan(tightBins(wanted, carriers, limits), carriers, limits)
+  const shares = shareOut(wanted, carriers, limits)
+  const tight = toPlan(tightBins(shares, limits), carriers, limits)
   if (compact || !needsNewLogin(tight)) return tight
-  return lazyPlan(wanted, carriers, limits) ?? tight
+  return lazyPlan(shares, carriers, limits) ?? tight
 }
 
 function needsNewLogin(plan: Plan): boolean {
   return plan.open.length > 0 && plan.retire.size > 0
 }
 
-/** Each carrier with those stations that no newer one carries; and the stations that none does. */
-function shareOut(
-  wanted: ReadonlySet<StationKey>,
-  carriers: readonly Carrier[],
-  form: FilterForm,
-): { bins: (Bin & { carrier: Carrier })[]; homeless: StationKey[] } {
+function shareOut(wanted: ReadonlySet<StationKey>, carriers: readonly Carrier[], form: FilterForm): Shares {
   const homeless = new Set(wanted)
   const bins = carriers.map((carrier) => {
-    const stations = new Set([...carrier.stations].filter((station) => homeless.delete(station)))
-    return { carrier, stations, bytes: filterBytes(stations, form) }
+    const own: StationKey[] = []
+    for (const station of carrier.stations) if (homeless.delete(station)) own.push(station)
+    const stations = own.length === carrier.stations.size ? carrier.stations : new Set(own)
+    return { carrier, stations, bytes: filterBytes(own, form) }
   })
   return { bins, homeless: [...homeless].sort() }
 }
 
-function tightBins(
-  wanted: ReadonlySet<StationKey>,
-  carriers: readonly Carrier[],
-  limits: PlanLimits,
-): { bins: Bin[]; leftOut: StationKey[] } {
-  const shared = shareOut(wanted, carriers, limits)
-  const byBytes = shared.bins.toSorted((a, b) => b.bytes - a.bytes)
-  const fewest = fewestConnections(wanted, limits)
-  const bins: Bin[] = byBytes.slice(0, fewest)
-  const loose = [...byBytes.slice(fewest).flatMap(({ stations }) => [...stations]), ...shared.homeless]
+function tightBins({ bins: shared, homeless }: Shares, limits: PlanLimits): { bins: Bin[]; leftOut: StationKey[] } {
+  const byBytes = shared.toSorted((a, b) => b.bytes - a.bytes)
+  const fewest = fewestConnections({ bins: shared, homeless }, limits)
+  const fillings = byBytes.slice(0, fewest).map(fillingOf)
+  const loose = [...byBytes.slice(fewest).flatMap(({ stations }) => [...stations]), ...homeless]
   const leftOut: StationKey[] = []
   // The emptiest is filled first: then the fullest need no new login.
-  let open = bins.toReversed()
+  let open = fillings.toReversed()
   for (const station of loose) {
     const bytes = stationBytes(station, limits)
-    let bin = open.find((candidate) => candidate.bytes + bytes <= LOGIN_FILTER_BYTES)
-    if (!bin && bins.length < limits.maxConnections) {
-      bin = { carrier: undefined, stations: new Set(), bytes: emptyFilterBytes(limits) }
-      bins.push(bin)
-      open = [bin]
+    let filling = open.find((candidate) => candidate.bytes + bytes <= LOGIN_FILTER_BYTES)
+    if (!filling && fillings.length < limits.maxConnections) {
+      filling = fillingOf({ carrier: undefined, stations: new Set(), bytes: emptyFilterBytes(limits) })
+      fillings.push(filling)
+      open = [filling]
     }
-    if (!bin) {
+    if (!filling) {
       leftOut.push(station)
       continue
     }
-    bin.stations.add(station)
-    bin.bytes += bytes
+    filling.added.push(station)
+    filling.bytes += bytes
   }
+  const bins = fillings.map(filled)
   // The one connection that there is without stations keeps us logged in.
   if (bins.length === 0) bins.push({ carrier: undefined, stations: new Set(), bytes: 0 })
   return { bins, leftOut }
 }
 
-function fewestConnections(wanted: ReadonlySet<StationKey>, limits: PlanLimits): number {
+function fillingOf(bin: Bin): Filling {
+  return { bin, added: [], bytes: bin.bytes }
+}
+
+function filled({ bin, added, bytes }: Filling): Bin {
+  return added.length === 0 ? bin : { ...bin, stations: new Set([...bin.stations, ...added]), bytes }
+}
+
+function fewestConnections({ bins, homeless }: Shares, limits: PlanLimits): number {
   const empty = emptyFilterBytes(limits)
-  const fewest = Math.ceil((filterBytes(wanted, limits) - empty) / (LOGIN_FILTER_BYTES - empty))
+  const carried = bins.reduce((sum, { bytes }) => sum + bytes - empty, 0)
+  const fewest = Math.ceil((carried + filterBytes(homeless, limits) - empty) / (LOGIN_FILTER_BYTES - empty))
   return Math.min(limits.maxConnections, Math.max(1, fewest))
 }
 
 /** Big filters stay as they are; everything else goes to one small connection. Undefined when that is too small. */
-function lazyPlan(wanted: ReadonlySet<StationKey>, carriers: readonly Carrier[], limits: PlanLimits): Plan | undefined {
-  const { bins, homeless } = shareOut(wanted, carriers, limits)
+function lazyPlan({ bins, homeless }: Shares, carriers: readonly Carrier[], limits: PlanLimits): Plan | undefined {
   const big = bins.filter((bin) => bin.bytes > IN_PLACE_BYTES)
   const rest = bins.filter((bin) => bin.bytes <= IN_PLACE_BYTES).toSorted((a, b) => b.bytes - a.bytes)
   const stations = new Set([...rest.flatMap((bin) => [...bin.stations]), ...homeless])
   const bytes = filterBytes(stations, limits)
   if (bytes > IN_PLACE_BYTES || big.length >= limits.maxConnections) return undefined
-  const kept = big.map(({ carrier, bytes }) => ({ carrier, stations: new Set(carrier.stations), bytes }))
+  const kept = big.map(({ carrier, bytes }) => ({ carrier, stations: carrier.stations, bytes }))
   const small: Bin[] = stations.size === 0 && big.length > 0 ? [] : [{ carrier: rest[0]?.carrier, stations, bytes }]
   return { ...toPlan({ bins: [...kept, ...small], leftOut: [] }, carriers, limits), tight: false }
 }
@@ -146,6 +162,7 @@ function toPlan(
 
 /** Whether both hold the same stations. */
 export function isSameSet(a: ReadonlySet<StationKey>, b: ReadonlySet<StationKey>): boolean {
+  if (a === b) return true
   if (a.size !== b.size) return false
   for (const station of a) if (!b.has(station)) return false
   return true

@@ -43,24 +43,23 @@ export interface Rollout {
  */
 export function nextSteps({ members, waiting, leaving, wanted, maxConnections }: Rollout): readonly Step[] {
   const steps: Step[] = []
+  const cover = coverOf(members)
   let staying = members
   for (const member of members) {
     if (!member.retiring) continue
-    const others = staying.filter((other) => other !== member)
-    if (member.up && lost(member.stations, wanted, others).length > 0) continue
-    staying = others
+    if (member.up && cover.losesAny(member, member.stations, wanted)) continue
+    staying = staying.filter((other) => other !== member)
+    cover.drop(member)
     steps.push({ kind: 'close', id: member.id })
   }
 
-  let unchanged = staying
   for (const member of staying) {
     const { next } = member
     if (!next) continue
-    const others = unchanged.filter((other) => other !== member)
     const dropped = [...member.stations].filter((station) => !next.has(station))
-    if (member.up && lost(dropped, wanted, others).length > 0) continue
+    if (member.up && cover.losesAny(member, dropped, wanted)) continue
     // Until the server confirms the change, nobody else may rely on this one.
-    unchanged = others
+    cover.drop(member)
     steps.push({ kind: 'change', id: member.id, stations: next })
   }
 
@@ -68,32 +67,69 @@ export function nextSteps({ members, waiting, leaving, wanted, maxConnections }:
   for (let count = 0; count < Math.min(free, waiting); count++) steps.push({ kind: 'open' })
 
   const stuck = steps.length === 0 && waiting > 0 && leaving === 0 && staying.every(({ settled }) => settled)
-  return stuck ? leastLoss(staying, wanted) : steps
+  return stuck ? leastLoss(staying, wanted, cover) : steps
 }
 
-/** Which of `stations` nobody would carry if only `others` did. */
-function lost(
-  stations: Iterable<StationKey>,
-  wanted: ReadonlySet<StationKey>,
-  others: readonly Member[],
-): readonly StationKey[] {
-  const carriers = others.filter(({ settled }) => settled)
-  return [...stations].filter(
-    (station) => wanted.has(station) && !carriers.some((carrier) => carrier.stations.has(station)),
-  )
+/** By how many settled connections each station is asked for. */
+interface Cover {
+  /** Whether nobody else would ask for one of these wanted stations of `member`. */
+  losesAny(member: Member, stations: Iterable<StationKey>, wanted: ReadonlySet<StationKey>): boolean
+  /** How many of all stations of `member` that holds for. */
+  losses(member: Member, wanted: ReadonlySet<StationKey>): number
+  /** Nobody is to rely on this one any more. */
+  drop(member: Member): void
+}
+
+/** Counted once for all members, and only when it is asked for: looking each station up in each connection is quadratic. */
+function coverOf(members: readonly Member[]): Cover {
+  const dropped = new Set<Member>()
+  let counts: Map<StationKey, number> | undefined
+
+  function count(): Map<StationKey, number> {
+    const found = new Map<StationKey, number>()
+    for (const member of members) {
+      if (!member.settled || dropped.has(member)) continue
+      for (const station of member.stations) found.set(station, (found.get(station) ?? 0) + 1)
+    }
+    return found
+  }
+
+  /** Whether `member` is the only one, itself counted where it counts. */
+  function isLost(member: Member): (station: StationKey) => boolean {
+    counts ??= count()
+    const found = counts
+    const own = member.settled && !dropped.has(member) ? 1 : 0
+    return (station) => (found.get(station) ?? 0) <= own
+  }
+
+  return {
+    losesAny(member, stations, wanted) {
+      const lost = isLost(member)
+      for (const station of stations) if (wanted.has(station) && lost(station)) return true
+      return false
+    },
+    losses(member, wanted) {
+      const lost = isLost(member)
+      let losses = 0
+      for (const station of member.stations) if (wanted.has(station) && lost(station)) losses += 1
+      return losses
+    },
+    drop(member) {
+      if (counts && member.settled)
+        for (const station of member.stations) counts.set(station, (counts.get(station) ?? 0) - 1)
+      dropped.add(member)
+    },
+  }
 }
 
 /**
  * All places are taken and each retiring connection alone carries something: plans that changed half way can lead here when hardly
  * any place is spare. The one that carries the fewest alone makes room.
  */
-function leastLoss(members: readonly Member[], wanted: ReadonlySet<StationKey>): readonly Step[] {
+function leastLoss(members: readonly Member[], wanted: ReadonlySet<StationKey>, cover: Cover): readonly Step[] {
   const [least] = members
     .filter(({ retiring }) => retiring)
-    .map((member) => {
-      const others = members.filter((other) => other !== member)
-      return { id: member.id, stations: lost(member.stations, wanted, others).length }
-    })
+    .map((member) => ({ id: member.id, stations: cover.losses(member, wanted) }))
     .toSorted((a, b) => a.stations - b.stations)
   return least ? [{ kind: 'sacrifice', ...least }] : []
 }

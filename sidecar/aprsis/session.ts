@@ -58,8 +58,8 @@ export interface SessionOptions {
   onLogin(answer: LoginAnswer): void
   /** The server has the newest filter; or it did not say so, though asked twice. */
   onFilter(state: 'confirmed' | 'unconfirmed'): void
-  /** Packet lines, those of one read together. */
-  onLines(lines: readonly Buffer[]): void
+  /** Packet lines as Latin-1, those of one read together. */
+  onLines(lines: readonly string[]): void
   /** Exactly once, and last; `reason` is for the log. */
   onEnd(reason: string): void
 }
@@ -161,11 +161,11 @@ export function openSession(options: SessionOptions): Session {
   socket.on('connect', logIn)
   socket.on('data', (chunk) => {
     bytesIn += chunk.length
-    const packets: Buffer[] = []
+    const packets: string[] = []
     for (const line of split(chunk)) {
       silentTicks = 0
-      if (line[0] !== HASH) packets.push(line)
-      else if (!leaving) onServerLine(line.toString('latin1'))
+      if (line.charCodeAt(0) !== HASH) packets.push(line)
+      else if (!leaving) onServerLine(line)
     }
     if (packets.length === 0) return
     metrics.count('lines_received', packets.length)

@@ -1,4 +1,4 @@
-import { parseMessage } from '../aprs/message.ts'
+import { addresseeOf, parseMessage } from '../aprs/message.ts'
 import { parsePacket } from '../aprs/packet.ts'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
@@ -7,11 +7,11 @@ import type { AckSender } from './ack-sender.ts'
 import type { AppendOutcome, History, IncomingMessage, StationKey, Stations } from './store.ts'
 
 /**
- * Takes what arrived in one read from a connection, as lines without line breaks. Resolves when its messages are
- * stored, or given up; never rejects. The lines' memory must stay untouched until then, and the caller should hold the
- * next read back while too many calls are open, for that is all that bounds what waits to be stored.
+ * Takes what arrived in one read from a connection, as lines in Latin-1 without line breaks. Resolves when its messages are
+ * stored, or given up; never rejects. The caller should hold the next read back while too many calls are open, for that is all that
+ * bounds what waits to be stored.
  */
-export type Receiver = (lines: readonly Buffer[]) => Promise<void>
+export type Receiver = (lines: readonly string[]) => Promise<void>
 
 interface ReceiverParts {
   readonly stations: Pick<Stations, 'get'>
@@ -49,15 +49,18 @@ export function createReceiver(parts: ReceiverParts): Receiver {
   let lostInARow = 0
 
   /** The message for a registered station's operator in a line; everything else is counted. */
-  function read(line: Buffer): Received | undefined {
+  function read(line: string): Received | undefined {
     const packet = parsePacket(line)
-    const message = packet && parseMessage(packet)
-    if (!message) return dropped('packets_unparsable')
-    if (!stations.get(message.to)) return dropped('messages_not_addressed')
+    const addressee = packet && addresseeOf(packet)
+    if (!addressee) return dropped('packets_unparsable')
+    if (!stations.get(addressee.to)) return dropped('messages_not_addressed')
+    const message = parseMessage(packet, addressee)
     if (message.kind !== 'message') return dropped('messages_not_for_operator')
     if (isBlocked(packet.source)) return dropped('messages_blocked')
     const { to, seqId, text } = message
-    return { message: { from: packet.source, to, seqId, text }, sender: packet.sourceAsReceived }
+    // Bytes of its own: a view would keep the whole chunk in memory while the message waits.
+    const bytes = Buffer.from(text, 'latin1')
+    return { message: { from: packet.source, to, seqId, text: bytes }, sender: packet.sourceAsReceived }
   }
 
   function dropped(reason: DropCounter): undefined {

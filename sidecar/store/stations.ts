@@ -102,16 +102,22 @@ export async function openStations(
   /** How many writes of a station are on their way. */
   const writing = new Map<StationKey, number>()
   let avatarChanges = 0
+  const byPlatform: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
   for (const row of await queries.all<StationRow>(LOAD)) remember(row)
 
   function remember(row: StationRow): void {
     const station = stationOf(row)
-    if (!isSameAvatar(station.avatar, entries.get(row.key)?.station.avatar)) avatarChanges += 1
+    const before = entries.get(row.key)?.station
+    if (!isSameAvatar(station.avatar, before?.avatar)) avatarChanges += 1
+    if (before) byPlatform[before.platform] -= 1
+    byPlatform[station.platform] += 1
     entries.set(row.key, { station, lastSeenOnDisk: row.lastSeenAt })
   }
 
   function forget(key: StationKey): void {
-    if (entries.get(key)?.station.avatar.state === 'set') avatarChanges += 1
+    const before = entries.get(key)?.station
+    if (before?.avatar.state === 'set') avatarChanges += 1
+    if (before) byPlatform[before.platform] -= 1
     entries.delete(key)
   }
 
@@ -225,11 +231,7 @@ export async function openStations(
       return entries.size
     },
     keys: () => entries.keys(),
-    countByPlatform() {
-      const counts = { android: 0, ios: 0, webpush: 0 }
-      for (const { station } of entries.values()) counts[station.platform] += 1
-      return counts
-    },
+    countByPlatform: () => ({ ...byPlatform }),
     async register(registration) {
       database.assertOpen()
       const station = refreshInMemory(registration)

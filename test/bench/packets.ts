@@ -1,6 +1,10 @@
 import { aprsParser } from 'js-aprs-fap'
-import { parseMessage } from '../../sidecar/aprs/message.ts'
+import { addresseeOf, parseMessage } from '../../sidecar/aprs/message.ts'
 import { parsePacket } from '../../sidecar/aprs/packet.ts'
+import { lineSplitter, MAX_LINE_BYTES } from '../../sidecar/aprsis/lines.ts'
+import { createReceiver } from '../../sidecar/messages/receiver.ts'
+import type { Station } from '../../sidecar/messages/store.ts'
+import { createMetrics } from '../../sidecar/metrics.ts'
 import { alternate, type Measurement } from './measurement.ts'
 
 const ROUNDS = 7
@@ -21,39 +25,123 @@ const TEXTS = [
 ]
 const NUMBERS = ['', '{1', '{42', '{00123', '{AB}', '{AB}CD']
 
+/** One line of so many is for a station of ours. */
+const OURS_OF = 5
+/** What one read from a socket brings at most. */
+const READ_BYTES = 65_536
+
+const parser = new aprsParser()
+
 /**
- * Message lines per second from the socket's bytes to a parsed message. Each side is given what it wants: ours the
- * bytes, the peer a string that was decoded outside of the measured time.
+ * Message lines per second. The peer is handed lines that were cut and decoded outside of the measured time; ours takes chunks as
+ * they come from the socket.
+ * - `packets.parse`: each line to a parsed message;
+ * - `packets.path`: one line of five is for a station of ours, the others are dropped; whoever is for us is parsed and handed to a
+ *   store that knows everything already.
  */
-export async function packetsBench(): Promise<Measurement> {
-  const texts = messageLines()
-  const lines = texts.map((text) => Buffer.from(text, 'latin1'))
-  const parser = new aprsParser()
-
-  const parseOurs = (line: Buffer) => {
-    const packet = parsePacket(line)
-    const message = packet && parseMessage(packet)
-    return message?.kind === 'message' ? message.text.length : 0
-  }
-  const parsePeers = (text: string) => parser.parseaprs(text).message?.length ?? 0
-  // Whoever gives up on a line would be fast with it.
-  for (const [i, line] of lines.entries()) {
-    if (parseOurs(line) === 0 || parsePeers(texts[i] as string) === 0)
-      throw new Error(`A side did not read ${texts[i]}`)
-  }
-
-  const { ours, peer } = await alternate(
-    ROUNDS,
-    () => linesPerSecond(lines, parseOurs),
-    () => linesPerSecond(texts, parsePeers),
-  )
-  return { name: 'packets.parse', unit: 'lines/s', ours, peer, peerName: 'js-aprs-fap', ratio: ours / peer }
+export async function packetsBench(): Promise<Measurement[]> {
+  const lines = messageLines()
+  return [await parseBench(lines), await pathBench(lines)]
 }
 
-/** Every path with every text and number, between changing stations: what a `g/` filter lets through. */
+async function parseBench(lines: readonly string[]): Promise<Measurement> {
+  const chunks = chunksOf(lines)
+  const split = lineSplitter(MAX_LINE_BYTES, () => {})
+  const parseOurs = (line: string) => {
+    const packet = parsePacket(line)
+    const addressee = packet && addresseeOf(packet)
+    const message = addressee && parseMessage(packet, addressee)
+    return message?.kind === 'message' ? message.text.length : 0
+  }
+  const parsePeers = (line: string) => parser.parseaprs(line).message?.length ?? 0
+  // Whoever gives up on a line would be fast with it.
+  for (const line of lines) {
+    if (parseOurs(line) === 0 || parsePeers(line) === 0) throw new Error(`A side did not read ${line}`)
+  }
+  const allOurs = () => {
+    let characters = 0
+    for (const chunk of chunks) for (const line of split(chunk)) characters += parseOurs(line)
+    return characters
+  }
+  const allPeers = () => {
+    let characters = 0
+    for (const line of lines) characters += parsePeers(line)
+    return characters
+  }
+  const { ours, peer } = await alternate(
+    ROUNDS,
+    () => linesPerSecond(lines.length, allOurs),
+    () => linesPerSecond(lines.length, allPeers),
+  )
+  const peerName = 'js-aprs-fap, lines cut and decoded'
+  return { name: 'packets.parse', unit: 'lines/s', ours, peer, peerName, ratio: ours / peer }
+}
+
+async function pathBench(lines: readonly string[]): Promise<Measurement> {
+  const addressees = [...new Set(lines.map((line) => line.split('::')[1]?.slice(0, 9).trim() ?? ''))]
+  const registered = new Map<string, Station>()
+  for (let at = 0; at < addressees.length; at += OURS_OF) registered.set(addressees[at] ?? '', STATION)
+  let handed = 0
+  const receive = createReceiver({
+    stations: registered,
+    history: {
+      append: async (messages) => {
+        handed += messages.length
+        return messages.map(() => ({ kind: 'duplicate' }) as const)
+      },
+    },
+    isBlocked: () => false,
+    notify: () => {},
+    acks: { acknowledge: () => {} },
+    clock: { elapsed: () => 0 },
+    metrics: createMetrics(),
+    log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+  })
+  const chunks = chunksOf(lines)
+  const split = lineSplitter(MAX_LINE_BYTES, () => {})
+  const allOurs = async () => {
+    handed = 0
+    for (const chunk of chunks) await receive(split(chunk))
+    return handed
+  }
+  const allPeers = () => {
+    let found = 0
+    for (const line of lines) if (registered.has(parser.parseaprs(line).destination ?? '')) found += 1
+    return found
+  }
+  if ((await allOurs()) !== allPeers()) throw new Error('The two sides found different lines to be for us.')
+  const { ours, peer } = await alternate(
+    ROUNDS,
+    () => linesPerSecond(lines.length, allOurs),
+    () => linesPerSecond(lines.length, allPeers),
+  )
+  const peerName = 'js-aprs-fap and a look-up, lines cut and decoded, nothing counted or handed on'
+  return { name: 'packets.path', unit: 'lines/s', ours, peer, peerName, ratio: ours / peer }
+}
+
+const STATION: Station = {
+  key: 'OH0AB',
+  platform: 'android',
+  pushToken: 'token',
+  tokenDead: false,
+  ackMessages: true,
+  registeredAt: 0,
+  lastSeenAt: 0,
+  avatar: { state: 'never' },
+}
+
+/** The lines as reads from a socket hand them over. */
+function chunksOf(lines: readonly string[]): readonly Buffer[] {
+  const stream = Buffer.from(lines.map((line) => `${line}\r\n`).join(''), 'latin1')
+  const chunks: Buffer[] = []
+  for (let at = 0; at < stream.length; at += READ_BYTES) chunks.push(stream.subarray(at, at + READ_BYTES))
+  return chunks
+}
+
+/** Every path with every text and number, ten times, between changing stations: what a `g/` filter lets through. */
 function messageLines(): string[] {
   const lines: string[] = []
-  for (const path of PATHS) {
+  for (const path of Array.from({ length: 10 }, () => PATHS).flat()) {
     for (const text of TEXTS) {
       for (const number of NUMBERS) {
         const source = `N${lines.length % 10}CALL-${(lines.length % 15) + 1}`
@@ -65,15 +153,16 @@ function messageLines(): string[] {
   return lines
 }
 
-function linesPerSecond<T>(lines: readonly T[], parse: (line: T) => number): number {
+/** `parse` reads `count` lines, and says something that depends on all of them. */
+async function linesPerSecond(count: number, parse: () => number | Promise<number>): Promise<number> {
   let parsed = 0
   // Summed up, so that no optimiser can leave the work out.
   let characters = 0
   const start = performance.now()
   let elapsedMs = 0
   while (elapsedMs < ROUND_MS) {
-    for (const line of lines) characters += parse(line)
-    parsed += lines.length
+    characters += await parse()
+    parsed += count
     elapsedMs = performance.now() - start
   }
   if (characters === 0) throw new Error('Nothing was parsed.')

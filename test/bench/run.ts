@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { apiBench } from './api.ts'
 import { durableBench } from './durable.ts'
+import { fleetBench } from './fleet.ts'
 import { housekeepingBench } from './housekeeping.ts'
 import { loginBench } from './login.ts'
 import type { Measurement } from './measurement.ts'
@@ -16,6 +17,7 @@ const BENCHES = [
   housekeepingBench,
   apiBench,
   upstreamBytesBench,
+  fleetBench,
   loginBench,
   sidecarStartBench,
 ] as const

@@ -25,6 +25,6 @@ function split(chunks: readonly Buffer[]) {
   const take = lineSplitter(MAX_BYTES, () => {
     tooLong++
   })
-  const lines = chunks.flatMap((chunk) => take(Buffer.from(chunk)).map((line) => line.toString('latin1')))
+  const lines = chunks.flatMap((chunk) => take(Buffer.from(chunk)))
   return { lines, tooLong }
 }

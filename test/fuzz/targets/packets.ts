@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { ackLine, parseMessage, textOf } from '../../../sidecar/aprs/message.ts'
+import { ackLine, addresseeOf, parseMessage, textOf } from '../../../sidecar/aprs/message.ts'
 import { parsePacket } from '../../../sidecar/aprs/packet.ts'
 import { pure } from '../target.ts'
 
@@ -16,20 +16,23 @@ const SAMPLES = [
 ]
 
 /** Lines from the network: what is read of one can be stored, shown and answered without harm. */
-export const packets = pure('packets', SAMPLES, (line) => {
+export const packets = pure('packets', SAMPLES, (bytes) => {
+  const line = bytes.toString('latin1')
   const packet = parsePacket(line)
   if (!packet) return
   expect(packet.source).to.match(/^[A-Z0-9][A-Z0-9-]{0,8}$/)
-  const message = parseMessage(packet)
-  if (!message) return
+  const addressee = addresseeOf(packet)
+  if (!addressee) return
+  const message = parseMessage(packet, addressee)
   expect(message.to).to.match(/^[ -~]{1,9}$/)
   if (message.kind !== 'message') return
   const { to, text, seqId } = message
   expect(line.includes(text)).to.equal(true)
   expect([...seqId]).to.have.length.at.most(5)
-  const shown = textOf(text)
+  const sent = Buffer.from(text, 'latin1')
+  const shown = textOf(sent)
   expect(
-    Buffer.from(shown.textBytes ?? shown.text, shown.textBytes === undefined ? 'utf8' : 'base64').equals(text),
+    Buffer.from(shown.textBytes ?? shown.text, shown.textBytes === undefined ? 'utf8' : 'base64').equals(sent),
   ).to.equal(true)
   expect(ackLine({ from: packet.source, to, seqId })).to.not.match(/\p{Cc}/u)
 })

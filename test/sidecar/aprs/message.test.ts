@@ -1,11 +1,18 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { ackLine, parseMessage, textOf } from '../../../sidecar/aprs/message.ts'
+import { ackLine, addresseeOf, parseMessage, textOf } from '../../../sidecar/aprs/message.ts'
 import { parsePacket } from '../../../sidecar/aprs/packet.ts'
 
 function parse(body: string | Buffer, source = 'A') {
-  const packet = parsePacket(Buffer.concat([Buffer.from(`${source}>APRS,TCPIP*,qAC,S:`), Buffer.from(body)]))
-  return packet && parseMessage(packet)
+  return parseLine(`${source}>APRS,TCPIP*,qAC,S:${Buffer.from(body).toString('latin1')}`)
+}
+
+/** The message in a line, its text as bytes. */
+function parseLine(line: string) {
+  const packet = parsePacket(line)
+  const addressee = packet && addresseeOf(packet)
+  const message = addressee && parseMessage(packet, addressee)
+  return message?.kind === 'message' ? { ...message, text: Buffer.from(message.text, 'latin1') } : message
 }
 
 /** Text and number of a message to B whose text field is `field`. */
@@ -277,7 +284,7 @@ describe('The ack of a message', () => {
         numbered += 1
         const line = ackLine({ from: 'A', to: message.to, seqId: message.seqId })
         expect(line).to.match(/^[\x20-\x7e]+$/)
-        expect(parseMessage(parsePacket(Buffer.from(line))!)).to.deep.equal({
+        expect(parseLine(line)).to.deep.equal({
           kind: 'ack',
           to: 'A',
           seqId: message.seqId,

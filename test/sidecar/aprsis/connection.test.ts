@@ -39,7 +39,7 @@ describe('A connection to APRS-IS', () => {
       metrics: createMetrics(),
       random: () => 0,
       onLines: (received) => {
-        lines.push(...received.map(String))
+        lines.push(...received)
         changed()
       },
       onChange: () => changed(),

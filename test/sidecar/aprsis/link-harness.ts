@@ -64,8 +64,8 @@ export class LinkHarness {
     this.link.onStatus(() => this.#tell())
   }
 
-  take(lines: readonly Buffer[]): void {
-    this.lines.push(...lines.map((line) => line.toString('latin1')))
+  take(lines: readonly string[]): void {
+    this.lines.push(...lines)
     this.#tell()
   }
 

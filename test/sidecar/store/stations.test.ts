@@ -67,6 +67,11 @@ describe('The registry', () => {
     await store.stations.register(registration('C', { platform: 'ios' }))
     expect(store.stations.countByPlatform()).to.deep.equal({ android: 2, ios: 1, webpush: 0 })
     expect(store.stations.size).to.equal(3)
+    await store.stations.register(registration('A', { platform: 'ios', avatar: PHOTO }))
+    await store.stations.remove('B')
+    expect(store.stations.countByPlatform()).to.deep.equal({ android: 0, ios: 2, webpush: 0 })
+    await reopened()
+    expect(store.stations.countByPlatform()).to.deep.equal({ android: 0, ios: 2, webpush: 0 })
   })
 
   it('removes a station with its history and its avatar', async () => {
