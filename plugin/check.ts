@@ -2,18 +2,20 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import type { LiveOptions } from './check-live.ts'
 import { domainsByHostName } from './config/domains/host-names.ts'
 import { findMisplaced } from './config/domains/misplaced.ts'
 import { jsonPath, quoted } from './config/json/json-path.ts'
 import { type JsonNode, JsonSyntaxError, locateJson } from './config/json/json-text.ts'
 import { migrate } from './config/migration/migrate.ts'
 import type { Problem } from './config/problem.ts'
+import type { DomainReading } from './config/read.ts'
 import type { DomainSettings } from './config/settings.ts'
 import { explainGroups } from './login/explain-groups.ts'
 import { readDomains } from './read-domains.ts'
 import { VERSION } from './version.ts'
 
-const USAGE = `Usage: mesh-companion-check FILE [--meshcentral] [--migrate] [--explain-groups A,B,C]
+const USAGE = `Usage: mesh-companion-check FILE [--meshcentral] [--migrate] [--explain-groups A,B,C] [--live]
 
 Says what is wrong with the single sign-on configuration in FILE, a server's JSON
 configuration, without starting anything.
@@ -27,9 +29,11 @@ configuration, without starting anything.
               what the group rules of each domain decide for a member of exactly these
               groups, of none, and for somebody whose groups cannot be learned; names
               that hold commas in a JSON array: '["cn=a,ou=b", "C"]'
+  --live      then asks the identity provider of each domain, with nobody signed in, what
+              logins depend on: a line per question with ok, warn or fail, and what to do
   --version   the version, and nothing else
 
-Exit code: 0 fine (warnings included), 1 errors, 2 nothing that could be checked.
+Exit code: 0 fine (warnings included), 1 errors or a fail, 2 nothing that could be checked.
 `
 
 /** 0 fine, 1 errors, 2 unusable: no such file, no JSON, no domain with `authStrategies.oidc`. */
@@ -42,24 +46,63 @@ export interface Terminal {
   readonly err: (text: string) => void
 }
 
-/** The command; `args` without the names of Node and the script. Never prints a value from the file but by `--migrate`. */
+/**
+ * The command but for `--live`, which {@link checkToTheEnd} does; `args` without the names of Node and the script. Never prints a value
+ * from the file but by `--migrate`.
+ */
 export function check(args: readonly string[], terminal: Terminal): ExitCode {
+  return checkFile(args, terminal).code
+}
+
+/** The whole command: asks the IdPs too, one domain after the other, where that is wanted. Never rejects. */
+export async function checkToTheEnd(
+  args: readonly string[],
+  terminal: Terminal,
+  options?: LiveOptions,
+): Promise<ExitCode> {
+  const { code, toAsk, say } = checkFile(args, terminal)
+  if (toAsk.length === 0) return code
+  // A client of IdPs takes longer to load than a file to be checked.
+  const { askProvider } = await import('./check-live.ts')
+  let failed = false
+  for (const { key, settings } of toAsk) {
+    if (!settings) {
+      say(`domain ${quoted(key)}, live: asked once the errors are mended\n`)
+      continue
+    }
+    const verdicts = await askProvider(settings, options)
+    say(`domain ${quoted(key)}, live:\n`)
+    for (const { question, verdict, text } of verdicts) say(`  ${verdict}: ${question}: ${text}\n`)
+    failed ||= verdicts.some(({ verdict }) => verdict === 'fail')
+  }
+  return code === 0 && failed ? 1 : code
+}
+
+interface FileCheck {
+  readonly code: ExitCode
+  /** Domains whose IdP is to be asked. */
+  readonly toAsk: readonly DomainReading[]
+  readonly say: (text: string) => void
+}
+
+function checkFile(args: readonly string[], terminal: Terminal): FileCheck {
+  const over = (code: ExitCode): FileCheck => ({ code, toAsk: [], say: terminal.out })
   const call = parseCall(args)
   if (call.kind === 'help') {
     terminal.out(USAGE)
-    return 0
+    return over(0)
   }
   if (call.kind === 'version') {
     terminal.out(`${VERSION}\n`)
-    return 0
+    return over(0)
   }
   if (call.kind === 'wrong') {
     terminal.err(`${call.reason}\n\n${USAGE}`)
-    return 2
+    return over(2)
   }
   const text = readText(call.file, terminal)
   const node = text === undefined ? undefined : locate(call.file, text, terminal)
-  if (text === undefined || !node) return 2
+  if (text === undefined || !node) return over(2)
   const config: unknown = JSON.parse(text)
   const { domains, problems } = readDomains(config, {
     readFile: terminal.read,
@@ -70,7 +113,7 @@ export function check(args: readonly string[], terminal: Terminal): ExitCode {
   if (problems.length > 0 || domains.length === 0) {
     terminal.err(`${problems.length > 0 ? lines('error', problems) : NO_DOMAIN}\n`)
     if (misplaced.length > 0) terminal.err(`${lines('warning', misplaced)}\n`)
-    return 2
+    return over(2)
   }
 
   const say = call.migrate ? terminal.err : terminal.out
@@ -84,7 +127,8 @@ export function check(args: readonly string[], terminal: Terminal): ExitCode {
   const general = [...misplaced, ...repeatedMembers(node)]
   if (general.length > 0) say(`${lines('warning', general)}\n`)
   if (call.migrate) terminal.out(migrate(text))
-  return domains.some(({ problems }) => problems.length > 0) ? 1 : 0
+  const code = domains.some(({ problems }) => problems.length > 0) ? 1 : 0
+  return { code, toAsk: call.live ? domains : [], say }
 }
 
 type Call =
@@ -93,6 +137,7 @@ type Call =
       readonly file: string
       readonly meshCentral: boolean
       readonly migrate: boolean
+      readonly live: boolean
       /** Null: no explanation is wanted. */
       readonly groups: readonly string[] | null
     }
@@ -108,6 +153,7 @@ function parseCall(args: readonly string[]): Call {
         meshcentral: { type: 'boolean', default: false },
         migrate: { type: 'boolean', default: false },
         'explain-groups': { type: 'string' },
+        live: { type: 'boolean', default: false },
         version: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -120,7 +166,7 @@ function parseCall(args: readonly string[]): Call {
     const list = values['explain-groups']
     const groups = list === undefined ? null : groupNames(list)
     if (groups === undefined) return { kind: 'wrong', reason: '--explain-groups takes A,B,C or a JSON array of texts.' }
-    return { kind: 'check', file, meshCentral: values.meshcentral, migrate: values.migrate, groups }
+    return { kind: 'check', file, meshCentral: values.meshcentral, migrate: values.migrate, live: values.live, groups }
   } catch (error) {
     return { kind: 'wrong', reason: error instanceof Error ? error.message : String(error) }
   }
@@ -206,7 +252,7 @@ if (isMain()) {
       if (error.code !== 'EPIPE') throw error
     })
   }
-  process.exitCode = check(process.argv.slice(2), {
+  process.exitCode = await checkToTheEnd(process.argv.slice(2), {
     read: (file) => readFileSync(file, 'utf8'),
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),

@@ -4,7 +4,6 @@ import { domainsByHostName } from './config/domains/host-names.ts'
 import { findMisplaced } from './config/domains/misplaced.ts'
 import type { Problem } from './config/problem.ts'
 import type { CredentialFiles, DomainReading, Readings } from './config/read.ts'
-import type { CustomSettings } from './config/settings.ts'
 import { withGuardedAuthLog } from './host/guarded-auth-log.ts'
 import type { Host } from './host/port.ts'
 import type { Log } from './log.ts'
@@ -12,14 +11,11 @@ import { createIntrospection, type SessionState } from './login/introspection.ts
 import { createLandings } from './login/landings.ts'
 import { createSessionReview } from './login/session-review.ts'
 import { createTransactions } from './login/transaction.ts'
+import { FETCH_LIMITS, idpFetchOf, openProvider } from './open-provider.ts'
 import { PRESETS, type PresetUrls } from './presets/all.ts'
-import { choosePreset } from './presets/choose.ts'
-import { createProviderClient } from './provider/client.ts'
 import { directFetch } from './provider/http/direct-fetch.ts'
 import { type Fetch, guardFetch } from './provider/http/guarded-fetch.ts'
-import { openIssuer } from './provider/issuer/discovery.ts'
 import { discoveryLog } from './provider/issuer/discovery-log.ts'
-import { createKeySet } from './provider/issuer/key-set.ts'
 import { createEndSession } from './provider/logout/end-session.ts'
 import { createLogoutTokens } from './provider/logout/logout-tokens.ts'
 import { readDomains } from './read-domains.ts'
@@ -28,8 +24,6 @@ import { type FormParser, mountRoutes } from './routes/mount.ts'
 import { introspectInUse } from './routes/sessions-in-use.ts'
 import { routePaths, type Strategy, type WorkingStrategy } from './routes/strategy.ts'
 
-/** Outgoing requests: in all for one answer, and of its decoded body. */
-const FETCH_LIMITS = { totalMs: 10_000, maxBytes: 1_000_000 }
 const PRESET_NAMES = PRESETS.map(({ name }) => name)
 
 /** What single sign-on is mounted with. */
@@ -188,23 +182,12 @@ interface StrategyParts {
 function createStrategy({ key, settings }: DomainReading, { host, log, fetch, presets }: StrategyParts): Strategy {
   const paths = routePaths(host.basePath?.(key) ?? '/', settings?.client.redirect_uri, PRESET_NAMES)
   if (!settings) return { domainKey: key, paths, working: null }
-  const { certificate } = settings.credentials
-  const idpFetch = certificate ? directFetch(FETCH_LIMITS, certificate) : fetch
-  const issuer = openIssuer(settings.issuer, {
-    fetch: idpFetch,
-    now: Date.now,
-    random: Math.random,
+  const idpFetch = idpFetchOf(settings, fetch)
+  const { issuer, keySet, preset, client } = openProvider(settings, {
+    idpFetch,
+    fetch,
+    presets,
     ...discoveryLog(settings, log),
-  })
-  const preset = choosePreset(settings.custom.preset, presets, fetch)
-  const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null
-  const keySet = createKeySet({ fetch: idpFetch, elapsed: () => performance.now() })
-  const client = createProviderClient(settings, {
-    issuer,
-    keySet,
-    fetch: idpFetch,
-    scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings)])],
-    claims: claimsRead(settings.custom.claims, groupsClaim),
     onAudience: (address, audience) => {
       const { origin, pathname } = new URL(address)
       const fields = { domain: key, endpoint: origin + pathname, audience, member: 'client.assertion_audience' }
@@ -232,16 +215,6 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
     shared: host.sessions.revocations,
   })
   return { domainKey: key, paths, working: { settings, client, preset, endSession, logoutTokens } }
-}
-
-/** What a login looks for in the ID token before it asks for more. */
-function claimsRead(names: CustomSettings['claims'], groups: string | null): readonly string[] {
-  return [
-    ...Object.values(names),
-    // It speaks of that claim alone.
-    ...(names.email === 'email' ? ['email_verified'] : []),
-    ...(groups === null ? [] : [groups]),
-  ]
 }
 
 function loginOption({ settings, preset }: WorkingStrategy, url: string): LoginOption {

@@ -20,6 +20,7 @@ import type { Issuer } from './issuer/discovery.ts'
 import type { KeySet } from './issuer/key-set.ts'
 import { withServedKeys } from './issuer/served-keys.ts'
 import { openAnswers } from './protection/protected-answers.ts'
+import { createCodeTrial, type OfferMadeUpCode } from './tokens/made-up-code.ts'
 import { createRenewal, type Renew } from './tokens/renewal.ts'
 import { type TokenVerbs, tokenVerbs } from './tokens/token-status.ts'
 
@@ -33,6 +34,7 @@ export interface ProviderClient extends TokenVerbs {
   stateIn(answer: URLSearchParams): Promise<string | undefined>
   readonly redeem: Redeem
   readonly renew: Renew
+  readonly offerMadeUpCode: OfferMadeUpCode
   close(): void
 }
 
@@ -96,6 +98,8 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
     }),
 
     renew: createRenewal({ ...deps, dpop, configured: async () => configure(await issuer.metadata()) }),
+
+    offerMadeUpCode: createCodeTrial(client, { dpop, configured: async () => configure(await issuer.metadata()) }),
 
     ...tokenVerbs(settings, async (endpoint) => configure(await issuer.metadata(), endpoint)),
 

@@ -350,7 +350,9 @@ describe('mesh-companion-check', () => {
     it('explains itself with --help', () => {
       const { status, stdout } = run(SCRIPT, '--help')
       expect(status).to.equal(0)
-      expect(stdout).to.match(/^Usage: mesh-companion-check FILE \[--meshcentral\] \[--migrate\]/)
+      expect(stdout).to.match(
+        /^Usage: mesh-companion-check FILE \[--meshcentral\] \[--migrate\] \[--explain-groups A,B,C\] \[--live\]/,
+      )
     })
   })
 })

@@ -1,0 +1,66 @@
+import type { CustomSettings, DomainSettings } from './config/settings.ts'
+import type { PresetUrls } from './presets/all.ts'
+import { choosePreset } from './presets/choose.ts'
+import type { Preset } from './presets/preset.ts'
+import { createProviderClient, type ProviderClient } from './provider/client.ts'
+import { directFetch } from './provider/http/direct-fetch.ts'
+import type { Fetch } from './provider/http/guarded-fetch.ts'
+import { type DiscoveryDeps, type Issuer, openIssuer } from './provider/issuer/discovery.ts'
+import { createKeySet, type KeySet } from './provider/issuer/key-set.ts'
+
+/** Outgoing requests: in all for one answer, and of its decoded body. */
+export const FETCH_LIMITS = { totalMs: 10_000, maxBytes: 1_000_000 }
+
+export interface ProviderDeps extends Pick<DiscoveryDeps, 'onFailure' | 'onDiscovered'> {
+  /** Guarded; asks the IdP. */
+  readonly idpFetch: Fetch
+  /** Guarded; asks the APIs of vendors, which are shown no certificate. */
+  readonly fetch: Fetch
+  readonly presets: PresetUrls
+  /** Told once of each address that takes client assertions of another audience than was tried first. */
+  readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** One domain's identity provider, and this server as its client there. To close it, close the client. */
+export interface Provider {
+  readonly issuer: Issuer
+  readonly keySet: KeySet
+  readonly preset: Preset
+  readonly client: ProviderClient
+}
+
+/** What asks the IdP of a domain: with the client certificate, where there is one. */
+export function idpFetchOf({ credentials: { certificate } }: DomainSettings, fetch: Fetch): Fetch {
+  return certificate ? directFetch(FETCH_LIMITS, certificate) : fetch
+}
+
+/** Begins to discover the IdP in the background, and never rejects. */
+export function openProvider(settings: DomainSettings, deps: ProviderDeps): Provider {
+  const { idpFetch, fetch, presets, now, onFailure, onDiscovered } = deps
+  const issuer = openIssuer(settings.issuer, { fetch: idpFetch, now, random: Math.random, onFailure, onDiscovered })
+  const preset = choosePreset(settings.custom.preset, presets, fetch)
+  const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null
+  const keySet = createKeySet({ fetch: idpFetch, elapsed: () => performance.now() })
+  const client = createProviderClient(settings, {
+    issuer,
+    keySet,
+    fetch: idpFetch,
+    scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings)])],
+    claims: claimsRead(settings.custom.claims, groupsClaim),
+    onAudience: deps.onAudience,
+    now,
+  })
+  return { issuer, keySet, preset, client }
+}
+
+/** What a login looks for in the ID token before it asks for more. */
+function claimsRead(names: CustomSettings['claims'], groups: string | null): readonly string[] {
+  return [
+    ...Object.values(names),
+    // It speaks of that claim alone.
+    ...(names.email === 'email' ? ['email_verified'] : []),
+    ...(groups === null ? [] : [groups]),
+  ]
+}

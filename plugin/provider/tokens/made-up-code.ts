@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto'
+import * as oidc from 'openid-client'
+import type { ClientSettings } from '../../config/settings.ts'
+import type { LoginError } from '../../errors.ts'
+import type { DpopKey } from '../authentication/dpop.ts'
+import { translateTokenFault } from '../faults.ts'
+
+export interface CodeTrialDeps {
+  /** Null: access tokens are bound to no key. */
+  readonly dpop: DpopKey | null
+  /** With this server's way to authenticate at the token endpoint. */
+  readonly configured: () => Promise<oidc.Configuration>
+}
+
+/**
+ * Offers the token endpoint a code that nobody was given, authenticated as a login would be: an IdP looks at who asks before it looks at
+ * the code (RFC 6749, section 3.2.1). Never rejects.
+ *
+ * @returns what the IdP objects to, where `invalid_grant` in `error` means that it takes this client; null: to nothing
+ */
+export type OfferMadeUpCode = () => Promise<LoginError | null>
+
+export function createCodeTrial(
+  { redirect_uri }: Pick<ClientSettings, 'redirect_uri'>,
+  { dpop, configured }: CodeTrialDeps,
+): OfferMadeUpCode {
+  return async () => {
+    const code_verifier = randomBytes(32).toString('base64url')
+    const parameters = { code: `made-up-${randomBytes(16).toString('hex')}`, redirect_uri, code_verifier }
+    try {
+      const config = await configured()
+      const proof = dpop ? { DPoP: await dpop(config) } : {}
+      await oidc.genericGrantRequest(config, 'authorization_code', parameters, proof)
+      return null
+    } catch (error) {
+      return translateTokenFault(error, 'token_request_failed')
+    }
+  }
+}
