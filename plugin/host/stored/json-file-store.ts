@@ -1,46 +1,66 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import type { BigIntStats } from 'node:fs'
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { KeyedStore } from './keyed-store.ts'
 
 /** The whole file is held in memory and written anew with each change: some ten thousand people. */
 const MAX_BYTES = 16 * 1024 * 1024
 
-type Texts = ReadonlyMap<string, string>
+/** What a file has, and what tells this state of it from any other. */
+interface Contents {
+  readonly texts: ReadonlyMap<string, string>
+  readonly mark: string
+}
+
+interface Batch {
+  readonly changes: Map<string, string>
+  readonly written: Promise<void>
+}
+
+const NO_FILE: Contents = { texts: new Map(), mark: 'none' }
 
 /**
  * Texts by key in one JSON file, made with its folder at the first change and readable by its owner alone: for one process, and for as many
  * people as fit into 16 MB. What is set is in the file, whole, before that resolves, or nothing of it is. A file that cannot be read fails
- * each call and is never written over; it is tried again each time.
+ * each call and is never written over; it is tried again each time. One that somebody else has changed fails the next change, and what is
+ * in it counts from then on.
  */
 export function jsonFileStore(file: string): KeyedStore {
-  let loading: Promise<Texts> | undefined
+  let loading: Promise<Contents> | undefined
   let writing: Promise<void> = Promise.resolve()
-  let gathered: { readonly changes: Map<string, string>; readonly written: Promise<void> } | undefined
+  let gathered: Batch | undefined
 
-  function load(): Promise<Texts> {
-    loading ??= readTexts(file).catch((error: unknown) => {
+  function load(): Promise<Contents> {
+    loading ??= readContents(file).catch((error: unknown) => {
       loading = undefined
       throw error
     })
     return loading
   }
 
+  async function write(changes: ReadonlyMap<string, string>): Promise<void> {
+    const { texts, mark } = await load()
+    if ((await markNow(file)) !== mark) {
+      loading = undefined
+      throw new Error(`${file} was changed by somebody else. Open it once, in one process, and stop that to edit it.`)
+    }
+    loading = Promise.resolve(await writeTexts(file, new Map([...texts, ...changes])))
+  }
+
   /** What comes while the file is written goes into it together with what comes next. */
-  function gather(): { readonly changes: Map<string, string>; readonly written: Promise<void> } {
+  function gather(): Batch {
     const changes = new Map<string, string>()
-    const written = writing.then(async () => {
+    const written = writing.then(() => {
       gathered = undefined
-      const texts = new Map([...(await load()), ...changes])
-      await writeTexts(file, texts)
-      loading = Promise.resolve(texts)
+      return write(changes)
     })
     writing = written.catch(() => undefined)
     return { changes, written }
   }
 
   return {
-    get: async (key) => (await load()).get(key),
+    get: async (key) => (await load()).texts.get(key),
     set: (key, text) => {
       gathered ??= gather()
       gathered.changes.set(key, text)
@@ -49,15 +69,38 @@ export function jsonFileStore(file: string): KeyedStore {
   }
 }
 
-async function readTexts(file: string): Promise<Texts> {
+async function readContents(file: string): Promise<Contents> {
   try {
-    const { size } = await stat(file)
-    if (size > MAX_BYTES) throw new Error(`${file} is over ${MAX_BYTES} bytes. Keep so many records in a database.`)
-    return new Map(entriesOf(await readFile(file, 'utf8'), file))
+    const handle = await open(file)
+    try {
+      const stats = await handle.stat({ bigint: true })
+      if (stats.size > MAX_BYTES)
+        throw new Error(`${file} is over ${MAX_BYTES} bytes. Keep so many records in a database.`)
+      return { texts: new Map(entriesOf(await handle.readFile('utf8'), file)), mark: markOf(stats) }
+    } finally {
+      await handle.close()
+    }
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return new Map()
+    if (isMissing(error)) return NO_FILE
     throw error
   }
+}
+
+async function markNow(file: string): Promise<string> {
+  try {
+    return markOf(await stat(file, { bigint: true }))
+  } catch (error) {
+    if (isMissing(error)) return NO_FILE.mark
+    throw error
+  }
+}
+
+function markOf({ ino, size, mtimeNs }: BigIntStats): string {
+  return [ino, size, mtimeNs].join()
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }
 
 function entriesOf(text: string, file: string): readonly [string, string][] {
@@ -77,7 +120,7 @@ function entriesOf(text: string, file: string): readonly [string, string][] {
 }
 
 /** Beside the file first: whoever reads it, and whoever comes after a crash, finds the old one or the new one, whole. */
-async function writeTexts(file: string, texts: Texts): Promise<void> {
+async function writeTexts(file: string, texts: Contents['texts']): Promise<Contents> {
   const text = `${JSON.stringify(Object.fromEntries(texts), null, 2)}\n`
   if (Buffer.byteLength(text) > MAX_BYTES) throw new Error(`${file} would be over ${MAX_BYTES} bytes.`)
   await mkdir(dirname(file), { recursive: true })
@@ -87,10 +130,12 @@ async function writeTexts(file: string, texts: Texts): Promise<void> {
     try {
       await handle.writeFile(text)
       await handle.sync()
+      const mark = markOf(await handle.stat({ bigint: true }))
+      await rename(beside, file)
+      return { texts, mark }
     } finally {
       await handle.close()
     }
-    await rename(beside, file)
   } catch (error) {
     await rm(beside, { force: true })
     throw error

@@ -61,6 +61,23 @@ describe('A JSON file as a store', () => {
     expect(await store.get('a')).to.equal('1')
   })
 
+  it('is not written over when somebody else has changed it, and what they wrote counts from then on', async () => {
+    const [one, other] = [jsonFileStore(file), jsonFileStore(file)]
+    expect(await other.get('a')).to.equal(undefined)
+    await one.set('a', '1')
+    expect(await rejected(other.set('b', '2'))).to.match(/was changed by somebody else/)
+    expect(await other.get('a')).to.equal('1')
+    expect(await other.get('b')).to.equal(undefined)
+    await other.set('b', '2')
+    expect(await rejected(one.set('c', '3'))).to.match(/was changed by somebody else/)
+    expect(JSON.parse(await readFile(file, 'utf8'))).to.deep.equal({ a: '1', b: '2' })
+
+    await rm(file)
+    expect(await rejected(other.set('d', '4'))).to.match(/was changed by somebody else/)
+    await other.set('d', '4')
+    expect(JSON.parse(await readFile(file, 'utf8'))).to.deep.equal({ d: '4' })
+  })
+
   it('takes no more than 16 MB, and keeps what it had', async () => {
     const store = jsonFileStore(file)
     await store.set('a', '1')

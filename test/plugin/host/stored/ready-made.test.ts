@@ -13,6 +13,9 @@ import {
   sqliteAccounts,
   sqliteUserGroups,
 } from '../../../../plugin/index.ts'
+import { membershipsOf } from '../../../../plugin/login/memberships.ts'
+import { signIn } from '../../../../plugin/login/sign-in.ts'
+import { MINIMAL, settingsOf } from '../../config/one-domain.ts'
 import { accountsContract, type StoredPeople } from '../accounts.contract.ts'
 
 const ALICE = { id: '~oidc:a', name: 'Alice', email: null, emailVerified: null } as const
@@ -93,6 +96,28 @@ describe('Ready-made accounts and user groups', () => {
       await after.close()
     })
   }
+
+  it('create one account when two first logins come at once, and let both in', async () => {
+    for (const open of Object.values(kinds)) {
+      const { accounts, groups, close } = await open()
+      const settings = settingsOf({ ...MINIMAL, newAccounts: true, groups: { siteadmin: 'ops', sync: true } })
+      const logins = [1, 2].map(() => signIn(ALICE, membershipsOf(['ops', 'crew']), settings, { accounts, groups }))
+      const results = await Promise.all(logins)
+      expect(results.filter(({ created }) => created)).to.have.length(1)
+      expect(await accounts.find('', ALICE.id)).to.deep.equal({ ...ALICE, siteAdmin: true })
+      expect(await groups.mirroredOf('', ALICE.id)).to.have.members(['ops', 'crew'])
+      await close()
+    }
+  })
+
+  it('tell a login why it is refused when there are too many', async () => {
+    for (const open of Object.values(kinds)) {
+      const { accounts, groups, close } = await open({ most: 0 })
+      const settings = settingsOf({ ...MINIMAL, newAccounts: true })
+      expect(await rejected(signIn(ALICE, [], settings, { accounts, groups }))).to.equal('account_limit')
+      await close()
+    }
+  })
 
   it('create an account once when two processes race over SQLite', async () => {
     const both = [await openSqlite(), await openSqlite()]
