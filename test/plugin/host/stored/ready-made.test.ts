@@ -195,6 +195,22 @@ describe('Ready-made accounts and user groups', () => {
     }
   })
 
+  it('make their tables later where the database was busy, and wait for it for a limited time', async () => {
+    const file = join(folder, 'host.sqlite')
+    const [holder, patient, hasty] = [await openDatabase(file), await openDatabase(file), await openDatabase(file)]
+    hasty.connection.configure('busyTimeout', 0)
+    await holder.exec('BEGIN EXCLUSIVE')
+    const groups = sqliteUserGroups(hasty.connection)
+    expect(await rejected(groups.join('', ALICE.id, 'staff'))).to.equal('SQLITE_BUSY')
+    const waiting = sqliteAccounts(patient.connection, { timeoutMs: 5 }).create('', ALICE)
+    expect(await rejected(waiting)).to.equal('The database of accounts and groups did not answer in time.')
+    await holder.exec('COMMIT')
+    await patient.close()
+    await groups.join('', ALICE.id, 'staff')
+    expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
+    for (const { close } of [holder, hasty]) await close()
+  })
+
   it('wait for a store for a limited time', async () => {
     const silent = { get: () => new Promise<undefined>(() => undefined), set: () => undefined }
     const { accounts, groups } = over(silent, { timeoutMs: 5 })
