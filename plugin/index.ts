@@ -23,6 +23,20 @@ export type {
 export { type RedisClient, type RedisRevocationsOptions, redisRevocations } from './host/redis-revocations.ts'
 export type { RevocationStore } from './host/revocation-store.ts'
 export { type MemoryRevocationsOptions, memoryRevocations } from './host/revocations.ts'
+export { jsonFileStore } from './host/stored/json-file-store.ts'
+export { keyedAccounts } from './host/stored/keyed-accounts.ts'
+export type { KeyedStore } from './host/stored/keyed-store.ts'
+export { keyedUserGroups } from './host/stored/keyed-user-groups.ts'
+export type {
+  StoredAccount,
+  StoredAccounts,
+  StoredAccountsOptions,
+  StoredOptions,
+  StoredUserGroups,
+} from './host/stored/records.ts'
+export { type SqliteAccountsOptions, sqliteAccounts } from './host/stored/sqlite-accounts.ts'
+export type { SqliteConnection, SqliteValue } from './host/stored/sqlite-connection.ts'
+export { type SqliteUserGroupsOptions, sqliteUserGroups } from './host/stored/sqlite-user-groups.ts'
 export { createLog } from './json-log.ts'
 export type { Log } from './log.ts'
 export type { SessionState } from './login/introspection.ts'

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { EndedSessions, SignIn } from './port.ts'
 import type { RevocationStore } from './revocation-store.ts'
+import { withinTime } from './time-limit.ts'
 
 /** How long a session counts after its login unless the server says otherwise: 14 days. */
 export const MAX_SESSION_MS = 14 * 24 * 60 * 60_000
@@ -51,10 +52,7 @@ export function memoryRevocations({ most = 50_000, now = Date.now }: MemoryRevoc
 /** The same store, each call of which rejects after that time. */
 export function withTimeLimit(store: RevocationStore, limitMs: number): RevocationStore {
   const limited = <Result>(work: Promise<Result>): Promise<Result> =>
-    new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('The store of ended sessions took too long.')), limitMs)
-      work.then(resolve, reject).finally(() => clearTimeout(timer))
-    })
+    withinTime(work, limitMs, 'The store of ended sessions took too long.')
   const { isShared = false } = store
   const once = store.once?.bind(store)
   const release = store.release?.bind(store)

@@ -172,7 +172,7 @@ describe('groups in a whole login', () => {
       setBob(setup, { groups: [] })
       expect((await signIn(setup)).who.status).to.equal(401)
       expect(await setup.host.records.accounts.find('', '~oidc:u-1002')).to.include({ siteAdmin: true })
-      expect(await setup.host.records.groupsOf('', '~oidc:u-1002')).to.deep.equal(['mesh-users', 'ops'])
+      expect(await setup.host.records.groups.allOf('', '~oidc:u-1002')).to.deep.equal(['mesh-users', 'ops'])
     })
   })
 

@@ -5,11 +5,15 @@ import { expect } from 'chai'
 import { recordsInMemory } from '../../../fixtures/host/accounts-memory.ts'
 import { openRecords } from '../../../fixtures/host/accounts-sqlite.ts'
 import { openDatabase } from '../../../fixtures/host/database.ts'
+import type { Records } from '../../../fixtures/host/records.ts'
 import { accountsContract } from './accounts.contract.ts'
 
-describe('Accounts and user groups in memory', () => accountsContract(async () => recordsInMemory()))
+describe('Records of the reference host in memory', () => {
+  accountsContract(async () => recordsInMemory())
+  describe('groups made by hand', () => groupsByHand(async () => recordsInMemory()))
+})
 
-describe('Accounts and user groups in SQLite', () => {
+describe('Records of the reference host in SQLite', () => {
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'host-accounts-'))
@@ -18,6 +22,7 @@ describe('Accounts and user groups in SQLite', () => {
   const open = () => openRecords(join(folder, 'data', 'host.sqlite'))
 
   accountsContract(open)
+  describe('groups made by hand', () => groupsByHand(open))
 
   it('outlive a restart', async () => {
     const profile = { id: '~oidc:a', name: 'Alice', email: null, emailVerified: false } as const
@@ -72,18 +77,23 @@ describe('Accounts and user groups in SQLite', () => {
       await database.close()
 
       const after = await openRecords(file)
-      expect(await after.accounts.find('', id)).to.deep.equal({ id, name: 'Alice', email: 'a@b.c', siteAdmin: true })
-      expect(await after.emailVerifiedOf('', id)).to.equal(true)
+      expect(await after.accounts.find('', id)).to.deep.equal({
+        id,
+        name: 'Alice',
+        email: 'a@b.c',
+        emailVerified: true,
+        siteAdmin: true,
+      })
       expect(await after.groups.mirroredOf('', id)).to.deep.equal(['staff'])
-      expect(await after.groupsOf('', id)).to.deep.equal(['crew', 'staff'])
+      expect(await after.groups.allOf('', id)).to.deep.equal(['crew', 'staff'])
       await after.accounts.update('', { id, name: 'Alice', email: 'a@b.c', emailVerified: null })
-      expect(await after.emailVerifiedOf('', id)).to.equal(null)
+      expect(await after.accounts.find('', id)).to.include({ emailVerified: null })
       await after.groups.join('', id, 'crew')
-      expect(await after.groupsOf('', id)).to.deep.equal(['crew', 'crew', 'staff'])
+      expect(await after.groups.allOf('', id)).to.deep.equal(['crew', 'crew', 'staff'])
       await after.groups.leave('', id, 'staff')
       await after.close()
       const again = await openRecords(file)
-      expect(await again.groupsOf('', id)).to.deep.equal(['crew', 'crew'])
+      expect(await again.groups.allOf('', id)).to.deep.equal(['crew', 'crew'])
       await again.close()
     })
   }
@@ -104,3 +114,39 @@ describe('Accounts and user groups in SQLite', () => {
     expect(await refusal(join(folder, 'letter.txt'))).to.equal('SQLITE_NOTADB')
   })
 })
+
+function groupsByHand(open: () => Promise<Records>): void {
+  const alice = { id: '~oidc:a', name: 'Alice', email: null, emailVerified: false } as const
+  let records: Records
+  beforeEach(async () => {
+    records = await open()
+    await records.accounts.create('', alice)
+  })
+  afterEach(() => records.close())
+  const rejected = (work: Promise<unknown>) =>
+    work.then(
+      () => 'resolved',
+      (error: Error) => error.message,
+    )
+
+  it('refuse to be two under one name', async () => {
+    await records.groups.join('', alice.id, 'staff')
+    await records.createGroup('', 'staff', [alice.id])
+    expect(await rejected(records.createGroup('', 'staff'))).to.equal('A group bears this name.')
+    await records.createGroup('customer', 'staff')
+    expect(await records.groups.mirroredOf('', alice.id)).to.deep.equal(['staff'])
+    expect(await records.groups.allOf('', alice.id)).to.deep.equal(['staff', 'staff'])
+  })
+
+  it('have members with accounts only, as mirrored ones have', async () => {
+    for (const work of [
+      records.groups.join('', '~oidc:nobody', 'staff'),
+      records.groups.joinByHand('', '~oidc:nobody', 'staff'),
+      records.createGroup('', 'staff', ['~oidc:nobody']),
+    ]) {
+      expect(await rejected(work)).to.equal('There is no such account.')
+    }
+    // Nothing half done is left behind: the name is still free.
+    await records.createGroup('', 'staff')
+  })
+}

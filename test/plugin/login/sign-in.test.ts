@@ -206,9 +206,9 @@ describe('signing in', () => {
       await records.createGroup('', 'hers', [ALICE.id])
       const result = await enter(membershipsOf(['by-hand', 'a']), { sync: true })
       expect(result).to.deep.include({ joined: ['by-hand', 'a'], left: [] })
-      expect(await records.groupsOf('', ALICE.id)).to.deep.equal(['a', 'by-hand', 'hers'])
+      expect(await records.groups.allOf('', ALICE.id)).to.deep.equal(['a', 'by-hand', 'hers'])
       expect((await enter([], { sync: true })).left).to.have.members(['a', 'by-hand'])
-      expect(await records.groupsOf('', ALICE.id)).to.deep.equal(['hers'])
+      expect(await records.groups.allOf('', ALICE.id)).to.deep.equal(['hers'])
     })
 
     it('joins one group where two groups of the IdP bear its name, and leaves it with the last of them', async () => {

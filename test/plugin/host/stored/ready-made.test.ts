@@ -1,0 +1,242 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { openDatabase } from '../../../../fixtures/host/database.ts'
+import {
+  jsonFileStore,
+  type KeyedStore,
+  keyedAccounts,
+  keyedUserGroups,
+  type StoredAccountsOptions,
+  type StoredOptions,
+  sqliteAccounts,
+  sqliteUserGroups,
+} from '../../../../plugin/index.ts'
+import { membershipsOf } from '../../../../plugin/login/memberships.ts'
+import { signIn } from '../../../../plugin/login/sign-in.ts'
+import { MINIMAL, settingsOf } from '../../config/one-domain.ts'
+import { accountsContract, type StoredPeople } from '../accounts.contract.ts'
+
+const ALICE = { id: '~oidc:a', name: 'Alice', email: null, emailVerified: null } as const
+const BOB = { ...ALICE, id: '~oidc:b', name: 'Bob' } as const
+
+function over(store: KeyedStore, options?: StoredAccountsOptions & StoredOptions): StoredPeople {
+  return {
+    accounts: keyedAccounts(store, options),
+    groups: keyedUserGroups(store, options),
+    close: async () => undefined,
+  }
+}
+
+const rejected = (work: Promise<unknown>) =>
+  work.then(
+    () => 'resolved',
+    (error: Error & { code?: string }) => error.code ?? error.message,
+  )
+
+describe('Ready-made accounts and user groups', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'ready-made-'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+
+  async function openSqlite(options?: StoredAccountsOptions & StoredOptions): Promise<StoredPeople> {
+    const { connection, close } = await openDatabase(join(folder, 'host.sqlite'))
+    return { accounts: sqliteAccounts(connection, options), groups: sqliteUserGroups(connection, options), close }
+  }
+
+  const kinds: Readonly<Record<string, (options?: StoredAccountsOptions) => Promise<StoredPeople>>> = {
+    'a Map': async (options) => over(new Map(), options),
+    'a store that answers by promises': async (options) => over(slow(new Map()), options),
+    'a JSON file': async (options) => over(jsonFileStore(join(folder, 'data', 'people.json')), options),
+    SQLite: openSqlite,
+  }
+  for (const [kind, open] of Object.entries(kinds)) {
+    describe(`over ${kind}`, () => {
+      accountsContract(() => open())
+
+      it('refuses one account more than there may be, and counts each domain for itself', async () => {
+        const { accounts, close } = await open({ most: 1 })
+        await accounts.create('small', ALICE)
+        expect(await rejected(accounts.create('small', BOB))).to.equal('account_limit')
+        expect(await accounts.find('small', BOB.id)).to.equal(undefined)
+        expect(await rejected(accounts.create('small', ALICE))).to.match(/exists by now/)
+        await accounts.update('small', { ...ALICE, name: 'Alice B.' })
+        await accounts.create('other', BOB)
+        await close()
+      })
+
+      it('lets no more accounts in than there may be when many come at once', async () => {
+        const { accounts, close } = await open({ most: 3 })
+        const outcomes = await Promise.allSettled(
+          Array.from({ length: 8 }, (_, at) => accounts.create('small', { ...ALICE, id: `~oidc:${at}` })),
+        )
+        expect(outcomes.filter(({ status }) => status === 'fulfilled')).to.have.length(3)
+        await close()
+      })
+    })
+  }
+
+  for (const [kind, open] of [
+    ['a JSON file', async () => over(jsonFileStore(join(folder, 'people.json')))],
+    ['SQLite', openSqlite],
+  ] as const) {
+    it(`outlive a restart over ${kind}`, async () => {
+      const before = await open()
+      await before.accounts.create('', ALICE)
+      await before.accounts.setSiteAdmin('', ALICE.id, true)
+      await before.groups.join('', ALICE.id, 'staff')
+      await before.close()
+      const after = await open()
+      expect(await after.accounts.find('', ALICE.id)).to.deep.equal({ ...ALICE, siteAdmin: true })
+      expect(await after.groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
+      expect(await rejected(after.accounts.create('', ALICE))).to.match(/exists by now/)
+      await after.close()
+    })
+  }
+
+  it('create one account when two first logins come at once, and let both in', async () => {
+    for (const open of Object.values(kinds)) {
+      const { accounts, groups, close } = await open()
+      const settings = settingsOf({ ...MINIMAL, newAccounts: true, groups: { siteadmin: 'ops', sync: true } })
+      const logins = [1, 2].map(() => signIn(ALICE, membershipsOf(['ops', 'crew']), settings, { accounts, groups }))
+      const results = await Promise.all(logins)
+      expect(results.filter(({ created }) => created)).to.have.length(1)
+      expect(await accounts.find('', ALICE.id)).to.deep.equal({ ...ALICE, siteAdmin: true })
+      expect(await groups.mirroredOf('', ALICE.id)).to.have.members(['ops', 'crew'])
+      await close()
+    }
+  })
+
+  it('tell a login why it is refused when there are too many', async () => {
+    for (const open of Object.values(kinds)) {
+      const { accounts, groups, close } = await open({ most: 0 })
+      const settings = settingsOf({ ...MINIMAL, newAccounts: true })
+      expect(await rejected(signIn(ALICE, [], settings, { accounts, groups }))).to.equal('account_limit')
+      await close()
+    }
+  })
+
+  it('create an account once when two processes race over SQLite', async () => {
+    const both = [await openSqlite(), await openSqlite()]
+    const outcomes = await Promise.allSettled(both.map(({ accounts }) => accounts.create('', ALICE)))
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).to.have.length(1)
+    for (const { close } of both) await close()
+  })
+
+  it('take turns over one store, whoever opened it', async () => {
+    const store = slow(new Map())
+    const both = [keyedAccounts(store), keyedAccounts(store)]
+    const outcomes = await Promise.allSettled(both.map((accounts) => accounts.create('', ALICE)))
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).to.have.length(1)
+  })
+
+  it('use the tables that they are told to, whatever these are called', async () => {
+    const { connection, all, close } = await openDatabase(join(folder, 'host.sqlite'))
+    await sqliteAccounts(connection, { table: 'my "accounts"; --' }).create('', ALICE)
+    await sqliteUserGroups(connection, { table: 'my groups' }).join('', ALICE.id, 'staff')
+    expect(await all('SELECT id FROM "my ""accounts""; --"')).to.deep.equal([{ id: ALICE.id }])
+    expect(await all('SELECT group_name FROM "my groups"')).to.deep.equal([{ group_name: 'staff' }])
+    await close()
+  })
+
+  it('write nothing when a login brings nothing new', async () => {
+    const store = new Map<string, string>()
+    let writes = 0
+    const set = (key: string, text: string) => {
+      writes += 1
+      store.set(key, text)
+    }
+    const { accounts, groups } = over({ get: (key) => store.get(key), set })
+    await accounts.create('', ALICE)
+    await groups.join('', ALICE.id, 'staff')
+    writes = 0
+    await accounts.update('', ALICE)
+    await accounts.setSiteAdmin('', ALICE.id, false)
+    await groups.join('', ALICE.id, 'staff')
+    await groups.leave('', ALICE.id, 'other')
+    expect(writes).to.equal(0)
+  })
+
+  it('let nobody in by a damaged record, and do not write over it', async () => {
+    for (const text of ['{', '7', 'null', '{}', '{"name":"A","email":null,"emailVerified":null,"siteAdmin":"no"}']) {
+      const store = new Map<string, string>()
+      const { accounts, groups } = over(store)
+      await accounts.create('', ALICE)
+      await groups.join('', ALICE.id, 'staff')
+      for (const key of store.keys()) store.set(key, text)
+      const before = [...store]
+      for (const work of [
+        accounts.find('', ALICE.id),
+        accounts.update('', { ...ALICE, name: 'B' }),
+        groups.mirroredOf('', ALICE.id),
+        groups.join('', ALICE.id, 'crew'),
+      ]) {
+        expect(await rejected(work), text).to.match(/^A record of kind \w+ in the store is damaged\.$/)
+      }
+      expect(await rejected(accounts.create('', ALICE))).to.not.equal('resolved')
+      expect([...store]).to.deep.equal(before)
+    }
+  })
+
+  it('hand on what a store throws or rejects with', async () => {
+    for (const get of [
+      () => {
+        throw new Error('The store is away.')
+      },
+      () => Promise.reject(new Error('The store is away.')),
+    ]) {
+      const { accounts, groups } = over({ get, set: () => undefined })
+      expect(await rejected(accounts.find('', ALICE.id))).to.equal('The store is away.')
+      expect(await rejected(accounts.create('', ALICE))).to.equal('The store is away.')
+      expect(await rejected(groups.join('', ALICE.id, 'staff'))).to.equal('The store is away.')
+    }
+  })
+
+  it('make their tables later where the database was busy, and wait for it for a limited time', async () => {
+    const file = join(folder, 'host.sqlite')
+    const [holder, patient, hasty] = [await openDatabase(file), await openDatabase(file), await openDatabase(file)]
+    hasty.connection.configure('busyTimeout', 0)
+    await holder.exec('BEGIN EXCLUSIVE')
+    const groups = sqliteUserGroups(hasty.connection)
+    expect(await rejected(groups.join('', ALICE.id, 'staff'))).to.equal('SQLITE_BUSY')
+    const waiting = sqliteAccounts(patient.connection, { timeoutMs: 5 }).create('', ALICE)
+    expect(await rejected(waiting)).to.equal('The database of accounts and groups did not answer in time.')
+    await holder.exec('COMMIT')
+    await patient.close()
+    await groups.join('', ALICE.id, 'staff')
+    expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
+    for (const { close } of [holder, hasty]) await close()
+  })
+
+  it('wait for a store for a limited time', async () => {
+    const silent = { get: () => new Promise<undefined>(() => undefined), set: () => undefined }
+    const { accounts, groups } = over(silent, { timeoutMs: 5 })
+    for (const work of [
+      accounts.find('', ALICE.id),
+      accounts.create('', ALICE),
+      accounts.create('', ALICE),
+      groups.mirroredOf('', ALICE.id),
+      groups.join('', ALICE.id, 'staff'),
+    ]) {
+      expect(await rejected(work)).to.equal('The store of accounts and groups did not answer in time.')
+    }
+  })
+})
+
+/** Answers when everything that was asked at the same time has been asked. */
+function slow(store: Map<string, string>): KeyedStore {
+  const later = () => new Promise<void>((resolve) => setImmediate(resolve))
+  return {
+    get: async (key) => {
+      await later()
+      return store.get(key) ?? null
+    },
+    set: async (key, text) => {
+      await later()
+      store.set(key, text)
+    },
+  }
+}
