@@ -23,6 +23,9 @@ import { introspect } from './routes/introspect.ts'
 import { type FormParser, mountRoutes } from './routes/mount.ts'
 import { introspectInUse } from './routes/sessions-in-use.ts'
 import { routePaths, type Strategy, type WorkingStrategy } from './routes/strategy.ts'
+import { watchDiscovery } from './status/discovery-watch.ts'
+import { type DomainStatus, domainStatus, type WorkingDomain } from './status/domain-status.ts'
+import { createLoginHistory, type LoginHistory } from './status/login-history.ts'
 
 const PRESET_NAMES = PRESETS.map(({ name }) => name)
 
@@ -83,6 +86,8 @@ export interface Oidc {
    * Answers are up to 10 s old. Never rejects; to be safe, take everything but `active` for signed out.
    */
   introspect(req: Request): Promise<SessionState>
+  /** How each domain with single sign-on is, for a page of administrators. Nobody is asked for it. */
+  status(): readonly DomainStatus[]
   /** Ends everything in the background. The routes stay, and fail. */
   close(): Promise<void>
 }
@@ -99,7 +104,11 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
     throw new TypeError(problems.map(({ path, reason, remedy }) => `${path} ${reason}. ${remedy}`).join('\n'))
   }
   if (options.shared) checkShared(options.host)
-  const host = withGuardedAuthLog(options.host)
+  const history = createLoginHistory(
+    domains.map(({ key }) => key),
+    Date.now,
+  )
+  const host = withHistory(withGuardedAuthLog(options.host), history)
   for (const domain of domains) reportReading(host, domain)
   reportReading(host, { key: '', problems: [], warnings: findMisplaced(config) })
   reportUnused(options, domains, log)
@@ -111,7 +120,8 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
     fetch: own ? guardFetch((url, init) => own(url, init as RequestInit), FETCH_LIMITS) : directFetch(FETCH_LIMITS),
     presets: options.presets ?? {},
   }
-  const strategies = domains.map((domain) => createStrategy(domain, parts))
+  const opened = domains.map((domain) => openDomain(domain, parts))
+  const strategies = opened.map(({ strategy }) => strategy)
   const transactions = createTransactions(host.secret, Date.now)
   const landings = createLandings(host.secret, Date.now)
   const introspection = createIntrospection(Date.now)
@@ -130,6 +140,7 @@ export function mountOidc(app: Application, options: MountOptions, readings = re
         .filter((strategy) => strategy.domainKey === domainKey)
         .flatMap(({ working, paths }) => (working ? [loginOption(working, paths.authorize)] : [])),
     introspect: (req) => introspect(strategies, host, introspection, req),
+    status: () => opened.map(({ strategy, watched }) => domainStatus(strategy.domainKey, watched, history)),
     close: async () => {
       endRounds()
       review.close()
@@ -179,15 +190,23 @@ interface StrategyParts {
   readonly presets: PresetUrls
 }
 
-function createStrategy({ key, settings }: DomainReading, { host, log, fetch, presets }: StrategyParts): Strategy {
+interface OpenedDomain {
+  readonly strategy: Strategy
+  /** What its status is read from; null where its configuration has errors. */
+  readonly watched: WorkingDomain | null
+}
+
+function openDomain({ key, settings }: DomainReading, { host, log, fetch, presets }: StrategyParts): OpenedDomain {
   const paths = routePaths(host.basePath?.(key) ?? '/', settings?.client.redirect_uri, PRESET_NAMES)
-  if (!settings) return { domainKey: key, paths, working: null }
+  if (!settings) return { strategy: { domainKey: key, paths, working: null }, watched: null }
   const idpFetch = idpFetchOf(settings, fetch)
+  const discovery = watchDiscovery(discoveryLog(settings, log), Date.now)
   const { issuer, keySet, preset, client } = openProvider(settings, {
     idpFetch,
     fetch,
     presets,
-    ...discoveryLog(settings, log),
+    onFailure: discovery.onFailure,
+    onDiscovered: discovery.onDiscovered,
     onAudience: (address, audience) => {
       const { origin, pathname } = new URL(address)
       const fields = { domain: key, endpoint: origin + pathname, audience, member: 'client.assertion_audience' }
@@ -214,7 +233,19 @@ function createStrategy({ key, settings }: DomainReading, { host, log, fetch, pr
     now: Date.now,
     shared: host.sessions.revocations,
   })
-  return { domainKey: key, paths, working: { settings, client, preset, endSession, logoutTokens } }
+  const strategy = { domainKey: key, paths, working: { settings, client, preset, endSession, logoutTokens } }
+  return { strategy, watched: { settings, routes: paths, discovery, keySet } }
+}
+
+/** The same host, whose authentication log is remembered as far as a status tells of it. */
+function withHistory(host: Host, history: LoginHistory): Host {
+  return {
+    ...host,
+    authLog: (entry) => {
+      history.note(entry)
+      host.authLog(entry)
+    },
+  }
 }
 
 function loginOption({ settings, preset }: WorkingStrategy, url: string): LoginOption {

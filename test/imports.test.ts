@@ -96,6 +96,7 @@ describe('imports', () => {
       presets: ['config', 'login'],
       provider: ['config', 'login'],
       live: ['config', 'login', 'provider'],
+      status: ['config', 'host', 'provider'],
       routes: ['config', 'host', 'login', 'presets', 'provider'],
     },
     sidecar: {

@@ -28,6 +28,8 @@ export interface KeySet {
   current(jwksUri: string, kid?: string): Promise<PublishedKeys>
   /** The last ones that were of use, if they came within this time; nobody is asked, so a key may have been withdrawn since. */
   atHand(jwksUri: string, withinMs: number): PublishedKeys | undefined
+  /** Milliseconds since those that were last of use were asked for; null: there were none yet. Nobody is asked. */
+  ageMs(): number | null
   /** Ends all waiting. */
   close(): void
 }
@@ -103,6 +105,7 @@ export function createKeySet({ fetch, elapsed }: KeySetDeps): KeySet {
     atHand(jwksUri, withinMs) {
       return useful && useful.address === jwksUri && elapsed() - useful.at <= withinMs ? useful.keys : undefined
     },
+    ageMs: () => (useful ? elapsed() - useful.at : null),
     close() {
       closed = true
       for (const end of waiting) end()

@@ -1,0 +1,135 @@
+import { expect } from 'chai'
+import { startHost } from '../../../fixtures/host/server.ts'
+import { createClientFolder, makeKey } from '../../support/client-keys.ts'
+import { CLIENT, setups } from '../../support/sign-in-setup.ts'
+
+describe('the status of single sign-on', () => {
+  const { start, closeAll } = setups()
+  afterEach(closeAll)
+
+  it('tells the issuer, since when it is discovered, how old the keys are and when somebody last signed in', async () => {
+    const began = Date.now()
+    const { host, idp, browser } = await start()
+    await browser().login(host.url, 'alice', 'alice-demo')
+    const [status, ...others] = host.status()
+    expect(others).to.deep.equal([])
+    expect(status).to.include({ domainKey: '', configured: true, issuer: idp.issuer })
+    expect(status?.discovery?.failure).to.equal(null)
+    expect(status?.discovery?.discoveredSince).to.be.within(began, Date.now())
+    expect(status?.keySetAgeMs).to.be.within(0, Date.now() - began + 1)
+    expect(status?.lastLogin).to.be.within(began, Date.now())
+    expect(status?.refusals).to.deep.equal([])
+  })
+
+  it('asks nobody', async () => {
+    const { host, idp } = await start()
+    await idp.down()
+    const before = idp.requests('discovery') + idp.requests('jwks')
+    expect(host.status()).to.have.length(1)
+    expect(host.status()[0]).to.include({ keySetAgeMs: null, lastLogin: null })
+    expect(idp.requests('discovery') + idp.requests('jwks')).to.equal(before)
+  })
+
+  it('has the addresses to enter at the IdP, that of the keys where there are keys', async () => {
+    const { host } = await start()
+    const origin = `https://127.0.0.1:${host.port}`
+    expect(host.status()[0]?.addresses).to.deep.equal({
+      redirect: `${host.url}auth-oidc-callback`,
+      postLogout: `${host.url}login`,
+      backchannelLogout: `${origin}/auth-oidc-backchannel-logout`,
+      keySet: null,
+    })
+    const folder = await createClientFolder()
+    const jwksFile = await folder.writeKeys([makeKey('P-256', { kid: 'one' })])
+    const keyed = await start({ domain: { oidcCredentials: { jwksFile } } })
+    await folder.remove()
+    const addresses = keyed.host.status()[0]?.addresses
+    expect(addresses?.keySet).to.equal(`https://127.0.0.1:${keyed.host.port}/auth-oidc-jwks`)
+  })
+
+  it('says why discovery fails and what mends it, from the first failure on until it succeeds', async () => {
+    const { host, idp, browser } = await start({
+      oidc: (at) => {
+        at.idp.faults.set('discovery', { kind: 'answer', status: 404 })
+        return {}
+      },
+    })
+    await browser().get(`${host.url}auth-oidc`)
+    const failure = host.status()[0]?.discovery?.failure
+    expect(failure?.remedy).to.contain('Write in `issuer` what the IdP calls its issuer')
+    expect(failure?.causeCode).to.equal(null)
+    await browser().get(`${host.url}auth-oidc`)
+    expect(host.status()[0]?.discovery).to.deep.equal({ discoveredSince: null, failure })
+    idp.faults.clear('discovery')
+    await browser().login(host.url, 'alice', 'alice-demo')
+    const discovery = host.status()[0]?.discovery
+    expect(discovery?.failure).to.equal(null)
+    expect(discovery?.discoveredSince).to.be.at.least(failure?.since ?? Number.NaN)
+  })
+
+  it('keeps refusals with code, remedy and account, and nothing else of the person', async () => {
+    const { host, browser } = await start({ oidc: { newAccounts: false } })
+    await browser().login(host.url, 'alice', 'alice-demo')
+    const { refusals, lastLogin } = host.status()[0] ?? {}
+    expect(lastLogin).to.equal(null)
+    expect(refusals).to.have.length(1)
+    const { time, account, ...refusal } = refusals?.[0] ?? {}
+    expect(time).to.be.within(Date.now() - 60_000, Date.now())
+    expect(account).to.match(/^~oidc:/)
+    expect(refusal).to.deep.equal({
+      times: 1,
+      event: 'login-failed',
+      code: 'account_unknown',
+      remedy:
+        'The user has no account here and `newAccounts` is not true. Create the account, or set `newAccounts` to true.',
+    })
+    expect(JSON.stringify(host.status())).not.to.match(/@|Alice/)
+    expect(JSON.stringify(host.status())).not.to.contain(CLIENT.client_secret)
+  })
+
+  it('is not emptied by answers that anybody can send', async () => {
+    const { host, browser } = await start({ oidc: { newAccounts: false } })
+    await browser().login(host.url, 'alice', 'alice-demo')
+    for (let sent = 0; sent < 12; sent += 1) await browser().get(`${host.url}auth-oidc-callback?code=a&state=b`)
+    const refusals = host.status()[0]?.refusals ?? []
+    expect(refusals.map(({ code, times }) => [code, times])).to.deep.equal([
+      ['transaction_missing', 12],
+      ['account_unknown', 1],
+    ])
+  })
+
+  it('says of a domain whose configuration has errors that it has', async () => {
+    const host = await startHost({
+      config: { settings: { cert: '127.0.0.1' }, domains: { '': { authStrategies: { oidc: { issuer: 'nowhere' } } } } },
+      authLog: () => undefined,
+      output: { write: () => undefined },
+    })
+    const [status] = host.status()
+    await host.close()
+    expect(status).to.deep.equal({
+      domainKey: '',
+      configured: false,
+      issuer: null,
+      discovery: null,
+      keySetAgeMs: null,
+      lastLogin: null,
+      refusals: [],
+      addresses: null,
+    })
+  })
+
+  it('is shown by the reference host to site admins, and to nobody else', async () => {
+    const { host, browser } = await start({ oidc: { groups: { siteadmin: 'mesh-admins' } } })
+    const shown = async (user?: string) => {
+      const visitor = browser()
+      if (user !== undefined) await visitor.login(host.url, user, `${user}-demo`)
+      return visitor.step(`${host.url}api/status`)
+    }
+    expect((await shown()).status).to.equal(401)
+    expect((await shown('bob')).status).to.equal(403)
+    const { status, body } = await shown('alice')
+    expect(status).to.equal(200)
+    const [{ keySetAgeMs: _, ...own } = { keySetAgeMs: null }] = host.status()
+    expect(JSON.parse(body)).to.deep.include(own)
+  })
+})
