@@ -116,6 +116,20 @@ describe('imports', () => {
     }
   }
 
+  it("of the app's client lead out of its folder for types only, and to no package", () => {
+    const outside = readdirSync(join(ROOT, 'sidecar/client')).flatMap((name) => {
+      const text = readFileSync(join(ROOT, 'sidecar/client', name), 'utf8')
+      return [...text.matchAll(/^(import|export) (type )?[^;]*?from '(?!\.\/)([^']+)'/gm)].map(
+        ([, , type, specifier]) => `${name} ${type ? 'types of' : 'runs'} ${specifier}`,
+      )
+    })
+    expect(outside.filter((one) => !/ types of \.\.\/(wire\/[\w-]+|errors)\.ts$/.test(one))).to.deep.equal([])
+    expect(outside.length).to.be.above(3)
+    expect(
+      violations(sidecar, ({ from, to }) => /^sidecar\/client\//.test(to) && !/^sidecar\/client\//.test(from)),
+    ).to.deep.equal([])
+  })
+
   it('never run in a circle, those of types included', () => {
     expect(circlesIn([...plugin, ...sidecar, ...fixtures])).to.deep.equal([])
   })
