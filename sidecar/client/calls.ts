@@ -9,7 +9,7 @@ import type {
   SyncBody,
   WebPushAnswer,
 } from '../wire/bodies.ts'
-import { ClientError, isApiCode } from './client-error.ts'
+import { ClientError, closedError, isApiCode } from './client-error.ts'
 import { platformTimers, type Timers } from './timers.ts'
 
 /** What of `fetch` is used. */
@@ -31,6 +31,8 @@ export interface CallsOptions {
   readonly timers?: Timers
   /** For a whole call, in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number
+  /** Ends what is under way, which rejects with `closed`, as does whatever is asked for later. */
+  readonly signal?: AbortSignal
 }
 
 /** The calls of the API, one request each. They reject with a {@link ClientError}. */
@@ -44,7 +46,7 @@ export interface Calls {
 }
 
 export function createCalls(options: CallsOptions): Calls {
-  const { baseUrl, fetch = globalThis.fetch, timers = platformTimers, timeoutMs = 30_000 } = options
+  const { baseUrl, fetch = globalThis.fetch, timers = platformTimers, timeoutMs = 30_000, signal } = options
   const base = baseUrl.replace(/\/+$/, '')
 
   /** `members`: what an answer has at least; a page that a proxy or a network puts in its place has not. */
@@ -57,19 +59,24 @@ export function createCalls(options: CallsOptions): Calls {
   }
 
   async function exchange(path: string, body: object | undefined) {
+    if (signal?.aborted) throw closedError()
     const abort = new AbortController()
-    const limit = timers.after(timeoutMs, () => abort.abort())
+    const end = () => abort.abort()
+    const limit = timers.after(timeoutMs, end)
+    signal?.addEventListener('abort', end)
     try {
       const answer = await fetch(`${base}${path}`, {
         ...(body ? { method: 'POST', body: JSON.stringify(body) } : { method: 'GET' }),
-        headers: { 'Content-Type': 'application/json' },
+        headers: body ? { 'Content-Type': 'application/json' } : {},
         signal: abort.signal,
       })
       return { status: answer.status, content: await contentOf(answer, abort.signal) }
     } catch (cause) {
+      if (signal?.aborted) throw closedError()
       throw new ClientError('unreachable', `${base} did not answer ${path}.`, { cause })
     } finally {
       limit.cancel()
+      signal?.removeEventListener('abort', end)
     }
   }
 

@@ -42,6 +42,10 @@ export class ClientError extends Error {
   }
 }
 
+export function closedError(): ClientError {
+  return new ClientError('closed', 'The client was closed.')
+}
+
 /** Whether `code` is one that the API has. */
 export function isApiCode(code: unknown): code is ApiErrorCode {
   return typeof code === 'string' && Object.hasOwn(API_CODES, code)

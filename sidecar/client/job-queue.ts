@@ -1,4 +1,4 @@
-import { ClientError } from './client-error.ts'
+import { ClientError, closedError } from './client-error.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import type { Timers } from './timers.ts'
 
@@ -33,7 +33,7 @@ export function createJobQueue<Name extends string>({ jobs, timers, random }: Qu
     await before
     while (pause) await pause.over
     waiting.delete(name)
-    if (closed) throw new ClientError('closed', 'The client was closed.')
+    if (closed) throw closedError()
     try {
       await jobs[name]()
       failures = 0

@@ -12,7 +12,7 @@ import { platformTimers } from './timers.ts'
 /** Source: Other operations. */
 const HEARTBEAT_MS = 6 * 60 * 60 * 1000
 
-export interface ClientOptions extends CallsOptions {
+export interface ClientOptions extends Omit<CallsOptions, 'signal'> {
   readonly callsign: string
   /** 0 to 99, or at most two of A-Z and 0-9; null for none. */
   readonly ssid: number | string | null
@@ -52,7 +52,7 @@ export interface PhoneClient {
   networkChanged(): void
   /** Has the server forget the station and its messages; registers no more, until {@link start}. */
   unregister(): Promise<void>
-  /** Ends all waiting and the heartbeat. The station stays registered. */
+  /** Ends what is under way, all waiting and the heartbeat. The station stays registered. */
   close(): void
 }
 
@@ -60,7 +60,8 @@ export interface PhoneClient {
 export async function createClient(options: ClientOptions): Promise<PhoneClient> {
   const { callsign, ssid, passcode, platform, ackMessages = false, store } = options
   const { avatars = avatarsInMemory(), timers = platformTimers, random = Math.random } = options
-  const calls = createCalls(options)
+  const ending = new AbortController()
+  const calls = createCalls({ ...options, signal: ending.signal })
   const cursor = createCursor(store, (await store.load()) ?? { cursor: 0 })
   const claim = { callsign, ssid, auth: passcode }
   let { pushToken, avatar } = options
@@ -96,6 +97,7 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
     await cursor.confirm(answer.avatarHash)
     registeredAt = timers.now()
     heartbeat?.cancel()
+    if (ending.signal.aborted) return
     heartbeat = timers.after(HEARTBEAT_MS, () => void queue.run('heartbeat').catch(() => {}))
   }
 
@@ -203,6 +205,7 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
     close() {
       heartbeat?.cancel()
       queue.close()
+      ending.abort()
     },
   }
 }

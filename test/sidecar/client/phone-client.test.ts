@@ -300,6 +300,18 @@ describe("an app's client", () => {
       expect(await code).to.equal('unreachable')
     })
 
+    it('ends a call that is under way when it is closed', async () => {
+      const client = await launch({
+        fetch: (_address, { signal }) =>
+          new Promise((_resolve, reject) => {
+            signal.addEventListener('abort', () => reject(signal.reason))
+            client.close()
+          }),
+      })
+      expect(await codeOf(client.start())).to.equal('closed')
+      expect(app.clock.pending).to.equal(0)
+    })
+
     it('sends nothing once it is closed, and tells who waits', async () => {
       const client = await launch()
       app.fates = ['request_lost']
