@@ -63,7 +63,7 @@ describe('imports', () => {
   })
 
   it('of fixtures reach the two halves by their public faces only', () => {
-    const faces = ['plugin/index.ts', 'sidecar/index.ts']
+    const faces = ['plugin/index.ts', 'sidecar/index.ts', 'sidecar/client/index.ts']
     expect(violations(fixtures, ({ to }) => /^(plugin|sidecar|test)\//.test(to) && !faces.includes(to))).to.deep.equal(
       [],
     )
@@ -104,11 +104,13 @@ describe('imports', () => {
       aprs: [],
       avatars: [],
       webpush: [],
+      wire: [],
+      client: ['wire'],
       messages: ['aprs', 'avatars', 'config'],
       aprsis: ['config', 'aprs', 'avatars', 'messages'],
-      push: ['config', 'aprs', 'avatars', 'webpush', 'messages'],
+      push: ['config', 'aprs', 'avatars', 'webpush', 'messages', 'wire'],
       store: ['config', 'aprs', 'avatars', 'messages'],
-      api: ['config', 'aprs', 'avatars', 'webpush', 'messages'],
+      api: ['config', 'aprs', 'avatars', 'webpush', 'messages', 'wire'],
       admin: ['config', 'aprs', 'avatars', 'messages'],
       housekeeping: ['config', 'aprs', 'avatars', 'messages'],
     },
@@ -133,6 +135,20 @@ describe('imports', () => {
       })
     }
   }
+
+  it("of the app's client lead out of its folder for types only, and to no package", () => {
+    const outside = readdirSync(join(ROOT, 'sidecar/client')).flatMap((name) => {
+      const text = readFileSync(join(ROOT, 'sidecar/client', name), 'utf8')
+      return [...text.matchAll(/^(import|export) (type )?[^;]*?from '(?!\.\/)([^']+)'/gm)].map(
+        ([, , type, specifier]) => `${name} ${type ? 'types of' : 'runs'} ${specifier}`,
+      )
+    })
+    expect(outside.filter((one) => !/ types of \.\.\/(wire\/[\w-]+|errors)\.ts$/.test(one))).to.deep.equal([])
+    expect(outside.length).to.be.above(3)
+    expect(
+      violations(sidecar, ({ from, to }) => /^sidecar\/client\//.test(to) && !/^sidecar\/client\//.test(from)),
+    ).to.deep.equal([])
+  })
 
   it('never run in a circle, those of types included', () => {
     expect(circlesIn([...plugin, ...sidecar, ...fixtures])).to.deep.equal([])

@@ -44,6 +44,19 @@ export function plainBody(value: object): Body {
   return { head, tail: '', gzipHead: () => gzipHead(bytesOf(head)) }
 }
 
+/** The same for a `value` that everybody who asks gets: compressed once. */
+export function lastingBody(value: object): Body {
+  const body = plainBody(value)
+  let compressed: ReturnType<Body['gzipHead']> | undefined
+  return {
+    ...body,
+    gzipHead() {
+      compressed ??= body.gzipHead()
+      return compressed
+    },
+  }
+}
+
 /** The body of an answer that is not 200. */
 export function errorBody({ code, message, details }: ApiError): Body {
   return plainBody({ error: code, message, ...(details.length > 0 ? { details } : {}) })

@@ -1,10 +1,11 @@
 import { parseStationKey } from '../aprs/station.ts'
 import { ApiError } from '../errors.ts'
 import type { Store } from '../messages/store.ts'
+import type { AvatarsBody } from '../wire/bodies.ts'
 import { plainBody } from './answer.ts'
 import { answer, type Call } from './call.ts'
 import { claimedStation } from './claim.ts'
-import type { AvatarsBody, BodyCheck } from './schemas.ts'
+import type { BodyCheck } from './schemas.ts'
 
 /** `/v1/avatars`: the full avatars of up to 50 stations, those that have one. */
 export function avatarsCall({ check, store }: { readonly check: BodyCheck<AvatarsBody>; readonly store: Store }): Call {

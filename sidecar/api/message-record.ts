@@ -1,17 +1,6 @@
 import { textOf } from '../aprs/message.ts'
 import type { StationKey, Stations, StoredMessage } from '../messages/store.ts'
-
-/** A message as clients get it. */
-export interface MessageRecord {
-  readonly from: string
-  readonly to: string
-  readonly seqId: string
-  readonly text: string
-  /** Server time at which it was stored, in milliseconds. */
-  readonly time: number
-  /** The text's bytes in base64, where they are not UTF-8. */
-  readonly textBytes?: string
-}
+import type { MessageRecord } from '../wire/bodies.ts'
 
 export function messageRecord({ from, to, seqId, text, time }: StoredMessage): MessageRecord {
   return { from, to, seqId, ...textOf(text), time }

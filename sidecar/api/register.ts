@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
 import type { AvatarUpload, StationKey, Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
+import type { RegisterBody } from '../wire/bodies.ts'
 import { plainBody } from './answer.ts'
 import { answer, type Call } from './call.ts'
 import { claimedStation } from './claim.ts'
@@ -10,7 +11,7 @@ import { jsonText } from './json-text.ts'
 import { checkPushToken } from './push-token.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { RingCache } from './ring-cache.ts'
-import type { BodyCheck, RegisterBody } from './schemas.ts'
+import type { BodyCheck } from './schemas.ts'
 
 interface RegisterParts {
   readonly check: BodyCheck<RegisterBody>

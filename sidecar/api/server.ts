@@ -4,13 +4,14 @@ import { type HttpListener, listenHttp } from '../http-listener.ts'
 import type { Log } from '../log.ts'
 import type { StationKey, Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
-import { plainBody } from './answer.ts'
+import { type Body, lastingBody } from './answer.ts'
 import { avatarsCall } from './avatars.ts'
 import type { Call } from './call.ts'
 import { clientAddressBy, clientOfPeerBy } from './client-address.ts'
 import { limitConnections } from './connection-limit.ts'
 import { createHandler } from './handler.ts'
 import { createApiServer } from './listener.ts'
+import { openApiDocument } from './openapi/document.ts'
 import { createRateLimit } from './rate-limit.ts'
 import { registerCall } from './register.ts'
 import { createRingCache } from './ring-cache.ts'
@@ -67,7 +68,8 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
     ['/v1/unregister', unregisterCall({ check: check.unregister, store, metrics })],
   ])
   const { publicKey } = webPush
-  const documents = new Map(publicKey === undefined ? [] : [['/v1/webpush', plainBody({ publicKey })]])
+  const documents = new Map<string, Body>([['/v1/openapi.json', lastingBody(openApiDocument())]])
+  if (publicKey !== undefined) documents.set('/v1/webpush', lastingBody({ publicKey }))
   const clientOf = clientAddressBy(listen.trustProxy)
   const isClosing = () => !server.listening
   const limit = createRateLimit(rateLimit)

@@ -1,9 +1,10 @@
 import { ApiError } from '../errors.ts'
 import type { Cursors } from '../messages/store.ts'
+import type { SyncBody } from '../wire/bodies.ts'
 import { answer, type Call } from './call.ts'
 import { claimedStation } from './claim.ts'
 import type { RingCache } from './ring-cache.ts'
-import type { BodyCheck, SyncBody } from './schemas.ts'
+import type { BodyCheck } from './schemas.ts'
 
 interface SyncParts {
   readonly check: BodyCheck<SyncBody>

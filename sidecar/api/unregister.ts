@@ -1,10 +1,11 @@
 import { ApiError } from '../errors.ts'
 import type { Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
+import type { StationClaim } from '../wire/bodies.ts'
 import { plainBody } from './answer.ts'
 import { answer, type Call } from './call.ts'
 import { claimedStation } from './claim.ts'
-import type { BodyCheck, StationClaim } from './schemas.ts'
+import type { BodyCheck } from './schemas.ts'
 
 interface UnregisterParts {
   readonly check: BodyCheck<StationClaim>

@@ -1,5 +1,6 @@
 import { textOf } from '../aprs/message.ts'
 import type { AvatarRecord, StationKey, Unpushed } from '../messages/store.ts'
+import type { PushPayload } from '../wire/push-payload.ts'
 import type { Notification } from './gateway.ts'
 
 /** What both gateways take at most, in bytes. Source: Limits. */
@@ -14,18 +15,6 @@ export const TRIAL: Notification = { title: 'Check', body: 'Nobody gets this.', 
 /** The avatar of a message's sender: stored, taken away by its owner, or none that we know of. */
 export type SenderAvatar = AvatarRecord | 'cleared' | 'none'
 
-/** Source: Push data payload. */
-type DataKey =
-  | 'fromCall'
-  | 'seqId'
-  | 'to'
-  | 'count'
-  | 'collapseId'
-  | 'fromAvatarIcon'
-  | 'fromAvatarHash'
-  | 'fromAvatarImage'
-  | 'fromAvatarCleared'
-
 /** One such key and FCM refuses the whole message; `aps` is where the data keys' neighbours stand on iOS. */
 type ReservedKey =
   | 'from'
@@ -36,8 +25,9 @@ type ReservedKey =
   | `google${string}`
   | `gcm${string}`
 
-/** Has no member for a reserved key, so that adding one to {@link DataKey} does not compile where the data is made. */
-type Data = { readonly [Key in DataKey as Key extends ReservedKey ? never : Key]?: string }
+/** Has no member for a reserved key, so that adding one to {@link PushPayload} does not compile where the data is made. */
+type Data = { readonly [Key in keyof PushPayload as Key extends ReservedKey ? never : Key]: PushPayload[Key] }
+type AvatarData = Partial<Data>
 
 const MAX_INLINE_IMAGE_LENGTH = 3000
 const ELLIPSIS = '…'
@@ -64,7 +54,7 @@ export function buildNotification(station: StationKey, unpushed: Unpushed, avata
   }
 }
 
-function avatarData(avatar: SenderAvatar): Data {
+function avatarData(avatar: SenderAvatar): AvatarData {
   if (avatar === 'none') return {}
   if (avatar === 'cleared') return { fromAvatarCleared: '1' }
   return {

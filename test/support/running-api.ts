@@ -1,5 +1,6 @@
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
+import { gunzipSync } from 'node:zlib'
 import { type Api, serveApi } from '../../sidecar/api/server.ts'
 import { passcodeOf } from '../../sidecar/aprs/passcode.ts'
 import type { ListenSettings, RateLimitSettings } from '../../sidecar/config/settings.ts'
@@ -7,6 +8,7 @@ import { createLog, type Log } from '../../sidecar/log.ts'
 import type { Store } from '../../sidecar/messages/store.ts'
 import { createMetrics, type Metrics } from '../../sidecar/metrics.ts'
 import { openStore } from '../../sidecar/store/open-store.ts'
+import { expectDocumented } from './api-document.ts'
 import { FakeClock } from './fake-clock.ts'
 
 export interface ApiOptions {
@@ -47,6 +49,7 @@ export interface RunningApi {
   readonly port: number
   /** Lines that were logged, parsed. */
   readonly logged: readonly Readonly<Record<string, unknown>>[]
+  /** Rejects where request and answer are not what `/v1/openapi.json` says. */
   post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<ApiAnswer>
   /** Sends these bytes on a connection of their own; what came back until the server ended it. */
   raw(text: string): Promise<string>
@@ -118,7 +121,12 @@ function post(port: number, path: string, body: unknown, headers = {}): Promise<
         const bytes = Buffer.concat(chunks)
         const plain = incoming.headers['content-encoding'] === undefined
         const { statusCode: status = 0, headers: received } = incoming
-        resolve({ status, headers: received, bytes, body: plain ? JSON.parse(bytes.toString()) : undefined })
+        try {
+          expectDocumented({ path, body }, { status, body: JSON.parse(String(plain ? bytes : gunzipSync(bytes))) })
+          resolve({ status, headers: received, bytes, body: plain ? JSON.parse(bytes.toString()) : undefined })
+        } catch (error) {
+          reject(error)
+        }
       })
     })
     outgoing.end(typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body))

@@ -1,5 +1,5 @@
-import type { MessageRecord } from '../../../sidecar/api/message-record.ts'
 import type { NewMessages } from '../../../sidecar/api/ring-cache.ts'
+import type { MessageRecord } from '../../../sidecar/wire/bodies.ts'
 
 /** The beginning of an answer as a client reads it. */
 export function answerIn({ head }: Pick<NewMessages, 'head'>): {

@@ -1,0 +1,14 @@
+import { sha256 } from './sha-256.ts'
+
+/** A station's own avatar: a built-in icon, an image, or both; what is missing is empty. */
+export interface OwnAvatar {
+  readonly icon: string
+  /** Base64 of a 64x64 PNG, at most 24,000 characters. */
+  readonly image: string
+}
+
+/** Identity of an avatar. Source: Avatar, hash rules. */
+export function avatarHash({ icon, image }: OwnAvatar): string {
+  if (image !== '') return sha256(`${icon}\n${image}`)
+  return icon === '' ? '' : `icon:${icon}`
+}

@@ -1,0 +1,86 @@
+import { ClientError, closedError } from './client-error.ts'
+import { retryDelayMs } from './retry-delay.ts'
+import type { Timers } from './timers.ts'
+
+/** Runs jobs one after the other: an answer's cursor is to be judged before the next request goes out. */
+export interface JobQueue<Name extends string> {
+  /**
+   * Settles with the job. Jobs that wait are shared by who asks for the same; so at most one of each waits. What fails for a passing reason
+   * is tried again by itself, after a growing delay that holds up all jobs.
+   */
+  run(name: Name): Promise<void>
+  /** Has jobs that wait after a failure go on at once. */
+  hurry(): void
+  /** What waits rejects with `closed`. */
+  close(): void
+}
+
+interface QueueParts<Name extends string> {
+  readonly jobs: Readonly<Record<Name, () => Promise<void>>>
+  readonly timers: Timers
+  /** From 0 to below 1. */
+  readonly random: () => number
+}
+
+export function createJobQueue<Name extends string>({ jobs, timers, random }: QueueParts<Name>): JobQueue<Name> {
+  const waiting = new Map<Name, Promise<void>>()
+  let last: Promise<unknown> = Promise.resolve()
+  let failures = 0
+  let closed = false
+  let pause: { readonly over: Promise<void>; end(): void } | undefined
+
+  async function perform(name: Name, before: Promise<unknown>): Promise<void> {
+    await before
+    while (pause) await pause.over
+    waiting.delete(name)
+    if (closed) throw closedError()
+    try {
+      await jobs[name]()
+      failures = 0
+    } catch (error) {
+      if (error instanceof ClientError && error.passing && !closed) {
+        failures++
+        hold(retryDelayMs(failures, random()))
+        retry(name)
+      }
+      throw error
+    }
+  }
+
+  function hold(delayMs: number): void {
+    let settle = () => {}
+    const over = new Promise<void>((resolve) => {
+      settle = resolve
+    })
+    const end = () => {
+      timer.cancel()
+      pause = undefined
+      settle()
+    }
+    const timer = timers.after(delayMs, end)
+    pause = { over, end }
+  }
+
+  function retry(name: Name): void {
+    // Whoever asked was told; this is for nobody.
+    run(name).catch(() => {})
+  }
+
+  function run(name: Name): Promise<void> {
+    const shared = waiting.get(name)
+    if (shared !== undefined) return shared
+    const job = perform(name, last)
+    waiting.set(name, job)
+    last = job.catch(() => {})
+    return job
+  }
+
+  return {
+    run,
+    hurry: () => pause?.end(),
+    close() {
+      closed = true
+      pause?.end()
+    },
+  }
+}

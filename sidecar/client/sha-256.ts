@@ -1,0 +1,66 @@
+/** SHA-256 of a text in UTF-8, in hex (FIPS 180-4): React Native has no Web Crypto, and that of browsers is missing on plain HTTP. */
+export function sha256(text: string): string {
+  const state = Uint32Array.from(PRIMES.slice(0, 8), (prime) => fractionBits(prime ** (1 / 2)))
+  const schedule = new Uint32Array(64)
+  const blocks = padded(new TextEncoder().encode(text))
+  for (let at = 0; at < blocks.byteLength; at += 64) {
+    for (let i = 0; i < 64; i++) schedule[i] = i < 16 ? blocks.getUint32(at + i * 4) : extended(schedule, i)
+    compress(state, schedule)
+  }
+  return Array.from(state, (word) => word.toString(16).padStart(8, '0')).join('')
+}
+
+const PRIMES = Array.from({ length: 312 }, (_, n) => n).filter((n) => n > 1 && !hasDivisor(n))
+const ROUND_CONSTANTS = PRIMES.map((prime) => fractionBits(Math.cbrt(prime)))
+
+function hasDivisor(n: number): boolean {
+  for (let divisor = 2; divisor * divisor <= n; divisor++) if (n % divisor === 0) return true
+  return false
+}
+
+/** The first 32 bits behind the point. */
+function fractionBits(value: number): number {
+  return ((value % 1) * 2 ** 32) >>> 0
+}
+
+/** With the bit 1, zeros and the length in bits behind it, up to whole blocks of 64 bytes. */
+function padded(bytes: Uint8Array): DataView {
+  const view = new DataView(new ArrayBuffer(Math.ceil((bytes.length + 9) / 64) * 64))
+  bytes.forEach((byte, i) => {
+    view.setUint8(i, byte)
+  })
+  view.setUint8(bytes.length, 0x80)
+  view.setUint32(view.byteLength - 8, Math.floor(bytes.length / 2 ** 29))
+  view.setUint32(view.byteLength - 4, (bytes.length * 8) >>> 0)
+  return view
+}
+
+function extended(schedule: Uint32Array, i: number): number {
+  const word = (back: number) => schedule[i - back] ?? 0
+  const small0 = rotated(word(15), 7) ^ rotated(word(15), 18) ^ (word(15) >>> 3)
+  const small1 = rotated(word(2), 17) ^ rotated(word(2), 19) ^ (word(2) >>> 10)
+  return word(16) + small0 + word(7) + small1
+}
+
+function compress(state: Uint32Array, schedule: Uint32Array): void {
+  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state
+  for (let i = 0; i < 64; i++) {
+    const big1 = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)
+    const big0 = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)
+    const first = (h + big1 + ((e & f) ^ (~e & g)) + (ROUND_CONSTANTS[i] ?? 0) + (schedule[i] ?? 0)) | 0
+    const second = (big0 + ((a & b) ^ (a & c) ^ (b & c))) | 0
+    h = g
+    g = f
+    f = e
+    e = (d + first) | 0
+    d = c
+    c = b
+    b = a
+    a = (first + second) | 0
+  }
+  for (const [i, word] of [a, b, c, d, e, f, g, h].entries()) state[i] = (state[i] ?? 0) + word
+}
+
+function rotated(word: number, by: number): number {
+  return (word >>> by) | (word << (32 - by))
+}

@@ -1,0 +1,63 @@
+import { expect } from 'chai'
+import { ClientError, createCalls, readPush } from '../../../sidecar/client/index.ts'
+import { buildNotification } from '../../../sidecar/push/notification.ts'
+import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
+
+describe("the client's calls", () => {
+  let api: RunningApi
+  beforeEach(async () => {
+    api = await startApi({ webPush: { allowPrivate: false, publicKey: 'BPublic' } })
+  })
+  afterEach(() => api.close())
+
+  const refusalOf = async (call: Promise<unknown>) =>
+    call.then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+
+  it('are those of the API, under an address with or without a slash at its end', async () => {
+    for (const baseUrl of [api.api.url, `${api.api.url}/`]) {
+      const calls = createCalls({ baseUrl })
+      const register = { ...registration('N0CALL'), platform: 'android' as const }
+      expect(await calls.register(register)).to.include({ avatarHash: '' })
+      expect((await calls.sync({ ...claim('N0CALL'), since: 0 })).messages).to.deep.equal([])
+      expect((await calls.avatars({ ...claim('N0CALL'), stations: [] })).avatars).to.deep.equal({})
+      expect(await calls.webPush()).to.deep.equal({ publicKey: 'BPublic' })
+      expect((await calls.unregister(claim('N0CALL'))).serverTime).to.be.a('number')
+    }
+  })
+
+  it('reject with the code of the API and what is wrong where', async () => {
+    const calls = createCalls({ baseUrl: api.api.url })
+    const unknown = await refusalOf(calls.sync({ ...claim('N0CALL'), since: 0 }))
+    expect(unknown).to.be.instanceOf(ClientError).and.include({ code: 'not_registered', passing: false })
+    const invalid = await refusalOf(calls.sync({ ...claim('N0CALL'), since: Number.NaN }))
+    expect(invalid).to.deep.include({
+      code: 'invalid_request',
+      details: [{ path: 'since', reason: 'It must be of type number.' }],
+    })
+  })
+
+  it('reject where nobody answers, which may pass', async () => {
+    await api.close()
+    expect(await refusalOf(createCalls({ baseUrl: api.api.url }).webPush())).to.include({
+      code: 'unreachable',
+      passing: true,
+    })
+    api = await startApi()
+  })
+})
+
+describe('a push, as the app gets it', () => {
+  const newest = { from: 'N1CALL', to: 'N0CALL-7', seqId: '1', text: Buffer.from('Hello'), time: 1 }
+
+  it('is read from what the sidecar sends, beside whatever the platform adds', () => {
+    const { data } = buildNotification('N0CALL-7', { count: 1, newest }, 'none')
+    expect(readPush({ ...data, aps: {} })).to.include({ fromCall: 'N1CALL', count: '1' })
+  })
+
+  it('is none of ours without those keys', () => {
+    for (const data of [undefined, null, 'text', {}, { fromCall: 5 }]) expect(readPush(data)).to.equal(undefined)
+  })
+})

@@ -1,0 +1,38 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { contentEnd, messageNumber } from '../../../sidecar/aprs/sequence-id.ts'
+import { canonicalKey } from '../../../sidecar/aprs/station.ts'
+import { messageIdentity } from '../../../sidecar/client/index.ts'
+
+describe('the identity of a message', () => {
+  const message = { from: 'N1CALL-7', to: 'N0CALL', seqId: '12', text: 'Hello' }
+
+  it('is sender, addressee, number and text', () => {
+    for (const other of [{ from: 'N1CALL' }, { to: 'N0CALL-1' }, { seqId: '' }, { text: 'hello' }])
+      expect(messageIdentity({ ...message, ...other })).to.not.equal(messageIdentity(message))
+  })
+
+  it('passes over what changes between copies: a reply-ack, the SSID 0, padding', () => {
+    const copy = { from: 'n1call-7', to: 'N0CALL-0', seqId: '12}AA', text: 'Hello \u0000' }
+    expect(messageIdentity(copy)).to.equal(messageIdentity(message))
+  })
+
+  it('is by the rules of the server for any message', () => {
+    const seqId = fc.string({ unit: fc.constantFrom('1', '2', '}'), maxLength: 4 })
+    const text = fc.string({ unit: fc.constantFrom('a', ' ', '\t', '\u0000', '\u007f', 'ä'), maxLength: 5 })
+    const any = fc.record({
+      from: fc.constantFrom('N1CALL', 'N1CALL-0', 'N1CALL-1'),
+      to: fc.constant('N0CALL'),
+      seqId,
+      text,
+    })
+    const ofServer = ({ from, seqId: number, text: bytes }: typeof message) =>
+      JSON.stringify([canonicalKey(from), messageNumber(number), bytes.slice(0, contentEnd(bytes))])
+    fc.assert(
+      fc.property(any, any, (one, other) => {
+        expect(messageIdentity(one) === messageIdentity(other)).to.equal(ofServer(one) === ofServer(other))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})

@@ -1,0 +1,72 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { openApiDocument } from '../../sidecar/api/openapi/document.ts'
+
+interface Operation {
+  readonly requestBody?: unknown
+  readonly responses: Readonly<Record<number, unknown>>
+}
+
+const DOCUMENT = openApiDocument()
+const PATHS: Readonly<Record<string, { readonly post?: Operation }>> = JSON.parse(JSON.stringify(DOCUMENT.paths))
+
+/** What the document calls the parts of answers. */
+const ANSWERS = /Answer$|^(Message|Avatar|Error)$/
+
+// The keywords of OpenAPI around the schemas are none of JSON Schema's.
+const ajv = new Ajv2020({ allErrors: true, strict: false })
+ajv.addSchema(closed(DOCUMENT), 'document')
+const compiled = new Map<string, ValidateFunction>()
+
+/** Throws where an answer, or a request that was taken, is not what `/v1/openapi.json` says of it. */
+export function expectDocumented(
+  request: { readonly path: string; readonly body: unknown },
+  answer: { readonly status: number; readonly body: unknown },
+): void {
+  const path = request.path.replace(/\?.*/, '')
+  const operation = PATHS[path]?.post
+  if (!operation) {
+    expectValid('components/schemas/Error', answer.body)
+    return
+  }
+  if (!(answer.status in operation.responses))
+    throw new Error(`${path} answered with ${answer.status}, of which its document says nothing.`)
+  const content = 'content/application~1json/schema'
+  const place = `paths/${path.replaceAll('/', '~1')}/post`
+  expectValid(`${place}/responses/${answer.status}/${content}`, answer.body)
+  if (answer.status === 200) expectValid(`${place}/requestBody/${content}`, sentValue(request.body))
+}
+
+/** Whether `/v1/openapi.json` lets a body be sent to a call. */
+export function isDocumentedBody(path: string, body: unknown): boolean {
+  return validatorOf(`paths/${path.replaceAll('/', '~1')}/post/requestBody/content/application~1json/schema`)(body)
+}
+
+function expectValid(place: string, value: unknown): void {
+  const validate = validatorOf(place)
+  if (!validate(value))
+    throw new Error(`${JSON.stringify(value)} is not what ${place} says: ${ajv.errorsText(validate.errors)}`)
+}
+
+function validatorOf(place: string): ValidateFunction {
+  const known = compiled.get(place)
+  if (known) return known
+  const validate = ajv.compile({ $ref: `document#/${place}` })
+  compiled.set(place, validate)
+  return validate
+}
+
+function sentValue(body: unknown): unknown {
+  return typeof body === 'string' || Buffer.isBuffer(body) ? JSON.parse(String(body)) : body
+}
+
+/** The document with the objects of its answers closed: a member that it does not name is a mistake here. */
+function closed(value: unknown, name = '', within = false): object {
+  const isAnswer = within || name === 'responses' || ANSWERS.test(name)
+  const members = Object.entries(Object(value)).map(([key, member]) => [
+    key,
+    typeof member === 'object' && member !== null ? closed(member, key, isAnswer) : member,
+  ])
+  if (Array.isArray(value)) return members.map(([, member]) => member)
+  const copy = Object.fromEntries(members)
+  return isAnswer && copy.type === 'object' && copy.properties ? { ...copy, unevaluatedProperties: false } : copy
+}
