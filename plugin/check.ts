@@ -28,6 +28,7 @@ configuration, without starting anything.
               groups, of none, and for somebody whose groups cannot be learned; names
               that hold commas in a JSON array: '["cn=a,ou=b", "C"]'
   --version   the version, and nothing else
+  --help      this text
 
 Exit code: 0 fine (warnings included), 1 errors, 2 nothing that could be checked.
 `
