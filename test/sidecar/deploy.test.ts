@@ -157,6 +157,11 @@ describe('what an operator installs', () => {
       expect(all('CMD')).to.deep.equal([JSON.stringify(['--config', CONFIG]).replace(',', ', ')])
     })
 
+    it('fails where SQLite could not be built, which npm passes over', () => {
+      expect(PACKAGE.optionalDependencies).to.have.property('sqlite3')
+      expect(all('RUN').find((line) => line.startsWith('npm ci'))).to.equal(`npm ci && node -e "require('sqlite3')"`)
+    })
+
     it('is not root, keeps the database on a volume, and is stopped as the command expects', () => {
       expect(only('USER')).to.match(/^[1-9]\d*:[1-9]\d*$/)
       expect(only('VOLUME')).to.equal(dirname(SAMPLE.database))

@@ -17,6 +17,8 @@ export interface Project {
   readonly folder: string
   /** What the package ships, as paths in it. */
   readonly shipped: readonly string[]
+  /** Names of the packages beside it. */
+  readonly packages: readonly string[]
   write(name: string, text: string): Promise<void>
   /** Runs Node there. */
   node(...args: readonly string[]): Outcome
@@ -35,13 +37,16 @@ export function packPackage(destination: string): string {
   return join(destination, packed?.filename ?? '')
 }
 
+interface InstallOptions {
+  /** As with `--omit=optional`. */
+  readonly omitOptional?: boolean
+}
+
 /**
  * Installs `tarball` as `npm install` does it, without asking a registry: the packages that the lock names for it are links to those
  * of this tree. Nothing else can be found from there, since links are not followed to where they lead.
- *
- * @param omitOptional as with `--omit=optional`
  */
-export async function installPackage(tarball: string, omitOptional = false): Promise<Project> {
+export async function installPackage(tarball: string, { omitOptional = false }: InstallOptions = {}): Promise<Project> {
   const folder = await mkdtemp(join(tmpdir(), 'project-'))
   const modules = join(folder, 'node_modules')
   const home = join(modules, 'mesh-companion')
@@ -49,7 +54,8 @@ export async function installPackage(tarball: string, omitOptional = false): Pro
   execFileSync('tar', ['-xzf', tarball, '-C', home, '--strip-components', '1'])
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }))
 
-  for (const path of await productionPackages(omitOptional)) {
+  const packages = await productionPackages(omitOptional)
+  for (const path of packages) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
     await symlink(join(ROOT, path), join(folder, path), 'junction')
   }
@@ -75,6 +81,7 @@ export async function installPackage(tarball: string, omitOptional = false): Pro
           .slice(home.length + 1)
           .replaceAll('\\', '/'),
       ),
+    packages: packages.map((path) => path.slice('node_modules/'.length)),
     write: (name, text) => writeFile(join(folder, name), text),
     node: (...args) => run(process.execPath, args),
     bin: (name, ...args) => run(join(modules, '.bin', name), args),

@@ -12,8 +12,20 @@ const PACKAGE = JSON.parse(await read('package.json')) as {
   readonly version: string
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
   readonly bin: Readonly<Record<string, string>>
+  readonly optionalDependencies: Readonly<Record<string, string>>
 }
 const DONE = { status: 0, stderr: '' }
+const STRICT = ['--strict', '--target', 'es2023', '--lib', 'es2023', '--types', 'node']
+const HOST_CONFIG = {
+  settings: { cert: 'mesh.example' },
+  domains: {
+    '': {
+      authStrategies: {
+        oidc: { issuer: 'https://idp.example', client: { client_id: 'mesh', client_secret: 'secret' } },
+      },
+    },
+  },
+}
 
 /** What the sources of a public face say that it exports, types included. */
 async function exportsOf(
@@ -75,10 +87,12 @@ const IMPORTS = FACES.map(({ name, values, types }, index) => {
 
 describe('the package as it is installed', () => {
   let tarballs: string
+  let tarball: string
   let project: Project
   before(async () => {
     tarballs = await mkdtemp(join(tmpdir(), 'tarball-'))
-    project = await installPackage(packPackage(tarballs))
+    tarball = packPackage(tarballs)
+    project = await installPackage(tarball)
   }).timeout(120_000)
   after(async () => {
     await project?.remove()
@@ -115,7 +129,6 @@ describe('the package as it is installed', () => {
     for (const skipLibCheck of [true, false]) {
       it(`compiles where it is used, with ${resolution} and skipLibCheck ${skipLibCheck}`, async () => {
         await project.write('program.ts', `${PROGRAM}\n${IMPORTS}\n`)
-        const options = ['--strict', '--target', 'es2023', '--lib', 'es2023', '--types', 'node']
         const how = [
           '--module',
           `${module}`,
@@ -124,7 +137,7 @@ describe('the package as it is installed', () => {
           '--skipLibCheck',
           `${skipLibCheck}`,
         ]
-        const { status, stdout } = project.compile(...options, ...how, 'program.ts')
+        const { status, stdout } = project.compile(...STRICT, ...how, 'program.ts')
         expect([status, stdout]).to.deep.equal([0, ''])
       }).timeout(60_000)
     }
@@ -158,13 +171,66 @@ describe('the package as it is installed', () => {
   }).timeout(60_000)
 
   it('checks a configuration of each half', async () => {
-    const oidc = { issuer: 'https://idp.example', client: { client_id: 'mesh', client_secret: 'secret' } }
-    const config = { settings: { cert: 'mesh.example' }, domains: { '': { authStrategies: { oidc } } } }
-    await project.write('config.json', JSON.stringify(config))
+    await project.write('config.json', JSON.stringify(HOST_CONFIG))
     await project.write('sidecar.json', JSON.stringify({ aprsis: { callsign: 'N0CALL-10' }, database: ':memory:' }))
     expect(project.bin('mesh-companion-check', 'config.json')).to.include(DONE)
     expect(project.bin('mesh-companion-sidecar', '--config', 'sidecar.json', '--check')).to.include(DONE)
   }).timeout(60_000)
+
+  describe('without what only the sidecar needs', () => {
+    const needed = Object.keys(PACKAGE.optionalDependencies)
+    let alone: Project
+    before(async () => {
+      alone = await installPackage(tarball, { omitOptional: true })
+      await alone.write('sidecar.json', JSON.stringify({ aprsis: { callsign: 'N0CALL-10' }, database: ':memory:' }))
+    })
+    after(() => alone?.remove())
+
+    it('is less than half of the packages, and builds no SQLite', async () => {
+      expect(alone.packages.length).to.be.below(project.packages.length / 2)
+      expect(alone.packages).not.to.include('sqlite3')
+      expect(project.packages).to.include.members(needed)
+    })
+
+    it('signs people in, checks configurations, and compiles', async () => {
+      for (const name of ['plugin', 'meshcentral']) {
+        const load = `console.log(typeof (await import('mesh-companion/${name}')))`
+        expect(alone.node('--input-type=module', '-e', load), name).to.include({ ...DONE, stdout: 'object\n' })
+      }
+      await alone.write('config.json', JSON.stringify(HOST_CONFIG))
+      expect(alone.bin('mesh-companion-check', 'config.json')).to.include(DONE)
+      await alone.write('program.ts', `${PROGRAM}\n${IMPORTS}\n`)
+      const how = ['--module', 'nodenext', '--skipLibCheck', 'false']
+      const { status, stdout } = alone.compile(...STRICT, ...how, 'program.ts')
+      expect([status, stdout]).to.deep.equal([0, ''])
+    }).timeout(60_000)
+
+    it('has a sidecar that says in one line what is missing, and what to do', () => {
+      const started = alone.bin('mesh-companion-sidecar', '--config', 'sidecar.json')
+      expect(started).to.include({ status: 1, stderr: '' })
+      const lines = started.stdout.trim().split('\n')
+      expect(lines).to.have.length(1)
+      const line = JSON.parse(lines[0] ?? '')
+      expect(line).to.include({ level: 'error', event: 'start-failed' })
+      expect(line.error).to.include({ code: 'packages_missing' })
+      expect(line.error.message).to.equal(`The sidecar needs packages that are not installed: ${needed.join(', ')}.`)
+      expect(line.remedy).to.match(/^Run "npm install --include=optional"/)
+
+      const checked = alone.bin('mesh-companion-sidecar', '--config', 'sidecar.json', '--check')
+      expect(checked).to.include({ status: 78, stderr: '' })
+      expect(checked.stdout).to.equal(`${line.error.message} ${line.remedy}\n`)
+
+      const restored = alone.bin('mesh-companion-sidecar', '--config', 'sidecar.json', '--restore', 'backup.sqlite')
+      const refusal = `Nothing was restored. ${line.error.message} ${line.remedy}\n`
+      expect(restored).to.include({ status: 1, stdout: '', stderr: refusal })
+
+      const code = `
+        import { createLog, settingsFrom, startSidecar } from 'mesh-companion/sidecar'
+        const { settings } = settingsFrom('{ "aprsis": { "callsign": "N0CALL" } }', '.')
+        startSidecar(settings, createLog('silent')).catch((error) => console.log(error.code))`
+      expect(alone.node('--input-type=module', '-e', code)).to.include({ ...DONE, stdout: 'packages_missing\n' })
+    }).timeout(60_000)
+  })
 
   it('has an entry for its version in the log of changes', async () => {
     const [newest] = [...(await read('CHANGELOG.md')).matchAll(/^## \[([\d.]+)\] - \d{4}-\d\d-\d\d$/gm)]
