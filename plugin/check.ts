@@ -32,6 +32,7 @@ configuration, without starting anything.
   --live      then asks the identity provider of each domain, with nobody signed in, what
               logins depend on: a line per question with ok, warn or fail, and what to do
   --version   the version, and nothing else
+  --help      this text
 
 Exit code: 0 fine (warnings included), 1 errors or a fail, 2 nothing that could be checked.
 `

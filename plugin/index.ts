@@ -1,6 +1,6 @@
 export type { Problem, Warning } from './config/problem.ts'
 export type { CredentialFiles, DomainReading } from './config/read.ts'
-export { MESSAGES, type MessageCode } from './errors.ts'
+export { LoginError, type LoginErrorCode, type LoginErrorOptions, MESSAGES, type MessageCode } from './errors.ts'
 export { type CookieSessionsOptions, cookieSessions } from './host/cookie-session.ts'
 export { type ExpressSessionsOptions, expressSessions } from './host/express-session.ts'
 export { type PgPool, type PgRevocationsOptions, pgRevocations } from './host/pg-revocations.ts'

@@ -6,6 +6,7 @@ import type { Reading } from './config/read.ts'
 import type { Settings } from './config/settings.ts'
 import { loadSettings } from './load-settings.ts'
 import { createLog, type Log, printableText } from './log.ts'
+import { demandPackages, PackagesMissingError } from './packages.ts'
 import { VERSION } from './version.ts'
 
 const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check [--live] | --restore BACKUP]
@@ -96,6 +97,7 @@ function warnAbout(warnings: readonly Problem[], log: Log): void {
 
 /** Ends the process: with {@link EXIT_CONFIG} where a start would fail, and with 1 where somebody who was asked says no. */
 async function check({ config, live }: Arguments, settings: Settings): Promise<never> {
+  stopWithoutPackages()
   const { checkStart } = await import('./check.ts')
   const { errors, warnings } = await checkStart(settings)
   const say = (line: string) => process.stdout.write(`${printableText(line)}\n`)
@@ -108,6 +110,17 @@ async function check({ config, live }: Arguments, settings: Settings): Promise<n
   const verdicts = await checkLive(settings)
   for (const { verdict, text } of verdicts) say(`${verdict.padEnd(4)} ${text}`)
   process.exit(verdicts.some(({ verdict }) => verdict === 'fail') ? 1 : 0)
+}
+
+/** Ends the process, as {@link check} does, where the package was installed without what the sidecar needs. */
+function stopWithoutPackages(): void {
+  try {
+    demandPackages()
+  } catch (error) {
+    if (!(error instanceof PackagesMissingError)) throw error
+    process.stdout.write(`${error.message} ${error.remedy}\n`)
+    process.exit(EXIT_CONFIG)
+  }
 }
 
 /** Ends the process. */
@@ -159,6 +172,7 @@ async function run({ settings, warnings }: Configuration, readAgain: () => Readi
 
   try {
     warnAbout(warnings, log)
+    demandPackages()
     // Not before the configuration is known to be right: this loads the database, and more.
     const { startSidecar } = await import('./compose.ts')
     if (stopping) return

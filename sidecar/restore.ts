@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { Settings } from './config/settings.ts'
+import { demandPackages } from './packages.ts'
 import { restoreDatabase } from './store/restore.ts'
 
 /** What `--restore` has to say, and whether the backup is in its place now. */
@@ -11,6 +12,7 @@ export interface RestoreReport {
 /** Puts a backup in the place of the database. Never rejects. */
 export async function restoreBackup(backup: string, settings: Settings): Promise<RestoreReport> {
   try {
+    demandPackages()
     const { stations, messages, kept } = await restoreDatabase(resolve(backup), settings.database, Date.now())
     const lines = [`${settings.database} is now the backup ${backup}: stations ${stations}, messages ${messages}.`]
     if (kept) lines.push(`The former database is kept as ${kept}.`)

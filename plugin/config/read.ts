@@ -135,7 +135,7 @@ function readOidc(
     const finding: Finding = { at: [], reason: 'must be an object', remedy: schema.description }
     return { oidc: {}, findings: [finding], origins: new Map<string, Steps>(), preset: null }
   }
-  const cased = settleLetterCase(raw, schema)
+  const cased = settleLetterCase(withoutSchema(raw), schema)
   const moved = moveDeprecatedKeys(cased.oidc)
   const { preset, keepsIssuer } = choosePreset(moved.oidc, presets, inferPresets)
   const oidc = preset && !keepsIssuer ? withoutIssuer(moved.oidc) : moved.oidc
@@ -164,6 +164,11 @@ function readOidc(
     ...(address ? checkRedirectAddress(known, address) : []),
   ]
   return { oidc: known, findings, origins: moved.origins, preset }
+}
+
+/** Without `$schema`, which is for editors. */
+function withoutSchema(oidc: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(oidc).filter(([name]) => name !== '$schema'))
 }
 
 function needIssuer(issuer: unknown): readonly Finding[] {

@@ -38,6 +38,8 @@ export function readSettings(source: Source): Reading {
   if (json.kind === 'syntax_error') return { problems: [syntaxProblem(json)], warnings }
 
   const draft = json.value
+  // For editors, and nobody else.
+  if (isTable(draft)) delete draft.$schema
   for (const { steps, value } of environment.overrides) put(draft, steps, value)
   const fromSchema = schemaProblems(draft)
   // Wherever the schema found a mistake, the rules that read the place stay silent.

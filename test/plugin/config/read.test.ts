@@ -10,6 +10,12 @@ describe('reading an oidc object', () => {
     expect(settings).to.deep.include({ key: '', groups: null, logoutUrl: null, newAccounts: null })
   })
 
+  it('takes the name of a schema for editors, and does nothing with it', () => {
+    const { settings, problems, warnings } = readOne({ $schema: './oidc.json', ...MINIMAL })
+    expect([problems, warnings]).to.deep.equal([[], []])
+    expect(settings).to.deep.equal(settingsOf(MINIMAL))
+  })
+
   it('takes logouturl as an address of any page', () => {
     const logouturl = 'https://idp.example.com/logout?returnTo=https%3A%2F%2Fmesh.example.com#x'
     expect(settingsOf({ ...MINIMAL, logouturl }).logoutUrl).to.equal(logouturl)

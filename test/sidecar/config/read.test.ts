@@ -46,6 +46,13 @@ const callsign = 'N0CALL-10'
 const passcode = passcodeOf(callsign)
 
 describe('configuration', () => {
+  it('takes the name of a schema for editors, and does nothing with it', () => {
+    expect(settingsOf({ $schema: './sidecar.json', aprsis: { callsign } })).to.deep.equal(
+      settingsOf({ aprsis: { callsign } }),
+    )
+    expect(pathsOf({ aprsis: { callsign, $schema: './sidecar.json' } })).to.deep.equal(['aprsis.$schema'])
+  })
+
   it('needs a callsign and has the documented default for everything else', () => {
     expect(settingsOf({ aprsis: { callsign } })).to.deep.equal({
       listen: { host: '127.0.0.1', port: 8080, certFile: null, keyFile: null, trustProxy: false },

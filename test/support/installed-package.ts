@@ -1,0 +1,111 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+interface Outcome {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A project that depends on the packed package and on nothing else. */
+export interface Project {
+  readonly folder: string
+  /** What the package ships, as paths in it. */
+  readonly shipped: readonly string[]
+  /** Names of the packages beside it. */
+  readonly packages: readonly string[]
+  write(name: string, text: string): Promise<void>
+  /** Runs Node there. */
+  node(...args: readonly string[]): Outcome
+  /** Runs a command that the package brings. */
+  bin(name: string, ...args: readonly string[]): Outcome
+  /** Runs TypeScript's compiler there, for nothing but its verdict. */
+  compile(...args: readonly string[]): Outcome
+  remove(): Promise<void>
+}
+
+/** What npm packs of this tree. @returns the file */
+export function packPackage(destination: string): string {
+  const command = ['pack', '--json', '--silent', '--pack-destination', destination]
+  const said = execFileSync('npm', command, { cwd: ROOT, encoding: 'utf8', shell: process.platform === 'win32' })
+  const [packed] = JSON.parse(said.slice(said.indexOf('['))) as readonly { readonly filename: string }[]
+  return join(destination, packed?.filename ?? '')
+}
+
+interface InstallOptions {
+  /** As with `--omit=optional`. */
+  readonly omitOptional?: boolean
+}
+
+/**
+ * Installs `tarball` as `npm install` does it, without asking a registry: the packages that the lock names for it are links to those
+ * of this tree. Nothing else can be found from there, since links are not followed to where they lead.
+ */
+export async function installPackage(tarball: string, { omitOptional = false }: InstallOptions = {}): Promise<Project> {
+  const folder = await mkdtemp(join(tmpdir(), 'project-'))
+  const modules = join(folder, 'node_modules')
+  const home = join(modules, 'mesh-companion')
+  await mkdir(home, { recursive: true })
+  execFileSync('tar', ['-xzf', tarball, '-C', home, '--strip-components', '1'])
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }))
+
+  const packages = await productionPackages(omitOptional)
+  for (const path of packages) {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await symlink(join(ROOT, path), join(folder, path), 'junction')
+  }
+  const { bin } = JSON.parse(await readFile(join(home, 'package.json'), 'utf8')) as { bin: Record<string, string> }
+  await mkdir(join(modules, '.bin'))
+  for (const [name, file] of Object.entries(bin)) {
+    await symlink(join(home, file), join(modules, '.bin', name))
+    await chmod(join(home, file), 0o755)
+  }
+
+  const run = (command: string, args: readonly string[]): Outcome =>
+    spawnSync(command, args, {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { ...process.env, NODE_OPTIONS: '--preserve-symlinks' },
+    })
+  return {
+    folder,
+    shipped: (await readdir(home, { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map((entry) =>
+        join(entry.parentPath, entry.name)
+          .slice(home.length + 1)
+          .replaceAll('\\', '/'),
+      ),
+    packages: packages.map((path) => path.slice('node_modules/'.length)),
+    write: (name, text) => writeFile(join(folder, name), text),
+    node: (...args) => run(process.execPath, args),
+    bin: (name, ...args) => run(join(modules, '.bin', name), args),
+    compile: (...args) => {
+      const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+      return run(process.execPath, [tsc, '--noEmit', '--ignoreConfig', '--preserveSymlinks', ...args])
+    },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+interface Locked {
+  readonly dev?: boolean
+  readonly optional?: boolean
+  readonly devOptional?: boolean
+}
+
+/** The folders of what npm installs beside the package, those within other packages' folders left out: they come with them. */
+async function productionPackages(omitOptional: boolean): Promise<readonly string[]> {
+  const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, Locked>
+  }
+  const isWanted = ({ dev, optional, devOptional }: Locked) => !dev && !(omitOptional && (optional || devOptional))
+  return Object.entries(packages)
+    .filter(([path, locked]) => path.lastIndexOf('node_modules/') === 0 && isWanted(locked))
+    .map(([path]) => path)
+}

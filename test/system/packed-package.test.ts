@@ -1,0 +1,239 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { installPackage, type Project, packPackage } from '../support/installed-package.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const read = (path: string) => readFile(join(ROOT, path), 'utf8')
+
+const PACKAGE = JSON.parse(await read('package.json')) as {
+  readonly version: string
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
+  readonly bin: Readonly<Record<string, string>>
+  readonly optionalDependencies: Readonly<Record<string, string>>
+}
+const DONE = { status: 0, stderr: '' }
+const STRICT = ['--strict', '--target', 'es2023', '--lib', 'es2023', '--types', 'node']
+const HOST_CONFIG = {
+  settings: { cert: 'mesh.example' },
+  domains: {
+    '': {
+      authStrategies: {
+        oidc: { issuer: 'https://idp.example', client: { client_id: 'mesh', client_secret: 'secret' } },
+      },
+    },
+  },
+}
+
+/** What the sources of a public face say that it exports, types included. */
+async function exportsOf(
+  face: string,
+): Promise<{ readonly values: readonly string[]; readonly types: readonly string[] }> {
+  const text = await read(`${face}.ts`)
+  const listed = [...text.matchAll(/^export (type )?\{([^}]+)\}/gm)].flatMap(([, isType = '', list = '']) =>
+    list.split(',').flatMap((entry) => (entry.trim() === '' ? [] : [`${isType}${entry.trim()}`])),
+  )
+  const declared = [...text.matchAll(/^export (interface|type|function|const) (\w+)/gm)].map(([, kind, name]) =>
+    kind === 'interface' || kind === 'type' ? `type ${name}` : `${name}`,
+  )
+  const all = [...listed, ...declared]
+  return {
+    values: all.filter((entry) => !entry.startsWith('type ')),
+    types: all.filter((entry) => entry.startsWith('type ')).map((entry) => entry.slice('type '.length)),
+  }
+}
+
+const FACES = await Promise.all(
+  ['plugin', 'sidecar', 'meshcentral'].map(async (name) => {
+    const face = name === 'meshcentral' ? 'plugin/meshcentral' : `${name}/index`
+    return { name: `mesh-companion/${name}`, ...(await exportsOf(face)) }
+  }),
+)
+
+/** What somebody writes who uses the package, and after it one import of every name. */
+const PROGRAM = `
+import express from 'express'
+import { expressSessions, type Host, LoginError, type LoginErrorCode, registerOidc } from 'mesh-companion/plugin'
+import { createLog, settingsFrom, type Sidecar, startSidecar } from 'mesh-companion/sidecar'
+
+declare const accounts: Host['accounts']
+declare const groups: Host['groups']
+const host: Host = {
+  accounts,
+  groups,
+  sessions: expressSessions(),
+  loginPage: { showFailure: (req, res, _domain, { code }) => res.redirect(302, \`/login?failure=\${code}&\${req.path}\`) },
+  authLog: ({ event, message }) => console.log(event, message),
+  secret: 'sixteen or more characters',
+}
+const oidc = await registerOidc(express(), { config: {}, host })
+const titles: readonly string[] = oidc.loginOptions('').map(({ title }) => title)
+const code: LoginErrorCode = new LoginError('account_limit').code
+// @ts-expect-error: there is no such code
+new LoginError('no_such_code')
+
+const reading = settingsFrom('{}', '/tmp')
+if ('settings' in reading) {
+  const sidecar: Sidecar = await startSidecar(reading.settings, createLog(reading.settings.log.level))
+  console.log(sidecar.url, titles, code)
+}
+`
+const IMPORTS = FACES.map(({ name, values, types }, index) => {
+  const all = [...values, ...types].map((entry) => `${entry} as ${entry}${index}`)
+  return `export { ${all.join(', ')} } from '${name}'`
+}).join('\n')
+
+describe('the package as it is installed', () => {
+  let tarballs: string
+  let tarball: string
+  let project: Project
+  before(async () => {
+    tarballs = await mkdtemp(join(tmpdir(), 'tarball-'))
+    tarball = packPackage(tarballs)
+    project = await installPackage(tarball)
+  }).timeout(120_000)
+  after(async () => {
+    await project?.remove()
+    await rm(tarballs, { recursive: true, force: true })
+  })
+
+  it('holds what its manifest names, documents and what operators install, and no source or test', () => {
+    const named = [
+      ...Object.values(PACKAGE.exports).flatMap((target) =>
+        typeof target === 'string' ? [target] : [target.types, target.default],
+      ),
+      ...Object.values(PACKAGE.bin),
+    ].map((path) => path.replace('./', ''))
+    expect(project.shipped).to.include.members([...named, 'README.md', 'CHANGELOG.md', 'LICENSE'])
+    const places = new Set(project.shipped.map((path) => path.split('/').slice(0, 2).join('/')))
+    expect([...places]).to.have.members([
+      'dist/plugin',
+      'dist/schemas',
+      'dist/sidecar',
+      'sidecar/deploy',
+      'README.md',
+      'CHANGELOG.md',
+      'LICENSE',
+      'package.json',
+    ])
+    const built = project.shipped.filter((path) => path.startsWith('dist/') && !path.startsWith('dist/schemas/'))
+    expect(built.filter((path) => !/\.(js|js\.map|d\.ts)$/.test(path))).to.deep.equal([])
+  })
+
+  for (const [resolution, module] of [
+    ['nodenext', 'nodenext'],
+    ['bundler', 'esnext'],
+  ]) {
+    for (const skipLibCheck of [true, false]) {
+      it(`compiles where it is used, with ${resolution} and skipLibCheck ${skipLibCheck}`, async () => {
+        await project.write('program.ts', `${PROGRAM}\n${IMPORTS}\n`)
+        const how = [
+          '--module',
+          `${module}`,
+          '--moduleResolution',
+          `${resolution}`,
+          '--skipLibCheck',
+          `${skipLibCheck}`,
+        ]
+        const { status, stdout } = project.compile(...STRICT, ...how, 'program.ts')
+        expect([status, stdout]).to.deep.equal([0, ''])
+      }).timeout(60_000)
+    }
+  }
+
+  it('gives every name that it exports, by import and by require', () => {
+    for (const [kind, load] of [
+      ['module', 'await import'],
+      ['commonjs', 'require'],
+    ]) {
+      for (const { name, values } of FACES) {
+        const code = `console.log(JSON.stringify(Object.keys(${load}('${name}'))))`
+        const { status, stdout, stderr } = project.node(`--input-type=${kind}`, '--no-warnings', '-e', code)
+        expect({ status, stderr }, `${load} ${name}`).to.deep.equal(DONE)
+        expect(JSON.parse(stdout).filter((key: string) => key !== '__esModule')).to.have.members(values)
+      }
+    }
+  }).timeout(60_000)
+
+  it('brings its commands, which tell their version and explain themselves', () => {
+    for (const name of Object.keys(PACKAGE.bin)) {
+      const version = project.bin(name, '--version')
+      expect(version, name).to.include({ ...DONE, stdout: `${PACKAGE.version}\n` })
+      const help = project.bin(name, '--help')
+      expect(help, name).to.include(DONE)
+      expect(help.stdout)
+        .to.match(new RegExp(`^Usage: ${name} `))
+        .and.include('--version')
+        .and.include('--help')
+    }
+  }).timeout(60_000)
+
+  it('checks a configuration of each half', async () => {
+    await project.write('config.json', JSON.stringify(HOST_CONFIG))
+    await project.write('sidecar.json', JSON.stringify({ aprsis: { callsign: 'N0CALL-10' }, database: ':memory:' }))
+    expect(project.bin('mesh-companion-check', 'config.json')).to.include(DONE)
+    expect(project.bin('mesh-companion-sidecar', '--config', 'sidecar.json', '--check')).to.include(DONE)
+  }).timeout(60_000)
+
+  describe('without what only the sidecar needs', () => {
+    const needed = Object.keys(PACKAGE.optionalDependencies)
+    let alone: Project
+    before(async () => {
+      alone = await installPackage(tarball, { omitOptional: true })
+      await alone.write('sidecar.json', JSON.stringify({ aprsis: { callsign: 'N0CALL-10' }, database: ':memory:' }))
+    })
+    after(() => alone?.remove())
+
+    it('is less than half of the packages, and builds no SQLite', async () => {
+      expect(alone.packages.length).to.be.below(project.packages.length / 2)
+      expect(alone.packages).not.to.include('sqlite3')
+      expect(project.packages).to.include.members(needed)
+    })
+
+    it('signs people in, checks configurations, and compiles', async () => {
+      for (const name of ['plugin', 'meshcentral']) {
+        const load = `console.log(typeof (await import('mesh-companion/${name}')))`
+        expect(alone.node('--input-type=module', '-e', load), name).to.include({ ...DONE, stdout: 'object\n' })
+      }
+      await alone.write('config.json', JSON.stringify(HOST_CONFIG))
+      expect(alone.bin('mesh-companion-check', 'config.json')).to.include(DONE)
+      await alone.write('program.ts', `${PROGRAM}\n${IMPORTS}\n`)
+      const how = ['--module', 'nodenext', '--skipLibCheck', 'false']
+      const { status, stdout } = alone.compile(...STRICT, ...how, 'program.ts')
+      expect([status, stdout]).to.deep.equal([0, ''])
+    }).timeout(60_000)
+
+    it('has a sidecar that says in one line what is missing, and what to do', () => {
+      const started = alone.bin('mesh-companion-sidecar', '--config', 'sidecar.json')
+      expect(started).to.include({ status: 1, stderr: '' })
+      const lines = started.stdout.trim().split('\n')
+      expect(lines).to.have.length(1)
+      const line = JSON.parse(lines[0] ?? '')
+      expect(line).to.include({ level: 'error', event: 'start-failed' })
+      expect(line.error).to.include({ code: 'packages_missing' })
+      expect(line.error.message).to.equal(`The sidecar needs packages that are not installed: ${needed.join(', ')}.`)
+      expect(line.remedy).to.match(/^Run "npm install --include=optional"/)
+
+      const checked = alone.bin('mesh-companion-sidecar', '--config', 'sidecar.json', '--check')
+      expect(checked).to.include({ status: 78, stderr: '' })
+      expect(checked.stdout).to.equal(`${line.error.message} ${line.remedy}\n`)
+
+      const restored = alone.bin('mesh-companion-sidecar', '--config', 'sidecar.json', '--restore', 'backup.sqlite')
+      const refusal = `Nothing was restored. ${line.error.message} ${line.remedy}\n`
+      expect(restored).to.include({ status: 1, stdout: '', stderr: refusal })
+
+      const code = `
+        import { createLog, settingsFrom, startSidecar } from 'mesh-companion/sidecar'
+        const { settings } = settingsFrom('{ "aprsis": { "callsign": "N0CALL" } }', '.')
+        startSidecar(settings, createLog('silent')).catch((error) => console.log(error.code))`
+      expect(alone.node('--input-type=module', '-e', code)).to.include({ ...DONE, stdout: 'packages_missing\n' })
+    }).timeout(60_000)
+  })
+
+  it('has an entry for its version in the log of changes', async () => {
+    const [newest] = [...(await read('CHANGELOG.md')).matchAll(/^## \[([\d.]+)\] - \d{4}-\d\d-\d\d$/gm)]
+    expect(newest?.[1]).to.equal(PACKAGE.version)
+  })
+})

@@ -1,0 +1,142 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Ajv, type ValidateFunction } from 'ajv'
+import formats from 'ajv-formats'
+import { expect } from 'chai'
+import { oidcSchema } from '../../plugin/config/rules/schema.ts'
+import { PRESETS } from '../../plugin/presets/all.ts'
+import { SETTINGS_SCHEMA } from '../../sidecar/config/schema.ts'
+import { installPackage, type Project, packPackage } from '../support/installed-package.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const NAMES = ['oidc', 'server', 'sidecar'] as const
+
+interface Schema {
+  readonly title?: string
+  readonly description?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly definitions?: Readonly<Record<string, Schema>>
+  readonly $ref?: string
+  readonly $schema?: string
+  readonly [keyword: string]: unknown
+}
+
+/** Members whose editor would have nothing to say of them, by their paths. */
+function unexplained({ properties = {}, definitions = {} }: Schema): readonly string[] {
+  return Object.entries({ ...properties, ...definitions }).flatMap(([name, member]) => [
+    ...(member.description || member.$ref ? [] : [name]),
+    ...unexplained(member).map((inner) => `${name}.${inner}`),
+  ])
+}
+
+/** A schema as the code has it: without what is only for editors, and with JSON's values. */
+function bare({ $schema, title, properties, ...rest }: Schema): Schema {
+  return {
+    ...rest,
+    properties: Object.fromEntries(Object.entries(properties ?? {}).filter(([name]) => name !== '$schema')),
+  }
+}
+const inJson = (schema: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(schema, (key, value) => (key === 'format' && value === 'address-range' ? undefined : value)),
+  )
+
+describe('the JSON Schemas that the package ships', () => {
+  let tarballs: string
+  let project: Project
+  let schemas: Readonly<Record<(typeof NAMES)[number], Schema>>
+  let fits: Readonly<Record<(typeof NAMES)[number], ValidateFunction>>
+  before(async () => {
+    tarballs = await mkdtemp(join(tmpdir(), 'tarball-'))
+    project = await installPackage(packPackage(tarballs), { omitOptional: true })
+    const load = `console.log(JSON.stringify([${NAMES.map((name) => `require('mesh-companion/schemas/${name}.json')`)}]))`
+    const [oidc, server, sidecar] = JSON.parse(project.node('--input-type=commonjs', '-e', load).stdout)
+    schemas = { oidc, server, sidecar }
+    const compile = (schema: Schema) => {
+      // Strict: a keyword or format that nobody else knows is a fault.
+      const ajv = new Ajv({ allErrors: true, allowUnionTypes: true, strict: true, strictRequired: false })
+      formats.default(ajv, ['uri'])
+      return ajv.compile(schema)
+    }
+    fits = { oidc: compile(oidc), server: compile(server), sidecar: compile(sidecar) }
+  }).timeout(120_000)
+  after(async () => {
+    await project?.remove()
+    await rm(tarballs, { recursive: true, force: true })
+  })
+
+  it('are the very ones that the code checks with', () => {
+    expect(bare(schemas.oidc)).to.deep.equal(inJson(oidcSchema(PRESETS)))
+    expect(bare(schemas.server.definitions?.oidc ?? {})).to.deep.equal(bare(schemas.oidc))
+    expect(bare(schemas.sidecar)).to.deep.equal(inJson(SETTINGS_SCHEMA))
+  })
+
+  it('explain every member to an editor', () => {
+    for (const name of NAMES) {
+      expect(schemas[name].title, name).to.match(/^mesh-companion: /)
+      expect(unexplained(schemas[name]), name).to.deep.equal([])
+    }
+  })
+
+  it('take every whole configuration of the README, and the sample for operators', async () => {
+    const text = await readFile(join(ROOT, 'README.md'), 'utf8')
+    const blocks = [...text.matchAll(/```json\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
+      block.trimStart().startsWith('{') ? [JSON.parse(block)] : [],
+    )
+    const sample = JSON.parse(await readFile(join(ROOT, 'sidecar/deploy/sidecar.json'), 'utf8'))
+    const whole = { server: blocks.filter(({ domains }) => domains), sidecar: blocks.filter(({ aprsis }) => aprsis) }
+    expect([whole.server.length > 0, whole.sidecar.length > 0]).to.deep.equal([true, true])
+    for (const config of whole.server) expect([fits.server(config), fits.server.errors]).to.deep.equal([true, null])
+    for (const config of [...whole.sidecar, sample]) {
+      expect([fits.sidecar(config), fits.sidecar.errors]).to.deep.equal([true, null])
+    }
+  })
+
+  it('may be named in the file, at the top and in an oidc object, and then say what the checker says', async () => {
+    const $schema = './node_modules/mesh-companion/dist/schemas/server.json'
+    const client = { client_id: 'mesh', client_secret: 'secret' }
+    const server = (oidc: object) => ({
+      $schema,
+      settings: { cert: 'mesh.example' },
+      domains: { '': { authStrategies: { oidc: { $schema, issuer: 'https://idp.example', client, ...oidc } } } },
+    })
+    const sidecar = (more: object) => ({ $schema, aprsis: { callsign: 'N0CALL-10' }, ...more })
+    const verdict = async (config: object) => {
+      await project.write('config.json', JSON.stringify(config))
+      const { status, stdout, stderr } = project.bin('mesh-companion-check', 'config.json')
+      expect(`${stdout}${stderr}`).not.to.include('$schema')
+      return status === 0
+    }
+    expect([fits.server(server({})), await verdict(server({}))]).to.deep.equal([true, true])
+    for (const wrong of [
+      { issuer: 5 },
+      { client: { ...client, clientId: 'mesh' } },
+      { groups: { sync: {} } },
+      { custom: { preset: 'gogle' } },
+      { newAccounts: 'yes' },
+    ]) {
+      expect([fits.server(server(wrong)), await verdict(server(wrong))], JSON.stringify(wrong)).to.deep.equal([
+        false,
+        false,
+      ])
+    }
+
+    const text = (config: object) => JSON.stringify(JSON.stringify(config))
+    const isRight = (config: object) => {
+      const code = `const { settingsFrom } = require('mesh-companion/sidecar')
+        const { problems = [], warnings } = settingsFrom(${text(config)}, '.')
+        console.log(problems.length === 0 && warnings.length === 0)`
+      return project.node('--input-type=commonjs', '--no-warnings', '-e', code).stdout.trim() === 'true'
+    }
+    expect([fits.sidecar(sidecar({})), isRight(sidecar({}))]).to.deep.equal([true, true])
+    for (const wrong of [{ listen: { port: 70_000 } }, { historry: {} }, { log: { level: 'loud' } }, { aprsis: {} }]) {
+      expect([fits.sidecar(sidecar(wrong)), isRight(sidecar(wrong))], JSON.stringify(wrong)).to.deep.equal([
+        false,
+        false,
+      ])
+    }
+  }).timeout(60_000)
+})
