@@ -109,6 +109,7 @@ describe('the package as it is installed', () => {
     expect(project.shipped).to.include.members([...named, 'README.md', 'CHANGELOG.md', 'LICENSE'])
     const places = new Set(project.shipped.map((path) => path.split('/').slice(0, 2).join('/')))
     expect([...places]).to.have.members([
+      'dist/fixtures',
       'dist/plugin',
       'dist/schemas',
       'dist/sidecar',

@@ -47,7 +47,7 @@ describe('the test kit of the built package', function () {
     const section = README.slice(README.indexOf('### Test your server without an IdP'))
     const [, example = ''] = /^```js\n([\s\S]*?)^```$/m.exec(section) ?? []
     expect(example.trim().split('\n').length).to.be.within(20, 40)
-    await project.add('oidc-provider', 'supertest')
+    await project.add('oidc-provider', 'supertest', 'express-session')
     await project.write('example.test.js', example)
     const told = await project.node(
       program('mocha/bin/mocha.js'),
