@@ -138,7 +138,6 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
   }
 
   async function sync(): Promise<void> {
-    if (left) return
     if (isHeartbeatDue()) return launch()
     try {
       const answer = await cursor.take((since) => calls.sync({ ...claim, since }))

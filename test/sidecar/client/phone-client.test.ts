@@ -161,6 +161,13 @@ describe("an app's client", () => {
       expect(asked()).to.deep.equal(['register', 'register', 'register', 'register'])
     })
 
+    it('asks what the server holds before it uploads anything, as after the app was installed anew', async () => {
+      await api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
+      const client = await launch()
+      await client.setAvatar({ icon: 'dog', image: '' })
+      expect(uploads()).to.equal(0)
+    })
+
     it('uploads nothing while it never had one, whatever the server holds', async () => {
       await api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
       const client = await launched()
@@ -252,6 +259,22 @@ describe("an app's client", () => {
       expect(await codeOf(calls[0] ?? Promise.resolve())).to.equal('none')
       client.close()
       await Promise.allSettled(calls)
+    })
+
+    it('begins with short waits again after a call that was answered', async () => {
+      const client = await launch()
+      app.fates = ['request_lost', 'request_lost']
+      await codeOf(client.start())
+      await settled(client, client.sync())
+      await settled(client, client.sync())
+      app.fates = ['request_lost']
+      await codeOf(client.sync())
+      const before = app.requests.length
+      await app.clock.advance(1999)
+      expect(app.requests.length).to.equal(before)
+      await app.clock.advance(1)
+      expect(app.requests.length).to.equal(before + 1)
+      await settled(client, client.sync())
     })
 
     it('does not wait when the network is back', async () => {
