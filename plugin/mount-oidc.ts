@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Application, Request } from 'express'
+import type { Request } from 'express'
 import { domainsByHostName } from './config/domains/host-names.ts'
 import { findMisplaced } from './config/domains/misplaced.ts'
 import type { Problem } from './config/problem.ts'
@@ -20,7 +20,7 @@ import { createEndSession } from './provider/logout/end-session.ts'
 import { createLogoutTokens } from './provider/logout/logout-tokens.ts'
 import { readDomains } from './read-domains.ts'
 import { introspect } from './routes/introspect.ts'
-import { type FormParser, mountRoutes } from './routes/mount.ts'
+import { type FormParser, type HostApp, mountRoutes } from './routes/mount.ts'
 import { introspectInUse } from './routes/sessions-in-use.ts'
 import { routePaths, type Strategy, type WorkingStrategy } from './routes/strategy.ts'
 import { watchDiscovery } from './status/discovery-watch.ts'
@@ -97,7 +97,7 @@ export interface Oidc {
  *
  * @throws TypeError when the configuration as a whole is unusable, or what several processes have to share is missing
  */
-export function mountOidc(app: Application, options: MountOptions, readings = readOptions(options)): Oidc {
+export function mountOidc(app: HostApp, options: MountOptions, readings = readOptions(options)): Oidc {
   const { config, log } = options
   const { domains, problems } = readings
   if (problems.length > 0) {

@@ -1,7 +1,8 @@
-import express, { type Application } from 'express'
+import express from 'express'
 import { createLog } from './json-log.ts'
 import type { Log } from './log.ts'
 import { type MountOptions, mountOidc, type Oidc } from './mount-oidc.ts'
+import type { HostApp } from './routes/mount.ts'
 
 export interface RegisterOptions extends Omit<MountOptions, 'log' | 'urlencoded' | 'introspectEveryMs'> {
   /** Where the plugin's own lines go; default: JSON lines on stdout. */
@@ -15,6 +16,6 @@ export interface RegisterOptions extends Omit<MountOptions, 'log' | 'urlencoded'
  *
  * @throws TypeError when the configuration as a whole is unusable, or `shared` is demanded and something that has to be shared is not
  */
-export async function registerOidc(app: Application, options: RegisterOptions): Promise<Oidc> {
+export async function registerOidc(app: HostApp, options: RegisterOptions): Promise<Oidc> {
   return mountOidc(app, { ...options, log: options.log ?? createLog('plugin'), urlencoded: express.urlencoded })
 }

@@ -1,4 +1,4 @@
-import type { Application, Request, RequestHandler, Response } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 import { plainRoute } from '../same-route.ts'
 import { authorize } from './authorize.ts'
 import { backchannelLogout, refuseLogout } from './backchannel-logout.ts'
@@ -11,6 +11,11 @@ import type { RouteDeps, RoutePaths, Strategy } from './strategy.ts'
 const MOST_FORM_BYTES = 256 * 1024
 /** Of a logout token with what may come beside it; one has about 1 KB, encrypted about 2. */
 const MOST_LOGOUT_BYTES = 16 * 1024
+
+/** An Express application of version 4 or 5, as far as it is needed: in the types of the whole, neither version fits the other. */
+export interface HostApp {
+  use(handler: RequestHandler): unknown
+}
 
 /** `express.urlencoded`, of version 4 or 5. */
 export type FormParser = (options: {
@@ -38,7 +43,7 @@ interface Entry {
  * handler with one look-up: a pattern for each path of 1,000 domains took every request of the host 3 to 6 ms.
  */
 export function mountRoutes(
-  app: Application,
+  app: HostApp,
   strategies: readonly Strategy[],
   deps: RouteDeps,
   domainOf: (req: Request) => string | undefined,

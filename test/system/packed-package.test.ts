@@ -69,6 +69,9 @@ const host: Host = {
   secret: 'sixteen or more characters',
 }
 const oidc = await registerOidc(express(), { config: {}, host })
+// An application of another version of Express, by whose types a handler is what this one takes.
+declare const older: { use(...handlers: ((req: express.Request, res: express.Response, next: (error?: unknown) => void) => unknown)[]): object }
+await registerOidc(older, { config: {}, host })
 const titles: readonly string[] = oidc.loginOptions('').map(({ title }) => title)
 const code: LoginErrorCode = new LoginError('account_limit').code
 // @ts-expect-error: there is no such code
