@@ -233,6 +233,20 @@ describe('mesh-companion-check --live', () => {
       }
     })
 
+    it('warns of an error without the issuer that the IdP publishes with its answers', async () => {
+      const idp = await start()
+      const issuerless: LiveOptions['fetch'] = async (url, init) => {
+        const response = await fetch(url, init as RequestInit)
+        const headers = new Headers(response.headers)
+        const location = headers.get('location')
+        if (location !== null) headers.set('location', location.replace(/[?&]iss=[^&]*/, ''))
+        return new Response(await response.text(), { status: response.status, headers })
+      }
+      const { code, of } = await ask(idp, {}, {}, { fetch: issuerless })
+      expect(of(about)).to.match(/^warn: .*Both are registered.*comes without the `iss`/)
+      expect(code).to.equal(0)
+    })
+
     it('asks by a pushed request where the client pushes, and fails where that is refused', async () => {
       const pushing = { require_pushed_authorization_requests: true }
       const idp = await start()
@@ -307,6 +321,12 @@ describe('mesh-companion-check --live', () => {
       const body = JSON.stringify({ error: 'invalid_request' })
       const { of } = await broken('token', { kind: 'answer', status: 400, body })
       expect(of(about)).to.match(/^warn: .*does not tell whether it accepts the client by client_secret_basic/)
+    })
+
+    it('warns where the IdP objects to the code of a client that is not there, too', async () => {
+      const body = JSON.stringify({ error: 'invalid_grant' })
+      const { of } = await broken('token', { kind: 'answer', status: 400, body })
+      expect(of(about)).to.match(/^warn: .*looks at the code before it looks at the client/)
     })
 
     it('has nothing to ask where a login redeems no code', async () => {
