@@ -45,6 +45,8 @@ export async function askForAcceptance(
   return { question, verdict: 'fail', text: faultInWords(fault) }
 }
 
+/** `invalid_grant` of RFC 6749, section 5.2; Glewlwyd's word is `invalid_code`. */
 function objectsToCode(fault: LoginError | null): boolean {
-  return fault?.details.error === 'invalid_grant' && fault.details.status !== 401
+  const { error, status } = fault?.details ?? {}
+  return (error === 'invalid_grant' || error === 'invalid_code') && status !== 401
 }

@@ -317,6 +317,12 @@ describe('mesh-companion-check --live', () => {
       expect((await broken('token', { kind: 'reset' })).of(about)).to.match(/^fail: .*ECONNRESET/)
     })
 
+    it('takes the word of Glewlwyd for a code that it does not know', async () => {
+      const idp = await start()
+      idp.faults.set('token', { kind: 'answer', status: 403, body: JSON.stringify({ error: 'invalid_code' }) }, 1)
+      expect((await ask(idp)).of(about)).to.match(/^ok: /)
+    })
+
     it('warns where the answer does not tell', async () => {
       const body = JSON.stringify({ error: 'invalid_request' })
       const { of } = await broken('token', { kind: 'answer', status: 400, body })
