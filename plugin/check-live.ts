@@ -24,13 +24,13 @@ export interface LiveOptions {
 
 /**
  * Asks the IdP of a domain, with nobody signed in, what a login depends on, by the client that logins use. Each request has 10 s and
- * 1 MB, and there is one for each question at most, or two. Nothing is left behind, but lines in the log of the IdP. Never rejects.
+ * 1 MB, and there are two for each question at most. Nothing is left behind, but lines in the log of the IdP. Never rejects.
  */
 export async function askProvider(settings: DomainSettings, options: LiveOptions = {}): Promise<readonly Verdict[]> {
   const { fetch = directFetch(FETCH_LIMITS), presets = {}, now = Date.now } = options
   const clock = watchClock(idpFetchOf(settings, fetch), now)
   let outcome: DiscoveryOutcome | undefined
-  const { issuer, keySet, client } = openProvider(settings, {
+  const { issuer, keySet, client, clientOf } = openProvider(settings, {
     idpFetch: clock.fetch,
     fetch,
     presets,
@@ -51,7 +51,7 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
     const [keys, ...endpoints] = await Promise.all([
       askForKeys(settings, metadata.jwks_uri, keySet),
       askForRegistration(settings, { client, fetch, now }),
-      askForAcceptance(settings.client, client),
+      askForAcceptance(settings, client, clientOf),
     ])
     return [...verdicts, keys, ...clock.verdicts(), ...judgePublished(metadata, settings), ...endpoints]
   } finally {

@@ -29,6 +29,8 @@ export interface Provider {
   readonly keySet: KeySet
   readonly preset: Preset
   readonly client: ProviderClient
+  /** The same IdP with this server as another client; it is closed with the first. */
+  readonly clientOf: (settings: DomainSettings) => ProviderClient
 }
 
 /** What asks the IdP of a domain: with the client certificate, where there is one. */
@@ -43,7 +45,7 @@ export function openProvider(settings: DomainSettings, deps: ProviderDeps): Prov
   const preset = choosePreset(settings.custom.preset, presets, fetch)
   const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null
   const keySet = createKeySet({ fetch: idpFetch, elapsed: () => performance.now() })
-  const client = createProviderClient(settings, {
+  const clientDeps = {
     issuer,
     keySet,
     fetch: idpFetch,
@@ -51,8 +53,9 @@ export function openProvider(settings: DomainSettings, deps: ProviderDeps): Prov
     claims: claimsRead(settings.custom.claims, groupsClaim),
     onAudience: deps.onAudience,
     now,
-  })
-  return { issuer, keySet, preset, client }
+  }
+  const clientOf = (own: DomainSettings) => createProviderClient(own, clientDeps)
+  return { issuer, keySet, preset, client: clientOf(settings), clientOf }
 }
 
 /** What a login looks for in the ID token before it asks for more. */

@@ -37,7 +37,11 @@ export function watchClock(inner: Fetch, now: () => number): ClockWatch {
 
 function judge(ahead: number | undefined): Verdict {
   const question = 'clock'
-  if (ahead === undefined) return { question, verdict: 'warn', text: 'No answer of the IdP has a usable `Date`.' }
+  if (ahead === undefined) {
+    const text =
+      'No answer of the IdP has a usable `Date` (Keycloak sends none, but the proxy before it may): see for yourself that both machines take the time from the network (NTP).'
+    return { question, verdict: 'warn', text }
+  }
   const ms = Math.abs(ahead)
   if (ms <= WARN_MS) return { question, verdict: 'ok', text: 'as this machine has it, within 5 s' }
   const difference = `The clock of the IdP is ${Math.round(ms / 1000)} s ${ahead > 0 ? 'ahead of' : 'behind'} this machine's.`

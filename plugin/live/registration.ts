@@ -89,8 +89,17 @@ async function judgeAnswer(
   )
   const error = fault instanceof LoginError && fault.code === 'provider_error' ? String(fault.details.error) : ''
   if (NOBODY_IS_IN.includes(error)) return { question, verdict: 'ok', text: `${registered}, with ${error}` }
+  // Some send it with what succeeds alone (Canaille does), though all answers have to have it (RFC 9207, section 2).
+  if (isWithoutIssuer(fault) && NOBODY_IS_IN.includes(answer.get('error') ?? '')) {
+    const text = `Both are registered: the answer came to ${redirectUri}. But what the IdP refuses comes without the \`iss\` that it publishes, and the log will speak of that in place of its reason.`
+    return { question, verdict: 'warn', text }
+  }
   const text = `The answer came to ${redirectUri}. ${faultInWords(fault)}`
   return { question, verdict: PASSING.includes(error) ? 'warn' : 'fail', text }
+}
+
+function isWithoutIssuer(fault: unknown): boolean {
+  return fault instanceof LoginError && fault.code === 'answer_issuer_invalid'
 }
 
 function judgePage(response: Response, url: URL, { client }: DomainSettings): Verdict {

@@ -30,9 +30,10 @@ export function faultInWords(error: unknown): string {
   const code = unanswered(fault.cause)?.details.causeCode ?? causeCode(fault.cause)
   const remedy = typeof code === 'string' ? remedyForConnection(code) : undefined
   // What has a status was answered, and the answer says more.
-  const isExplained = remedy !== undefined || 'status' in fault.details || fault.cause === undefined
+  const isAnswered = 'status' in fault.details
+  const isExplained = remedy !== undefined || isAnswered || fault.cause === undefined
   const details = {
-    ...(code === undefined ? {} : { causeCode: code }),
+    ...(code === undefined || isAnswered ? {} : { causeCode: code }),
     ...(isExplained ? {} : { reason: reasonOf(fault.cause) }),
     ...fault.details,
   }

@@ -233,6 +233,20 @@ describe('mesh-companion-check --live', () => {
       }
     })
 
+    it('warns of an error without the issuer that the IdP publishes with its answers', async () => {
+      const idp = await start()
+      const issuerless: LiveOptions['fetch'] = async (url, init) => {
+        const response = await fetch(url, init as RequestInit)
+        const headers = new Headers(response.headers)
+        const location = headers.get('location')
+        if (location !== null) headers.set('location', location.replace(/[?&]iss=[^&]*/, ''))
+        return new Response(await response.text(), { status: response.status, headers })
+      }
+      const { code, of } = await ask(idp, {}, {}, { fetch: issuerless })
+      expect(of(about)).to.match(/^warn: .*Both are registered.*comes without the `iss`/)
+      expect(code).to.equal(0)
+    })
+
     it('asks by a pushed request where the client pushes, and fails where that is refused', async () => {
       const pushing = { require_pushed_authorization_requests: true }
       const idp = await start()
@@ -303,10 +317,22 @@ describe('mesh-companion-check --live', () => {
       expect((await broken('token', { kind: 'reset' })).of(about)).to.match(/^fail: .*ECONNRESET/)
     })
 
+    it('takes the word of Glewlwyd for a code that it does not know', async () => {
+      const idp = await start()
+      idp.faults.set('token', { kind: 'answer', status: 403, body: JSON.stringify({ error: 'invalid_code' }) }, 1)
+      expect((await ask(idp)).of(about)).to.match(/^ok: /)
+    })
+
     it('warns where the answer does not tell', async () => {
       const body = JSON.stringify({ error: 'invalid_request' })
       const { of } = await broken('token', { kind: 'answer', status: 400, body })
       expect(of(about)).to.match(/^warn: .*does not tell whether it accepts the client by client_secret_basic/)
+    })
+
+    it('warns where the IdP objects to the code of a client that is not there, too', async () => {
+      const body = JSON.stringify({ error: 'invalid_grant' })
+      const { of } = await broken('token', { kind: 'answer', status: 400, body })
+      expect(of(about)).to.match(/^warn: .*looks at the code before it looks at the client/)
     })
 
     it('has nothing to ask where a login redeems no code', async () => {

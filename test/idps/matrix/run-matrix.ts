@@ -6,6 +6,7 @@ import { scratchFor } from '../support/scratch.ts'
 import { ANSWERS } from './answers.ts'
 import { AUTHENTICATION } from './authentication.ts'
 import { GROUPS } from './groups.ts'
+import { LIVE } from './live.ts'
 import { OUTAGES } from './outages.ts'
 import type { Bench, Runs } from './run.ts'
 import { SESSIONS } from './sessions.ts'
@@ -18,6 +19,7 @@ const MATRIX: Runs<CaseName> = {
   ...SESSIONS,
   ...OUTAGES,
   ...WRONG_SETTINGS,
+  ...LIVE,
 }
 /** Of one case: a login of several pages takes a provider on one busy core up to two seconds. */
 const CASE_LIMIT_MS = 60_000

@@ -67,6 +67,10 @@ export const CASES = {
   wrong_key: 'a client key that it does not know',
   wrong_group: 'a required group under a name that it does not tell',
   cancelled: 'the person cancels',
+  live_well: 'check --live of what is right',
+  live_wrong_secret: 'check --live of a wrong client_secret',
+  live_wrong_client_id: 'check --live of a wrong client_id',
+  live_wrong_redirect_uri: 'check --live of an unknown redirect address',
 } as const
 
 /** Name of one case: what a provider's `cannot` and `ownPage` speak of. */

@@ -52,6 +52,8 @@ export interface Lab {
   readonly idp: RealIdp
   readonly host: RunningHost
   readonly registered: Registered
+  /** The host's whole configuration. */
+  readonly config: unknown
   readonly authLog: readonly AuthLogEntry[]
   browser(): ScriptedBrowser
   /** Goes to the host's sign-in address, through the provider, to wherever that ends. */
@@ -89,12 +91,13 @@ export async function startLab(idp: RealIdp, options: LabOptions = {}): Promise<
   await options.beforeHost?.()
   const authLog: AuthLogEntry[] = []
   const output: string[] = []
+  const config = {
+    settings: { cert: '127.0.0.1' },
+    domains: { '': { authStrategies: { oidc: oidcObject(idp, registered, url, options) } } },
+  }
   const host = await startHost({
     port,
-    config: {
-      settings: { cert: '127.0.0.1' },
-      domains: { '': { authStrategies: { oidc: oidcObject(idp, registered, url, options) } } },
-    },
+    config,
     authLog: (entry) => authLog.push(entry),
     output: { write: (line) => output.push(line) },
     ...(keys.length > 0 ? { credentials: { '': { jwksFile: await folder.writeKeys(keys) } } } : {}),
@@ -111,6 +114,7 @@ export async function startLab(idp: RealIdp, options: LabOptions = {}): Promise<
     idp,
     host,
     registered,
+    config,
     authLog,
     browser,
     async signIn(person, who = browser()) {
