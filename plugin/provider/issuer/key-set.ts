@@ -44,21 +44,28 @@ export interface KeySetDeps {
 interface KeyRequest {
   readonly address: string
   readonly at: number
-  readonly outcome: Promise<PublishedKeys>
+  readonly outcome: Promise<ReadDocument>
   failed: boolean
+}
+
+/** Keys of use, and the document that they were read from. */
+interface ReadDocument {
+  readonly text: string
+  readonly keys: PublishedKeys
 }
 
 export function createKeySet({ fetch, elapsed }: KeySetDeps): KeySet {
   let last: KeyRequest | undefined
-  let useful: { readonly address: string; readonly at: number; readonly keys: PublishedKeys } | undefined
+  let useful: { readonly address: string; readonly at: number; readonly document: ReadDocument } | undefined
   const waiting = new Set<() => void>()
   let closed = false
 
   function ask(address: string): KeyRequest {
-    const asked: KeyRequest = { address, at: elapsed(), outcome: load(address, fetch), failed: false }
+    const outcome = load(address, fetch, useful?.document)
+    const asked: KeyRequest = { address, at: elapsed(), outcome, failed: false }
     asked.outcome.then(
-      (keys) => {
-        useful = { address, at: asked.at, keys }
+      (document) => {
+        useful = { address, at: asked.at, document }
       },
       () => {
         asked.failed = true
@@ -98,12 +105,14 @@ export function createKeySet({ fetch, elapsed }: KeySetDeps): KeySet {
   return {
     async current(jwksUri, kid) {
       const request = await latest(jwksUri)
-      const keys = await request.outcome
+      const { keys } = await request.outcome
       if (kid === undefined || keys.jwks.keys.some((key) => key.kid === kid)) return keys
-      return (await latest(jwksUri, request)).outcome
+      return (await (await latest(jwksUri, request)).outcome).keys
     },
     atHand(jwksUri, withinMs) {
-      return useful && useful.address === jwksUri && elapsed() - useful.at <= withinMs ? useful.keys : undefined
+      return useful && useful.address === jwksUri && elapsed() - useful.at <= withinMs
+        ? useful.document.keys
+        : undefined
     },
     ageMs: () => (useful ? elapsed() - useful.at : null),
     close() {
@@ -113,7 +122,8 @@ export function createKeySet({ fetch, elapsed }: KeySetDeps): KeySet {
   }
 }
 
-async function load(address: string, fetch: Fetch): Promise<PublishedKeys> {
+/** @param before what was published last: where it still is, its keys need not be imported once more */
+async function load(address: string, fetch: Fetch, before: ReadDocument | undefined): Promise<ReadDocument> {
   const headers = { accept: 'application/json, application/jwk-set+json' }
   const details = { endpoint: 'jwks_uri' }
   const request = { method: 'GET', headers, body: undefined, redirect: 'manual' } as const
@@ -124,11 +134,13 @@ async function load(address: string, fetch: Fetch): Promise<PublishedKeys> {
     throw new LoginError('provider_unreachable', { details: { ...details, status: response.status } })
   }
   try {
-    const jwks = (await response.json()) as JSONWebKeySet
+    const text = await response.text()
+    if (text === before?.text) return before
+    const jwks = JSON.parse(text) as JSONWebKeySet
     // Judged as a whole in there, and key by key when one is needed.
     const find = createLocalJWKSet(jwks)
     if (jwks.keys.length === 0) throw new Error('The key set is empty.')
-    return { jwks, find }
+    return { text, keys: { jwks, find } }
   } catch (cause) {
     const reason = 'what the IdP publishes at jwks_uri is no key set, or one without keys'
     const remedy = 'Check what the IdP publishes as its key set, and `issuer.jwks_uri` where it is set by hand.'

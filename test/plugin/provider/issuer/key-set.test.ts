@@ -43,6 +43,17 @@ describe('the key set of an IdP', () => {
     expect(asked).to.have.length(2)
   })
 
+  it('keeps what was made of it while the same is published, and nothing of it once that changes', async () => {
+    let now = 0
+    const { keySet, asked } = serve([['a'], ['a'], ['b'], ['a']], () => now)
+    const found: Awaited<ReturnType<KeySet['current']>>[] = []
+    for (; found.length < 4; now += 1_000) found.push(await keySet.current(ADDRESS))
+    expect(asked).to.have.length(4)
+    expect(found[1]?.find).to.equal(found[0]?.find)
+    expect(found.slice(1).map(idsIn)).to.deep.equal([['a'], ['b'], ['a']])
+    expect(found[3]?.find).to.not.equal(found[0]?.find)
+  })
+
   it('is looked at a second time for a key that it lacks, by all who wait together and no sooner than a second later', async () => {
     const { asked, ids } = serve([['a'], ['a', 'b'], ['c']])
     const found = await Promise.all([ids('b'), ids('b'), ids('x'), ids('a')])
