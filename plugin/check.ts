@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import type { LiveOptions } from './check-live.ts'
 import { domainsByHostName } from './config/domains/host-names.ts'
 import { findMisplaced } from './config/domains/misplaced.ts'
+import { ROUTE_NAMES } from './config/domains/route-names.ts'
 import { jsonPath, quoted } from './config/json/json-path.ts'
 import { type JsonNode, JsonSyntaxError, locateJson } from './config/json/json-text.ts'
 import { migrate } from './config/migration/migrate.ts'
@@ -13,12 +14,14 @@ import type { DomainReading } from './config/read.ts'
 import type { DomainSettings } from './config/settings.ts'
 import { explainGroups } from './login/explain-groups.ts'
 import { readDomains } from './read-domains.ts'
+import { idpAddresses } from './status/idp-addresses.ts'
 import { VERSION } from './version.ts'
 
 const USAGE = `Usage: mesh-companion-check FILE [--meshcentral] [--migrate] [--explain-groups A,B,C] [--live]
 
 Says what is wrong with the single sign-on configuration in FILE, a server's JSON
-configuration, without starting anything.
+configuration, without starting anything, and which addresses to enter at the
+identity provider.
 
   --meshcentral
               as MeshCentral serves it: a domain without \`dns\` at the path of its key,
@@ -105,10 +108,11 @@ function checkFile(args: readonly string[], terminal: Terminal): FileCheck {
   const node = text === undefined ? undefined : locate(call.file, text, terminal)
   if (text === undefined || !node) return over(2)
   const config: unknown = JSON.parse(text)
+  const basePathOf = call.meshCentral ? pathsOfMeshCentral(config) : () => '/'
   const { domains, problems } = readDomains(config, {
     readFile: terminal.read,
     now: Date.now(),
-    ...(call.meshCentral ? { unknownKeys: 'warn', inferPresets: true, basePathOf: pathsOfMeshCentral(config) } : {}),
+    ...(call.meshCentral ? { unknownKeys: 'warn', inferPresets: true, basePathOf } : {}),
   })
   const misplaced = findMisplaced(config)
   if (problems.length > 0 || domains.length === 0) {
@@ -127,6 +131,7 @@ function checkFile(args: readonly string[], terminal: Terminal): FileCheck {
   }
   const general = [...misplaced, ...repeatedMembers(node)]
   if (general.length > 0) say(`${lines('warning', general)}\n`)
+  for (const { key, settings } of domains) if (settings) say(addressesOf(key, settings, basePathOf(key)))
   if (call.migrate) terminal.out(migrate(text))
   const code = domains.some(({ problems }) => problems.length > 0) ? 1 : 0
   return { code, toAsk: call.live ? domains : [], say }
@@ -196,6 +201,21 @@ function explanation(groups: readonly string[], settings: DomainSettings | null)
     ? explainGroups(groups, settings.groups)
     : ['The group rules are explained once the errors are mended.']
   return said.map((line) => `  ${line}\n`).join('')
+}
+
+/** What is left to do at the IdP. */
+function addressesOf(key: string, settings: DomainSettings, basePath: string): string {
+  const { redirect, postLogout, backchannelLogout, keySet } = idpAddresses(settings, {
+    backchannelLogout: basePath + ROUTE_NAMES.backchannelLogout,
+    jwks: basePath + ROUTE_NAMES.jwks,
+  })
+  const rows = [
+    `redirect URI: ${redirect}`,
+    ...(postLogout === null ? [] : [`post-logout redirect URI: ${postLogout}`]),
+    `back-channel logout URI: ${backchannelLogout}`,
+    ...(keySet === null ? [] : [`key set (JWKS) URI: ${keySet}`]),
+  ]
+  return `domain ${quoted(key)}, to enter at the IdP:\n${rows.map((row) => `  ${row}\n`).join('')}`
 }
 
 function readText(file: string, terminal: Terminal): string | undefined {

@@ -33,6 +33,11 @@ function checkText(text: string, ...args: readonly string[]) {
 const checkOidc = (oidc: unknown, ...args: readonly string[]) =>
   checkText(JSON.stringify(server(oidc), null, 2), ...args)
 
+/** Without the addresses at its end. */
+function judged<Outcome extends { readonly out: string }>(outcome: Outcome): Outcome {
+  return { ...outcome, out: outcome.out.replace(/^domain .*, to enter at the IdP:\n(?: {2}.*\n)+/gm, '') }
+}
+
 describe('mesh-companion-check', () => {
   it('looks into the files with the keys of the client, and tells nothing of what is in them', () => {
     const config = server({ ...FINE, client: { ...FINE.client, token_endpoint_auth_method: 'private_key_jwt' } })
@@ -65,7 +70,7 @@ describe('mesh-companion-check', () => {
   })
 
   it('finds nothing wrong with a good file', () => {
-    expect(checkOidc(FINE)).to.deep.equal({ code: 0, out: 'domain "": no errors, no warnings\n', err: '' })
+    expect(judged(checkOidc(FINE))).to.deep.equal({ code: 0, out: 'domain "": no errors, no warnings\n', err: '' })
   })
 
   it('prints every error of every domain with its path and what to do', () => {
@@ -93,8 +98,33 @@ describe('mesh-companion-check', () => {
     expect(out).to.contain('Did you mean "required"?')
   })
 
+  it('ends with what to enter at the IdP, for each domain that has no errors', () => {
+    const keyed = { ...FINE, client: { ...FINE.client, post_logout_redirect_uri: false } }
+    const config = {
+      settings: { cert: 'mesh.example.com' },
+      domains: {
+        '': { authStrategies: { oidc: keyed } },
+        sub: { authStrategies: { oidc: { ...FINE, client: { ...FINE.client, redirect_uri: undefined } } } },
+        bad: { authStrategies: { oidc: { issuer: 5 } } },
+      },
+    }
+    const { out } = checkText(JSON.stringify(config), '--meshcentral')
+    expect(out.slice(out.indexOf('domain "", to enter'))).to.equal(
+      [
+        'domain "", to enter at the IdP:',
+        '  redirect URI: https://mesh.example.com/auth-oidc-callback',
+        '  back-channel logout URI: https://mesh.example.com/auth-oidc-backchannel-logout',
+        'domain "sub", to enter at the IdP:',
+        '  redirect URI: https://mesh.example.com/sub/auth-oidc-callback',
+        '  post-logout redirect URI: https://mesh.example.com/sub/login',
+        '  back-channel logout URI: https://mesh.example.com/sub/auth-oidc-backchannel-logout',
+        '',
+      ].join('\n'),
+    )
+  })
+
   it('names the new place of each deprecated key, which is no error', () => {
-    const { code, out } = checkOidc(OLD)
+    const { code, out } = judged(checkOidc(OLD))
     expect(code).to.equal(0)
     expect(out).to.equal(
       [
@@ -111,7 +141,7 @@ describe('mesh-companion-check', () => {
     expect(code).to.equal(0)
     expect(JSON.parse(out)).to.deep.equal(server(FINE))
     expect(err).to.contain('oidc.clientid: is deprecated. Move it to client.client_id.')
-    expect(checkText(out)).to.deep.equal({ code: 0, out: 'domain "": no errors, no warnings\n', err: '' })
+    expect(judged(checkText(out))).to.deep.equal({ code: 0, out: 'domain "": no errors, no warnings\n', err: '' })
   })
 
   it('migrates a file with errors too, and reports them', () => {
@@ -156,7 +186,7 @@ describe('mesh-companion-check', () => {
       },
     }
     expect(checkText(JSON.stringify(config)).code).to.equal(1)
-    const { code, out } = checkText(JSON.stringify(config), '--meshcentral')
+    const { code, out } = judged(checkText(JSON.stringify(config), '--meshcentral'))
     expect(code).to.equal(0)
     expect(out.split('\n').map((line) => line.split('. ')[0])).to.deep.equal([
       'domain "": no errors, no warnings',
@@ -170,7 +200,7 @@ describe('mesh-companion-check', () => {
   it('reads as MeshCentral does with --meshcentral: its members mean a preset', () => {
     const oidc = { client: FINE.client, custom: { tenant_id: 'contoso.example' } }
     expect(checkOidc(oidc).out).to.contain('issuer: is missing, and there is no preset')
-    expect(checkOidc(oidc, '--meshcentral')).to.deep.equal({
+    expect(judged(checkOidc(oidc, '--meshcentral'))).to.deep.equal({
       code: 0,
       out: 'domain "": no errors, no warnings\n',
       err: '',
@@ -186,7 +216,7 @@ describe('mesh-companion-check', () => {
       '',
     ])
     const config = { ...server(FINE), oidc: FINE }
-    const { code, out } = checkText(JSON.stringify(config))
+    const { code, out } = judged(checkText(JSON.stringify(config)))
     expect(code).to.equal(0)
     expect(out.split('\n').map((line) => line.split('. ')[0])).to.deep.equal([
       'domain "": no errors, no warnings',
@@ -202,7 +232,8 @@ describe('mesh-companion-check', () => {
   })
 
   describe('with --explain-groups', () => {
-    const explain = (groups: unknown, names: string) => checkOidc({ ...FINE, groups }, '--explain-groups', names).out
+    const explain = (groups: unknown, names: string) =>
+      judged(checkOidc({ ...FINE, groups }, '--explain-groups', names)).out
     const RULES = { required: ['Ops', 'Staff'], siteadmin: 'Admins', sync: { filter: ['Ops', 'Radio'] } }
 
     it('says by which rule a member of exactly these groups, of none, and of unknown ones is let in', () => {
