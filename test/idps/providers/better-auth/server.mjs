@@ -217,7 +217,11 @@ const VERBS = {
     await Promise.all(closed)
   },
   reset,
-  algorithm: configure,
+  algorithm(wanted) {
+    // Whoever has asked for the key set just before had a key of another algorithm made, and that one would be taken.
+    tables.jwks = []
+    configure(wanted)
+  },
   person: putPerson,
   client: putClient,
   sessions: (email) => sessionsOf(email).length,
