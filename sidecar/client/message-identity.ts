@@ -11,11 +11,15 @@ export function messageIdentity(message: Pick<MessageRecord, 'from' | 'to' | 'se
   const { from, to, seqId, text } = message
   const brace = seqId.indexOf('}')
   const number = brace > 0 ? seqId.slice(0, brace) : seqId
-  return JSON.stringify([station(from), station(to), number, text.replace(PADDING, '')])
+  return JSON.stringify([station(from), station(to), number, withoutPadding(text)])
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: radios and gateways pad with them.
-const PADDING = /[\u0000- \u007f]+$/
+/** Radios and gateways pad with blanks, control characters and DEL. */
+function withoutPadding(text: string): string {
+  let end = text.length
+  while (end > 0 && (text.charCodeAt(end - 1) <= 0x20 || text.charCodeAt(end - 1) === 0x7f)) end -= 1
+  return text.slice(0, end)
+}
 
 function station(call: string): string {
   return call.toUpperCase().replace(/-0$/, '')
