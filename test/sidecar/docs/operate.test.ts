@@ -105,22 +105,4 @@ describe('the pages for the operator', () => {
     const codes = [...source('main.ts').matchAll(/^const EXIT_\w+ = (\d+)$/gm)].map(([, code]) => code)
     expect(rowsIn(command, 'exit code').map(([code]) => code)).to.have.members(['0', '1', ...codes])
   })
-
-  it('link to headings of each other that there are', () => {
-    for (const page of ['operate.md', TROUBLE, 'configuration.md', 'quick-start.md', 'app-developers.md']) {
-      for (const [, target = '', anchor = ''] of textOf(page).matchAll(/\]\(([a-z-]+\.md)?#([^)]+)\)/g)) {
-        const headings = textOf(target || page).match(/^#+ .*$/gm) ?? []
-        expect(headings.map(anchorOf), `${page}: ${target}#${anchor}`).to.include(anchor)
-      }
-    }
-  })
 })
-
-/** As GitHub makes them. */
-function anchorOf(heading: string): string {
-  return heading
-    .replace(/^#+ /, '')
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N} _-]/gu, '')
-    .replaceAll(' ', '-')
-}

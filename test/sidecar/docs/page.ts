@@ -49,14 +49,14 @@ export function namesIn(text: string, first: string): readonly string[] {
 
 export interface Example {
   readonly page: string
-  /** What it shows: a schema of the API by its name, or nothing for a configuration. */
+  /** What it shows, as the comment above it says: a schema of the API by its name; nothing for a configuration. */
   readonly name: string
   readonly value: Readonly<Record<string, unknown>>
 }
 
 /** All examples in JSON; those with comments are none. */
 export const EXAMPLES: readonly Example[] = PAGES.flatMap((page) =>
-  [...textOf(page).matchAll(/^ *```json(?: (\w+))?\n([\s\S]*?)^ *```$/gm)].map(([, name = '', text = '']) => ({
+  [...textOf(page).matchAll(/^(?:<!-- (\w+) -->\n)?```json\n([\s\S]*?)^```$/gm)].map(([, name = '', text = '']) => ({
     page,
     name,
     value: JSON.parse(text),
