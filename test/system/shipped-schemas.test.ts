@@ -81,9 +81,10 @@ describe('the JSON Schemas that the package ships', () => {
     }
   })
 
-  it('take every whole configuration of the README, and the sample for operators', async () => {
-    const text = await readFile(join(ROOT, 'README.md'), 'utf8')
-    const blocks = [...text.matchAll(/```json\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
+  it('take every whole configuration of the documents, and the sample for operators', async () => {
+    const pages = ['configuration.md', 'quick-start.md'].map((name) => `sidecar/docs/${name}`)
+    const texts = await Promise.all(['README.md', ...pages].map((path) => readFile(join(ROOT, path), 'utf8')))
+    const blocks = [...texts.join('\n').matchAll(/```json\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
       block.trimStart().startsWith('{') ? [JSON.parse(block)] : [],
     )
     const sample = JSON.parse(await readFile(join(ROOT, 'sidecar/deploy/sidecar.json'), 'utf8'))
