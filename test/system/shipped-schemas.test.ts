@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import { oidcSchema } from '../../plugin/config/rules/schema.ts'
 import { PRESETS } from '../../plugin/presets/all.ts'
 import { SETTINGS_SCHEMA } from '../../sidecar/config/schema.ts'
+import { codeBlocks, readDocuments } from '../support/documents.ts'
 import { installPackage, type Project, packPackage } from '../support/installed-package.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -82,11 +83,8 @@ describe('the JSON Schemas that the package ships', () => {
   })
 
   it('take every whole configuration of the documents, and the sample for operators', async () => {
-    const pages = ['configuration.md', 'quick-start.md'].map((name) => `sidecar/docs/${name}`)
-    const texts = await Promise.all(['README.md', ...pages].map((path) => readFile(join(ROOT, path), 'utf8')))
-    const blocks = [...texts.join('\n').matchAll(/```json\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
-      block.trimStart().startsWith('{') ? [JSON.parse(block)] : [],
-    )
+    const texts = readDocuments().flatMap(({ text }) => codeBlocks(text, 'json'))
+    const blocks = texts.flatMap((block) => (block.trimStart().startsWith('{') ? [JSON.parse(block)] : []))
     const sample = JSON.parse(await readFile(join(ROOT, 'sidecar/deploy/sidecar.json'), 'utf8'))
     const whole = { server: blocks.filter(({ domains }) => domains), sidecar: blocks.filter(({ aprsis }) => aprsis) }
     expect([whole.server.length > 0, whole.sidecar.length > 0]).to.deep.equal([true, true])
