@@ -8,6 +8,12 @@ describe('the README', () => {
     expect(README.trimEnd().split('\n').length).to.be.at.most(160)
   })
 
+  it('claims the very MeshCentral that the tests install', () => {
+    const [, version] = /'meshcentral@([\d.]+)'/.exec(readDocument('test/meshcentral/support/installation.ts')) ?? []
+    const rows = tableRows(section(README, '## What is tested'))
+    expect(rows.find(([name]) => name === 'MeshCentral')?.[1]).to.equal(version)
+  })
+
   it('has a row for every command of the package, and none that there is not', () => {
     const { scripts } = JSON.parse(readDocument('package.json')) as { scripts: Readonly<Record<string, string>> }
     const commands = Object.keys(scripts).map((name) =>

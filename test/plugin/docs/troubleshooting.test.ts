@@ -3,11 +3,27 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { WARNING_CODES } from '../../../plugin/config/problem.ts'
-import { LOGIN_ERRORS, MESSAGES } from '../../../plugin/errors.ts'
+import { LOGIN_ERRORS, type LoginErrorCode, MESSAGES } from '../../../plugin/errors.ts'
+import { MESSAGE, messageOf } from '../../../plugin/host/meshcentral/login-page.ts'
 import { inCode, readDocument, section, tableRows } from '../../support/documents.ts'
 
 const PAGE = readDocument('plugin/docs/troubleshooting.md')
 const PLUGIN = fileURLToPath(new URL('../../../plugin', import.meta.url))
+
+/** What MeshCentral's page says for the numbers of its messages. */
+const MESHCENTRAL_SAYS: Readonly<Record<keyof typeof MESSAGE, string>> = {
+  cannotCreate: 'Unable to create account.',
+  accountLimit: 'Account limit reached.',
+  invalidToken: 'Invalid token, try again.',
+  locked: 'Account locked.',
+  denied: 'Access denied.',
+  failed: 'Login failed, check username and password.',
+  addressBlocked: 'IP address blocked, try again later.',
+  maintenance: 'Server under maintenance.',
+  securityCheck: 'Invalid security check.',
+}
+/** Of no login. */
+const OTHERS: readonly LoginErrorCode[] = ['logout_token_invalid', 'introspection_failed', 'revocation_failed']
 
 const namesBelow = (heading: string) => tableRows(section(PAGE, heading)).flatMap(([names = '']) => inCode(names))
 
@@ -42,6 +58,20 @@ describe('the page on troubleshooting', () => {
 
   it('says what every event means, and of none that there is not', () => {
     expect(namesBelow('## By event')).to.have.members([...eventsInSources()])
+  })
+
+  it('says which codes are behind each message of MeshCentral', () => {
+    const rows = tableRows(section(PAGE, "### MeshCentral's login page shows a message"))
+    const documented = new Map(rows.map(([message, codes = '']) => [message, inCode(codes)]))
+    const codes = (Object.keys(LOGIN_ERRORS) as LoginErrorCode[]).filter((code) => !OTHERS.includes(code))
+    for (const [name, words] of Object.entries(MESHCENTRAL_SAYS)) {
+      if (name === 'addressBlocked') continue
+      const behind = codes.filter(
+        (reason) => messageOf({ reason, code: LOGIN_ERRORS[reason].message }) === MESSAGE[name as keyof typeof MESSAGE],
+      )
+      expect(documented.get(words), words).to.have.members(behind)
+    }
+    expect(documented.has(MESHCENTRAL_SAYS.addressBlocked)).to.equal(true)
   })
 
   it('quotes what people read to the letter, where a symptom is a sentence of ours', () => {
