@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { findMisplaced } from './config/domains/misplaced.ts'
 import { canonicalName } from './config/json/member-name.ts'
+import { earlyCookieKey } from './host/meshcentral/cookie-key.ts'
 import { endedInDatabase } from './host/meshcentral/ended.ts'
 import { createEndedVisits } from './host/meshcentral/ended-visits.ts'
 import { sessionGuard } from './host/meshcentral/guard.ts'
@@ -9,6 +10,7 @@ import { meshHost } from './host/meshcentral/host.ts'
 import { readIntrospectMinutes } from './host/meshcentral/introspect-minutes.ts'
 import { PAGE_FUNCTIONS } from './host/meshcentral/open-page.ts'
 import { createOpenSessions } from './host/meshcentral/open-sessions.ts'
+import { meshPeers } from './host/meshcentral/peers.ts'
 import { answerPlainly, guarded, loginVisits } from './host/meshcentral/routes.ts'
 import { sealedBySession } from './host/meshcentral/sealed.ts'
 import { type MeshServer, type MeshWeb, missingParts } from './host/meshcentral/server.ts'
@@ -41,13 +43,14 @@ export function meshcompanion({ parent: server }: { readonly parent: MeshServer 
     return { hook_setupHttpHandlers: () => undefined }
   }
   const taken = takeOver(server.config.domains)
+  const cookieKey = taken.size > 0 ? earlyCookieKey(server) : undefined
   return {
     ...PAGE_FUNCTIONS,
     exports: Object.keys(PAGE_FUNCTIONS),
     hook_setupHttpHandlers(web) {
       try {
         reportMisplaced(server)
-        if (taken.size > 0) install(server, web, taken)
+        if (cookieKey) install(server, web, taken, cookieKey())
       } catch (error) {
         giveUp(server, `failed to start: ${deepestMessage(error)}`)
       }
@@ -62,16 +65,27 @@ function hasOwnStrategy({ config }: MeshServer): boolean {
   )
 }
 
-function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, TakenDomain>): void {
+function install(
+  server: MeshServer,
+  web: MeshWeb,
+  taken: ReadonlyMap<string, TakenDomain>,
+  key: Buffer | undefined,
+): void {
   const missing = missingParts(server, web)
-  const { certificates, loginCookieEncryptionKey: key } = server
+  const { certificates } = server
+  if (missing.length === 0 && !key) {
+    giveUp(server, 'failed to start: the database did not tell the key of cookies in time. Start MeshCentral again')
+    return
+  }
   if (missing.length > 0 || !certificates || !key) {
     giveUp(server, `does not know this version of MeshCentral. It lacks: ${missing.join(', ')}`)
     return
   }
   const domains: ReadonlySet<string> = new Set(taken.keys())
   const report = (error: unknown) => reportFailure(server, error)
-  const ended = endedInDatabase(server.db, Date.now)
+  const secret = key.toString('hex')
+  const peers = meshPeers(server, web, secret)
+  const ended = endedInDatabase(server.db, Date.now, peers && { peers, onFailure: report })
   const open = createOpenSessions()
   const host = meshHost({
     server,
@@ -79,7 +93,7 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
     taken,
     ended,
     open,
-    secret: key.toString('hex'),
+    secret,
     presets: PRESET_NAMES,
     now: Date.now,
     onFailure: report,
