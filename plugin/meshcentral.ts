@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { createLiveChecks } from './admin/live-checks.ts'
+import { type AdminPage, guardedPage, meshAdminPage } from './admin/meshcentral-page.ts'
+import { askProvider } from './check-live.ts'
 import { findMisplaced } from './config/domains/misplaced.ts'
 import { canonicalName } from './config/json/member-name.ts'
 import { earlyCookieKey } from './host/meshcentral/cookie-key.ts'
@@ -25,7 +28,7 @@ import { routePaths } from './routes/strategy.ts'
 const PRESET_NAMES = PRESETS.map(({ name }) => name)
 
 /** What MeshCentral calls of a plugin. */
-export interface MeshCompanion {
+export interface MeshCompanion extends Partial<AdminPage> {
   hook_setupHttpHandlers(web: MeshWeb, server: MeshServer): void
   /** Names of its members that stand in the signed-in page too, as functions. */
   readonly exports?: readonly string[]
@@ -50,7 +53,8 @@ export function meshcompanion({ parent: server }: { readonly parent: MeshServer 
     hook_setupHttpHandlers(web) {
       try {
         reportMisplaced(server)
-        if (cookieKey) install(server, web, taken, cookieKey())
+        // By this very object MeshCentral finds the page.
+        if (cookieKey) Object.assign(this, install(server, web, taken, cookieKey()))
       } catch (error) {
         giveUp(server, `failed to start: ${deepestMessage(error)}`)
       }
@@ -70,16 +74,16 @@ function install(
   web: MeshWeb,
   taken: ReadonlyMap<string, TakenDomain>,
   key: Buffer | undefined,
-): void {
+): AdminPage | undefined {
   const missing = missingParts(server, web)
   const { certificates } = server
   if (missing.length === 0 && !key) {
     giveUp(server, 'failed to start: the database did not tell the key of cookies in time. Start MeshCentral again')
-    return
+    return undefined
   }
   if (missing.length > 0 || !certificates || !key) {
     giveUp(server, `does not know this version of MeshCentral. It lacks: ${missing.join(', ')}`)
-    return
+    return undefined
   }
   const domains: ReadonlySet<string> = new Set(taken.keys())
   const report = (error: unknown) => reportFailure(server, error)
@@ -98,6 +102,7 @@ function install(
     now: Date.now,
     onFailure: report,
   })
+  const presets = presetUrls(server)
   const options: MountOptions = {
     config: pluginConfig(taken, {
       // A certificate may be for all names below one.
@@ -105,7 +110,7 @@ function install(
       port: web.args.aliasport ?? web.args.port,
     }),
     host,
-    presets: presetUrls(server),
+    presets,
     unknownKeys: 'warn',
     inferPresets: true,
     log: logOf(server),
@@ -136,6 +141,13 @@ function install(
       showButton(domain, settings.custom.preset, settings.groups?.sync === 'all', settings.custom)
     } else giveUp(server, `is off for ${nameOf(id)}: its \`oidc\` object has errors`)
   }
+  const askers = new Map(
+    readings.domains.flatMap(({ key: id, settings }) =>
+      settings ? [[id, () => askProvider(settings, { presets })] as const] : [],
+    ),
+  )
+  const checks = createLiveChecks(askers, Date.now, report)
+  return guardedPage(meshAdminPage({ server, secret, status: oidc.status, checks, now: Date.now }), report)
 }
 
 function isOffered(oidc: Oidc, id: string): boolean {
