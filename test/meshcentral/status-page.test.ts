@@ -23,7 +23,7 @@ describe('the status page in MeshCentral', () => {
         sub: { oidc: { groups: { ...groups, required: ['staff', 'admins'] } } },
         part: { oidc: { newAccountsRights: ['manageusers', 'serverbackup', 'fullevents'] } },
         bare: { oidc: null },
-        night: { oidc: { groups }, members: { nightMode: 1 } },
+        night: { oidc: { groups }, members: { nightMode: 1, siteStyle: 3 } },
         other: { oidc: { groups }, members: { dns: 'other.mesh.test' } },
         broken: { exactly: () => ({ issuer: 'no address' }) },
       },
@@ -232,6 +232,25 @@ describe('the status page in MeshCentral', () => {
       await frame.getByRole('heading', { name: 'Single sign-on' }).waitFor()
       await frame.locator('[data-copy=redirect]').waitFor()
       expect(complaints).to.deep.equal([])
+    })
+
+    it("is reached from MeshCentral's newer look as well", async () => {
+      const person = admin({ name: 'Nora Newer' })
+      context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 800 } })
+      const main = await context.newPage()
+      await main.goto(`${setup.urlOf('night')}auth-oidc`)
+      await main.getByLabel('User name').fill(person.username)
+      await main.getByLabel('Password').fill(person.password)
+      await main.getByRole('button', { name: 'Sign in' }).click()
+      await main.waitForURL(setup.urlOf('night'))
+      await until('the signed-in page', async () => (await main.evaluate('Boolean(globalThis.userinfo)')) === true)
+      await main.evaluate('go(6)')
+      const opened = context.waitForEvent('page')
+      await main.getByRole('link', { name: 'Single sign-on: status and live check' }).click()
+      const page = await opened
+      await page.waitForLoadState()
+      expect(page.url()).to.equal(setup.urlOf('night') + PATH)
+      expect(await backOf(page)).to.equal('rgb(0, 0, 0)')
     })
 
     it('has no link for others', async () => {
