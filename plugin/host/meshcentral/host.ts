@@ -36,8 +36,10 @@ export interface MeshHostOptions {
 
 /** MeshCentral as the server that the plugin signs people in to. */
 export function meshHost(options: MeshHostOptions): Host {
-  const { server, web, taken, secret, now, onFailure } = options
+  const { server, web, taken, ended, secret, now, onFailure } = options
   const secrets = sessionSecrets({ db: server.db, secret, now, onFailure })
+  const sessions = keptSessions(meshSessions(options), { ...options, secrets, maxAgeMs: maxAgeOf(web) })
+  ended.onElsewhere((endings) => sessions.endedElsewhere(endings).catch(onFailure))
   const isStrict = String(web.args.sessionsamesite).toLowerCase() === 'strict'
   const inMaintenance = () => {
     const { maintenancemode } = server.config.settings
@@ -47,7 +49,7 @@ export function meshHost(options: MeshHostOptions): Host {
   return {
     accounts: meshAccounts(server, web, taken, now),
     groups: meshUserGroups(server, web, options.presets),
-    sessions: keptSessions(meshSessions(options), { ...options, secrets, maxAgeMs: maxAgeOf(web) }),
+    sessions,
     secret,
     authLog: (entry) => server.authLog('OIDC', authLogText(entry)),
     domainOf: (req) => {

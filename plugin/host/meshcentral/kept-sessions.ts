@@ -2,7 +2,7 @@ import { cookieSignIn } from '../cookie-session.ts'
 import type { OpenSession, Sessions } from '../port.ts'
 import type { RevocationStore } from '../revocation-store.ts'
 import { keysOfEnded } from '../revocations.ts'
-import type { OpenSessions, OpenSession as Seen } from './open-sessions.ts'
+import type { Endings, OpenSessions, OpenSession as Seen } from './open-sessions.ts'
 import type { MeshRequest } from './server.ts'
 import type { Secrets, SessionSecrets } from './session-secrets.ts'
 import { type MeshSessions, ownSession } from './sessions.ts'
@@ -18,11 +18,16 @@ export interface KeptSessionsOptions {
   readonly onFailure: (error: unknown) => void
 }
 
+export interface KeptSessions extends Sessions {
+  /** Closes what another server of the same database has ended, and lets its tokens go. */
+  endedElsewhere(endings: Endings): Promise<void>
+}
+
 /**
  * The same sessions, whose tokens are kept on the server as long as they last: so the IdP can be asked about them, and its tokens be
  * revoked. Only sessions that this process has seen are told of.
  */
-export function keptSessions(sessions: MeshSessions, options: KeptSessionsOptions): Sessions {
+export function keptSessions(sessions: MeshSessions, options: KeptSessionsOptions): KeptSessions {
   const { secrets, open, ended, now, maxAgeMs, onFailure } = options
   const { endOne, ...base } = sessions
 
@@ -78,6 +83,10 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
       const count = await base.endMatching(req, those)
       secrets.removeMatching(keysOfEnded(those))
       return count
+    },
+
+    async endedElsewhere(endings) {
+      for (const { signIn } of await base.endedElsewhere(endings)) secrets.remove(signIn.handle)
     },
 
     async kept(req) {

@@ -1,7 +1,7 @@
 import type { CookieSignIn } from '../cookie-session.ts'
 import { keyOfHandle, keysOfSignIn } from '../revocations.ts'
 import { sendToLogin } from './open-page.ts'
-import type { Owner } from './owner.ts'
+import { keyOfSealed, type Owner } from './owner.ts'
 import type { MeshSocket } from './server.ts'
 
 /** A session as this process has seen it in requests. */
@@ -23,6 +23,8 @@ export interface OpenSessions {
   seenSealed(owner: Owner, user: string, socket: MeshSocket): void
   /** Sessions that have one of the keys. */
   find(keys: readonly string[]): readonly OpenSession[]
+  /** Sessions that are over by these endings. */
+  findOver(endings: Endings): readonly OpenSession[]
   /**
    * Those that have a socket, or were seen since they were last taken, if that was not later than then. To begin with they count as taken
    * at their login. Milliseconds since 1970.
@@ -32,16 +34,27 @@ export interface OpenSessions {
   /** The session that MeshCentral calls so. */
   named(user: string, x: string): OpenSession | undefined
   isUserIn(user: string): boolean
-  /** Forgets the sessions that have one of the keys, and closes their sockets. */
+  /**
+   * Forgets the sessions that have one of the keys, and closes their sockets. By `keyOfSealed` these are the sockets of a user that belong
+   * to nobody knows which session.
+   */
   end(keys: readonly string[]): void
-  /** Closes the sockets of a user that belong to nobody knows which session. */
-  endUnknown(user: string): void
+  /** The same for what is over by these endings. */
+  endOver(endings: Endings): void
 }
 
-interface Tracked {
-  readonly session: OpenSession
+/** Key → when what bears it has ended: what began later goes on. Milliseconds since 1970. */
+export type Endings = ReadonlyMap<string, number>
+
+/** What sockets hang on: a session, or something sealed. */
+interface Keyed {
   readonly keys: readonly string[]
+  readonly startedAt: number
   readonly sockets: Set<MeshSocket>
+}
+
+interface Tracked extends Keyed {
+  readonly session: OpenSession
   seenAt: number
   takenAt: number
 }
@@ -51,8 +64,8 @@ const MOST_IDLE = 5_000
 
 export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Date.now): OpenSessions {
   const sessions = new Map<string, Tracked>()
-  /** By what they came with; those of unknown sessions are under the user alone. */
-  const sealed = new Map<string, { readonly keys: readonly string[]; readonly sockets: Set<MeshSocket> }>()
+  /** By what they came with. */
+  const sealed = new Map<string, Keyed>()
 
   function forgetIdle(): void {
     if (sessions.size <= mostIdle) return
@@ -63,6 +76,17 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
     }
   }
 
+  const sessionsThat = (are: (one: Keyed) => boolean) =>
+    [...sessions.values()].flatMap((one) => (are(one) ? [one.session] : []))
+
+  function endAll(are: (one: Keyed) => boolean): void {
+    const over = [...sessions].filter(([, one]) => are(one))
+    for (const [handle] of over) sessions.delete(handle)
+    const brought = [...sealed.values()].filter(are)
+    // A page's own socket has both.
+    closeAll(new Set([...over.map(([, one]) => one), ...brought].flatMap(({ sockets }) => [...sockets])))
+  }
+
   return {
     seen(session, socket) {
       const { handle } = session.signIn
@@ -70,6 +94,7 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
       const current = known ?? {
         session,
         keys: keysOfOpen(session.signIn),
+        startedAt: session.signIn.startedAt,
         sockets: new Set<MeshSocket>(),
         seenAt: 0,
         takenAt: session.signIn.startedAt,
@@ -86,9 +111,11 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
     },
     seenSealed(owner, user, socket) {
       if (owner.kind === 'none') return
-      const keys = owner.kind === 'session' ? owner.keys : []
-      const name = JSON.stringify([user, ...keys])
-      const current = sealed.get(name) ?? { keys, sockets: new Set() }
+      const isOne = owner.kind === 'session'
+      const keys = isOne ? owner.keys : [keyOfSealed(user)]
+      const startedAt = isOne ? owner.startedAt : owner.sealedAt
+      const name = JSON.stringify([user, startedAt, ...keys])
+      const current = sealed.get(name) ?? { keys, startedAt, sockets: new Set() }
       if (current.sockets.has(socket)) return
       current.sockets.add(socket)
       sealed.set(name, current)
@@ -97,7 +124,8 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
         if (current.sockets.size === 0 && sealed.get(name) === current) sealed.delete(name)
       })
     },
-    find: (keys) => [...sessions.values()].flatMap((one) => (hasOneOf(one, keys) ? [one.session] : [])),
+    find: (keys) => sessionsThat((one) => hasOneOf(one, keys)),
+    findOver: (endings) => sessionsThat((one) => isOver(one, endings)),
     inUse(before) {
       // The first is of the session itself.
       const sealedFor = new Set([...sealed.values()].map(({ keys }) => keys[0]))
@@ -113,16 +141,8 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
     },
     named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
     isUserIn: (user) => [...sessions.values()].some(({ session }) => session.user === user),
-    end(keys) {
-      const over = [...sessions].filter(([, one]) => hasOneOf(one, keys))
-      for (const [handle] of over) sessions.delete(handle)
-      const brought = [...sealed.values()].filter((one) => hasOneOf(one, keys))
-      // A page's own socket has both.
-      closeAll(new Set([...over.map(([, one]) => one), ...brought].flatMap(({ sockets }) => [...sockets])))
-    },
-    endUnknown(user) {
-      closeAll(sealed.get(JSON.stringify([user]))?.sockets ?? new Set())
-    },
+    end: (keys) => endAll((one) => hasOneOf(one, keys)),
+    endOver: (endings) => endAll((one) => isOver(one, endings)),
   }
 }
 
@@ -133,6 +153,10 @@ export function keysOfOpen(signIn: CookieSignIn): readonly string[] {
 
 function hasOneOf({ keys: own }: { readonly keys: readonly string[] }, keys: readonly string[]): boolean {
   return own.some((key) => keys.includes(key))
+}
+
+function isOver({ keys, startedAt }: Keyed, endings: Endings): boolean {
+  return keys.some((key) => startedAt <= (endings.get(key) ?? Number.NEGATIVE_INFINITY))
 }
 
 function closeAll(sockets: ReadonlySet<MeshSocket>): void {

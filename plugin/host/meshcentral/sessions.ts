@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { printableText } from '../../log.ts'
 import { cookieSessions, cookieSignIn } from '../cookie-session.ts'
 import type { Sessions } from '../port.ts'
+import { endOfNow } from '../revocation-store.ts'
 import { keyOfHandle, keysOfEnded } from '../revocations.ts'
 import type { Ended } from './ended.ts'
 import { tell } from './events.ts'
-import type { OpenSession, OpenSessions } from './open-sessions.ts'
+import type { Endings, OpenSession, OpenSessions } from './open-sessions.ts'
 import { keyOfSealed } from './owner.ts'
 import { type MeshRequest, type MeshServer, type MeshUser, type MeshWeb, userKey } from './server.ts'
 
@@ -32,6 +33,8 @@ export function maxAgeOf({ args }: MeshWeb): number {
 export interface MeshSessions extends Sessions {
   /** Ends one session of whichever browser, and its open pages. */
   endOne(session: OpenSession): Promise<void>
+  /** Closes what another server of the same database has ended. @returns the sessions that were open here */
+  endedElsewhere(endings: Endings): Promise<readonly OpenSession[]>
 }
 
 /**
@@ -50,8 +53,8 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
     destroy(user, x)
     open.end([keyOfHandle(signIn.handle)])
     if (open.isUserIn(user)) return
-    const written = ended.revoke([keyOfSealed(user)], now(), now() + SEALED_MS)
-    open.endUnknown(user)
+    const written = ended.revoke([keyOfSealed(user)], endOfNow(ended, now()), now() + SEALED_MS)
+    open.end([keyOfSealed(user)])
     await written
   }
 
@@ -107,8 +110,15 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
 
     async endOne(session) {
       const { handle, startedAt } = session.signIn
-      await ended.revoke([keyOfHandle(handle)], now(), startedAt + maxAgeMs)
+      await ended.revoke([keyOfHandle(handle)], endOfNow(ended, now()), startedAt + maxAgeMs)
       await endPages(session)
+    },
+
+    async endedElsewhere(endings) {
+      const found = open.findOver(endings)
+      open.endOver(endings)
+      await Promise.all(found.map(endPages))
+      return found
     },
   }
 }
