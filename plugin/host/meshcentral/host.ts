@@ -1,8 +1,5 @@
 import { isSameRoute } from '../../same-route.ts'
 import type { AuthLogEntry, Host } from '../port.ts'
-import { meshAccounts } from './accounts.ts'
-import type { Ended } from './ended.ts'
-import { keptSessions } from './kept-sessions.ts'
 import {
   carry,
   failurePath,
@@ -13,12 +10,15 @@ import {
   withLoginKey,
   withQuery,
 } from './login-page.ts'
-import type { OpenSessions } from './open-sessions.ts'
+import { meshAccounts } from './people/accounts.ts'
+import { meshUserGroups } from './people/user-groups.ts'
 import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
-import { sessionSecrets } from './session-secrets.ts'
-import { maxAgeOf, meshSessions, ownSession } from './sessions.ts'
+import type { Ended } from './sessions/ended.ts'
+import { keptSessions } from './sessions/kept-sessions.ts'
+import type { OpenSessions } from './sessions/open-sessions.ts'
+import { sessionSecrets } from './sessions/session-secrets.ts'
+import { maxAgeOf, meshSessions, ownSession } from './sessions/sessions.ts'
 import type { TakenDomain } from './take-over.ts'
-import { meshUserGroups } from './user-groups.ts'
 
 export interface MeshHostOptions {
   readonly server: MeshServer

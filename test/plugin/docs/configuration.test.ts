@@ -4,7 +4,7 @@ import { DEPRECATED_NAMES, moveDeprecatedKeys } from '../../../plugin/config/mig
 import type { MemberSchema } from '../../../plugin/config/rules/schema/member-schema.ts'
 import { oidcSchema } from '../../../plugin/config/rules/schema/schema.ts'
 import { AUTH_METHODS, type DomainSettings, RESPONSE_MODES } from '../../../plugin/config/settings.ts'
-import { readIntrospectMinutes } from '../../../plugin/host/meshcentral/introspect-minutes.ts'
+import { readIntrospectMinutes } from '../../../plugin/host/meshcentral/sessions/introspect-minutes.ts'
 import { PRESETS } from '../../../plugin/presets/all.ts'
 import { readDomains } from '../../../plugin/read-domains.ts'
 import { inCode, readDocument, section, tableRows } from '../../support/documents.ts'

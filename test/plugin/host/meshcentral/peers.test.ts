@@ -1,13 +1,17 @@
 import { expect } from 'chai'
 import type { Request } from 'express'
-import { type Ended, endedInDatabase } from '../../../../plugin/host/meshcentral/ended.ts'
-import { keptSessions } from '../../../../plugin/host/meshcentral/kept-sessions.ts'
-import { createOpenSessions, keysOfOpen, type OpenSession } from '../../../../plugin/host/meshcentral/open-sessions.ts'
-import { keyOfSealed } from '../../../../plugin/host/meshcentral/owner.ts'
-import { type Ending, meshPeers } from '../../../../plugin/host/meshcentral/peers.ts'
 import type { Members, MeshDatabase, MeshListener, MeshSocket } from '../../../../plugin/host/meshcentral/server.ts'
-import { sessionSecrets } from '../../../../plugin/host/meshcentral/session-secrets.ts'
-import { maxAgeOf, meshSessions } from '../../../../plugin/host/meshcentral/sessions.ts'
+import { type Ended, endedInDatabase } from '../../../../plugin/host/meshcentral/sessions/ended.ts'
+import { keptSessions } from '../../../../plugin/host/meshcentral/sessions/kept-sessions.ts'
+import {
+  createOpenSessions,
+  keysOfOpen,
+  type OpenSession,
+} from '../../../../plugin/host/meshcentral/sessions/open-sessions.ts'
+import { keyOfSealed } from '../../../../plugin/host/meshcentral/sessions/owner.ts'
+import { type Ending, meshPeers } from '../../../../plugin/host/meshcentral/sessions/peers.ts'
+import { sessionSecrets } from '../../../../plugin/host/meshcentral/sessions/session-secrets.ts'
+import { maxAgeOf, meshSessions } from '../../../../plugin/host/meshcentral/sessions/sessions.ts'
 import { keyOfHandle } from '../../../../plugin/host/revocations.ts'
 import { databaseOf, standIn } from './stand-in.ts'
 

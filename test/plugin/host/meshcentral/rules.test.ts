@@ -5,9 +5,9 @@ import { LOGIN_ERRORS, type LoginErrorCode, MESSAGES } from '../../../../plugin/
 import { isListed } from '../../../../plugin/host/meshcentral/address-list.ts'
 import { admitsAddress, loginKeyOf } from '../../../../plugin/host/meshcentral/gate.ts'
 import { goOn, MESSAGE, messageOf, withLoginKey } from '../../../../plugin/host/meshcentral/login-page.ts'
-import { createOpenSessions, keysOfOpen } from '../../../../plugin/host/meshcentral/open-sessions.ts'
-import { keyOfSealed } from '../../../../plugin/host/meshcentral/owner.ts'
 import type { MeshDomain, MeshRequest, MeshSocket } from '../../../../plugin/host/meshcentral/server.ts'
+import { createOpenSessions, keysOfOpen } from '../../../../plugin/host/meshcentral/sessions/open-sessions.ts'
+import { keyOfSealed } from '../../../../plugin/host/meshcentral/sessions/owner.ts'
 import { pluginConfig, showButton, takeOver } from '../../../../plugin/host/meshcentral/take-over.ts'
 import { keyOfHandle, keysOfEnded } from '../../../../plugin/host/revocations.ts'
 

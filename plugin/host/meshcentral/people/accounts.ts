@@ -1,10 +1,10 @@
-import { LoginError } from '../../errors.ts'
-import type { Account, Accounts, Profile, UserId } from '../port.ts'
-import { askDatabase } from './database.ts'
-import { announceAccount, tell } from './events.ts'
+import { LoginError } from '../../../errors.ts'
+import type { Account, Accounts, Profile, UserId } from '../../port.ts'
+import { askDatabase } from '../database.ts'
+import { announceAccount, tell } from '../events.ts'
+import { isLocked, type Members, type MeshServer, type MeshUser, type MeshWeb, SITE_ADMIN, userKey } from '../server.ts'
+import type { TakenDomain } from '../take-over.ts'
 import { withoutAngleBrackets } from './harmless-name.ts'
-import { isLocked, type Members, type MeshServer, type MeshUser, type MeshWeb, SITE_ADMIN, userKey } from './server.ts'
-import type { TakenDomain } from './take-over.ts'
 import { addToGroup } from './user-groups.ts'
 
 /** MeshCentral's own users: the live records, the database, and the events that open pages follow. */

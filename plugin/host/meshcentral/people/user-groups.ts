@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto'
-import type { UserGroups } from '../port.ts'
-import { announceAccount, announceGroup, tell } from './events.ts'
+import type { UserGroups } from '../../port.ts'
+import { announceAccount, announceGroup, tell } from '../events.ts'
+import { type MeshServer, type MeshUser, type MeshUserGroup, type MeshWeb, userKey } from '../server.ts'
 import { harmlessName } from './harmless-name.ts'
-import { type MeshServer, type MeshUser, type MeshUserGroup, type MeshWeb, userKey } from './server.ts'
 
 /** What new groups are marked with. The built-in strategy marks those of a preset with the preset's name. */
 const OURS = 'oidc'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { isObject } from '../sign-in-record.ts'
-import type { MeshCookie } from './server.ts'
+import { isObject } from '../../sign-in-record.ts'
+import type { MeshCookie } from '../server.ts'
 
 /**
  * Whose something sealed is: of a session of ours, which is over when one of the keys was revoked after it began; of none, such as what

@@ -1,7 +1,7 @@
+import type { MeshCookie, MeshServer } from '../server.ts'
 import type { Ended } from './ended.ts'
 import { keysOfOpen, type OpenSession, type OpenSessions } from './open-sessions.ts'
 import { keyOfSealed, type Owner, readOwner, writeOwner } from './owner.ts'
-import type { MeshCookie, MeshServer } from './server.ts'
 import type { CurrentWork, Work } from './work.ts'
 
 export interface SealedOptions {

@@ -1,6 +1,6 @@
-import { createSeal } from '../../seal.ts'
-import { isObject } from '../sign-in-record.ts'
-import type { MeshListener, MeshServer, MeshWeb } from './server.ts'
+import { createSeal } from '../../../seal.ts'
+import { isObject } from '../../sign-in-record.ts'
+import type { MeshListener, MeshServer, MeshWeb } from '../server.ts'
 
 /** What ended at one server: all that bears one of the keys and began by then. Milliseconds since 1970. */
 export interface Ending {

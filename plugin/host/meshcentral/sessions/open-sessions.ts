@@ -1,8 +1,8 @@
-import type { CookieSignIn } from '../cookie-session.ts'
-import { keyOfHandle, keysOfSignIn } from '../revocations.ts'
-import { sendToLogin } from './open-page.ts'
+import type { CookieSignIn } from '../../cookie-session.ts'
+import { keyOfHandle, keysOfSignIn } from '../../revocations.ts'
+import { sendToLogin } from '../open-page.ts'
+import type { MeshSocket } from '../server.ts'
 import { keyOfSealed, type Owner } from './owner.ts'
-import type { MeshSocket } from './server.ts'
 
 /** A session as this process has seen it in requests. */
 export interface OpenSession {

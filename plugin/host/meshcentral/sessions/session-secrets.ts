@@ -1,9 +1,9 @@
-import { createSeal } from '../../seal.ts'
-import type { SignIn } from '../port.ts'
-import { keyOfHandle, keysOfSignIn } from '../revocations.ts'
-import { isObject, readTokens } from '../sign-in-record.ts'
-import { askDatabase } from './database.ts'
-import type { Members, MeshDatabase } from './server.ts'
+import { createSeal } from '../../../seal.ts'
+import type { SignIn } from '../../port.ts'
+import { keyOfHandle, keysOfSignIn } from '../../revocations.ts'
+import { isObject, readTokens } from '../../sign-in-record.ts'
+import { askDatabase } from '../database.ts'
+import type { Members, MeshDatabase } from '../server.ts'
 
 /** What a session keeps on the server: none of it goes into a cookie. */
 export type Secrets = Pick<SignIn, 'idToken' | 'tokens'>

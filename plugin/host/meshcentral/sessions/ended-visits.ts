@@ -1,7 +1,7 @@
 import type { Request, RequestHandler } from 'express'
-import { cookieSignIn } from '../cookie-session.ts'
-import { notePage } from './open-page.ts'
-import type { MeshRequest } from './server.ts'
+import { cookieSignIn } from '../../cookie-session.ts'
+import { notePage } from '../open-page.ts'
+import type { MeshRequest } from '../server.ts'
 
 /** Which requests came with a session of ours that had ended: whoever sent them is told why nobody is signed in any more. */
 export interface EndedVisits {

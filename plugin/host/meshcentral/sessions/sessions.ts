@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { printableText } from '../../log.ts'
-import { cookieSessions, cookieSignIn } from '../cookie-session.ts'
-import type { Sessions } from '../port.ts'
-import { endOfNow } from '../revocation-store.ts'
-import { keyOfHandle, keysOfEnded } from '../revocations.ts'
+import { printableText } from '../../../log.ts'
+import { cookieSessions, cookieSignIn } from '../../cookie-session.ts'
+import type { Sessions } from '../../port.ts'
+import { endOfNow } from '../../revocation-store.ts'
+import { keyOfHandle, keysOfEnded } from '../../revocations.ts'
+import { tell } from '../events.ts'
+import { type MeshRequest, type MeshServer, type MeshUser, type MeshWeb, userKey } from '../server.ts'
 import type { Ended } from './ended.ts'
-import { tell } from './events.ts'
 import type { Endings, OpenSession, OpenSessions } from './open-sessions.ts'
 import { keyOfSealed } from './owner.ts'
-import { type MeshRequest, type MeshServer, type MeshUser, type MeshWeb, userKey } from './server.ts'
 
 export interface MeshSessionsOptions {
   readonly server: MeshServer

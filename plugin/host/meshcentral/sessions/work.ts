@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { MeshDatabase, MeshSocket } from '../server.ts'
 import type { OpenSession } from './open-sessions.ts'
 import type { Owner } from './owner.ts'
-import type { MeshDatabase, MeshSocket } from './server.ts'
 
 /** A request or a web socket that the server works for. */
 export interface Work {

@@ -1,8 +1,8 @@
-import type { RevocationStore } from '../revocation-store.ts'
-import { askDatabase } from './database.ts'
+import type { RevocationStore } from '../../revocation-store.ts'
+import { askDatabase } from '../database.ts'
+import type { Members, MeshDatabase } from '../server.ts'
 import type { Endings } from './open-sessions.ts'
 import type { Peers } from './peers.ts'
-import type { Members, MeshDatabase } from './server.ts'
 
 /**
  * What has ended, in the memory of this process and in MeshCentral's database: it has sessions in cookies, which are good until

@@ -1,4 +1,4 @@
-import { printableText } from '../../log.ts'
+import { printableText } from '../../../log.ts'
 
 /** MeshCentral's signed-in page greets by name and takes markup in it for its own. */
 export function withoutAngleBrackets(text: string): string {
