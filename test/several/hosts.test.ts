@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { answerFromIdp, whoAmI } from '../support/sign-in-setup.ts'
 import { type HostProcesses, startHostProcesses } from './support/host-processes.ts'
-import { startPostgres } from './support/postgres.ts'
+import { startPostgres } from '../support/postgres.ts'
 import { startRedis } from './support/redis.ts'
 
 const EVENTS = { 'http://schemas.openid.net/event/backchannel-logout': {} }
