@@ -1,11 +1,24 @@
-import type { AckSettings, HistorySettings, RateLimitSettings, StationsSettings } from '../config/settings.ts'
+import type {
+  AckSettings,
+  HistorySettings,
+  PushSettings,
+  RateLimitSettings,
+  StationsSettings,
+} from '../config/settings.ts'
 import type { Instances, Leases } from './leases.ts'
+import type { HeardMessage, StoredMessage } from './message.ts'
+import type { Unpushed } from './push-queue.ts'
+import type { Platform, Station, StationKey } from './station.ts'
+
+export type { HeardMessage, IncomingMessage, StoredMessage } from './message.ts'
+export { type Avatar, PLATFORMS, type Platform, type Station, type StationKey } from './station.ts'
 
 /** The parts of the configuration that a store follows, wherever it keeps what it stores. */
 export interface StoreSettings {
   readonly history: HistorySettings
   readonly stations: Pick<StationsSettings, 'max'>
   readonly ack: AckSettings
+  readonly push: Pick<PushSettings, 'coalesceMs'>
   readonly rateLimit: Pick<RateLimitSettings, 'newStationsPerHour'>
   /** What this process is called among those that share the store. */
   readonly instance: string
@@ -36,42 +49,6 @@ export interface Store {
    */
   backUp(path: string, signal: AbortSignal): Promise<number>
   close(): Promise<void>
-}
-
-/** `CALL` or `CALL-SSID`, upper case, at most 9 characters. */
-export type StationKey = string
-
-/** Where a station's notifications go: FCM, APNs, or the push service of its own choice by Web Push (RFC 8030). */
-export const PLATFORMS = ['android', 'ios', 'webpush'] as const
-export type Platform = (typeof PLATFORMS)[number]
-
-/**
- * What a station is known by.
- * - `never`: it never set an avatar;
- * - `cleared`: it had one and took it away at `updatedAt`;
- * - `set`: `hash` is the SHA-256 form when there is an image, else `icon:<name>`.
- */
-export type Avatar =
-  | { readonly state: 'never' }
-  | { readonly state: 'cleared'; readonly updatedAt: number }
-  | { readonly state: 'set'; readonly icon: string; readonly hash: string; readonly updatedAt: number }
-
-/** One registered station. Images stay in the database: with thousands of stations they would fill the memory. */
-export interface Station {
-  readonly key: StationKey
-  readonly platform: Platform
-  readonly pushToken: string
-  /** The gateway said that the token is dead; true until the station registers a token again. */
-  readonly tokenDead: boolean
-  readonly ackMessages: boolean
-  /** Server time of the first registration; what was stored before it is no business of this station's. */
-  readonly registeredAt: number
-  /**
-   * Time of the last register call; kept up to date in place. When the call changed nothing else, a crash may set it back by up
-   * to an hour, or to before the disk stopped taking anything.
-   */
-  readonly lastSeenAt: number
-  readonly avatar: Avatar
 }
 
 /** What a register call says of a station. `avatar` absent: leave it as it is. */
@@ -128,40 +105,12 @@ export interface Stations {
   onChange(listener: () => void): void
 }
 
-/** A message for a station as it came from the air. */
-export interface IncomingMessage {
-  readonly from: StationKey
-  readonly to: StationKey
-  /** What the sender put after the last `{`, trailing blanks dropped; empty when none. */
-  readonly seqId: string
-  /** The text's bytes, unchanged. */
-  readonly text: Buffer
-}
-
-/** A stored message; `time` is its server time. */
-export interface StoredMessage extends IncomingMessage {
-  readonly time: number
-}
-
-/** A message that was heard, with what its ack needs. */
-export interface HeardMessage extends IncomingMessage {
-  /** The sender's call exactly as it was received: an ack goes there. */
-  readonly sourceAsReceived: string
-}
-
 /** `ack`: the caller is the one who acknowledges the message, now. */
 export type AppendOutcome =
   | { readonly kind: 'stored'; readonly message: StoredMessage; readonly ack: boolean }
   | { readonly kind: 'duplicate'; readonly ack: boolean }
   /** The station is not registered (any more). */
   | { readonly kind: 'no_station' }
-
-/** What a station's phone has not been told about yet. */
-export interface Unpushed {
-  /** How many messages, at least 1. */
-  readonly count: number
-  readonly newest: StoredMessage
-}
 
 /** Ring of the newest messages per station. */
 export interface History {

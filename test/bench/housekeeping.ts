@@ -88,6 +88,7 @@ async function withStore<T>(use: (store: Store) => Promise<T>): Promise<T> {
     history: { perStation: MESSAGES_EACH, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
     stations: { max: EXPIRED + ORPHANED },
     ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
+    push: { coalesceMs: 2000 },
     rateLimit: { newStationsPerHour: 20 },
     instance: 'bench',
   }

@@ -67,6 +67,7 @@ export async function startApi(options: ApiOptions = {}): Promise<RunningApi> {
     history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
     stations: { max: maxStations },
     ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
+    push: { coalesceMs: 2000 },
     rateLimit: limits,
     instance: 'here',
   }

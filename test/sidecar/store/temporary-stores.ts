@@ -20,6 +20,7 @@ export const SETTINGS: StoreSettings = {
   history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
   stations: { max: 5000 },
   ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
+  push: { coalesceMs: 2000 },
   rateLimit: { newStationsPerHour: 10_000 },
   instance: 'here',
 }
