@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { openOperatorPort } from './admin/operator-port.ts'
 import { rememberEvents } from './admin/recent-events.ts'
 import { watchTraffic } from './admin/traffic.ts'
@@ -63,7 +64,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
     const store = shutdown.add(
       'store',
       CLOSE_WITHIN.store,
-      await openStore(settings.database, { history: settings.history, stations: settings.stations }, clock, log),
+      await openStore(settings.database, { ...settings, instance: hostname() }, clock, log),
     )
     const file = shutdown.add('watch', CLOSE_WITHIN.watch, await watchDatabaseFile(settings.database, clock, log))
     const { stations, history, housekeeping } = store
@@ -105,7 +106,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       history,
       isBlocked,
       notify: coalescer.notify,
-      acks: createAckSender({ send, settings: settings.ack, clock, metrics }),
+      acks: createAckSender({ send, canSend: () => file.kept() && link.verified(), metrics }),
       clock,
       metrics,
       log,

@@ -101,7 +101,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
   try {
     const listener = await serveAdmin({
       admin: settings.admin,
-      alive: () => store.history.unpushed(settings.aprsis.callsign),
+      alive: () => store.stations.avatars([settings.aprsis.callsign]),
       obstacles: present,
       backUp: parts.backups.make,
       statusPage: async (refresh) => renderStatusPage(await status(), refresh),

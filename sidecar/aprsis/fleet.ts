@@ -37,6 +37,8 @@ export interface Fleet {
   setStations(stations: ReadonlySet<StationKey>): void
   /** Sends a packet line by the connection that carries its source, else by any that is verified; false when none is. */
   send(line: string): boolean
+  /** Whether a connection is verified. */
+  verified(): boolean
   pause(): void
   resume(): void
   /** Every station for which there is room is in a filter that a server confirmed. */
@@ -267,6 +269,10 @@ export function createFleet(options: FleetOptions): Fleet {
       // Sending as a station makes the server send its messages here: where they come anyway, that costs nothing.
       const own = all.filter(({ stations }) => stations.has(source))
       return [...own, ...all].some(({ connection }) => connection.send(line))
+    },
+    verified() {
+      for (const { connection } of members.values()) if (connection.status().verified) return true
+      return false
     },
     pause() {
       paused = true

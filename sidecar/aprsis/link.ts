@@ -43,6 +43,8 @@ export interface Link {
   refilter(): void
   /** Sends a packet line without line end; false when no verified login is up, or it is over 509 bytes, or no packet. */
   send(line: string): boolean
+  /** Whether a verified login is up now. */
+  verified(): boolean
   ready(): boolean
   /** What keeps stations unheard for good, until somebody changes the configuration. */
   problems(): readonly 'upstream_no_call'[]
@@ -100,6 +102,7 @@ export function connectAprsIs(options: LinkOptions): Link {
       })
     },
     send: (line) => fleet.send(line),
+    verified: () => fleet.verified(),
     ready: () => fleet.ready(),
     problems: () => (fleet.outOfCalls ? ['upstream_no_call'] : []),
     status() {

@@ -1,7 +1,17 @@
 import type { Clock } from '../clock.ts'
 import type { HistorySettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
-import type { AppendOutcome, History, IncomingMessage, StationKey, StoredMessage } from '../messages/store.ts'
+import type {
+  AppendOutcome,
+  Feed,
+  HeardMessage,
+  History,
+  IncomingMessage,
+  StationKey,
+  Stations,
+  StoredMessage,
+} from '../messages/store.ts'
+import type { AckClaims } from './acks.ts'
 import type { Connection, Queries } from './connection.ts'
 import type { Database, Transaction, Write } from './database.ts'
 import { type Duplicates, horizonsMs } from './duplicates.ts'
@@ -48,18 +58,23 @@ const TRIM = `
 
 interface HistoryOptions {
   readonly settings: HistorySettings
+  readonly stations: Pick<Stations, 'get'>
   readonly duplicates: Duplicates
+  readonly acks: AckClaims
   readonly clock: Clock
   readonly log: Log
 }
 
-/** The ring of each station. `connection` is only used before the first write, to fit rings and rules to `settings`. */
+/** What became of a message: stored as this, or not. */
+type Fate = StoredMessage | 'duplicate' | 'no_station'
+
+/** The ring of each station, and the feed of all. `connection` is only used before the first write, to fit rings and rules to `settings`. */
 export async function openHistory(
   connection: Connection,
   database: Database,
   stamps: Stamps,
-  { settings, duplicates, clock, log }: HistoryOptions,
-): Promise<History> {
+  { settings, stations, duplicates, acks, clock, log }: HistoryOptions,
+): Promise<{ readonly history: History; readonly feed: Feed }> {
   await fitRings(connection, settings.perStation)
   await installRules(connection, settings)
   const listeners: ((messages: readonly StoredMessage[]) => void)[] = []
@@ -87,7 +102,7 @@ export async function openHistory(
     throw new StoreError('store_overloaded')
   }
 
-  async function insert(tx: Transaction, messages: readonly IncomingMessage[]): Promise<readonly AppendOutcome[]> {
+  async function insert(tx: Transaction, messages: readonly IncomingMessage[]): Promise<readonly Fate[]> {
     const receivedAt = clock.now()
     const copies = await duplicates.among(tx, messages, receivedAt)
     const first = await stamps.take(tx, messages.length)
@@ -96,48 +111,48 @@ export async function openHistory(
       .filter((_, index) => !copies[index])
     const inserted = rows.length === 0 ? [] : await tx.all<{ time: number }>(INSERT, JSON.stringify(rows), receivedAt)
     const stored = new Set(inserted.map(({ time }) => time))
-    return messages.map((message, index): AppendOutcome => {
+    return messages.map(({ from, to, seqId, text }, index) => {
       const time = first + index
-      if (copies[index]) return { kind: 'duplicate' }
-      return stored.has(time) ? { kind: 'stored', message: { ...message, time } } : { kind: 'no_station' }
+      if (copies[index]) return 'duplicate'
+      return stored.has(time) ? { from, to, seqId, text, time } : 'no_station'
     })
   }
 
-  const append: Write<readonly IncomingMessage[], readonly AppendOutcome[]> = {
+  const append: Write<readonly IncomingMessage[], readonly Fate[]> = {
     weight: (messages) => messages.length,
     async run(tx, inputs) {
-      const outcomes = await insert(tx, inputs.flat())
-      const stored = outcomes.flatMap((outcome) => (outcome.kind === 'stored' ? outcome.message : []))
+      const fates = await insert(tx, inputs.flat())
+      const stored = fates.filter((fate) => typeof fate !== 'string')
       tx.onCommit(() => tell(stored))
       let start = 0
       return inputs.map((messages) => {
         start += messages.length
-        return outcomes.slice(start - messages.length, start)
+        return fates.slice(start - messages.length, start)
       })
     },
   }
 
-  return {
-    async append(messages) {
+  function outcomeOf(message: HeardMessage, fate: Fate, mayAck: boolean): AppendOutcome {
+    if (fate === 'no_station') return { kind: fate }
+    // A retransmission says that the sender did not get the ack.
+    const ack = mayAck && acks(message)
+    return fate === 'duplicate' ? { kind: fate, ack } : { kind: 'stored', message: fate, ack }
+  }
+
+  const history: History = {
+    async append(messages, mayAck) {
       database.assertOpen()
-      return messages.length === 0 ? [] : database.write(append, messages)
+      if (messages.length === 0) return []
+      const fates = await database.write(append, messages)
+      return fates.map((fate, index) => outcomeOf(messages[index] as HeardMessage, fate, mayAck))
     },
 
     since: (station, since) =>
       between(async (serverTime, queries) => {
+        if (!stations.get(station)) return undefined
         const [found] = await queries.all<{ messages: string }>(SINCE, station, since)
         return { messages: parseMessages(station, found?.messages ?? '[]'), serverTime }
       }),
-
-    async view(look) {
-      database.assertOpen()
-      const serverTime = stamps.tryIssue()
-      return serverTime === undefined ? between(look) : look(serverTime)
-    },
-
-    onStored(listener) {
-      listeners.push(listener)
-    },
 
     perStation: settings.perStation,
 
@@ -157,6 +172,20 @@ export async function openHistory(
         return rows.map((row) => row.key)
       }),
   }
+
+  const feed: Feed = {
+    async view(look) {
+      database.assertOpen()
+      const serverTime = stamps.tryIssue()
+      return serverTime === undefined ? between(look) : look(serverTime)
+    },
+
+    onStored(listener) {
+      listeners.push(listener)
+    },
+  }
+
+  return { history, feed }
 }
 
 interface UnpushedRow {

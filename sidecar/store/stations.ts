@@ -1,5 +1,4 @@
 import type { Clock } from '../clock.ts'
-import type { StationsSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type {
   Avatar,
@@ -11,7 +10,9 @@ import type {
   Station,
   StationKey,
   Stations,
+  StoreSettings,
 } from '../messages/store.ts'
+import { createRateLimit } from '../rate-limit.ts'
 import type { Queries } from './connection.ts'
 import type { Database, Transaction, Write } from './database.ts'
 import type { Stamps } from './server-time.ts'
@@ -19,6 +20,7 @@ import { StoreError } from './store-error.ts'
 
 // A heartbeat that brings nothing new costs a write once an hour; expiry counts in days.
 const LAST_SEEN_WRITE_MS = 3_600_000
+const HOUR_MS = 3_600_000
 
 const LOAD = `
   SELECT key, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
@@ -77,7 +79,7 @@ interface Entry {
 }
 
 interface StationsOptions {
-  readonly settings: Pick<StationsSettings, 'max'>
+  readonly settings: Pick<StoreSettings, 'stations' | 'rateLimit'>
   readonly clock: Clock
   readonly log: Log
 }
@@ -101,6 +103,7 @@ export async function openStations(
   const listeners: (() => void)[] = []
   /** How many writes of a station are on their way. */
   const writing = new Map<StationKey, number>()
+  const newStations = createRateLimit({ windowMs: HOUR_MS, max: settings.rateLimit.newStationsPerHour })
   let avatarChanges = 0
   const byPlatform: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
   for (const row of await queries.all<StationRow>(LOAD)) remember(row)
@@ -165,7 +168,7 @@ export async function openStations(
       ackMessages ? 1 : 0,
       stamp,
       clock.now(),
-      settings.max,
+      settings.stations.max,
     )
     if (accepted.length === 0) return { kind: 'full' }
     if (avatar) await storeAvatar(tx, key, avatar, stamp)
@@ -226,6 +229,7 @@ export async function openStations(
 
   return {
     get: (key) => entries.get(key)?.station,
+    find: async (key) => entries.get(key)?.station,
     registeredAt: (key) => (uncommitted.has(key) ? uncommitted.get(key) : entries.get(key)?.station.registeredAt),
     get size() {
       return entries.size
@@ -236,6 +240,8 @@ export async function openStations(
       database.assertOpen()
       const station = refreshInMemory(registration)
       if (station) return { kind: 'refreshed', station }
+      const { key, client } = registration
+      if (!entries.has(key) && !newStations.take(client, clock.elapsed())) return { kind: 'limited' }
       try {
         return await write(register, registration)
       } catch (error) {

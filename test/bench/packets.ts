@@ -87,12 +87,12 @@ async function pathBench(lines: readonly string[]): Promise<Measurement> {
     history: {
       append: async (messages) => {
         handed += messages.length
-        return messages.map(() => ({ kind: 'duplicate' }) as const)
+        return messages.map(() => ({ kind: 'duplicate', ack: false }) as const)
       },
     },
     isBlocked: () => false,
     notify: () => {},
-    acks: { acknowledge: () => {} },
+    acks: { ready: () => false, acknowledge: () => {}, withhold: () => {} },
     clock: { elapsed: () => 0 },
     metrics: createMetrics(),
     log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },

@@ -7,13 +7,10 @@ import type { History, Store } from '../../../sidecar/messages/store.ts'
 import { type CounterName, createMetrics } from '../../../sidecar/metrics.ts'
 import { openStore } from '../../../sidecar/store/open-store.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { newer, registration, SETTINGS } from '../store/temporary-stores.ts'
 
-const SETTINGS = {
-  history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
-  stations: { max: 100, expireAfterHours: 720 },
-}
-const B = { key: 'B', platform: 'android', pushToken: 'token-of-B', ackMessages: true } as const
-const C = { key: 'C', platform: 'ios', pushToken: 'token-of-C', ackMessages: false } as const
+const B = registration('B', { ackMessages: true })
+const C = registration('C', { platform: 'ios' })
 const stores: Store[] = []
 
 /** A receiver before a real store, in which B wants acks and C does not. `append` takes the place of the store's own. */
@@ -30,19 +27,19 @@ async function setUp(append?: (original: History['append']) => History['append']
   const sent: string[] = []
   const notified: string[] = []
   const batches: number[] = []
-  const stored: History['append'] = (messages) => {
+  const stored: History['append'] = (messages, mayAck) => {
     batches.push(messages.length)
-    return store.history.append(messages)
+    return store.history.append(messages, mayAck)
   }
+  const upstream = { verified: true }
   const receive = createReceiver({
     stations: store.stations,
     history: { append: append ? append(stored) : stored },
     isBlocked: (sender) => sender === 'PEST-1',
     notify: (key) => notified.push(key),
     acks: createAckSender({
-      send: (line) => sent.push(line) > 0,
-      settings: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
-      clock,
+      send: (line) => upstream.verified && sent.push(line) > 0,
+      canSend: () => upstream.verified,
       metrics,
     }),
     clock,
@@ -50,8 +47,8 @@ async function setUp(append?: (original: History['append']) => History['append']
     log,
   })
   const counts = (...names: CounterName[]) => names.map((name) => metrics.value(name))
-  const history = async (key: string) => (await store.history.since(key, 0)).messages
-  return { receive, store, clock, counts, history, sent, notified, batches, logged }
+  const history = async (key: string) => (await newer(store, key)).messages
+  return { receive, store, clock, counts, history, sent, notified, batches, logged, upstream }
 }
 
 const packet = (body: string, source = 'A') => latin1(`${source}>APRS,TCPIP*,qAC,SERVER:${body}`)
@@ -105,6 +102,24 @@ describe('The receiver', () => {
     await receive([packet(':B        :hi{12'), packet(':B        :hi{12')])
     expect(sent).to.have.length(1)
     expect(counts('messages_duplicate', 'acks_throttled')).to.deep.equal([1, 1])
+  })
+
+  it('does not acknowledge without a verified login, and holds that against no later ack', async () => {
+    const { receive, upstream, counts, sent } = await setUp()
+    upstream.verified = false
+    for (let i = 0; i < 5; i++) await receive([packet(':B        :hi{12')])
+    expect(counts('acks_unsendable', 'acks_throttled')).to.deep.equal([5, 0])
+    upstream.verified = true
+    await receive([packet(':B        :hi{12')])
+    expect(sent).to.deep.equal(['B>APRS,TCPIP*::A        :ack12'])
+    expect(counts('acks_unsendable', 'acks_sent')).to.deep.equal([5, 1])
+  })
+
+  it('sends no ack of which the store does not say that it is its own', async () => {
+    const { receive, counts, sent } = await setUp((original) => async (messages) => original(messages, false))
+    await receive([packet(':B        :hi{12')])
+    expect(sent).to.deep.equal([])
+    expect(counts('messages_stored', 'acks_throttled')).to.deep.equal([1, 1])
   })
 
   it('does not acknowledge for a station that does so itself, nor what has no number', async () => {
@@ -180,8 +195,8 @@ describe('The receiver', () => {
     const gate = new Promise<void>((resolve) => {
       open = resolve
     })
-    const { receive, sent, notified } = await setUp((original) => async (messages) => {
-      const outcomes = await original(messages)
+    const { receive, sent, notified } = await setUp((original) => async (...call) => {
+      const outcomes = await original(...call)
       await gate
       return outcomes
     })
@@ -194,9 +209,9 @@ describe('The receiver', () => {
   })
 
   it('neither acknowledges nor notifies for a station that was unregistered while its message waited, back or not', async () => {
-    const { receive, store, counts, sent, notified } = await setUp((original) => async (messages) => {
+    const { receive, store, counts, sent, notified } = await setUp((original) => async (...call) => {
       await store.stations.remove('B')
-      const outcomes = await original(messages)
+      const outcomes = await original(...call)
       await store.stations.register(B)
       return outcomes
     })
@@ -207,8 +222,8 @@ describe('The receiver', () => {
 
   it('survives a store that fails: counts what is lost, acknowledges none of it, and goes on when it can', async () => {
     let broken = true
-    const { receive, counts, sent, notified, logged } = await setUp((original) => (messages) => {
-      return broken ? Promise.reject(new Error('disk full')) : original(messages)
+    const { receive, counts, sent, notified, logged } = await setUp((original) => (...call) => {
+      return broken ? Promise.reject(new Error('disk full')) : original(...call)
     })
     await receive([packet(':B        :one{1'), packet(':C        :two{2')])
     await receive([packet(':B        :three{3')])

@@ -16,14 +16,11 @@ import type { Notification, PushGateway, PushOutcome } from '../../../sidecar/pu
 import { openGateways } from '../../../sidecar/push/open-gateways.ts'
 import { openStore } from '../../../sidecar/store/open-store.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { message, registration, SETTINGS } from '../store/temporary-stores.ts'
 
 const KEY = 'N0CALL-7'
 const ACCEPTED: PushOutcome = { kind: 'accepted' }
 const LATER: PushOutcome = { kind: 'try_later', reason: 'down' }
-const SETTINGS = {
-  history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
-  stations: { max: 1000, expireAfterHours: 720 },
-}
 
 interface Sent {
   readonly pushToken: string
@@ -85,12 +82,12 @@ describe('The dispatcher', () => {
     platform: Platform = 'android',
     avatar?: AvatarUpload,
   ) {
-    await store.stations.register({ key, platform, pushToken, ackMessages: false, ...(avatar && { avatar }) })
+    await store.stations.register(registration(key, { platform, pushToken, ...(avatar && { avatar }) }))
   }
 
   let serial = 0
   async function receive(text = 'Hello', to = KEY, from = 'W1AW') {
-    await store.history.append([{ from, to, seqId: String(++serial), text: Buffer.from(text) }])
+    await store.history.append([message(text, { from, to, seqId: String(++serial) })], false)
   }
 
   const isUnpushed = async (key = KEY) => (await store.history.unpushed(key)) !== undefined

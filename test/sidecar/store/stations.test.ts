@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { AvatarUpload, Store } from '../../../sidecar/messages/store.ts'
-import { message, register, registration, temporaryStores, texts } from './temporary-stores.ts'
+import { message, newer, register, registration, temporaryStores, texts } from './temporary-stores.ts'
 
 const HOUR = 3_600_000
 const CAR: AvatarUpload = { icon: 'car', image: '', hash: 'icon:car' }
@@ -76,12 +76,12 @@ describe('The registry', () => {
 
   it('removes a station with its history and its avatar', async () => {
     await store.stations.register(registration('N0CALL', { avatar: PHOTO }))
-    await store.history.append([message('hello')])
+    await store.history.append([message('hello')], false)
     expect(await store.stations.remove('N0CALL')).to.equal(true)
     expect(await store.stations.remove('N0CALL')).to.equal(false)
     expect(store.stations.get('N0CALL')).to.equal(undefined)
     await register(store, 'N0CALL')
-    expect((await store.history.since('N0CALL', 0)).messages).to.deep.equal([])
+    expect((await newer(store, 'N0CALL')).messages).to.deep.equal([])
     expect(avatarOf('N0CALL')).to.deep.equal({ state: 'never' })
     expect((await store.stations.avatars(['N0CALL'])).size).to.equal(0)
   })
@@ -212,7 +212,7 @@ describe('The registry', () => {
   it('counts as unpushed only what came after the registration', async () => {
     await register(store, 'N0CALL')
     expect(await store.history.unpushed('N0CALL')).to.equal(undefined)
-    await store.history.append([message('hello')])
+    await store.history.append([message('hello')], false)
     await register(store, 'N0CALL')
     const unpushed = await store.history.unpushed('N0CALL')
     expect(texts([unpushed!.newest])).to.deep.equal(['hello'])
