@@ -101,7 +101,13 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   let pool = openPool()
 
   function openPool(): pg.Pool {
-    const opened = new Pool({ ...config, options: OPTIONS, max: POOL_SIZE, query_timeout: ANSWER_MS, idleTimeoutMillis: 0 })
+    const opened = new Pool({
+      ...config,
+      options: OPTIONS,
+      max: POOL_SIZE,
+      query_timeout: ANSWER_MS,
+      idleTimeoutMillis: 0,
+    })
     // Of connections that lie idle: the next statement takes another one.
     opened.on('error', () => undefined)
     return opened

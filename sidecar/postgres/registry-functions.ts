@@ -96,8 +96,8 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
     IF outcome = 'created' THEN
       INSERT INTO station (key, platform, push_token, ack_messages, registered_at, last_seen_at, pushed_through)
         VALUES (its_key, its_platform, its_token, its_acks, stamp, at_now, stamp);
-      INSERT INTO ring (station, slot, time, source, seq_id, text, received_at)
-        SELECT its_key, slot, 0, '', '', '', 0 FROM clock, generate_series(0, clock.per_station - 1) AS slot;
+      INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at)
+        SELECT its_key, slot, 0, '', '', '', '', 0 FROM clock, generate_series(0, clock.per_station - 1) AS slot;
       DELETE FROM new_station WHERE client = whose AND abs(at_now - at) >= ${HOUR_MS};
       INSERT INTO new_station (client, at) VALUES (whose, at_now);
     END IF;
@@ -116,6 +116,8 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
   BEGIN
     IF NOT EXISTS (SELECT FROM station WHERE key = its_key AND last_seen_at < seen_before) THEN RETURN NULL; END IF;
     stamp := take_stamp();
+    -- Whoever settles pushes locks the two in this order.
+    PERFORM FROM push_due WHERE station = its_key FOR UPDATE;
     DELETE FROM station WHERE key = its_key AND last_seen_at < seen_before;
     IF NOT FOUND THEN RETURN NULL; END IF;
     DELETE FROM push_due WHERE station = its_key;

@@ -12,7 +12,7 @@
  * - `ring`: what a station has of places for messages, made when it registers, so that its ring lies on one or two pages; `time` 0 is
  *   a place that is free still. `time` is in no index, so that an update stays on its page (HOT). Calls, numbers and texts are `bytea`: text here
  *   takes no NUL.
- * - `dropped`: what a ring had no room for although a duplicate of it may still come.
+ * - `dropped`: what a ring had no room for although a duplicate of it may still come. `identity` is what equal messages have in common.
  * - `station_change`: which stations to look at again, by the stamp of the change; kept for a day.
  * - `push_due`: stations whose phone is to be told of something.
  * - `ack_sent`: not logged, for a crash of the server that empties it costs needless acks only.
@@ -61,6 +61,7 @@ export const MIGRATIONS: readonly string[] = [
     source bytea NOT NULL,
     seq_id bytea NOT NULL,
     text bytea NOT NULL,
+    identity bytea NOT NULL,
     received_at bigint NOT NULL,
     PRIMARY KEY (station, slot)
   ) WITH (fillfactor = 70);
@@ -68,12 +69,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE dropped (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     station text COLLATE "C" NOT NULL,
-    source bytea NOT NULL,
-    seq_id bytea NOT NULL,
-    text bytea NOT NULL,
+    identity bytea NOT NULL,
     received_at bigint NOT NULL
   );
-  CREATE INDEX dropped_station ON dropped (station, source);
+  CREATE INDEX dropped_identity ON dropped (station, identity, id);
 
   CREATE TABLE station_change (version bigint PRIMARY KEY, key text COLLATE "C" NOT NULL);
 
@@ -95,11 +94,12 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX push_due_due ON push_due (due_at);
 
   CREATE UNLOGGED TABLE ack_sent (
-    source text COLLATE "C" NOT NULL,
+    sender bytea NOT NULL,
     addressee text COLLATE "C" NOT NULL,
+    source bytea NOT NULL,
     seq_id bytea NOT NULL,
     at bigint NOT NULL,
-    PRIMARY KEY (source, addressee, seq_id)
+    PRIMARY KEY (sender, addressee, source, seq_id)
   ) WITH (fillfactor = 70);
   CREATE INDEX ack_sent_at ON ack_sent (at);
 

@@ -36,7 +36,8 @@ export const STORE_FAULTS = {
   },
   database_unreachable: {
     what: 'PostgreSQL cannot be reached, or does not answer in time.',
-    remedy: 'See that it runs, and that the address in "database" leads to it from this machine. It is tried again by itself.',
+    remedy:
+      'See that it runs, and that the address in "database" leads to it from this machine. It is tried again by itself.',
   },
   database_refused: {
     what: 'PostgreSQL does not let the sidecar in, or not do what it has to.',
@@ -66,7 +67,8 @@ export const STORE_FAULTS = {
   },
   backup_elsewhere: {
     what: 'The sidecar makes no backups of a PostgreSQL database.',
-    remedy: 'Make them with what belongs to the server, such as pg_dump or pg_basebackup, and leave "backup.folder" out.',
+    remedy:
+      'Make them with what belongs to the server, such as pg_dump or pg_basebackup, and leave "backup.folder" out.',
   },
   store_overloaded: {
     what: 'More is waiting for the database than it can take.',
