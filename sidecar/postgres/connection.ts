@@ -114,7 +114,7 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   }
 
   async function query<Row>(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
-    if (closing) throw new StoreError('store_closed')
+    if (closing !== undefined) throw new StoreError('store_closed')
     if (pool.waitingCount >= MOST_WAITING) throw new StoreError('store_overloaded')
     const used = pool
     try {
@@ -145,7 +145,7 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   }
 
   function noteHealth(error: StoreError | undefined): void {
-    if (error && !closing)
+    if (error && closing === undefined)
       probing ??= clock.after(AGAIN_MS, () => {
         probing = undefined
         void probe()

@@ -24,8 +24,8 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
   `
   CREATE OR REPLACE FUNCTION refuses_station(whose text, at_most int, per_hour int) RETURNS text LANGUAGE plpgsql AS $$
   BEGIN
-    IF (SELECT count(*) FROM station) >= at_most THEN RETURN 'full'; END IF;
     IF (SELECT count(*) FROM new_station WHERE client = whose AND abs(now_ms() - at) < ${HOUR_MS}) >= per_hour THEN RETURN 'limited'; END IF;
+    IF (SELECT count(*) FROM station) >= at_most THEN RETURN 'full'; END IF;
     RETURN NULL;
   END $$`,
 
