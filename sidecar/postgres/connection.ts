@@ -144,12 +144,16 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     before.end().catch(() => undefined)
   }
 
+  function planProbe(): void {
+    if (closing !== undefined) return
+    probing ??= clock.after(AGAIN_MS, () => {
+      probing = undefined
+      void probe()
+    })
+  }
+
   function noteHealth(error: StoreError | undefined): void {
-    if (error && closing === undefined)
-      probing ??= clock.after(AGAIN_MS, () => {
-        probing = undefined
-        void probe()
-      })
+    if (error) planProbe()
     if (error?.code === failing) return
     if (error) log.error('store-write-failed', `${error.message} ${error.remedy}`, { error })
     else log.info('store-write-recovered', 'Writing to the database works again.', { after: failing })
@@ -161,7 +165,8 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
       await query(PROBE)
       noteHealth(undefined)
     } catch {
-      // Noted already where it is the database's fault.
+      // What is wrong is noted, and as long as something was, it is tried again.
+      if (failing !== undefined) planProbe()
     }
   }
 

@@ -125,26 +125,20 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
 
   /** Never rejects: what is wrong with the database the connection says, and the next look makes up for it. */
   async function look(): Promise<void> {
+    looking = true
+    timer?.cancel()
     do {
       lookAgain = false
       await follow().catch(() => undefined)
     } while (lookAgain && !closed)
     looking = false
+    if (!closed) timer = clock.after(LOOK_EVERY_MS, changedElsewhere)
   }
 
   function changedElsewhere(): void {
     if (closed) return
     lookAgain = true
-    if (looking) return
-    looking = true
-    void look()
-  }
-
-  function planLook(): void {
-    timer = clock.after(LOOK_EVERY_MS, () => {
-      changedElsewhere()
-      planLook()
-    })
+    if (!looking) void look()
   }
 
   async function registerNow(registration: Registration): Promise<RegisterOutcome> {
@@ -180,7 +174,7 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
 
   await load()
   postgres.listen(CHANNEL, changedElsewhere)
-  planLook()
+  changedElsewhere()
 
   return {
     get: copy.get,
