@@ -78,7 +78,11 @@ export async function openInstance(
     name,
     owner,
     isTaken: () => taken,
-    list: () => postgres.query<Instance>(LIST),
+    async list() {
+      const found = await postgres.query<Instance>(LIST)
+      // The others see it at the next beat.
+      return found.map((one) => (one.name === name ? { ...one, note } : one))
+    },
     say(text) {
       note = text
     },

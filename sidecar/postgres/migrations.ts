@@ -8,17 +8,16 @@ const LOCK = 0x6d637363
 const OLDEST_SERVER = 150_000
 
 /**
- * Brings the schema to the newest version, the functions to those of this one, and the rings to `perStation` places, in one transaction: one of several instances that
+ * Brings the schema to the newest version, and the functions to those of this one, in one transaction: one of several instances that
  * start at once does it, the others wait. Rejects with `database_too_old`, `database_newer` or `database_read_only`, and has then changed nothing.
  */
-export function migrate(postgres: Pick<Postgres, 'session'>, perStation: number, steps = MIGRATIONS): Promise<void> {
+export function migrate(postgres: Pick<Postgres, 'session'>, steps = MIGRATIONS): Promise<void> {
   return postgres.session(async (session) => {
     await demandServer(session)
     await session.run('BEGIN')
     await session.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
     await takeSteps(session, steps)
     for (const text of FUNCTIONS) await session.run(text)
-    await session.query('SELECT fit_rings($1)', [perStation])
     await session.run('COMMIT')
   })
 }

@@ -33,6 +33,8 @@ const PASSING: ReadonlySet<StoreErrorCode> = new Set(['database_unreachable', 'd
 /** For what is under way to be stored, before the connections go. */
 const LAST_MS = 300
 
+const FIT_RINGS = 'SELECT fit_rings($1)'
+
 const MS_PER_MINUTE = 60_000
 const MS_PER_SECOND = 1000
 
@@ -62,7 +64,9 @@ async function migratedInTime(postgres: Postgres, perStation: number, clock: Clo
   const until = clock.elapsed() + START_MS
   while (true) {
     try {
-      await migrate(postgres, perStation)
+      await migrate(postgres)
+      // All rings at once, where another size was set, which may take a while.
+      await postgres.session(({ query }) => query(FIT_RINGS, [perStation]))
       return
     } catch (error) {
       const passes = error instanceof StoreError && PASSING.has(error.code)
