@@ -31,14 +31,12 @@ describe('The history', () => {
     const [stored] = (await newer(store, 'N0CALL')).messages
     expect(stored).to.deep.include({ ...strange, to: 'N0CALL' })
     expect(outcome).to.deep.equal({ kind: 'stored', message: stored, ack: false })
-    expect((await store.history.unpushed('N0CALL'))?.newest).to.deep.equal(stored)
   })
 
   it('keeps an empty text and an empty sequence id', async () => {
     await store.history.append([message('', { seqId: '' })], false)
     const [stored] = (await newer(store, 'N0CALL')).messages
     expect(stored).to.deep.include({ seqId: '', text: Buffer.alloc(0) })
-    expect((await store.history.unpushed('N0CALL'))?.newest.text).to.deep.equal(Buffer.alloc(0))
   })
 
   it('gives each of a batch its own stamp, in order, and tells per message what became of it', async () => {
@@ -86,14 +84,17 @@ describe('The history', () => {
 
   describe('of duplicates', () => {
     it('takes sender, addressee, sequence id and text together', async () => {
-      const outcomes = await store.history.append([
-        message('a'),
-        message('a', { from: 'W1AW-1' }),
-        message('a', { to: 'W1AW' }),
-        message('a', { seqId: '2' }),
-        message('A'),
-        message('a'),
-      ], false)
+      const outcomes = await store.history.append(
+        [
+          message('a'),
+          message('a', { from: 'W1AW-1' }),
+          message('a', { to: 'W1AW' }),
+          message('a', { seqId: '2' }),
+          message('A'),
+          message('a'),
+        ],
+        false,
+      )
       expect(kinds(outcomes)).to.deep.equal(['stored', 'stored', 'stored', 'stored', 'stored', 'duplicate'])
     })
 
@@ -156,14 +157,20 @@ describe('The history', () => {
 
     it('compares reply-acks by the number before the brace alone, and keeps what the first one said', async () => {
       const numbers = ['MM}', 'MM}AA', 'MM}AB', 'MN}AA', '}AA', '}AB']
-      const outcomes = await store.history.append(numbers.map((seqId) => message('a', { seqId })), false)
+      const outcomes = await store.history.append(
+        numbers.map((seqId) => message('a', { seqId })),
+        false,
+      )
       expect(kinds(outcomes)).to.deep.equal(['stored', 'duplicate', 'duplicate', 'stored', 'stored', 'stored'])
       expect((await newer(store, 'N0CALL')).messages[0]?.seqId).to.equal('MM}')
     })
 
     it("does not count a text's trailing blanks, nor control characters at a line's end", async () => {
       const texts = ['a', 'a  ', 'a\0', 'a \x1c\x7f', ' a', 'a b']
-      const outcomes = await store.history.append(texts.map((text) => message(text, { seqId: '' })), false)
+      const outcomes = await store.history.append(
+        texts.map((text) => message(text, { seqId: '' })),
+        false,
+      )
       expect(kinds(outcomes)).to.deep.equal(['stored', 'duplicate', 'duplicate', 'duplicate', 'stored', 'stored'])
     })
 
@@ -212,7 +219,10 @@ describe('The history', () => {
         CREATE TEMP TRIGGER no_more BEFORE INSERT ON message BEGIN SELECT RAISE(ABORT, 'no'); END`)
       await rejection(store.history.append([message('a')], false))
       await connection.exec('DROP TRIGGER no_more')
-      expect(kinds(await store.history.append([message('a'), message('a')], false))).to.deep.equal(['stored', 'duplicate'])
+      expect(kinds(await store.history.append([message('a'), message('a')], false))).to.deep.equal([
+        'stored',
+        'duplicate',
+      ])
     })
 
     it('has nothing to do with an earlier registration of the station, in the same transaction either', async () => {
@@ -298,7 +308,10 @@ describe('The history', () => {
   describe('as a ring', () => {
     it('keeps the newest 50 of each station', async () => {
       for (let start = 0; start < 120; start += 40) {
-        await store.history.append(Array.from({ length: 40 }, (_, index) => message(`text ${start + index}`)), false)
+        await store.history.append(
+          Array.from({ length: 40 }, (_, index) => message(`text ${start + index}`)),
+          false,
+        )
       }
       await store.history.append([message('other', { to: 'W1AW' })], false)
       expect(await held()).to.deep.equal(Array.from({ length: 50 }, (_, index) => `text ${70 + index}`))
@@ -306,7 +319,10 @@ describe('The history', () => {
     })
 
     it('stores more than fits in one batch, and keeps its end', async () => {
-      const outcomes = await store.history.append(Array.from({ length: 60 }, (_, index) => message(`text ${index}`)), false)
+      const outcomes = await store.history.append(
+        Array.from({ length: 60 }, (_, index) => message(`text ${index}`)),
+        false,
+      )
       expect(new Set(kinds(outcomes))).to.deep.equal(new Set(['stored']))
       expect((await held())[0]).to.equal('text 10')
       expect((await held()).length).to.equal(50)
@@ -344,38 +360,6 @@ describe('The history', () => {
         store.history.append([message('welcome', { to: 'K9NEW' })], false),
       ])
       expect(kinds(outcomes)).to.deep.equal(['stored'])
-    })
-  })
-
-  describe('of what was pushed', () => {
-    const timeOf = (outcome: AppendOutcome | undefined) => (outcome?.kind === 'stored' ? outcome.message.time : 0)
-
-    it('counts what came after the last mark, with the newest of it', async () => {
-      const outcomes = await store.history.append([message('a'), message('b'), message('c')], false)
-      await store.history.markPushed('N0CALL', timeOf(outcomes[0]))
-      const unpushed = await store.history.unpushed('N0CALL')
-      expect(unpushed?.count).to.equal(2)
-      expect(unpushed?.newest.text.toString()).to.equal('c')
-      await store.history.markPushed('N0CALL', timeOf(outcomes[2]))
-      expect(await store.history.unpushed('N0CALL')).to.equal(undefined)
-      expect(await store.history.unpushed('K9NONE')).to.equal(undefined)
-    })
-
-    it('never moves the mark backwards, within one transaction either', async () => {
-      const outcomes = await store.history.append([message('a'), message('b'), message('c')], false)
-      const [a = 0, b = 0] = outcomes.map(timeOf)
-      await Promise.all([store.history.markPushed('N0CALL', b), store.history.markPushed('N0CALL', a)])
-      await store.history.markPushed('N0CALL', a)
-      expect((await store.history.unpushed('N0CALL'))?.count).to.equal(1)
-    })
-
-    it('knows after a restart which stations still have something coming', async () => {
-      await register(store, 'AAA', 'QUIET')
-      const batch = ['W1AW', 'N0CALL', 'AAA'].map((to) => message('a', { to }))
-      const outcomes = await store.history.append(batch, false)
-      await store.history.markPushed('N0CALL', timeOf(outcomes[1]))
-      await reopenedWith(50)
-      expect(await store.history.stationsWithUnpushed()).to.deep.equal(['AAA', 'W1AW'])
     })
   })
 })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { AvatarUpload, Store } from '../../../sidecar/messages/store.ts'
-import { message, newer, register, registration, temporaryStores, texts } from './temporary-stores.ts'
+import { message, newer, register, registration, temporaryStores } from './temporary-stores.ts'
 
 const HOUR = 3_600_000
 const CAR: AvatarUpload = { icon: 'car', image: '', hash: 'icon:car' }
@@ -207,14 +207,5 @@ describe('The registry', () => {
         ['B', CAR],
       ])
     })
-  })
-
-  it('counts as unpushed only what came after the registration', async () => {
-    await register(store, 'N0CALL')
-    expect(await store.history.unpushed('N0CALL')).to.equal(undefined)
-    await store.history.append([message('hello')], false)
-    await register(store, 'N0CALL')
-    const unpushed = await store.history.unpushed('N0CALL')
-    expect(texts([unpushed!.newest])).to.deep.equal(['hello'])
   })
 })
