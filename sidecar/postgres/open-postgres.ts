@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
-import type { PushQueue } from '../messages/push-queue.ts'
-import type { History, Store, StoreSettings } from '../messages/store.ts'
+import type { Store, StoreSettings } from '../messages/store.ts'
 import { StoreError, type StoreErrorCode } from '../store/store-error.ts'
 import { within } from '../within.ts'
 import { openAppends } from './appends.ts'
@@ -18,12 +17,6 @@ import { openReader } from './reader.ts'
 import { openRegistry } from './registry.ts'
 
 export interface PostgresStoreSettings extends StoreSettings, PostgresSettings {}
-
-/** The store for several processes. */
-export interface PostgresStore extends Omit<Store, 'history' | 'pushes'> {
-  readonly history: Pick<History, 'append' | 'since' | 'perStation'>
-  readonly pushes: PushQueue
-}
 
 /** For how long a start tries a database that is away: a failover takes less. */
 const START_MS = 60_000
@@ -49,7 +42,7 @@ export async function openPostgresStore(
   settings: PostgresStoreSettings,
   clock: Clock,
   log: Log,
-): Promise<PostgresStore> {
+): Promise<Store> {
   const postgres = await connectPostgres(settings, clock, log)
   try {
     await migratedInTime(postgres, settings.history.perStation, clock)
@@ -81,7 +74,7 @@ async function buildStore(
   settings: PostgresStoreSettings,
   clock: Clock,
   log: Log,
-): Promise<PostgresStore> {
+): Promise<Store> {
   const { history: kept, ack, push } = settings
   await warnOfLoss(postgres, log)
   const instance = await openInstance(postgres, settings.instance, clock, log)
