@@ -38,11 +38,7 @@ const MS_PER_SECOND = 1000
  * Rejects with a {@link StoreError}: `database_unreachable`, `database_refused`, `database_untrusted`, `database_read_only`,
  * `database_newer`, `database_too_old`, `instance_taken` or `pg_missing`.
  */
-export async function openPostgresStore(
-  settings: PostgresStoreSettings,
-  clock: Clock,
-  log: Log,
-): Promise<Store> {
+export async function openPostgresStore(settings: PostgresStoreSettings, clock: Clock, log: Log): Promise<Store> {
   const postgres = await connectPostgres(settings, clock, log)
   try {
     await migratedInTime(postgres, settings.history.perStation, clock)
@@ -69,12 +65,7 @@ async function migratedInTime(postgres: Postgres, perStation: number, clock: Clo
   }
 }
 
-async function buildStore(
-  postgres: Postgres,
-  settings: PostgresStoreSettings,
-  clock: Clock,
-  log: Log,
-): Promise<Store> {
+async function buildStore(postgres: Postgres, settings: PostgresStoreSettings, clock: Clock, log: Log): Promise<Store> {
   const { history: kept, ack, push } = settings
   await warnOfLoss(postgres, log)
   const instance = await openInstance(postgres, settings.instance, clock, log)
@@ -102,12 +93,9 @@ async function buildStore(
   async function shutDown(): Promise<void> {
     stations.close()
     pushes.close()
-    const last = async () => {
-      await appends.idle()
-      await cursors.seal()
-      await instance.close()
-    }
-    await within(LAST_MS, last(), clock).catch(() => undefined) // what is not written costs nothing, and leases lapse
+    // What is not written costs nothing, and leases lapse.
+    const last = Promise.all([appends.idle().then(cursors.seal), instance.close()])
+    await within(LAST_MS, last, clock).catch(() => undefined)
     await postgres.close()
   }
 

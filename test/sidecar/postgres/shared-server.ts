@@ -30,12 +30,14 @@ function sharedServer(): Promise<Postgres & Pick<Certificates, 'ca'>> {
   return server
 }
 
-/** Runs statements there, as somebody else. */
+/** Runs statements there, as somebody else; resolves with the rows of the last. */
 export async function runAt(address: string, text: string): Promise<readonly Record<string, unknown>[]> {
   const client = new pg.Client(address)
   await client.connect()
   try {
-    return (await client.query(text)).rows
+    // Of several statements there is a list of results.
+    const results: pg.QueryResult | pg.QueryResult[] = await client.query(text)
+    return (Array.isArray(results) ? results.at(-1) : results)?.rows ?? []
   } finally {
     await client.end()
   }
