@@ -20,7 +20,7 @@ export interface Findings {
   readonly warnings: readonly string[]
 }
 
-/** The call of sidecar/deploy/sidecar.json and of the README, which nobody has. */
+/** The call of sidecar/deploy/sidecar.json and of the documents, which nobody has. */
 const EXAMPLE_CALL = 'N0CALL'
 
 /** These may be as they are because a sidecar runs, or because another user starts it. */

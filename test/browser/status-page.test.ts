@@ -8,11 +8,14 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { type FcmFixture, startFcm } from '../../fixtures/push/fcm.ts'
 import { serveAdmin } from '../../sidecar/admin/server.ts'
+import type { Status } from '../../sidecar/admin/status.ts'
 import { renderStatusPage } from '../../sidecar/admin/status-page.ts'
 import { systemClock } from '../../sidecar/clock.ts'
 import type { HttpListener } from '../../sidecar/http-listener.ts'
 import { createLog, passcodeOf, type Sidecar, settingsFrom, startSidecar } from '../../sidecar/index.ts'
 import { createMetrics } from '../../sidecar/metrics.ts'
+import { VERSION } from '../../sidecar/version.ts'
+import { takeDocumentPicture } from '../support/document-picture.ts'
 import { eventfulStatus } from '../support/eventful-status.ts'
 import { registration } from '../support/running-api.ts'
 
@@ -152,19 +155,40 @@ describe('the status page in a browser', () => {
     expect(await refresh.count()).to.equal(0)
   })
 
+  const serve = (status: Status) =>
+    serveAdmin({
+      admin: { host: '127.0.0.1', port: 0 },
+      alive: async () => {},
+      obstacles: async () => [],
+      statusPage: async (refresh) => renderStatusPage(status, refresh),
+      backUp: async () => ({ kind: 'off' }),
+      metrics: createMetrics(),
+      clock: systemClock,
+      log: createLog('silent'),
+    })
+
+  it('says at its top that all is well after a busy hour, as the documents show it', async () => {
+    const gateways = eventfulStatus().gateways.map((one) => ({
+      ...one,
+      state: 'working' as const,
+      lastRefused: undefined,
+    }))
+    const busy = await serve(eventfulStatus({ version: VERSION, obstacles: [], gateways }))
+    try {
+      await open(busy.url, { viewport: { width: 1120, height: 652 }, deviceScaleFactor: 0.7, colorScheme: 'light' })
+      expect(await bodyText())
+        .to.include('✓ Ready.')
+        .and.not.include('✗ Not ready.')
+      await takeDocumentPicture(page, 'sidecar/docs/status-page.png', { x: 0, y: 0, width: 1120, height: 652 })
+    } finally {
+      await busy.close()
+    }
+  })
+
   describe('after an eventful hour', () => {
     let eventful: HttpListener
     before(async () => {
-      eventful = await serveAdmin({
-        admin: { host: '127.0.0.1', port: 0 },
-        alive: async () => {},
-        obstacles: async () => [],
-        statusPage: async (refresh) => renderStatusPage(eventfulStatus(), refresh),
-        backUp: async () => ({ kind: 'off' }),
-        metrics: createMetrics(),
-        clock: systemClock,
-        log: createLog('silent'),
-      })
+      eventful = await serve(eventfulStatus())
     })
     after(() => eventful.close())
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { takeDocumentPicture } from '../support/document-picture.ts'
 import { launchChromium, takePicture } from './support/chromium.ts'
 import { useLaboratory } from './support/laboratory.ts'
 import { CLIENT, type MeshSetup, type Person, setUpMesh } from './support/mesh-setup.ts'
@@ -66,6 +67,7 @@ describe('a person with a browser at MeshCentral', () => {
     await page.goto(mesh.url)
     await onLoginPage()
     await picture('login')
+    await takeDocumentPicture(page, 'plugin/docs/meshcentral-login.png', { x: 320, y: 220, width: 640, height: 360 })
     await page.locator('#auth-oidc').click()
     await page.getByLabel('User name').waitFor()
     await picture('identity-provider')

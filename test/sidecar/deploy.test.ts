@@ -16,7 +16,8 @@ import { createMetrics } from '../../sidecar/metrics.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
-const README = read('README.md')
+const QUICK_START = read('sidecar/docs/quick-start.md')
+const OPERATE = read('sidecar/docs/operate.md')
 const SAMPLE = JSON.parse(read('sidecar/deploy/sidecar.json'))
 const PACKAGE = JSON.parse(read('package.json'))
 const COMMAND = 'mesh-companion-sidecar'
@@ -66,8 +67,8 @@ describe('what an operator installs', () => {
       expect([status, stderr]).to.deep.equal([0, ''])
     })
 
-    it('is the one that the README shows', () => {
-      const shown = /Write `sidecar\.json`.*?```json\n(.*?)```/s.exec(README)?.[1] ?? ''
+    it('is the one that the quick start shows', () => {
+      const shown = /Write `sidecar\.json`.*?```json\n(.*?)```/s.exec(QUICK_START)?.[1] ?? ''
       expect(JSON.parse(shown)).to.deep.equal(SAMPLE)
     })
   })
@@ -77,15 +78,15 @@ describe('what an operator installs', () => {
       [...read(UNIT).matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value] as const),
     )
 
-    it('starts the command of the package with the configuration that the README puts there', () => {
+    it('starts the command of the package with the configuration that the page for operators puts there', () => {
       expect(PACKAGE.bin).to.have.property(COMMAND)
       expect(settings.get('ExecStart')).to.equal(`/opt/mesh-companion/node_modules/.bin/${COMMAND} --config ${CONFIG}`)
-      expect(README).to.include('/opt/mesh-companion').and.include(CONFIG).and.include(basename(UNIT))
+      expect(OPERATE).to.include('/opt/mesh-companion').and.include(CONFIG).and.include(basename(UNIT))
     })
 
     it('owns the folder of the database, and may read the keys by its group', () => {
       expect(dirname(SAMPLE.database)).to.equal(`/var/lib/${settings.get('StateDirectory')}`)
-      expect(README).to.include(`groupadd --system ${settings.get('SupplementaryGroups')}`)
+      expect(OPERATE).to.include(`groupadd --system ${settings.get('SupplementaryGroups')}`)
     })
 
     it('does not start again what only a person can mend, by the exit codes that the command has', () => {

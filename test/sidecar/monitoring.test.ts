@@ -9,6 +9,8 @@ import { startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { makeCertificates } from '../../fixtures/certificate.ts'
 import { startFcm } from '../../fixtures/push/fcm.ts'
 import { createLog, settingsFrom, startSidecar } from '../../sidecar/index.ts'
+import { LABELS } from '../../sidecar/metrics.ts'
+import { codesIn, namesIn, rowsIn, textOf } from './docs/page.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -20,8 +22,15 @@ function metricsIn(text: string): readonly string[] {
   return [...new Set(text.match(/mesh_companion_[a-z_]+/g) ?? [])]
 }
 
+/** A metric's name in the documents. */
+function bare(name: string): string {
+  return name.replace(/^mesh_companion_|_(bucket|sum|count)$/g, '')
+}
+
 describe('what is monitored', () => {
   let exposed: ReadonlySet<string>
+  /** Labels of what has a number already, by name. */
+  let labelled: ReadonlyMap<string, readonly string[]>
 
   /** Everything that a sidecar can show: with TLS, backups and a gateway. */
   before(async () => {
@@ -47,6 +56,12 @@ describe('what is monitored', () => {
           type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
         ),
       )
+      labelled = new Map(
+        [...text.matchAll(/^(mesh_companion_\w+)(?:\{(.*)\})? /gm)].map(([, name = '', labels = '']) => [
+          bare(name),
+          [...labels.matchAll(/(\w+)="/g)].map(([, label = '']) => label).filter((label) => label !== 'le'),
+        ]),
+      )
     } finally {
       await Promise.all([upstream.close(), fcm.close(), rm(folder, { recursive: true })])
     }
@@ -60,17 +75,31 @@ describe('what is monitored', () => {
     })
   }
 
-  it('in the README are metrics that the sidecar shows', () => {
-    const section =
-      /What to alert on(.*?)\n### |\n## /s.exec(read('README.md').split('### Watch it')[1] ?? '')?.[1] ?? ''
-    const names = [...section.matchAll(/`([^`]*)`/g)].flatMap(([, code = '']) =>
-      [...code.matchAll(/\b[a-z]+(?:_[a-z]+)+\b/g)].map(([name]) => `mesh_companion_${name}`),
-    )
-    expect(names.length).to.be.above(8)
-    expect(names.filter((name) => !exposed.has(name))).to.deep.equal([])
+  it('in the documents is every metric that the sidecar shows, with its labels, and none that there is not', () => {
+    const page = textOf('operate.md', '## Metrics')
+    const rows = [...rowsIn(page, 'counter'), ...rowsIn(page, 'gauge or histogram')]
+    const shown = new Map(rows.map(([name, labels]) => [codesIn(name)[0] ?? '', codesIn(labels)]))
+    expect([...shown.keys()]).to.have.members([...new Set([...exposed].map(bare))])
+    for (const [name, labels] of labelled) expect([name, shown.get(name)]).to.deep.equal([name, labels])
   })
 
-  it('alerts on what the README says it does, each alert with a summary and a severity', () => {
+  it('in the documents is every case that a counter of pushes tells apart', () => {
+    const rows = rowsIn(textOf('operate.md', '## Metrics'), 'counter')
+    for (const [name, labels] of Object.entries(LABELS).filter(([name]) => name.startsWith('pushes_'))) {
+      const [, , counts] = rows.find(([cell]) => cell === `\`${name}_total\``) ?? []
+      expect(codesIn(counts), name).to.deep.equal('reason' in labels ? labels.reason : [])
+    }
+  })
+
+  it('in the documents are alerts on metrics that the sidecar shows', () => {
+    const names = rowsIn(textOf('operate.md', '## Alerts'), 'alert').flatMap(([, expression]) =>
+      codesIn(expression).flatMap((code) => code.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []),
+    )
+    expect(names.length).to.be.above(8)
+    expect(names.filter((name) => !exposed.has(`mesh_companion_${name}`))).to.deep.equal([])
+  })
+
+  it('alerts on what the page for operators says it does, each alert with a summary and a severity', () => {
     const alerts = read(ALERTS).split('- alert: ').slice(1)
     expect(alerts.length).to.be.above(10)
     for (const alert of alerts) {
@@ -78,8 +107,9 @@ describe('what is monitored', () => {
       expect(alert)
         .to.match(/summary: \S/)
         .and.match(/description: \S/)
-      expect(read('README.md')).to.include(`\`${/^\w+/.exec(alert)?.[0]}\``)
     }
+    const named = alerts.map((alert) => /^\w+/.exec(alert)?.[0])
+    expect(namesIn(textOf('operate.md', '## Alerts'), 'alert')).to.have.members(named)
   })
 
   it('is shown on a dashboard whose panels lie side by side, each with a query of the data source that is chosen', () => {

@@ -9,6 +9,10 @@ const START = ['--import', 'tsx', 'fixtures/start.ts']
 function startDemo(...args: string[]) {
   const child: ChildProcess = spawn(process.execPath, [...START, ...args])
   let text = ''
+  let complaints = ''
+  child.stderr?.on('data', (chunk) => {
+    complaints += chunk
+  })
   const seen = new Set<() => void>()
   child.stdout?.on('data', (chunk) => {
     text += chunk
@@ -26,7 +30,7 @@ function startDemo(...args: string[]) {
       look()
       void ended.then(() => reject(new Error(`The demo ended without showing "${part}":\n${text}`)))
     })
-  return { child, shows, ended }
+  return { child, shows, ended, complaints: () => complaints }
 }
 
 interface PrintedCall {
@@ -50,8 +54,9 @@ async function paste({ url, body }: PrintedCall) {
 
 describe('the demo', () => {
   it('prints calls that work when pasted, shows the push, and stops on Ctrl-C with exit 0', async () => {
-    const { child, shows, ended } = startDemo()
+    const { child, shows, ended, complaints } = startDemo()
     const page = await shows('Ctrl-C stops all of it')
+    expect(complaints()).to.equal('')
     const calls = printedCalls(page)
     const paths = ['/v1/register', '/v1/register', '/v1/sync', '/v1/avatars', '/v1/unregister']
     expect(calls.map(({ path }) => path)).to.deep.equal(paths)

@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import { oidcSchema } from '../../plugin/config/rules/schema.ts'
 import { PRESETS } from '../../plugin/presets/all.ts'
 import { SETTINGS_SCHEMA } from '../../sidecar/config/schema.ts'
+import { codeBlocks, readDocuments } from '../support/documents.ts'
 import { installPackage, type Project, packPackage } from '../support/installed-package.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -81,11 +82,9 @@ describe('the JSON Schemas that the package ships', () => {
     }
   })
 
-  it('take every whole configuration of the README, and the sample for operators', async () => {
-    const text = await readFile(join(ROOT, 'README.md'), 'utf8')
-    const blocks = [...text.matchAll(/```json\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
-      block.trimStart().startsWith('{') ? [JSON.parse(block)] : [],
-    )
+  it('take every whole configuration of the documents, and the sample for operators', async () => {
+    const texts = readDocuments().flatMap(({ text }) => codeBlocks(text, 'json'))
+    const blocks = texts.flatMap((block) => (block.trimStart().startsWith('{') ? [JSON.parse(block)] : []))
     const sample = JSON.parse(await readFile(join(ROOT, 'sidecar/deploy/sidecar.json'), 'utf8'))
     const whole = { server: blocks.filter(({ domains }) => domains), sidecar: blocks.filter(({ aprsis }) => aprsis) }
     expect([whole.server.length > 0, whole.sidecar.length > 0]).to.deep.equal([true, true])

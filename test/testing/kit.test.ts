@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { codeBlocks, readDocument } from '../support/documents.ts'
 import { makeProject, type Project, program } from './installed.ts'
 
-const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+const PAGE = readDocument('plugin/docs/testing.md')
 
 describe('the test kit of the built package', function () {
   this.timeout(60_000)
@@ -43,9 +43,8 @@ describe('the test kit of the built package', function () {
     await project.node(program('typescript/bin/tsc'), ...options, '--skipLibCheck', 'false', 'types.ts')
   })
 
-  it('passes the test that the README shows, with mocha and supertest', async () => {
-    const section = README.slice(README.indexOf('### Test your server without an IdP'))
-    const [, example = ''] = /^```js\n([\s\S]*?)^```$/m.exec(section) ?? []
+  it('passes the test that the documents show, with mocha and supertest', async () => {
+    const [example = ''] = codeBlocks(PAGE, 'js')
     expect(example.trim().split('\n').length).to.be.within(20, 40)
     await project.add('oidc-provider', 'supertest', 'express-session')
     await project.write('example.test.js', example)

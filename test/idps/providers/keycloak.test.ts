@@ -41,7 +41,7 @@ runMatrix(keycloak, (bench) => {
     describeUpstream(bench)
   })
 
-  describe('by the guide of the README', () => {
+  describe('by the page of the documents', () => {
     describeGuide(bench)
   })
 })

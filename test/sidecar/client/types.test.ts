@@ -14,10 +14,10 @@ describe('the types of the client', () => {
   })
   after(() => rmSync(folder, { recursive: true }))
 
-  it('compile with the example of the README, without the types of Node', function () {
+  it('compile with the example for developers of apps, without the types of Node', function () {
     this.timeout(60_000)
-    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
-    const [, example = ''] = /```ts\n([^`]*?'mesh-companion\/client'.*?)```/s.exec(readme) ?? []
+    const page = readFileSync(join(ROOT, 'sidecar/docs/app-developers.md'), 'utf8')
+    const [, example = ''] = /```ts\n([^`]*?'mesh-companion\/client'.*?)```/s.exec(page) ?? []
     expect(example).to.include('createClient')
     writeFileSync(join(folder, 'app.ts'), example)
     const compilerOptions = {

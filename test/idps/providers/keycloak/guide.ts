@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { until } from '../../../meshcentral/support/until.ts'
+import { codeBlocks, readDocument } from '../../../support/documents.ts'
 import { expectRefused, expectSignedIn, told } from '../../matrix/expectations.ts'
 import type { Bench } from '../../matrix/run.ts'
 import type { LabOptions } from '../../support/lab.ts'
@@ -10,9 +10,8 @@ import type { Keycloak } from '../keycloak.ts'
 import { groupMapper } from './client.ts'
 import { addGroupScope, findClient, findUser, REALM } from './realm.ts'
 
-const README = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8')
-const SECTION = README.slice(README.indexOf('### Turn on SSO with Keycloak'), README.indexOf('### MeshCentral in five'))
-const [CONFIG = '', GROUPS = ''] = [...SECTION.matchAll(/```json\n([\s\S]*?)```/g)].map(([, json]) => json)
+const PAGE = readDocument('plugin/docs/providers/keycloak.md')
+const [CONFIG = '', GROUPS = '', ROLES = ''] = codeBlocks(PAGE, 'json')
 
 interface Mapper {
   readonly id: string
@@ -20,7 +19,7 @@ interface Mapper {
   readonly config: Readonly<Record<string, string>>
 }
 
-/** What the README says of Keycloak, each step made by the admin API as its screens make it, and with the README's own configuration. */
+/** What the page on Keycloak says, each step made by the admin API as its screens make it, and with the page's own configuration. */
 export function describeGuide(bench: () => Bench<Keycloak>): void {
   /** Step 1: what "Create client" sends with everything left as it is but what the step names. */
   const createClient = async (url: string, settings: object = {}): Promise<Registered> => {
@@ -105,7 +104,7 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
 
   it('goes by realm roles with the one setting that it names', async () => {
     const { admin } = bench().idp
-    const rules = { scope: '', claim: 'realm_access.roles', required: 'mesh-operator' }
+    const rules = JSON.parse(`{${ROLES}}`).groups
     const lab = await labOfTheGuide({ groups: rules })
     await admin.post(`/${REALM}/roles`, { name: 'mesh-operator' })
     const role = await admin.get(`/${REALM}/roles/mesh-operator`)

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { makeClientCertificate } from '../../../../fixtures/certificate.ts'
 import type { DomainReading } from '../../../../plugin/config/read.ts'
 import { readDomains } from '../../../../plugin/read-domains.ts'
 import { type Jwk, type KeyKind, makeKey, PRIVATE_MEMBERS } from '../../../support/client-keys.ts'
+import { readDocument } from '../../../support/documents.ts'
 import { MINIMAL, serverWith } from '../one-domain.ts'
 
 /** Files by name; any other name cannot be read. */
@@ -80,9 +80,9 @@ describe('credentials of a client', () => {
     expect(Object.keys(key?.publicJwk ?? {})).to.not.include.members(PRIVATE_MEMBERS)
   })
 
-  it('can be made by the command of the README', () => {
-    const readme = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8')
-    const script = /umask 077 && node -e '([^']+)' > oidc-keys\.json/.exec(readme)?.[1]
+  it('can be made by the command of the documents', () => {
+    const page = readDocument('plugin/docs/keys.md')
+    const script = /umask 077 && node -e '([^']+)' > oidc-keys\.json/.exec(page)?.[1]
     const keys = execFileSync(process.execPath, ['-e', script!], { encoding: 'utf8' })
     const made = readWith({ jwksFile: 'keys' }, { keys }).settings?.credentials.keys
     expect(made?.map(({ signs, decrypts }) => [signs.length > 0, decrypts.length > 0])).to.deep.equal([

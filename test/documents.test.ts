@@ -1,0 +1,130 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { codeBlocks, type Document, readDocument, readDocuments } from './support/documents.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const DOCUMENTS = readDocuments()
+const SHIPPED = (JSON.parse(readDocument('package.json')) as { files: readonly string[] }).files
+
+interface Link {
+  readonly from: string
+  /** As it is written. */
+  readonly target: string
+  /** From the root of the project. */
+  readonly path: string
+  readonly anchor: string | undefined
+}
+
+const withoutCode = (text: string) => text.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '').replaceAll(/`[^`\n]*`/g, '')
+
+/** Those that lead to other sites left out. */
+function linksOf({ path: from, text }: Document): readonly Link[] {
+  return [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = '']) => {
+    if (/^https?:/.test(target)) return []
+    const [file = '', anchor] = target.split('#')
+    return [{ from, target, path: file === '' ? from : normalize(join(dirname(from), file)), anchor }]
+  })
+}
+
+/** The addresses of a page's headings, as GitHub makes them. */
+function anchorsOf(text: string): ReadonlySet<string> {
+  const seen = new Map<string, number>()
+  const headings = [...text.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '').matchAll(/^#+ (.+)$/gm)]
+  return new Set(
+    headings.map(([, heading = '']) => {
+      const slug = heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replaceAll(' ', '-')
+      const times = seen.get(slug) ?? 0
+      seen.set(slug, times + 1)
+      return times === 0 ? slug : `${slug}-${times}`
+    }),
+  )
+}
+
+/** What an app has and Node has not: the types of browsers would go beside those of Node, and they differ. */
+const BROWSER =
+  'declare const localStorage: { getItem(key: string): string | null; setItem(key: string, value: string): void }'
+
+describe('the documents', () => {
+  const links = DOCUMENTS.flatMap(linksOf)
+
+  it('link to nothing but what is there, headings included', () => {
+    expect(links.length).to.be.above(60)
+    const anchors = new Map(DOCUMENTS.map(({ path, text }) => [path, anchorsOf(text)]))
+    const dead = links.filter(
+      ({ path, anchor }) =>
+        !existsSync(join(ROOT, path)) || (anchor !== undefined && !(anchors.get(path)?.has(anchor) ?? false)),
+    )
+    expect(dead.map(({ from, target }) => `${from}: ${target}`)).to.deep.equal([])
+  })
+
+  it('link to nothing but what the package ships beside them', () => {
+    const always = ['README.md', ...SHIPPED]
+    const left = links.filter(({ path }) => !always.some((name) => path === name || path.startsWith(`${name}/`)))
+    expect(left.map(({ from, target }) => `${from}: ${target}`)).to.deep.equal([])
+  })
+
+  it('are reached from the front door within two links', () => {
+    const from = (paths: readonly string[]) => links.filter((link) => paths.includes(link.from)).map(({ path }) => path)
+    const first = from(['README.md'])
+    const reached = new Set(['README.md', ...first, ...from(first)])
+    expect(DOCUMENTS.map(({ path }) => path).filter((path) => !reached.has(path))).to.deep.equal([])
+  })
+
+  it('show pictures of at most 60 KB', () => {
+    const pictures = links.filter(({ path }) => path.endsWith('.png')).map(({ path }) => path)
+    expect(new Set(pictures).size).to.be.at.least(2)
+    for (const path of pictures) expect(statSync(join(ROOT, path)).size, path).to.be.at.most(60 * 1024)
+  })
+
+  it('name commands of the package that there are', () => {
+    const { scripts } = JSON.parse(readDocument('package.json')) as { scripts: Readonly<Record<string, string>> }
+    const named = DOCUMENTS.flatMap(({ path, text }) =>
+      [...text.matchAll(/npm run (?:--silent )?([a-z][\w:]*)/g)].map(([, name = '']) => ({ path, name })),
+    )
+    expect(named.length).to.be.above(30)
+    expect(named.filter(({ name }) => !(name in scripts))).to.deep.equal([])
+  })
+
+  it('never have npx fetch what a stranger may call mesh-companion-something', () => {
+    expect(DOCUMENTS.filter(({ text }) => /npx (?:-\S+ )*mesh-companion-/.test(text))).to.deep.equal([])
+  })
+
+  it('show TypeScript that compiles, the blocks of a page as one module', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'documents-'))
+    try {
+      const modules = DOCUMENTS.flatMap(({ path, text }) => {
+        const blocks = codeBlocks(text, 'ts')
+        return blocks.length === 0 ? [] : [[`${path.replaceAll(/\W/g, '-')}.ts`, blocks.join('\n')] as const]
+      })
+      expect(modules.length).to.be.at.least(2)
+      for (const [name, code] of modules) writeFileSync(join(folder, name), `${code}\nexport {}\n`)
+      symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'junction')
+      const compilerOptions = {
+        ...{ target: 'es2023', lib: ['es2023'], module: 'esnext', moduleResolution: 'bundler', types: ['node'] },
+        ...{ strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true },
+        paths: {
+          'mesh-companion/plugin': [join(ROOT, 'plugin/index.ts')],
+          'mesh-companion/sidecar': [join(ROOT, 'sidecar/index.ts')],
+          'mesh-companion/client': [join(ROOT, 'sidecar/client/index.ts')],
+          'mesh-companion/testing': [join(ROOT, 'fixtures/testing.ts')],
+        },
+      }
+      const files = ['browser.d.ts', ...modules.map(([name]) => name)]
+      writeFileSync(join(folder, 'browser.d.ts'), BROWSER)
+      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
+      writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+      const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
+      const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', folder], { encoding: 'utf8' })
+      expect([status, stdout]).to.deep.equal([0, ''])
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  }).timeout(120_000)
+})

@@ -1,0 +1,139 @@
+import { expect } from 'chai'
+import { check } from '../../../plugin/check.ts'
+import { DEPRECATED_NAMES, moveDeprecatedKeys } from '../../../plugin/config/migration/deprecated-keys.ts'
+import type { MemberSchema } from '../../../plugin/config/rules/member-schema.ts'
+import { oidcSchema } from '../../../plugin/config/rules/schema.ts'
+import { AUTH_METHODS, type DomainSettings, RESPONSE_MODES } from '../../../plugin/config/settings.ts'
+import { readIntrospectMinutes } from '../../../plugin/host/meshcentral/introspect-minutes.ts'
+import { PRESETS } from '../../../plugin/presets/all.ts'
+import { readDomains } from '../../../plugin/read-domains.ts'
+import { inCode, readDocument, section, tableRows } from '../../support/documents.ts'
+
+const PAGE = readDocument('plugin/docs/configuration.md')
+const SCHEMA = oidcSchema(PRESETS)
+
+const memberOf = (name: string): MemberSchema => {
+  const member = SCHEMA.properties?.[name]
+  if (!member) throw new Error(`no member ${name}`)
+  return member
+}
+const namesOf = ({ properties = {} }: MemberSchema) => Object.keys(properties)
+
+interface Row {
+  readonly names: readonly string[]
+  readonly cells: readonly string[]
+}
+
+/** What the tables below a heading say: of which members, and the cells behind their names. */
+function rowsOf(heading: string): readonly Row[] {
+  return tableRows(section(PAGE, heading)).map(([names = '', ...cells]) => ({ names: inCode(names), cells }))
+}
+
+/** What a strategy is without anything that may be left out, but for `more`. */
+function settingsOf(more: object = {}): DomainSettings {
+  const client = { client_id: 'mesh', client_secret: 'of the tests' }
+  const oidc = { issuer: 'https://idp.example.org', client, ...more }
+  const config = { settings: { cert: 'host' }, domains: { '': { authStrategies: { oidc } } } }
+  const { settings } = readDomains(config, { readFile: () => '', now: 0 }).domains[0] ?? {}
+  if (!settings) throw new Error('the configuration has errors')
+  return settings
+}
+
+describe('the page on the configuration', () => {
+  for (const [heading, schema] of [
+    ['## The `oidc` object', SCHEMA],
+    ['## The `issuer` object', memberOf('issuer')],
+    ['## The `client` object', memberOf('client')],
+    ['## The `custom` object', memberOf('custom')],
+    ['## The `groups` object', memberOf('groups')],
+  ] as const) {
+    it(`has a row for every member of the ${heading.slice(7)}, and for none that there is not`, () => {
+      expect(rowsOf(heading).flatMap(({ names }) => names)).to.have.members(namesOf(schema))
+    })
+  }
+
+  it('names what is in the members that are objects themselves', () => {
+    for (const [heading, schema] of [
+      ['## The `custom` object', memberOf('custom')],
+      ['## The `groups` object', memberOf('groups')],
+    ] as const) {
+      const text = section(PAGE, heading)
+      for (const name of Object.values(schema.properties ?? {}).flatMap(namesOf)) expect(text).to.include(`"${name}"`)
+    }
+  })
+
+  it('has the defaults of the client object', () => {
+    const { client } = settingsOf()
+    const values: Readonly<Record<string, unknown>> = { ...client }
+    for (const { names, cells } of rowsOf('## The `client` object')) {
+      const documented = cells[0] ?? ''
+      for (const name of names) {
+        const value = values[name]
+        if (documented === 'required') continue
+        if (documented === 'that of the token endpoint') {
+          expect(value, name).to.equal(client.token_endpoint_auth_method)
+        } else if (documented === 'what the IdP publishes' || documented === 'false') {
+          expect(value, name).to.equal(false)
+        } else if (/^`[^`]+`$/.test(documented)) {
+          const text = typeof value === 'string' ? value.replace('//host/', '//<host>/') : JSON.stringify(value)
+          expect(`\`${text}\``, name).to.equal(documented)
+        } else expect(value, `${name}: ${documented}`).to.equal(undefined)
+      }
+    }
+  })
+
+  it('has the defaults of the custom and groups objects', () => {
+    const { custom, groups } = settingsOf({ groups: {} })
+    const inCustom = new Map(rowsOf('## The `custom` object').map(({ names, cells }) => [names[0], cells[0]]))
+    expect(inCustom.get('scope')).to.equal(`\`${settingsOf().custom.scope.join(' ')}\``)
+    expect(JSON.parse(inCode(inCustom.get('claims') ?? '')[0] ?? '')).to.deep.equal(custom.claims)
+    expect([custom.authorizationParams, custom.preset]).to.deep.equal([{}, null])
+    expect([inCustom.get('authorization_params'), inCustom.get('preset')]).to.deep.equal(['none', 'none'])
+    const inGroups = new Map(rowsOf('## The `groups` object').map(({ names, cells }) => [names[0], cells[0]]))
+    for (const name of ['revokeAdmin', 'sync', 'recursive'] as const) {
+      expect(inGroups.get(name), name).to.equal(String(groups?.[name]))
+    }
+    expect(inGroups.get('scope')).to.equal(`\`${groups?.scope}\`, \`groups\``)
+    expect([groups?.required, groups?.siteadmin]).to.deep.equal([null, null])
+    expect([inGroups.get('required'), inGroups.get('siteadmin')]).to.deep.equal(['', ''])
+  })
+
+  it('names every method of authentication, and every response mode', () => {
+    const cells = new Map(rowsOf('## The `client` object').map(({ names, cells }) => [names[0], cells[1] ?? '']))
+    expect(inCode(cells.get('token_endpoint_auth_method') ?? '')).to.have.members(AUTH_METHODS)
+    expect(inCode(cells.get('response_mode') ?? '')).to.include.members(RESPONSE_MODES)
+  })
+
+  it('names every preset with its members', () => {
+    const text = section(PAGE, '## The `custom` object')
+    for (const { name, members } of PRESETS) {
+      for (const word of [name, ...Object.keys(members)]) expect(text).to.include(`\`${word}\``)
+    }
+  })
+
+  it('says where each deprecated key belongs now', () => {
+    const rows = tableRows(section(PAGE, '## Deprecated keys')).map((row) => row.flatMap(inCode))
+    expect(rows.map(([old]) => old)).to.have.members(DEPRECATED_NAMES)
+    for (const [old = '', place = ''] of rows) {
+      const [warning] = moveDeprecatedKeys({ [old]: 'https://idp.example.org/' }).warnings
+      expect(warning?.remedy, old).to.equal(`Move it to ${place}.`)
+    }
+  })
+
+  it('has every option of the checker, and none that there is not', () => {
+    let usage = ''
+    const out = (text: string) => {
+      usage += text
+    }
+    check(['--help'], { read: () => '', out, err: out })
+    const documented = tableRows(section(PAGE, '## Check a configuration')).flatMap(([names = '']) => inCode(names))
+    const options = [...usage.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, name]) => name)
+    expect(documented.map((name) => name.split(' ')[0])).to.have.members(options)
+  })
+
+  it('has the settings that the plugin has with MeshCentral', () => {
+    const rows = tableRows(section(readDocument('plugin/docs/meshcentral.md'), '## Settings of its own'))
+    expect(rows.map(([name = '']) => inCode(name)[0])).to.deep.equal(['introspectMinutes', 'presets'])
+    expect(rows[0]?.[1]).to.equal(String(readIntrospectMinutes(undefined).minutes))
+  })
+})

@@ -1,0 +1,44 @@
+import { expect } from 'chai'
+import { oidcSchema } from '../../../plugin/config/rules/schema.ts'
+import { PRESETS } from '../../../plugin/presets/all.ts'
+import { readDomains } from '../../../plugin/read-domains.ts'
+import { makeKey } from '../../support/client-keys.ts'
+import { codeBlocks, readDocuments } from '../../support/documents.ts'
+
+const EXAMPLES = readDocuments()
+  .filter(({ path }) => path.startsWith('plugin/'))
+  .flatMap(({ path, text }) => codeBlocks(text, 'json').map((code) => ({ path, code })))
+const MEMBERS = Object.keys(oidcSchema(PRESETS).properties ?? {})
+const KEYS = JSON.stringify({ keys: ['sig', 'enc'].map((use) => makeKey('P-256', { kid: use, use }).private) })
+
+/** The configuration that a part is of; undefined: it is of none. */
+function whole(code: string): object | undefined {
+  const text = code.trim().replaceAll('"…"', '"of the tests"')
+  const value = JSON.parse(text.startsWith('"') ? `{ ${text} }` : text)
+  if (Array.isArray(value)) return undefined
+  if ('domains' in value) return value
+  const settings = { cert: 'mesh.example.org', ...value.settings }
+  const oidc = { issuer: 'https://idp.example.org', client: { client_id: 'mesh', client_secret: 'of the tests' } }
+  const of = (domain: object) => ({ settings, domains: { '': domain } })
+  const names = Object.keys(value)
+  if (names.join() === 'settings') return of({ authStrategies: { oidc } })
+  if (names.join() === 'oidcCredentials') return of({ ...value, authStrategies: { oidc } })
+  expect(MEMBERS).to.include.members(names)
+  return of({ authStrategies: { oidc: { ...oidc, ...value } } })
+}
+
+describe("the examples of the plugin's configuration", () => {
+  it('are such as the checker finds nothing in, no warning either', () => {
+    const configurations = EXAMPLES.flatMap(({ path, code }) => {
+      const config = whole(code)
+      return config ? [{ path, code, config }] : []
+    })
+    expect(configurations.length).to.be.above(20)
+    for (const { path, code, config } of configurations) {
+      const { domains, problems } = readDomains(config, { readFile: () => KEYS, now: Date.now() })
+      const found = [...problems, ...domains.flatMap((domain) => [...domain.problems, ...domain.warnings])]
+      expect(found, `${path}: ${code}`).to.deep.equal([])
+      expect(domains.length, path).to.equal(1)
+    }
+  })
+})

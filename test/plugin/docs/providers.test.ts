@@ -1,0 +1,80 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { codeBlocks, type Document, readDocument, readDocuments, section, tableRows } from '../../support/documents.ts'
+
+const FOLDER = 'plugin/docs/providers/'
+const PAGES = readDocuments().filter(({ path }) => path.startsWith(FOLDER) && !path.endsWith('/README.md'))
+const LIST = readDocument(`${FOLDER}README.md`)
+const ADAPTERS = fileURLToPath(new URL('../../idps/providers/', import.meta.url))
+
+const titleOf = ({ text }: Document) => /^# (.+)$/m.exec(text)?.[1] ?? ''
+const markOf = ({ text }: Document) => text.split('\n\n')[1] ?? ''
+/** The version that a page says it was run with by the tests. */
+const versionOf = (page: Document) => /^\*\*Run\*\* with .*?(\d+(?:\.\d+)+)/.exec(markOf(page))?.[1]
+
+describe('the pages on providers', () => {
+  it('are all in the list, with the version that each was run with', () => {
+    const rows = tableRows(LIST)
+    const listed = rows.map(([link = '']) => /\[(.+)\]\((.+)\)/.exec(link)?.slice(1) ?? [])
+    expect(listed).to.have.deep.members(PAGES.map((page) => [titleOf(page), page.path.slice(FOLDER.length)]))
+    for (const [link = '', version = ''] of rows) {
+      const page = PAGES.find((one) => link.includes(`(${one.path.slice(FOLDER.length)})`))
+      if (page && versionOf(page)) expect(version.split(',')[0], link).to.equal(versionOf(page))
+    }
+  })
+
+  it('say whether somebody ran it or the vendor says so, with a link', () => {
+    for (const page of PAGES) {
+      expect(markOf(page), page.path)
+        .to.match(/^\*\*(?:Run\*\* with|Run by hand\*\* with|From )/)
+        .and.match(page.path.endsWith('keycloak.md') ? /npm run test:idps/ : /\]\(https:\/\//)
+    }
+  })
+
+  it('are of one make: where the issuer is, what to enter, a whole configuration, groups, what is different', () => {
+    for (const { path, text } of PAGES) {
+      const [config = ''] = codeBlocks(text, 'json')
+      expect(JSON.parse(config), path).to.have.nested.property('domains')
+      for (const heading of ['## Groups', '## What is different here']) expect(section(text, heading)).not.to.equal('')
+      if (path.endsWith('keycloak.md')) continue
+      expect(section(text, '## Where the issuer address is'), path).not.to.equal('')
+      expect(text, path).to.match(/^## What to enter (at|in) /m)
+    }
+  })
+
+  it('claim no other version than the tests run', () => {
+    const sources = readdirSync(ADAPTERS, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(`${ADAPTERS}${name}`, 'utf8'))
+    const stated = sources.flatMap((text) =>
+      [...text.matchAll(/VERSION = '([\d.]+)'/g)].map(([, version = '']) => version),
+    )
+    expect(stated.length).to.be.at.least(4)
+    const claimed = PAGES.flatMap((page) => versionOf(page) ?? [])
+    expect(claimed).to.include.members(stated)
+    // Debian says which version of these two there is.
+    const named = PAGES.filter((page) => {
+      const version = versionOf(page)
+      return version !== undefined && !stated.includes(version)
+    })
+    expect(named.map(titleOf)).to.have.members(['LemonLDAP::NG', 'Glewlwyd'])
+    const front = tableRows(section(readDocument('README.md'), '## What is tested'))
+    for (const page of PAGES) {
+      const version = versionOf(page)
+      if (version !== undefined)
+        expect(front.find(([name]) => name === titleOf(page))?.[1], page.path).to.equal(version)
+    }
+  })
+
+  it('are one for each provider that the tests run', () => {
+    const files = readdirSync(ADAPTERS).filter((name) => name.endsWith('.test.ts'))
+    const names = files.map((name) => name.replace('.test.ts', '')).filter((name) => name !== 'oidc-provider')
+    const pages = PAGES.map(({ path }) => path.slice(FOLDER.length))
+    for (const name of names)
+      expect(
+        pages.filter((page) => page.startsWith(name)),
+        name,
+      ).to.have.length(1)
+  })
+})

@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { WARNING_CODES } from '../../../plugin/config/problem.ts'
+import { LOGIN_ERRORS, type LoginErrorCode, MESSAGES } from '../../../plugin/errors.ts'
+import { MESSAGE, messageOf } from '../../../plugin/host/meshcentral/login-page.ts'
+import { inCode, readDocument, section, tableRows } from '../../support/documents.ts'
+
+const PAGE = readDocument('plugin/docs/troubleshooting.md')
+const PLUGIN = fileURLToPath(new URL('../../../plugin', import.meta.url))
+
+/** What MeshCentral's page says for the numbers of its messages. */
+const MESHCENTRAL_SAYS: Readonly<Record<keyof typeof MESSAGE, string>> = {
+  cannotCreate: 'Unable to create account.',
+  accountLimit: 'Account limit reached.',
+  invalidToken: 'Invalid token, try again.',
+  locked: 'Account locked.',
+  denied: 'Access denied.',
+  failed: 'Login failed, check username and password.',
+  addressBlocked: 'IP address blocked, try again later.',
+  maintenance: 'Server under maintenance.',
+  securityCheck: 'Invalid security check.',
+}
+/** Of no login. */
+const OTHERS: readonly LoginErrorCode[] = ['logout_token_invalid', 'introspection_failed', 'revocation_failed']
+
+const namesBelow = (heading: string) => tableRows(section(PAGE, heading)).flatMap(([names = '']) => inCode(names))
+
+/** Every event that some line of the plugin's sources writes into a log. */
+function eventsInSources(): ReadonlySet<string> {
+  const texts = readdirSync(PLUGIN, { recursive: true, encoding: 'utf8' })
+    // What a person reads of a check is no log.
+    .filter((name) => name.endsWith('.ts') && !name.startsWith('live') && name !== 'check-live.ts')
+    .map((name) => readFileSync(join(PLUGIN, name), 'utf8'))
+  const found = texts.flatMap((text) => [
+    ...[...text.matchAll(/\blog\.(?:info|warn|error)\('([a-z-]+)'/g)].map(([, event = '']) => event),
+    ...[...text.matchAll(/\b(?:logFailure|report)\(([^)]*)/g)].flatMap(([, given = '']) =>
+      [...given.matchAll(/'([a-z]+(?:-[a-z]+)+)'/g)].map(([, event = '']) => event),
+    ),
+    ...[...text.matchAll(/\bevent: '([a-z-]+)',\s+message:/g)].map(([, event = '']) => event),
+    // MeshCentral's log is lines of text.
+    ...[...text.matchAll(/`(?:ERROR|WARN|INFO) ([a-z-]+):/g)].map(([, event = '']) => event),
+  ])
+  return new Set(found)
+}
+
+describe('the page on troubleshooting', () => {
+  it('tells the remedy of every way in which a login fails, and of none that there is not', () => {
+    expect(namesBelow('## By code').filter((name) => name in LOGIN_ERRORS)).to.have.members(Object.keys(LOGIN_ERRORS))
+    const first = tableRows(section(PAGE, '## By code')).map(([code = '']) => code.replaceAll('`', ''))
+    expect(first).to.have.members(Object.keys(LOGIN_ERRORS))
+  })
+
+  it('tells what to do about every warning of a configuration, and of none that there is not', () => {
+    expect(namesBelow('## Warnings of a configuration')).to.have.members(WARNING_CODES)
+  })
+
+  it('says what every event means, and of none that there is not', () => {
+    expect(namesBelow('## By event')).to.have.members([...eventsInSources()])
+  })
+
+  it('says which codes are behind each message of MeshCentral', () => {
+    const rows = tableRows(section(PAGE, "### MeshCentral's login page shows a message"))
+    const documented = new Map(rows.map(([message, codes = '']) => [message, inCode(codes)]))
+    const codes = (Object.keys(LOGIN_ERRORS) as LoginErrorCode[]).filter((code) => !OTHERS.includes(code))
+    for (const [name, words] of Object.entries(MESHCENTRAL_SAYS)) {
+      if (name === 'addressBlocked') continue
+      const behind = codes.filter(
+        (reason) => messageOf({ reason, code: LOGIN_ERRORS[reason].message }) === MESSAGE[name as keyof typeof MESSAGE],
+      )
+      expect(documented.get(words), words).to.have.members(behind)
+    }
+    expect(documented.has(MESHCENTRAL_SAYS.addressBlocked)).to.equal(true)
+  })
+
+  it('quotes what people read to the letter, where a symptom is a sentence of ours', () => {
+    const quoted = [...section(PAGE, '## By symptom').matchAll(/^### "(.+)"$/gm)].map(([, words = '']) => words)
+    expect(quoted.length).to.be.above(3)
+    for (const words of quoted) {
+      expect(
+        Object.values(MESSAGES).filter((message) => message.startsWith(words)),
+        words,
+      ).to.have.length(1)
+    }
+  })
+
+  it('names codes and events that there are, among its symptoms too', () => {
+    const known = new Set([...Object.keys(LOGIN_ERRORS), ...WARNING_CODES, ...eventsInSources()])
+    const named = inCode(section(PAGE, '## By symptom')).filter((name) => /^[a-z]+([_-][a-z]+)+$/.test(name))
+    // Words of the protocol.
+    const others = new Set(['invalid_scope', 'invalid_client', 'invalid_grant', 'unauthorized_client'])
+    others.add('unsupported_response_type')
+    expect(named.filter((name) => !known.has(name) && !others.has(name))).to.deep.equal([])
+  })
+})

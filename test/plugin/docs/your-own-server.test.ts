@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { PRESETS } from '../../../plugin/presets/all.ts'
+import { routePaths } from '../../../plugin/routes/strategy.ts'
+import { inCode, readDocument, section, tableRows } from '../../support/documents.ts'
+
+const PAGE = readDocument('plugin/docs/your-own-server.md')
+
+/** The names of what an interface has, as its source says them. */
+function membersOf(file: string, name: string): readonly string[] {
+  const text = readFileSync(new URL(`../../../plugin/${file}`, import.meta.url), 'utf8')
+  const [, body = ''] = new RegExp(`^export interface ${name} .*\\{\\n([\\s\\S]*?)^\\}$`, 'm').exec(text) ?? []
+  return [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)].map(([, member = '']) => member)
+}
+
+describe('the page on a server of your own', () => {
+  it('has every route below the base of a domain, and none that there is not', () => {
+    const { own, login } = routePaths(
+      '/',
+      undefined,
+      PRESETS.map(({ name }) => name),
+    )
+    const rows = tableRows(section(PAGE, '## Routes'))
+    const words = rows.flatMap((row) => row.flatMap(inCode)).map((code) => code.replace(/^(GET|POST) /, ''))
+    const named = words.filter((word) => /^(auth-oidc[a-z-]*|logout)$/.test(word))
+    expect(new Set(named.map((word) => `/${word}`))).to.deep.equal(new Set([...own].filter((path) => path !== login)))
+  })
+
+  it('has every option of registerOidc and every member of a host, and none that there is not', () => {
+    const [options, host] = [membersOf('mount-oidc.ts', 'MountOptions'), membersOf('host/port.ts', 'Host')]
+    expect([options.length, host.length]).to.satisfy((counts: readonly number[]) => counts.every((count) => count > 8))
+    const documented = tableRows(section(PAGE, '## Options of `registerOidc`')).flatMap(([names = '']) => inCode(names))
+    // These two are MeshCentral's adapter's alone.
+    const given = options.filter((name) => name !== 'urlencoded' && name !== 'introspectEveryMs')
+    expect(documented).to.have.members([...given, ...host])
+  })
+})

@@ -1,0 +1,126 @@
+import { expect } from 'chai'
+import { BODY_SCHEMAS } from '../../../sidecar/api/body-schemas.ts'
+import { ANSWER_SCHEMAS } from '../../../sidecar/api/openapi/answer-schemas.ts'
+import { openApiDocument } from '../../../sidecar/api/openapi/document.ts'
+import { avatarHash } from '../../../sidecar/avatars/avatar.ts'
+import * as client from '../../../sidecar/client/index.ts'
+import { SETTINGS_SCHEMA } from '../../../sidecar/config/schema.ts'
+import { API_ERRORS } from '../../../sidecar/errors.ts'
+import type { AvatarRecord, MessageRecord } from '../../../sidecar/wire/bodies.ts'
+import { expectDocumented } from '../../support/api-document.ts'
+import { type RunningApi, registration, startApi } from '../../support/running-api.ts'
+import { codesIn, EXAMPLES, namesIn, rowsIn, textOf } from './page.ts'
+
+const NAME = 'app-developers.md'
+const CALLS = ['register', 'sync', 'avatars', 'unregister'] as const
+const section = (call: string) => textOf(NAME, `### POST /v1/${call}`)
+/** The paths of a call, by the names of its bodies and answers. */
+const PATHS: Readonly<Record<string, string>> = {
+  RegisterWithToken: '/v1/register',
+  RegisterAnswer: '/v1/register',
+  SyncBody: '/v1/sync',
+  SyncAnswer: '/v1/sync',
+  AvatarsBody: '/v1/avatars',
+  AvatarsAnswer: '/v1/avatars',
+  UnregisterBody: '/v1/unregister',
+  UnregisterAnswer: '/v1/unregister',
+}
+const examples = (end: RegExp) => EXAMPLES.filter(({ name }) => end.test(name))
+
+describe('the page for the developer of the app', () => {
+  let api: RunningApi
+  beforeEach(async () => {
+    api = await startApi()
+  })
+  afterEach(() => api.close())
+
+  it('has every call and every document, and none that there is not', () => {
+    const posts = [...textOf(NAME).matchAll(/^### POST (\/v1\/\w+)$/gm)].map(([, path]) => path)
+    const gets = namesIn(textOf(NAME, '### Two documents to get'), 'call').map((call) => call.replace('GET ', ''))
+    expect([...posts, ...gets]).to.have.members(Object.keys(openApiDocument().paths))
+    expect(posts).to.have.members(CALLS.map((call) => `/v1/${call}`))
+  })
+
+  it('has every member of the bodies, those that are required as such', () => {
+    const common = rowsIn(textOf(NAME, '## The calls'), 'member').slice(0, 3)
+    expect(common.map(([cell]) => codesIn(cell)[0])).to.have.members(Object.keys(BODY_SCHEMAS.unregister.properties))
+    const rows = rowsIn(section('register'), 'member')
+    const { properties, required } = BODY_SCHEMAS.registerWithToken
+    const own = Object.keys(properties).filter((name) => !(name in BODY_SCHEMAS.unregister.properties))
+    expect(rows.map(([cell]) => codesIn(cell)[0])).to.have.members(own)
+    for (const [cell, , what] of rows) {
+      const [name = ''] = codesIn(cell)
+      expect(what?.startsWith('required'), name).to.equal(required.includes(name))
+    }
+  })
+
+  it('has every member of the answers', () => {
+    const { RegisterAnswer, Message } = ANSWER_SCHEMAS
+    expect(namesIn(section('register'), 'in the answer')).to.include.members(Object.keys(RegisterAnswer.properties))
+    const message = rowsIn(textOf(NAME, '### A message'), 'member').map(([cell]) => codesIn(cell)[0])
+    expect(message).to.have.members(Object.keys(Message.properties))
+  })
+
+  it('has every error with its status, and none that there is not', () => {
+    for (const page of [NAME, 'troubleshooting.md']) {
+      const rows = rowsIn(textOf(page), 'error').map(([error, status]) => [codesIn(error)[0], Number(status)])
+      expect(rows).to.have.deep.members(Object.entries(API_ERRORS).map(([code, { status }]) => [code, status]))
+    }
+  })
+
+  it('shows bodies that the calls take', async () => {
+    const shown = examples(/(Token|Body)$/)
+    expect(new Set(shown.map(({ name }) => PATHS[name])).size).to.equal(CALLS.length)
+    for (const { name, value } of shown) {
+      await api.post('/v1/register', registration('N0CALL'))
+      const { status, body } = await api.post(PATHS[name] ?? '', value)
+      expect([name, status, body.details]).to.deep.equal([name, 200, undefined])
+    }
+  })
+
+  it('shows answers as the calls give them', () => {
+    const bodies = new Map(examples(/(Token|Body)$/).map(({ name, value }) => [PATHS[name], value]))
+    const shown = examples(/Answer$/)
+    expect(shown.length).to.equal(CALLS.length)
+    for (const { name, value } of shown) {
+      const path = PATHS[name] ?? ''
+      expectDocumented({ path, body: bodies.get(path) }, { status: 200, body: value })
+    }
+    const [refusal] = examples(/^Error$/)
+    expectDocumented({ path: '/v1/register', body: {} }, { status: 400, body: refusal?.value })
+    expect(refusal?.value.message).to.equal(API_ERRORS.invalid_request.message)
+  })
+
+  it('shows avatars with their hashes, and a text that is not UTF-8 with its bytes', () => {
+    const records = examples(/^AvatarsAnswer$/).flatMap(({ value }) => Object.values(Object(value.avatars)))
+    expect(records.length).to.equal(2)
+    for (const { icon, image, hash } of records as AvatarRecord[]) expect(hash).to.equal(avatarHash(icon, image))
+    const messages = examples(/^SyncAnswer$/).flatMap(({ value }) => value.messages as MessageRecord[])
+    for (const { text, textBytes = '' } of messages)
+      expect(Buffer.from(textBytes, 'base64').toString('latin1')).to.equal(text)
+  })
+
+  it('says the limits that are there unless the operator set others', () => {
+    const limit = (table: string, member: string) => SETTINGS_SCHEMA.properties?.[table]?.properties?.[member]?.default
+    const text = textOf(NAME)
+    expect(text)
+      .to.include(`${limit('rateLimit', 'max')} requests a minute`)
+      .and.include(`${limit('rateLimit', 'newStationsPerHour')} new stations an hour`)
+      .and.include(`${limit('rateLimit', 'connectionsPerAddress')} open connections`)
+      .and.include(`the newest ${limit('history', 'perStation')}`)
+      .and.include(`within ${Number(limit('history', 'duplicateMinutes')) / 60} hours`)
+      .and.include(`within ${limit('history', 'duplicateSecondsUnnumbered')} seconds`)
+  })
+
+  it('has every method of the client, and names all that it exports', async () => {
+    const phone = await client.createClient({
+      ...{ baseUrl: 'http://127.0.0.1', callsign: 'N0CALL', ssid: 7, passcode: 13023 },
+      ...{ platform: 'android', pushToken: 'token', store: { load: async () => undefined, save: async () => {} } },
+    })
+    phone.close()
+    const page = textOf(NAME, '## The client in TypeScript')
+    const methods = namesIn(page, 'method').map((code) => code.replace(/\(.*/, ''))
+    expect(methods).to.have.members(Object.keys(phone))
+    for (const name of Object.keys(client)) expect(page).to.match(new RegExp(`\\b${name}\\b`))
+  })
+})

@@ -1,0 +1,91 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { makeCertificates } from '../../../fixtures/certificate.ts'
+import { readEnvironment } from '../../../sidecar/config/environment.ts'
+import { RESERVED_CALLS } from '../../../sidecar/config/reserved-calls.ts'
+import { type MemberSchema, RETIRED_MEMBERS, SETTINGS_SCHEMA } from '../../../sidecar/config/schema.ts'
+import { settingsFrom } from '../../../sidecar/index.ts'
+import { LOG_LEVELS } from '../../../sidecar/log.ts'
+import { codesIn, EXAMPLES, rowsIn, textOf } from './page.ts'
+
+const PAGE = textOf('configuration.md')
+const ROWS = rowsIn(PAGE, 'member').map(([member, variable, fallback = '']) => ({
+  member: codesIn(member)[0] ?? '',
+  variable: codesIn(variable)[0] ?? '',
+  fallback,
+}))
+
+/** Members that are no tables, by their paths. */
+function leaves({ properties }: MemberSchema, path = ''): readonly (readonly [string, MemberSchema])[] {
+  return Object.entries(properties ?? {}).flatMap(([name, member]) =>
+    member.properties ? leaves(member, `${path}${name}.`) : [[`${path}${name}`, member] as const],
+  )
+}
+
+const LEAVES = new Map(leaves(SETTINGS_SCHEMA))
+
+describe('the page of the configuration', () => {
+  it('has each member once, and none that there is not', () => {
+    expect(ROWS.map(({ member }) => member).toSorted()).to.deep.equal([...LEAVES.keys()].toSorted())
+  })
+
+  it('names for each member the variable that sets it', () => {
+    for (const { member, variable } of ROWS) {
+      const { overrides } = readEnvironment({ [variable]: 'x' }, SETTINGS_SCHEMA)
+      expect(
+        overrides.map(({ steps }) => steps.join('.')),
+        variable,
+      ).to.deep.equal([member])
+    }
+  })
+
+  it('shows for each member its default, or that it is required', () => {
+    const shown = (schema: MemberSchema | undefined) => {
+      if (!schema || !('default' in schema)) return 'required'
+      if (Array.isArray(schema.default)) return schema.default.length > 0 ? 'services, bulletins' : 'none'
+      return `\`${String(schema.default)}\``
+    }
+    for (const { member, fallback } of ROWS)
+      expect([member, fallback]).to.deep.equal([member, shown(LEAVES.get(member))])
+  })
+
+  it('lists the calls that are reserved, the levels of the log, and what members of former versions became', () => {
+    const [, list = ''] = /Reserved unless you give a list: ([\s\S]*?)\n\n/.exec(PAGE) ?? []
+    expect(codesIn(list)).to.have.members([...RESERVED_CALLS])
+    const [level] = rowsIn(PAGE, 'member').filter(([member]) => member === '`log.level`')
+    expect(codesIn(level?.[3])).to.deep.equal([...LOG_LEVELS])
+    for (const retired of RETIRED_MEMBERS.keys()) expect(PAGE).to.include(`\`${retired}\``)
+  })
+})
+
+describe('the configurations that the pages show', () => {
+  let folder: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'documents-'))
+    const { cert, key } = (await makeCertificates()).server
+    const pkcs8 = { type: 'pkcs8', format: 'pem' } as const
+    const private_key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export(pkcs8)
+    const account = { type: 'service_account', project_id: 'demo', client_email: 'a@b.test', private_key }
+    const files = {
+      'fullchain.pem': cert,
+      'privkey.pem': key,
+      'firebase.json': JSON.stringify(account),
+      'AuthKey_ABC1234567.p8': String(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export(pkcs8)),
+    }
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  it('are all taken without a complaint, each part of one beside what is required', () => {
+    const shown = EXAMPLES.filter(({ name }) => name === '')
+    expect(shown.length).to.be.above(4)
+    for (const { page, value } of shown) {
+      const reading = settingsFrom(JSON.stringify({ aprsis: { callsign: 'N0CALL-10' }, ...value }), folder)
+      expect('problems' in reading ? reading.problems : [], page).to.deep.equal([])
+      expect(reading.warnings, page).to.deep.equal([])
+    }
+  })
+})

@@ -1,0 +1,108 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { OBSTACLES } from '../../../sidecar/admin/obstacles.ts'
+import { serveAdmin } from '../../../sidecar/admin/server.ts'
+import { systemClock } from '../../../sidecar/clock.ts'
+import { createLog } from '../../../sidecar/log.ts'
+import { createMetrics } from '../../../sidecar/metrics.ts'
+import { STORE_FAULTS } from '../../../sidecar/store/store-error.ts'
+import { codesIn, namesIn, rowsIn, textOf } from './page.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const TROUBLE = 'troubleshooting.md'
+const source = (path: string) => readFileSync(join(ROOT, 'sidecar', path), 'utf8')
+const SOURCES = readdirSync(join(ROOT, 'sidecar'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map(source)
+
+/** Events that are logged at one of `levels`, and where the level is chosen on the way. */
+function eventsAt(...levels: readonly string[]): readonly string[] {
+  const direct = new RegExp(`\\b(?:log|announcements)\\.(?:${levels.join('|')})\\(\\s*'([a-z-]+)'`, 'g')
+  return [...new Set(SOURCES.flatMap((text) => [...text.matchAll(direct)].map(([, event = '']) => event)))]
+}
+
+/** Those whose level depends on how often they came, or whose line is the last. */
+const TOLD = { warnings: ['upstream-down', 'start-failed', 'crashed'], others: ['upstream-login'] }
+
+describe('the pages for the operator', () => {
+  it('say what to do about every warning and error of the log, and of none that there is not', () => {
+    const events = namesIn(textOf(TROUBLE, '## By event'), 'event')
+    const logged = [...eventsAt('warn', 'error'), ...TOLD.warnings]
+    // A dead token is no fault, but phones of a platform that all have one are.
+    expect(events).to.have.members([...logged, 'push-token-gone'])
+  })
+
+  it('list every other event with its level, and none that there is not', () => {
+    const rows = rowsIn(textOf('operate.md', '## The log'), 'event')
+    const shown = (level: string) => rows.filter((row) => row[1] === level).flatMap(([cell]) => codesIn(cell))
+    expect(shown('info')).to.have.members([...eventsAt('info'), ...TOLD.others])
+    expect(shown('debug')).to.have.members([...eventsAt('debug')])
+  })
+
+  it('know of every event whose level is chosen where it is logged', () => {
+    const chosen = /\b(?:tell|die)\(\s*'([a-z-]+)'/g
+    const events = SOURCES.flatMap((text) => [...text.matchAll(chosen)].map(([, event]) => event))
+    expect(new Set(events)).to.deep.equal(new Set([...TOLD.warnings, ...TOLD.others]))
+  })
+
+  it('say what every code of the database and of the start means, and no other', () => {
+    expect(namesIn(textOf(TROUBLE, '## Codes of the database'), 'code')).to.have.members(Object.keys(STORE_FAULTS))
+    const addresses = source('http-listener.ts').match(/^ {2}E[A-Z]+(?=:)/gm) ?? []
+    const start = ['packages_missing', ...addresses.map((code) => code.trim())]
+    expect(source('packages.ts')).to.include("'packages_missing'")
+    expect(namesIn(textOf(TROUBLE, '## Codes at the start'), 'code')).to.have.members(start)
+  })
+
+  it('quote the gateways as the sidecar does, all reasons of APNs included', () => {
+    const quoted = namesIn(textOf(TROUBLE, '## What a gateway says'), 'it says')
+    const push = SOURCES.join('\n')
+    for (const words of quoted) expect(push, words).to.include(words)
+    const reasons = [...source('push/apns.ts').matchAll(/^ {2}([A-Z]\w+): \[/gm)].map(([, reason]) => reason)
+    expect(quoted).to.include.members(reasons)
+  })
+
+  it('have every reason of /readyz, and none that there is not', () => {
+    expect(namesIn(textOf('operate.md', '## Readiness'), 'reason')).to.have.members(Object.keys(OBSTACLES))
+  })
+
+  it('have every path of the operator’s port, and every answer to the wish for a backup', async () => {
+    const admin = await serveAdmin({
+      admin: { host: '127.0.0.1', port: 0 },
+      alive: async () => {},
+      obstacles: async () => [],
+      statusPage: async () => '',
+      backUp: async () => ({ kind: 'off' }),
+      metrics: createMetrics(),
+      clock: systemClock,
+      log: createLog('silent'),
+    })
+    try {
+      const { message } = (await (await fetch(`${admin.url}/nothing`)).json()) as { message: string }
+      const served = message.match(/\/\w*/g) ?? []
+      const shown = namesIn(textOf('operate.md', "## The operator's port"), 'path').map((path) =>
+        path.replace('POST ', ''),
+      )
+      expect(shown).to.have.members(served)
+    } finally {
+      await admin.close()
+    }
+    const answers = rowsIn(textOf('operate.md', '## Back up'), 'answer of `/backup`')
+    const codes = answers.filter(([, status]) => status !== '200').flatMap(([cell]) => codesIn(cell))
+    const given = source('admin/server.ts').match(/(?<=error: ')[a-z_]+/g) ?? []
+    // What any other page of the port answers too.
+    expect(new Set(given)).to.deep.equal(new Set([...codes, 'not_found', 'internal']))
+  })
+
+  it('have every option of the command, and every way in which it ends by itself', () => {
+    const main = join(ROOT, 'sidecar/main.ts')
+    const { stdout } = spawnSync(process.execPath, ['--import', 'tsx', main, '--help'], { cwd: ROOT, encoding: 'utf8' })
+    const options = [...stdout.matchAll(/^ {2}(--\w+(?: [A-Z]+)?) /gm)].map(([, option]) => option)
+    const command = textOf('operate.md', '## The command')
+    expect(namesIn(command, 'option')).to.have.members(options)
+    const codes = [...source('main.ts').matchAll(/^const EXIT_\w+ = (\d+)$/gm)].map(([, code]) => code)
+    expect(rowsIn(command, 'exit code').map(([code]) => code)).to.have.members(['0', '1', ...codes])
+  })
+})

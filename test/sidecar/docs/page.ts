@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const FOLDER = fileURLToPath(new URL('../../../sidecar/docs', import.meta.url))
+
+/** Names of the sidecar's pages. */
+export const PAGES: readonly string[] = readdirSync(FOLDER).filter((name) => name.endsWith('.md'))
+
+/** A page's text, or what stands below one of its headings up to the next heading of that rank or above. */
+export function textOf(page: string, heading?: string): string {
+  const text = readFileSync(join(FOLDER, page), 'utf8')
+  if (heading === undefined) return text
+  const start = text.indexOf(`\n${heading}\n`)
+  if (start < 0) throw new Error(`${page} has no heading "${heading}".`)
+  const [rank = ''] = /^#+/.exec(heading) ?? []
+  const rest = text.slice(start + heading.length + 2)
+  const end = rest.search(new RegExp(`^#{1,${rank.length}} `, 'm'))
+  return end < 0 ? rest : rest.slice(0, end)
+}
+
+/** The rows of all tables in `text` whose first heading is `first`, each a list of its cells. */
+export function rowsIn(text: string, first: string): readonly (readonly string[])[] {
+  const tables = text.match(/(?:^\|.*\|\n)+/gm) ?? []
+  const rows = tables
+    .map((table) => table.trimEnd().split('\n').map(cellsOf))
+    .filter(([head]) => head?.[0] === first)
+    .flatMap(([, , ...body]) => body)
+  if (rows.length === 0) throw new Error(`There is no table whose first heading is "${first}".`)
+  return rows
+}
+
+function cellsOf(line: string): readonly string[] {
+  return line
+    .slice(1, -1)
+    .split('|')
+    .map((cell) => cell.trim())
+}
+
+/** What a cell shows as code. */
+export function codesIn(cell = ''): readonly string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
+}
+
+/** What the first cells of those rows show as code. */
+export function namesIn(text: string, first: string): readonly string[] {
+  return rowsIn(text, first).flatMap(([cell]) => codesIn(cell))
+}
+
+export interface Example {
+  readonly page: string
+  /** What it shows, as the comment above it says: a schema of the API by its name; nothing for a configuration. */
+  readonly name: string
+  readonly value: Readonly<Record<string, unknown>>
+}
+
+/** All examples in JSON; those with comments are none. */
+export const EXAMPLES: readonly Example[] = PAGES.flatMap((page) =>
+  [...textOf(page).matchAll(/^(?:<!-- (\w+) -->\n)?```json\n([\s\S]*?)^```$/gm)].map(([, name = '', text = '']) => ({
+    page,
+    name,
+    value: JSON.parse(text),
+  })),
+)

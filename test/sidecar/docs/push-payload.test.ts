@@ -1,0 +1,113 @@
+import { expect } from 'chai'
+import { startApns } from '../../../fixtures/push/apns.ts'
+import { startFcm } from '../../../fixtures/push/fcm.ts'
+import { startWebPush } from '../../../fixtures/push/webpush.ts'
+import { avatarHash } from '../../../sidecar/avatars/avatar.ts'
+import { createLog } from '../../../sidecar/log.ts'
+import { openApns } from '../../../sidecar/push/apns.ts'
+import { openFcm } from '../../../sidecar/push/fcm.ts'
+import type { PushGateway } from '../../../sidecar/push/gateway.ts'
+import { buildNotification, type SenderAvatar } from '../../../sidecar/push/notification.ts'
+import { openWebPush } from '../../../sidecar/push/web-push.ts'
+import { makeVapidKeys } from '../../../sidecar/webpush/vapid-keys.ts'
+import { pngOfLength } from '../../support/png-of-length.ts'
+import { codesIn, EXAMPLES, namesIn, rowsIn, textOf } from './page.ts'
+
+const PAGE = 'app-developers.md'
+const DEVICE = 'ab'.repeat(32)
+const TOWER = { icon: 'tower', image: '', hash: 'icon:tower' }
+
+function notification(avatar: SenderAvatar, { count = 1, text = 'Good morning' } = {}) {
+  const newest = { from: 'W1AW', to: 'N0CALL-7', seqId: '12', text: Buffer.from(text), time: 1 }
+  return buildNotification('N0CALL-7', { count, newest }, avatar)
+}
+
+const example = (name: string) => EXAMPLES.find((one) => one.name === name)?.value ?? {}
+
+/** Paths of all values; what is in `whole` counts as one. */
+function pathsIn(value: unknown, whole: readonly string[] = [], path = ''): readonly string[] {
+  if (typeof value !== 'object' || value === null || whole.includes(path)) return [path]
+  return Object.entries(value).flatMap(([name, member]) =>
+    pathsIn(member, whole, path === '' ? name : `${path}.${name}`),
+  )
+}
+
+/** What a table says of a header. */
+function headersOf(heading: string): ReadonlyMap<string, string> {
+  return new Map(rowsIn(textOf(PAGE, heading), 'header').map(([name, value = '']) => [codesIn(name)[0] ?? '', value]))
+}
+
+describe('what the page for the developer of the app says of a push', () => {
+  const keys = rowsIn(textOf(PAGE, '## What a push brings').split('\n### ')[0] ?? '', 'key')
+  const named = (rows: typeof keys) => rows.map(([cell]) => codesIn(cell)[0] ?? '')
+  const closers: (() => Promise<unknown>)[] = []
+  const closing = <Part extends { close(): Promise<unknown> }>(part: Part): Part => {
+    closers.push(() => part.close())
+    return part
+  }
+  const log = createLog('silent')
+  afterEach(async () => {
+    for (const close of closers.splice(0).reverse()) await close()
+  })
+  const sent = async (gateway: PushGateway, token: string) =>
+    expect(await gateway.send(token, notification(TOWER))).to.deep.equal({ kind: 'accepted' })
+
+  it('has every key that there can be, with when it is there', () => {
+    const image = pngOfLength(3000)
+    const pictured = { icon: 'tower', image, hash: avatarHash('tower', image) }
+    const dataOf = (avatar: SenderAvatar) => Object.keys(notification(avatar).data)
+    expect(named(keys)).to.have.members([...new Set([...dataOf(pictured), ...dataOf('cleared')])])
+    expect(named(keys.filter(([, when]) => when === 'always'))).to.have.members(dataOf('none'))
+    const tooLarge = pngOfLength(3004)
+    expect(dataOf({ ...pictured, image: tooLarge, hash: avatarHash('tower', tooLarge) })).not.to.include(
+      'fromAvatarImage',
+    )
+  })
+
+  it('has the words of the banner', () => {
+    const several = notification('none', { count: 3 })
+    const words = codesIn(textOf(PAGE, '## What a push brings'))
+    expect(words).to.include.members([several.title, several.body, notification('none', { text: ' ' }).body])
+  })
+
+  it('has what FCM gets, to the key', async () => {
+    const fcm = closing(await startFcm())
+    const { token } = example('FcmMessage')
+    await sent(closing(openFcm({ ...fcm.settings }, log)), String(token))
+    expect(fcm.received[0]).to.deep.equal(example('FcmMessage'))
+    expect(namesIn(textOf(PAGE, '### Android: FCM'), 'key')).to.have.members(pathsIn(fcm.received[0], ['data']))
+  })
+
+  it('has what APNs gets, to the key', async () => {
+    const apns = closing(await startApns())
+    await sent(closing(openApns(apns.settings, log)), DEVICE)
+    const [received] = apns.received
+    expect(received?.payload).to.deep.equal(example('ApnsPayload'))
+    const { aps } = received?.payload ?? {}
+    expect(namesIn(textOf(PAGE, '### iOS: APNs'), 'key')).to.have.members([...pathsIn({ aps }), 'aps'])
+    const headers = headersOf('### iOS: APNs')
+    expect([...headers.keys()]).to.have.members(
+      ['topic', 'push-type', 'priority', 'expiration', 'collapse-id'].map((name) => `apns-${name}`),
+    )
+    expect(headers.get('apns-push-type')).to.equal(`\`${received?.pushType}\``)
+    expect(headers.get('apns-priority')).to.equal(`\`${received?.priority}\``)
+    expect(received?.collapseId).to.equal(received?.payload.collapseId)
+    expect(Number(received?.expiration) * 1000 - Date.now()).to.be.within(23.9 * 3_600_000, 24 * 3_600_000)
+  })
+
+  it('has what a push service gets, and the phone reads, to the key', async () => {
+    const service = closing(await startWebPush())
+    const vapid = makeVapidKeys()
+    const gateway = closing(openWebPush({ ...service.settings, keyFile: null }, vapid, log))
+    await sent(gateway, JSON.stringify(service.subscribe(vapid.publicKey)))
+    const [received] = service.received
+    expect(received?.payload).to.deep.equal(example('WebPushMessage'))
+    const beside = pathsIn(received?.payload).filter((name) => !named(keys).includes(name))
+    expect(namesIn(textOf(PAGE, '### Phones without Google: Web Push'), 'key')).to.have.members(beside)
+    const headers = headersOf('### Phones without Google: Web Push')
+    expect([...headers.keys()]).to.have.members(['TTL', 'Urgency', 'Topic', 'Content-Encoding'])
+    expect(headers.get('TTL')).to.include(`\`${received?.ttl}\``)
+    expect(headers.get('Urgency')).to.equal(`\`${received?.urgency}\``)
+    expect(headers.get('Topic')).to.include(`${received?.topic?.length} characters`)
+  })
+})

@@ -1,0 +1,20 @@
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+
+const ROOT = new URL('../../', import.meta.url)
+
+/**
+ * Takes a picture that the documents show, where the run is told to by `MESH_COMPANION_PICTURES=1`: whoever only runs tests has no changed
+ * file afterwards.
+ *
+ * @param path from the root of the project
+ * @param clip the part of the page, in its own pixels
+ */
+export async function takeDocumentPicture(
+  page: Page,
+  path: string,
+  clip: { readonly x: number; readonly y: number; readonly width: number; readonly height: number },
+): Promise<void> {
+  if (process.env.MESH_COMPANION_PICTURES !== '1') return
+  await page.screenshot({ path: fileURLToPath(new URL(path, ROOT)), clip })
+}

@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+export interface Document {
+  /** From the root of the project, with slashes. */
+  readonly path: string
+  readonly text: string
+}
+
+/** The front door, and the pages of both halves. */
+export function readDocuments(): readonly Document[] {
+  const pages = ['plugin/docs', 'sidecar/docs'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `${folder}/${name.replaceAll('\\', '/')}`),
+  )
+  return ['README.md', ...pages].map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
+}
+
+/** @param path from the root of the project */
+export function readDocument(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8')
+}
+
+/** Blocks of code in a language, in their order, without the indentation of the list that they stand in. */
+export function codeBlocks(text: string, language: string): readonly string[] {
+  return [...text.matchAll(/^( *)```(\w*)\n([\s\S]*?)^\1```$/gm)].flatMap(([, indent = '', found, code = '']) =>
+    found === language ? [code.replaceAll(new RegExp(`^${indent}`, 'gm'), '')] : [],
+  )
+}
+
+/** The text below a heading, up to the next one of its level or above. */
+export function section(text: string, heading: string): string {
+  const [, marks = ''] = /^(#+) /.exec(heading) ?? []
+  const start = text.indexOf(`\n${heading}\n`)
+  if (start < 0) throw new Error(`there is no heading "${heading}"`)
+  const body = text.slice(start + heading.length + 2)
+  const end = body.search(new RegExp(`^#{1,${marks.length}} `, 'm'))
+  return end < 0 ? body : body.slice(0, end)
+}
+
+/** The cells of all tables in a text, row by row, without those of their heads. */
+export function tableRows(text: string): readonly (readonly string[])[] {
+  const rows = text.split('\n').map((line) =>
+    line.startsWith('|')
+      ? line
+          .split(/(?<!\\)\|/)
+          .slice(1, -1)
+          .map((cell) => cell.trim())
+      : undefined,
+  )
+  const isRule = (row: readonly string[] | undefined) => row?.every((cell) => /^-+$/.test(cell)) ?? false
+  return rows.flatMap((row, index) => (row && !isRule(row) && !isRule(rows[index + 1]) ? [row] : []))
+}
+
+/** What stands in code marks. */
+export function inCode(text: string): readonly string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
+}
