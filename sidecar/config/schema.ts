@@ -261,7 +261,8 @@ export const SETTINGS_SCHEMA: MemberSchema = table('The whole configuration is o
   },
   databaseTls,
   instance: {
-    description: 'Give this instance a name of its own: letters, digits, dots, dashes and underscores, 63 at most; null: like the machine.',
+    description:
+      'Give this instance a name of its own: letters, digits, dots, dashes and underscores, 63 at most; null: like the machine.',
     type: ['string', 'null'],
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
     default: null,

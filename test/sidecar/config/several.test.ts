@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { makeVapidKeys } from '../../../sidecar/webpush/vapid-keys.ts'
-import { readSettings } from '../../../sidecar/config/read.ts'
 import { passcodeOf } from '../../../sidecar/aprs/passcode.ts'
+import { readSettings } from '../../../sidecar/config/read.ts'
+import { makeVapidKeys } from '../../../sidecar/webpush/vapid-keys.ts'
 
 const SECRET = 'h0rse-battery'
 const ADDRESS = `postgres://mesh:${SECRET}@db.example/mesh`
@@ -34,7 +34,12 @@ describe('configuration of several instances', () => {
   const warningsOf = (...parts: Parameters<typeof read>) => read(...parts).warnings.map(({ path }) => path)
 
   it('takes the address of a PostgreSQL database as it is, from the environment too', () => {
-    for (const address of [ADDRESS, 'postgresql://db/mesh', 'postgres://%2Frun%2Fpostgresql/mesh', 'postgres://[::1]:5433/mesh'])
+    for (const address of [
+      ADDRESS,
+      'postgresql://db/mesh',
+      'postgres://%2Frun%2Fpostgresql/mesh',
+      'postgres://[::1]:5433/mesh',
+    ])
       expect(settingsOf({ database: address }).database).to.equal(address)
     expect(settingsOf({}, { SIDECAR_DATABASE: ADDRESS }).database).to.equal(ADDRESS)
     expect(settingsOf({ database: 'postgres/x.sqlite' }).database).to.equal('/etc/sidecar/postgres/x.sqlite')

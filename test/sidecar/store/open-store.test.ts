@@ -6,7 +6,16 @@ import { connect } from '../../../sidecar/store/connection.ts'
 import { MIGRATIONS } from '../../../sidecar/store/migrations.ts'
 import { openStore } from '../../../sidecar/store/open-store.ts'
 import { STORE_FAULTS } from '../../../sidecar/store/store-error.ts'
-import { message, newer, register, registration, rejection, SETTINGS, temporaryStores, texts } from './temporary-stores.ts'
+import {
+  message,
+  newer,
+  register,
+  registration,
+  rejection,
+  SETTINGS,
+  temporaryStores,
+  texts,
+} from './temporary-stores.ts'
 
 describe('Opening the store', () => {
   const stores = temporaryStores()

@@ -166,7 +166,10 @@ describe('Server time', () => {
 
     /** The ways to ask what is new: of the store itself, and as the API answers, from the rings that it keeps in memory. */
     const WAYS = {
-      'the store': (store: Store): Ask => (station, since) => newer(store, station, since),
+      'the store':
+        (store: Store): Ask =>
+        (station, since) =>
+          newer(store, station, since),
       'the rings in memory': (store: Store): Ask => {
         const rings = cacheOver(store)
         return async (station, since) => {
