@@ -3,11 +3,14 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Store, StoredMessage } from '../../../sidecar/messages/store.ts'
 import { cacheOver, messagesIn } from '../api/ring-answer.ts'
+import { serverTimeContract } from './contract/server-time.contract.ts'
 import { copyAsAfterCrash, message, newer, register, rejection, temporaryStores } from './temporary-stores.ts'
 
 const HOUR = 3_600_000
 
-describe('Server time', () => {
+describe('Server time', () => serverTimeContract(temporaryStores(), 10))
+
+describe('Server time in SQLite', () => {
   const stores = temporaryStores()
 
   it('is the clock in milliseconds, and moves on when the clock stands still', async () => {
@@ -71,7 +74,7 @@ describe('Server time', () => {
     const start = await store.serverTime.issue()
     stores.clock.set(start + 6000)
     await store.serverTime.issue()
-    await store.history.stationsWithUnpushed() // comes after the write that is on its way
+    await store.stations.avatars([]) // comes after the write that is on its way
     await connection.exec('PRAGMA query_only = ON')
     stores.clock.set(start + 14_000)
     expect(await store.serverTime.issue()).to.equal(start + 14_000)
