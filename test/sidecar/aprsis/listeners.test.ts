@@ -251,6 +251,38 @@ describe('Several instances at APRS-IS', () => {
       expect(Object.keys(leases.holders()).filter((name) => name.startsWith('call/'))).to.have.length(1)
     })
 
+    it('leave the configured call to the first listener, though nobody has it', async () => {
+      const [a, b] = [start('a'), start('b')]
+      await a.ready()
+      await b.ready()
+      await kill('a')
+      await clock.advance(7000)
+      await b.change(stationKeys(900))
+      await b.ready()
+      expect(callsOf(b)?.filter((call) => call !== 'N0CALL-99')).to.deep.equal(['N0CALL-98', 'N0CALL-97'])
+    })
+
+    it('log in by another call where one alone was lost', async () => {
+      stations = stationKeys(900)
+      const a = start('a')
+      await a.ready()
+      const b = start('b')
+      await b.ready()
+      expect(callsOf(a)).to.deep.equal([CALL, 'N0CALL-99'])
+      leases.unreachableBy.add('a')
+      await clock.advance(8000)
+      await b.change(stationKeys(1900))
+      await b.ready()
+      expect(callsOf(b)).to.include('N0CALL-99')
+      leases.unreachableBy.clear()
+      await clock.advance(2000)
+      expect(slotOf(a)).to.equal(0)
+      await a.ready()
+      expect(callsOf(a)).to.include(CALL).and.not.include('N0CALL-99')
+      expect(b.metrics.value('upstream_disconnects')).to.equal(0)
+      await a.reaches(stations)
+    })
+
     it('share the calls of the callsign in equal parts, and say what to do about the stations above', async () => {
       stations = stationKeys(9200)
       const a = start('a', { listeners: 4, maxConnections: 99, trackOutgoing: true })
