@@ -142,7 +142,7 @@ export function joinElection(options: ElectionOptions): Election {
     const wasLacking = calls.lacking
     const wishes = calls.wishes(taken, mine === 0)
     const names = [slotLease(mine), ...[...calls.held(), ...wishes].map(callLease)]
-    const askedAt = clock.elapsed()
+    const askedAt = { elapsed: clock.elapsed(), now: clock.now() }
     const held = await leases.hold(names, listenerNote(options.servers()))
     const lost = calls.answered(callsIn(held), wishes, askedAt)
     if (stopped) return

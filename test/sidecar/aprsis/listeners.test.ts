@@ -198,6 +198,21 @@ describe('Several instances at APRS-IS', () => {
       expect(server.traffic.replaced).to.equal(0)
     })
 
+    it('they begin none either after a sleep of the machine, which only the wall clock tells', async () => {
+      const a = start('a')
+      await a.ready()
+      const { logins } = server.traffic
+      leases.unreachableBy.add('a')
+      clock.set(clock.now() + 10_000)
+      server.dropAll()
+      await a.until(() => !a.link.status().connected)
+      await clock.advance(2000)
+      expect(server.traffic.connections).to.equal(logins)
+      leases.unreachableBy.clear()
+      await clock.advance(2000)
+      await a.ready()
+    })
+
     it('one that alone cannot reach it gives way for good when its call is taken', async () => {
       const [a, , c] = await startThree()
       leases.unreachableBy.add('a')
