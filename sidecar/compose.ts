@@ -17,7 +17,7 @@ import { createMetrics } from './metrics.ts'
 import { openDatabase } from './open-database.ts'
 import { createDispatcher } from './push/dispatcher.ts'
 import { openGateways } from './push/open-gateways.ts'
-import { openVapidKeys } from './push/vapid-file.ts'
+import { agreeOnVapidKeys } from './push/shared-vapid-keys.ts'
 import { reloadBy } from './reload.ts'
 import { createShutdown } from './shutdown.ts'
 import { watchDatabaseFile } from './store/file-watch.ts'
@@ -70,7 +70,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
     })
 
     const traffic = watchTraffic(clock)
-    const vapidKeys = openVapidKeys(settings, log)
+    const vapidKeys = await agreeOnVapidKeys(settings, store.keyring, log)
     const gateways = openGateways(settings.push, log, clock, vapidKeys)
     const dispatcher = shutdown.add(
       'push',

@@ -63,29 +63,26 @@ export function backupsAreOurs({ database, backup }: Settings): readonly Problem
   ]
 }
 
-/** Each instance would make keys of its own, and what apps subscribe to at one would be void at the others. */
+/** Keys that were made for the file would be others than those of the database, which all instances share. */
 export function vapidKeysAreShared(
   { database, push: { webpush } }: Settings,
   { readFile }: Surroundings,
 ): readonly Problem[] {
-  if (!isPostgresAddress(database) || webpush.subject === null) return []
-  const problem = (reason: string) => [
-    {
-      path: 'push.webpush.keyFile',
-      reason: `${reason}, while "database" is a PostgreSQL database`,
-      remedy:
-        'Name a file with the same VAPID keys at every instance: "npx web-push generate-vapid-keys --json" prints some.',
-    },
-  ]
-  if (webpush.keyFile === null) return problem('is missing')
+  if (!isPostgresAddress(database) || webpush.subject === null || webpush.keyFile === null) return []
   try {
     readFile(webpush.keyFile)
     return []
   } catch (error) {
     // What else may be wrong with it is said of any such file.
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-    return isMissing ? problem('names a file that is not there') : []
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) return []
   }
+  return [
+    {
+      path: 'push.webpush.keyFile',
+      reason: 'names a file that is not there, while "database" is a PostgreSQL database',
+      remedy: 'Leave it out: the VAPID keys are made and kept in the database, for all instances.',
+    },
+  ]
 }
 
 /** With one process of which none else could listen, nobody would. */

@@ -182,7 +182,7 @@ const push = section('The push gateways.', {
       default: null,
     },
     keyFile: file(
-      'Name the file that keeps the VAPID keys, which is made where it is missing; null for one beside the database.',
+      'Name the file that keeps the VAPID keys, which is made where it is missing; null for one beside the database, and with PostgreSQL for the database itself.',
     ),
     allowPrivate: flag('Say true where phones have their push service in a private network.', false),
     caFile: file(

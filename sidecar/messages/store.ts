@@ -5,6 +5,7 @@ import type {
   RateLimitSettings,
   StationsSettings,
 } from '../config/settings.ts'
+import type { Keyring } from './keyring.ts'
 import type { Instances, Leases } from './leases.ts'
 import type { HeardMessage, StoredMessage } from './message.ts'
 import type { PushQueue } from './push-queue.ts'
@@ -38,6 +39,8 @@ export interface Store {
   readonly housekeeping: Housekeeping
   readonly leases: Leases
   readonly instances: Instances
+  /** Undefined where one process has the store for itself, and keeps keys in files. */
+  readonly keyring: Keyring | undefined
   /** Undefined where other processes store too: then each sync asks the store. */
   readonly feed: Feed | undefined
   /** The code of the error that writing meets now; undefined while it works. What failed is tried again every few seconds. */

@@ -10,6 +10,7 @@ import { warnOfLoss } from './durability.ts'
 import { openHistory, openServerTime } from './history.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import { openInstance } from './instances.ts'
+import { openKeyring } from './keyring.ts'
 import { openLeases } from './leases.ts'
 import { migrate } from './migrations.ts'
 import { openPushQueue } from './push-queue.ts'
@@ -108,6 +109,7 @@ async function buildStore(postgres: Postgres, settings: PostgresStoreSettings, c
     housekeeping: openHousekeeping({ database: postgres, stations, duplicateMs, ackMs: ack.minIntervalMs }),
     leases: openLeases(postgres, instance, clock),
     instances: instance,
+    keyring: openKeyring(postgres),
     feed: undefined,
     fault: () => postgres.fault() ?? (instance.isTaken() ? 'instance_taken' : undefined),
     probe: postgres.probe,

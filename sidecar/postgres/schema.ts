@@ -16,6 +16,7 @@
  * - `station_change`: which stations to look at again, by the stamp of the change; kept for a day.
  * - `push_due`: stations whose phone is to be told of something.
  * - `ack_sent`: not logged, for a crash of the server that empties it costs needless acks only.
+ * - `keyring`: secrets that all instances have alike.
  * - `instance`: those that are there, and were; `owner` tells two lives of one name apart, and is empty once it has ended.
  */
 export const MIGRATIONS: readonly string[] = [
@@ -118,5 +119,8 @@ export const MIGRATIONS: readonly string[] = [
     lease_until bigint NOT NULL,
     note text NOT NULL
   ) WITH (fillfactor = 50);
+  `,
+  `
+  CREATE TABLE keyring (name text COLLATE "C" PRIMARY KEY, value text NOT NULL);
   `,
 ]

@@ -77,6 +77,7 @@ export async function buildStore(
     housekeeping,
     leases: grantLeases(settings.instance),
     instances: onlyInstance(settings.instance, clock),
+    keyring: undefined,
     feed,
     fault: database.fault,
     probe: database.probe,

@@ -11,7 +11,7 @@ export interface VapidKeys {
 export const VAPID_REMEDY =
   'Restore it from a backup: every subscription belongs to the keys in it. If they are lost for good, move the file away: new ones are made at the next start, and every app has to subscribe anew.'
 
-/** Where the keys are kept: in the file that is configured, else beside the database; null where that is no file. */
+/** Where the keys are kept: in the file that is configured, else beside the database; null where that is no file: those of PostgreSQL are in it. */
 export function vapidKeyFile(keyFile: string | null, database: string): string | null {
   return keyFile ?? (database === ':memory:' || isPostgresAddress(database) ? null : `${database}.vapid.json`)
 }

@@ -107,12 +107,12 @@ describe('configuration of several instances', () => {
     expect(pathsOf({ database: ADDRESS, backup: { folder: 'backups' } })).to.deep.equal(['backup.folder'])
   })
 
-  it('refuses keys of Web Push that each instance would make for itself', () => {
+  it('keeps the keys of Web Push in the database, and refuses a file of them that is not there', () => {
     const webpush = (keyFile: string | null) => ({
       database: ADDRESS,
       push: { webpush: { subject: 'mailto:operator@example.org', keyFile } },
     })
-    expect(pathsOf(webpush(null))).to.deep.equal(['push.webpush.keyFile'])
+    expect(pathsOf(webpush(null))).to.deep.equal([])
     expect(pathsOf(webpush('keys.json'))).to.deep.equal(['push.webpush.keyFile'])
     const files = { '/etc/sidecar/keys.json': JSON.stringify(makeVapidKeys()) }
     expect(pathsOf(webpush('keys.json'), {}, files)).to.deep.equal([])
