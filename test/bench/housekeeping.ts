@@ -94,7 +94,13 @@ async function withStore<T>(use: (store: Store) => Promise<T>): Promise<T> {
   }
   const store = await buildStore(connection, path, settings, systemClock, createLog('error'))
   try {
-    const guest = { key: GUEST, platform: 'android', pushToken: 'token', ackMessages: false, client: '127.0.0.1' } as const
+    const guest = {
+      key: GUEST,
+      platform: 'android',
+      pushToken: 'token',
+      ackMessages: false,
+      client: '127.0.0.1',
+    } as const
     await store.stations.register(guest)
     return await use(store)
   } finally {

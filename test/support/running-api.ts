@@ -62,7 +62,13 @@ export async function startApi(options: ApiOptions = {}): Promise<RunningApi> {
   const logged: Record<string, unknown>[] = []
   const log: Log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) })
   const metrics = createMetrics()
-  const limits = { windowMs: 60_000, max: 10_000, newStationsPerHour: 10_000, connectionsPerAddress: 10_000, ...rateLimit }
+  const limits = {
+    windowMs: 60_000,
+    max: 10_000,
+    newStationsPerHour: 10_000,
+    connectionsPerAddress: 10_000,
+    ...rateLimit,
+  }
   const settings: StoreSettings = {
     history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
     stations: { max: maxStations },

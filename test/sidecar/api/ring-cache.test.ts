@@ -20,7 +20,11 @@ describe('rings kept in memory', () => {
     const answer = await rings.since(station, since)
     return answer && messagesIn(answer).map(({ text }) => text)
   }
-  const append = (...of: readonly string[]) => store.history.append(of.map((text) => message(text)), false)
+  const append = (...of: readonly string[]) =>
+    store.history.append(
+      of.map((text) => message(text)),
+      false,
+    )
 
   it('answer as the history does, whatever is stored between and from wherever a client asks', async () => {
     const action = fc.oneof(
@@ -95,7 +99,10 @@ describe('rings kept in memory', () => {
     await register(store, ...stations)
     const bounded = cacheOver(store, 40_000)
     for (const to of stations) {
-      await store.history.append(Array.from({ length: 5 }, (_, at) => message(`${'x'.repeat(200)} ${at}`, { to })), false)
+      await store.history.append(
+        Array.from({ length: 5 }, (_, at) => message(`${'x'.repeat(200)} ${at}`, { to })),
+        false,
+      )
       await bounded.since(to, 0)
       expect(bounded.bytes).to.be.at.most(40_000)
     }

@@ -186,8 +186,7 @@ describe('the API over HTTP', () => {
     /** A sync answer of exactly `size` bytes. */
     async function answerOf(size: number, acceptEncoding: string | undefined) {
       await api.post('/v1/register', registration('N0CALL'))
-      const send = (text: string) =>
-        api.store.history.append([message(text, { to: 'N0CALL-7', seqId: '' })], false)
+      const send = (text: string) => api.store.history.append([message(text, { to: 'N0CALL-7', seqId: '' })], false)
       await send('x')
       const ask = (since: number, headers = {}) => api.post('/v1/sync', { ...claim('N0CALL'), since }, headers)
       const small = await ask(0)

@@ -49,6 +49,8 @@ export class LinkHarness {
         maxConnections: 16,
         trackOutgoing: false,
         filterDebounceMs: 2000,
+        listeners: 2,
+        listen: true,
         ...settings,
       },
       stations: () => this.stations,

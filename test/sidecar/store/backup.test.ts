@@ -36,7 +36,9 @@ describe('A backup', () => {
     const filler = 'x'.repeat(400)
     for (const to of stations)
       await store.history.append(
-        Array.from({ length: 100 }, (_, index) => message(filler, { to, seqId: String(index) })), false)
+        Array.from({ length: 100 }, (_, index) => message(filler, { to, seqId: String(index) })),
+        false,
+      )
     let done = false
     const backup = store.backUp(stores.path('backup.sqlite'), running).finally(() => {
       done = true

@@ -27,8 +27,14 @@ describe('What is remembered of messages that rings have dropped', () => {
   it('goes with its station', async () => {
     const { store, connection } = await stores.openOver({ history: { ...SETTINGS.history, perStation: 1 } })
     await register(store, 'N0CALL', 'W1AW')
-    await store.history.append(['a', 'b', 'c'].map((text) => message(text)), false)
-    await store.history.append(['a', 'b', 'c'].map((text) => message(text, { to: 'W1AW' })), false)
+    await store.history.append(
+      ['a', 'b', 'c'].map((text) => message(text)),
+      false,
+    )
+    await store.history.append(
+      ['a', 'b', 'c'].map((text) => message(text, { to: 'W1AW' })),
+      false,
+    )
     await store.stations.remove('N0CALL')
     expect(await connection.all('SELECT DISTINCT station FROM dropped')).to.deep.equal([{ station: 'W1AW' }])
   })

@@ -15,6 +15,7 @@ import type {
 import type { Connection } from '../../../sidecar/store/connection.ts'
 import { buildStore, openFile, openStore } from '../../../sidecar/store/open-store.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import type { ContractStores } from './contract/stores.ts'
 
 export const SETTINGS: StoreSettings = {
   history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
@@ -25,8 +26,8 @@ export const SETTINGS: StoreSettings = {
   instance: 'here',
 }
 
-/** Stores on real files in a folder of their own, closed and removed after each test. */
-export interface TemporaryStores {
+/** Stores on real files in a folder of their own, closed and removed after each test; the test turns their clock. */
+export interface TemporaryStores extends ContractStores {
   readonly clock: FakeClock
   /** Log lines written so far. */
   readonly lines: Record<string, unknown>[]
@@ -69,9 +70,18 @@ export function temporaryStores(): TemporaryStores {
       return lines
     },
     log,
+    slackMs: 0,
+    now: () => clock.now(),
+    async shift(ms) {
+      if (ms > 0) await clock.advance(ms)
+      else clock.set(clock.now() + ms)
+    },
     path,
     open: async (settings = {}, at = path(), time = clock) =>
       keep(await openStore(at, { ...SETTINGS, ...settings }, time, log)),
+    async wipe() {
+      for (const file of [path(), `${path()}-wal`]) await rm(file, { force: true })
+    },
     async openOver(settings = {}) {
       const connection = await openFile(path())
       return { store: keep(await buildStore(connection, path(), { ...SETTINGS, ...settings }, clock, log)), connection }
