@@ -2,12 +2,15 @@ import { expect } from 'chai'
 import type { Store } from '../../../sidecar/messages/store.ts'
 import type { Connection, SqlValue } from '../../../sidecar/store/connection.ts'
 import { buildStore, openFile } from '../../../sidecar/store/open-store.ts'
-import { message, newer, register, registration, SETTINGS, temporaryStores, texts } from './temporary-stores.ts'
+import { housekeepingContract } from './contract/housekeeping.contract.ts'
+import { message, newer, register, registration, SETTINGS, temporaryStores } from './temporary-stores.ts'
 
 const NEVER = new AbortController().signal
 const HOUR = 3_600_000
 
-describe('The housekeeping of the store', () => {
+describe('The housekeeping of the store', () => housekeepingContract(temporaryStores()))
+
+describe('The housekeeping of the store in SQLite', () => {
   const stores = temporaryStores()
   const closing: Store[] = []
   afterEach(async () => {
@@ -59,25 +62,6 @@ describe('The housekeeping of the store', () => {
       store.stations.register(changed),
     ])
     expect([gone, outcome.kind, store.stations.size]).to.deep.equal([1, 'created', 1])
-  })
-
-  it('disturbs neither stamps nor the cursors of those who stay', async () => {
-    const store = await stores.open()
-    await register(store, 'N1CALL', 'N2CALL')
-    await store.history.append([message('one', { to: 'N2CALL' })], false)
-    const first = await newer(store, 'N2CALL')
-    await stores.clock.advance(2 * HOUR)
-    const boundary = stores.clock.now()
-    await register(store, 'N2CALL')
-    await store.housekeeping.expire(boundary, NEVER)
-    await store.housekeeping.tidy(NEVER)
-    await store.history.append([message('two', { to: 'N2CALL', seqId: '2' })], false)
-    const next = await newer(store, 'N2CALL', first.serverTime)
-    expect(texts(next.messages)).to.deep.equal(['two'])
-    expect(next.serverTime).to.be.above(first.serverTime)
-    expect(texts((await newer(store, 'N2CALL')).messages)).to.deep.equal(['one', 'two'])
-    const again = message('two', { to: 'N2CALL', seqId: '2' })
-    expect((await store.history.append([again], false))[0]?.kind).to.equal('duplicate')
   })
 
   it('removes rows of stations that somebody else took out of the file, and no others', async () => {

@@ -3,11 +3,14 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Store, StoredMessage } from '../../../sidecar/messages/store.ts'
 import { cacheOver, messagesIn } from '../api/ring-answer.ts'
+import { serverTimeContract } from './contract/server-time.contract.ts'
 import { copyAsAfterCrash, message, newer, register, rejection, temporaryStores } from './temporary-stores.ts'
 
 const HOUR = 3_600_000
 
-describe('Server time', () => {
+describe('Server time', () => serverTimeContract(temporaryStores(), 10))
+
+describe('Server time in SQLite', () => {
   const stores = temporaryStores()
 
   it('is the clock in milliseconds, and moves on when the clock stands still', async () => {
