@@ -89,13 +89,13 @@ describe('The connections to PostgreSQL', () => {
     await runAt(beside, `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
     const before = await pids()
     expect((await rejection(query(write))).code).to.equal('database_read_only')
+    expect((await pids()).filter((pid) => before.includes(pid))).to.deep.equal([])
     expect(fault()).to.equal('database_read_only')
     // Who was connected before goes on to be refused: only new connections find the way.
     await runAt(beside, `ALTER DATABASE ${name} RESET default_transaction_read_only`)
     await logged('store-write-recovered')
     expect(fault()).to.equal(undefined)
     await query(write)
-    expect((await pids()).filter((pid) => before.includes(pid))).to.deep.equal([])
   })
 
   it('say once that the database is away, try it each second, and say once that it is back', async () => {
