@@ -106,7 +106,7 @@ async function buildStore(postgres: Postgres, settings: PostgresStoreSettings, c
     serverTime: openServerTime(postgres),
     cursors,
     housekeeping: openHousekeeping({ database: postgres, stations, duplicateMs, ackMs: ack.minIntervalMs }),
-    leases: openLeases(postgres, instance),
+    leases: openLeases(postgres, instance, clock),
     instances: instance,
     feed: undefined,
     fault: () => postgres.fault() ?? (instance.isTaken() ? 'instance_taken' : undefined),
