@@ -118,7 +118,8 @@ describe('Several instances on one PostgreSQL', () => {
         INSERT INTO new_station VALUES ('192.0.2.1', now_ms() - 3600000);
         INSERT INTO station_change VALUES (now_ms() - 86400001, 'N0CALL'), (now_ms() - 86400000 + 1, 'N0CALL');
         INSERT INTO instance VALUES ('long ago', '', 1, 1, '');
-        INSERT INTO lease VALUES ('call/N0OLD', 'long ago', 'x', 1, '')`)
+        INSERT INTO lease VALUES ('call/N0OLD', 'long ago', 'x', 1, '');
+        UPDATE clock SET station_count = 7`)
       expect(await a.housekeeping.tidy(NEVER)).to.equal(603)
       const tables = ['ring', 'avatar', 'dropped', 'ack_sent', 'new_station', 'station_change', 'instance', 'lease']
       const counts = tables.map((table) => `(SELECT count(*)::int FROM ${table}) AS ${table}`)
@@ -133,8 +134,8 @@ describe('Several instances on one PostgreSQL', () => {
         instance: 1,
         lease: 0,
       })
-      const [clock] = await sql('SELECT changes_since = now_ms() - 86400001 AS said FROM clock')
-      expect(clock?.said).to.equal(true)
+      const [clock] = await sql('SELECT changes_since = now_ms() - 86400001 AS said, station_count FROM clock')
+      expect(clock).to.deep.equal({ said: true, station_count: 1 })
     })
   })
 })
