@@ -780,6 +780,8 @@ describe('The dispatcher', () => {
       await stores.clock.advance(GRACE_MS)
       await closing
       expect(android.closed).to.equal(1)
+      // That is no fault of the gateway.
+      expect([metrics.value('pushes_retried'), lines]).to.deep.equal([0, []])
       expect(isUnpushed()).to.equal(true)
       expect(stores.clock.pending).to.equal(0)
     })
