@@ -75,6 +75,7 @@ describe('A push of the sidecar to a phone without Google', () => {
     await message('one')
     while ((await its.counter('push_tokens_gone')) === 0);
     await message('two')
+    while ((await its.counter('pushes_unsendable')) === 0);
     const next = service.subscribe()
     await register(next)
     await message('three')
