@@ -5,6 +5,7 @@ import { StoreError } from '../store/store-error.ts'
 import type { Postgres, Queries, SqlValue } from './connection.ts'
 import { messageIdentity } from './message-identity.ts'
 import { CHANNEL } from './registry-functions.ts'
+import { withoutNul } from './without-nul.ts'
 
 /** The database cannot take anything in, and is as it was; `remedy` is what the operator should do. */
 export class TakeInError extends Error {
@@ -56,7 +57,7 @@ const PUSHES = `
 
 // Newer than any stamp that was issued there; and whoever follows changes reads everything anew.
 const CLOCK = `
-  UPDATE clock SET per_station = $2, last = greatest(last, $1::bigint + 1), changes_since = greatest(last, $1::bigint + 1)`
+  UPDATE clock SET per_station = $2, station_count = (SELECT count(*) FROM station), last = greatest(last, $1::bigint + 1), changes_since = greatest(last, $1::bigint + 1)`
 const TELL = `SELECT pg_notify('${CHANNEL}', '')`
 
 // Nobody has it from here yet: there are no stations, and no instances.
@@ -138,7 +139,7 @@ async function takeStations({ query }: Queries, page: readonly StationContents[]
   await query(STATIONS, [
     column(({ key }) => key),
     column(({ platform }) => platform),
-    column(({ pushToken }) => pushToken),
+    column(({ pushToken }) => withoutNul(pushToken)),
     column(({ tokenDead }) => tokenDead),
     column(({ ackMessages }) => ackMessages),
     column(({ registeredAt }) => registeredAt),
@@ -150,7 +151,7 @@ async function takeStations({ query }: Queries, page: readonly StationContents[]
   const avatars = page.flatMap(({ key, avatar }) => (avatar ? [{ key, ...avatar }] : []))
   await query(AVATARS, [
     avatars.map(({ key }) => key),
-    avatars.map(({ icon }) => icon),
+    avatars.map(({ icon }) => withoutNul(icon)),
     avatars.map(({ hash }) => hash),
     avatars.map(({ updatedAt }) => updatedAt),
     avatars.map(({ image }) => image),

@@ -114,6 +114,9 @@ describe('The move of a database file to PostgreSQL', () => {
     expect(
       due.map(({ station, unpushed }) => [station.key, unpushed.count, unpushed.newest.text.toString()]),
     ).to.deep.equal([['N0CALL-1', 3, 'm4']])
+    // As many as there are.
+    const counted = await runAt(postgres.address, 'SELECT station_count FROM mesh_companion.clock')
+    expect(counted).to.deep.equal([{ station_count: 123 }])
     // The file can be gone back to.
     expect(await shownBy(await openFile())).to.deep.equal(before)
   })

@@ -164,6 +164,64 @@ describe('Several instances at APRS-IS', () => {
     })
   })
 
+  describe('a listener that does not reach APRS-IS', () => {
+    let way: RotatingFront
+
+    beforeEach(async () => {
+      way = await startRotatingFront([server.port])
+    })
+    afterEach(() => way.close())
+
+    /** In steps that leave connections time to fail. */
+    async function passInSteps(ms: number): Promise<void> {
+      for (let passed = 0; passed < ms; passed += 1000) {
+        await clock.advance(1000)
+        for (const { link } of instances.values())
+          while (link.status().connections.some(({ state }) => state === 'connecting'))
+            await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+
+    async function loseTheWay(one: LinkHarness): Promise<void> {
+      await way.close()
+      await one.until(() => !one.link.status().connected)
+    }
+
+    it('gives its place after 30 s to one that stands by, and takes one only where nobody else does', async () => {
+      const a = start('a', { port: way.port })
+      await a.ready()
+      const b = start('b')
+      await b.ready()
+      const c = start('c')
+      await clock.advance(1000)
+      await loseTheWay(a)
+      await passInSteps(29_000)
+      expect([a, b, c].map(slotOf)).to.deep.equal([0, 1, null])
+      await passInSteps(4000)
+      expect([a, b, c].map(slotOf)).to.deep.equal([null, 1, 0])
+      await c.ready()
+      expect(a.events('listener-gave-way')).to.have.length(1)
+      expect(c.link.status().listeners).to.deep.equal({ held: 2, wanted: 2 })
+      await kill('b')
+      const d = start('d')
+      await passInSteps(9000)
+      expect([a, c, d].map(slotOf)).to.deep.equal([null, 0, 1])
+      await kill('d')
+      await passInSteps(14_000)
+      expect([a, c].map(slotOf)).to.deep.equal([1, 0])
+    })
+
+    it('keeps it while nobody stands by', async () => {
+      const a = start('a', { port: way.port })
+      await a.ready()
+      const b = start('b')
+      await b.ready()
+      await loseTheWay(a)
+      await passInSteps(60_000)
+      expect([a, b].map(slotOf)).to.deep.equal([0, 1])
+    })
+  })
+
   describe('while the store is away', () => {
     it('they go on listening, and nobody takes what lapses, even if its holder is back last', async () => {
       const [a, b, c] = await startThree()

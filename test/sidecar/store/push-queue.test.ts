@@ -1,22 +1,13 @@
 import { expect } from 'chai'
 import type { Connection } from '../../../sidecar/store/connection.ts'
-import { describePushQueue } from './contract/push-queue.contract.ts'
+import { pushQueueContract } from './contract/push-queue.contract.ts'
 import { copyAsAfterCrash, message, register, rejection, temporaryStores } from './temporary-stores.ts'
 
 const ROOM = { android: 100, ios: 100, webpush: 100 }
 
+describe('The queue of pushes', () => pushQueueContract(temporaryStores(), { leasesEnd: false, runs: 100 }))
+
 describe('The queue of pushes in SQLite', () => {
-  const stores = temporaryStores()
-
-  describePushQueue({
-    open: (settings) => stores.open(settings),
-    advance: (ms) => stores.clock.advance(ms),
-    leasesEnd: false,
-    runs: 100,
-  })
-})
-
-describe('The queue of pushes over a file', () => {
   const stores = temporaryStores()
   const receive = (store: Awaited<ReturnType<typeof stores.open>>, ...seqIds: string[]) =>
     store.history.append(

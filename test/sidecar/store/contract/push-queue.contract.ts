@@ -1,15 +1,12 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { PUSH_LEASE_MS, type PushClaim } from '../../../../sidecar/messages/push-queue.ts'
-import type { Platform, Registration, Store, StoreSettings } from '../../../../sidecar/messages/store.ts'
+import type { Platform, Registration, Store } from '../../../../sidecar/messages/store.ts'
 import { message, newer, registration } from '../temporary-stores.ts'
+import type { ContractStores } from './stores.ts'
 
-/** How one kind of store is opened, and how time passes for it. */
-export interface PushQueueStores {
-  /** Opens an empty store; within one test, once more what was opened before and closed. Closes it after the test where nobody did. */
-  open(settings: Pick<StoreSettings, 'push'>): Promise<Store>
-  /** Lets so much time pass for the queue, at least: what falls due by that is due when it resolves. */
-  advance(ms: number): Promise<void>
+/** What a kind of store does in its own way. */
+interface QueueOptions {
   /** Whether a lease ends by itself, since somebody else may take over. */
   readonly leasesEnd: boolean
   /** How often the property is tried. */
@@ -25,9 +22,12 @@ const ROOM = { android: 1000, ios: 1000, webpush: 1000 }
 let serial = 0
 
 /** The rules of {@link PushQueue}, the same for all stores. */
-export function describePushQueue(stores: PushQueueStores): void {
+export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: QueueOptions): void {
   let store: Store
-  const { advance } = stores
+  /** Lets so much time pass for the store, at least. */
+  const advance = (ms: number) => stores.shift(ms)
+  /** Lets happen what is due by now. */
+  const soon = () => advance(1)
 
   const open = async () => {
     store = await stores.open(SETTINGS)
@@ -141,7 +141,7 @@ export function describePushQueue(stores: PushQueueStores): void {
     expect([unpushed.count, unpushed.newest.text.toString(), tries]).to.deep.equal([1, 'two', 0])
   })
 
-  if (!stores.leasesEnd)
+  if (!leasesEnd)
     it('has a station due again as soon as it is settled, where the window of what came meanwhile ended before', async () => {
       await receive('A', 'one')
       await windowEnds()
@@ -150,7 +150,7 @@ export function describePushQueue(stores: PushQueueStores): void {
       await windowEnds()
       expect(await claimed()).to.deep.equal([])
       await store.pushes.settle(first)
-      await advance(0)
+      await soon()
       const { unpushed, waitedMs } = await claimOne()
       expect([unpushed.count, unpushed.newest.text.toString()]).to.deep.equal([1, 'two'])
       expect(waitedMs).to.be.within(WINDOW_MS + MARGIN_MS, 2 * WINDOW_MS)
@@ -190,7 +190,7 @@ export function describePushQueue(stores: PushQueueStores): void {
     await receive('A')
     await windowEnds()
     await store.pushes.later(await claimOne(), { delayMs: 0, tries: 0, refusals: 0 })
-    await advance(0)
+    await soon()
     expect(await claimed()).to.deep.equal(['A'])
   })
 
@@ -323,7 +323,7 @@ export function describePushQueue(stores: PushQueueStores): void {
     expect(left.map(({ unpushed }) => unpushed.count)).to.deep.equal([1, 1])
   })
 
-  if (stores.leasesEnd)
+  if (leasesEnd)
     it('gives a station to another claim when the lease is over, and takes no settlement of the one before', async () => {
       await receive('A')
       await windowEnds()
@@ -359,7 +359,7 @@ export function describePushQueue(stores: PushQueueStores): void {
           const model = models.get(keyOf(key)) as Model
           now += count * STEP_MS
           await advance(count * STEP_MS)
-          if (stores.leasesEnd && count > 0) for (const each of models.values()) each.loseLease()
+          if (leasesEnd && count > 0) for (const each of models.values()) each.loseLease()
           if (does === 'store') {
             await receive(keyOf(key))
             model.stored(now)
@@ -370,13 +370,13 @@ export function describePushQueue(stores: PushQueueStores): void {
             if (does === 'settle') await store.pushes.settle(model.held)
             else await store.pushes.later(model.held, { delayMs: DELAY_MS, tries: 1, refusals: 0 })
             model.over(now, does === 'settle' ? undefined : DELAY_MS)
-            await advance(0)
+            await soon()
           }
         }
         for (const each of models.values()) expect(each.unpushed).to.equal(0)
         for (const key of models.keys()) await store.stations.remove(key)
       }),
-      { numRuns: stores.runs },
+      { numRuns: runs },
     )
   })
 }
