@@ -12,16 +12,15 @@ import { startHousekeeping } from './housekeeping/start.ts'
 import type { Log } from './log.ts'
 import { createAckSender } from './messages/ack-sender.ts'
 import { type CallLists, createCallRules } from './messages/call-rules.ts'
-import { createCoalescer } from './messages/coalescer.ts'
 import { createReceiver } from './messages/receiver.ts'
 import { createMetrics } from './metrics.ts'
+import { openDatabase } from './open-database.ts'
 import { createDispatcher } from './push/dispatcher.ts'
 import { openGateways } from './push/open-gateways.ts'
-import { openVapidKeys } from './push/vapid-file.ts'
+import { agreeOnVapidKeys } from './push/shared-vapid-keys.ts'
 import { reloadBy } from './reload.ts'
 import { createShutdown } from './shutdown.ts'
 import { watchDatabaseFile } from './store/file-watch.ts'
-import { openStore } from './store/open-store.ts'
 
 /** A sidecar at work. */
 export interface Sidecar {
@@ -60,13 +59,9 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
   const shutdown = createShutdown(clock, log)
   try {
     const metrics = createMetrics()
-    const store = shutdown.add(
-      'store',
-      CLOSE_WITHIN.store,
-      await openStore(settings.database, { history: settings.history, stations: settings.stations }, clock, log),
-    )
+    const store = shutdown.add('store', CLOSE_WITHIN.store, await openDatabase(settings, clock, log))
     const file = shutdown.add('watch', CLOSE_WITHIN.watch, await watchDatabaseFile(settings.database, clock, log))
-    const { stations, history, housekeeping } = store
+    const { stations, history, pushes } = store
     const calls = createCallRules({
       lists: settings.stations,
       ownCalls: loginCalls(settings.aprsis.callsign),
@@ -75,19 +70,13 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
     })
 
     const traffic = watchTraffic(clock)
-    const vapidKeys = openVapidKeys(settings, log)
+    const vapidKeys = await agreeOnVapidKeys(settings, store.keyring, log)
     const gateways = openGateways(settings.push, log, clock, vapidKeys)
-    const dispatcher = createDispatcher({ gateways, stations, history, clock, log, metrics })
-    const coalescer = createCoalescer({
-      coalesceMs: settings.push.coalesceMs,
-      clock,
-      push: traffic.pushing(dispatcher.push),
-    })
-    shutdown.add('push', CLOSE_WITHIN.push, {
-      // At once: the coalescer waits for pushes that only the dispatcher can cut short.
-      close: async () => void (await Promise.all([coalescer.close(), dispatcher.close()])),
-    })
-    for (const key of await history.stationsWithUnpushed()) coalescer.notify(key)
+    const dispatcher = shutdown.add(
+      'push',
+      CLOSE_WITHIN.push,
+      createDispatcher({ gateways, stations, pushes, clock, log, metrics }),
+    )
 
     const { listen, rateLimit } = settings
     const { isReserved, isBlocked, heard } = calls
@@ -104,9 +93,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       stations: heard,
       history,
       isBlocked,
-      notify: coalescer.notify,
-      acks: createAckSender({ send, settings: settings.ack, clock, metrics }),
-      clock,
+      acks: createAckSender({ send, canSend: () => file.kept() && link.verified(), metrics }),
       metrics,
       log,
     })
@@ -120,13 +107,14 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
         clock,
         log,
         metrics,
+        shared: store.feed ? undefined : store,
       }),
     )
     stations.onChange(link.refilter)
     shutdown.add(
       'housekeeping',
       CLOSE_WITHIN.housekeeping,
-      startHousekeeping({ housekeeping, settings: settings.stations, clock, metrics, log }),
+      startHousekeeping({ store, settings: settings.stations, clock, metrics, log }),
     )
 
     const backups = shutdown.add(
@@ -151,6 +139,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
         upstream: link.status,
         problems: () => [...link.problems(), ...file.problems()],
         gateways: dispatcher.gateways,
+        pushesUnderWay: dispatcher.underWay,
         backups,
         certificateExpiresAt: api.certificateExpiresAt,
         traffic,

@@ -9,14 +9,15 @@ import { createLog, type Log, printableText } from './log.ts'
 import { demandPackages, PackagesMissingError } from './packages.ts'
 import { VERSION } from './version.ts'
 
-const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check [--live] | --restore BACKUP]
+const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check [--live] | --restore BACKUP | --move-to ADDRESS]
 
-  --config FILE     the configuration, in JSON
-  --check           say what is wrong with it and with what it names, and start nothing
-  --live            with --check: ask APRS-IS and the push gateways too, a line per question
-  --restore BACKUP  put a backup in the place of the database, which is kept beside it
-  --version         the version
-  --help            this text
+  --config FILE      the configuration, in JSON
+  --check            say what is wrong with it and with what it names, and start nothing
+  --live             with --check: ask APRS-IS and the push gateways too, a line per question
+  --restore BACKUP   put a backup in the place of the database, which is kept beside it
+  --move-to ADDRESS  take the database file over into PostgreSQL, at postgres://…
+  --version          the version
+  --help             this text
 `
 
 /** By sysexits.h: the command line, or the configuration, is wrong. */
@@ -31,6 +32,7 @@ interface Arguments {
   readonly check: boolean
   readonly live: boolean
   readonly restore: string | undefined
+  readonly moveTo: string | undefined
 }
 
 /** The command line; ends the process where there is nothing to run. */
@@ -42,6 +44,7 @@ function readArguments(): Arguments {
         check: { type: 'boolean' },
         live: { type: 'boolean' },
         restore: { type: 'string' },
+        'move-to': { type: 'string' },
         version: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
@@ -54,13 +57,15 @@ function readArguments(): Arguments {
       process.stdout.write(`${VERSION}\n`)
       process.exit(0)
     }
-    const { config, check = false, live = false, restore } = values
-    if (config && !(check && restore) && (check || !live)) return { config, check, live, restore }
-    process.stderr.write(
-      `${config ? '--restore goes without --check, --live with it' : '--config is missing'}.\n\n${USAGE}`,
-    )
+    const { config, check = false, live = false, restore, 'move-to': moveTo } = values
+    const wanted = [check, restore !== undefined, moveTo !== undefined].filter(Boolean)
+    if (config && wanted.length < 2 && (check || !live)) return { config, check, live, restore, moveTo }
+    const mistake = '--check, --restore and --move-to go without each other, --live with --check'
+    process.stderr.write(`${config ? mistake : '--config is missing'}.\n\n${USAGE}`)
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
+    const message = error instanceof Error ? error.message : String(error)
+    // An argument in the wrong place is quoted, and an address may hold a password.
+    process.stderr.write(`${message.replaceAll(/postgres(ql)?:[^\s']*/gi, 'postgres://…')}\n\n${USAGE}`)
   }
   process.exit(EXIT_USAGE)
 }
@@ -126,7 +131,16 @@ function stopWithoutPackages(): void {
 /** Ends the process. */
 async function restore(backup: string, settings: Settings): Promise<never> {
   const { restoreBackup } = await import('./restore.ts')
-  const { done, lines } = await restoreBackup(backup, settings)
+  return report(await restoreBackup(backup, settings))
+}
+
+/** Ends the process. */
+async function move(target: string, settings: Settings): Promise<never> {
+  const { moveDatabase } = await import('./move.ts')
+  return report(await moveDatabase(target, settings))
+}
+
+function report({ done, lines }: { readonly done: boolean; readonly lines: readonly string[] }): never {
   for (const line of lines) (done ? process.stdout : process.stderr).write(`${line}\n`)
   process.exit(done ? 0 : 1)
 }
@@ -201,5 +215,6 @@ function endBy(signal: NodeJS.Signals): never {
 const given = readArguments()
 const configuration = readConfiguration(given)
 if (given.restore !== undefined) await restore(given.restore, configuration.settings)
+else if (given.moveTo !== undefined) await move(given.moveTo, configuration.settings)
 else if (given.check) await check(given, configuration.settings)
 else await run(configuration, () => loadSettings(given.config, process.env))

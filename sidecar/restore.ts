@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { Settings } from './config/settings.ts'
 import { demandPackages } from './packages.ts'
+import { isPostgresAddress } from './postgres-address.ts'
 import { restoreDatabase } from './store/restore.ts'
 
 /** What `--restore` has to say, and whether the backup is in its place now. */
@@ -9,8 +10,12 @@ export interface RestoreReport {
   readonly lines: readonly string[]
 }
 
+const NO_FILE =
+  'Nothing was restored. The database is PostgreSQL, of which the sidecar makes no backups: restore it with what belongs to the server, such as pg_restore.'
+
 /** Puts a backup in the place of the database. Never rejects. */
 export async function restoreBackup(backup: string, settings: Settings): Promise<RestoreReport> {
+  if (isPostgresAddress(settings.database)) return { done: false, lines: [NO_FILE] }
   try {
     demandPackages()
     const { stations, messages, kept } = await restoreDatabase(resolve(backup), settings.database, Date.now())

@@ -111,6 +111,8 @@ describe('imports', () => {
       aprsis: ['config', 'aprs', 'avatars', 'messages'],
       push: ['config', 'aprs', 'avatars', 'webpush', 'messages', 'wire'],
       store: ['config', 'aprs', 'avatars', 'messages'],
+      // The store's own errors, of which there is one table.
+      postgres: ['config', 'aprs', 'avatars', 'messages', 'store'],
       api: ['config', 'aprs', 'avatars', 'webpush', 'messages', 'wire'],
       admin: ['config', 'aprs', 'avatars', 'messages'],
       housekeeping: ['config', 'aprs', 'avatars', 'messages'],
@@ -126,7 +128,7 @@ describe('imports', () => {
         const home = `${half}/${folder}/`
         const open = new RegExp(`^${half}/[\\w-]+\\.ts$`)
         const roots =
-          /^(plugin\/(index|meshcentral|mount-oidc|register|check|check-live|open-provider|read-domains)|sidecar\/(index|compose|start|main|check|check-live|restore))\.ts$/
+          /^(plugin\/(index|meshcentral|mount-oidc|register|check|check-live|open-provider|read-domains)|sidecar\/(index|compose|start|main|check|check-live|open-database|restore|move))\.ts$/
         const wrong = violations(imports, ({ from, to }) => {
           if (!from.startsWith(home) || !to.startsWith(`${half}/`) || to.startsWith(home)) return false
           if (open.test(to)) return roots.test(to)
@@ -160,6 +162,7 @@ describe('imports', () => {
       'firebase-admin': /^sidecar\/push\/fcm/,
       'google-auth-library': /^sidecar\/push\/fcm/,
       'node-apn': /^sidecar\/push\/apns/,
+      pg: /^sidecar\/postgres\//,
       sqlite3: /^sidecar\/store\//,
       'web-push': /^sidecar\/push\/web-push/,
       'node-cron': /^sidecar\/housekeeping\//,

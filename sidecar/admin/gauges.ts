@@ -72,6 +72,13 @@ function installUpstreamGauges(metrics: GaugeMetrics, { upstream }: GaugeSources
   metrics.gauge('upstream_filter_bytes', 'Size of all upstream filters together', () =>
     total(({ filter }) => Buffer.byteLength(filter)),
   )
+  flag('listener', '1 while this instance listens to APRS-IS', ({ listener }) => listener !== null)
+  metrics.gauge('listeners', 'Instances that listen to APRS-IS', () => upstream().listeners.held)
+  metrics.gauge(
+    'listeners_wanted',
+    'How many of the instances that are there should',
+    () => upstream().listeners.wanted,
+  )
   flag('upstream_connected', '1 while at least one APRS-IS login is up', ({ connected }) => connected)
   flag('upstream_verified', '1 while acks can be sent', ({ verified }) => verified)
   flag('upstream_ready', '1 while every station is in a confirmed filter', ({ ready }) => ready)
@@ -94,11 +101,11 @@ function installPushGauges(metrics: GaugeMetrics, { gateways, pushesUnderWay }: 
   )
   each(
     'pushes_waiting',
-    'Stations that are being notified, or wait for their turn or another try',
+    'Stations that are being notified, or wait for the end of their window, their turn or another try',
     ({ waiting }) => waiting,
   )
   each('push_last_accepted_timestamp_seconds', 'When a gateway last accepted a notification', ({ lastAcceptedAt }) =>
     lastAcceptedAt === undefined ? undefined : lastAcceptedAt / MS_PER_S,
   )
-  metrics.gauge('pushes_under_way', 'Stations that are being notified, or wait for their turn', pushesUnderWay)
+  metrics.gauge('pushes_under_way', 'Stations that are being notified', pushesUnderWay)
 }

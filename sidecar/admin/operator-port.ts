@@ -3,6 +3,7 @@ import type { Settings } from '../config/settings.ts'
 import type { HttpListener } from '../http-listener.ts'
 import type { Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
+import { isPostgresAddress } from '../postgres-address.ts'
 import { VERSION } from '../version.ts'
 import { within } from '../within.ts'
 import { watchEventLoop } from './event-loop.ts'
@@ -24,9 +25,10 @@ interface OperatorParts {
   /** What else keeps the sidecar from its work. */
   readonly problems: () => readonly Obstacle[]
   readonly backups: { make(): Promise<BackupOutcome>; lastMadeAt(): number | undefined }
-  readonly traffic: Pick<Traffic, 'lastPacketAt' | 'pushesUnderWay'>
+  readonly traffic: Pick<Traffic, 'lastPacketAt'>
   /** Those that are configured. */
   readonly gateways: () => readonly GatewayStatus[]
+  readonly pushesUnderWay: () => number
   /** In milliseconds since 1970; undefined without TLS. */
   readonly certificateExpiresAt: () => number | undefined
   readonly recent: RecentEvents
@@ -41,7 +43,7 @@ const SCARCE_BYTES = 256_000
 
 /** Gathers what the operator's port shows, and serves it. */
 export async function openOperatorPort(parts: OperatorParts): Promise<HttpListener> {
-  const { settings, store, upstream, gateways, traffic, metrics, clock, recent } = parts
+  const { settings, store, upstream, gateways, pushesUnderWay, traffic, metrics, clock, recent } = parts
   const startedAt = clock.now()
   const stations = () => store.stations.countByPlatform()
   const maxStations = settings.stations.max
@@ -54,7 +56,6 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
     ...obstaclesTo({ upstream: upstream(), storeFault: store.fault(), gateways: gateways() }),
     ...parts.problems(),
   ]
-  const pushesUnderWay = () => traffic.pushesUnderWay
   const diskFreeBytes = () => within(ANSWER_WITHIN_MS, store.housekeeping.freeBytes(), clock).catch(() => Number.NaN)
   const databaseBytes = () => within(ANSWER_WITHIN_MS, store.housekeeping.sizeBytes(), clock).catch(() => Number.NaN)
 
@@ -98,10 +99,15 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
     }
   }
 
+  /** A database that is away is no reason for a restart, in which what waits for it would be lost. */
+  const alive = async () => {
+    if (!isPostgresAddress(settings.database)) await store.stations.avatars([settings.aprsis.callsign])
+  }
+
   try {
     const listener = await serveAdmin({
       admin: settings.admin,
-      alive: () => store.history.unpushed(settings.aprsis.callsign),
+      alive,
       obstacles: present,
       backUp: parts.backups.make,
       statusPage: async (refresh) => renderStatusPage(await status(), refresh),

@@ -12,7 +12,7 @@ export function avatarsCall({ check, store }: { readonly check: BodyCheck<Avatar
   return async (received) => {
     const body = check(received)
     const key = claimedStation(body)
-    if (!store.stations.get(key)) throw new ApiError('not_registered')
+    if (!(await store.stations.find(key))) throw new ApiError('not_registered')
     // What is no station's name has no avatar either; the rest of the batch is answered all the same.
     const wanted = new Set(body.stations.flatMap((name) => parseStationKey(name) ?? []))
     const avatars = await store.stations.avatars([...wanted])

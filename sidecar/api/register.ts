@@ -1,5 +1,4 @@
 import { decideAvatar } from '../avatars/avatar.ts'
-import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
 import type { AvatarUpload, StationKey, Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
@@ -9,7 +8,6 @@ import { answer, type Call } from './call.ts'
 import { claimedStation } from './claim.ts'
 import { jsonText } from './json-text.ts'
 import { checkPushToken } from './push-token.ts'
-import type { RateLimit } from './rate-limit.ts'
 import type { RingCache } from './ring-cache.ts'
 import type { BodyCheck } from './schemas.ts'
 
@@ -17,30 +15,28 @@ interface RegisterParts {
   readonly check: BodyCheck<RegisterBody>
   readonly store: Store
   readonly isReserved: (key: StationKey) => boolean
-  readonly rings: RingCache
-  /** New stations per client address. */
-  readonly newStations: RateLimit
-  readonly clock: Clock
+  readonly rings: Pick<RingCache, 'since'>
   readonly metrics: Metrics
 }
 
 /** `/v1/register`: a station's first call and its heartbeat. */
 export function registerCall(parts: RegisterParts): Call {
-  const { check, store, isReserved, rings, newStations, clock, metrics } = parts
+  const { check, store, isReserved, rings, metrics } = parts
   return async (received, client) => {
     const body = check(received)
     checkPushToken(body)
     const key = claimedStation(body)
     if (isReserved(key)) throw new ApiError('reserved')
     const avatar = uploadedAvatar(body)
-    if (!store.stations.get(key) && !newStations.take(client, clock.elapsed())) return { kind: 'drop' }
     const outcome = await store.stations.register({
       key,
       platform: body.platform,
       pushToken: body.pushToken,
       ackMessages: body.ackMessages,
+      client,
       ...(avatar ? { avatar } : {}),
     })
+    if (outcome.kind === 'limited') return { kind: 'drop' }
     if (outcome.kind === 'full') throw new ApiError('full')
     if (outcome.kind === 'created') metrics.count('stations_registered')
     const held = outcome.station.avatar

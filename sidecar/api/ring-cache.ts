@@ -1,4 +1,4 @@
-import type { History, StationKey, Stations, StoredMessage } from '../messages/store.ts'
+import type { Feed, History, StationKey, Stations, StoredMessage } from '../messages/store.ts'
 import type { Body } from './answer.ts'
 import { type GzipHead, gzipHead } from './gzip-head.ts'
 import { bytesOf, jsonText } from './json-text.ts'
@@ -32,7 +32,8 @@ export interface NewMessages extends Pick<Body, 'head' | 'gzipHead'> {
 
 interface RingCacheParts {
   readonly stations: Pick<Stations, 'get' | 'avatarChanges'>
-  readonly history: Pick<History, 'since' | 'view' | 'onStored' | 'perStation'>
+  readonly history: Pick<History, 'since' | 'perStation'>
+  readonly feed: Feed
   /** For all rings together; those that were not asked for the longest go first. */
   readonly maxBytes?: number
 }
@@ -55,14 +56,14 @@ interface Load {
  * Keeps the rings that are asked for: a ring is read from the history once, and what is stored later is added when it is durable.
  * What only the history has, such as messages older than what was asked for before, is read again.
  */
-export function createRingCache({ stations, history, maxBytes = MAX_BYTES }: RingCacheParts): RingCache {
+export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES }: RingCacheParts): RingCache {
   const { perStation } = history
   // In the order in which they were last asked for.
   const rings = new Map<StationKey, Kept>()
   const loads = new Map<StationKey, Load>()
   let bytes = 0
 
-  history.onStored((messages) => {
+  feed.onStored((messages) => {
     for (const message of messages) {
       loads.get(message.to)?.late.push(message)
       const kept = rings.get(message.to)
@@ -121,7 +122,9 @@ export function createRingCache({ stations, history, maxBytes = MAX_BYTES }: Rin
     const current: Load | undefined = loads.has(key) ? undefined : { late: [] }
     if (current) loads.set(key, current)
     try {
-      const { messages, serverTime } = await history.since(key, since)
+      const found = await history.since(key, since)
+      if (!found) return undefined
+      const { messages, serverTime } = found
       const ring = emptyRing(registeredAt, since)
       for (const message of messages) addToRing(ring, message, perStation)
       const answer = answerOf(ring, since, serverTime)
@@ -157,7 +160,7 @@ export function createRingCache({ stations, history, maxBytes = MAX_BYTES }: Rin
     async since(key, since) {
       if (keptRing(key, since)) {
         touch(key)
-        const answer = await history.view((serverTime) => {
+        const answer = await feed.view((serverTime) => {
           const ring = keptRing(key, since)
           return ring && answerOf(ring, since, serverTime)
         })

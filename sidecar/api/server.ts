@@ -4,6 +4,7 @@ import { type HttpListener, listenHttp } from '../http-listener.ts'
 import type { Log } from '../log.ts'
 import type { StationKey, Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
+import { createRateLimit } from '../rate-limit.ts'
 import { type Body, lastingBody } from './answer.ts'
 import { avatarsCall } from './avatars.ts'
 import type { Call } from './call.ts'
@@ -12,7 +13,7 @@ import { limitConnections } from './connection-limit.ts'
 import { createHandler } from './handler.ts'
 import { createApiServer } from './listener.ts'
 import { openApiDocument } from './openapi/document.ts'
-import { createRateLimit } from './rate-limit.ts'
+import { createReadThrough } from './read-through.ts'
 import { registerCall } from './register.ts'
 import { createRingCache } from './ring-cache.ts'
 import { createBodyChecks } from './schemas.ts'
@@ -40,8 +41,6 @@ interface ApiParts {
   readonly log: Log
 }
 
-const HOUR_MS = 3_600_000
-
 /** Says where the API can be reached from other machines, and nothing keeps what it is told from being read on the way. */
 export function warnWithoutTls(
   { certFile, trustProxy }: Pick<ListenSettings, 'certFile' | 'trustProxy'>,
@@ -59,10 +58,10 @@ export function warnWithoutTls(
 export async function serveApi(parts: ApiParts): Promise<Api> {
   const { listen, rateLimit, webPush, store, isReserved, clock, metrics, log } = parts
   const check = createBodyChecks(webPush)
-  const newStations = createRateLimit({ windowMs: HOUR_MS, max: rateLimit.newStationsPerHour })
-  const rings = createRingCache(store)
+  const { feed } = store
+  const rings = feed ? createRingCache({ ...store, feed }) : createReadThrough(store)
   const calls: ReadonlyMap<string, Call> = new Map([
-    ['/v1/register', registerCall({ check: check.register, store, isReserved, rings, newStations, clock, metrics })],
+    ['/v1/register', registerCall({ check: check.register, store, isReserved, rings, metrics })],
     ['/v1/sync', syncCall({ check: check.sync, cursors: store.cursors, rings })],
     ['/v1/avatars', avatarsCall({ check: check.avatars, store })],
     ['/v1/unregister', unregisterCall({ check: check.unregister, store, metrics })],

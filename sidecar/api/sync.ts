@@ -9,7 +9,7 @@ import type { BodyCheck } from './schemas.ts'
 interface SyncParts {
   readonly check: BodyCheck<SyncBody>
   readonly cursors: Cursors
-  readonly rings: RingCache
+  readonly rings: Pick<RingCache, 'since'>
 }
 
 /** `/v1/sync`: what a station missed since its cursor. */

@@ -3,13 +3,16 @@ import { resolve } from 'node:path'
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import { jsonPath } from '../json-path.ts'
+import { isAddress } from '../postgres-address.ts'
+import { givenInVain } from './database-rules.ts'
 import { type Override, readEnvironment } from './environment.ts'
 import { parseJson } from './json.ts'
 import type { Problem } from './problem.ts'
-import { RULES, type Surroundings } from './rules.ts'
+import { RULES } from './rules.ts'
 import { SETTINGS_SCHEMA } from './schema.ts'
 import { schemaProblem } from './schema-problem.ts'
 import type { Settings } from './settings.ts'
+import type { Surroundings } from './surroundings.ts'
 
 interface Source extends Surroundings {
   /** The configuration file's text. */
@@ -34,13 +37,13 @@ export function readSettings(source: Source): Reading {
   const environment = readEnvironment(source.env, SETTINGS_SCHEMA)
   // Editors on Windows begin a file with a byte order mark.
   const json = parseJson(source.text.replace(/^\uFEFF/, ''))
-  const { warnings } = environment
-  if (json.kind === 'syntax_error') return { problems: [syntaxProblem(json)], warnings }
+  if (json.kind === 'syntax_error') return { problems: [syntaxProblem(json)], warnings: environment.warnings }
 
   const draft = json.value
   // For editors, and nobody else.
   if (isTable(draft)) delete draft.$schema
   for (const { steps, value } of environment.overrides) put(draft, steps, value)
+  const inVain = givenInVain((steps) => holderOf(draft, steps, false)?.[steps.at(-1) ?? ''])
   const fromSchema = schemaProblems(draft)
   // Wherever the schema found a mistake, the rules that read the place stay silent.
   for (const steps of FILE_MEMBERS) change(draft, steps, (path) => resolvePath(source.folder, path))
@@ -49,6 +52,7 @@ export function readSettings(source: Source): Reading {
     !needs.some((path) => fromSchema.some((problem) => overlap(problem.path, path)))
   const fromRules = RULES.filter(sound).flatMap((rule) => rule.check(draft as Settings, source))
 
+  const warnings = [...environment.warnings, ...inVain.map((one) => withVariable(one, environment.overrides))]
   const problems = [
     ...json.duplicates.map(duplicateProblem),
     ...[...fromSchema, ...fromRules].map((problem) => withVariable(problem, environment.overrides)),
@@ -80,6 +84,7 @@ function isAddressRange(text: string): boolean {
 
 const FILE_MEMBERS: readonly (readonly string[])[] = [
   ['database'],
+  ['databaseTls', 'caFile'],
   ['backup', 'folder'],
   ['listen', 'certFile'],
   ['listen', 'keyFile'],
@@ -92,7 +97,7 @@ const FILE_MEMBERS: readonly (readonly string[])[] = [
 ]
 
 function resolvePath(folder: string, path: string): string {
-  return path === '' || path === ':memory:' ? path : resolve(folder, path)
+  return path === '' || path === ':memory:' || isAddress(path) ? path : resolve(folder, path)
 }
 
 function syntaxProblem(fault: { readonly line: number; readonly column: number; readonly reason: string }): Problem {

@@ -1,15 +1,9 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from '../webpush/vapid-keys.ts'
+import { addressIsReadable, backupsAreOurs, somebodyListens, vapidKeysAreShared } from './database-rules.ts'
 import type { Problem } from './problem.ts'
 import type { Settings } from './settings.ts'
-
-/** What the rules ask of the world around the file. */
-export interface Surroundings {
-  /** The text of a file; throws an error with a `code`, such as ENOENT, when it cannot be read. */
-  readonly readFile: (path: string) => string
-  /** The APRS-IS passcode of a callsign. */
-  readonly passcodeOf: (callsign: string) => number
-}
+import type { Surroundings } from './surroundings.ts'
 
 /** A rule that the schema cannot state. It runs when the schema found nothing wrong with the members in `needs`. */
 export interface Rule {
@@ -35,10 +29,18 @@ export const RULES: readonly Rule[] = [
   },
   { needs: ['push.webpush.subject'], check: subjectIsAddress },
   { needs: ['push.webpush', 'database'], check: vapidKeysAreUsable },
+  { needs: ['push.webpush', 'database'], check: vapidKeysAreShared },
   {
     needs: ['push.webpush.caFile'],
     check: ({ push }, around) => authoritiesAreUsable('push.webpush.caFile', push.webpush.caFile, around),
   },
+  { needs: ['database'], check: addressIsReadable },
+  {
+    needs: ['databaseTls.caFile'],
+    check: ({ databaseTls }, around) => authoritiesAreUsable('databaseTls.caFile', databaseTls.caFile, around),
+  },
+  { needs: ['database', 'backup.folder'], check: backupsAreOurs },
+  { needs: ['database', 'aprsis.listen'], check: somebodyListens },
 ]
 
 function portsDiffer({ listen, admin }: Settings): readonly Problem[] {

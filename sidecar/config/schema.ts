@@ -113,9 +113,15 @@ const aprsis = section(
     maxConnections: whole('Give how many connections the filter may be spread over.', 1, 99, 16),
     trackOutgoing: flag('Say true to receive what the stations send themselves, too.', false),
     filterDebounceMs: whole('Give how long to gather changes before a new filter is sent.', 0, 60_000, 2000),
+    listeners: whole('Give how many of the instances that share a PostgreSQL database listen at a time.', 1, 4, 2),
+    listen: flag('Say false for an instance that only serves the API and pushes.', true),
   },
   ['callsign'],
 )
+
+const databaseTls = section('The way to a PostgreSQL database, encrypted where that is another machine.', {
+  caFile: file('Name a file with CA certificates in PEM to trust for the database, or null for the well-known ones.'),
+})
 
 const history = section('What is kept per station.', {
   perStation: whole('Give how many messages to keep for each station.', 1, 10_000, 50),
@@ -176,7 +182,7 @@ const push = section('The push gateways.', {
       default: null,
     },
     keyFile: file(
-      'Name the file that keeps the VAPID keys, which is made where it is missing; null for one beside the database.',
+      'Name the file that keeps the VAPID keys, which is made where it is missing; null for one beside the database, and with PostgreSQL for the database itself.',
     ),
     allowPrivate: flag('Say true where phones have their push service in a private network.', false),
     caFile: file(
@@ -247,10 +253,19 @@ export const SETTINGS_SCHEMA: MemberSchema = table('The whole configuration is o
   admin,
   aprsis,
   database: {
-    description: 'Name the SQLite file, or ":memory:" to keep nothing.',
+    description:
+      'Name the SQLite file, or ":memory:" to keep nothing, or give postgres://USER@HOST/DATABASE for several instances.',
     type: 'string',
     minLength: 1,
     default: 'data/sidecar.sqlite',
+  },
+  databaseTls,
+  instance: {
+    description:
+      'Give this instance a name of its own: letters, digits, dots, dashes and underscores, 63 at most; null: like the machine.',
+    type: ['string', 'null'],
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
+    default: null,
   },
   history,
   push,

@@ -8,8 +8,11 @@ export interface Settings {
   readonly listen: ListenSettings
   readonly admin: { readonly host: string; readonly port: number }
   readonly aprsis: AprsisSettings
-  /** SQLite file, or `:memory:`. */
+  /** SQLite file, `:memory:`, or the address of a PostgreSQL database, which may hold a password: not to be shown. */
   readonly database: string
+  readonly databaseTls: DatabaseTlsSettings
+  /** What this instance is called among those that share the database; null: like the machine. */
+  readonly instance: string | null
   readonly history: HistorySettings
   readonly push: PushSettings
   readonly ack: AckSettings
@@ -17,6 +20,11 @@ export interface Settings {
   readonly stations: StationsSettings
   readonly backup: BackupSettings
   readonly log: { readonly level: LogLevel }
+}
+
+export interface DatabaseTlsSettings {
+  /** CA certificates in PEM to trust for a PostgreSQL database. */
+  readonly caFile: string | null
 }
 
 export interface ListenSettings {
@@ -40,6 +48,10 @@ export interface AprsisSettings {
   /** Adds `b/` terms: the stations' own outgoing traffic too. */
   readonly trackOutgoing: boolean
   readonly filterDebounceMs: number
+  /** How many of the instances that share the database listen at a time. */
+  readonly listeners: number
+  /** Whether this instance may be one of them. */
+  readonly listen: boolean
 }
 
 export interface HistorySettings {

@@ -1,33 +1,30 @@
 import { ackLine } from '../aprs/message.ts'
-import type { Clock } from '../clock.ts'
 import type { Metrics } from '../metrics.ts'
-import { type AckLimits, type Acknowledgeable, createAckThrottle } from './ack-throttle.ts'
+import type { Acknowledgeable } from './ack-throttle.ts'
 
 /** Acknowledges messages to their senders. */
 export interface AckSender {
-  /** Sends an ack when the message has a number and the throttle allows it. To be called once the message is durable. */
+  /** Whether an ack could be sent now. */
+  ready(): boolean
+  /** Sends the ack of a message that is durable. To be called where the store says that it is ours to send. */
   acknowledge(message: Acknowledgeable): void
+  /** Counts one that is not sent now, though its station wants acks; `ready` is what was true when it was stored. */
+  withhold(ready: boolean): void
 }
 
 interface AckSenderParts {
   /** Hands a line without line break to a verified connection; false when there is none. Never throws. */
   readonly send: (line: string) => boolean
-  readonly settings: AckLimits
-  readonly clock: Clock
+  /** Whether {@link AckSenderParts.send} would find one. Asked for each read: to be cheap. */
+  readonly canSend: () => boolean
   readonly metrics: Metrics
 }
 
 /** An ack that cannot be sent is not made up for: the sender repeats its message, and that is acknowledged again. */
-export function createAckSender({ send, settings, clock, metrics }: AckSenderParts): AckSender {
-  const throttle = createAckThrottle(settings)
+export function createAckSender({ send, canSend, metrics }: AckSenderParts): AckSender {
   return {
-    acknowledge(message) {
-      if (message.seqId === '') return
-      const now = clock.elapsed()
-      if (!throttle.allows(message, now)) return metrics.count('acks_throttled')
-      if (!send(ackLine(message))) return metrics.count('acks_unsendable')
-      throttle.sent(message, now)
-      metrics.count('acks_sent')
-    },
+    ready: canSend,
+    acknowledge: (message) => metrics.count(send(ackLine(message)) ? 'acks_sent' : 'acks_unsendable'),
+    withhold: (ready) => metrics.count(ready ? 'acks_throttled' : 'acks_unsendable'),
   }
 }

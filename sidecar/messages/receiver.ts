@@ -1,10 +1,9 @@
 import { addresseeOf, parseMessage } from '../aprs/message.ts'
 import { parsePacket } from '../aprs/packet.ts'
-import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { AckSender } from './ack-sender.ts'
-import type { AppendOutcome, History, IncomingMessage, StationKey, Stations } from './store.ts'
+import type { AppendOutcome, HeardMessage, History, Stations } from './store.ts'
 
 /**
  * Takes what arrived in one read from a connection, as lines in Latin-1 without line breaks. Resolves when its messages are
@@ -17,18 +16,9 @@ interface ReceiverParts {
   readonly stations: Pick<Stations, 'get'>
   readonly history: Pick<History, 'append'>
   readonly isBlocked: (sender: string) => boolean
-  /** Something new was stored for the station, which came in at `arrivedAt`, in elapsed milliseconds. Never throws. */
-  readonly notify: (key: StationKey, arrivedAt: number) => void
   readonly acks: AckSender
-  readonly clock: Pick<Clock, 'elapsed'>
   readonly metrics: Metrics
   readonly log: Log
-}
-
-interface Received {
-  readonly message: IncomingMessage
-  /** The sender's call as it was received, for the ack. */
-  readonly sender: string
 }
 
 const OUTCOME_COUNTERS = {
@@ -41,15 +31,16 @@ const OUTCOME_COUNTERS = {
 type DropCounter = 'packets_unparsable' | 'messages_not_addressed' | 'messages_not_for_operator' | 'messages_blocked'
 
 /**
- * The pipeline of what arrives: parse, store once, acknowledge, notify. Nobody hears of a message before it is durable.
+ * The pipeline of what arrives: parse, store once, acknowledge. What is stored is due to be pushed by that. Nobody hears of a message before it is
+ * durable.
  * A message that a station sends to itself is a message like any other: that is how people try their set-up.
  */
 export function createReceiver(parts: ReceiverParts): Receiver {
-  const { stations, history, isBlocked, notify, acks, clock, metrics, log } = parts
+  const { stations, history, isBlocked, acks, metrics, log } = parts
   let lostInARow = 0
 
   /** The message for a registered station's operator in a line; everything else is counted. */
-  function read(line: string): Received | undefined {
+  function read(line: string): HeardMessage | undefined {
     const packet = parsePacket(line)
     const addressee = packet && addresseeOf(packet)
     if (!addressee) return dropped('packets_unparsable')
@@ -60,20 +51,25 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     const { to, seqId, text } = message
     // Bytes of its own: a view would keep the whole chunk in memory while the message waits.
     const bytes = Buffer.from(text, 'latin1')
-    return { message: { from: packet.source, to, seqId, text: bytes }, sender: packet.sourceAsReceived }
+    return { from: packet.source, sourceAsReceived: packet.sourceAsReceived, to, seqId, text: bytes }
   }
 
   function dropped(reason: DropCounter): undefined {
     metrics.count(reason)
   }
 
-  function settle({ message: { to, seqId }, sender }: Received, outcome: AppendOutcome, arrivedAt: number): void {
+  function settle(message: HeardMessage, outcome: AppendOutcome, mayAck: boolean): void {
     metrics.count(OUTCOME_COUNTERS[outcome.kind])
     if (outcome.kind === 'no_station') return
+    const { sourceAsReceived: from, to, seqId } = message
+    if (outcome.ack) acks.acknowledge({ from, to, seqId })
+    else if (wantsAck(message)) acks.withhold(mayAck)
+  }
+
+  function wantsAck({ to, seqId }: HeardMessage): boolean {
+    if (seqId === '') return false
     const station = stations.get(to)
-    // A retransmission says that the sender did not get the ack. To be told of a phone that no push reaches would mislead it.
-    if (station?.ackMessages && !station.tokenDead) acks.acknowledge({ from: sender, to, seqId })
-    if (outcome.kind === 'stored') notify(to, arrivedAt)
+    return station?.ackMessages === true && !station.tokenDead
   }
 
   /** One line when storing begins to fail and one when it works again, however long and busy the time between. */
@@ -93,21 +89,21 @@ export function createReceiver(parts: ReceiverParts): Receiver {
   }
 
   return async (lines) => {
-    const arrivedAt = clock.elapsed()
-    const received: Received[] = []
+    const received: HeardMessage[] = []
     for (const line of lines) {
       const one = read(line)
       if (one) received.push(one)
     }
     if (received.length === 0) return
+    const mayAck = acks.ready()
     let outcomes: readonly AppendOutcome[]
     try {
-      outcomes = await history.append(received.map(({ message }) => message))
+      outcomes = await history.append(received, mayAck)
     } catch (error) {
       return lost(received.length, error)
     }
     storingWorks()
-    for (const [i, outcome] of outcomes.entries()) settle(received[i] as Received, outcome, arrivedAt)
+    for (const [i, outcome] of outcomes.entries()) settle(received[i] as HeardMessage, outcome, mayAck)
   }
 }
 

@@ -1,3 +1,30 @@
+import type {
+  AckSettings,
+  HistorySettings,
+  PushSettings,
+  RateLimitSettings,
+  StationsSettings,
+} from '../config/settings.ts'
+import type { Keyring } from './keyring.ts'
+import type { Instances, Leases } from './leases.ts'
+import type { HeardMessage, StoredMessage } from './message.ts'
+import type { PushQueue } from './push-queue.ts'
+import type { Platform, Station, StationKey } from './station.ts'
+
+export type { HeardMessage, IncomingMessage, StoredMessage } from './message.ts'
+export { type Avatar, PLATFORMS, type Platform, type Station, type StationKey } from './station.ts'
+
+/** The parts of the configuration that a store follows, wherever it keeps what it stores. */
+export interface StoreSettings {
+  readonly history: HistorySettings
+  readonly stations: Pick<StationsSettings, 'max'>
+  readonly ack: AckSettings
+  readonly push: Pick<PushSettings, 'coalesceMs'>
+  readonly rateLimit: Pick<RateLimitSettings, 'newStationsPerHour'>
+  /** What this process is called among those that share the store. */
+  readonly instance: string
+}
+
 /**
  * What the pipeline, the push side and the API ask of storage. Everything a promise here resolves with is durable:
  * a crash straight afterwards does not lose it (one exception: {@link Station.lastSeenAt}). Promises reject with an
@@ -6,9 +33,16 @@
 export interface Store {
   readonly stations: Stations
   readonly history: History
+  readonly pushes: PushQueue
   readonly serverTime: ServerTime
   readonly cursors: Cursors
   readonly housekeeping: Housekeeping
+  readonly leases: Leases
+  readonly instances: Instances
+  /** Undefined where one process has the store for itself, and keeps keys in files. */
+  readonly keyring: Keyring | undefined
+  /** Undefined where other processes store too: then each sync asks the store. */
+  readonly feed: Feed | undefined
   /** The code of the error that writing meets now; undefined while it works. What failed is tried again every few seconds. */
   fault(): string | undefined
   /** Finds out, by a write of next to nothing, what {@link fault} is to say now. Never rejects. */
@@ -21,42 +55,6 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** `CALL` or `CALL-SSID`, upper case, at most 9 characters. */
-export type StationKey = string
-
-/** Where a station's notifications go: FCM, APNs, or the push service of its own choice by Web Push (RFC 8030). */
-export const PLATFORMS = ['android', 'ios', 'webpush'] as const
-export type Platform = (typeof PLATFORMS)[number]
-
-/**
- * What a station is known by.
- * - `never`: it never set an avatar;
- * - `cleared`: it had one and took it away at `updatedAt`;
- * - `set`: `hash` is the SHA-256 form when there is an image, else `icon:<name>`.
- */
-export type Avatar =
-  | { readonly state: 'never' }
-  | { readonly state: 'cleared'; readonly updatedAt: number }
-  | { readonly state: 'set'; readonly icon: string; readonly hash: string; readonly updatedAt: number }
-
-/** One registered station. Images stay in the database: with thousands of stations they would fill the memory. */
-export interface Station {
-  readonly key: StationKey
-  readonly platform: Platform
-  readonly pushToken: string
-  /** The gateway said that the token is dead; true until the station registers a token again. */
-  readonly tokenDead: boolean
-  readonly ackMessages: boolean
-  /** Server time of the first registration; what was stored before it is no business of this station's. */
-  readonly registeredAt: number
-  /**
-   * Time of the last register call; kept up to date in place. When the call changed nothing else, a crash may set it back by up
-   * to an hour, or to before the disk stopped taking anything.
-   */
-  readonly lastSeenAt: number
-  readonly avatar: Avatar
-}
-
 /** What a register call says of a station. `avatar` absent: leave it as it is. */
 export interface Registration {
   readonly key: StationKey
@@ -64,6 +62,8 @@ export interface Registration {
   readonly pushToken: string
   readonly ackMessages: boolean
   readonly avatar?: AvatarUpload
+  /** Whose address the call came from, by which new stations are counted. */
+  readonly client: string
 }
 
 /** A full avatar as uploaded, `hash` already computed by us; `icon` and `image` both empty clears it. */
@@ -85,10 +85,14 @@ export type RegisterOutcome =
   | { readonly kind: 'created'; readonly station: Station }
   | { readonly kind: 'refreshed'; readonly station: Station }
   | { readonly kind: 'full' }
+  /** It is new, and its client has registered as many in this hour as it may. */
+  | { readonly kind: 'limited' }
 
-/** The registry. Look-ups are answered from memory, so that the pipeline asks them for each packet. */
+/** The registry. Look-ups but {@link Stations.find} are answered from memory, so that the pipeline asks them for each packet. */
 export interface Stations {
   get(key: StationKey): Station | undefined
+  /** As {@link get}, and asks the store where memory has none: another process may have registered it just now. */
+  find(key: StationKey): Promise<Station | undefined>
   readonly size: number
   keys(): Iterable<StationKey>
   countByPlatform(): Readonly<Record<Platform, number>>
@@ -105,33 +109,12 @@ export interface Stations {
   onChange(listener: () => void): void
 }
 
-/** A message for a station as it came from the air. */
-export interface IncomingMessage {
-  readonly from: StationKey
-  readonly to: StationKey
-  /** What the sender put after the last `{`, trailing blanks dropped; empty when none. */
-  readonly seqId: string
-  /** The text's bytes, unchanged. */
-  readonly text: Buffer
-}
-
-/** A stored message; `time` is its server time. */
-export interface StoredMessage extends IncomingMessage {
-  readonly time: number
-}
-
+/** `ack`: the caller is the one who acknowledges the message, now. */
 export type AppendOutcome =
-  | { readonly kind: 'stored'; readonly message: StoredMessage }
-  | { readonly kind: 'duplicate' }
+  | { readonly kind: 'stored'; readonly message: StoredMessage; readonly ack: boolean }
+  | { readonly kind: 'duplicate'; readonly ack: boolean }
   /** The station is not registered (any more). */
   | { readonly kind: 'no_station' }
-
-/** What a station's phone has not been told about yet. */
-export interface Unpushed {
-  /** How many messages, at least 1. */
-  readonly count: number
-  readonly newest: StoredMessage
-}
 
 /** Ring of the newest messages per station. */
 export interface History {
@@ -139,32 +122,32 @@ export interface History {
    * Stores what is new, in order, in one transaction with whatever else waits to be written. Outcomes are in the order
    * of `messages`. Rejects when nothing of it could be stored: with `store_overloaded` the caller was too fast and
    * should wait for earlier calls before it reads on.
+   *
+   * `mayAck`: the caller could send acks now. Only then, and of all callers to one, an outcome says `ack`: when the message has a
+   * number, its station wants acks and can be reached by push, and the throttle lets it through, which counts it as sent.
    */
-  append(messages: readonly IncomingMessage[]): Promise<readonly AppendOutcome[]>
+  append(messages: readonly HeardMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /**
    * Messages strictly newer than `since`, oldest first, and a server time that is newer than all of them and older than
-   * whatever is stored later: as the next `since` it neither repeats nor skips a message.
+   * whatever is stored later: as the next `since` it neither repeats nor skips a message. Undefined when the station is not registered.
    */
   since(
     station: StationKey,
     since: number,
-  ): Promise<{ readonly messages: readonly StoredMessage[]; readonly serverTime: number }>
+  ): Promise<{ readonly messages: readonly StoredMessage[]; readonly serverTime: number } | undefined>
+  /** How many messages a ring holds; older ones are dropped. */
+  readonly perStation: number
+}
+
+/** What is stored, as it is stored, for who keeps rings in memory. */
+export interface Feed {
   /**
-   * For who keeps rings in memory, by {@link onStored}: calls `look` with a server time that is newer than everything that
-   * listeners were told of and older than whatever they are told of later, and resolves with what it returns. `look` runs at that
-   * very moment, so that it must not wait for anything, nor throw.
+   * Calls `look` with a server time that is newer than everything that listeners were told of and older than whatever they are told
+   * of later, and resolves with what it returns. `look` runs at that very moment, so that it must not wait for anything, nor throw.
    */
   view<T>(look: (serverTime: number) => T): Promise<T>
   /** Calls `listener` with what was stored, in order, as soon as it is durable and before anybody else hears of it. */
   onStored(listener: (messages: readonly StoredMessage[]) => void): void
-  /** How many messages a ring holds; older ones are dropped. */
-  readonly perStation: number
-  /** What was stored after the last {@link markPushed}; undefined when nothing was. */
-  unpushed(station: StationKey): Promise<Unpushed | undefined>
-  /** Everything up to `time` was pushed, or given up. Never moves backwards. */
-  markPushed(station: StationKey, time: number): Promise<void>
-  /** Stations with something unpushed, for the start after a stop. */
-  stationsWithUnpushed(): Promise<readonly StationKey[]>
 }
 
 /** Stamps in milliseconds, strictly increasing over every stamp ever issued, restarts and backward clock steps included. */
@@ -210,6 +193,11 @@ export interface Housekeeping {
    * look at it.
    */
   tidy(signal: AbortSignal): Promise<number>
+  /**
+   * Clock time since when some process was there for phones to call, but for gaps in which none can have called in vain. Undefined where one
+   * process has the store for itself, and knows it as well.
+   */
+  readonly presentSince: (() => Promise<number>) | undefined
   /** Bytes of the file, or of what is in memory. */
   sizeBytes(): Promise<number>
   /** Bytes that the file's disk has room for; NaN in memory. */

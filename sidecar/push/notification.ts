@@ -1,5 +1,6 @@
 import { textOf } from '../aprs/message.ts'
-import type { AvatarRecord, StationKey, Unpushed } from '../messages/store.ts'
+import type { Unpushed } from '../messages/push-queue.ts'
+import type { AvatarRecord, StationKey } from '../messages/store.ts'
 import type { PushPayload } from '../wire/push-payload.ts'
 import type { Notification } from './gateway.ts'
 

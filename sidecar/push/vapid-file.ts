@@ -2,11 +2,12 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, wr
 import { dirname } from 'node:path'
 import type { Settings, WebPushSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
+import { isPostgresAddress } from '../postgres-address.ts'
 import { makeVapidKeys, parseVapidKeys, VAPID_REMEDY, type VapidKeys, vapidKeyFile } from '../webpush/vapid-keys.ts'
 
-/** The file with the VAPID keys is of no use, and must not be replaced in silence; `remedy` is what the operator should do. */
-export class VapidFileError extends Error {
-  override readonly name = 'VapidFileError'
+/** The VAPID keys that are kept are of no use, and must not be replaced in silence; `remedy` is what the operator should do. */
+export class VapidKeysError extends Error {
+  override readonly name = 'VapidKeysError'
   readonly remedy: string
 
   constructor(message: string, remedy: string) {
@@ -17,7 +18,7 @@ export class VapidFileError extends Error {
 
 /**
  * The keys that subscriptions are made with: those in their file, or new ones, kept there, where it is missing. Undefined while Web Push
- * is off. Throws a {@link VapidFileError}.
+ * is off. Throws a {@link VapidKeysError}.
  */
 export function openVapidKeys(settings: Settings, log: Log): VapidKeys | undefined {
   const { webpush } = settings.push
@@ -29,12 +30,13 @@ export function openVapidKeys(settings: Settings, log: Log): VapidKeys | undefin
   if (text === undefined) return create(file, log)
   const keys = parseVapidKeys(text)
   if (!keys)
-    throw new VapidFileError(`push.webpush.keyFile: ${file} has no VAPID keys in it, or is damaged.`, VAPID_REMEDY)
+    throw new VapidKeysError(`push.webpush.keyFile: ${file} has no VAPID keys in it, or is damaged.`, VAPID_REMEDY)
   return keys
 }
 
 export function warnOfUnkeptKeys({ push: { webpush }, database }: Settings, log: Log): void {
-  if (webpush.subject === null || vapidKeyFile(webpush.keyFile, database) !== null) return
+  const isKept = isPostgresAddress(database) || vapidKeyFile(webpush.keyFile, database) !== null
+  if (webpush.subject === null || isKept) return
   log.warn(
     'webpush-keys-not-kept',
     'The keys of Web Push are in memory only, like the database: apps have to subscribe anew after each start. push.webpush.keyFile keeps them.',
@@ -53,7 +55,7 @@ function read(file: string): string | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return undefined
-    throw new VapidFileError(
+    throw new VapidKeysError(
       `push.webpush.keyFile: ${file} cannot be read (${code}).`,
       'Let the user that runs the sidecar read it.',
     )
@@ -72,7 +74,7 @@ function create(file: string, log: Log): VapidKeys {
     closeSync(handle)
     renameSync(draft, file)
   } catch (error) {
-    throw new VapidFileError(
+    throw new VapidKeysError(
       `push.webpush.keyFile: ${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`,
       'Let the user that runs the sidecar write into its folder, or name another file.',
     )

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../clock.ts'
-import type { Cursors, History, StationKey, Stations } from '../messages/store.ts'
+import type { Cursors, Feed, StationKey, Stations } from '../messages/store.ts'
 import type { Queries } from './connection.ts'
 import type { Database, Transaction, Write } from './database.ts'
 
@@ -35,7 +35,7 @@ const UNHEEDED = { sent: () => {}, lost: () => {} }
 interface CursorsParts {
   readonly database: Database
   readonly stations: Pick<Stations, 'get' | 'size'>
-  readonly history: Pick<History, 'view' | 'onStored'>
+  readonly feed: Feed
   readonly clock: Clock
 }
 
@@ -48,7 +48,7 @@ export interface StoredCursors extends Cursors {
 /** Where each station's phone is. Read into memory once; written behind, since being late costs nothing. */
 export async function openCursors(
   queries: Queries,
-  { database, stations, history, clock }: CursorsParts,
+  { database, stations, feed, clock }: CursorsParts,
 ): Promise<StoredCursors> {
   const positions = new Map<StationKey, Position>()
   const unwritten = new Set<StationKey>()
@@ -56,7 +56,7 @@ export async function openCursors(
   for (const { key, ...position } of await queries.all<Position & { key: StationKey }>(LOAD))
     positions.set(key, position)
 
-  history.onStored((messages) => {
+  feed.onStored((messages) => {
     for (const { to, time } of messages) {
       const position = positionOf(to)
       if (position) position.newest = time
@@ -113,7 +113,7 @@ export async function openCursors(
     async current(station) {
       const position = positionOf(station)
       if (position && position.newest > position.seen) return position.seen
-      return history.view((serverTime) => {
+      return feed.view((serverTime) => {
         const now = positionOf(station)
         if (!now) return serverTime
         if (now.newest <= now.seen) now.seen = serverTime

@@ -2,6 +2,7 @@ import { type BigIntStats, statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type { Clock, Timer } from '../clock.ts'
 import type { Log } from '../log.ts'
+import { isPostgresAddress } from '../postgres-address.ts'
 import { IN_MEMORY } from './database-file.ts'
 
 /** Whether the open database is still the one that a restart would find. */
@@ -22,10 +23,11 @@ const FRESH_MS = 100
 
 /**
  * Watches the files of the database that is open at `path`. Deleted or replaced under it, a file goes on as it was for whoever has it
- * open, so that SQLite says nothing, and is gone with the process. Moved back in time, nothing is lost.
+ * open, so that SQLite says nothing, and is gone with the process. Moved back in time, nothing is lost. Of a database that is no file there
+ * is nothing to be watched.
  */
 export async function watchDatabaseFile(path: string, clock: Clock, log: Log): Promise<FileWatch> {
-  const opened = path === IN_MEMORY ? [] : await filesOf(path)
+  const opened = path === IN_MEMORY || isPostgresAddress(path) ? [] : await filesOf(path)
   let isKept = true
   let lookedAt = clock.now()
   let looks = 0

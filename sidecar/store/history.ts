@@ -1,7 +1,17 @@
 import type { Clock } from '../clock.ts'
 import type { HistorySettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
-import type { AppendOutcome, History, IncomingMessage, StationKey, StoredMessage } from '../messages/store.ts'
+import type {
+  AppendOutcome,
+  Feed,
+  HeardMessage,
+  History,
+  IncomingMessage,
+  StationKey,
+  Stations,
+  StoredMessage,
+} from '../messages/store.ts'
+import type { AckClaims } from './acks.ts'
 import type { Connection, Queries } from './connection.ts'
 import type { Database, Transaction, Write } from './database.ts'
 import { type Duplicates, horizonsMs } from './duplicates.ts'
@@ -26,20 +36,6 @@ const SINCE = `
   SELECT json_group_array(json_array(time, source, seq_id, hex(text))) AS messages
   FROM message WHERE station = ? AND time > ?`
 
-const UNPUSHED = `
-  SELECT count(*) OVER () AS count, time, source, seq_id AS seqId, text FROM message
-  WHERE station = ?1 AND time > (SELECT pushed_through FROM station WHERE key = ?1)
-  ORDER BY time DESC LIMIT 1`
-
-const MARK_PUSHED = `
-  UPDATE station SET pushed_through = mark.time
-  FROM (SELECT value ->> 0 AS station, max(value ->> 1) AS time FROM json_each(?) GROUP BY 1) AS mark
-  WHERE station.key = mark.station AND station.pushed_through < mark.time`
-
-const WITH_UNPUSHED = `
-  SELECT key FROM station
-  WHERE EXISTS (SELECT 1 FROM message WHERE station = station.key AND time > pushed_through) ORDER BY key`
-
 const TRIM = `
   DELETE FROM message WHERE (station, time) IN (
     SELECT station, time FROM
@@ -48,18 +44,23 @@ const TRIM = `
 
 interface HistoryOptions {
   readonly settings: HistorySettings
+  readonly stations: Pick<Stations, 'get'>
   readonly duplicates: Duplicates
+  readonly acks: AckClaims
   readonly clock: Clock
   readonly log: Log
 }
 
-/** The ring of each station. `connection` is only used before the first write, to fit rings and rules to `settings`. */
+/** What became of a message: stored as this, or not. */
+type Fate = StoredMessage | 'duplicate' | 'no_station'
+
+/** The ring of each station, and the feed of all. `connection` is only used before the first write, to fit rings and rules to `settings`. */
 export async function openHistory(
   connection: Connection,
   database: Database,
   stamps: Stamps,
-  { settings, duplicates, clock, log }: HistoryOptions,
-): Promise<History> {
+  { settings, stations, duplicates, acks, clock, log }: HistoryOptions,
+): Promise<{ readonly history: History; readonly feed: Feed }> {
   await fitRings(connection, settings.perStation)
   await installRules(connection, settings)
   const listeners: ((messages: readonly StoredMessage[]) => void)[] = []
@@ -87,7 +88,7 @@ export async function openHistory(
     throw new StoreError('store_overloaded')
   }
 
-  async function insert(tx: Transaction, messages: readonly IncomingMessage[]): Promise<readonly AppendOutcome[]> {
+  async function insert(tx: Transaction, messages: readonly IncomingMessage[]): Promise<readonly Fate[]> {
     const receivedAt = clock.now()
     const copies = await duplicates.among(tx, messages, receivedAt)
     const first = await stamps.take(tx, messages.length)
@@ -96,39 +97,53 @@ export async function openHistory(
       .filter((_, index) => !copies[index])
     const inserted = rows.length === 0 ? [] : await tx.all<{ time: number }>(INSERT, JSON.stringify(rows), receivedAt)
     const stored = new Set(inserted.map(({ time }) => time))
-    return messages.map((message, index): AppendOutcome => {
+    return messages.map(({ from, to, seqId, text }, index) => {
       const time = first + index
-      if (copies[index]) return { kind: 'duplicate' }
-      return stored.has(time) ? { kind: 'stored', message: { ...message, time } } : { kind: 'no_station' }
+      if (copies[index]) return 'duplicate'
+      return stored.has(time) ? { from, to, seqId, text, time } : 'no_station'
     })
   }
 
-  const append: Write<readonly IncomingMessage[], readonly AppendOutcome[]> = {
+  const append: Write<readonly IncomingMessage[], readonly Fate[]> = {
     weight: (messages) => messages.length,
     async run(tx, inputs) {
-      const outcomes = await insert(tx, inputs.flat())
-      const stored = outcomes.flatMap((outcome) => (outcome.kind === 'stored' ? outcome.message : []))
+      const fates = await insert(tx, inputs.flat())
+      const stored = fates.filter((fate) => typeof fate !== 'string')
       tx.onCommit(() => tell(stored))
       let start = 0
       return inputs.map((messages) => {
         start += messages.length
-        return outcomes.slice(start - messages.length, start)
+        return fates.slice(start - messages.length, start)
       })
     },
   }
 
-  return {
-    async append(messages) {
+  function outcomeOf(message: HeardMessage, fate: Fate, mayAck: boolean): AppendOutcome {
+    if (fate === 'no_station') return { kind: fate }
+    // A retransmission says that the sender did not get the ack.
+    const ack = mayAck && acks(message)
+    return fate === 'duplicate' ? { kind: fate, ack } : { kind: 'stored', message: fate, ack }
+  }
+
+  const history: History = {
+    async append(messages, mayAck) {
       database.assertOpen()
-      return messages.length === 0 ? [] : database.write(append, messages)
+      if (messages.length === 0) return []
+      const fates = await database.write(append, messages)
+      return fates.map((fate, index) => outcomeOf(messages[index] as HeardMessage, fate, mayAck))
     },
 
     since: (station, since) =>
       between(async (serverTime, queries) => {
+        if (!stations.get(station)) return undefined
         const [found] = await queries.all<{ messages: string }>(SINCE, station, since)
         return { messages: parseMessages(station, found?.messages ?? '[]'), serverTime }
       }),
 
+    perStation: settings.perStation,
+  }
+
+  const feed: Feed = {
     async view(look) {
       database.assertOpen()
       const serverTime = stamps.tryIssue()
@@ -138,40 +153,9 @@ export async function openHistory(
     onStored(listener) {
       listeners.push(listener)
     },
-
-    perStation: settings.perStation,
-
-    unpushed: (station) =>
-      database.read(async (queries) => {
-        const [found] = await queries.all<UnpushedRow>(UNPUSHED, station)
-        if (!found) return undefined
-        const { count, time, source, seqId, text } = found
-        return { count, newest: { from: source, to: station, seqId, text, time } }
-      }),
-
-    markPushed: (station, time) => database.write(markPushed, [station, time]),
-
-    stationsWithUnpushed: () =>
-      database.read(async (queries) => {
-        const rows = await queries.all<{ key: StationKey }>(WITH_UNPUSHED)
-        return rows.map((row) => row.key)
-      }),
   }
-}
 
-interface UnpushedRow {
-  readonly count: number
-  readonly time: number
-  readonly source: string
-  readonly seqId: string
-  readonly text: Buffer
-}
-
-const markPushed: Write<readonly [StationKey, number], void> = {
-  async run(tx, inputs) {
-    await tx.all(MARK_PUSHED, JSON.stringify(inputs))
-    return inputs.map(() => undefined)
-  },
+  return { history, feed }
 }
 
 /** A file that was last used with larger rings has more than it should. */

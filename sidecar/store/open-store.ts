@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
-import type { HistorySettings, StationsSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
-import type { Store } from '../messages/store.ts'
+import type { Store, StoreSettings } from '../messages/store.ts'
+import { claimAcks } from './acks.ts'
 import { backUp } from './backup.ts'
 import { type Connection, connect } from './connection.ts'
 import { openCursors } from './cursors.ts'
@@ -10,16 +10,12 @@ import { IN_MEMORY, prepareFile, restrictFile } from './database-file.ts'
 import { openDuplicates } from './duplicates.ts'
 import { openHistory } from './history.ts'
 import { openHousekeeping } from './housekeeping.ts'
+import { grantLeases, onlyInstance } from './leases.ts'
 import { migrate, schemaVersion } from './migrations.ts'
+import { openPushQueue } from './push-queue.ts'
 import { openServerTime } from './server-time.ts'
 import { openStations } from './stations.ts'
 import { StoreError, toStoreError } from './store-error.ts'
-
-/** The parts of the configuration that the store follows. */
-export interface StoreSettings {
-  readonly history: HistorySettings
-  readonly stations: Pick<StationsSettings, 'max'>
-}
 
 // Long enough for the process before us, told to stop at the same moment, to let go of the file.
 const LOCK_WAIT_MS = 2000
@@ -52,31 +48,44 @@ export async function buildStore(
 ): Promise<Store> {
   const database = groupCommits(connection, clock, log)
   const serverTime = await openServerTime(connection, database, clock)
-  const stations = await openStations(connection, database, serverTime, { settings: settings.stations, clock, log })
+  const stations = await openStations(connection, database, serverTime, { settings, clock, log })
   const duplicates = await openDuplicates(connection, database, stations, settings.history)
-  const history = await openHistory(connection, database, serverTime, {
+  const { history, feed } = await openHistory(connection, database, serverTime, {
     settings: settings.history,
+    stations,
     duplicates,
+    acks: claimAcks({ stations, settings: settings.ack, clock }),
     clock,
     log,
   })
+  const { coalesceMs } = settings.push
+  const pushes = await openPushQueue(connection, { database, stations, feed, coalesceMs, clock })
   const { perStation } = settings.history
   const housekeeping = openHousekeeping({ path, database, stations, duplicates, perStation, clock })
-  const cursors = await openCursors(connection, { database, stations, history, clock })
+  const cursors = await openCursors(connection, { database, stations, feed, clock })
   const seal = async (tx: Transaction): Promise<void> => {
     await cursors.seal(tx)
+    await pushes.seal(tx)
     await serverTime.seal(tx)
   }
   return {
     stations,
     history,
+    pushes,
     serverTime,
     cursors,
     housekeeping,
+    leases: grantLeases(settings.instance),
+    instances: onlyInstance(settings.instance, clock),
+    keyring: undefined,
+    feed,
     fault: database.fault,
     probe: database.probe,
     backUp: (file, signal) => backUp(database, connection, file, signal),
-    close: () => database.close(seal),
+    close() {
+      pushes.close()
+      return database.close(seal)
+    },
   }
 }
 

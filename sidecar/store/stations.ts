@@ -1,8 +1,7 @@
 import type { Clock } from '../clock.ts'
-import type { StationsSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
+import { isSameAvatar, type StationRecord, saysNothingNew, stationFrom } from '../messages/station-record.ts'
 import type {
-  Avatar,
   AvatarRecord,
   AvatarUpload,
   Platform,
@@ -11,7 +10,9 @@ import type {
   Station,
   StationKey,
   Stations,
+  StoreSettings,
 } from '../messages/store.ts'
+import { createRateLimit } from '../rate-limit.ts'
 import type { Queries } from './connection.ts'
 import type { Database, Transaction, Write } from './database.ts'
 import type { Stamps } from './server-time.ts'
@@ -19,6 +20,7 @@ import { StoreError } from './store-error.ts'
 
 // A heartbeat that brings nothing new costs a write once an hour; expiry counts in days.
 const LAST_SEEN_WRITE_MS = 3_600_000
+const HOUR_MS = 3_600_000
 
 const LOAD = `
   SELECT key, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
@@ -56,17 +58,9 @@ const AVATARS = `
   SELECT station, icon, image, hash FROM avatar
   WHERE station IN (SELECT value FROM json_each(?)) AND hash <> ''`
 
-interface StationRow {
-  readonly key: StationKey
-  readonly platform: Platform
-  readonly pushToken: string
+interface StationRow extends Omit<StationRecord, 'tokenDead' | 'ackMessages'> {
   readonly tokenDead: number
   readonly ackMessages: number
-  readonly registeredAt: number
-  readonly lastSeenAt: number
-  readonly icon: string | null
-  readonly hash: string | null
-  readonly updatedAt: number | null
 }
 
 interface Entry {
@@ -77,7 +71,7 @@ interface Entry {
 }
 
 interface StationsOptions {
-  readonly settings: Pick<StationsSettings, 'max'>
+  readonly settings: Pick<StoreSettings, 'stations' | 'rateLimit'>
   readonly clock: Clock
   readonly log: Log
 }
@@ -101,6 +95,7 @@ export async function openStations(
   const listeners: (() => void)[] = []
   /** How many writes of a station are on their way. */
   const writing = new Map<StationKey, number>()
+  const newStations = createRateLimit({ windowMs: HOUR_MS, max: settings.rateLimit.newStationsPerHour })
   let avatarChanges = 0
   const byPlatform: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
   for (const row of await queries.all<StationRow>(LOAD)) remember(row)
@@ -165,7 +160,7 @@ export async function openStations(
       ackMessages ? 1 : 0,
       stamp,
       clock.now(),
-      settings.max,
+      settings.stations.max,
     )
     if (accepted.length === 0) return { kind: 'full' }
     if (avatar) await storeAvatar(tx, key, avatar, stamp)
@@ -226,6 +221,7 @@ export async function openStations(
 
   return {
     get: (key) => entries.get(key)?.station,
+    find: async (key) => entries.get(key)?.station,
     registeredAt: (key) => (uncommitted.has(key) ? uncommitted.get(key) : entries.get(key)?.station.registeredAt),
     get size() {
       return entries.size
@@ -236,6 +232,8 @@ export async function openStations(
       database.assertOpen()
       const station = refreshInMemory(registration)
       if (station) return { kind: 'refreshed', station }
+      const { key, client } = registration
+      if (!entries.has(key) && !newStations.take(client, clock.elapsed())) return { kind: 'limited' }
       try {
         return await write(register, registration)
       } catch (error) {
@@ -272,43 +270,7 @@ async function storeAvatar(tx: Transaction, key: StationKey, avatar: AvatarUploa
 }
 
 function stationOf(row: StationRow): Station {
-  const { key, platform, pushToken, registeredAt, lastSeenAt } = row
-  return {
-    key,
-    platform,
-    pushToken,
-    tokenDead: row.tokenDead === 1,
-    ackMessages: row.ackMessages === 1,
-    registeredAt,
-    lastSeenAt,
-    avatar: avatarOf(row),
-  }
-}
-
-function avatarOf({ icon, hash, updatedAt }: StationRow): Avatar {
-  if (icon === null || hash === null || updatedAt === null) return { state: 'never' }
-  return hash === '' ? { state: 'cleared', updatedAt } : { state: 'set', icon, hash, updatedAt }
-}
-
-/** Whether both are seen alike by others: an avatar that was cleared, or never set, is none. */
-function isSameAvatar(one: Avatar, other: Avatar | undefined): boolean {
-  const hash = (avatar: Avatar | undefined) => (avatar?.state === 'set' ? avatar.hash : '')
-  return hash(one) === hash(other)
-}
-
-function saysNothingNew({ platform, pushToken, ackMessages, avatar }: Registration, station: Station): boolean {
-  const sameAvatar =
-    !avatar ||
-    (avatar.icon === '' && avatar.image === ''
-      ? station.avatar.state !== 'set'
-      : station.avatar.state === 'set' && station.avatar.hash === avatar.hash)
-  return (
-    sameAvatar &&
-    !station.tokenDead &&
-    station.platform === platform &&
-    station.pushToken === pushToken &&
-    station.ackMessages === ackMessages
-  )
+  return stationFrom({ ...row, tokenDead: row.tokenDead === 1, ackMessages: row.ackMessages === 1 })
 }
 
 async function eachInTurn<In, Out>(

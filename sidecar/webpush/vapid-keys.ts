@@ -1,4 +1,5 @@
 import { createECDH, generateKeyPairSync } from 'node:crypto'
+import { isPostgresAddress } from '../postgres-address.ts'
 
 /** The keys by which push services know this server, in base64url: a point on P-256, uncompressed, and its scalar. Source: RFC 8292. */
 export interface VapidKeys {
@@ -10,9 +11,9 @@ export interface VapidKeys {
 export const VAPID_REMEDY =
   'Restore it from a backup: every subscription belongs to the keys in it. If they are lost for good, move the file away: new ones are made at the next start, and every app has to subscribe anew.'
 
-/** Where the keys are kept: in the file that is configured, else beside the database; null where that is in memory. */
+/** Where the keys are kept: in the file that is configured, else beside the database; null where that is no file: those of PostgreSQL are in it. */
 export function vapidKeyFile(keyFile: string | null, database: string): string | null {
-  return keyFile ?? (database === ':memory:' ? null : `${database}.vapid.json`)
+  return keyFile ?? (database === ':memory:' || isPostgresAddress(database) ? null : `${database}.vapid.json`)
 }
 
 export function makeVapidKeys(): VapidKeys {

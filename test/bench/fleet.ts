@@ -35,6 +35,8 @@ async function scrapeRow(count: number): Promise<Measurement> {
       maxConnections: PLACES,
       trackOutgoing: false,
       filterDebounceMs: 2000,
+      listeners: 2,
+      listen: true,
     },
     stations: () => stationsOf(count),
     onLines: async () => {},

@@ -57,8 +57,9 @@ async function longestWait(
   })
   for (let turn = 0; !over; turn += 1) {
     const asked = performance.now()
-    const message = { from: 'W1AW', to: GUEST, seqId: `${turn}`, text: Buffer.from('Still there?') }
-    await Promise.all([store.history.since(GUEST, 0), store.history.append([message])])
+    const text = Buffer.from('Still there?')
+    const message = { from: 'W1AW', sourceAsReceived: 'W1AW', to: GUEST, seqId: `${turn}`, text }
+    await Promise.all([store.history.since(GUEST, 0), store.history.append([message], false)])
     longestMs = Math.max(longestMs, performance.now() - asked)
     // A turn of the event loop, so that a loop that is held up counts too.
     await new Promise((resolve) => setImmediate(resolve))
@@ -85,11 +86,22 @@ async function withStore<T>(use: (store: Store) => Promise<T>): Promise<T> {
     PRAGMA foreign_keys = ON`)
   const settings = {
     history: { perStation: MESSAGES_EACH, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
-    stations: { max: EXPIRED + ORPHANED, expireAfterHours: 720 },
+    stations: { max: EXPIRED + ORPHANED },
+    ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
+    push: { coalesceMs: 2000 },
+    rateLimit: { newStationsPerHour: 20 },
+    instance: 'bench',
   }
   const store = await buildStore(connection, path, settings, systemClock, createLog('error'))
   try {
-    await store.stations.register({ key: GUEST, platform: 'android', pushToken: 'token', ackMessages: false })
+    const guest = {
+      key: GUEST,
+      platform: 'android',
+      pushToken: 'token',
+      ackMessages: false,
+      client: '127.0.0.1',
+    } as const
+    await store.stations.register(guest)
     return await use(store)
   } finally {
     await store.close()

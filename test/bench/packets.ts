@@ -87,13 +87,11 @@ async function pathBench(lines: readonly string[]): Promise<Measurement> {
     history: {
       append: async (messages) => {
         handed += messages.length
-        return messages.map(() => ({ kind: 'duplicate' }) as const)
+        return messages.map(() => ({ kind: 'duplicate', ack: false }) as const)
       },
     },
     isBlocked: () => false,
-    notify: () => {},
-    acks: { acknowledge: () => {} },
-    clock: { elapsed: () => 0 },
+    acks: { ready: () => false, acknowledge: () => {}, withhold: () => {} },
     metrics: createMetrics(),
     log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
   })

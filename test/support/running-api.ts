@@ -5,7 +5,7 @@ import { type Api, serveApi } from '../../sidecar/api/server.ts'
 import { passcodeOf } from '../../sidecar/aprs/passcode.ts'
 import type { ListenSettings, RateLimitSettings } from '../../sidecar/config/settings.ts'
 import { createLog, type Log } from '../../sidecar/log.ts'
-import type { Store } from '../../sidecar/messages/store.ts'
+import type { Store, StoreSettings } from '../../sidecar/messages/store.ts'
 import { createMetrics, type Metrics } from '../../sidecar/metrics.ts'
 import { openStore } from '../../sidecar/store/open-store.ts'
 import { expectDocumented } from './api-document.ts'
@@ -62,18 +62,25 @@ export async function startApi(options: ApiOptions = {}): Promise<RunningApi> {
   const logged: Record<string, unknown>[] = []
   const log: Log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) })
   const metrics = createMetrics()
-  const history = { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 }
-  const stations = { max: maxStations, expireAfterHours: 720 }
-  const store = await openStore(':memory:', { history, stations }, clock, log)
+  const limits = {
+    windowMs: 60_000,
+    max: 10_000,
+    newStationsPerHour: 10_000,
+    connectionsPerAddress: 10_000,
+    ...rateLimit,
+  }
+  const settings: StoreSettings = {
+    history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
+    stations: { max: maxStations },
+    ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
+    push: { coalesceMs: 2000 },
+    rateLimit: limits,
+    instance: 'here',
+  }
+  const store = await openStore(':memory:', settings, clock, log)
   const api = await serveApi({
     listen: { host: '127.0.0.1', port: 0, certFile: null, keyFile: null, trustProxy: false, ...listen },
-    rateLimit: {
-      windowMs: 60_000,
-      max: 10_000,
-      newStationsPerHour: 10_000,
-      connectionsPerAddress: 10_000,
-      ...rateLimit,
-    },
+    rateLimit: limits,
     webPush,
     store,
     isReserved,

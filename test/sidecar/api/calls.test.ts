@@ -16,7 +16,7 @@ describe('the API', () => {
   const register = (callsign: string, members: object = {}) => api.post('/v1/register', registration(callsign, members))
   const sync = (callsign: string, since: number) => api.post('/v1/sync', { ...claim(callsign), since })
   const receive = (from: string, to: string, text: string | Buffer, seqId = '') =>
-    api.store.history.append([{ from, to, seqId, text: Buffer.from(text) }])
+    api.store.history.append([{ from, sourceAsReceived: from, to, seqId, text: Buffer.from(text) }], false)
 
   describe('/v1/register', () => {
     it('registers a station and answers with server time, hash and an empty map', async () => {

@@ -6,7 +6,7 @@ import { type Api, serveApi } from '../../../sidecar/api/server.ts'
 import type { Store } from '../../../sidecar/messages/store.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
 import { claim, type JsonBody, registration } from '../../support/running-api.ts'
-import { copyAsAfterCrash, message, temporaryStores } from '../store/temporary-stores.ts'
+import { copyAsAfterCrash, message, newer, temporaryStores } from '../store/temporary-stores.ts'
 
 const HOUR = 3_600_000
 
@@ -70,7 +70,7 @@ describe('A server time', () => {
     const receive = async () => {
       stores.clock.set(stores.clock.now() + 1000)
       sent += 1
-      const [outcome] = await store.history.append([message(`text ${sent}`, { to: 'N0CALL-7' })])
+      const [outcome] = await store.history.append([message(`text ${sent}`, { to: 'N0CALL-7' })], false)
       stores.clock.set(stores.clock.now() + 1000)
       return outcome?.kind === 'stored' ? outcome.message.time : Number.NaN
     }
@@ -118,7 +118,7 @@ describe('A server time', () => {
       await receive()
       const { serverTime } = await sync(0)
       await stores.clock.advance(10_000)
-      await store.history.stationsWithUnpushed() // comes after the write that is on its way
+      await store.stations.avatars([]) // comes after the write that is on its way
       await receive()
       const later = await sync(serverTime)
       const unseen = await receive()
@@ -148,7 +148,7 @@ describe('A server time', () => {
       const slow: Store['history'] = {
         ...store.history,
         async since(...position) {
-          const found = await store.history.since(...position)
+          const found = await newer(store, ...position)
           begun()
           await held
           return found
@@ -299,7 +299,7 @@ describe('A server time', () => {
           sentMessages += 1
           return message(`text ${sentMessages}`, { to: `${addressee}-7` })
         })
-        const outcomes = await life.store.history.append(batch)
+        const outcomes = await life.store.history.append(batch, false)
         if (life.crashed) return
         for (const [index, { kind }] of outcomes.entries())
           if (kind === 'stored') phones.get(to[index]!)?.stored.push(String(batch[index]!.text))

@@ -1,4 +1,5 @@
-import type { NewMessages } from '../../../sidecar/api/ring-cache.ts'
+import { createRingCache, type NewMessages, type RingCache } from '../../../sidecar/api/ring-cache.ts'
+import type { Store } from '../../../sidecar/messages/store.ts'
 import type { MessageRecord } from '../../../sidecar/wire/bodies.ts'
 
 /** The beginning of an answer as a client reads it. */
@@ -7,6 +8,13 @@ export function answerIn({ head }: Pick<NewMessages, 'head'>): {
   readonly avatars: Readonly<Record<string, string>>
 } {
   return JSON.parse(Buffer.from(`${head}}`, 'latin1').toString())
+}
+
+/** A cache over a store that feeds it. */
+export function cacheOver(store: Store, maxBytes?: number): RingCache {
+  const { feed } = store
+  if (!feed) throw new Error('This store has no feed.')
+  return createRingCache({ ...store, feed, ...(maxBytes !== undefined && { maxBytes }) })
 }
 
 export function messagesIn(answer: Pick<NewMessages, 'head'>): readonly MessageRecord[] {

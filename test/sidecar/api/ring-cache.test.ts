@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createRingCache, type RingCache } from '../../../sidecar/api/ring-cache.ts'
+import type { RingCache } from '../../../sidecar/api/ring-cache.ts'
 import type { Store } from '../../../sidecar/messages/store.ts'
-import { message, register, registration, temporaryStores } from '../store/temporary-stores.ts'
-import { answerIn, messagesIn } from './ring-answer.ts'
+import { message, newer, register, registration, temporaryStores } from '../store/temporary-stores.ts'
+import { answerIn, cacheOver, messagesIn } from './ring-answer.ts'
 
 describe('rings kept in memory', () => {
   const stores = temporaryStores()
@@ -12,7 +12,7 @@ describe('rings kept in memory', () => {
   let rings: RingCache
   beforeEach(async () => {
     store = await stores.open(settings)
-    rings = createRingCache(store)
+    rings = cacheOver(store)
     await register(store, 'N0CALL', 'W1AW')
   })
 
@@ -20,7 +20,11 @@ describe('rings kept in memory', () => {
     const answer = await rings.since(station, since)
     return answer && messagesIn(answer).map(({ text }) => text)
   }
-  const append = (...of: readonly string[]) => store.history.append(of.map((text) => message(text)))
+  const append = (...of: readonly string[]) =>
+    store.history.append(
+      of.map((text) => message(text)),
+      false,
+    )
 
   it('answer as the history does, whatever is stored between and from wherever a client asks', async () => {
     const action = fc.oneof(
@@ -31,7 +35,7 @@ describe('rings kept in memory', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 20 }), async (actions) => {
         // Each run begins with nothing in memory, and may ask late first and early then.
-        const own = createRingCache(store)
+        const own = cacheOver(store)
         const cursors = [0]
         for (const one of actions) {
           if (one.do === 'append') {
@@ -40,7 +44,7 @@ describe('rings kept in memory', () => {
             continue
           }
           const since = cursors.at(-1 - Math.min(one.back, cursors.length - 1)) ?? 0
-          const { messages } = await store.history.since('N0CALL', since)
+          const { messages } = await newer(store, 'N0CALL', since)
           const answer = await own.since('N0CALL', since)
           expect(answer && messagesIn(answer)).to.deep.equal(
             messages.map(({ text, ...rest }) => ({ ...rest, text: text.toString() })),
@@ -93,9 +97,12 @@ describe('rings kept in memory', () => {
   it('take no more memory than they may, and leave those first that were not asked for the longest', async () => {
     const stations = Array.from({ length: 40 }, (_, index) => `K${index}AB`)
     await register(store, ...stations)
-    const bounded = createRingCache({ ...store, maxBytes: 40_000 })
+    const bounded = cacheOver(store, 40_000)
     for (const to of stations) {
-      await store.history.append(Array.from({ length: 5 }, (_, at) => message(`${'x'.repeat(200)} ${at}`, { to })))
+      await store.history.append(
+        Array.from({ length: 5 }, (_, at) => message(`${'x'.repeat(200)} ${at}`, { to })),
+        false,
+      )
       await bounded.since(to, 0)
       expect(bounded.bytes).to.be.at.most(40_000)
     }

@@ -83,6 +83,6 @@ describe('environment variables', () => {
     }
     walk(SETTINGS_SCHEMA, [])
     expect([...names.values()].every((count) => count === 1)).to.equal(true)
-    expect(names.size).to.equal(47)
+    expect(names.size).to.equal(51)
   })
 })

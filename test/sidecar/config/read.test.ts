@@ -65,8 +65,12 @@ describe('configuration', () => {
         maxConnections: 16,
         trackOutgoing: false,
         filterDebounceMs: 2000,
+        listeners: 2,
+        listen: true,
       },
       database: '/etc/sidecar/data/sidecar.sqlite',
+      databaseTls: { caFile: null },
+      instance: null,
       history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
       push: {
         coalesceMs: 2000,

@@ -99,7 +99,7 @@ describe('the pages for the operator', () => {
   it('have every option of the command, and every way in which it ends by itself', () => {
     const main = join(ROOT, 'sidecar/main.ts')
     const { stdout } = spawnSync(process.execPath, ['--import', 'tsx', main, '--help'], { cwd: ROOT, encoding: 'utf8' })
-    const options = [...stdout.matchAll(/^ {2}(--\w+(?: [A-Z]+)?) /gm)].map(([, option]) => option)
+    const options = [...stdout.matchAll(/^ {2}(--[\w-]+(?: [A-Z]+)?) /gm)].map(([, option]) => option)
     const command = textOf('operate.md', '## The command')
     expect(namesIn(command, 'option')).to.have.members(options)
     const codes = [...source('main.ts').matchAll(/^const EXIT_\w+ = (\d+)$/gm)].map(([, code]) => code)

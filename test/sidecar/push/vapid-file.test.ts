@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { settingsFrom } from '../../../sidecar/index.ts'
 import { createLog } from '../../../sidecar/log.ts'
-import { openVapidKeys, VapidFileError } from '../../../sidecar/push/vapid-file.ts'
+import { openVapidKeys, VapidKeysError } from '../../../sidecar/push/vapid-file.ts'
 import { makeVapidKeys } from '../../../sidecar/webpush/vapid-keys.ts'
 
 const SUBJECT = 'mailto:operator@example.org'
@@ -65,7 +65,7 @@ describe('The keys of Web Push', () => {
     await writeFile(join(folder, 'keys.json'), text)
     const opening = () => openVapidKeys(settings, log)
     expect(opening)
-      .to.throw(VapidFileError, 'keys.json has no VAPID keys in it, or is damaged')
+      .to.throw(VapidKeysError, 'keys.json has no VAPID keys in it, or is damaged')
       .with.property('remedy')
       .that.includes('Restore it from a backup')
     expect(opening).to.not.throw(text.slice(20, 60))
@@ -82,9 +82,9 @@ describe('The keys of Web Push', () => {
   it('need a folder that can be written into', async () => {
     const settings = settingsOf({ subject: SUBJECT, keyFile: 'gone/keys.json' })
     await writeFile(join(folder, 'gone'), '')
-    expect(() => openVapidKeys(settings, log)).to.throw(VapidFileError, /keys\.json cannot be read \(ENOTDIR\)/)
+    expect(() => openVapidKeys(settings, log)).to.throw(VapidKeysError, /keys\.json cannot be read \(ENOTDIR\)/)
     await rm(join(folder, 'gone'))
     await mkdir(join(folder, 'gone/keys.json.new'), { recursive: true })
-    expect(() => openVapidKeys(settings, log)).to.throw(VapidFileError, /keys\.json cannot be written \(EISDIR\)/)
+    expect(() => openVapidKeys(settings, log)).to.throw(VapidKeysError, /keys\.json cannot be written \(EISDIR\)/)
   })
 })

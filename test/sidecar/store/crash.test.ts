@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { systemClock } from '../../../sidecar/clock.ts'
 import { openStore } from '../../../sidecar/store/open-store.ts'
-import { rejection, SETTINGS, temporaryStores } from './temporary-stores.ts'
+import { newer, rejection, SETTINGS, temporaryStores } from './temporary-stores.ts'
 
 const SCRIPT = fileURLToPath(new URL('append-until-killed.ts', import.meta.url))
 const LARGE_RING = { history: { perStation: 1_000_000, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 } }
@@ -54,7 +54,7 @@ describe('A process that is killed', () => {
     expect(new Set(stamps).size).to.equal(stamps.length)
 
     const store = await stores.open(LARGE_RING, stores.path(), systemClock)
-    const { messages, serverTime } = await store.history.since('N0CALL', 0)
+    const { messages, serverTime } = await newer(store, 'N0CALL')
     const held = new Map(messages.map(({ text, time }) => [text.toString(), time]))
     for (const [text, time] of acknowledged) expect(held.get(text), text).to.equal(time)
     expect(serverTime).to.be.greaterThan(Math.max(...stamps))

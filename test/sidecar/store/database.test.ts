@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Platform } from '../../../sidecar/messages/store.ts'
 import { type Connection, connect } from '../../../sidecar/store/connection.ts'
 import { type Database, groupCommits, type Write } from '../../../sidecar/store/database.ts'
-import { message, register, registration, rejection, temporaryStores, texts } from './temporary-stores.ts'
+import { message, newer, register, registration, rejection, temporaryStores, texts } from './temporary-stores.ts'
 
 describe('Group commit', () => {
   const stores = temporaryStores()
@@ -121,7 +121,7 @@ describe('A store whose disk gives out', () => {
   it('rejects what does not fit any more, serves reads meanwhile, and writes again when there is space', async () => {
     const { store, connection } = await stores.openOver()
     await register(store, 'N0CALL')
-    await store.history.append([message('before')])
+    await store.history.append([message('before')], false)
     const [{ pages } = { pages: 0 }] = await connection.all<{ pages: number }>(
       'SELECT page_count AS pages FROM pragma_page_count',
     )
@@ -129,15 +129,15 @@ describe('A store whose disk gives out', () => {
 
     const large = (name: string) => message(name + '.'.repeat(5000))
     const errors = await Promise.all([
-      rejection(store.history.append([large('a')])),
-      rejection(store.history.append([large('b')])),
+      rejection(store.history.append([large('a')], false)),
+      rejection(store.history.append([large('b')], false)),
     ])
     expect(errors.map((error) => error.code)).to.deep.equal(['disk_full', 'disk_full'])
-    expect(texts((await store.history.since('N0CALL', 0)).messages)).to.deep.equal(['before'])
+    expect(texts((await newer(store, 'N0CALL')).messages)).to.deep.equal(['before'])
     expect(store.stations.get('N0CALL')?.key).to.equal('N0CALL')
 
     await connection.exec('PRAGMA max_page_count = 100000')
-    expect((await store.history.append([large('a')]))[0]?.kind).to.equal('stored')
+    expect((await store.history.append([large('a')], false))[0]?.kind).to.equal('stored')
     const events = stores.lines.map((line) => line.event)
     expect(events).to.deep.equal(['store-write-failed', 'store-write-recovered'])
   })
@@ -145,21 +145,21 @@ describe('A store whose disk gives out', () => {
   it('goes on answering syncs in order while nothing can be written, and skips no message afterwards', async () => {
     const { store, connection } = await stores.openOver()
     await register(store, 'N0CALL')
-    await store.history.append([message('before')])
-    const first = await store.history.since('N0CALL', 0)
+    await store.history.append([message('before')], false)
+    const first = await newer(store, 'N0CALL')
 
     await connection.exec('PRAGMA query_only = ON') // as a file system that went read-only
     await stores.clock.advance(3_600_000)
-    expect((await rejection(store.history.append([message('lost')]))).code).to.equal('database_not_writable')
-    const second = await store.history.since('N0CALL', first.serverTime)
-    const third = await store.history.since('N0CALL', second.serverTime)
+    expect((await rejection(store.history.append([message('lost')], false))).code).to.equal('database_not_writable')
+    const second = await newer(store, 'N0CALL', first.serverTime)
+    const third = await newer(store, 'N0CALL', second.serverTime)
     expect(second.messages).to.deep.equal([])
     expect(second.serverTime).to.be.greaterThan(first.serverTime)
     expect(third.serverTime).to.be.greaterThan(second.serverTime)
 
     await connection.exec('PRAGMA query_only = OFF')
-    await store.history.append([message('after')])
-    const fourth = await store.history.since('N0CALL', third.serverTime)
+    await store.history.append([message('after')], false)
+    const fourth = await newer(store, 'N0CALL', third.serverTime)
     expect(texts(fourth.messages)).to.deep.equal(['after'])
     expect(fourth.serverTime).to.be.at.least(stores.clock.now())
   })
@@ -169,11 +169,11 @@ describe('A store whose disk gives out', () => {
     await register(store, 'N0CALL')
     expect(store.fault()).to.equal(undefined)
     await connection.exec('PRAGMA query_only = ON')
-    await rejection(store.history.append([message('lost')]))
+    await rejection(store.history.append([message('lost')], false))
     expect(store.fault()).to.equal('database_not_writable')
     const probed = async () => {
       await stores.clock.advance(5000)
-      await store.history.unpushed('N0CALL') // behind the probe in the queue
+      await store.stations.avatars([]) // behind the probe in the queue
     }
     await probed()
     expect(store.fault()).to.equal('database_not_writable')
@@ -208,13 +208,13 @@ describe('A store whose disk gives out', () => {
     const store = await stores.open()
     await register(store, 'N0CALL')
     const results = await Promise.allSettled([
-      store.history.append([message('first')]),
+      store.history.append([message('first')], false),
       store.stations.register(registration('W1AW', { platform: 'windows' as Platform })),
-      store.history.append([message('second', { seqId: undefined as unknown as string })]),
-      store.history.append([message('third')]),
+      store.history.append([message('second', { seqId: undefined as unknown as string })], false),
+      store.history.append([message('third')], false),
     ])
     expect(results.map((result) => result.status)).to.deep.equal(['fulfilled', 'rejected', 'rejected', 'fulfilled'])
     expect(store.stations.get('W1AW')).to.equal(undefined)
-    expect(texts((await store.history.since('N0CALL', 0)).messages)).to.deep.equal(['first', 'third'])
+    expect(texts((await newer(store, 'N0CALL')).messages)).to.deep.equal(['first', 'third'])
   })
 })

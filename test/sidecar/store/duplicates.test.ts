@@ -15,7 +15,7 @@ describe('What is remembered of messages that rings have dropped', () => {
       INSERT INTO dropped SELECT i, 'N0CALL', 'W1AW', i, x'', ${stores.clock.now()} FROM n`)
     for (const part of ['a', 'b', 'c']) {
       const texts = Array.from({ length: LOOK_EVERY }, (_, index) => message(`${part} ${index}`))
-      await store.history.append(texts)
+      await store.history.append(texts, false)
       const [found] = await connection.all<{ count: number; newest: number; oldest: number }>(
         'SELECT count(*) AS count, max(id) AS newest, min(id) AS oldest FROM dropped',
       )
@@ -27,8 +27,14 @@ describe('What is remembered of messages that rings have dropped', () => {
   it('goes with its station', async () => {
     const { store, connection } = await stores.openOver({ history: { ...SETTINGS.history, perStation: 1 } })
     await register(store, 'N0CALL', 'W1AW')
-    await store.history.append(['a', 'b', 'c'].map((text) => message(text)))
-    await store.history.append(['a', 'b', 'c'].map((text) => message(text, { to: 'W1AW' })))
+    await store.history.append(
+      ['a', 'b', 'c'].map((text) => message(text)),
+      false,
+    )
+    await store.history.append(
+      ['a', 'b', 'c'].map((text) => message(text, { to: 'W1AW' })),
+      false,
+    )
     await store.stations.remove('N0CALL')
     expect(await connection.all('SELECT DISTINCT station FROM dropped')).to.deep.equal([{ station: 'W1AW' }])
   })

@@ -1,14 +1,16 @@
-import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
-import fc from 'fast-check'
 import type { AppendOutcome, Store } from '../../../sidecar/messages/store.ts'
-import { message, register, rejection, SETTINGS, temporaryStores, texts } from './temporary-stores.ts'
+import { agreesWithModel, duplicatesContract } from './contract/duplicates.contract.ts'
+import { historyContract } from './contract/history.contract.ts'
+import { message, newer, register, rejection, SETTINGS, temporaryStores } from './temporary-stores.ts'
 
 const MINUTE = 60_000
-const DAY = 1440 * MINUTE
 const IN_MEMORY = ':memory:'
 
-describe('The history', () => {
+describe('The history', () => historyContract(temporaryStores()))
+describe('The history of duplicates', () => duplicatesContract(temporaryStores()))
+
+describe('The history in SQLite', () => {
   const stores = temporaryStores()
   let store: Store
   beforeEach(async () => {
@@ -23,173 +25,15 @@ describe('The history', () => {
   }
 
   const kinds = (outcomes: readonly AppendOutcome[]) => outcomes.map((outcome) => outcome.kind)
-  const held = async (station = 'N0CALL') => texts((await store.history.since(station, 0)).messages)
-
-  it('keeps a message to the byte', async () => {
-    const strange = { from: 'Ä\u{1F4E1}', seqId: '\0"\\\n', text: Buffer.from([...Array(256).keys()]) }
-    const [outcome] = await store.history.append([message('', strange)])
-    const [stored] = (await store.history.since('N0CALL', 0)).messages
-    expect(stored).to.deep.include({ ...strange, to: 'N0CALL' })
-    expect(outcome).to.deep.equal({ kind: 'stored', message: stored })
-    expect((await store.history.unpushed('N0CALL'))?.newest).to.deep.equal(stored)
-  })
-
-  it('keeps an empty text and an empty sequence id', async () => {
-    await store.history.append([message('', { seqId: '' })])
-    const [stored] = (await store.history.since('N0CALL', 0)).messages
-    expect(stored).to.deep.include({ seqId: '', text: Buffer.alloc(0) })
-    expect((await store.history.unpushed('N0CALL'))?.newest.text).to.deep.equal(Buffer.alloc(0))
-  })
-
-  it('gives each of a batch its own stamp, in order, and tells per message what became of it', async () => {
-    const batch = [
-      message('a'),
-      message('b', { to: 'W1AW' }),
-      message('a'),
-      message('c', { to: 'K9NONE' }),
-      message('d'),
-    ]
-    const outcomes = await store.history.append(batch)
-    expect(kinds(outcomes)).to.deep.equal(['stored', 'stored', 'duplicate', 'no_station', 'stored'])
-    const times = outcomes.flatMap((outcome) => (outcome.kind === 'stored' ? [outcome.message.time] : []))
-    expect(times).to.deep.equal([...times].sort((a, b) => a - b))
-    expect(new Set(times).size).to.equal(3)
-    expect(await held()).to.deep.equal(['a', 'd'])
-    expect(await held('W1AW')).to.deep.equal(['b'])
-    expect(await store.history.append([])).to.deep.equal([])
-  })
-
-  it('hands each caller of one transaction the outcomes of its own messages', async () => {
-    const answers = await Promise.all([
-      store.history.append([message('a'), message('b')]),
-      store.history.append([message('b')]),
-      store.history.append([message('c'), message('a'), message('d')]),
-    ])
-    expect(answers.map(kinds)).to.deep.equal([['stored', 'stored'], ['duplicate'], ['stored', 'duplicate', 'stored']])
-  })
-
-  it('returns what is strictly newer than the cursor, oldest first', async () => {
-    const outcomes = await store.history.append([message('a'), message('b'), message('c')])
-    const cursor = outcomes[1]?.kind === 'stored' ? outcomes[1].message.time : 0
-    const answer = await store.history.since('N0CALL', cursor)
-    expect(texts(answer.messages)).to.deep.equal(['c'])
-    expect(answer.serverTime).to.be.greaterThan(answer.messages[0]!.time)
-    expect((await store.history.since('N0CALL', answer.serverTime)).messages).to.deep.equal([])
-    expect((await store.history.since('K9NONE', 0)).messages).to.deep.equal([])
-  })
-
-  it('lets a sync that was asked for beside an append see it, or find it at the next cursor', async () => {
-    const [, answer] = await Promise.all([store.history.append([message('a')]), store.history.since('N0CALL', 0)])
-    const next = await store.history.since('N0CALL', answer.serverTime)
-    expect([...texts(answer.messages), ...texts(next.messages)]).to.deep.equal(['a'])
-  })
 
   describe('of duplicates', () => {
-    it('takes sender, addressee, sequence id and text together', async () => {
-      const outcomes = await store.history.append([
-        message('a'),
-        message('a', { from: 'W1AW-1' }),
-        message('a', { to: 'W1AW' }),
-        message('a', { seqId: '2' }),
-        message('A'),
-        message('a'),
-      ])
-      expect(kinds(outcomes)).to.deep.equal(['stored', 'stored', 'stored', 'stored', 'stored', 'duplicate'])
-    })
-
-    it('knows them over a restart', async () => {
-      await store.history.append([message('a')])
-      await reopenedWith(50)
-      expect(kinds(await store.history.append([message('a')]))).to.deep.equal(['duplicate'])
-    })
-
-    for (const [what, seqId, horizon] of [
-      ['a numbered message', '1', 120 * MINUTE],
-      ['a message without a number', '', 30_000],
-    ] as const) {
-      it(`forgets ${what} at the configured age to the millisecond, counted from the copy that was stored`, async () => {
-        const start = stores.clock.now()
-        const kindAt = async (ms: number) => {
-          stores.clock.set(start + ms)
-          return kinds(await store.history.append([message('a', { seqId }), message('a', { seqId })]))
-        }
-        expect(await kindAt(0)).to.deep.equal(['stored', 'duplicate'])
-        expect(await kindAt(horizon - 1)).to.deep.equal(['duplicate', 'duplicate'])
-        expect(await kindAt(horizon)).to.deep.equal(['stored', 'duplicate'])
-      })
-    }
-
-    it('goes by the wall clock of then and now, never by stamps: a clock that was ahead leaves nothing behind', async () => {
-      const real = stores.clock.now()
-      const kindAt = async (time: number) => {
-        stores.clock.set(time)
-        return kinds(await store.history.append([message('a')]))[0]
-      }
-      expect(await kindAt(real + 30 * DAY)).to.equal('stored')
-      expect(await kindAt(real)).to.equal('stored')
-      expect(await kindAt(real + 119 * MINUTE)).to.equal('duplicate')
-      expect(await kindAt(real + DAY)).to.equal('stored')
-      await reopenedWith(50)
-      expect(await kindAt(real + DAY + 119 * MINUTE)).to.equal('duplicate')
-      expect(await kindAt(real + 2 * DAY)).to.equal('stored')
-    })
-
-    it('takes a copy that lies ahead for one while it is less than the horizon ahead', async () => {
-      const real = stores.clock.now()
-      await store.history.append([message('a')])
-      stores.clock.set(real - 119 * MINUTE)
-      expect(kinds(await store.history.append([message('a')]))).to.deep.equal(['duplicate'])
-      stores.clock.set(real - 120 * MINUTE)
-      expect(kinds(await store.history.append([message('a')]))).to.deep.equal(['stored'])
-    })
-
-    it('knows them after a start before which the clock was wrong, as on a machine without a battery for it', async () => {
-      const real = stores.clock.now()
-      await store.history.append([message('a'), message('b', { to: 'W1AW' })])
-      stores.clock.set(0)
-      await reopenedWith(50)
-      expect(kinds(await store.history.append([message('other')]))).to.deep.equal(['stored'])
-      stores.clock.set(real + MINUTE)
-      const outcomes = await store.history.append([message('a'), message('b', { to: 'W1AW' })])
-      expect(kinds(outcomes)).to.deep.equal(['duplicate', 'duplicate'])
-    })
-
-    it('compares reply-acks by the number before the brace alone, and keeps what the first one said', async () => {
-      const numbers = ['MM}', 'MM}AA', 'MM}AB', 'MN}AA', '}AA', '}AB']
-      const outcomes = await store.history.append(numbers.map((seqId) => message('a', { seqId })))
-      expect(kinds(outcomes)).to.deep.equal(['stored', 'duplicate', 'duplicate', 'stored', 'stored', 'stored'])
-      expect((await store.history.since('N0CALL', 0)).messages[0]?.seqId).to.equal('MM}')
-    })
-
-    it("does not count a text's trailing blanks, nor control characters at a line's end", async () => {
-      const texts = ['a', 'a  ', 'a\0', 'a \x1c\x7f', ' a', 'a b']
-      const outcomes = await store.history.append(texts.map((text) => message(text, { seqId: '' })))
-      expect(kinds(outcomes)).to.deep.equal(['stored', 'duplicate', 'duplicate', 'duplicate', 'stored', 'stored'])
-    })
-
-    it('knows a copy that the ring has dropped, within one batch and over restarts too', async () => {
-      await reopenedWith(2)
-      const batch = ['a', 'b', 'a', 'c', 'a', 'd'].map((text) => message(text))
-      const expected = ['stored', 'stored', 'duplicate', 'stored', 'duplicate', 'stored']
-      expect(kinds(await store.history.append(batch))).to.deep.equal(expected)
-      expect(await held()).to.deep.equal(['c', 'd'])
-      stores.clock.set(stores.clock.now() + 119 * MINUTE)
-      for (let starts = 0; starts < 2; starts += 1) {
-        await reopenedWith(2)
-        expect(new Set(kinds(await store.history.append(batch)))).to.deep.equal(new Set(['duplicate']))
-      }
-      stores.clock.set(stores.clock.now() + MINUTE)
-      await reopenedWith(2)
-      expect(kinds(await store.history.append([message('a')]))).to.deep.equal(['stored'])
-    })
-
     it('writes nothing down of what the ring drops when no copy of it can come any more, and forgets the rest in time', async () => {
       await store.close()
       const { store: small, connection } = await stores.openOver({ history: { ...SETTINGS.history, perStation: 1 } })
       store = small
       const dropped = async () =>
         (await connection.all<{ seq_id: string }>('SELECT seq_id FROM dropped')).map(({ seq_id }) => seq_id)
-      const append = (seqId: string) => store.history.append([message('a', { seqId })])
+      const append = (seqId: string) => store.history.append([message('a', { seqId })], false)
       await append('1')
       await append('')
       expect(await dropped()).to.deep.equal(['1'])
@@ -210,174 +54,64 @@ describe('The history', () => {
       store = opened
       await connection.exec(`
         CREATE TEMP TRIGGER no_more BEFORE INSERT ON message BEGIN SELECT RAISE(ABORT, 'no'); END`)
-      await rejection(store.history.append([message('a')]))
+      await rejection(store.history.append([message('a')], false))
       await connection.exec('DROP TRIGGER no_more')
-      expect(kinds(await store.history.append([message('a'), message('a')]))).to.deep.equal(['stored', 'duplicate'])
+      expect(kinds(await store.history.append([message('a'), message('a')], false))).to.deep.equal([
+        'stored',
+        'duplicate',
+      ])
     })
 
     it('has nothing to do with an earlier registration of the station, in the same transaction either', async () => {
       await reopenedWith(1)
       const both = [message('a'), message('b')]
-      await store.history.append(both)
+      await store.history.append(both, false)
       const [, , outcomes] = await Promise.all([
         store.stations.remove('N0CALL'),
         register(store, 'N0CALL'),
-        store.history.append(both),
+        store.history.append(both, false),
       ])
       expect(kinds(outcomes)).to.deep.equal(['stored', 'stored'])
       await store.stations.remove('N0CALL')
       await reopenedWith(1)
       await register(store, 'N0CALL')
-      expect(kinds(await store.history.append(both))).to.deep.equal(['stored', 'stored'])
+      expect(kinds(await store.history.append(both, false))).to.deep.equal(['stored', 'stored'])
     })
 
-    it('are known when the ring drops what they are copies of after a start, before its sender writes again', async () => {
-      await reopenedWith(2)
-      await store.history.append([message('a', { seqId: '1' }), message('b', { seqId: '2' })])
-      await reopenedWith(2)
-      await store.history.append([message('c', { from: 'W2AW' })])
-      const again = await store.history.append([message('a', { seqId: '1' }), message('b', { seqId: '2' })])
-      expect(kinds(again)).to.deep.equal(['duplicate', 'duplicate'])
-    })
-
-    it('agrees with a plain model for any sequence of batches', async () => {
-      const draft = fc.record({
-        from: fc.constantFrom('A', 'B'),
-        to: fc.constantFrom('N0CALL', 'W1AW', 'K9NONE'),
-        seqId: fc.constantFrom('', '1'),
-        text: fc.constantFrom('x', 'y').map((text) => Buffer.from(text)),
-      })
-      const step = fc.record({
-        laterByMs: fc.constantFrom(0, 0, 29_000, 70 * MINUTE, -70 * MINUTE, 30 * DAY, -30 * DAY),
-        restart: fc.constantFrom(false, true),
-        calls: fc.array(fc.array(draft, { maxLength: 6 }), { minLength: 1, maxLength: 3 }),
-      })
-      await fc.assert(
-        fc.asyncProperty(fc.array(step, { maxLength: 8 }), fc.boolean(), async (steps, inFile) => {
-          await store.close()
-          await rm(stores.path(), { force: true })
-          const open = () =>
-            stores.open({ history: { ...SETTINGS.history, perStation: 3 } }, inFile ? undefined : IN_MEMORY)
-          store = await open()
-          await register(store, 'N0CALL', 'W1AW')
-          const rings = new Map<string, string[]>([
-            ['N0CALL', []],
-            ['W1AW', []],
-          ])
-          const storedAt = new Map<string, number>()
-          for (const { laterByMs, restart, calls } of steps) {
-            // What seemed too old to be written down when the ring dropped it cannot be known again after a start.
-            stores.clock.set(stores.clock.now() + (inFile ? Math.abs(laterByMs) : laterByMs))
-            if (restart && inFile) {
-              await store.close()
-              store = await open()
-            }
-            const now = stores.clock.now()
-            const answers = await Promise.all(calls.map((call) => store.history.append(call)))
-            for (const [index, { from, to, seqId, text }] of calls.flat().entries()) {
-              const identity = `${from} ${seqId} ${text}`
-              const ring = rings.get(to)
-              const before = storedAt.get(`${to} ${identity}`) ?? Number.NEGATIVE_INFINITY
-              const known = Math.abs(now - before) < (seqId === '' ? 30_000 : 120 * MINUTE)
-              if (ring && !known) {
-                storedAt.set(`${to} ${identity}`, now)
-                ring.push(identity)
-              }
-              if (ring && ring.length > 3) ring.shift()
-              expect(answers.flat()[index]?.kind).to.equal(ring ? (known ? 'duplicate' : 'stored') : 'no_station')
-            }
-          }
-          for (const [station, ring] of rings) {
-            const { messages } = await store.history.since(station, 0)
-            expect(messages.map(({ from, seqId, text }) => `${from} ${seqId} ${text}`)).to.deep.equal(ring)
-          }
-        }),
-        { numRuns: 100 },
-      )
-    })
-  })
-
-  describe('as a ring', () => {
-    it('keeps the newest 50 of each station', async () => {
-      for (let start = 0; start < 120; start += 40) {
-        await store.history.append(Array.from({ length: 40 }, (_, index) => message(`text ${start + index}`)))
+    it('agrees with a plain model in memory too, with a clock that goes back', async () => {
+      await store.close()
+      const inMemory = {
+        open: (settings = {}) => stores.open(settings, IN_MEMORY),
+        wipe: async () => {},
+        now: stores.now,
+        shift: stores.shift,
+        slackMs: 0,
+        lines: [],
       }
-      await store.history.append([message('other', { to: 'W1AW' })])
-      expect(await held()).to.deep.equal(Array.from({ length: 50 }, (_, index) => `text ${70 + index}`))
-      expect(await held('W1AW')).to.deep.equal(['other'])
-    })
-
-    it('stores more than fits in one batch, and keeps its end', async () => {
-      const outcomes = await store.history.append(Array.from({ length: 60 }, (_, index) => message(`text ${index}`)))
-      expect(new Set(kinds(outcomes))).to.deep.equal(new Set(['stored']))
-      expect((await held())[0]).to.equal('text 10')
-      expect((await held()).length).to.equal(50)
-    })
-
-    it('follows a smaller and a larger setting at the next start', async () => {
-      const batch = ['a', 'b', 'c', 'd'].map((text) => message(text))
-      await store.history.append([...batch, message('z', { to: 'W1AW' })])
-      await reopenedWith(2)
-      expect(await held()).to.deep.equal(['c', 'd'])
-      expect(await held('W1AW')).to.deep.equal(['z'])
-      await reopenedWith(3)
-      await store.history.append([message('e'), message('f')])
-      expect(await held()).to.deep.equal(['d', 'e', 'f'])
+      await agreesWithModel(inMemory, { restarts: false, runs: 50 })
     })
   })
 
   describe('and a station that is removed', () => {
     it('stores nothing for it afterwards, in the same transaction either', async () => {
       const [before, removed, after] = await Promise.all([
-        store.history.append([message('before')]),
+        store.history.append([message('before')], false),
         store.stations.remove('N0CALL'),
-        store.history.append([message('after'), message('other', { to: 'W1AW' })]),
+        store.history.append([message('after'), message('other', { to: 'W1AW' })], false),
       ])
       expect(kinds(before)).to.deep.equal(['stored'])
       expect(removed).to.equal(true)
       expect(kinds(after)).to.deep.equal(['no_station', 'stored'])
       await register(store, 'N0CALL')
-      expect(await held()).to.deep.equal([])
+      expect((await newer(store, 'N0CALL')).messages).to.deep.equal([])
     })
 
     it('stores for one that registers in the same transaction', async () => {
       const [, outcomes] = await Promise.all([
         register(store, 'K9NEW'),
-        store.history.append([message('welcome', { to: 'K9NEW' })]),
+        store.history.append([message('welcome', { to: 'K9NEW' })], false),
       ])
       expect(kinds(outcomes)).to.deep.equal(['stored'])
-    })
-  })
-
-  describe('of what was pushed', () => {
-    const timeOf = (outcome: AppendOutcome | undefined) => (outcome?.kind === 'stored' ? outcome.message.time : 0)
-
-    it('counts what came after the last mark, with the newest of it', async () => {
-      const outcomes = await store.history.append([message('a'), message('b'), message('c')])
-      await store.history.markPushed('N0CALL', timeOf(outcomes[0]))
-      const unpushed = await store.history.unpushed('N0CALL')
-      expect(unpushed?.count).to.equal(2)
-      expect(unpushed?.newest.text.toString()).to.equal('c')
-      await store.history.markPushed('N0CALL', timeOf(outcomes[2]))
-      expect(await store.history.unpushed('N0CALL')).to.equal(undefined)
-      expect(await store.history.unpushed('K9NONE')).to.equal(undefined)
-    })
-
-    it('never moves the mark backwards, within one transaction either', async () => {
-      const outcomes = await store.history.append([message('a'), message('b'), message('c')])
-      const [a = 0, b = 0] = outcomes.map(timeOf)
-      await Promise.all([store.history.markPushed('N0CALL', b), store.history.markPushed('N0CALL', a)])
-      await store.history.markPushed('N0CALL', a)
-      expect((await store.history.unpushed('N0CALL'))?.count).to.equal(1)
-    })
-
-    it('knows after a restart which stations still have something coming', async () => {
-      await register(store, 'AAA', 'QUIET')
-      const batch = ['W1AW', 'N0CALL', 'AAA'].map((to) => message('a', { to }))
-      const outcomes = await store.history.append(batch)
-      await store.history.markPushed('N0CALL', timeOf(outcomes[1]))
-      await reopenedWith(50)
-      expect(await store.history.stationsWithUnpushed()).to.deep.equal(['AAA', 'W1AW'])
     })
   })
 })

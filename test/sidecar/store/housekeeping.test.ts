@@ -2,12 +2,15 @@ import { expect } from 'chai'
 import type { Store } from '../../../sidecar/messages/store.ts'
 import type { Connection, SqlValue } from '../../../sidecar/store/connection.ts'
 import { buildStore, openFile } from '../../../sidecar/store/open-store.ts'
-import { message, register, registration, SETTINGS, temporaryStores, texts } from './temporary-stores.ts'
+import { housekeepingContract } from './contract/housekeeping.contract.ts'
+import { message, newer, register, registration, SETTINGS, temporaryStores } from './temporary-stores.ts'
 
 const NEVER = new AbortController().signal
 const HOUR = 3_600_000
 
-describe('The housekeeping of the store', () => {
+describe('The housekeeping of the store', () => housekeepingContract(temporaryStores()))
+
+describe('The housekeeping of the store in SQLite', () => {
   const stores = temporaryStores()
   const closing: Store[] = []
   afterEach(async () => {
@@ -17,11 +20,11 @@ describe('The housekeeping of the store', () => {
   it('removes the stations that were last seen before a time, and what was theirs', async () => {
     const { store, connection } = await stores.openOver()
     await store.stations.register(registration('N1CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
-    await store.history.append([message('one', { to: 'N1CALL' })])
+    await store.history.append([message('one', { to: 'N1CALL' })], false)
     await stores.clock.advance(1)
     const boundary = stores.clock.now()
     await register(store, 'N2CALL')
-    await store.history.append([message('two', { to: 'N2CALL' })])
+    await store.history.append([message('two', { to: 'N2CALL' })], false)
 
     expect(await store.housekeeping.expire(boundary, NEVER)).to.equal(1)
     expect([...store.stations.keys()]).to.deep.equal(['N2CALL'])
@@ -61,32 +64,13 @@ describe('The housekeeping of the store', () => {
     expect([gone, outcome.kind, store.stations.size]).to.deep.equal([1, 'created', 1])
   })
 
-  it('disturbs neither stamps nor the cursors of those who stay', async () => {
-    const store = await stores.open()
-    await register(store, 'N1CALL', 'N2CALL')
-    await store.history.append([message('one', { to: 'N2CALL' })])
-    const first = await store.history.since('N2CALL', 0)
-    await stores.clock.advance(2 * HOUR)
-    const boundary = stores.clock.now()
-    await register(store, 'N2CALL')
-    await store.housekeeping.expire(boundary, NEVER)
-    await store.housekeeping.tidy(NEVER)
-    await store.history.append([message('two', { to: 'N2CALL', seqId: '2' })])
-    const next = await store.history.since('N2CALL', first.serverTime)
-    expect(texts(next.messages)).to.deep.equal(['two'])
-    expect(next.serverTime).to.be.above(first.serverTime)
-    expect(texts((await store.history.since('N2CALL', 0)).messages)).to.deep.equal(['one', 'two'])
-    const again = message('two', { to: 'N2CALL', seqId: '2' })
-    expect((await store.history.append([again]))[0]?.kind).to.equal('duplicate')
-  })
-
   it('removes rows of stations that somebody else took out of the file, and no others', async () => {
     const { store, connection } = await stores.openOver({ history: { ...SETTINGS.history, perStation: 5000 } })
     const avatar = { icon: 'car', image: '', hash: 'icon:car' }
     for (const key of ['N1CALL', 'N2CALL', 'N3CALL']) await store.stations.register(registration(key, { avatar }))
     const many = Array.from({ length: 1200 }, (_, index) => message(`number ${index}`, { to: 'N2CALL' }))
-    await store.history.append(many)
-    await store.history.append([message('kept', { to: 'N1CALL' }), message('kept', { to: 'N3CALL' })])
+    await store.history.append(many, false)
+    await store.history.append([message('kept', { to: 'N1CALL' }), message('kept', { to: 'N3CALL' })], false)
     // As the sqlite3 command does, which enforces no foreign keys unless told to.
     await connection.exec(
       `PRAGMA foreign_keys = OFF; DELETE FROM station WHERE key = 'N2CALL'; PRAGMA foreign_keys = ON`,
@@ -163,8 +147,8 @@ describe('The housekeeping of the store', () => {
       while (!over) {
         const before = removed.length
         await Promise.all([
-          store.history.since('W9ME', 0),
-          store.history.append([message(`number ${requests}`, { to: 'W9ME' })]),
+          newer(store, 'W9ME'),
+          store.history.append([message(`number ${requests}`, { to: 'W9ME' })], false),
         ])
         requests += 1
         // The one that was under way when it asked, and its own.

@@ -6,7 +6,16 @@ import { connect } from '../../../sidecar/store/connection.ts'
 import { MIGRATIONS } from '../../../sidecar/store/migrations.ts'
 import { openStore } from '../../../sidecar/store/open-store.ts'
 import { STORE_FAULTS } from '../../../sidecar/store/store-error.ts'
-import { message, register, registration, rejection, SETTINGS, temporaryStores, texts } from './temporary-stores.ts'
+import {
+  message,
+  newer,
+  register,
+  registration,
+  rejection,
+  SETTINGS,
+  temporaryStores,
+  texts,
+} from './temporary-stores.ts'
 
 describe('Opening the store', () => {
   const stores = temporaryStores()
@@ -31,24 +40,25 @@ describe('Opening the store', () => {
   it('finds stations, avatars, messages and what is unpushed as it left them', async () => {
     const first = await stores.open()
     await first.stations.register(registration('N0CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
-    await first.history.append([message('one'), message('two', { seqId: '' })])
-    const before = { station: first.stations.get('N0CALL'), ...(await first.history.since('N0CALL', 0)) }
+    await first.history.append([message('one'), message('two', { seqId: '' })], false)
+    const before = { station: first.stations.get('N0CALL'), ...(await newer(first, 'N0CALL')) }
     await first.close()
 
     const second = await stores.open()
-    const after = { station: second.stations.get('N0CALL'), ...(await second.history.since('N0CALL', 0)) }
+    const after = { station: second.stations.get('N0CALL'), ...(await newer(second, 'N0CALL')) }
     expect(after.station).to.deep.equal(before.station)
     expect(after.messages).to.deep.equal(before.messages)
     expect(after.serverTime).to.be.greaterThan(before.serverTime)
-    expect(await second.history.stationsWithUnpushed()).to.deep.equal(['N0CALL'])
+    const [left] = await second.pushes.claim({ android: 10, ios: 10, webpush: 10 })
+    expect(left?.unpushed).to.deep.equal({ count: 2, newest: before.messages[1] })
     expect([...(await second.stations.avatars(['N0CALL'])).keys()]).to.deep.equal(['N0CALL'])
   })
 
   it('keeps a store in memory for :memory:', async () => {
     const store = await stores.open({}, ':memory:')
     await register(store, 'N0CALL')
-    await store.history.append([message('hello')])
-    expect(texts((await store.history.since('N0CALL', 0)).messages)).to.deep.equal(['hello'])
+    await store.history.append([message('hello')], false)
+    expect(texts((await newer(store, 'N0CALL')).messages)).to.deep.equal(['hello'])
   })
 
   it('writes to a file that is synced at each commit, checks references and keeps strict types', async () => {
@@ -79,7 +89,7 @@ describe('Opening the store', () => {
     const store = await stores.open()
     await register(store, 'N0CALL', 'W1AW')
     for (let index = 0; index < 50; index += 1)
-      await store.history.append([message(`text ${index} ${'.'.repeat(200)}`)])
+      await store.history.append([message(`text ${index} ${'.'.repeat(200)}`)], false)
     await store.close()
   }
 
@@ -162,12 +172,12 @@ describe('Closing the store', () => {
   it('finishes what waits, and leaves one file', async () => {
     const store = await stores.open()
     await register(store, 'N0CALL')
-    const waiting = store.history.append([message('just in time')])
+    const waiting = store.history.append([message('just in time')], false)
     await Promise.all([store.close(), store.close()])
     expect((await waiting)[0]?.kind).to.equal('stored')
     expect(() => statSync(`${stores.path()}-wal`)).to.throw('ENOENT')
     const again = await stores.open()
-    expect(texts((await again.history.since('N0CALL', 0)).messages)).to.deep.equal(['just in time'])
+    expect(texts((await newer(again, 'N0CALL')).messages)).to.deep.equal(['just in time'])
   })
 
   it('refuses every call afterwards', async () => {
@@ -177,12 +187,9 @@ describe('Closing the store', () => {
     await store.close()
     const { history, stations, serverTime } = store
     const calls = [
-      () => history.append([message('late')]),
-      () => history.append([]),
+      () => history.append([message('late')], false),
+      () => history.append([], false),
       () => history.since('N0CALL', 0),
-      () => history.unpushed('N0CALL'),
-      () => history.markPushed('N0CALL', 1),
-      () => history.stationsWithUnpushed(),
       () => stations.register(registration('N0CALL')),
       () => stations.register(registration('W1AW')),
       () => stations.remove('N0CALL'),

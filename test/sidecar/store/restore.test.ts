@@ -4,7 +4,7 @@ import sqlite3 from 'sqlite3'
 import { connect } from '../../../sidecar/store/connection.ts'
 import { MIGRATIONS } from '../../../sidecar/store/migrations.ts'
 import { restoreDatabase } from '../../../sidecar/store/restore.ts'
-import { message, register, rejection, temporaryStores, texts } from './temporary-stores.ts'
+import { message, newer, register, rejection, temporaryStores, texts } from './temporary-stores.ts'
 
 describe('A restore', () => {
   const stores = temporaryStores()
@@ -16,11 +16,11 @@ describe('A restore', () => {
   async function storeAndBackup(): Promise<number> {
     const store = await stores.open()
     await register(store, 'N0CALL')
-    await store.history.append([message('kept')])
+    await store.history.append([message('kept')], false)
     await store.backUp(backup(), running)
     await stores.clock.advance(60_000)
-    await store.history.append([message('later', { seqId: '2' })])
-    const { serverTime } = await store.history.since('N0CALL', 0)
+    await store.history.append([message('later', { seqId: '2' })], false)
+    const { serverTime } = await newer(store, 'N0CALL')
     await store.close()
     return serverTime
   }
@@ -28,7 +28,7 @@ describe('A restore', () => {
   async function messagesSince(since: number): Promise<readonly string[]> {
     const store = await stores.open()
     try {
-      return texts((await store.history.since('N0CALL', since)).messages)
+      return texts((await newer(store, 'N0CALL', since)).messages)
     } finally {
       await store.close()
     }
@@ -52,8 +52,8 @@ describe('A restore', () => {
     const cursor = await storeAndBackup()
     await restore()
     const store = await stores.open()
-    await store.history.append([message('after', { seqId: '3' })])
-    expect(texts((await store.history.since('N0CALL', cursor)).messages)).to.deep.equal(['after'])
+    await store.history.append([message('after', { seqId: '3' })], false)
+    expect(texts((await newer(store, 'N0CALL', cursor)).messages)).to.deep.equal(['after'])
   })
 
   it('does so after a burst that ran ahead of the clock, and when the clock was set back since', async () => {
@@ -61,14 +61,14 @@ describe('A restore', () => {
     await register(store, 'N0CALL')
     await store.backUp(backup(), running)
     stores.clock.set(Date.UTC(2030, 0, 1))
-    await store.history.append([message('in 2030')])
-    const { serverTime } = await store.history.since('N0CALL', 0)
+    await store.history.append([message('in 2030')], false)
+    const { serverTime } = await newer(store, 'N0CALL')
     await store.close()
     stores.clock.set(Date.UTC(2026, 0, 2))
     await restore()
     const restored = await stores.open()
-    await restored.history.append([message('after', { seqId: '3' })])
-    expect(texts((await restored.history.since('N0CALL', serverTime)).messages)).to.deep.equal(['after'])
+    await restored.history.append([message('after', { seqId: '3' })], false)
+    expect(texts((await newer(restored, 'N0CALL', serverTime)).messages)).to.deep.equal(['after'])
   })
 
   it('does so as well when the former database is damaged, or gone: it goes by the clock then', async () => {
@@ -79,21 +79,21 @@ describe('A restore', () => {
     expect(await readFile(kept ?? '', 'utf8')).to.equal('no database any more')
     expect(await readFile(`${kept}-wal`, 'utf8')).to.equal('nor this a log')
     const store = await stores.open()
-    await store.history.append([message('after', { seqId: '3' })])
-    expect(texts((await store.history.since('N0CALL', cursor)).messages)).to.deep.equal(['after'])
+    await store.history.append([message('after', { seqId: '3' })], false)
+    expect(texts((await newer(store, 'N0CALL', cursor)).messages)).to.deep.equal(['after'])
     await store.close()
 
     await restoreDatabase(backup(), stores.path('elsewhere.sqlite'), stores.clock.now())
     const elsewhere = await stores.open({}, stores.path('elsewhere.sqlite'))
-    await elsewhere.history.append([message('there', { seqId: '3' })])
-    expect(texts((await elsewhere.history.since('N0CALL', cursor)).messages)).to.deep.equal(['there'])
+    await elsewhere.history.append([message('there', { seqId: '3' })], false)
+    expect(texts((await newer(elsewhere, 'N0CALL', cursor)).messages)).to.deep.equal(['there'])
   })
 
   it('refuses while a sidecar has the database open, and changes nothing', async () => {
     await storeAndBackup()
     const store = await stores.open()
     expect((await rejection(restore())).code).to.equal('database_locked')
-    await store.history.append([message('still there', { seqId: '4' })])
+    await store.history.append([message('still there', { seqId: '4' })], false)
     await store.close()
     expect(await messagesSince(0)).to.deep.equal(['kept', 'later', 'still there'])
   })
@@ -102,13 +102,13 @@ describe('A restore', () => {
     const store = await stores.open()
     await register(store, 'N0CALL')
     await store.backUp(backup(), running)
-    await store.history.append([message('in the log')])
+    await store.history.append([message('in the log')], false)
     await mkdir(stores.path('crashed'))
     for (const suffix of ['', '-wal'])
       await copyFile(stores.path() + suffix, stores.path('crashed/store.sqlite') + suffix)
     const { kept } = await restoreDatabase(backup(), stores.path('crashed/store.sqlite'), stores.clock.now())
     const former = await stores.open({}, kept)
-    expect(texts((await former.history.since('N0CALL', 0)).messages)).to.deep.equal(['in the log'])
+    expect(texts((await newer(former, 'N0CALL')).messages)).to.deep.equal(['in the log'])
   })
 
   it('replaces what a link leads to, and not the link', async () => {

@@ -1,14 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createRingCache } from '../../../sidecar/api/ring-cache.ts'
 import type { Store, StoredMessage } from '../../../sidecar/messages/store.ts'
-import { messagesIn } from '../api/ring-answer.ts'
-import { copyAsAfterCrash, message, register, rejection, temporaryStores } from './temporary-stores.ts'
+import { cacheOver, messagesIn } from '../api/ring-answer.ts'
+import { serverTimeContract } from './contract/server-time.contract.ts'
+import { copyAsAfterCrash, message, newer, register, rejection, temporaryStores } from './temporary-stores.ts'
 
 const HOUR = 3_600_000
 
-describe('Server time', () => {
+describe('Server time', () => serverTimeContract(temporaryStores(), 10))
+
+describe('Server time in SQLite', () => {
   const stores = temporaryStores()
 
   it('is the clock in milliseconds, and moves on when the clock stands still', async () => {
@@ -58,11 +60,11 @@ describe('Server time', () => {
     const first = await stores.open()
     await register(first, 'N0CALL')
     stores.clock.set(stores.clock.now() + HOUR)
-    const [outcome] = await first.history.append([message('hello')])
+    const [outcome] = await first.history.append([message('hello')], false)
     copyAsAfterCrash(stores.path(), stores.path('crashed'))
     stores.clock.set(stores.clock.now() - HOUR)
     const second = await stores.open({}, stores.path('crashed'))
-    const { messages, serverTime } = await second.history.since('N0CALL', 0)
+    const { messages, serverTime } = await newer(second, 'N0CALL')
     expect(messages[0]).to.deep.equal(outcome?.kind === 'stored' ? outcome.message : undefined)
     expect(serverTime).to.be.greaterThan(messages[0]!.time)
   })
@@ -72,7 +74,7 @@ describe('Server time', () => {
     const start = await store.serverTime.issue()
     stores.clock.set(start + 6000)
     await store.serverTime.issue()
-    await store.history.stationsWithUnpushed() // comes after the write that is on its way
+    await store.stations.avatars([]) // comes after the write that is on its way
     await connection.exec('PRAGMA query_only = ON')
     stores.clock.set(start + 14_000)
     expect(await store.serverTime.issue()).to.equal(start + 14_000)
@@ -110,7 +112,7 @@ describe('Server time', () => {
     expect(refusal?.code).to.equal('database_not_writable')
     expect(issued.length).to.be.greaterThan(20_000)
     expect(issued.every((stamp, index) => index === 0 || stamp > issued[index - 1]!)).to.equal(true)
-    expect((await rejection(store.history.since('N0CALL', 0))).code).to.equal('database_not_writable')
+    expect((await rejection(newer(store, 'N0CALL'))).code).to.equal('database_not_writable')
     await connection.exec('PRAGMA query_only = OFF')
     expect(await store.serverTime.issue()).to.equal(stores.clock.now())
   })
@@ -121,7 +123,7 @@ describe('Server time', () => {
     const before = await store.serverTime.issue()
     const batch = Array.from({ length: 500 }, (_, index) => message(`text ${index}`))
     const spoilt = message('last', { from: undefined as unknown as string })
-    await rejection(store.history.append([...batch, spoilt]))
+    await rejection(store.history.append([...batch, spoilt], false))
     expect(await store.serverTime.issue()).to.equal(before + 1)
   })
 
@@ -167,9 +169,12 @@ describe('Server time', () => {
 
     /** The ways to ask what is new: of the store itself, and as the API answers, from the rings that it keeps in memory. */
     const WAYS = {
-      'the store': (store: Store): Ask => store.history.since,
+      'the store':
+        (store: Store): Ask =>
+        (station, since) =>
+          newer(store, station, since),
       'the rings in memory': (store: Store): Ask => {
-        const rings = createRingCache(store)
+        const rings = cacheOver(store)
         return async (station, since) => {
           const answer = await rings.since(station, since)
           if (!answer) throw new Error('The station is not registered.')
@@ -239,7 +244,7 @@ describe('Server time', () => {
             sent += 1
             return message(`text ${sent}`, { to })
           })
-          for (const outcome of await current.history.append(batch)) {
+          for (const outcome of await current.history.append(batch, false)) {
             expect(outcome.kind).to.equal('stored')
             if (outcome.kind !== 'stored' || !alive()) continue
             note(outcome.message.time)

@@ -4,18 +4,30 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../../../sidecar/clock.ts'
 import { createLog, type Log } from '../../../sidecar/log.ts'
-import type { IncomingMessage, RegisterOutcome, Registration, Store } from '../../../sidecar/messages/store.ts'
+import type {
+  HeardMessage,
+  RegisterOutcome,
+  Registration,
+  Store,
+  StoredMessage,
+  StoreSettings,
+} from '../../../sidecar/messages/store.ts'
 import type { Connection } from '../../../sidecar/store/connection.ts'
-import { buildStore, openFile, openStore, type StoreSettings } from '../../../sidecar/store/open-store.ts'
+import { buildStore, openFile, openStore } from '../../../sidecar/store/open-store.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import type { ContractStores } from './contract/stores.ts'
 
 export const SETTINGS: StoreSettings = {
   history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
   stations: { max: 5000 },
+  ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
+  push: { coalesceMs: 2000 },
+  rateLimit: { newStationsPerHour: 10_000 },
+  instance: 'here',
 }
 
-/** Stores on real files in a folder of their own, closed and removed after each test. */
-export interface TemporaryStores {
+/** Stores on real files in a folder of their own, closed and removed after each test; the test turns their clock. */
+export interface TemporaryStores extends ContractStores {
   readonly clock: FakeClock
   /** Log lines written so far. */
   readonly lines: Record<string, unknown>[]
@@ -58,9 +70,18 @@ export function temporaryStores(): TemporaryStores {
       return lines
     },
     log,
+    slackMs: 0,
+    now: () => clock.now(),
+    async shift(ms) {
+      if (ms > 0) await clock.advance(ms)
+      else clock.set(clock.now() + ms)
+    },
     path,
     open: async (settings = {}, at = path(), time = clock) =>
       keep(await openStore(at, { ...SETTINGS, ...settings }, time, log)),
+    async wipe() {
+      for (const file of [path(), `${path()}-wal`]) await rm(file, { force: true })
+    },
     async openOver(settings = {}) {
       const connection = await openFile(path())
       return { store: keep(await buildStore(connection, path(), { ...SETTINGS, ...settings }, clock, log)), connection }
@@ -75,15 +96,27 @@ export function copyAsAfterCrash(from: string, to: string): void {
 }
 
 export function registration(key: string, changes: Partial<Registration> = {}): Registration {
-  return { key, platform: 'android', pushToken: `token-of-${key}`, ackMessages: false, ...changes }
+  return { key, platform: 'android', pushToken: `token-of-${key}`, ackMessages: false, client: '192.0.2.1', ...changes }
 }
 
 export function register(store: Store, ...keys: string[]): Promise<RegisterOutcome[]> {
   return Promise.all(keys.map((key) => store.stations.register(registration(key))))
 }
 
-export function message(text: string, changes: Partial<IncomingMessage> = {}): IncomingMessage {
-  return { from: 'W1AW', to: 'N0CALL', seqId: '1', text: Buffer.from(text), ...changes }
+export function message(text: string, changes: Partial<HeardMessage> = {}): HeardMessage {
+  const { from = 'W1AW' } = changes
+  return { from, sourceAsReceived: from, to: 'N0CALL', seqId: '1', text: Buffer.from(text), ...changes }
+}
+
+/** What a registered station has that is newer than `since`. */
+export async function newer(
+  store: Pick<Store, 'history'>,
+  station: string,
+  since = 0,
+): Promise<{ readonly messages: readonly StoredMessage[]; readonly serverTime: number }> {
+  const found = await store.history.since(station, since)
+  if (!found) throw new Error(`${station} is not registered.`)
+  return found
 }
 
 export function texts(messages: readonly { readonly text: Buffer }[]): string[] {

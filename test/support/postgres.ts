@@ -1,11 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, chown, cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { freePort } from '../../support/host-process.ts'
+import { freePort } from './host-process.ts'
 
 const run = promisify(execFile)
 
@@ -18,9 +18,10 @@ export interface Postgres {
 
 /**
  * Starts one on loopback, whose data goes with it, of the programs that npm brings. They refuse to run as root: then they are copied to
- * where anybody may read them, and run as `nobody`. The package that starts them by itself makes a user on the machine for that.
+ * where anybody may read them, and run as `nobody`. The package that starts them by itself makes a user on the machine for that. With a
+ * certificate it speaks TLS to whoever wants to.
  */
-export async function startPostgres(): Promise<Postgres> {
+export async function startPostgres(certificate?: { readonly cert: string; readonly key: string }): Promise<Postgres> {
   const folder = await mkdtemp(join(tmpdir(), 'mesh-companion-postgres-'))
   const data = join(folder, 'data')
   const installed = await programs()
@@ -36,6 +37,14 @@ export async function startPostgres(): Promise<Postgres> {
   await run(join(bin, 'initdb'), [`--pgdata=${data}`, ...rights], { ...user, cwd: folder })
   const port = await freePort()
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off', 'max_connections=200']
+  if (certificate) {
+    for (const [name, text] of Object.entries(certificate)) {
+      const path = join(folder, name)
+      await writeFile(path, text, { mode: 0o600 })
+      if (user) await chown(path, user.uid, user.gid)
+    }
+    settings.push('ssl=on', `ssl_cert_file=${join(folder, 'cert')}`, `ssl_key_file=${join(folder, 'key')}`)
+  }
   const options = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])]
   const child = spawn(join(bin, 'postgres'), options, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
   const ended = once(child, 'close')

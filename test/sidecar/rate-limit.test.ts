@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createRateLimit } from '../../../sidecar/api/rate-limit.ts'
+import { createRateLimit } from '../../sidecar/rate-limit.ts'
 
 describe('rate limit', () => {
   it('lets a client do so much in a window, and again in the next', () => {

@@ -1,0 +1,112 @@
+import { isAddress, isPostgresAddress } from '../postgres-address.ts'
+import type { Problem } from './problem.ts'
+import type { Settings } from './settings.ts'
+import type { Surroundings } from './surroundings.ts'
+
+const FORM =
+  'Give postgres://USER@HOST/DATABASE, or the path of a SQLite file. In a password, other characters than letters and digits are written as % and their code; it goes best into SIDECAR_DATABASE.'
+
+/** libpq's, which people bring along. Of others not even the name is shown: a password with a ? in it would make one. */
+const KNOWN_PARAMETERS: ReadonlySet<string> = new Set([
+  'sslmode',
+  'sslrootcert',
+  'sslcert',
+  'sslkey',
+  'ssl',
+  'application_name',
+  'connect_timeout',
+  'options',
+  'target_session_attrs',
+  'channel_binding',
+  'host',
+  'port',
+  'user',
+  'password',
+  'dbname',
+])
+
+/** Whether the address of a PostgreSQL database can be read, and says nothing that would go unheeded. */
+export function addressIsReadable({ database }: Settings): readonly Problem[] {
+  if (!isAddress(database)) return []
+  const problem = (reason: string, remedy = FORM) => [{ path: 'database', reason, remedy }]
+  if (!isPostgresAddress(database) || !URL.canParse(database)) return problem('is no address of a PostgreSQL database')
+  const { hostname, pathname, username, password, hash, searchParams } = new URL(database)
+  if (hostname === '') return problem('names no host')
+  if (hash !== '' || ![hostname, pathname, username, password].every(isEscaped) || pathname.slice(1).includes('/'))
+    return problem('is no address of a PostgreSQL database')
+  const [parameter] = searchParams.keys()
+  if (parameter === undefined) return []
+  return problem(
+    KNOWN_PARAMETERS.has(parameter) ? `has the parameter ${parameter}` : 'has a parameter that is not known',
+    'Leave out what comes after the ?: TLS is always used where the host is another machine, its certificate checked, by databaseTls.caFile where that is given. The rest needs no setting.',
+  )
+}
+
+function isEscaped(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A backup that somebody relies on and nobody makes is worse than a start that fails. */
+export function backupsAreOurs({ database, backup }: Settings): readonly Problem[] {
+  if (!isPostgresAddress(database) || backup.folder === null) return []
+  return [
+    {
+      path: 'backup.folder',
+      reason: 'is given, while "database" is a PostgreSQL database, of which the sidecar makes no copies',
+      remedy: 'Leave it out, and make backups with what belongs to the server, such as pg_dump or pg_basebackup.',
+    },
+  ]
+}
+
+/** Keys that were made for the file would be others than those of the database, which all instances share. */
+export function vapidKeysAreShared(
+  { database, push: { webpush } }: Settings,
+  { readFile }: Surroundings,
+): readonly Problem[] {
+  if (!isPostgresAddress(database) || webpush.subject === null || webpush.keyFile === null) return []
+  try {
+    readFile(webpush.keyFile)
+    return []
+  } catch (error) {
+    // What else may be wrong with it is said of any such file.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) return []
+  }
+  return [
+    {
+      path: 'push.webpush.keyFile',
+      reason: 'names a file that is not there, while "database" is a PostgreSQL database',
+      remedy: 'Leave it out: the VAPID keys are made and kept in the database, for all instances.',
+    },
+  ]
+}
+
+/** With one process of which none else could listen, nobody would. */
+export function somebodyListens({ database, aprsis }: Settings): readonly Problem[] {
+  if (aprsis.listen || isPostgresAddress(database)) return []
+  return [
+    {
+      path: 'aprsis.listen',
+      reason: 'is false, while "database" is a file, so that no other instance could listen instead',
+      remedy: 'Set it to true, or let several instances share a PostgreSQL database.',
+    },
+  ]
+}
+
+/** Members that say something to instances that share a database, and nothing to one that has it for itself. */
+const OF_SEVERAL: readonly (readonly string[])[] = [['databaseTls', 'caFile'], ['instance'], ['aprsis', 'listeners']]
+
+/** Warnings of those that are given in vain, to be asked before defaults are filled in; `valueAt` says what stands at a place. */
+export function givenInVain(valueAt: (steps: readonly string[]) => unknown): readonly Problem[] {
+  const database = valueAt(['database'])
+  if (typeof database === 'string' && isPostgresAddress(database)) return []
+  return OF_SEVERAL.filter((steps) => (valueAt(steps) ?? null) !== null).map((steps) => ({
+    path: steps.join('.'),
+    reason: 'is given, while "database" is a file',
+    remedy: 'It changes nothing. It is for instances that share a PostgreSQL database.',
+  }))
+}

@@ -1,0 +1,35 @@
+/** `CALL` or `CALL-SSID`, upper case, at most 9 characters. */
+export type StationKey = string
+
+/** Where a station's notifications go: FCM, APNs, or the push service of its own choice by Web Push (RFC 8030). */
+export const PLATFORMS = ['android', 'ios', 'webpush'] as const
+export type Platform = (typeof PLATFORMS)[number]
+
+/**
+ * What a station is known by.
+ * - `never`: it never set an avatar;
+ * - `cleared`: it had one and took it away at `updatedAt`;
+ * - `set`: `hash` is the SHA-256 form when there is an image, else `icon:<name>`.
+ */
+export type Avatar =
+  | { readonly state: 'never' }
+  | { readonly state: 'cleared'; readonly updatedAt: number }
+  | { readonly state: 'set'; readonly icon: string; readonly hash: string; readonly updatedAt: number }
+
+/** One registered station. Images stay in the database: with thousands of stations they would fill the memory. */
+export interface Station {
+  readonly key: StationKey
+  readonly platform: Platform
+  readonly pushToken: string
+  /** The gateway said that the token is dead; true until the station registers a token again. */
+  readonly tokenDead: boolean
+  readonly ackMessages: boolean
+  /** Server time of the first registration; what was stored before it is no business of this station's. */
+  readonly registeredAt: number
+  /**
+   * Time of the last register call; kept up to date in place. When the call changed nothing else, a crash may set it back by up
+   * to an hour, or to before the disk stopped taking anything.
+   */
+  readonly lastSeenAt: number
+  readonly avatar: Avatar
+}

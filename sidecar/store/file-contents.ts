@@ -1,0 +1,131 @@
+import type { ContentCounts, Contents, DroppedMessage, RingMessage, StationContents } from '../messages/contents.ts'
+import type { StationKey } from '../messages/store.ts'
+import { type Connection, connect } from './connection.ts'
+import { MIGRATIONS, schemaVersion } from './migrations.ts'
+import { checkPages } from './open-store.ts'
+import { StoreError, toStoreError } from './store-error.ts'
+
+const PAGE_STATIONS = 100
+const PAGE_DROPPED = 1000
+
+const STATE = `
+  SELECT reserved_time AS lastStamp,
+    (SELECT coalesce(max(held), 0) FROM (SELECT count(*) AS held FROM message GROUP BY station)) AS fullestRing
+  FROM state`
+
+// What belongs to nobody, as after somebody edited the file, stays behind.
+const COUNTS = `
+  SELECT (SELECT count(*) FROM station) AS stations,
+    (SELECT count(*) FROM avatar WHERE station IN (SELECT key FROM station)) AS avatars,
+    (SELECT count(*) FROM message WHERE station IN (SELECT key FROM station)) AS messages,
+    (SELECT count(*) FROM dropped WHERE station IN (SELECT key FROM station)) AS dropped`
+
+const STATIONS = `
+  SELECT key, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
+    registered_at AS registeredAt, last_seen_at AS lastSeenAt, pushed_through AS pushedThrough,
+    coalesce(asked, 0) AS asked, coalesce(seen, 0) AS seen, icon, hash, updated_at AS updatedAt, image
+  FROM station LEFT JOIN cursor ON cursor.station = key LEFT JOIN avatar ON avatar.station = key
+  WHERE key > ? ORDER BY key LIMIT ${PAGE_STATIONS}`
+
+const MESSAGES = `
+  SELECT station, time, source, seq_id AS seqId, text, received_at AS receivedAt FROM message
+  WHERE station IN (SELECT value FROM json_each(?)) ORDER BY station, time`
+
+const DROPPED = `
+  SELECT id, station, source, seq_id AS seqId, text, received_at AS receivedAt FROM dropped
+  WHERE id > ? AND station IN (SELECT key FROM station) ORDER BY id LIMIT ${PAGE_DROPPED}`
+
+interface StationRow extends Omit<StationContents, 'tokenDead' | 'ackMessages' | 'avatar' | 'messages'> {
+  readonly tokenDead: number
+  readonly ackMessages: number
+  readonly icon: string | null
+  readonly hash: string
+  readonly updatedAt: number
+  readonly image: string
+}
+
+/** The file is of a version whose tables are others; `remedy` is what the operator should do. */
+export class OutdatedFileError extends Error {
+  override readonly name = 'OutdatedFileError'
+  readonly remedy = 'Start this version of the sidecar on it once, which brings it up to date, stop it, and try again.'
+
+  constructor() {
+    super('The database file was written by an older version of the sidecar.')
+  }
+}
+
+/** What is in a file, and the lock on it. */
+export interface FileContents extends Contents {
+  /** Lets go of the file. Never rejects. */
+  close(): Promise<void>
+}
+
+/**
+ * Reads the SQLite file `path`, which has to be there, and keeps every sidecar from opening it until it is closed. Nothing in it is changed, but that
+ * what a crash left in the log beside it goes into it, as whenever it is opened. Rejects with an {@link OutdatedFileError}, or a {@link StoreError}:
+ * `database_locked` while a sidecar has it open, `database_foreign`, `database_newer` or `database_corrupt`.
+ */
+export async function openFileContents(path: string): Promise<FileContents> {
+  const connection = await connect(path, 0).catch((error: unknown) => {
+    throw toStoreError(error)
+  })
+  const close = () => connection.close().catch(() => undefined)
+  const all = <Row>(...statement: Parameters<Connection['all']>) => reading<Row>(connection, statement)
+  try {
+    await connection.exec('PRAGMA locking_mode = EXCLUSIVE')
+    const version = await schemaVersion(connection)
+    if (version === 0) throw new StoreError('database_foreign')
+    if (version < MIGRATIONS.length) throw new OutdatedFileError()
+    await checkPages(connection)
+    const [state] = await all<Pick<Contents, 'lastStamp' | 'fullestRing'>>(STATE)
+    const [counts] = await all<ContentCounts>(COUNTS)
+    if (!state || !counts) throw new StoreError('database_corrupt')
+    return { ...state, counts, stations: () => stationsOf({ all }), dropped: () => droppedOf({ all }), close }
+  } catch (error) {
+    await close()
+    throw error instanceof OutdatedFileError ? error : toStoreError(error)
+  }
+}
+
+/** Whoever writes elsewhere what is read here would take SQLite's own errors for theirs. */
+async function reading<Row>(
+  connection: Pick<Connection, 'all'>,
+  statement: Parameters<Connection['all']>,
+): Promise<readonly Row[]> {
+  try {
+    return await connection.all<Row>(...statement)
+  } catch (error) {
+    throw toStoreError(error)
+  }
+}
+
+async function* stationsOf({ all }: Pick<Connection, 'all'>): AsyncGenerator<readonly StationContents[]> {
+  for (let last: StationKey | undefined = ''; last !== undefined; ) {
+    const rows: readonly StationRow[] = await all<StationRow>(STATIONS, last)
+    const keys = JSON.stringify(rows.map(({ key }) => key))
+    const messages = await all<RingMessage & { readonly station: StationKey }>(MESSAGES, keys)
+    const rings = new Map<StationKey, RingMessage[]>(rows.map(({ key }) => [key, []]))
+    for (const message of messages) rings.get(message.station)?.push(message)
+    if (rows.length > 0) yield rows.map((row) => contentsOf(row, rings.get(row.key) ?? []))
+    last = rows.length === PAGE_STATIONS ? rows.at(-1)?.key : undefined
+  }
+}
+
+function contentsOf(row: StationRow, messages: readonly RingMessage[]): StationContents {
+  const { icon, hash, updatedAt, image, tokenDead, ackMessages, ...station } = row
+  return {
+    ...station,
+    tokenDead: tokenDead === 1,
+    ackMessages: ackMessages === 1,
+    avatar: icon === null ? undefined : { icon, hash, updatedAt, image },
+    messages,
+  }
+}
+
+async function* droppedOf({ all }: Pick<Connection, 'all'>): AsyncGenerator<readonly DroppedMessage[]> {
+  for (let last: number | undefined = -1; last !== undefined; ) {
+    const rows: readonly (DroppedMessage & { readonly id: number })[] = await all(DROPPED, last)
+    if (rows.length > 0) yield rows
+    last = rows.length === PAGE_DROPPED ? rows.at(-1)?.id : undefined
+  }
+}

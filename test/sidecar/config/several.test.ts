@@ -1,0 +1,128 @@
+import { expect } from 'chai'
+import { passcodeOf } from '../../../sidecar/aprs/passcode.ts'
+import { readSettings } from '../../../sidecar/config/read.ts'
+import { makeVapidKeys } from '../../../sidecar/webpush/vapid-keys.ts'
+
+const SECRET = 'h0rse-battery'
+const ADDRESS = `postgres://mesh:${SECRET}@db.example/mesh`
+const aprsis = { callsign: 'N0CALL-10' }
+
+const read = (config: object, env: Record<string, string> = {}, files: Readonly<Record<string, string>> = {}) =>
+  readSettings({
+    text: JSON.stringify({ aprsis, ...config }),
+    env,
+    folder: '/etc/sidecar',
+    readFile(path) {
+      const text = files[path]
+      if (text === undefined) throw Object.assign(new Error(`no such file ${path}`), { code: 'ENOENT' })
+      return text
+    },
+    passcodeOf,
+  })
+
+describe('configuration of several instances', () => {
+  function settingsOf(...parts: Parameters<typeof read>) {
+    const outcome = read(...parts)
+    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
+    return outcome.settings
+  }
+  function problemsOf(...parts: Parameters<typeof read>) {
+    const outcome = read(...parts)
+    return 'problems' in outcome ? outcome.problems : []
+  }
+  const pathsOf = (...parts: Parameters<typeof read>) => problemsOf(...parts).map(({ path }) => path)
+  const warningsOf = (...parts: Parameters<typeof read>) => read(...parts).warnings.map(({ path }) => path)
+
+  it('takes the address of a PostgreSQL database as it is, from the environment too', () => {
+    for (const address of [
+      ADDRESS,
+      'postgresql://db/mesh',
+      'postgres://%2Frun%2Fpostgresql/mesh',
+      'postgres://[::1]:5433/mesh',
+    ])
+      expect(settingsOf({ database: address }).database).to.equal(address)
+    expect(settingsOf({}, { SIDECAR_DATABASE: ADDRESS }).database).to.equal(ADDRESS)
+    // As from a file with a line end.
+    expect(settingsOf({}, { SIDECAR_DATABASE: ` ${ADDRESS}\n` }).database.trim()).to.equal(ADDRESS)
+    expect(settingsOf({ database: 'postgres/x.sqlite' }).database).to.equal('/etc/sidecar/postgres/x.sqlite')
+  })
+
+  it('takes what instances need, from the environment too', () => {
+    const env = {
+      SIDECAR_INSTANCE: 'b',
+      SIDECAR_APRSIS_LISTENERS: '3',
+      SIDECAR_APRSIS_LISTEN: 'false',
+      SIDECAR_DATABASE: ADDRESS,
+    }
+    const settings = settingsOf({ instance: 'a' }, env)
+    expect(settings.instance).to.equal('b')
+    expect(settings.aprsis).to.include({ listeners: 3, listen: false })
+    expect(read({ instance: 'a' }, env).warnings).to.deep.equal([])
+  })
+
+  it('refuses addresses that it cannot read, or that say what would go unheeded, and quotes nothing of them', () => {
+    for (const address of [
+      'postgres://',
+      `mysql://mesh:${SECRET}@db.example/mesh`,
+      `postgress://mesh:${SECRET}@db.example/mesh`,
+      'postgres:///mesh',
+      `postgres://mesh:${SECRET}@db.example:port/mesh`,
+      `postgres://mesh:${SECRET}%zz@db.example/mesh`,
+      `postgres://mesh:${SECRET}@db.example/mesh/more`,
+      `postgres://mesh:${SECRET}@db.example/mesh#more`,
+      `${ADDRESS}?sslmode=disable`,
+      `postgres://mesh:5432?${SECRET}@db.example/mesh`,
+    ]) {
+      const problems = problemsOf({ database: address })
+      expect(problems.map(({ path }) => path)).to.deep.equal(['database'])
+      expect(JSON.stringify(problems)).not.to.include(SECRET)
+    }
+    expect(problemsOf({ database: `${ADDRESS}?sslmode=disable` })[0]?.reason).to.equal('has the parameter sslmode')
+  })
+
+  it('bounds the number of listeners and the shape of a name', () => {
+    expect(pathsOf({ database: ADDRESS, aprsis: { ...aprsis, listeners: 0 } })).to.deep.equal(['aprsis.listeners'])
+    expect(pathsOf({ database: ADDRESS, aprsis: { ...aprsis, listeners: 5 } })).to.deep.equal(['aprsis.listeners'])
+    for (const instance of ['', 'a b', '-a', 'x'.repeat(64), 'ä'])
+      expect(pathsOf({ database: ADDRESS, instance }), instance).to.deep.equal(['instance'])
+  })
+
+  it('warns of what is given in vain where the database is a file, and of nothing that is left out', () => {
+    const files = { '/etc/sidecar/ca.pem': '' }
+    const several = { instance: 'a', aprsis: { ...aprsis, listeners: 1 } }
+    expect(warningsOf(several)).to.deep.equal(['instance', 'aprsis.listeners'])
+    expect(warningsOf({ databaseTls: { caFile: 'ca.pem' } }, {}, files)).to.deep.equal(['databaseTls.caFile'])
+    expect(read({}, { SIDECAR_INSTANCE: 'a' }).warnings[0]?.reason).to.match(/\(set by SIDECAR_INSTANCE\)$/)
+    expect(warningsOf({ instance: null, databaseTls: { caFile: null } })).to.deep.equal([])
+    expect(warningsOf({ ...several, database: ADDRESS })).to.deep.equal([])
+  })
+
+  it('refuses to have nobody listen', () => {
+    expect(pathsOf({ aprsis: { ...aprsis, listen: false } })).to.deep.equal(['aprsis.listen'])
+  })
+
+  it('refuses a file of authorities that is none', () => {
+    const settings = { database: ADDRESS, databaseTls: { caFile: 'ca.pem' } }
+    expect(pathsOf(settings)).to.deep.equal(['databaseTls.caFile'])
+    expect(pathsOf(settings, {}, { '/etc/sidecar/ca.pem': 'none' })).to.deep.equal(['databaseTls.caFile'])
+  })
+
+  it('refuses backups that nobody would make', () => {
+    expect(pathsOf({ database: ADDRESS, backup: { folder: 'backups' } })).to.deep.equal(['backup.folder'])
+  })
+
+  it('keeps the keys of Web Push in the database, and refuses a file of them that is not there', () => {
+    const webpush = (keyFile: string | null) => ({
+      database: ADDRESS,
+      push: { webpush: { subject: 'mailto:operator@example.org', keyFile } },
+    })
+    expect(pathsOf(webpush(null))).to.deep.equal([])
+    expect(pathsOf(webpush('keys.json'))).to.deep.equal(['push.webpush.keyFile'])
+    const files = { '/etc/sidecar/keys.json': JSON.stringify(makeVapidKeys()) }
+    expect(pathsOf(webpush('keys.json'), {}, files)).to.deep.equal([])
+    const damaged = problemsOf(webpush('keys.json'), {}, { '/etc/sidecar/keys.json': '{}' })
+    expect(damaged.map(({ reason }) => reason)).to.deep.equal([
+      'names /etc/sidecar/keys.json, which is not a file with VAPID keys, or is damaged',
+    ])
+  })
+})

@@ -1,0 +1,67 @@
+import { expect } from 'chai'
+import type { Store } from '../../../../sidecar/messages/store.ts'
+import { message, register, registration } from '../temporary-stores.ts'
+import type { ContractStores } from './stores.ts'
+
+const INTERVAL_MS = 31_000
+
+/** Which messages a store says are acknowledged, whatever it is. To be called inside a `describe`. */
+export function acksContract(stores: ContractStores): void {
+  let store: Store
+  beforeEach(async () => {
+    store = await stores.open({ ack: { minIntervalMs: INTERVAL_MS, maxPerSenderPerMinute: 3 } })
+    await store.stations.register(registration('N0CALL', { ackMessages: true }))
+  })
+
+  const acksOf = async (batch: Parameters<Store['history']['append']>[0], mayAck = true) =>
+    (await store.history.append(batch, mayAck)).map((outcome) => outcome.kind !== 'no_station' && outcome.ack)
+
+  it('are those of numbered messages to stations that want acks', async () => {
+    await register(store, 'W1AW')
+    expect(await acksOf([message('a'), message('b', { seqId: '' })])).to.deep.equal([true, false])
+    expect(await acksOf([message('a', { to: 'W1AW' }), message('a', { to: 'K9NONE' })])).to.deep.equal([false, false])
+  })
+
+  it('are none while the token of the station is dead', async () => {
+    await store.stations.markTokenDead('N0CALL', 'token-of-N0CALL')
+    expect(await acksOf([message('a')])).to.deep.equal([false])
+    await store.stations.register(registration('N0CALL', { ackMessages: true, pushToken: 'new' }))
+    expect(await acksOf([message('a')])).to.deep.equal([true])
+  })
+
+  it('are none for a caller that cannot send any, which is not held against later ones', async () => {
+    for (let i = 0; i < 5; i += 1) expect(await acksOf([message('a')], false)).to.deep.equal([false])
+    expect(await acksOf([message('a')])).to.deep.equal([true])
+  })
+
+  it('are those of retransmissions too, once in the interval', async () => {
+    expect(await acksOf([message('a'), message('a')])).to.deep.equal([true, false])
+    await stores.shift(INTERVAL_MS - 1 - stores.slackMs)
+    expect(await acksOf([message('a')])).to.deep.equal([false])
+    await stores.shift(1 + 2 * stores.slackMs)
+    expect(await acksOf([message('a')])).to.deep.equal([true])
+  })
+
+  it('are told apart by the number and by the call as it was received', async () => {
+    const received = (sourceAsReceived: string, seqId: string) => message('a', { sourceAsReceived, seqId })
+    expect(await acksOf([received('W1AW', '1'), received('W1AW-0', '1'), received('W1AW', '2')])).to.deep.equal([
+      true,
+      true,
+      true,
+    ])
+  })
+
+  it('are so many of one sender at one station in a minute, and ten times as many at all together', async () => {
+    const numbered = (count: number, changes = {}) =>
+      Array.from({ length: count }, (_, index) => message('a', { seqId: `${index}`, ...changes }))
+    expect(await acksOf(numbered(5))).to.deep.equal([true, true, true, false, false])
+    expect(await acksOf(numbered(1, { from: 'W2AW' }))).to.deep.equal([true])
+    const others = Array.from({ length: 10 }, (_, index) => `K${index}AB`)
+    for (const key of others) await store.stations.register(registration(key, { ackMessages: true }))
+    const acks: boolean[] = []
+    for (const to of others) acks.push(...(await acksOf(numbered(3, { to }))))
+    expect(acks.filter(Boolean)).to.have.length(27)
+    await stores.shift(60_000 + stores.slackMs)
+    expect(await acksOf(numbered(5, { text: Buffer.from('b') }))).to.deep.equal([true, true, true, false, false])
+  })
+}

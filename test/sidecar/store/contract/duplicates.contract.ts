@@ -1,0 +1,220 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { AppendOutcome, Store } from '../../../../sidecar/messages/store.ts'
+import { message, newer, register, SETTINGS, texts } from '../temporary-stores.ts'
+import type { ContractStores } from './stores.ts'
+
+const MINUTE = 60_000
+const DAY = 1440 * MINUTE
+
+const kinds = (outcomes: readonly AppendOutcome[]) => outcomes.map((outcome) => outcome.kind)
+
+/** What every history takes for a copy of something, whatever it is kept in. To be called inside a `describe`. `runs`: of the property. */
+export function duplicatesContract(stores: ContractStores, runs = 50): void {
+  let store: Store
+  beforeEach(async () => {
+    store = await stores.open()
+    await register(store, 'N0CALL', 'W1AW')
+  })
+
+  async function reopenedWith(perStation: number): Promise<void> {
+    await store.close()
+    store = await stores.open({ history: { ...SETTINGS.history, perStation } })
+  }
+
+  const held = async (station = 'N0CALL') => texts((await newer(store, station)).messages)
+
+  it('takes sender, addressee, sequence id and text together', async () => {
+    const outcomes = await store.history.append(
+      [
+        message('a'),
+        message('a', { from: 'W1AW-1' }),
+        message('a', { to: 'W1AW' }),
+        message('a', { seqId: '2' }),
+        message('A'),
+        message('a'),
+      ],
+      false,
+    )
+    expect(kinds(outcomes)).to.deep.equal(['stored', 'stored', 'stored', 'stored', 'stored', 'duplicate'])
+  })
+
+  it('knows them over a restart', async () => {
+    await store.history.append([message('a')], false)
+    await reopenedWith(50)
+    expect(kinds(await store.history.append([message('a')], false))).to.deep.equal(['duplicate'])
+  })
+
+  for (const [what, seqId, horizon] of [
+    ['a numbered message', '1', 120 * MINUTE],
+    ['a message without a number', '', 30_000],
+  ] as const) {
+    it(`forgets ${what} at the configured age to the millisecond, counted from the copy that was stored`, async () => {
+      let age = 0
+      const kindAt = async (ms: number) => {
+        await stores.shift(ms - age)
+        age = ms
+        return kinds(await store.history.append([message('a', { seqId }), message('a', { seqId })], false))
+      }
+      expect(await kindAt(0)).to.deep.equal(['stored', 'duplicate'])
+      expect(await kindAt(horizon - 1 - stores.slackMs)).to.deep.equal(['duplicate', 'duplicate'])
+      expect(await kindAt(horizon)).to.deep.equal(['stored', 'duplicate'])
+    })
+  }
+
+  it('goes by the wall clock of then and now, never by stamps: a clock that was ahead leaves nothing behind', async () => {
+    let ahead = 0
+    const kindAt = async (ms: number) => {
+      await stores.shift(ms - ahead)
+      ahead = ms
+      return kinds(await store.history.append([message('a')], false))[0]
+    }
+    expect(await kindAt(30 * DAY)).to.equal('stored')
+    expect(await kindAt(0)).to.equal('stored')
+    expect(await kindAt(119 * MINUTE)).to.equal('duplicate')
+    expect(await kindAt(DAY)).to.equal('stored')
+    await reopenedWith(50)
+    expect(await kindAt(DAY + 119 * MINUTE)).to.equal('duplicate')
+    expect(await kindAt(2 * DAY)).to.equal('stored')
+  })
+
+  it('takes a copy that lies ahead for one while it is less than the horizon ahead', async () => {
+    await store.history.append([message('a')], false)
+    await stores.shift(-119 * MINUTE)
+    expect(kinds(await store.history.append([message('a')], false))).to.deep.equal(['duplicate'])
+    await stores.shift(-MINUTE - stores.slackMs)
+    expect(kinds(await store.history.append([message('a')], false))).to.deep.equal(['stored'])
+  })
+
+  it('knows them after a start before which the clock was wrong, as on a machine without a battery for it', async () => {
+    await store.history.append([message('a'), message('b', { to: 'W1AW' })], false)
+    const real = stores.now()
+    await stores.shift(-real)
+    await reopenedWith(50)
+    expect(kinds(await store.history.append([message('other')], false))).to.deep.equal(['stored'])
+    await stores.shift(real + MINUTE)
+    const outcomes = await store.history.append([message('a'), message('b', { to: 'W1AW' })], false)
+    expect(kinds(outcomes)).to.deep.equal(['duplicate', 'duplicate'])
+  })
+
+  it('compares reply-acks by the number before the brace alone, and keeps what the first one said', async () => {
+    const numbers = ['MM}', 'MM}AA', 'MM}AB', 'MN}AA', '}AA', '}AB']
+    const outcomes = await store.history.append(
+      numbers.map((seqId) => message('a', { seqId })),
+      false,
+    )
+    expect(kinds(outcomes)).to.deep.equal(['stored', 'duplicate', 'duplicate', 'stored', 'stored', 'stored'])
+    expect((await newer(store, 'N0CALL')).messages[0]?.seqId).to.equal('MM}')
+  })
+
+  it("does not count a text's trailing blanks, nor control characters at a line's end", async () => {
+    const texts = ['a', 'a  ', 'a\0', 'a \x1c\x7f', ' a', 'a b']
+    const outcomes = await store.history.append(
+      texts.map((text) => message(text, { seqId: '' })),
+      false,
+    )
+    expect(kinds(outcomes)).to.deep.equal(['stored', 'duplicate', 'duplicate', 'duplicate', 'stored', 'stored'])
+  })
+
+  it('knows a copy that the ring has dropped, within one batch and over restarts too', async () => {
+    await reopenedWith(2)
+    const batch = ['a', 'b', 'a', 'c', 'a', 'd'].map((text) => message(text))
+    const expected = ['stored', 'stored', 'duplicate', 'stored', 'duplicate', 'stored']
+    expect(kinds(await store.history.append(batch, false))).to.deep.equal(expected)
+    expect(await held()).to.deep.equal(['c', 'd'])
+    await stores.shift(119 * MINUTE - stores.slackMs)
+    for (let starts = 0; starts < 2; starts += 1) {
+      await reopenedWith(2)
+      expect(new Set(kinds(await store.history.append(batch, false)))).to.deep.equal(new Set(['duplicate']))
+    }
+    await stores.shift(MINUTE + stores.slackMs)
+    await reopenedWith(2)
+    expect(kinds(await store.history.append([message('a')], false))).to.deep.equal(['stored'])
+  })
+
+  it('are known when the ring drops what they are copies of after a start, before its sender writes again', async () => {
+    await reopenedWith(2)
+    await store.history.append([message('a', { seqId: '1' }), message('b', { seqId: '2' })], false)
+    await reopenedWith(2)
+    await store.history.append([message('c', { from: 'W2AW' })], false)
+    const again = await store.history.append([message('a', { seqId: '1' }), message('b', { seqId: '2' })], false)
+    expect(kinds(again)).to.deep.equal(['duplicate', 'duplicate'])
+  })
+
+  it('has nothing to do with an earlier registration of the station', async () => {
+    await reopenedWith(1)
+    const both = [message('a'), message('b')]
+    await store.history.append(both, false)
+    for (let starts = 0; starts < 2; starts += 1) {
+      await store.stations.remove('N0CALL')
+      await register(store, 'N0CALL')
+      expect(kinds(await store.history.append(both, false))).to.deep.equal(['stored', 'stored'])
+      await reopenedWith(1)
+    }
+  })
+
+  it('agrees with a plain model for any sequence of batches', async () => {
+    await store.close()
+    await agreesWithModel(stores, { restarts: true, runs })
+  })
+}
+
+/**
+ * Any sequence of batches, with steps of the clock between them. `restarts`: over starts too, and then with steps forwards only. For what
+ * seemed too old to be written down when the ring dropped it cannot be known again after a start.
+ */
+export async function agreesWithModel(
+  stores: ContractStores,
+  { restarts, runs }: { readonly restarts: boolean; readonly runs: number },
+): Promise<void> {
+  const addressee = fc.constantFrom('N0CALL', 'W1AW', 'K9NONE')
+  const draft = fc
+    .tuple(fc.constantFrom('x', 'y'), fc.constantFrom('A', 'B'), addressee, fc.constantFrom('', '1'))
+    .map(([text, from, to, seqId]) => message(text, { from, to, seqId }))
+  // None brings a copy near the end of its horizon: the store's time may go on by itself.
+  const step = fc.record({
+    laterByMs: fc.constantFrom(0, 0, 20_000, 70 * MINUTE, -70 * MINUTE, 30 * DAY, -30 * DAY),
+    restart: fc.constantFrom(false, true),
+    calls: fc.array(fc.array(draft, { maxLength: 6 }), { minLength: 1, maxLength: 3 }),
+  })
+  const open = () => stores.open({ history: { ...SETTINGS.history, perStation: 3 } })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
+      await stores.wipe()
+      let store = await open()
+      await register(store, 'N0CALL', 'W1AW')
+      const rings = new Map<string, string[]>([
+        ['N0CALL', []],
+        ['W1AW', []],
+      ])
+      const storedAt = new Map<string, number>()
+      for (const { laterByMs, restart, calls } of steps) {
+        await stores.shift(restarts ? Math.abs(laterByMs) : laterByMs)
+        if (restart && restarts) {
+          await store.close()
+          store = await open()
+        }
+        const now = stores.now()
+        const answers = await Promise.all(calls.map((call) => store.history.append(call, false)))
+        for (const [index, { from, to, seqId, text }] of calls.flat().entries()) {
+          const identity = `${from} ${seqId} ${text}`
+          const ring = rings.get(to)
+          const before = storedAt.get(`${to} ${identity}`) ?? Number.NEGATIVE_INFINITY
+          const known = Math.abs(now - before) < (seqId === '' ? 30_000 : 120 * MINUTE)
+          if (ring && !known) {
+            storedAt.set(`${to} ${identity}`, now)
+            ring.push(identity)
+          }
+          if (ring && ring.length > 3) ring.shift()
+          expect(answers.flat()[index]?.kind).to.equal(ring ? (known ? 'duplicate' : 'stored') : 'no_station')
+        }
+      }
+      for (const [station, ring] of rings) {
+        const { messages } = await newer(store, station)
+        expect(messages.map(({ from, seqId, text }) => `${from} ${seqId} ${text}`)).to.deep.equal(ring)
+      }
+      await store.close()
+    }),
+    { numRuns: runs },
+  )
+}

@@ -1,0 +1,80 @@
+import { expect } from 'chai'
+import type { Store } from '../../../../sidecar/messages/store.ts'
+import { message, newer, register, registration, texts } from '../temporary-stores.ts'
+import type { ContractStores } from './stores.ts'
+
+const NEVER = new AbortController().signal
+const HOUR = 3_600_000
+
+/** How every store is kept in order, as far as it shows outside. To be called inside a `describe`. */
+export function housekeepingContract(stores: ContractStores): void {
+  let store: Store
+  beforeEach(async () => {
+    store = await stores.open()
+  })
+
+  it('removes the stations that were last seen before a time, and what was theirs', async () => {
+    await store.stations.register(registration('N1CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
+    await store.history.append([message('one', { to: 'N1CALL' })], false)
+    await stores.shift(2 * HOUR)
+    const boundary = stores.now() - HOUR
+    await register(store, 'N2CALL')
+    await store.history.append([message('two', { to: 'N2CALL' })], false)
+
+    expect(await store.housekeeping.expire(boundary, NEVER)).to.equal(1)
+    expect([...store.stations.keys()]).to.deep.equal(['N2CALL'])
+    expect(await store.stations.find('N1CALL')).to.equal(undefined)
+    expect(await store.history.since('N1CALL', 0)).to.equal(undefined)
+    expect((await store.stations.avatars(['N1CALL'])).size).to.equal(0)
+    expect(texts((await newer(store, 'N2CALL')).messages)).to.deep.equal(['two'])
+    expect(await store.housekeeping.expire(boundary, NEVER)).to.equal(0)
+    await register(store, 'N1CALL')
+    expect((await newer(store, 'N1CALL')).messages).to.deep.equal([])
+  })
+
+  it('keeps a station whose heartbeat came in time, though it brought nothing new', async () => {
+    await register(store, 'N1CALL')
+    await stores.shift(3 * HOUR)
+    await register(store, 'N1CALL')
+    expect(await store.housekeeping.expire(stores.now() - HOUR, NEVER)).to.equal(0)
+  })
+
+  it('disturbs neither stamps nor the cursors of those who stay, nor what is known of duplicates', async () => {
+    await register(store, 'N1CALL', 'N2CALL')
+    await store.history.append([message('one', { to: 'N2CALL' })], false)
+    const first = await newer(store, 'N2CALL')
+    await stores.shift(2 * HOUR + stores.slackMs)
+    const boundary = stores.now() - HOUR
+    await register(store, 'N2CALL')
+    const two = message('two', { to: 'N2CALL', seqId: '2' })
+    await store.history.append([two], false)
+    await store.housekeeping.expire(boundary, NEVER)
+    await store.housekeeping.tidy(NEVER)
+    const next = await newer(store, 'N2CALL', first.serverTime)
+    expect(texts(next.messages)).to.deep.equal(['two'])
+    expect(next.serverTime).to.be.above(first.serverTime)
+    expect(texts((await newer(store, 'N2CALL')).messages)).to.deep.equal(['one', 'two'])
+    expect((await store.history.append([two], false))[0]?.kind).to.equal('duplicate')
+  })
+
+  it('removes no row of a store that only it has written to', async () => {
+    await store.stations.register(registration('N1CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
+    await store.history.append([message('one', { to: 'N1CALL' })], false)
+    await stores.shift(48 * HOUR)
+    expect(await store.housekeeping.tidy(NEVER)).to.equal(0)
+    expect(texts((await newer(store, 'N1CALL')).messages)).to.deep.equal(['one'])
+    expect((await store.stations.avatars(['N1CALL'])).size).to.equal(1)
+  })
+
+  it('stops without an error where it is told to', async () => {
+    await register(store, 'N1CALL', 'N2CALL')
+    await stores.shift(2 * HOUR)
+    expect(await store.housekeeping.expire(stores.now() - HOUR, AbortSignal.abort())).to.equal(0)
+    expect(await store.housekeeping.tidy(AbortSignal.abort())).to.equal(0)
+    expect(store.stations.size).to.equal(2)
+  })
+
+  it('knows how large the store is', async () => {
+    expect(await store.housekeeping.sizeBytes()).to.be.above(0)
+  })
+}

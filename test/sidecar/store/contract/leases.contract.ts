@@ -1,0 +1,47 @@
+import { expect } from 'chai'
+import type { Store } from '../../../../sidecar/messages/store.ts'
+import type { ContractStores } from './stores.ts'
+
+/** What leases give to an instance that nobody competes with. To be called inside a `describe`. */
+export function leasesContract(stores: ContractStores): void {
+  let store: Store
+  beforeEach(async () => {
+    store = await stores.open({ instance: 'one' })
+  })
+
+  const held = async () => (await store.leases.list()).map(({ name }) => name).sort()
+
+  it('grant what nobody else holds, once or again', async () => {
+    for (let times = 0; times < 2; times += 1)
+      expect([...(await store.leases.hold(['listener/0', 'call/N0CALL']))].sort()).to.deep.equal([
+        'call/N0CALL',
+        'listener/0',
+      ])
+    expect(await held()).to.deep.equal(['call/N0CALL', 'listener/0'])
+    expect([...(await store.leases.hold([]))]).to.deep.equal([])
+  })
+
+  it('say who holds them, with the newest note', async () => {
+    await store.leases.hold(['listener/0'], 'first')
+    await store.leases.hold(['listener/0'], 'second')
+    expect(await store.leases.list()).to.deep.equal([
+      { name: 'listener/0', instance: 'one', note: 'second', mine: true },
+    ])
+  })
+
+  it('are gone once they are released', async () => {
+    await store.leases.hold(['listener/0', 'listener/1'])
+    await store.leases.release(['listener/0', 'unheard-of'])
+    expect(await held()).to.deep.equal(['listener/1'])
+  })
+
+  it('are of an instance that is in the list of all, with what it says of itself', async () => {
+    const { instances } = store
+    expect(instances.name).to.equal('one')
+    instances.say('{"version":1}')
+    const [found, ...others] = await instances.list()
+    expect(others).to.deep.equal([])
+    expect(found).to.include({ name: 'one', note: '{"version":1}' })
+    expect(found?.startedAt).to.be.closeTo(stores.now(), stores.slackMs)
+  })
+}

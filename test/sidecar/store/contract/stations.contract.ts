@@ -1,0 +1,223 @@
+import { expect } from 'chai'
+import type { Avatar, AvatarUpload, Store } from '../../../../sidecar/messages/store.ts'
+import { message, newer, register, registration, SETTINGS } from '../temporary-stores.ts'
+import type { ContractStores } from './stores.ts'
+
+const HOUR = 3_600_000
+const CAR: AvatarUpload = { icon: 'car', image: '', hash: 'icon:car' }
+const PHOTO: AvatarUpload = { icon: 'user', image: 'iVBORw0KGgo=', hash: 'ab'.repeat(32) }
+const NOTHING: AvatarUpload = { icon: '', image: '', hash: '' }
+
+/** What every registry does, whatever it is kept in. To be called inside a `describe`. */
+export function stationsContract(stores: ContractStores): void {
+  let store: Store
+  beforeEach(async () => {
+    store = await stores.open()
+  })
+
+  async function reopened(settings = {}): Promise<Store> {
+    await store.close()
+    store = await stores.open(settings)
+    return store
+  }
+
+  const avatarOf = (key: string) => store.stations.get(key)?.avatar
+  const kindOf = async (key: string, changes = {}) => (await store.stations.register(registration(key, changes))).kind
+
+  it('creates a station at its first registration and refreshes it at the next', async () => {
+    const before = stores.now()
+    const first = await store.stations.register(registration('N0CALL'))
+    expect(first.kind).to.equal('created')
+    expect(await kindOf('N0CALL')).to.equal('refreshed')
+    const station = store.stations.get('N0CALL')
+    expect(station).to.deep.include({
+      key: 'N0CALL',
+      platform: 'android',
+      pushToken: 'token-of-N0CALL',
+      tokenDead: false,
+      ackMessages: false,
+      avatar: { state: 'never' },
+    })
+    expect(station?.lastSeenAt).to.be.closeTo(before, stores.slackMs)
+    expect(first).to.have.nested.property('station.registeredAt', station?.registeredAt)
+  })
+
+  it('finds a station as soon as it is registered, and no other', async () => {
+    await register(store, 'N0CALL')
+    expect(await store.stations.find('N0CALL')).to.deep.equal(store.stations.get('N0CALL'))
+    expect(await store.stations.find('K9NONE')).to.equal(undefined)
+    await store.stations.remove('N0CALL')
+    expect(await store.stations.find('N0CALL')).to.equal(undefined)
+  })
+
+  it('takes over token, platform and ack wish, and keeps the time of the first registration', async () => {
+    const [first] = await register(store, 'N0CALL')
+    await stores.shift(5)
+    const changes = { platform: 'ios', pushToken: 'new', ackMessages: true } as const
+    await store.stations.register(registration('N0CALL', changes))
+    await reopened()
+    expect(store.stations.get('N0CALL')).to.deep.include(changes)
+    expect(first).to.have.nested.property('station.registeredAt', store.stations.get('N0CALL')?.registeredAt)
+  })
+
+  it('refuses new stations when it is full, among some that come together too, but refreshes the known', async () => {
+    await reopened({ stations: { max: 2 } })
+    const outcomes = await register(store, 'A', 'B', 'C', 'D')
+    expect(outcomes.map(({ kind }) => kind).sort()).to.deep.equal(['created', 'created', 'full', 'full'])
+    const [one = '', other = ''] = store.stations.keys()
+    expect(await kindOf(one, { pushToken: 'new' })).to.equal('refreshed')
+    expect(await store.stations.register(registration('E', { avatar: PHOTO }))).to.deep.equal({ kind: 'full' })
+    await store.stations.remove(one)
+    expect(await kindOf('E')).to.equal('created')
+    expect([...store.stations.keys()].sort()).to.deep.equal([other, 'E'].sort())
+  })
+
+  it('stores nothing of a new station over what its client may register in an hour, and takes those of others', async () => {
+    await reopened({ rateLimit: { ...SETTINGS.rateLimit, newStationsPerHour: 2 } })
+    const client = '192.0.2.7'
+    for (const key of ['A', 'B']) expect(await kindOf(key, { client })).to.equal('created')
+    expect(await store.stations.register(registration('C', { client, avatar: CAR }))).to.deep.equal({ kind: 'limited' })
+    expect([await store.stations.find('C'), store.stations.size]).to.deep.equal([undefined, 2])
+    expect(await kindOf('A', { client, pushToken: 'new' })).to.equal('refreshed')
+    expect(await kindOf('C', { client: '192.0.2.8' })).to.equal('created')
+    await stores.shift(HOUR)
+    expect(await kindOf('D', { client })).to.equal('created')
+  })
+
+  it('counts stations by platform', async () => {
+    await register(store, 'A', 'B')
+    await store.stations.register(registration('C', { platform: 'ios' }))
+    expect(store.stations.countByPlatform()).to.deep.equal({ android: 2, ios: 1, webpush: 0 })
+    expect(store.stations.size).to.equal(3)
+    await store.stations.register(registration('A', { platform: 'ios', avatar: PHOTO }))
+    await store.stations.remove('B')
+    expect(store.stations.countByPlatform()).to.deep.equal({ android: 0, ios: 2, webpush: 0 })
+    await reopened()
+    expect(store.stations.countByPlatform()).to.deep.equal({ android: 0, ios: 2, webpush: 0 })
+  })
+
+  it('removes a station with its history and its avatar', async () => {
+    await store.stations.register(registration('N0CALL', { avatar: PHOTO }))
+    await store.history.append([message('hello')], false)
+    expect(await store.stations.remove('N0CALL')).to.equal(true)
+    expect(await store.stations.remove('N0CALL')).to.equal(false)
+    expect(store.stations.get('N0CALL')).to.equal(undefined)
+    await register(store, 'N0CALL')
+    expect((await newer(store, 'N0CALL')).messages).to.deep.equal([])
+    expect(avatarOf('N0CALL')).to.deep.equal({ state: 'never' })
+    expect((await store.stations.avatars(['N0CALL'])).size).to.equal(0)
+  })
+
+  it('tells listeners once a station was added or removed, and not at a refresh', async () => {
+    const sizes: number[] = []
+    store.stations.onChange(() => {
+      throw new Error('a listener at fault')
+    })
+    store.stations.onChange(() => sizes.push(store.stations.size))
+    await register(store, 'A')
+    await register(store, 'A')
+    await store.stations.register(registration('A', { pushToken: 'new' }))
+    await store.stations.remove('B')
+    await store.stations.remove('A')
+    expect(sizes).to.deep.equal([1, 0])
+    expect(stores.lines.map((line) => line.event)).to.deep.equal(['station-listener-failed', 'station-listener-failed'])
+  })
+
+  it('removes a station only when it was last seen before the time that is given', async () => {
+    await register(store, 'N0CALL')
+    const seenAt = store.stations.get('N0CALL')?.lastSeenAt ?? 0
+    expect(await store.stations.remove('N0CALL', seenAt)).to.equal(false)
+    expect(await store.stations.remove('N0CALL', seenAt + 1)).to.equal(true)
+  })
+
+  describe('of push tokens', () => {
+    it('marks a token dead, and keeps that over a restart', async () => {
+      await register(store, 'N0CALL')
+      await store.stations.markTokenDead('N0CALL', 'token-of-N0CALL')
+      expect(store.stations.get('N0CALL')?.tokenDead).to.equal(true)
+      expect((await reopened()).stations.get('N0CALL')?.tokenDead).to.equal(true)
+    })
+
+    it('leaves a station alone that has another token by now, or is gone', async () => {
+      await store.stations.register(registration('N0CALL', { pushToken: 'new' }))
+      await store.stations.markTokenDead('N0CALL', 'old')
+      await store.stations.markTokenDead('W1AW', 'old')
+      expect(store.stations.get('N0CALL')?.tokenDead).to.equal(false)
+      expect(store.stations.get('W1AW')).to.equal(undefined)
+    })
+
+    it('revives a token when the station registers the same or another', async () => {
+      await register(store, 'N0CALL')
+      for (const pushToken of ['token-of-N0CALL', 'new']) {
+        await store.stations.markTokenDead('N0CALL', 'token-of-N0CALL')
+        await store.stations.register(registration('N0CALL', { pushToken }))
+        expect(store.stations.get('N0CALL')).to.deep.include({ pushToken, tokenDead: false })
+        expect((await reopened()).stations.get('N0CALL')).to.deep.include({ pushToken, tokenDead: false })
+      }
+    })
+  })
+
+  describe('of avatars', () => {
+    async function upload(avatar?: AvatarUpload): Promise<Avatar | undefined> {
+      await stores.shift(1000 + stores.slackMs)
+      await store.stations.register(registration('N0CALL', avatar ? { avatar } : {}))
+      const inMemory = avatarOf('N0CALL')
+      await reopened()
+      expect(avatarOf('N0CALL')).to.deep.equal(inMemory)
+      return inMemory
+    }
+
+    async function changed(avatar: AvatarUpload, expected: object): Promise<Avatar | undefined> {
+      const found = await upload(avatar)
+      expect(found).to.deep.include(expected)
+      expect(found && 'updatedAt' in found ? found.updatedAt : 0).to.be.closeTo(stores.now(), stores.slackMs)
+      return found
+    }
+
+    it('knows one that was never set from one that was set, changed and cleared', async () => {
+      expect(await upload(NOTHING)).to.deep.equal({ state: 'never' })
+      expect(await upload()).to.deep.equal({ state: 'never' })
+      const car = await changed(CAR, { state: 'set', icon: 'car', hash: 'icon:car' })
+      expect(await upload()).to.deep.equal(car)
+      await changed(PHOTO, { state: 'set', icon: 'user', hash: PHOTO.hash })
+      const cleared = await changed(NOTHING, { state: 'cleared' })
+      expect(await upload(NOTHING)).to.deep.equal(cleared)
+      await changed(CAR, { state: 'set', icon: 'car' })
+    })
+
+    it('keeps the update time when a client uploads, or clears, the same again', async () => {
+      for (const avatar of [PHOTO, NOTHING]) {
+        const first = await upload(avatar)
+        await stores.shift(1000)
+        await store.stations.register(registration('N0CALL', { pushToken: `${avatar.icon}-new`, avatar }))
+        expect(avatarOf('N0CALL')).to.deep.equal(first)
+      }
+    })
+
+    it('hands out the full ones of those stations that have one', async () => {
+      await store.stations.register(registration('A', { avatar: PHOTO }))
+      await store.stations.register(registration('B', { avatar: CAR }))
+      await store.stations.register(registration('C', { avatar: CAR }))
+      await store.stations.register(registration('C', { avatar: NOTHING }))
+      await register(store, 'D')
+      const avatars = await store.stations.avatars(['A', 'B', 'C', 'D', 'E', 'A'])
+      expect([...avatars].sort(([a], [b]) => (a < b ? -1 : 1))).to.deep.equal([
+        ['A', PHOTO],
+        ['B', CAR],
+      ])
+    })
+
+    it('counts as another answer what changes which avatar others see, and nothing else', async () => {
+      const counts = [store.stations.avatarChanges]
+      const note = () => counts.push(store.stations.avatarChanges) && (counts.at(-1) ?? 0) > (counts.at(-2) ?? 0)
+      await register(store, 'N0CALL')
+      expect(note()).to.equal(false)
+      await store.stations.register(registration('N0CALL', { avatar: CAR }))
+      expect(note()).to.equal(true)
+      await store.stations.register(registration('N0CALL', { avatar: CAR, pushToken: 'new' }))
+      expect(note()).to.equal(false)
+      await store.stations.remove('N0CALL')
+      expect(note()).to.equal(true)
+    })
+  })
+}
