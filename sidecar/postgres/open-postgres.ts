@@ -9,13 +9,13 @@ import { openCursors } from './cursors.ts'
 import { warnOfLoss } from './durability.ts'
 import { openHistory, openServerTime } from './history.ts'
 import { openHousekeeping } from './housekeeping.ts'
-import { openInstance } from './instances.ts'
+import { type OwnInstance, openInstance } from './instances.ts'
 import { openKeyring } from './keyring.ts'
 import { openLeases } from './leases.ts'
 import { migrate } from './migrations.ts'
 import { openPushQueue } from './push-queue.ts'
 import { openReader } from './reader.ts'
-import { openRegistry } from './registry.ts'
+import { openRegistry, type Registry } from './registry.ts'
 
 export interface PostgresStoreSettings extends StoreSettings, PostgresSettings {}
 
@@ -41,23 +41,30 @@ const MS_PER_SECOND = 1000
  */
 export async function openPostgresStore(settings: PostgresStoreSettings, clock: Clock, log: Log): Promise<Store> {
   const postgres = await connectPostgres(settings, clock, log)
+  // The clock's timers keep no process alive, and while it starts nothing else may do so yet.
+  const alive = setInterval(() => undefined, START_MS)
   try {
-    await migratedInTime(postgres, settings.history.perStation, clock)
-    return await buildStore(postgres, settings, clock, log)
+    return buildStore(await begin(postgres, settings, clock, log), settings, clock)
   } catch (error) {
     await postgres.close()
     throw error
+  } finally {
+    clearInterval(alive)
   }
 }
 
-async function migratedInTime(postgres: Postgres, perStation: number, clock: Clock): Promise<void> {
+/** What has talked to the database. */
+interface Begun {
+  readonly postgres: Postgres
+  readonly instance: OwnInstance
+  readonly stations: Registry
+}
+
+async function begin(postgres: Postgres, settings: PostgresStoreSettings, clock: Clock, log: Log): Promise<Begun> {
   const until = clock.elapsed() + START_MS
   while (true) {
     try {
-      await migrate(postgres)
-      // All rings at once, where another size was set, which may take a while.
-      await postgres.session(({ query }) => query(FIT_RINGS, [perStation]))
-      return
+      return await tryToBegin(postgres, settings, clock, log)
     } catch (error) {
       const passes = error instanceof StoreError && PASSING.has(error.code)
       if (!passes || clock.elapsed() + TRY_MS > until) throw error
@@ -66,11 +73,22 @@ async function migratedInTime(postgres: Postgres, perStation: number, clock: Clo
   }
 }
 
-async function buildStore(postgres: Postgres, settings: PostgresStoreSettings, clock: Clock, log: Log): Promise<Store> {
-  const { history: kept, ack, push } = settings
+async function tryToBegin(postgres: Postgres, settings: PostgresStoreSettings, clock: Clock, log: Log): Promise<Begun> {
+  await migrate(postgres)
+  // All rings at once, where another size was set, which may take a while.
+  await postgres.session(({ query }) => query(FIT_RINGS, [settings.history.perStation]))
   await warnOfLoss(postgres, log)
   const instance = await openInstance(postgres, settings.instance, clock, log)
-  const stations = await openRegistry({ postgres, settings, clock, log })
+  try {
+    return { postgres, instance, stations: await openRegistry({ postgres, settings, clock, log }) }
+  } catch (error) {
+    await instance.close()
+    throw error
+  }
+}
+
+function buildStore({ postgres, instance, stations }: Begun, settings: PostgresStoreSettings, clock: Clock): Store {
+  const { history: kept, ack, push } = settings
   const reader = openReader(postgres)
   const cursors = openCursors({ database: postgres, reader, clock })
   const pushes = openPushQueue({

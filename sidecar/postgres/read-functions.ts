@@ -20,6 +20,6 @@ BEGIN
             int8send(ring.time)
               || int2send(length(source)::int2) || int2send(length(seq_id)::int2) || int4send(length(ring.text))
               || source || seq_id || ring.text, '' ORDER BY ring.time)
-            FILTER (WHERE ring.time > one.since) AS messages
+            FILTER (WHERE ring.time > one.since AND ring.time > 0) AS messages
         FROM ring WHERE ring.station = key) AS held ON true;
 END $$`

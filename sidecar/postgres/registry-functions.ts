@@ -1,3 +1,5 @@
+import { FREE_TEXT } from './ring-functions.ts'
+
 /** On which a change of the registry is told to all instances. */
 export const CHANNEL = 'mesh_companion'
 
@@ -98,7 +100,7 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
       INSERT INTO station (key, platform, push_token, ack_messages, registered_at, last_seen_at, pushed_through)
         VALUES (its_key, its_platform, its_token, its_acks, stamp, at_now, stamp);
       INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at)
-        SELECT its_key, slot, 0, '', '', '', '', 0 FROM clock, generate_series(0, clock.per_station - 1) AS slot;
+        SELECT its_key, slot, 0, '', '', ${FREE_TEXT}, '', 0 FROM clock, generate_series(0, clock.per_station - 1) AS slot;
       DELETE FROM new_station WHERE client = whose AND abs(at_now - at) >= ${HOUR_MS};
       INSERT INTO new_station (client, at) VALUES (whose, at_now);
     END IF;

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
@@ -13,6 +13,7 @@ import { migrate } from '../../../sidecar/postgres/migrations.ts'
 import { openPostgresStore, type PostgresStoreSettings } from '../../../sidecar/postgres/open-postgres.ts'
 import { MIGRATIONS } from '../../../sidecar/postgres/schema.ts'
 import { freePort } from '../../support/host-process.ts'
+import { createSidecarFolder, startSidecarProcess } from '../../support/sidecar-process.ts'
 import { startTcpRelay } from '../../support/tcp-relay.ts'
 import { registration, rejection, SETTINGS } from '../store/temporary-stores.ts'
 import { authority, freshDatabase, runAt } from './shared-server.ts'
@@ -112,6 +113,32 @@ describe('Opening the store in PostgreSQL', () => {
     expect(events()).to.deep.equal(['store-write-failed', 'store-write-recovered'])
   })
 
+  it('keeps a process alive that has nothing else to do yet, until the database is there', async () => {
+    let refusals = 0
+    const target = Number(new URL(address).port)
+    const server = createServer((socket) => {
+      refusals += 1
+      if (refusals <= 2) {
+        socket.resetAndDestroy()
+        return
+      }
+      const onward = connect(target, '127.0.0.1')
+      socket.pipe(onward).pipe(socket)
+      for (const one of [socket, onward]) one.on('error', () => undefined)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const database = through((server.address() as AddressInfo).port)
+    const folder = await createSidecarFolder()
+    const aprsis = { callsign: 'N0CALL', host: '127.0.0.1', port: await freePort() }
+    const child = startSidecarProcess(['--config', await folder.configure({ database, aprsis })])
+    closing.push(folder.remove, async () => {
+      server.close()
+      child.kill('SIGKILL')
+      await child.ended
+    })
+    expect(await child.url()).to.match(/^http/)
+  })
+
   it('gives up after a minute, with what to mend', async () => {
     const error = await rejection(open({ database: through(await freePort()) }, HASTY))
     expect(error).to.include({ code: 'database_unreachable' })
@@ -191,7 +218,7 @@ describe('Opening the store in PostgreSQL', () => {
       const server = createServer((socket) => socket.once('data', () => socket.end('N'))).listen(0, '127.0.0.1')
       await once(server, 'listening')
       closing.push(() => new Promise((resolve) => server.close(resolve)))
-      const { port } = server.address() as { port: number }
+      const { port } = server.address() as AddressInfo
       expect((await rejection(open({ ...ca('right.pem'), database: through(port) }))).code).to.equal(
         'database_untrusted',
       )
