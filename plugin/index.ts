@@ -39,7 +39,7 @@ export type { SqliteConnection, SqliteValue } from './host/stored/sqlite-connect
 export { type SqliteUserGroupsOptions, sqliteUserGroups } from './host/stored/sqlite-user-groups.ts'
 export { createLog } from './json-log.ts'
 export type { Log } from './log.ts'
-export type { SessionState } from './login/introspection.ts'
+export type { SessionState } from './login/session/introspection.ts'
 export type { LoginOption, Oidc } from './mount-oidc.ts'
 export type { PresetUrls } from './presets/all.ts'
 export { type ReadOptions, readDomains } from './read-domains.ts'

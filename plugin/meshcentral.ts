@@ -1,19 +1,24 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { createLiveChecks } from './admin/live-checks.ts'
+import { type AdminPage, guardedPage, meshAdminPage } from './admin/meshcentral-page.ts'
+import { askProvider } from './check-live.ts'
 import { findMisplaced } from './config/domains/misplaced.ts'
 import { canonicalName } from './config/json/member-name.ts'
-import { endedInDatabase } from './host/meshcentral/ended.ts'
-import { createEndedVisits } from './host/meshcentral/ended-visits.ts'
+import { earlyCookieKey } from './host/meshcentral/cookie-key.ts'
 import { sessionGuard } from './host/meshcentral/guard.ts'
 import { meshHost } from './host/meshcentral/host.ts'
-import { readIntrospectMinutes } from './host/meshcentral/introspect-minutes.ts'
 import { PAGE_FUNCTIONS } from './host/meshcentral/open-page.ts'
-import { createOpenSessions } from './host/meshcentral/open-sessions.ts'
 import { answerPlainly, guarded, loginVisits } from './host/meshcentral/routes.ts'
-import { sealedBySession } from './host/meshcentral/sealed.ts'
 import { type MeshServer, type MeshWeb, missingParts } from './host/meshcentral/server.ts'
+import { endedInDatabase } from './host/meshcentral/sessions/ended.ts'
+import { createEndedVisits } from './host/meshcentral/sessions/ended-visits.ts'
+import { readIntrospectMinutes } from './host/meshcentral/sessions/introspect-minutes.ts'
+import { createOpenSessions } from './host/meshcentral/sessions/open-sessions.ts'
+import { meshPeers } from './host/meshcentral/sessions/peers.ts'
+import { sealedBySession } from './host/meshcentral/sessions/sealed.ts'
+import { followWork } from './host/meshcentral/sessions/work.ts'
 import { pluginConfig, showButton, type TakenDomain, takeOver } from './host/meshcentral/take-over.ts'
-import { followWork } from './host/meshcentral/work.ts'
 import type { Log } from './log.ts'
 import { deepestMessage, printableFields, printableText } from './log.ts'
 import { type MountOptions, mountOidc, type Oidc, readOptions } from './mount-oidc.ts'
@@ -23,7 +28,7 @@ import { routePaths } from './routes/strategy.ts'
 const PRESET_NAMES = PRESETS.map(({ name }) => name)
 
 /** What MeshCentral calls of a plugin. */
-export interface MeshCompanion {
+export interface MeshCompanion extends Partial<AdminPage> {
   hook_setupHttpHandlers(web: MeshWeb, server: MeshServer): void
   /** Names of its members that stand in the signed-in page too, as functions. */
   readonly exports?: readonly string[]
@@ -41,13 +46,15 @@ export function meshcompanion({ parent: server }: { readonly parent: MeshServer 
     return { hook_setupHttpHandlers: () => undefined }
   }
   const taken = takeOver(server.config.domains)
+  const cookieKey = taken.size > 0 ? earlyCookieKey(server) : undefined
   return {
     ...PAGE_FUNCTIONS,
     exports: Object.keys(PAGE_FUNCTIONS),
     hook_setupHttpHandlers(web) {
       try {
         reportMisplaced(server)
-        if (taken.size > 0) install(server, web, taken)
+        // By this very object MeshCentral finds the page.
+        if (cookieKey) Object.assign(this, install(server, web, taken, cookieKey()))
       } catch (error) {
         giveUp(server, `failed to start: ${deepestMessage(error)}`)
       }
@@ -62,16 +69,27 @@ function hasOwnStrategy({ config }: MeshServer): boolean {
   )
 }
 
-function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, TakenDomain>): void {
+function install(
+  server: MeshServer,
+  web: MeshWeb,
+  taken: ReadonlyMap<string, TakenDomain>,
+  key: Buffer | undefined,
+): AdminPage | undefined {
   const missing = missingParts(server, web)
-  const { certificates, loginCookieEncryptionKey: key } = server
+  const { certificates } = server
+  if (missing.length === 0 && !key) {
+    giveUp(server, 'failed to start: the database did not tell the key of cookies in time. Start MeshCentral again')
+    return undefined
+  }
   if (missing.length > 0 || !certificates || !key) {
     giveUp(server, `does not know this version of MeshCentral. It lacks: ${missing.join(', ')}`)
-    return
+    return undefined
   }
   const domains: ReadonlySet<string> = new Set(taken.keys())
   const report = (error: unknown) => reportFailure(server, error)
-  const ended = endedInDatabase(server.db, Date.now)
+  const secret = key.toString('hex')
+  const peers = meshPeers(server, web, secret)
+  const ended = endedInDatabase(server.db, Date.now, peers && { peers, onFailure: report })
   const open = createOpenSessions()
   const host = meshHost({
     server,
@@ -79,11 +97,12 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
     taken,
     ended,
     open,
-    secret: key.toString('hex'),
+    secret,
     presets: PRESET_NAMES,
     now: Date.now,
     onFailure: report,
   })
+  const presets = presetUrls(server)
   const options: MountOptions = {
     config: pluginConfig(taken, {
       // A certificate may be for all names below one.
@@ -91,7 +110,7 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
       port: web.args.aliasport ?? web.args.port,
     }),
     host,
-    presets: presetUrls(server),
+    presets,
     unknownKeys: 'warn',
     inferPresets: true,
     log: logOf(server),
@@ -122,6 +141,13 @@ function install(server: MeshServer, web: MeshWeb, taken: ReadonlyMap<string, Ta
       showButton(domain, settings.custom.preset, settings.groups?.sync === 'all', settings.custom)
     } else giveUp(server, `is off for ${nameOf(id)}: its \`oidc\` object has errors`)
   }
+  const askers = new Map(
+    readings.domains.flatMap(({ key: id, settings }) =>
+      settings ? [[id, () => askProvider(settings, { presets })] as const] : [],
+    ),
+  )
+  const checks = createLiveChecks(askers, Date.now, report)
+  return guardedPage(meshAdminPage({ server, secret, status: oidc.status, checks, now: Date.now }), report)
 }
 
 function isOffered(oidc: Oidc, id: string): boolean {

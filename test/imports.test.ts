@@ -97,6 +97,7 @@ describe('imports', () => {
       provider: ['config', 'login'],
       live: ['config', 'login', 'provider'],
       status: ['config', 'host', 'provider'],
+      admin: ['host', 'live', 'status'],
       routes: ['config', 'host', 'login', 'presets', 'provider'],
     },
     sidecar: {

@@ -2,9 +2,9 @@ import type { DomainAddress } from './domains/domain-address.ts'
 import { isJsonObject } from './json/json-object.ts'
 import type { ClientConfig, CustomConfig, GroupsConfig, IssuerConfig, OidcConfig } from './oidc-config.ts'
 import { type PresetRules, type UrlOverrides, vendorUrls } from './rules/preset-rules.ts'
-import { responseTypes } from './rules/response-types.ts'
 import { scopes } from './rules/scope.ts'
-import { listed } from './rules/supported-list.ts'
+import { responseTypes } from './rules/supported/response-types.ts'
+import { listed } from './rules/supported/supported-list.ts'
 import type {
   ClientSettings,
   Credentials,

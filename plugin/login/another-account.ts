@@ -1,5 +1,5 @@
 import type { LoginErrorCode } from '../errors.ts'
-import { type CookieRules, fullName, readCookies, setCookie } from './login-cookie.ts'
+import { type CookieRules, fullName, readCookies, setCookie } from './transaction/login-cookie.ts'
 
 const LASTS_MS = 10 * 60_000
 const NAME = 'oidc-another-account'

@@ -1,10 +1,10 @@
 import type { DomainSettings } from '../config/settings.ts'
 import { LoginError } from '../errors.ts'
 import type { Account, Accounts, Host, Profile } from '../host/port.ts'
-import { decideAccess } from './access.ts'
-import { groupChanges } from './group-sync.ts'
-import type { Memberships } from './memberships.ts'
-import { missingGroupsRemedy } from './reported-groups.ts'
+import { decideAccess } from './groups/access.ts'
+import { groupChanges } from './groups/group-sync.ts'
+import type { Memberships } from './groups/memberships.ts'
+import { missingGroupsRemedy } from './groups/reported-groups.ts'
 
 /** What a login did, for the authentication log. */
 export interface SignInResult {

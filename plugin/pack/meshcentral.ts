@@ -5,8 +5,8 @@ import { parseArgs } from 'node:util'
 import standaloneCode from 'ajv/dist/standalone/index.js'
 import { build, type Plugin } from 'esbuild'
 import { zipSync } from 'fflate'
-import { createAjv } from '../config/rules/compile-schema.ts'
-import { oidcSchema } from '../config/rules/schema.ts'
+import { createAjv } from '../config/rules/schema/compile-schema.ts'
+import { oidcSchema } from '../config/rules/schema/schema.ts'
 import { PRESETS } from '../presets/all.ts'
 
 /**

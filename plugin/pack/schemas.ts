@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { oidcSchema } from '../config/rules/schema.ts'
+import { oidcSchema } from '../config/rules/schema/schema.ts'
 import { PRESETS } from '../presets/all.ts'
 
 /**

@@ -7,7 +7,7 @@ import {
   type Membership,
   membershipsOf,
   UUID,
-} from '../login/memberships.ts'
+} from '../login/groups/memberships.ts'
 import type { Claims } from '../login/profile.ts'
 import type { Preset, PresetDefinition } from './preset.ts'
 import { isText, membersOf, PAGES_MS, type Page, readPages, type VendorFetch } from './vendor-api.ts'

@@ -1,5 +1,5 @@
 import type { Finding } from '../config/problem.ts'
-import { groupOf, type Membership } from '../login/memberships.ts'
+import { groupOf, type Membership } from '../login/groups/memberships.ts'
 import type { Preset, PresetDefinition } from './preset.ts'
 import { isText, membersOf, PAGES_MS, type Page, RefusedPage, readPages, type VendorFetch } from './vendor-api.ts'
 

@@ -1,6 +1,6 @@
 import type { PresetRules, VendorUrls } from '../config/rules/preset-rules.ts'
 import type { DomainSettings } from '../config/settings.ts'
-import type { Memberships } from '../login/memberships.ts'
+import type { Memberships } from '../login/groups/memberships.ts'
 import type { Claims } from '../login/profile.ts'
 import type { VendorFetch } from './vendor-api.ts'
 

@@ -1,5 +1,5 @@
 import type { DomainSettings } from '../config/settings.ts'
-import { claimedMemberships } from '../login/memberships.ts'
+import { claimedMemberships } from '../login/groups/memberships.ts'
 import type { Preset } from './preset.ts'
 
 const groupsClaim = ({ groups }: DomainSettings) => groups?.claim ?? 'groups'

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { causeCode } from '../log.ts'
-import type { Membership } from '../login/memberships.ts'
+import type { Membership } from '../login/groups/memberships.ts'
 import { retryAfterMs } from './retry-after.ts'
 
 /** `fetch` with our limits on time, size, redirects and plain HTTP. */

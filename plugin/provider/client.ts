@@ -1,6 +1,6 @@
 import * as oidc from 'openid-client'
 import type { DomainSettings } from '../config/settings.ts'
-import type { Transaction } from '../login/transaction.ts'
+import type { Transaction } from '../login/transaction/transaction.ts'
 import { createRedeem, type Redeem } from './answers/redeem.ts'
 import { stateIn } from './answers/signed-answer.ts'
 import { createAssertionAudiences } from './authentication/assertion-audience.ts'

@@ -1,5 +1,5 @@
 import type { DomainSettings } from '../config/settings.ts'
-import type { CookieRules } from '../login/login-cookie.ts'
+import type { CookieRules } from '../login/transaction/login-cookie.ts'
 import { mayComeByPost } from '../provider/authorization/response-mode.ts'
 
 /** How the transaction cookie of a domain has to be set, so that it comes back with the answer of the IdP and with nothing less. */

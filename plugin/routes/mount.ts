@@ -1,10 +1,10 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { plainRoute } from '../same-route.ts'
-import { authorize } from './authorize.ts'
-import { backchannelLogout, refuseLogout } from './backchannel-logout.ts'
-import { callback, isForCallback, refuseAnswer } from './callback.ts'
 import { jwks } from './jwks.ts'
-import { logout } from './logout.ts'
+import { authorize } from './login/authorize.ts'
+import { callback, isForCallback, refuseAnswer } from './login/callback.ts'
+import { backchannelLogout, refuseLogout } from './logout/backchannel-logout.ts'
+import { logout } from './logout/logout.ts'
 import type { RouteDeps, RoutePaths, Strategy } from './strategy.ts'
 
 /** Of a posted answer: an ID token with many groups fits, an attempt to fill the memory does not. */

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { DEPRECATED_NAMES } from '../../plugin/config/migration/deprecated-keys.ts'
-import type { MemberSchema } from '../../plugin/config/rules/member-schema.ts'
-import { oidcSchema } from '../../plugin/config/rules/schema.ts'
+import type { MemberSchema } from '../../plugin/config/rules/schema/member-schema.ts'
+import { oidcSchema } from '../../plugin/config/rules/schema/schema.ts'
 import { PRESETS } from '../../plugin/presets/all.ts'
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url))

@@ -1,5 +1,5 @@
 import type { Idp } from '../../fixtures/idp/server.ts'
-import type { Caller } from '../../fixtures/idp/vendor-api.ts'
+import type { Caller } from '../../fixtures/idp/vendors/vendor-api.ts'
 
 /** Asks a provider what an access token stands for, as a vendor's API does with tokens of the vendor's own provider. */
 export async function callerAt(

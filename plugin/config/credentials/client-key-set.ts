@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
-import { algorithmsOf } from '../rules/algorithm-names.ts'
+import { algorithmsOf } from '../rules/supported/algorithm-names.ts'
 import type { ClientKey, PrivateJwk, PublicJwk } from '../settings.ts'
 
 const SHORTEST_RSA_BITS = 2048

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
-import { KEY_PAIR_ENCRYPTION, KEY_PAIR_SIGNATURES } from '../rules/algorithm-names.ts'
+import { KEY_PAIR_ENCRYPTION, KEY_PAIR_SIGNATURES } from '../rules/supported/algorithm-names.ts'
 import type { ClientKey, Credentials } from '../settings.ts'
 
 const ENDPOINTS = ['token', 'introspection', 'revocation'].map((where) => `${where}_endpoint`)

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
-import { HMAC, SHARED_KEY_ENCRYPTION } from '../rules/algorithm-names.ts'
+import { HMAC, SHARED_KEY_ENCRYPTION } from '../rules/supported/algorithm-names.ts'
 
 /** Of the methods, those that need none. */
 const WITHOUT: readonly unknown[] = ['none', 'private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth']

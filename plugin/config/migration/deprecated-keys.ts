@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import { jsonPath } from '../json/json-path.ts'
 import { canonicalName, spellingsOf } from '../json/member-name.ts'
 import type { Finding, Steps } from '../problem.ts'
-import { oidcSchema } from '../rules/schema.ts'
+import { oidcSchema } from '../rules/schema/schema.ts'
 
 /** Old key of the `oidc` object to its new place in it. */
 const NEW_PLACES: Readonly<Record<string, readonly [string] | readonly [string, string]>> = {

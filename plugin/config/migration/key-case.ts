@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import { quoted } from '../json/json-path.ts'
 import { canonicalName } from '../json/member-name.ts'
 import type { Finding, Steps } from '../problem.ts'
-import type { MemberSchema } from '../rules/member-schema.ts'
+import type { MemberSchema } from '../rules/schema/member-schema.ts'
 import { OIDC_NAMES } from './deprecated-keys.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
-import { type AddressRules, checkAddress } from './web-address.ts'
+import { type AddressRules, checkAddress } from './addresses/web-address.ts'
 
 /** Browsers show nothing else on an https page. */
 const ICON_RULES: AddressRules = { plainHttp: 'loopback', query: true, fragment: true }

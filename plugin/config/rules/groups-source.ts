@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
 import type { PresetRules } from './preset-rules.ts'
-import { firstResponseType } from './response-types.ts'
+import { firstResponseType } from './supported/response-types.ts'
 
 /** What the Groups object says that changes nothing, or lets nobody in, where groups come from where they do. */
 export function checkGroupsSource(oidc: JsonObject, preset: PresetRules | null): readonly Finding[] {

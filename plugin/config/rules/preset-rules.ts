@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
-import type { MemberSchema } from './member-schema.ts'
+import type { MemberSchema } from './schema/member-schema.ts'
 
 /** Base URLs of a vendor, by what is there. */
 export type VendorUrls<Url extends string = string> = Readonly<Record<Url, string>>

@@ -1,11 +1,11 @@
 import type { NextFunction, RequestHandler, Response } from 'express'
 import { cookieSignIn } from '../cookie-session.ts'
 import type { Sessions } from '../port.ts'
-import type { OpenSession, OpenSessions } from './open-sessions.ts'
-import { isOurs } from './sealed.ts'
 import type { MeshRequest } from './server.ts'
-import { ownSession } from './sessions.ts'
-import type { CurrentWork, Work } from './work.ts'
+import type { OpenSession, OpenSessions } from './sessions/open-sessions.ts'
+import { isOurs } from './sessions/sealed.ts'
+import { ownSession } from './sessions/sessions.ts'
+import type { CurrentWork, Work } from './sessions/work.ts'
 
 export interface GuardOptions {
   readonly sessions: Sessions

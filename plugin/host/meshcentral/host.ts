@@ -1,8 +1,5 @@
 import { isSameRoute } from '../../same-route.ts'
 import type { AuthLogEntry, Host } from '../port.ts'
-import { meshAccounts } from './accounts.ts'
-import type { Ended } from './ended.ts'
-import { keptSessions } from './kept-sessions.ts'
 import {
   carry,
   failurePath,
@@ -13,12 +10,15 @@ import {
   withLoginKey,
   withQuery,
 } from './login-page.ts'
-import type { OpenSessions } from './open-sessions.ts'
+import { meshAccounts } from './people/accounts.ts'
+import { meshUserGroups } from './people/user-groups.ts'
 import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
-import { sessionSecrets } from './session-secrets.ts'
-import { maxAgeOf, meshSessions, ownSession } from './sessions.ts'
+import type { Ended } from './sessions/ended.ts'
+import { keptSessions } from './sessions/kept-sessions.ts'
+import type { OpenSessions } from './sessions/open-sessions.ts'
+import { sessionSecrets } from './sessions/session-secrets.ts'
+import { maxAgeOf, meshSessions, ownSession } from './sessions/sessions.ts'
 import type { TakenDomain } from './take-over.ts'
-import { meshUserGroups } from './user-groups.ts'
 
 export interface MeshHostOptions {
   readonly server: MeshServer
@@ -36,8 +36,10 @@ export interface MeshHostOptions {
 
 /** MeshCentral as the server that the plugin signs people in to. */
 export function meshHost(options: MeshHostOptions): Host {
-  const { server, web, taken, secret, now, onFailure } = options
+  const { server, web, taken, ended, secret, now, onFailure } = options
   const secrets = sessionSecrets({ db: server.db, secret, now, onFailure })
+  const sessions = keptSessions(meshSessions(options), { ...options, secrets, maxAgeMs: maxAgeOf(web) })
+  ended.onElsewhere((endings) => sessions.endedElsewhere(endings).catch(onFailure))
   const isStrict = String(web.args.sessionsamesite).toLowerCase() === 'strict'
   const inMaintenance = () => {
     const { maintenancemode } = server.config.settings
@@ -47,7 +49,7 @@ export function meshHost(options: MeshHostOptions): Host {
   return {
     accounts: meshAccounts(server, web, taken, now),
     groups: meshUserGroups(server, web, options.presets),
-    sessions: keptSessions(meshSessions(options), { ...options, secrets, maxAgeMs: maxAgeOf(web) }),
+    sessions,
     secret,
     authLog: (entry) => server.authLog('OIDC', authLogText(entry)),
     domainOf: (req) => {

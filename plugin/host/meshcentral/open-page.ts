@@ -7,12 +7,29 @@ const IS_PAGE = Symbol('page')
  * its session has ended the page loads itself anew, and so comes to the login page; by itself it speaks of a server that is down. It lets
  * somebody go on who is just leaving it: loading anew would hold a logout up on its way to the IdP.
  *
+ * On *My Server* full administrators find a link to the status page: MeshCentral's list of plugins knows only those that were installed
+ * from there.
+ *
  * A phone's page knows no functions of plugins: that one loads itself anew after 5 seconds, as MeshCentral has it.
  */
 export const PAGE_FUNCTIONS = {
   onWebUIStartupEnd: `function () {
     var own = this.meshcompanion;
     window.addEventListener('beforeunload', function () { own.leavingAt = Date.now(); });
+  }`,
+  goPageEnd: `function (page) {
+    var place = document.getElementById('p2ServerActions');
+    var isAdmin = typeof userinfo == 'object' && userinfo && userinfo.siteadmin === 0xFFFFFFFF;
+    if (page != 6 || !place || !isAdmin || document.getElementById('meshcompanionStatus')) return;
+    var link = document.createElement('a');
+    link.id = 'meshcompanionStatus';
+    link.href = domainUrl + 'pluginadmin.ashx?pin=meshcompanion';
+    link.target = '_blank';
+    link.rel = 'noreferrer noopener';
+    link.textContent = 'Single sign-on: status and live check';
+    var line = document.createElement('p');
+    line.appendChild(link);
+    place.parentNode.insertBefore(line, place.nextSibling);
   }`,
   signedOut: `function (server) {
     var own = this;

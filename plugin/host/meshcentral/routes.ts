@@ -13,7 +13,7 @@ import {
   rootPageVisit,
 } from './login-page.ts'
 import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
-import { ownSession } from './sessions.ts'
+import { ownSession } from './sessions/sessions.ts'
 
 /** Paths of one domain's login. */
 export interface LoginPaths {

@@ -15,17 +15,28 @@ export interface MeshServer {
   readonly certificates?: { readonly CommonName: string } | null
   /** At least 32 bytes that lie in the database; null until that is read. */
   readonly loginCookieEncryptionKey?: Buffer | null
+  generateCookieKey(): Buffer
   readonly common: { meshServerRightsArrayToNumber(rights: unknown): unknown }
   /** Writes one line to the authentication log, if there is one. Does not strip line breaks. */
   authLog(source: string, text: string): void
   /** Shown to site admins, and on the console. */
   addServerWarning(text: string): void
-  /** Tells all open pages and the event log. */
+  /** Tells all open pages and the event log, here and at all peers. */
   DispatchEvent(targets: readonly string[], source: unknown, event: object | string): void
+  /** Has a listener told of events for these targets, those of peers included. */
+  AddEventDispatch(targets: readonly string[], listener: MeshListener): void
+  RemoveEventDispatch(targets: readonly string[], listener: MeshListener): void
+  /** There where other servers work with the same database. */
+  readonly multiServer?: object | null
   /** Seals what proves later who may do something. Null when it cannot. Without a key it is the server's own. */
   encodeCookie(content: object, key?: unknown): string | null
   /** Opens what MeshCentral sealed, such as the cookies by which a page opens its web sockets; null when that is not good any more. */
   decodeCookie(sealed: unknown, key?: unknown, minutes?: number): MeshCookie | null
+}
+
+export interface MeshListener {
+  /** @param source null where a peer told it */
+  HandleEvent(source: unknown, event: unknown): void
 }
 
 /** Keys are in lower case: MeshCentral rewrites its configuration so. */
@@ -158,8 +169,18 @@ export function missingParts(server: object, web: object): readonly string[] {
   const functions = (of: object, names: readonly string[]) => names.flatMap((name) => lacking(of, name, 'function'))
   const objects = (of: object, names: readonly string[]) => names.flatMap((name) => lacking(of, name, 'object'))
   return [
-    ...functions(server, ['authLog', 'DispatchEvent', 'encodeCookie', 'decodeCookie']),
-    ...objects(server, ['config', 'db', 'certificates', 'common', 'loginCookieEncryptionKey']),
+    ...functions(server, [
+      ...[
+        'authLog',
+        'DispatchEvent',
+        'AddEventDispatch',
+        'RemoveEventDispatch',
+        'encodeCookie',
+        'decodeCookie',
+        'generateCookieKey',
+      ],
+    ]),
+    ...objects(server, ['config', 'db', 'certificates', 'common']),
     ...objects(web, ['app', 'users', 'userGroups', 'destroyedSessions', 'args', 'bodyParser']),
     ...functions(web, ['CloneSafeUser', 'getUserAgentInfo', 'checkAllowLogin']),
     ...(typeof database === 'object' && database !== null

@@ -5,8 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** MeshCentral, and what it would install by itself at its start because of an `oidc` object. */
-const PACKAGES = ['meshcentral@1.1.55', 'passport@0.7.0', 'connect-flash@0.1.1', 'openid-client@5.7.1']
+/** MeshCentral, and what it would install by itself at its start because of an `oidc` object, and of a database with peers. */
+const PACKAGES = [
+  ...['meshcentral@1.1.55', 'passport@0.7.0', 'connect-flash@0.1.1', 'openid-client@5.7.1'],
+  ...['mongodb@4.17.2', '@mongodb-js/saslprep@1.3.1'],
+]
 /** Of the download. */
 export const INSTALL_LIMIT_MS = 300_000
 

@@ -55,7 +55,7 @@ async function open(): Promise<Opened> {
 export const TITLE = 'Lab'
 
 /** Below the ports that systems hand out: nobody gets it while a server is restarted. */
-async function lastingPort(): Promise<number> {
+export async function lastingPort(): Promise<number> {
   for (let attempt = 0; attempt < 50; attempt += 1) {
     const port = 20_000 + Math.floor(Math.random() * 12_000)
     const server = createServer().listen(port, '127.0.0.1')

@@ -34,6 +34,8 @@ export interface ServerOptions {
   readonly settings?: Members | ((issuer: string) => Members)
   /** By id. Default: the default domain alone. */
   readonly domains?: Readonly<Record<string, DomainOptions>>
+  /** Where it has peers: what its configuration says of them. */
+  readonly peers?: Members
   /** Of the plugin, in place of the packed one. */
   readonly program?: string
   /** Options of Node, and environment, of the server. */
@@ -46,6 +48,8 @@ export interface MeshOptions extends ServerOptions {
   readonly idp?: IdpOptions
   /** Instead of one of its own, which would be closed with the rest. */
   readonly sharedIdp?: Idp
+  /** Of a second server beside the first. Default: that of the laboratory. */
+  readonly port?: number
 }
 
 /** Somebody whom the IdP knows. */
@@ -83,7 +87,8 @@ export interface MeshSetup {
 
 /** A real MeshCentral beside a provider, the client registered for all of its domains. */
 export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
-  const { installation, template, port } = await laboratory()
+  const { installation, template, port: usual } = await laboratory()
+  const { port = usual } = options
   const idp = options.sharedIdp ?? (await startIdp({ fetch: anyCertificateFetch, ...options.idp }))
   const data = await makeDataFolder(template)
   const urlOf = (id: string, { domains = {} }: ServerOptions = options) => {
@@ -97,7 +102,7 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
   let persons = 0
 
   async function start(now: ServerOptions): Promise<MeshProcess> {
-    const { strategy = 'ours', domains = { '': {} }, settings = {}, program } = now
+    const { strategy = 'ours', domains = { '': {} }, settings = {}, peers, program } = now
     await data.writeConfig({
       settings: {
         ...serverSettings(port),
@@ -111,6 +116,7 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
           domainObject(domain, { issuer: idp.issuer, port, url: urlOf(id, now) }),
         ]),
       ),
+      ...(peers ? { peers } : {}),
     })
     if (strategy === 'ours') await data.addPlugin(program)
     await registerClient(

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { oidcSchema } from '../../../plugin/config/rules/schema.ts'
+import { oidcSchema } from '../../../plugin/config/rules/schema/schema.ts'
 import { PRESETS } from '../../../plugin/presets/all.ts'
 import { readDomains } from '../../../plugin/read-domains.ts'
 import { makeKey } from '../../support/client-keys.ts'

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { type GraphGroup, startMicrosoftGraph } from '../../../fixtures/idp/microsoft-graph.ts'
 import type { Idp } from '../../../fixtures/idp/server.ts'
 import type { IdpUser } from '../../../fixtures/idp/users.ts'
-import type { VendorApi } from '../../../fixtures/idp/vendor-api.ts'
+import { type GraphGroup, startMicrosoftGraph } from '../../../fixtures/idp/vendors/microsoft-graph.ts'
+import type { VendorApi } from '../../../fixtures/idp/vendors/vendor-api.ts'
 import { callerAt } from '../../support/introspecting-api.ts'
 import { CLIENT, type Setup, type SetupOptions, setups, whoAmI } from '../../support/sign-in-setup.ts'
 

@@ -1,8 +1,12 @@
 import { expect } from 'chai'
-import { type GoogleGroup, type GoogleGroupsOptions, startGoogleGroups } from '../../../fixtures/idp/google-groups.ts'
 import type { Idp } from '../../../fixtures/idp/server.ts'
 import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
-import type { VendorApi } from '../../../fixtures/idp/vendor-api.ts'
+import {
+  type GoogleGroup,
+  type GoogleGroupsOptions,
+  startGoogleGroups,
+} from '../../../fixtures/idp/vendors/google-groups.ts'
+import type { VendorApi } from '../../../fixtures/idp/vendors/vendor-api.ts'
 import { callerAt } from '../../support/introspecting-api.ts'
 import { CLIENT as ANY_CLIENT, type Setup, type SetupOptions, setups, whoAmI } from '../../support/sign-in-setup.ts'
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { GroupSettings } from '../../../plugin/config/settings.ts'
-import { decideAccess } from '../../../plugin/login/access.ts'
-import { groupChanges } from '../../../plugin/login/group-sync.ts'
-import { membershipsOf } from '../../../plugin/login/memberships.ts'
+import { decideAccess } from '../../../plugin/login/groups/access.ts'
+import { groupChanges } from '../../../plugin/login/groups/group-sync.ts'
+import { membershipsOf } from '../../../plugin/login/groups/memberships.ts'
 
 const rules = (over: Partial<GroupSettings>): GroupSettings => ({
   recursive: false,

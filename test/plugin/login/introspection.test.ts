@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { SignIn, Tokens } from '../../../plugin/host/port.ts'
-import { createIntrospection } from '../../../plugin/login/introspection.ts'
+import { createIntrospection } from '../../../plugin/login/session/introspection.ts'
 
 describe('the state of a session at the IdP', () => {
   let clock = 0

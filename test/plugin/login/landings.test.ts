@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createLandings } from '../../../plugin/login/landings.ts'
+import { createLandings } from '../../../plugin/login/transaction/landings.ts'
 
 const secret = 'a secret of the host, long enough for it'
 const rules = { secure: true, crossSitePost: false }

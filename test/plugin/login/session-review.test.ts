@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { OpenSession } from '../../../plugin/host/port.ts'
-import { createIntrospection } from '../../../plugin/login/introspection.ts'
-import { createSessionReview, type Reviewed } from '../../../plugin/login/session-review.ts'
+import { createIntrospection } from '../../../plugin/login/session/introspection.ts'
+import { createSessionReview, type Reviewed } from '../../../plugin/login/session/session-review.ts'
 
 describe('a look at sessions that the IdP may have ended', () => {
   let clock: number

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import type { OpenSession } from '../../../plugin/host/port.ts'
-import { createIntrospection } from '../../../plugin/login/introspection.ts'
-import { createSessionReview } from '../../../plugin/login/session-review.ts'
+import { createIntrospection } from '../../../plugin/login/session/introspection.ts'
+import { createSessionReview } from '../../../plugin/login/session/session-review.ts'
 import {
   type AskedDomain,
   type SessionRoundsOptions,
   startSessionRounds,
-} from '../../../plugin/login/session-rounds.ts'
+} from '../../../plugin/login/session/session-rounds.ts'
 
 const AWAY = new Error('nobody answers')
 

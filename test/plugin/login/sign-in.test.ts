@@ -3,7 +3,7 @@ import { recordsInMemory } from '../../../fixtures/host/accounts-memory.ts'
 import type { Records } from '../../../fixtures/host/records.ts'
 import { LoginError } from '../../../plugin/errors.ts'
 import type { Accounts, Profile } from '../../../plugin/host/port.ts'
-import { type Memberships, membershipsOf } from '../../../plugin/login/memberships.ts'
+import { type Memberships, membershipsOf } from '../../../plugin/login/groups/memberships.ts'
 import { signIn } from '../../../plugin/login/sign-in.ts'
 import { MINIMAL, settingsOf } from '../config/one-domain.ts'
 

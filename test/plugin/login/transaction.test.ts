@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createTransactions, TRANSACTION_MS } from '../../../plugin/login/transaction.ts'
+import { createTransactions, TRANSACTION_MS } from '../../../plugin/login/transaction/transaction.ts'
 
 const secret = 'a secret of the host, long enough for it'
 const rules = { secure: true, crossSitePost: false }

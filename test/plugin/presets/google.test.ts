@@ -1,10 +1,14 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type GoogleGroup, type GoogleGroupsOptions, startGoogleGroups } from '../../../fixtures/idp/google-groups.ts'
-import { parseMembershipQuery } from '../../../fixtures/idp/membership-query.ts'
-import type { VendorApi } from '../../../fixtures/idp/vendor-api.ts'
-import { decideAccess } from '../../../plugin/login/access.ts'
-import { isNamed, type Memberships } from '../../../plugin/login/memberships.ts'
+import {
+  type GoogleGroup,
+  type GoogleGroupsOptions,
+  startGoogleGroups,
+} from '../../../fixtures/idp/vendors/google-groups.ts'
+import { parseMembershipQuery } from '../../../fixtures/idp/vendors/membership-query.ts'
+import type { VendorApi } from '../../../fixtures/idp/vendors/vendor-api.ts'
+import { decideAccess } from '../../../plugin/login/groups/access.ts'
+import { isNamed, type Memberships } from '../../../plugin/login/groups/memberships.ts'
 import { choosePreset } from '../../../plugin/presets/choose.ts'
 import { googlePreset } from '../../../plugin/presets/google.ts'
 import { CLIENT, settingsOf } from '../config/one-domain.ts'

@@ -1,4 +1,4 @@
-import type { Caller } from '../../../fixtures/idp/vendor-api.ts'
+import type { Caller } from '../../../fixtures/idp/vendors/vendor-api.ts'
 import { type FetchLimits, guardFetch } from '../../../plugin/provider/http/guarded-fetch.ts'
 
 /** What a login brings in these tests. Nothing that is logged may have it in it. */

@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv'
 import { expect } from 'chai'
-import { oidcSchema } from '../../../../plugin/config/rules/schema.ts'
+import { oidcSchema } from '../../../../plugin/config/rules/schema/schema.ts'
 import { PRESETS } from '../../../../plugin/presets/all.ts'
 
 describe('the schema of the configuration', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { endedInDatabase } from '../../../../plugin/host/meshcentral/ended.ts'
 import type { Members, MeshDatabase } from '../../../../plugin/host/meshcentral/server.ts'
+import { endedInDatabase } from '../../../../plugin/host/meshcentral/sessions/ended.ts'
 import { databaseOf } from './stand-in.ts'
 
 describe('what has ended, in the database of MeshCentral', () => {

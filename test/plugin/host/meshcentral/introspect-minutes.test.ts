@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { readIntrospectMinutes } from '../../../../plugin/host/meshcentral/introspect-minutes.ts'
+import { readIntrospectMinutes } from '../../../../plugin/host/meshcentral/sessions/introspect-minutes.ts'
 
 describe('introspectMinutes', () => {
   it('is five minutes where nothing is given', () => {

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { LoginError } from '../../../../plugin/errors.ts'
-import { meshAccounts } from '../../../../plugin/host/meshcentral/accounts.ts'
+import { meshAccounts } from '../../../../plugin/host/meshcentral/people/accounts.ts'
+import { meshUserGroups } from '../../../../plugin/host/meshcentral/people/user-groups.ts'
 import type { Members, MeshDomain } from '../../../../plugin/host/meshcentral/server.ts'
 import { takeOver } from '../../../../plugin/host/meshcentral/take-over.ts'
-import { meshUserGroups } from '../../../../plugin/host/meshcentral/user-groups.ts'
 import type { Profile } from '../../../../plugin/host/port.ts'
 import { standIn } from './stand-in.ts'
 

@@ -5,8 +5,9 @@ import { LOGIN_ERRORS, type LoginErrorCode, MESSAGES } from '../../../../plugin/
 import { isListed } from '../../../../plugin/host/meshcentral/address-list.ts'
 import { admitsAddress, loginKeyOf } from '../../../../plugin/host/meshcentral/gate.ts'
 import { goOn, MESSAGE, messageOf, withLoginKey } from '../../../../plugin/host/meshcentral/login-page.ts'
-import { createOpenSessions, keysOfOpen } from '../../../../plugin/host/meshcentral/open-sessions.ts'
 import type { MeshDomain, MeshRequest, MeshSocket } from '../../../../plugin/host/meshcentral/server.ts'
+import { createOpenSessions, keysOfOpen } from '../../../../plugin/host/meshcentral/sessions/open-sessions.ts'
+import { keyOfSealed } from '../../../../plugin/host/meshcentral/sessions/owner.ts'
 import { pluginConfig, showButton, takeOver } from '../../../../plugin/host/meshcentral/take-over.ts'
 import { keyOfHandle, keysOfEnded } from '../../../../plugin/host/revocations.ts'
 
@@ -213,9 +214,9 @@ describe('open sessions', () => {
     open.end(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
     expect(all.map(isClosed)).to.deep.equal([true, true, true, true, false, false])
     expect(open.isUserIn(user)).to.equal(false)
-    open.endUnknown('user//~oidc:2')
+    open.end([keyOfSealed('user//~oidc:2')])
     expect(isClosed(unknown)).to.equal(false)
-    open.endUnknown(user)
+    open.end([keyOfSealed(user)])
     expect([unknown, none].map(isClosed)).to.deep.equal([true, false])
   })
 

@@ -1,6 +1,9 @@
 import { expect } from 'chai'
 import type { Members, MeshDatabase } from '../../../../plugin/host/meshcentral/server.ts'
-import { type SessionSecretsOptions, sessionSecrets } from '../../../../plugin/host/meshcentral/session-secrets.ts'
+import {
+  type SessionSecretsOptions,
+  sessionSecrets,
+} from '../../../../plugin/host/meshcentral/sessions/session-secrets.ts'
 import type { SignIn } from '../../../../plugin/host/port.ts'
 import { keyOfHandle, keysOfEnded } from '../../../../plugin/host/revocations.ts'
 import { databaseOf } from './stand-in.ts'

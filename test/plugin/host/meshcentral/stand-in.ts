@@ -74,6 +74,9 @@ export function standIn({ domains = { '': {} }, settings = {}, records = new Map
     authLog: (source, text) => void log.push(`${source}: ${text}`),
     addServerWarning: (text) => void log.push(`warning: ${text}`),
     DispatchEvent: (targets, _source, event) => void events.push({ targets, event: structuredClone(event) }),
+    generateCookieKey: () => Buffer.alloc(80, 'k'),
+    AddEventDispatch: () => undefined,
+    RemoveEventDispatch: () => undefined,
     encodeCookie: () => null,
     decodeCookie: () => null,
   }

@@ -13,7 +13,7 @@ import {
   sqliteAccounts,
   sqliteUserGroups,
 } from '../../../../plugin/index.ts'
-import { membershipsOf } from '../../../../plugin/login/memberships.ts'
+import { membershipsOf } from '../../../../plugin/login/groups/memberships.ts'
 import { signIn } from '../../../../plugin/login/sign-in.ts'
 import { MINIMAL, settingsOf } from '../../config/one-domain.ts'
 import { accountsContract, type StoredPeople } from '../accounts.contract.ts'

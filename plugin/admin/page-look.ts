@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+
+/**
+ * MeshCentral keeps in the browser whether a person wants its pages dark (1), light (2) or as the system has it; a domain may settle it.
+ * Without this script all is there but the copy buttons' work, and times are in UTC.
+ */
+export const SCRIPT = `
+const root = document.documentElement
+const chosen = () => {
+  try { return { 1: 'night', 2: 'day' }[localStorage.getItem('nightMode')] } catch { return undefined }
+}
+const settled = root.dataset.look
+const dress = () => { root.dataset.look = settled || chosen() || '' }
+dress()
+addEventListener('storage', dress)
+const copy = async (button) => {
+  const field = document.getElementById(button.dataset.copy)
+  field.select()
+  try { await navigator.clipboard.writeText(field.value) } catch { document.execCommand('copy') }
+  button.textContent = 'Copied'
+  setTimeout(() => { button.textContent = 'Copy' }, 2000)
+}
+addEventListener('DOMContentLoaded', () => {
+  for (const time of document.querySelectorAll('time')) time.textContent = new Date(time.dateTime).toLocaleString()
+  for (const button of document.querySelectorAll('[data-copy]')) {
+    button.hidden = false
+    button.addEventListener('click', () => copy(button))
+  }
+})
+`
+
+/** In the colours of MeshCentral's own pages. */
+export const STYLE = `
+:root { color-scheme: light dark; --back: light-dark(#fff, #000); --text: light-dark(#000, #bbb);
+  --soft: light-dark(#eee, #222); --line: light-dark(#b7b7b7, #444); --link: light-dark(#036, #8bf);
+  --ok: light-dark(#060, #6c6); --warn: light-dark(#850, #db5); --fail: light-dark(#a00, #f77) }
+:root[data-look=night] { color-scheme: dark }
+:root[data-look=day] { color-scheme: light }
+* { box-sizing: border-box }
+body { margin: 0 auto; max-width: 960px; padding: 12px 16px 32px; background: var(--back); color: var(--text);
+  font: 14px/1.5 'Trebuchet MS', Arial, Helvetica, sans-serif; overflow-wrap: anywhere }
+h1 { font-size: 22px; margin: 4px 0 12px } h2 { font-size: 16px; margin: 28px 0 8px }
+code { font-family: ui-monospace, monospace; background: var(--soft); padding: 0 3px }
+dl { margin: 0; display: grid; grid-template-columns: 150px 1fr; gap: 6px 12px } dt { font-weight: bold } dd { margin: 0 }
+.address { margin: 0 0 10px } .address label { display: block; font-weight: bold }
+.row { display: flex; gap: 6px } .row input { flex: 1; min-width: 0 }
+input, button { font: inherit; color: inherit; background: var(--soft); border: 1px solid var(--line); padding: 5px 8px }
+button { cursor: pointer } button:disabled { cursor: default; opacity: .6 }
+:focus-visible { outline: 2px solid var(--link) }
+ul { list-style: none; margin: 0; padding: 0 } li { border-top: 1px solid var(--line); padding: 8px 0 }
+.ok { color: var(--ok) } .warn { color: var(--warn) } .fail { color: var(--fail) }
+.verdict { font-weight: bold; text-transform: uppercase; margin-right: 6px }
+.quiet { opacity: .8 }
+@media (max-width: 560px) { dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: 8px } }
+`
+
+const digest = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+
+/** This script, this style, and nothing else; framed by the server's own pages alone. */
+export const POLICY = [
+  "default-src 'none'",
+  `script-src ${digest(SCRIPT)}`,
+  `style-src ${digest(STYLE)}`,
+  "form-action 'self'",
+  "frame-ancestors 'self'",
+  "base-uri 'none'",
+].join('; ')

@@ -1,0 +1,109 @@
+import { isJsonObject, type JsonObject } from '../../json/json-object.ts'
+import { quoted } from '../../json/json-path.ts'
+import { nearestName } from '../../json/nearest-name.ts'
+import type { Finding } from '../../problem.ts'
+import {
+  CONTENT_ENCRYPTION,
+  HMAC,
+  KEY_PAIR_ENCRYPTION,
+  KEY_PAIR_SIGNATURES,
+  SHARED_KEY_ENCRYPTION,
+} from './algorithm-names.ts'
+import { responseTypes } from './response-types.ts'
+
+const BY_SECRET: readonly unknown[] = HMAC
+const SIGNATURES = [...KEY_PAIR_SIGNATURES, ...HMAC]
+const ENCRYPTION = [...KEY_PAIR_ENCRYPTION, ...SHARED_KEY_ENCRYPTION]
+
+const SIGNED = ['id_token_signed_response_alg', 'userinfo_signed_response_alg', 'request_object_signing_alg']
+const SIGNED_BY_KEY_PAIR = 'authorization_signed_response_alg'
+const ENDPOINTS = ['token', 'introspection', 'revocation'].map((where) => `${where}_endpoint`)
+const ENCRYPTED = [
+  'id_token_encrypted_response',
+  'userinfo_encrypted_response',
+  'authorization_encrypted_response',
+  'request_object_encryption',
+]
+
+/** Algorithms in the Client object that cannot work here, alone or together with something else in it. */
+export function checkAlgorithms(oidc: JsonObject): readonly Finding[] {
+  const client = isJsonObject(oidc.client) ? oidc.client : {}
+  return [
+    ...SIGNED.flatMap((name) => [...unsigned(client, name), ...unsupported(client, name, SIGNATURES)]),
+    ...unsigned(client, SIGNED_BY_KEY_PAIR),
+    ...unsupported(client, SIGNED_BY_KEY_PAIR, [...KEY_PAIR_SIGNATURES, 'none']),
+    ...sharedKeyInFront(client),
+    ...ENDPOINTS.flatMap((name) => authentication(client, name)),
+    ...ENCRYPTED.flatMap((name) => encryption(client, name)),
+    ...unsignedRequest(client),
+  ]
+}
+
+// Anyone can make an unsigned token, and a request.
+function unsigned(client: JsonObject, name: string): readonly Finding[] {
+  if (client[name] !== 'none') return []
+  const remedy = 'Write the algorithm of the signatures, or leave it out.'
+  return [{ at: ['client', name], reason: 'must be a signature algorithm', remedy }]
+}
+
+// The library verifies ID tokens that the browser brings by the key pairs of the IdP only.
+function sharedKeyInFront(client: JsonObject): readonly Finding[] {
+  const name = 'id_token_signed_response_alg'
+  if (!BY_SECRET.includes(client[name]) || firstResponseType(client) === 'code') return []
+  const remedy = 'Use an algorithm of key pairs, such as RS256, or the response type "code".'
+  return [{ at: ['client', name], reason: 'goes with the response type "code" only', remedy }]
+}
+
+function firstResponseType({ response_types: value }: JsonObject): string {
+  const entries = [value].flat().filter((entry) => typeof entry === 'string')
+  return responseTypes(entries.length === 0 ? undefined : entries)[0]
+}
+
+function authentication(client: JsonObject, endpoint: string): readonly Finding[] {
+  const name = `${endpoint}_auth_signing_alg`
+  const algorithm = client[name]
+  const method = client[`${endpoint}_auth_method`]
+  const at = ['client', name]
+  if (algorithm === 'none') return unsigned(client, name)
+  if (typeof algorithm !== 'string' || !SIGNATURES.includes(algorithm)) {
+    const signs = method === 'client_secret_jwt' || method === 'private_key_jwt'
+    const findings = unsupported(client, name, SIGNATURES)
+    return signs ? findings : findings.map((finding) => ({ ...finding, warning: 'unknown_algorithm' as const }))
+  }
+  if (method === 'client_secret_jwt' && !HMAC.includes(algorithm)) {
+    return [{ at, reason: 'does not go with client_secret_jwt', remedy: `Use one of ${HMAC.join(', ')}.` }]
+  }
+  if (method === 'private_key_jwt' && HMAC.includes(algorithm)) {
+    return [{ at, reason: 'does not go with private_key_jwt', remedy: 'Use an algorithm of key pairs, such as RS256.' }]
+  }
+  return []
+}
+
+// OpenID Connect Dynamic Client Registration 1.0, section 2: an `…_enc` demands its `…_alg`.
+function encryption(client: JsonObject, what: string): readonly Finding[] {
+  const alg = `${what}_alg`
+  const enc = `${what}_enc`
+  const missing = client[enc] !== undefined && client[alg] === undefined
+  const remedy = `Write the algorithm for the keys, or remove ${enc}.`
+  return [
+    ...(missing ? [{ at: ['client', alg], reason: `is missing beside ${enc}`, remedy }] : []),
+    ...unsupported(client, alg, ENCRYPTION),
+    ...unsupported(client, enc, CONTENT_ENCRYPTION),
+  ]
+}
+
+// RFC 9101, section 6.1: what is encrypted is a signed request object. Encryption alone tells nothing of who asks.
+function unsignedRequest(client: JsonObject): readonly Finding[] {
+  const name = 'request_object_signing_alg'
+  if (client.request_object_encryption_alg === undefined || client[name] !== undefined) return []
+  const remedy = 'Write the algorithm that this server signs request objects with: they are signed, then encrypted.'
+  return [{ at: ['client', name], reason: 'is missing beside request_object_encryption_alg', remedy }]
+}
+
+function unsupported(client: JsonObject, name: string, supported: readonly string[]): readonly Finding[] {
+  const value = client[name]
+  if (typeof value !== 'string' || value === '' || supported.includes(value)) return []
+  const near = nearestName(value, supported)
+  const remedy = near === undefined ? `Use one of ${supported.join(', ')}.` : `Did you mean ${quoted(near)}?`
+  return [{ at: ['client', name], reason: 'is not an algorithm that is supported here', remedy }]
+}

@@ -1,0 +1,112 @@
+import { cookieSignIn } from '../../cookie-session.ts'
+import type { OpenSession, Sessions } from '../../port.ts'
+import type { RevocationStore } from '../../revocation-store.ts'
+import { keysOfEnded } from '../../revocations.ts'
+import type { MeshRequest } from '../server.ts'
+import type { Endings, OpenSessions, OpenSession as Seen } from './open-sessions.ts'
+import type { Secrets, SessionSecrets } from './session-secrets.ts'
+import { type MeshSessions, ownSession } from './sessions.ts'
+
+export interface KeptSessionsOptions {
+  readonly secrets: SessionSecrets
+  readonly open: OpenSessions
+  readonly ended: Pick<RevocationStore, 'revoke'>
+  readonly now: () => number
+  /** How long a session counts after its login. */
+  readonly maxAgeMs: number
+  /** Called when a session that should have ended did not. */
+  readonly onFailure: (error: unknown) => void
+}
+
+export interface KeptSessions extends Sessions {
+  /** Closes what another server of the same database has ended, and lets its tokens go. */
+  endedElsewhere(endings: Endings): Promise<void>
+}
+
+/**
+ * The same sessions, whose tokens are kept on the server as long as they last: so the IdP can be asked about them, and its tokens be
+ * revoked. Only sessions that this process has seen are told of.
+ */
+export function keptSessions(sessions: MeshSessions, options: KeptSessionsOptions): KeptSessions {
+  const { secrets, open, ended, now, maxAgeMs, onFailure } = options
+  const { endOne, ...base } = sessions
+
+  async function told(session: Seen): Promise<OpenSession> {
+    return withSecrets(session, await secrets.read(session.signIn.handle))
+  }
+
+  function withSecrets(session: Seen, kept: Secrets): OpenSession {
+    const { handle, ...record } = session.signIn
+    return {
+      signIn: { ...record, ...kept },
+      async end() {
+        const { tokens } = await secrets.read(handle)
+        if (tokens?.access !== kept.tokens?.access) return false
+        await endOne(session)
+        secrets.remove(handle)
+        return true
+      },
+      async renewed(tokens) {
+        const fresh = { ...kept, tokens }
+        await secrets.replace(handle, fresh)
+        return withSecrets(session, fresh)
+      },
+    }
+  }
+
+  /** What nobody can be asked about any more would outlive its end at the IdP. */
+  async function endOldest(keys: readonly string[]): Promise<void> {
+    await ended.revoke(keys, now(), now() + maxAgeMs)
+    await Promise.all(open.find(keys).map(endOne))
+  }
+
+  return {
+    ...base,
+
+    async start(req, res, signIn) {
+      const before = cookieSignIn(req)
+      await base.start(req, res, signIn)
+      if (before) secrets.remove(before.handle)
+      const begun = cookieSignIn(req)
+      if (!begun) return
+      const tooMany = secrets.keep(signIn, begun.handle, begun.startedAt + maxAgeMs)
+      if (tooMany.length > 0) endOldest(tooMany).catch(onFailure)
+    },
+
+    async end(req, res) {
+      const before = cookieSignIn(req)
+      await base.end(req, res)
+      if (before) secrets.remove(before.handle)
+    },
+
+    async endMatching(req, those) {
+      const count = await base.endMatching(req, those)
+      secrets.removeMatching(keysOfEnded(those))
+      return count
+    },
+
+    async endedElsewhere(endings) {
+      for (const { signIn } of await base.endedElsewhere(endings)) secrets.remove(signIn.handle)
+    },
+
+    async kept(req) {
+      const own = ownSession(req as MeshRequest)
+      return own ? secrets.read(own.signIn.handle) : { idToken: null, tokens: null }
+    },
+
+    // One after the other: there are a few of one person, and the database is busy enough.
+    async matching(_req, those) {
+      const found: OpenSession[] = []
+      for (const session of open.find(keysOfEnded(those))) found.push(await told(session))
+      return found
+    },
+
+    async *inUse(domainKey, before) {
+      for (const session of open.inUse(before)) {
+        if (session.signIn.domainKey !== domainKey) continue
+        open.taken(session)
+        yield await told(session)
+      }
+    },
+  }
+}

@@ -1,0 +1,167 @@
+import type { CookieSignIn } from '../../cookie-session.ts'
+import { keyOfHandle, keysOfSignIn } from '../../revocations.ts'
+import { sendToLogin } from '../open-page.ts'
+import type { MeshSocket } from '../server.ts'
+import { keyOfSealed, type Owner } from './owner.ts'
+
+/** A session as this process has seen it in requests. */
+export interface OpenSession {
+  readonly signIn: CookieSignIn
+  /** MeshCentral's id of the user. */
+  readonly user: string
+  /** MeshCentral's random name of the session. */
+  readonly x: string
+}
+
+/**
+ * Which sessions are open, and their web sockets: a socket is checked when it is opened and never again, so whoever ends a session
+ * has to close its sockets. Bounded: of sessions without sockets the one that was idle longest is forgotten first.
+ */
+export interface OpenSessions {
+  seen(session: OpenSession, socket?: MeshSocket): void
+  /** A socket that came with a cookie of that owner, sealed in the name of that user. */
+  seenSealed(owner: Owner, user: string, socket: MeshSocket): void
+  /** Sessions that have one of the keys. */
+  find(keys: readonly string[]): readonly OpenSession[]
+  /** Sessions that are over by these endings. */
+  findOver(endings: Endings): readonly OpenSession[]
+  /**
+   * Those that have a socket, or were seen since they were last taken, if that was not later than then. To begin with they count as taken
+   * at their login. Milliseconds since 1970.
+   */
+  inUse(before: number): readonly OpenSession[]
+  taken(session: OpenSession): void
+  /** The session that MeshCentral calls so. */
+  named(user: string, x: string): OpenSession | undefined
+  isUserIn(user: string): boolean
+  /**
+   * Forgets the sessions that have one of the keys, and closes their sockets. By `keyOfSealed` these are the sockets of a user that belong
+   * to nobody knows which session.
+   */
+  end(keys: readonly string[]): void
+  /** The same for what is over by these endings. */
+  endOver(endings: Endings): void
+}
+
+/** Key → when what bears it has ended: what began later goes on. Milliseconds since 1970. */
+export type Endings = ReadonlyMap<string, number>
+
+/** What sockets hang on: a session, or something sealed. */
+interface Keyed {
+  readonly keys: readonly string[]
+  readonly startedAt: number
+  readonly sockets: Set<MeshSocket>
+}
+
+interface Tracked extends Keyed {
+  readonly session: OpenSession
+  seenAt: number
+  takenAt: number
+}
+
+/** One takes about a kilobyte. */
+const MOST_IDLE = 5_000
+
+export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Date.now): OpenSessions {
+  const sessions = new Map<string, Tracked>()
+  /** By what they came with. */
+  const sealed = new Map<string, Keyed>()
+
+  function forgetIdle(): void {
+    if (sessions.size <= mostIdle) return
+    for (const [handle, { sockets }] of sessions) {
+      if (sockets.size > 0) continue
+      sessions.delete(handle)
+      return
+    }
+  }
+
+  const sessionsThat = (are: (one: Keyed) => boolean) =>
+    [...sessions.values()].flatMap((one) => (are(one) ? [one.session] : []))
+
+  function endAll(are: (one: Keyed) => boolean): void {
+    const over = [...sessions].filter(([, one]) => are(one))
+    for (const [handle] of over) sessions.delete(handle)
+    const brought = [...sealed.values()].filter(are)
+    // A page's own socket has both.
+    closeAll(new Set([...over.map(([, one]) => one), ...brought].flatMap(({ sockets }) => [...sockets])))
+  }
+
+  return {
+    seen(session, socket) {
+      const { handle } = session.signIn
+      const known = sessions.get(handle)
+      const current = known ?? {
+        session,
+        keys: keysOfOpen(session.signIn),
+        startedAt: session.signIn.startedAt,
+        sockets: new Set<MeshSocket>(),
+        seenAt: 0,
+        takenAt: session.signIn.startedAt,
+      }
+      current.seenAt = now()
+      // Put at the end, which keeps the map in the order of use.
+      if (known) sessions.delete(handle)
+      sessions.set(handle, current)
+      if (socket) {
+        current.sockets.add(socket)
+        socket.on('close', () => current.sockets.delete(socket))
+      }
+      forgetIdle()
+    },
+    seenSealed(owner, user, socket) {
+      if (owner.kind === 'none') return
+      const isOne = owner.kind === 'session'
+      const keys = isOne ? owner.keys : [keyOfSealed(user)]
+      const startedAt = isOne ? owner.startedAt : owner.sealedAt
+      const name = JSON.stringify([user, startedAt, ...keys])
+      const current = sealed.get(name) ?? { keys, startedAt, sockets: new Set() }
+      if (current.sockets.has(socket)) return
+      current.sockets.add(socket)
+      sealed.set(name, current)
+      socket.on('close', () => {
+        current.sockets.delete(socket)
+        if (current.sockets.size === 0 && sealed.get(name) === current) sealed.delete(name)
+      })
+    },
+    find: (keys) => sessionsThat((one) => hasOneOf(one, keys)),
+    findOver: (endings) => sessionsThat((one) => isOver(one, endings)),
+    inUse(before) {
+      // The first is of the session itself.
+      const sealedFor = new Set([...sealed.values()].map(({ keys }) => keys[0]))
+      return [...sessions.values()].flatMap(({ session, keys, sockets, seenAt, takenAt }) => {
+        const isUsed = sockets.size > 0 || seenAt > takenAt || sealedFor.has(keys[0])
+        // Later than now: the clock was set back.
+        return isUsed && (takenAt <= before || takenAt > now()) ? [session] : []
+      })
+    },
+    taken({ signIn: { handle } }) {
+      const found = sessions.get(handle)
+      if (found) found.takenAt = now()
+    },
+    named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
+    isUserIn: (user) => [...sessions.values()].some(({ session }) => session.user === user),
+    end: (keys) => endAll((one) => hasOneOf(one, keys)),
+    endOver: (endings) => endAll((one) => isOver(one, endings)),
+  }
+}
+
+/** What ends a session that is open: of itself, and of all that an IdP may name. */
+export function keysOfOpen(signIn: CookieSignIn): readonly string[] {
+  return [keyOfHandle(signIn.handle), ...keysOfSignIn({ ...signIn, idToken: null, tokens: null })]
+}
+
+function hasOneOf({ keys: own }: { readonly keys: readonly string[] }, keys: readonly string[]): boolean {
+  return own.some((key) => keys.includes(key))
+}
+
+function isOver({ keys, startedAt }: Keyed, endings: Endings): boolean {
+  return keys.some((key) => startedAt <= (endings.get(key) ?? Number.NEGATIVE_INFINITY))
+}
+
+function closeAll(sockets: ReadonlySet<MeshSocket>): void {
+  for (const socket of [...sockets]) {
+    sendToLogin(socket)
+    socket.close()
+  }
+}

@@ -1,0 +1,33 @@
+import type { GroupSettings } from '../../config/settings.ts'
+import { isNamed, type Memberships, UUID } from './memberships.ts'
+
+export interface GroupChanges {
+  readonly join: readonly string[]
+  readonly leave: readonly string[]
+}
+
+/**
+ * Which mirrored groups a user joins and leaves at this login. Source: Groups object, `sync`.
+ *
+ * @param mirrored names of the mirrored groups that the user is in now; groups made by hand are never among them
+ */
+export function groupChanges(
+  memberOf: Memberships,
+  sync: GroupSettings['sync'],
+  mirrored: readonly string[],
+): GroupChanges {
+  if (sync === false || memberOf === 'unknown') return { join: [], leave: [] }
+  const chosen = memberOf.filter((group) => sync === 'all' || sync.some((name) => isNamed(group, name)))
+  // Two groups with one name are one mirrored group: it is joined once, and left when the user is in neither.
+  const wanted = new Map(chosen.map(({ name }) => [mirrorKey(name), name]))
+  const current = new Set(mirrored.map(mirrorKey))
+  return {
+    join: [...wanted].flatMap(([key, name]) => (current.has(key) ? [] : [name])),
+    leave: [...new Set(mirrored)].filter((name) => !wanted.has(mirrorKey(name))),
+  }
+}
+
+// A group that is mirrored by its object id stays the same one when the vendor writes the id in other letters.
+function mirrorKey(name: string): string {
+  return UUID.test(name) ? name.toLowerCase() : name
+}

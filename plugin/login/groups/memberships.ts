@@ -1,0 +1,88 @@
+import { claimAt } from '../claim-path.ts'
+import type { Claims } from '../profile.ts'
+
+/** A group that the IdP says a user is in. */
+export interface Membership {
+  /** What a mirrored group is called: the display name where there is one. */
+  readonly name: string
+  /** Other names that rules may use: an object id, an address, a resource name. */
+  readonly aliases: readonly string[]
+}
+
+/** All groups of a user; `unknown` when they could not be learned, which is not the same as none. */
+export type Memberships = readonly Membership[] | 'unknown'
+
+/** What object ids look like. */
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+const MOST_GROUPS = 5000
+
+/**
+ * Memberships from a groups claim: an array of names, one name, or objects with `name`, `id` or both.
+ * A claim that is missing means none: that is how IdPs say it. Any other shape is unknown.
+ */
+export function membershipsOf(claim: unknown): Memberships {
+  if (claim === undefined || claim === null) return []
+  const entries: readonly unknown[] = Array.isArray(claim) ? claim : [claim]
+  if (entries.length > MOST_GROUPS) return 'unknown'
+  const memberships = entries.map(membershipOf)
+  return memberships.every((membership) => membership !== undefined) ? memberships : 'unknown'
+}
+
+/**
+ * The same from the claim of that name, which may be a path with dots.
+ *
+ * @throws Error when the claims only say where it is to be had
+ */
+export function claimedMemberships(claims: Claims, name: string): Memberships {
+  if (isClaimElsewhere(claims, name)) throw new Error('the IdP left the groups claim out and refers to another place')
+  return membershipsOf(claimAt(claims, name))
+}
+
+/** Whether a claim is left out for its length or its source. Source: OpenID Connect Core 1.0, section 5.6.2. */
+export function isClaimElsewhere(claims: Claims, name: string): boolean {
+  const elsewhere = claims._claim_names
+  return (
+    claimAt(claims, name) === undefined &&
+    typeof elsewhere === 'object' &&
+    elsewhere !== null &&
+    Object.hasOwn(elsewhere, name)
+  )
+}
+
+/**
+ * A group with its identifiers and the name that somebody gave it. A name in the shape of an identifier is not used: whoever may
+ * make groups could give one the identifier of another as its name, and meet the rules that say identifiers to be safe from that.
+ */
+export function groupOf(
+  givenName: string | undefined,
+  identifiers: readonly [string, ...string[]],
+  identifierShape: RegExp,
+): Membership {
+  if (givenName !== undefined && !identifierShape.test(givenName)) return { name: givenName, aliases: identifiers }
+  const [name, ...aliases] = identifiers
+  return { name, aliases }
+}
+
+/**
+ * Whether a rule that says `name` means this group. Names match exactly, case included; object ids in any letter case, since vendors show
+ * one id in both.
+ */
+export function isNamed({ name: own, aliases }: Membership, name: string): boolean {
+  if (own === name || aliases.includes(name)) return true
+  if (!UUID.test(name)) return false
+  const id = name.toLowerCase()
+  return own.toLowerCase() === id || aliases.some((alias) => alias.toLowerCase() === id)
+}
+
+function membershipOf(entry: unknown): Membership | undefined {
+  if (isText(entry)) return { name: entry, aliases: [] }
+  if (typeof entry !== 'object' || entry === null) return undefined
+  const { name, id }: { name?: unknown; id?: unknown } = entry
+  if (isText(id)) return groupOf(isText(name) ? name : undefined, [id], UUID)
+  return isText(name) ? { name, aliases: [] } : undefined
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}

@@ -1,0 +1,51 @@
+import type { GroupSettings } from '../../config/settings.ts'
+import { claimAt } from '../claim-path.ts'
+import type { Claims } from '../profile.ts'
+import type { Memberships } from './memberships.ts'
+
+/** Names that a log line shows. */
+const MOST_SHOWN = 50
+
+/** What a login brought that tells of groups. */
+export interface GroupEvidence {
+  readonly claims: Claims
+  /** Null: the IdP does not say, so all that were asked for. */
+  readonly grantedScopes: readonly string[] | null
+}
+
+/**
+ * What the IdP reported of a person's groups, for the log line of a refusal: an administrator has to see whether somebody is in other
+ * groups than meant, or whether no groups came at all.
+ *
+ * @param claim where groups are read from; null: from an API
+ */
+export function reportedGroups(
+  memberOf: Memberships,
+  claim: string | null,
+  { claims, grantedScopes }: GroupEvidence,
+  rules: Pick<GroupSettings, 'scope'>,
+): Readonly<Record<string, unknown>> {
+  if (memberOf === 'unknown') return {}
+  const names = memberOf.map(({ name, aliases }) => (aliases.length > 0 ? `${name} (${aliases.join(', ')})` : name))
+  const more = names.length > MOST_SHOWN ? { groupCount: names.length } : {}
+  if (names.length > 0) return { groups: names.slice(0, MOST_SHOWN), ...more }
+  const { scope } = rules
+  const isRefused = scope !== null && grantedScopes !== null && !grantedScopes.includes(scope)
+  return {
+    groups: [],
+    ...(claim !== null && claimAt(claims, claim) === undefined ? { missingClaim: claim } : {}),
+    ...(isRefused ? { scopeNotGranted: scope } : {}),
+  }
+}
+
+/** What to mend where somebody is refused for what {@link reportedGroups} says; undefined: the groups themselves. */
+export function missingGroupsRemedy({
+  missingClaim,
+  scopeNotGranted,
+}: Readonly<Record<string, unknown>>): string | undefined {
+  if (scopeNotGranted !== undefined) {
+    return 'The user is in none of the groups in `groups.required`: no groups came, and the IdP did not grant the scope for them, `scopeNotGranted`. Allow it to this client there, or set `groups.scope`.'
+  }
+  if (missingClaim === undefined) return undefined
+  return 'The user is in none of the groups in `groups.required`: the claim `missingClaim` did not come. Have the IdP put it into the ID token or UserInfo for this client (in Keycloak by a mapper), or set `groups.claim`. People in no group may have none.'
+}

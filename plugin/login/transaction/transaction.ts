@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import { createSeal } from '../../seal.ts'
+import { type CookieRules, digestOf, fullName, readCookies, setCookie } from './login-cookie.ts'
+
+/** Logins that take longer are forgotten. */
+export const TRANSACTION_MS = 10 * 60_000
+/** Logins that one browser may have under way. */
+const MOST_PER_BROWSER = 10
+/** Finished logins that are remembered, so that their answer cannot be used again; the oldest are forgotten first. */
+const MOST_FINISHED = 10_000
+
+/** One login under way: what the answer of the IdP is held against. */
+export interface Transaction {
+  readonly domainKey: string
+  readonly state: string
+  readonly nonce: string
+  /** PKCE, RFC 7636. */
+  readonly codeVerifier: string
+  readonly returnPath: string | null
+  /** Milliseconds since 1970. */
+  readonly startedAt: number
+}
+
+/**
+ * Logins under way. Each lives in a cookie of its own, sealed and named by its state, and not in the host's session: parallel tabs
+ * cannot overwrite one another, strict session cookies do not lose it on the way back, and a visitor who only looks at the login
+ * page costs no memory.
+ */
+export interface Transactions {
+  /** `setCookies` are values of `Set-Cookie` for the answer. */
+  begin(
+    login: Pick<Transaction, 'domainKey' | 'returnPath'>,
+    rules: CookieRules,
+    cookieHeader: string | undefined,
+  ): { readonly transaction: Transaction; readonly setCookies: readonly string[] }
+  /** The login that an answer belongs to, once: undefined when this browser began no such login, or long ago, or it is finished. */
+  take(
+    state: string,
+    rules: CookieRules,
+    cookieHeader: string | undefined,
+  ): { readonly transaction: Transaction | undefined; readonly setCookies: readonly string[] }
+  /** Whether this browser has a login of the domain under way. */
+  isUnderWay(domainKey: string, rules: CookieRules, cookieHeader: string | undefined): boolean
+}
+
+/** @param secret of the host; without one, logins under way end with the process */
+export function createTransactions(secret: string | undefined, now: () => number): Transactions {
+  const seal = createSeal(secret ?? randomBytes(32), 'login transaction')
+  const finished = new Map<string, number>()
+
+  function finish(digest: string): boolean {
+    if (finished.has(digest)) return false
+    for (const [oldest, until] of finished) {
+      if (until > now() && finished.size < MOST_FINISHED) break
+      finished.delete(oldest)
+    }
+    finished.set(digest, now() + TRANSACTION_MS)
+    return true
+  }
+
+  function open(name: string, cookieHeader: string | undefined): Transaction | undefined {
+    const opened = seal.open(readCookies(cookieHeader)[name] ?? '', name)
+    // Only we can have sealed it, so its shape is ours.
+    const transaction = opened === null ? undefined : (JSON.parse(opened) as Transaction)
+    const age = transaction ? now() - transaction.startedAt : Number.NaN
+    return age >= 0 && age <= TRANSACTION_MS ? transaction : undefined
+  }
+
+  return {
+    begin(login, rules, cookieHeader) {
+      const transaction: Transaction = {
+        ...login,
+        state: randomText(),
+        nonce: randomText(),
+        codeVerifier: randomText(),
+        startedAt: now(),
+      }
+      const name = cookieName(transaction.state, transaction.startedAt, rules)
+      const sealed = seal.seal(JSON.stringify(transaction), name)
+      const surplus = ownCookies(cookieHeader, rules).slice(0, -(MOST_PER_BROWSER - 1))
+      return {
+        transaction,
+        setCookies: [...surplus.map((old) => expired(old, rules)), setCookie(name, sealed, TRANSACTION_MS, rules)],
+      }
+    },
+
+    take(state, rules, cookieHeader) {
+      const digest = digestOf(state)
+      const name = ownCookies(cookieHeader, rules).find((candidate) => candidate.endsWith(`.${digest}`))
+      if (!name) return { transaction: undefined, setCookies: [] }
+      const setCookies = [expired(name, rules)]
+      const transaction = open(name, cookieHeader)
+      const current = transaction?.state === state
+      return { transaction: current && finish(digest) ? transaction : undefined, setCookies }
+    },
+
+    isUnderWay(domainKey, rules, cookieHeader) {
+      return ownCookies(cookieHeader, rules).some((name) => open(name, cookieHeader)?.domainKey === domainKey)
+    },
+  }
+}
+
+/** 256 bits as 43 characters of base64url: fit for state, nonce and PKCE verifier alike. */
+function randomText(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+function prefix(rules: CookieRules): string {
+  return fullName('oidc-login.', rules)
+}
+
+// The time comes first in a fixed width, so that the names sort by age.
+function cookieName(state: string, startedAt: number, rules: CookieRules): string {
+  return `${prefix(rules)}${startedAt.toString(36).padStart(9, '0')}.${digestOf(state)}`
+}
+
+/** Names of this browser's transaction cookies, oldest first. */
+function ownCookies(cookieHeader: string | undefined, rules: CookieRules): readonly string[] {
+  return Object.keys(readCookies(cookieHeader))
+    .filter((name) => name.startsWith(prefix(rules)))
+    .sort()
+}
+
+function expired(name: string, rules: CookieRules): string {
+  return setCookie(name, '', 0, rules)
+}

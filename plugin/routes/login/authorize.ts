@@ -1,0 +1,24 @@
+import type { Request, Response } from 'express'
+import { LoginError } from '../../errors.ts'
+import { isAnotherAccountWanted } from '../../login/another-account.ts'
+import { cookieRules } from '../cookie-rules.ts'
+import type { RouteDeps, Strategy } from '../strategy.ts'
+import { endInFailure } from './failure.ts'
+import { readInitiation } from './initiation.ts'
+
+/** `GET` and `POST auth-oidc`: begins a login and sends the browser to the IdP. */
+export async function authorize(strategy: Strategy, deps: RouteDeps, req: Request, res: Response): Promise<void> {
+  const { domainKey, paths, working } = strategy
+  try {
+    if (!working) throw new LoginError('not_configured')
+    const { returnPath, hints } = await readInitiation(req, working, paths)
+    const rules = cookieRules(working.settings)
+    const begun = deps.transactions.begin({ domainKey, returnPath }, rules, req.headers.cookie)
+    const anotherAccount = isAnotherAccountWanted(rules, req.headers.cookie)
+    const url = await working.client.authorizationUrl(begun.transaction, { parameters: hints, anotherAccount })
+    res.append('Set-Cookie', [...begun.setCookies])
+    res.redirect(302, url.href)
+  } catch (error) {
+    await endInFailure(deps.host, req, res, domainKey, error)
+  }
+}

@@ -1,0 +1,59 @@
+import type { Request } from 'express'
+import type { DomainSettings } from '../../config/settings.ts'
+import { LoginError } from '../../errors.ts'
+import { localReturnPath } from '../../login/transaction/return-path.ts'
+import type { RoutePaths, WorkingStrategy } from '../strategy.ts'
+
+/** Names and addresses of people are shorter. */
+const LONGEST_HINT = 255
+
+/** What the request that begins a login says of it. */
+export interface Initiation {
+  /** Null: where every login leads. */
+  readonly returnPath: string | null
+  /** Parameters for the IdP. */
+  readonly hints: Readonly<Record<string, string>>
+}
+
+/**
+ * Reads the request that begins a login, which may come from elsewhere.
+ * Source: OpenID Connect Core 1.0, section 4, Initiating Login from a Third Party.
+ *
+ * @throws LoginError `initiation_refused` where it is for another IdP, and what keeps that from being known
+ */
+export async function readInitiation(
+  req: Request,
+  { settings, client }: WorkingStrategy,
+  paths: RoutePaths,
+): Promise<Initiation> {
+  const body: unknown = req.method === 'POST' ? req.body : undefined
+  const fields = typeof body === 'object' && body !== null ? body : {}
+  const given = (name: string): unknown => Reflect.get(fields, name) ?? req.query[name]
+  const issuer = given('iss')
+  if (issuer !== undefined && issuer !== settings.issuer.issuer && issuer !== (await client.issuerName())) {
+    throw new LoginError('initiation_refused', { details: { iss: String(issuer) } })
+  }
+  const hint = readHint(given('login_hint'))
+  return {
+    returnPath:
+      localReturnPath(given('return'), paths.own) ??
+      localReturnPath(linkedPath(given('target_link_uri'), settings, paths.base), paths.own) ??
+      null,
+    hints: hint === undefined ? {} : { login_hint: hint },
+  }
+}
+
+function readHint(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined
+  const hint = value.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, '').trim()
+  return hint === '' || hint.length > LONGEST_HINT ? undefined : hint
+}
+
+/** The path of an address in this domain on this server. */
+function linkedPath(value: unknown, { origin, client }: DomainSettings, base: string): string | undefined {
+  if (typeof value !== 'string' || !URL.canParse(value)) return undefined
+  const url = new URL(value)
+  // The one that browsers come back to after a login is this server too.
+  const isHere = url.origin === new URL(origin).origin || url.origin === new URL(client.redirect_uri).origin
+  return isHere && url.pathname.startsWith(base) ? url.pathname + url.search + url.hash : undefined
+}

@@ -1,0 +1,103 @@
+import type { Request, Response } from 'express'
+import { LoginError } from '../../errors.ts'
+import type { Logout } from '../../provider/logout/logout-token.ts'
+import { logFailure } from '../login/failure.ts'
+import { reviewOthers, subjectsOf } from '../sessions/other-sessions.ts'
+import type { RouteDeps, Strategy } from '../strategy.ts'
+
+/** Keycloak waits for 5 s, and does not come again. */
+const ANSWER_MS = 4_000
+
+/**
+ * `POST auth-oidc-backchannel-logout`: the IdP itself says that it ended a session, or all those of a person, and they end here.
+ * Source: OpenID Connect Back-Channel Logout 1.0, sections 2.5 to 2.8.
+ */
+export async function backchannelLogout(
+  strategy: Strategy,
+  deps: RouteDeps,
+  req: Request,
+  res: Response,
+): Promise<void> {
+  const { domainKey, working } = strategy
+  const { host } = deps
+  const begun = performance.now()
+  try {
+    if (!working) throw new LoginError('not_configured')
+    const { those, sessions, subjects } = await working.logoutTokens.redeem(tokenOf(req), async (logout: Logout) => {
+      const { issuer, subject, sid } = logout
+      const those = { domainKey, issuer, subject, sid }
+      const subjects = await subjectsOf(working, deps, req, those)
+      const sessions = await host.sessions.endMatching(req, those).catch((error: unknown): never => {
+        throw new LoginError('host_failed', { cause: error })
+      })
+      return { those, sessions, subjects }
+    })
+    const { subject, sid } = those
+    host.authLog({
+      level: 'info',
+      event: 'backchannel-logout',
+      message: sid === null ? 'The IdP ended all sessions of a user.' : 'The IdP ended a session.',
+      domain: domainKey,
+      fields: {
+        ...(subject === null ? {} : { subject: subject }),
+        ...(sessions === null ? {} : { sessions }),
+      },
+    })
+    const review = reviewOthers(subjects, working, deps, req, those)
+    await withinTime(review, ANSWER_MS - (performance.now() - begun))
+    res.status(200).end()
+    void review.then((reviewLater) => reviewLater())
+  } catch (error) {
+    refuseLogout(strategy, deps, req, res, error)
+  }
+}
+
+/** Waits for that long at most; what has not come about goes on by itself. */
+async function withinTime(work: Promise<unknown>, limitMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.max(0, limitMs))
+  })
+  await Promise.race([work, late])
+  clearTimeout(timer)
+}
+
+/**
+ * The protocol has one status for whatever went wrong. The words are ours: which check refused is for the log, since anybody can ask.
+ */
+export function refuseLogout(
+  { domainKey }: Strategy,
+  { host }: RouteDeps,
+  req: Request,
+  res: Response,
+  error: unknown,
+): void {
+  const failure = isOfTheForm(error)
+    ? new LoginError('logout_token_invalid', { details: { reason: 'the request is no form of 16 KB at most' } })
+    : error instanceof LoginError
+      ? error
+      : new LoginError('internal', { cause: error })
+  logFailure(host, req, domainKey, 'backchannel-logout-refused', failure)
+  const invalid = failure.code === 'logout_token_invalid'
+  res
+    .status(400)
+    .set('Cache-Control', 'no-store')
+    .json(
+      invalid
+        ? { error: 'invalid_request', error_description: 'The logout token was not accepted.' }
+        : { error: 'server_error', error_description: 'The logout could not be carried out. Please try again.' },
+    )
+}
+
+function tokenOf(req: Request): string {
+  const body: unknown = req.is('application/x-www-form-urlencoded') ? req.body : undefined
+  const token: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'logout_token') : undefined
+  if (typeof token === 'string' && token !== '') return token
+  throw new LoginError('logout_token_invalid', { details: { reason: 'the request has no logout_token' } })
+}
+
+/** The parser marks what the sender did wrong, such as a body that is too large, with a status below 500. */
+function isOfTheForm(error: unknown): boolean {
+  const status: unknown = error instanceof Error && 'status' in error ? error.status : undefined
+  return typeof status === 'number' && status >= 400 && status < 500
+}

@@ -1,0 +1,262 @@
+import { expect } from 'chai'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { launchChromium, takePicture } from './support/chromium.ts'
+import { useLaboratory } from './support/laboratory.ts'
+import { CLIENT, type MeshSetup, type Person, setUpMesh } from './support/mesh-setup.ts'
+import { createLocalAccount, isSignedIn, signedIn, signIn } from './support/session.ts'
+import { until } from './support/until.ts'
+
+useLaboratory()
+
+const PATH = 'pluginadmin.ashx?pin=meshcompanion'
+/** A live check asks a handful of questions. */
+const CHECK_LIMIT_MS = 60_000
+
+describe('the status page in MeshCentral', () => {
+  let setup: MeshSetup
+  before(async () => {
+    const groups = { siteadmin: ['admins'] }
+    setup = await setUpMesh({
+      domains: {
+        '': { oidc: { groups } },
+        sub: { oidc: { groups: { ...groups, required: ['staff', 'admins'] } } },
+        part: { oidc: { newAccountsRights: ['manageusers', 'serverbackup', 'fullevents'] } },
+        bare: { oidc: null },
+        night: { oidc: { groups }, members: { nightMode: 1, siteStyle: 3 } },
+        other: { oidc: { groups }, members: { dns: 'other.mesh.test' } },
+        broken: { exactly: () => ({ issuer: 'no address' }) },
+      },
+    })
+  })
+  after(() => setup?.close())
+
+  const admin = (claims = {}) => setup.person({ groups: ['admins'], ...claims })
+  const pageOf = (browser: ScriptedBrowser, domain = '') => browser.step(setup.urlOf(domain) + PATH)
+  const tokenOn = ({ body }: { readonly body: string }) => /name="token" value="([^"]+)"/.exec(body)?.[1] ?? ''
+  const press = (browser: ScriptedBrowser, token: string, { domain = '', headers = {} } = {}) =>
+    browser.step(setup.urlOf(domain) + PATH, { form: [['token', token]], headers })
+  const checked = (browser: ScriptedBrowser, domain = '') =>
+    until(
+      'the outcome of the live check',
+      async () => {
+        const page = await pageOf(browser, domain)
+        return page.body.includes('class="verdict') && page
+      },
+      CHECK_LIMIT_MS,
+    )
+
+  it('is for full site administrators alone', async () => {
+    expect((await pageOf(setup.browser())).status).to.equal(401)
+    expect((await pageOf(await signedIn(setup, setup.person()))).status).to.equal(403)
+    const part = await signedIn(setup, setup.person(), 'part')
+    const refused = await pageOf(part, 'part')
+    expect(refused.status).to.equal(403)
+    expect(refused.body).not.to.include(setup.idp.issuer)
+    expect((await press(part, '', { domain: 'part' })).status).to.equal(403)
+    const full = await pageOf(await signedIn(setup, admin()))
+    expect(full.status).to.equal(200)
+    expect(full.body).to.include(setup.idp.issuer)
+  })
+
+  it('shows a domain to its own administrators alone, whom it leads there', async () => {
+    const [here, there] = [await signedIn(setup, admin()), await signedIn(setup, admin(), 'sub')]
+    for (const [browser, own, foreign] of [
+      [here, '', 'sub'],
+      [there, 'sub', ''],
+    ] as const) {
+      const { status, body } = await pageOf(browser, own)
+      expect(status).to.equal(200)
+      expect(body).to.include(
+        `value="${setup.urlOf(own).replace('localhost', '127.0.0.1')}auth-oidc-backchannel-logout"`,
+      )
+      const led = await pageOf(browser, foreign)
+      expect([led.status, led.headers.location]).to.deep.equal([302, `${new URL(setup.urlOf(own)).pathname}${PATH}`])
+      expect(led.body).not.to.include('backchannel')
+      expect((await press(browser, tokenOn({ body }), { domain: foreign })).status).to.equal(403)
+    }
+    const other = await signedIn(setup, admin(), 'other')
+    expect((await pageOf(other, 'other')).body).to.include('of the domain <code>other</code>')
+  })
+
+  it('says how single sign-on is, with the last refusals and what mends them', async () => {
+    const person = setup.person({ name: '<b>Eve</b>', preferred_username: '<b>Eve</b>' })
+    await signIn(setup, setup.browser(), person, { domain: 'sub' })
+    const { body } = await pageOf(await signedIn(setup, admin(), 'sub'), 'sub')
+    expect(body).to.include(`<dt>Issuer</dt><dd><code>${setup.idp.issuer}</code></dd>`)
+    expect(body).to.match(/<dt>Discovery<\/dt><dd>discovered, since <time/)
+    expect(body).to.match(/<dt>Key set<\/dt><dd>\d+ s old<\/dd>/)
+    expect(body).to.match(/<dt>Last login<\/dt><dd><time/)
+    expect(body).to.match(
+      /<code>not_in_required_group<\/code>.*The user is in none of the groups in <code>groups.required<\/code>/,
+    )
+    expect(body).not.to.include('<b>Eve')
+    expect(body).to.include(`value="${setup.urlOf('sub')}auth-oidc-callback"`)
+    expect(body).to.include(`value="${setup.urlOf('sub')}login"`)
+  })
+
+  it('holds no secret, and allows no script or style but its own', async () => {
+    const browser = await signedIn(setup, admin(), 'other')
+    await press(browser, tokenOn(await pageOf(browser, 'other')), { domain: 'other' })
+    const { body, headers } = await checked(browser, 'other')
+    expect(body).not.to.include(CLIENT.client_secret)
+    expect(body).not.to.match(/eyJ[\w-]{10}/)
+    const policy = String(headers['content-security-policy'])
+    expect(policy).to.match(
+      /^default-src 'none'; script-src 'sha256-[^' ]+'; style-src 'sha256-[^' ]+'; form-action 'self'/,
+    )
+    expect(policy).not.to.include('unsafe')
+    expect(headers).to.include({ 'x-frame-options': 'SAMEORIGIN', 'cache-control': 'no-store' })
+  })
+
+  it('begins a live check by its own button alone', async () => {
+    const browser = await signedIn(setup, admin(), 'night')
+    const page = await pageOf(browser, 'night')
+    expect(page.body).to.include('data-look="night"')
+    const token = tokenOn(page)
+    const other = await signedIn(setup, admin(), 'night')
+    const stolen = tokenOn(await pageOf(other, 'night'))
+    const statuses = [
+      await press(browser, '', { domain: 'night' }),
+      await press(browser, stolen, { domain: 'night' }),
+      await press(browser, token, { domain: 'night', headers: { 'sec-fetch-site': 'cross-site' } }),
+      await press(browser, token, { domain: 'night', headers: { 'sec-fetch-site': 'same-site' } }),
+      await press(setup.browser(), token, { domain: 'night' }),
+    ].map(({ status }) => status)
+    expect(statuses).to.deep.equal([403, 403, 403, 403, 401])
+    expect((await pageOf(browser, 'night')).body).not.to.include('Asked')
+
+    const pressed = await press(browser, token, { domain: 'night', headers: { 'sec-fetch-site': 'same-origin' } })
+    expect([pressed.status, pressed.headers.location]).to.deep.equal([303, '?pin=meshcompanion'])
+    const { body } = await checked(browser, 'night')
+    for (const question of ['discovery', 'key set', 'client and redirect address', 'secret or key']) {
+      expect(body, question).to.include(`<span class="verdict ok">ok</span><b>${question}</b>`)
+    }
+    // Of one domain alone.
+    expect((await pageOf(await signedIn(setup, admin(), 'sub'), 'sub')).body).not.to.include('class="verdict')
+  }).timeout(120_000)
+
+  it('says so where there is no single sign-on, or the configuration has errors', async () => {
+    for (const [domain, text] of [
+      ['bare', 'This domain has no single sign-on by this plugin.'],
+      ['broken', 'The configuration has errors, and every login is refused.'],
+    ] as const) {
+      const browser = setup.browser()
+      // The first account of a domain is a full administrator.
+      expect(await createLocalAccount(setup, browser, `first-${domain}`, domain)).to.equal(true)
+      const { status, body } = await pageOf(browser, domain)
+      expect(status, domain).to.equal(200)
+      expect(body).to.include(text)
+      expect(body).not.to.include('Ask now')
+    }
+  })
+
+  it('leaves the pages of MeshCentral as they were', async () => {
+    const browser = await signedIn(setup, admin())
+    await pageOf(browser)
+    expect(await isSignedIn(setup, browser)).to.equal(true)
+    expect((await setup.browser().step(`${setup.url}login`)).body).to.include('auth-oidc')
+  })
+
+  describe('in a browser', () => {
+    let browser: Browser
+    let context: BrowserContext
+    const complaints: string[] = []
+    before(async () => {
+      browser = await launchChromium()
+    })
+    after(() => browser?.close())
+    beforeEach(() => {
+      complaints.length = 0
+    })
+    afterEach(() => context?.close())
+
+    const open = async (person: Person) => {
+      context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 800 } })
+      context.setDefaultTimeout(30_000)
+      const page = await context.newPage()
+      await page.goto(`${setup.url}auth-oidc`)
+      await page.getByLabel('User name').fill(person.username)
+      await page.getByLabel('Password').fill(person.password)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.locator('#logoutControlSpan').getByText(`Welcome ${person.name}.`).waitFor()
+      return page
+    }
+    const listen = (page: Page) => {
+      page.on('pageerror', ({ message }) => complaints.push(message))
+      page.on('console', (message) => {
+        if (message.type() === 'error') complaints.push(message.text())
+      })
+    }
+    const backOf = (page: Page) => page.evaluate('getComputedStyle(document.body).backgroundColor')
+    const isTooWide = (page: Page) =>
+      page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
+
+    it('is reached from My Server, asks live, copies addresses, and has the look of the server', async () => {
+      const main = await open(admin({ name: 'Ada Admin' }))
+      await setup.browser().step(`${setup.url}auth-oidc-callback?code=a-code&state=of-nobody`)
+      await main.evaluate('go(6)')
+      const opened = context.waitForEvent('page')
+      await main.getByRole('link', { name: 'Single sign-on: status and live check' }).click()
+      const page = await opened
+      listen(page)
+      await page.waitForLoadState()
+      expect(page.url()).to.equal(setup.url + PATH)
+      expect(await backOf(page)).to.equal('rgb(255, 255, 255)')
+
+      await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+      await page.locator('[data-copy=redirect]').click()
+      await page.getByRole('button', { name: 'Copied' }).waitFor()
+      expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(`${setup.url}auth-oidc-callback`)
+
+      await page.getByRole('button', { name: 'Ask now' }).click()
+      await page.locator('.verdict').first().waitFor({ timeout: CHECK_LIMIT_MS })
+      await page.getByText('transaction_missing').waitFor()
+      await takePicture(page, 'status-light')
+
+      await main.evaluate("localStorage.setItem('nightMode', '1')")
+      await until('the dark look', async () => (await backOf(page)) === 'rgb(0, 0, 0)')
+      await page.setViewportSize({ width: 390, height: 844 })
+      await page.reload()
+      expect(await backOf(page)).to.equal('rgb(0, 0, 0)')
+      expect(await isTooWide(page)).to.equal(false)
+      await takePicture(page, 'status-dark-phone')
+      expect(complaints).to.deep.equal([])
+    }).timeout(120_000)
+
+    it('opens within MeshCentral as well, where its list of plugins leads', async () => {
+      const main = await open(admin({ name: 'Ann Admin' }))
+      listen(main)
+      await main.evaluate("goPlugin('meshcompanion', 'Single sign-on')")
+      const frame = main.frameLocator('#p43iframe')
+      await frame.getByRole('heading', { name: 'Single sign-on' }).waitFor()
+      await frame.locator('[data-copy=redirect]').waitFor()
+      expect(complaints).to.deep.equal([])
+    })
+
+    it("is reached from MeshCentral's newer look as well", async () => {
+      const person = admin({ name: 'Nora Newer' })
+      context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 800 } })
+      const main = await context.newPage()
+      await main.goto(`${setup.urlOf('night')}auth-oidc`)
+      await main.getByLabel('User name').fill(person.username)
+      await main.getByLabel('Password').fill(person.password)
+      await main.getByRole('button', { name: 'Sign in' }).click()
+      await main.waitForURL(setup.urlOf('night'))
+      await until('the signed-in page', async () => (await main.evaluate('Boolean(globalThis.userinfo)')) === true)
+      await main.evaluate('go(6)')
+      const opened = context.waitForEvent('page')
+      await main.getByRole('link', { name: 'Single sign-on: status and live check' }).click()
+      const page = await opened
+      await page.waitForLoadState()
+      expect(page.url()).to.equal(setup.urlOf('night') + PATH)
+      expect(await backOf(page)).to.equal('rgb(0, 0, 0)')
+    })
+
+    it('has no link for others', async () => {
+      const main = await open(setup.person({ name: 'Una User' }))
+      await main.evaluate('go(6)')
+      expect(await main.locator('#meshcompanionStatus').count()).to.equal(0)
+    })
+  })
+})

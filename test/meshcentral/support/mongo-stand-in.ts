@@ -1,0 +1,68 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { access, cp, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { scratchFor } from '../../idps/support/scratch.ts'
+import { needPrograms } from '../../idps/support/system-packages.ts'
+
+const SOURCES = fileURLToPath(new URL('mongo', import.meta.url))
+const LIMIT_MS = 400_000
+
+/**
+ * What peers of MeshCentral demand of MongoDB, without MongoDB, which no registry of packages has: its protocol with change streams, by
+ * `mongo-java-server` in memory.
+ */
+export interface MongoStandIn {
+  readonly url: string
+  close(): Promise<void>
+}
+
+/** Fetches it once. @returns why that is not possible, as text */
+export async function startMongoStandIn(): Promise<MongoStandIn | string> {
+  const reason = await needPrograms({ javac: 'openjdk-17-jdk-headless', mvn: 'maven' })
+  if (reason !== undefined) return reason
+  const folder = await scratchFor('mongo-stand-in')
+  const jars = join(folder, 'jars')
+  const failed = await fetchJars(folder, jars)
+  if (failed !== undefined) return failed
+
+  const words = ['-XX:TieredStopAtLevel=1', '-cp', join(jars, '*'), join(SOURCES, 'Database.java')]
+  const child = spawn('java', words, { stdio: ['pipe', 'pipe', 'ignore'] })
+  const ended = once(child, 'close')
+  const [line] = (await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line'),
+    ended.then(() => ['']),
+  ])) as readonly string[]
+  if (!line) return 'the database ended at its start'
+  return {
+    url: `mongodb://127.0.0.1:${line}/?directConnection=true`,
+    async close() {
+      child.stdin.end()
+      await ended
+    },
+  }
+}
+
+async function fetchJars(folder: string, jars: string): Promise<string | undefined> {
+  if (
+    await access(jars).then(
+      () => true,
+      () => false,
+    )
+  )
+    return undefined
+  const part = join(folder, 'part')
+  await cp(join(SOURCES, 'pom.xml'), join(folder, 'pom.xml'))
+  try {
+    const goal = ['-B', '-q', 'dependency:copy-dependencies', `-DoutputDirectory=${part}`]
+    await promisify(execFile)('mvn', goal, { cwd: folder, timeout: LIMIT_MS })
+  } catch (error) {
+    const [said] = String(error instanceof Error && 'stdout' in error ? error.stdout : error).split('\n', 1)
+    return `Maven gives no mongo-java-server: ${said}`
+  }
+  await rename(part, jars)
+  return undefined
+}
