@@ -51,18 +51,6 @@ function isEscaped(text: string): boolean {
   }
 }
 
-/** A backup that somebody relies on and nobody makes is worse than a start that fails. */
-export function backupsAreOurs({ database, backup }: Settings): readonly Problem[] {
-  if (!isPostgresAddress(database) || backup.folder === null) return []
-  return [
-    {
-      path: 'backup.folder',
-      reason: 'is given, while "database" is a PostgreSQL database, of which the sidecar makes no copies',
-      remedy: 'Leave it out, and make backups with what belongs to the server, such as pg_dump or pg_basebackup.',
-    },
-  ]
-}
-
 /** Keys that were made for the file would be others than those of the database, which all instances share. */
 export function vapidKeysAreShared(
   { database, push: { webpush } }: Settings,

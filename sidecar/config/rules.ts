@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from '../webpush/vapid-keys.ts'
-import { addressIsReadable, backupsAreOurs, somebodyListens, vapidKeysAreShared } from './database-rules.ts'
+import { addressIsReadable, somebodyListens, vapidKeysAreShared } from './database-rules.ts'
 import type { Problem } from './problem.ts'
 import type { Settings } from './settings.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -39,7 +39,6 @@ export const RULES: readonly Rule[] = [
     needs: ['databaseTls.caFile'],
     check: ({ databaseTls }, around) => authoritiesAreUsable('databaseTls.caFile', databaseTls.caFile, around),
   },
-  { needs: ['database', 'backup.folder'], check: backupsAreOurs },
   { needs: ['database', 'aprsis.listen'], check: somebodyListens },
 ]
 

@@ -2,10 +2,12 @@ import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { Store, StoreSettings } from '../messages/store.ts'
 import { StoreError, type StoreErrorCode } from '../store/store-error.ts'
+import { writeContents } from '../store/write-contents.ts'
 import { within } from '../within.ts'
 import { openAppends } from './appends.ts'
 import { connectPostgres, type Postgres, type PostgresSettings } from './connection.ts'
 import { openCursors } from './cursors.ts'
+import { readContents } from './database-contents.ts'
 import { warnOfLoss } from './durability.ts'
 import { openHistory, openServerTime } from './history.ts'
 import { openHousekeeping } from './housekeeping.ts'
@@ -131,7 +133,8 @@ function buildStore({ postgres, instance, stations }: Begun, settings: PostgresS
     feed: undefined,
     fault: () => postgres.fault() ?? (instance.isTaken() ? 'instance_taken' : undefined),
     probe: postgres.probe,
-    backUp: () => Promise.reject(new StoreError('backup_elsewhere')),
+    backUp: (path, signal) =>
+      readContents(postgres, (contents) => writeContents(contents, contents.vapidKeys, path, signal)),
     close() {
       closing ??= shutDown()
       return closing

@@ -107,10 +107,6 @@ describe('configuration of several instances', () => {
     expect(pathsOf(settings, {}, { '/etc/sidecar/ca.pem': 'none' })).to.deep.equal(['databaseTls.caFile'])
   })
 
-  it('refuses backups that nobody would make', () => {
-    expect(pathsOf({ database: ADDRESS, backup: { folder: 'backups' } })).to.deep.equal(['backup.folder'])
-  })
-
   it('keeps the keys of Web Push in the database, and refuses a file of them that is not there', () => {
     const webpush = (keyFile: string | null) => ({
       database: ADDRESS,
