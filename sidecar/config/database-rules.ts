@@ -98,3 +98,21 @@ export function givenInVain(valueAt: (steps: readonly string[]) => unknown): rea
     remedy: 'It changes nothing. It is for instances that share a PostgreSQL database.',
   }))
 }
+
+/** SSIDs that a base call has for logins, and how many stations a filter names: measured with calls of usual length. */
+const LOGINS = 84
+const STATIONS_PER_LOGIN = 880
+
+/** All listeners carry all stations, and share the calls that the logins have. One place of each stays free for changes. */
+export function listenersCarryAll({ database, aprsis, stations }: Settings): readonly Problem[] {
+  const most = (Math.floor(LOGINS / aprsis.listeners) - 1) * STATIONS_PER_LOGIN
+  if (!isPostgresAddress(database) || stations.max <= most) return []
+  return [
+    {
+      path: 'stations.max',
+      reason: `is above ${most}, which is what ${aprsis.listeners} listeners can carry with the calls of one callsign`,
+      remedy:
+        'Lower it, and have further stations served by instances with another callsign and a database of their own.',
+    },
+  ]
+}
