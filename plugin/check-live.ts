@@ -10,6 +10,7 @@ import { FETCH_LIMITS, idpFetchOf, openProvider } from './open-provider.ts'
 import type { PresetUrls } from './presets/all.ts'
 import { directFetch } from './provider/http/direct-fetch.ts'
 import type { Fetch } from './provider/http/guarded-fetch.ts'
+import { createDocuments } from './provider/issuer/documents.ts'
 
 export type { Verdict } from './live/verdict.ts'
 
@@ -34,6 +35,7 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
     idpFetch: clock.fetch,
     fetch,
     presets,
+    documents: createDocuments(),
     now,
     onDiscovered: ({ issuer: publishedIssuer }) => {
       outcome ??= { kind: 'discovered', publishedIssuer }

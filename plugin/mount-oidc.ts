@@ -16,6 +16,7 @@ import { PRESETS, type PresetUrls } from './presets/all.ts'
 import { directFetch } from './provider/http/direct-fetch.ts'
 import { type Fetch, guardFetch } from './provider/http/guarded-fetch.ts'
 import { discoveryLog } from './provider/issuer/discovery-log.ts'
+import { createDocuments, type Documents } from './provider/issuer/documents.ts'
 import { createEndSession } from './provider/logout/end-session.ts'
 import { createLogoutTokens } from './provider/logout/logout-tokens.ts'
 import { readDomains } from './read-domains.ts'
@@ -119,6 +120,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
     log,
     fetch: own ? guardFetch((url, init) => own(url, init as RequestInit), FETCH_LIMITS) : directFetch(FETCH_LIMITS),
     presets: options.presets ?? {},
+    documents: createDocuments(),
   }
   const opened = domains.map((domain) => openDomain(domain, parts))
   const strategies = opened.map(({ strategy }) => strategy)
@@ -145,6 +147,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
       endRounds()
       review.close()
       for (const { working } of strategies) working?.client.close()
+      parts.documents.close()
     },
   }
 }
@@ -188,6 +191,7 @@ interface StrategyParts {
   readonly log: Log
   readonly fetch: Fetch
   readonly presets: PresetUrls
+  readonly documents: Documents
 }
 
 interface OpenedDomain {
@@ -196,7 +200,10 @@ interface OpenedDomain {
   readonly watched: WorkingDomain | null
 }
 
-function openDomain({ key, settings }: DomainReading, { host, log, fetch, presets }: StrategyParts): OpenedDomain {
+function openDomain(
+  { key, settings }: DomainReading,
+  { host, log, fetch, presets, documents }: StrategyParts,
+): OpenedDomain {
   const paths = routePaths(host.basePath?.(key) ?? '/', settings?.client.redirect_uri, PRESET_NAMES)
   if (!settings) return { strategy: { domainKey: key, paths, working: null }, watched: null }
   const idpFetch = idpFetchOf(settings, fetch)
@@ -205,6 +212,7 @@ function openDomain({ key, settings }: DomainReading, { host, log, fetch, preset
     idpFetch,
     fetch,
     presets,
+    documents,
     onFailure: discovery.onFailure,
     onDiscovered: discovery.onDiscovered,
     onAudience: (address, audience) => {

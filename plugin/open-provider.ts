@@ -11,7 +11,7 @@ import { createKeySet, type KeySet } from './provider/issuer/key-set.ts'
 /** Outgoing requests: in all for one answer, and of its decoded body. */
 export const FETCH_LIMITS = { totalMs: 10_000, maxBytes: 1_000_000 }
 
-export interface ProviderDeps extends Pick<DiscoveryDeps, 'onFailure' | 'onDiscovered'> {
+export interface ProviderDeps extends Pick<DiscoveryDeps, 'documents' | 'onFailure' | 'onDiscovered'> {
   /** Guarded; asks the IdP. */
   readonly idpFetch: Fetch
   /** Guarded; asks the APIs of vendors, which are shown no certificate. */
@@ -40,8 +40,9 @@ export function idpFetchOf({ credentials: { certificate } }: DomainSettings, fet
 
 /** Begins to discover the IdP in the background, and never rejects. */
 export function openProvider(settings: DomainSettings, deps: ProviderDeps): Provider {
-  const { idpFetch, fetch, presets, now, onFailure, onDiscovered } = deps
-  const issuer = openIssuer(settings.issuer, { fetch: idpFetch, now, random: Math.random, onFailure, onDiscovered })
+  const { idpFetch, fetch, presets, now, documents, onFailure, onDiscovered } = deps
+  const discovery = { fetch: idpFetch, documents, now, random: Math.random, onFailure, onDiscovered }
+  const issuer = openIssuer(settings.issuer, discovery)
   const preset = choosePreset(settings.custom.preset, presets, fetch)
   const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null
   const keySet = createKeySet({ fetch: idpFetch, elapsed: () => performance.now() })

@@ -79,15 +79,14 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
 
   let kept: Configured | undefined
   /** For what looks at no signature; made anew when discovery has found something new. */
-  async function keptConfiguration() {
-    const metadata = await issuer.metadata()
+  function keptConfiguration(metadata: oidc.ServerMetadata): Configured {
     if (kept?.metadata !== metadata) kept = { metadata, config: configure(metadata), dpop }
     return kept
   }
 
   return {
     authorizationUrl: async (transaction, hints = {}) =>
-      authorizationUrl(transaction, hints, await keptConfiguration(), settings, deps),
+      authorizationUrl(transaction, hints, keptConfiguration(await issuer.metadata()), settings, deps),
 
     issuerName: async () => (await issuer.metadata()).issuer,
     stateIn: (answer) => stateIn(answer, settings),
@@ -95,6 +94,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
       ...deps,
       dpop,
       configure: (metadata, token) => configure(metadata, 'token', token),
+      configured: (metadata) => keptConfiguration(metadata).config,
     }),
 
     renew: createRenewal({ ...deps, dpop, configured: async () => configure(await issuer.metadata()) }),

@@ -10,7 +10,8 @@ const LOGINS_A_ROUND = 100
 const LONE_LOGINS = 3
 /** Whatever is kept of a login for a second is of no use to the next one. */
 const LONE_EVERY_MS = 1_100
-const PEER = 'express-openid-connect (session in a cookie; no group, no account)'
+const PEER =
+  'express-openid-connect (session in a cookie; verifies no signature of the ID token, remembers no answer, no account, no group)'
 
 /** A relying party in a process of its own, at a provider in another one. */
 interface Side {

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { apiBench } from './api.ts'
+import { domainsBench } from './domains.ts'
 import { durableBench } from './durable.ts'
 import { fleetBench } from './fleet.ts'
 import { housekeepingBench } from './housekeeping.ts'
@@ -10,23 +11,42 @@ import { packetsBench } from './packets.ts'
 import { sidecarStartBench } from './sidecar-start.ts'
 import { upstreamBytesBench } from './upstream-bytes.ts'
 
-/** In this order; each question has a file. */
+/** In this order; each question has a file. `rows` are what the names of its rows begin with. */
 const BENCHES = [
-  packetsBench,
-  durableBench,
-  housekeepingBench,
-  apiBench,
-  upstreamBytesBench,
-  fleetBench,
-  loginBench,
-  sidecarStartBench,
+  { rows: ['packets'], bench: packetsBench },
+  { rows: ['pipeline'], bench: durableBench },
+  { rows: ['housekeeping'], bench: housekeepingBench },
+  { rows: ['api'], bench: apiBench },
+  { rows: ['upstream'], bench: upstreamBytesBench },
+  { rows: ['scrape', 'plan'], bench: fleetBench },
+  { rows: ['login'], bench: loginBench },
+  { rows: ['login.domains', 'start.domains'], bench: domainsBench },
+  { rows: ['sidecar'], bench: sidecarStartBench },
 ] as const
 
-const { values } = parseArgs({ options: { json: { type: 'string' } } })
+const { values } = parseArgs({ options: { json: { type: 'string' }, only: { type: 'string' } } })
 const rows: Measurement[] = []
-for (const bench of BENCHES) rows.push(...[await bench()].flat())
-process.stdout.write(`${table(rows)}\n`)
-if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(rows, null, 2)}\n`)
+for (const { bench } of chosen(values.only)) rows.push(...[await bench()].flat())
+const wanted = rows.filter(({ name }) => values.only === undefined || isOf(name, values.only))
+// A name further than any row's is one that there is not: its neighbours help to find the right one.
+const shown = wanted.length > 0 ? wanted : rows
+process.stdout.write(`${table(shown)}\n`)
+if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(shown, null, 2)}\n`)
+
+/** The bench of a row, or of all rows whose names begin so; without a name all benches. */
+function chosen(name: string | undefined): readonly (typeof BENCHES)[number][] {
+  if (name === undefined) return BENCHES
+  const beginnings = BENCHES.flatMap(({ rows }) => [...rows])
+  const [longest] = beginnings.filter((one) => isOf(name, one)).sort((a, b) => b.length - a.length)
+  const found = BENCHES.filter(({ rows }) => rows.some((one) => one === longest))
+  if (found.length > 0) return found
+  process.stderr.write(`No row is called ${name}. Their names begin with ${beginnings.join(', ')}.\n`)
+  process.exit(1)
+}
+
+function isOf(name: string, beginning: string): boolean {
+  return name === beginning || name.startsWith(`${beginning}.`)
+}
 
 function table(measurements: readonly Measurement[]): string {
   const cells = [

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { parseCookie, stringifySetCookie } from 'cookie'
 
 export interface CookieRules {
@@ -8,9 +8,12 @@ export interface CookieRules {
   readonly crossSitePost: boolean
 }
 
+/** Values by name, as a browser sent them. */
+export type Cookies = Readonly<Record<string, string | undefined>>
+
 /** What a login is called where others can read it. */
 export function digestOf(state: string): string {
-  return createHash('sha256').update(state).digest('base64url').slice(0, 22)
+  return hash('sha256', state, 'base64url').slice(0, 22)
 }
 
 /** @param name without the prefix that the rules demand */
@@ -18,7 +21,7 @@ export function fullName(name: string, { secure }: CookieRules): string {
   return `${secure ? '__Host-' : ''}${name}`
 }
 
-export function readCookies(cookieHeader: string | undefined): Readonly<Record<string, string | undefined>> {
+export function readCookies(cookieHeader: string | undefined): Cookies {
   return parseCookie(cookieHeader ?? '')
 }
 

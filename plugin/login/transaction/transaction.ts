@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createSeal } from '../../seal.ts'
-import { type CookieRules, digestOf, fullName, readCookies, setCookie } from './login-cookie.ts'
+import { type CookieRules, type Cookies, digestOf, fullName, readCookies, setCookie } from './login-cookie.ts'
 
 /** Logins that take longer are forgotten. */
 export const TRANSACTION_MS = 10 * 60_000
@@ -58,8 +58,8 @@ export function createTransactions(secret: string | undefined, now: () => number
     return true
   }
 
-  function open(name: string, cookieHeader: string | undefined): Transaction | undefined {
-    const opened = seal.open(readCookies(cookieHeader)[name] ?? '', name)
+  function open(name: string, cookies: Cookies): Transaction | undefined {
+    const opened = seal.open(cookies[name] ?? '', name)
     // Only we can have sealed it, so its shape is ours.
     const transaction = opened === null ? undefined : (JSON.parse(opened) as Transaction)
     const age = transaction ? now() - transaction.startedAt : Number.NaN
@@ -70,14 +70,12 @@ export function createTransactions(secret: string | undefined, now: () => number
     begin(login, rules, cookieHeader) {
       const transaction: Transaction = {
         ...login,
-        state: randomText(),
-        nonce: randomText(),
-        codeVerifier: randomText(),
+        ...randomTexts(),
         startedAt: now(),
       }
       const name = cookieName(transaction.state, transaction.startedAt, rules)
       const sealed = seal.seal(JSON.stringify(transaction), name)
-      const surplus = ownCookies(cookieHeader, rules).slice(0, -(MOST_PER_BROWSER - 1))
+      const surplus = ownCookies(readCookies(cookieHeader), rules).slice(0, -(MOST_PER_BROWSER - 1))
       return {
         transaction,
         setCookies: [...surplus.map((old) => expired(old, rules)), setCookie(name, sealed, TRANSACTION_MS, rules)],
@@ -86,23 +84,30 @@ export function createTransactions(secret: string | undefined, now: () => number
 
     take(state, rules, cookieHeader) {
       const digest = digestOf(state)
-      const name = ownCookies(cookieHeader, rules).find((candidate) => candidate.endsWith(`.${digest}`))
+      const cookies = readCookies(cookieHeader)
+      const name = ownCookies(cookies, rules).find((candidate) => candidate.endsWith(`.${digest}`))
       if (!name) return { transaction: undefined, setCookies: [] }
       const setCookies = [expired(name, rules)]
-      const transaction = open(name, cookieHeader)
+      const transaction = open(name, cookies)
       const current = transaction?.state === state
       return { transaction: current && finish(digest) ? transaction : undefined, setCookies }
     },
 
     isUnderWay(domainKey, rules, cookieHeader) {
-      return ownCookies(cookieHeader, rules).some((name) => open(name, cookieHeader)?.domainKey === domainKey)
+      const cookies = readCookies(cookieHeader)
+      return ownCookies(cookies, rules).some((name) => open(name, cookies)?.domainKey === domainKey)
     },
   }
 }
 
-/** 256 bits as 43 characters of base64url: fit for state, nonce and PKCE verifier alike. */
-function randomText(): string {
-  return randomBytes(32).toString('base64url')
+/** Each 256 bits as 43 characters of base64url. Drawn at once: each draw takes longer than its bytes. */
+function randomTexts(): Pick<Transaction, 'state' | 'nonce' | 'codeVerifier'> {
+  const bytes = randomBytes(96)
+  return {
+    state: bytes.toString('base64url', 0, 32),
+    nonce: bytes.toString('base64url', 32, 64),
+    codeVerifier: bytes.toString('base64url', 64),
+  }
 }
 
 function prefix(rules: CookieRules): string {
@@ -115,8 +120,8 @@ function cookieName(state: string, startedAt: number, rules: CookieRules): strin
 }
 
 /** Names of this browser's transaction cookies, oldest first. */
-function ownCookies(cookieHeader: string | undefined, rules: CookieRules): readonly string[] {
-  return Object.keys(readCookies(cookieHeader))
+function ownCookies(cookies: Cookies, rules: CookieRules): readonly string[] {
+  return Object.keys(cookies)
     .filter((name) => name.startsWith(prefix(rules)))
     .sort()
 }

@@ -73,6 +73,8 @@ export interface RedeemDeps {
    * @param token whose signature it is
    */
   configure(metadata: oidc.ServerMetadata, token?: string): oidc.Configuration
+  /** The one for what looks at no signature: it holds a copy of all that the IdP publishes, so it is made once. */
+  configured(metadata: oidc.ServerMetadata): oidc.Configuration
 }
 
 export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem {
@@ -128,7 +130,8 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     const verify = (token: string, algorithm: string) => verifyToken(token, metadata, algorithm)
     const plain = await parametersOf(answer, settings, metadata.issuer, verify, now() / 1000)
     const { parameters, frontToken } = await opened(plain)
-    const config = deps.configure(metadata, frontToken)
+    // With a code alone there is no signature for the library: the token that it is redeemed for is verified below.
+    const config = responseType === 'code' ? deps.configured(metadata) : deps.configure(metadata, frontToken)
     const url = new URL(client.redirect_uri)
     const checks = {
       expectedState: transaction.state,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import * as oidc from 'openid-client'
 import type { ClientSettings, DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
@@ -92,7 +92,7 @@ function askedParameters(
 
 /** Source: RFC 7636, section 4.2. Not by WebCrypto, which takes a trip to another thread for these few bytes. */
 function codeChallenge(codeVerifier: string): string {
-  return createHash('sha256').update(codeVerifier).digest('base64url')
+  return hash('sha256', codeVerifier, 'base64url')
 }
 
 /** Source: OpenID Connect Core 1.0, section 3.1.2.1; `prompt_values_supported` of Initiating User Registration via OpenID Connect. */

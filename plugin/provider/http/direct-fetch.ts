@@ -9,6 +9,7 @@ import {
   ForbiddenExchange,
 } from './guarded-fetch.ts'
 import { proxyFor, throughProxy } from './proxy.ts'
+import { ReadAnswer } from './read-answer.ts'
 
 /** A connection that has been idle for longer is not used again: the other side may be about to close it. */
 const IDLE_MS = 4_000
@@ -63,7 +64,9 @@ function send({ url, init, signal, maxBytes }: Exchange, route: RequestOptions):
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
-    const outgoing = request(url, { ...route, method: init.method, headers, signal })
+    const outgoing = request(url, { ...route, method: init.method, headers })
+    // Node's own option for it watches the request by a dozen listeners.
+    signal.addEventListener('abort', () => outgoing.destroy(new Error('aborted')), { once: true })
     outgoing.on('error', (error) => {
       const stale = outgoing.reusedSocket && 'code' in error && error.code === 'ECONNRESET'
       reject(stale ? new StaleConnection('stale connection', { cause: error }) : error)
@@ -108,13 +111,11 @@ function textOf(body: unknown): string | undefined {
   throw new TypeError('Only texts and forms are sent to an IdP')
 }
 
-function toResponse(incoming: IncomingMessage, body: Buffer): Response {
-  const headers = new Headers()
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    for (const one of [value ?? []].flat()) headers.append(name, one)
+function toResponse(incoming: IncomingMessage, body: Buffer<ArrayBuffer>): Response {
+  const headers: [string, string][] = []
+  for (const [name, value = []] of Object.entries(incoming.headers)) {
+    if (typeof value === 'string') headers.push([name, value])
+    else for (const one of value) headers.push([name, one])
   }
-  const status = incoming.statusCode ?? 0
-  // These statuses may have no body in a Response, not even an empty one.
-  const empty = [204, 205, 304].includes(status)
-  return new Response(empty ? null : body, { status, statusText: incoming.statusMessage ?? '', headers })
+  return new ReadAnswer(body, { status: incoming.statusCode ?? 0, statusText: incoming.statusMessage ?? '', headers })
 }

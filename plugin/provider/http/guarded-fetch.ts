@@ -1,4 +1,5 @@
 import type { CustomFetch } from 'openid-client'
+import { ReadAnswer } from './read-answer.ts'
 
 /** `fetch` as openid-client calls it. */
 export type Fetch = CustomFetch
@@ -34,8 +35,7 @@ export function guardFetch(inner: Fetch, limits: FetchLimits): Fetch {
     try {
       const response = await inner(url, { ...init, redirect: 'manual', signal })
       const body = await boundedBody(response, limits.maxBytes, signal)
-      const { status, statusText, headers } = response
-      return new Response(body, { status, statusText, headers })
+      return new ReadAnswer(body, response)
     } finally {
       clear()
     }
@@ -68,8 +68,8 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
-async function boundedBody(response: Response, maxBytes: number, signal: AbortSignal): Promise<Buffer | null> {
-  if (!response.body) return null
+async function boundedBody(response: Response, maxBytes: number, signal: AbortSignal): Promise<Buffer<ArrayBuffer>> {
+  if (!response.body) return Buffer.alloc(0)
   const chunks: Uint8Array[] = []
   let size = 0
   const reader = response.body.getReader()
@@ -91,6 +91,5 @@ async function boundedBody(response: Response, maxBytes: number, signal: AbortSi
   } finally {
     signal.removeEventListener('abort', stop)
   }
-  // These statuses may have no body in a Response, not even an empty one.
-  return [204, 205, 304].includes(response.status) ? null : Buffer.concat(chunks)
+  return Buffer.concat(chunks)
 }

@@ -4,7 +4,8 @@ import type { IssuerSettings } from '../../config/settings.ts'
 import type { LoginError } from '../../errors.ts'
 import { discoveryFault } from '../faults/discovery-fault.ts'
 import type { Fetch } from '../http/guarded-fetch.ts'
-import { assertSafeAddresses, loadDocument } from './discovery-document.ts'
+import { assertSafeAddresses } from './discovery-document.ts'
+import type { AskedDocument, Documents } from './documents.ts'
 import { withoutSuffix } from './issuer-name.ts'
 
 /** Pause after the first failed attempt; it doubles up to {@link LONGEST_PAUSE_MS}. */
@@ -28,7 +29,10 @@ export interface Issuer {
 }
 
 export interface DiscoveryDeps {
+  /** Guarded. */
   readonly fetch: Fetch
+  /** Shared by all domains. */
+  readonly documents: Pick<Documents, 'ask'>
   readonly now: () => number
   /** Between 0 and 1. */
   readonly random: () => number
@@ -53,13 +57,19 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
   const byHand = settings.manual.authorization_endpoint && settings.manual.token_endpoint && settings.manual.jwks_uri
   const fallback = byHand ? overlay({ issuer: withoutSuffix(settings.issuer) }, settings) : undefined
   let known: { readonly metadata: oidc.ServerMetadata; readonly at: number } | undefined
-  let attempt: Promise<oidc.ServerMetadata> | undefined
+  let attempt: { readonly asked: AskedDocument; readonly outcome: Promise<oidc.ServerMetadata> } | undefined
   let failures = 0
   let timer: NodeJS.Timeout | undefined
   let closed = false
 
-  function discover(): Promise<oidc.ServerMetadata> {
-    attempt ??= discoverOnce(settings, deps.fetch)
+  function discover() {
+    attempt ??= begin()
+    return attempt
+  }
+
+  function begin() {
+    const asked = deps.documents.ask(settings.issuer, deps.fetch)
+    const outcome = discoverOnce(settings, asked)
       .then(
         (metadata) => {
           known = { metadata, at: deps.now() }
@@ -79,7 +89,14 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
       .finally(() => {
         attempt = undefined
       })
-    return attempt
+    return { asked, outcome }
+  }
+
+  /** For a login: it does not wait for what is in line in the background. */
+  function discoverNow(): Promise<oidc.ServerMetadata> {
+    const { asked, outcome } = discover()
+    asked.hurry()
+    return outcome
   }
 
   function planRetry() {
@@ -92,7 +109,7 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
 
   // `onFailure` has told of it.
   function inBackground() {
-    discover().catch(() => undefined)
+    discover().outcome.catch(() => undefined)
   }
 
   inBackground()
@@ -103,7 +120,7 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
         return known.metadata
       }
       if (fallback && failures > 0) return fallback
-      return discover().catch((error: unknown) => {
+      return discoverNow().catch((error: unknown) => {
         if (fallback) return fallback
         throw error
       })
@@ -115,8 +132,8 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
   }
 }
 
-async function discoverOnce(settings: IssuerSettings, fetch: Fetch): Promise<oidc.ServerMetadata> {
-  const metadata = overlay(await loadDocument(settings.issuer, fetch), settings)
+async function discoverOnce(settings: IssuerSettings, { document }: AskedDocument): Promise<oidc.ServerMetadata> {
+  const metadata = overlay(await document, settings)
   const aliases = Object.entries(metadata.mtls_endpoint_aliases ?? {})
   assertSafeAddresses([...ENDPOINTS.map((name) => [name, metadata[name]] as const), ...aliases])
   return metadata
@@ -124,6 +141,8 @@ async function discoverOnce(settings: IssuerSettings, fetch: Fetch): Promise<oid
 
 /** What was set by hand wins, even where it differs. Source: Issuer object, and "Discovery" under "What the service does". */
 function overlay(found: oidc.ServerMetadata, settings: IssuerSettings): oidc.ServerMetadata {
+  // As it is, then: where many domains share an IdP, one copy of what it publishes serves them all.
+  if (Object.keys(settings.manual).length === 0) return found
   const { mtls_endpoint_aliases: aliases, ...manual } = structuredClone(settings.manual) as Partial<oidc.ServerMetadata>
   // An endpoint that was set by hand is not bypassed by the alias that discovery has for it.
   const foundAliases = Object.entries(found.mtls_endpoint_aliases ?? {}).filter(([name]) => !(name in manual))

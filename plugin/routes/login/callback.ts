@@ -18,6 +18,7 @@ import type { Evidence } from '../../presets/preset.ts'
 import { mayComeInFragment } from '../../provider/authorization/response-mode.ts'
 import { answerOf, bringsAnswer, isPrefetch } from '../answer.ts'
 import { cookieRules } from '../cookie-rules.ts'
+import { sendOn } from '../send-on.ts'
 import { endSessionsOfRefused } from '../sessions/refused-user.ts'
 import type { RouteDeps, Strategy, WorkingStrategy } from '../strategy.ts'
 import { clientAddressOf, endInFailure } from './failure.ts'
@@ -119,7 +120,7 @@ async function landedBefore(
 
 function land(host: Host, req: Request, res: Response, path: string): void {
   if (host.land) host.land(req, res, path)
-  else res.redirect(302, path)
+  else sendOn(res, path)
 }
 
 async function finish(

@@ -6,6 +6,7 @@ import { LoginError } from '../../../../plugin/errors.ts'
 import { causeCode } from '../../../../plugin/log.ts'
 import { guardFetch } from '../../../../plugin/provider/http/guarded-fetch.ts'
 import { type Issuer, type Outage, openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
+import { createDocuments } from '../../../../plugin/provider/issuer/documents.ts'
 
 const guarded = guardFetch((url, init) => fetch(url, init as RequestInit), { totalMs: 5000, maxBytes: 100_000 })
 
@@ -33,6 +34,7 @@ describe('discovery of an issuer', () => {
       { issuer: over.issuer ?? idp.issuer, manual: over.manual ?? {} },
       {
         fetch: guarded,
+        documents: createDocuments(),
         now: () => now,
         random: () => 0.5,
         onFailure: (error, outage) => {

@@ -3,6 +3,7 @@ import { ScriptedBrowser } from '../../../../fixtures/browser.ts'
 import { type Idp, startIdp } from '../../../../fixtures/idp/server.ts'
 import { createProviderClient, type ProviderClient } from '../../../../plugin/provider/client.ts'
 import { openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
+import { createDocuments } from '../../../../plugin/provider/issuer/documents.ts'
 import { createKeySet } from '../../../../plugin/provider/issuer/key-set.ts'
 import { readDomains } from '../../../../plugin/read-domains.ts'
 import { type ClientKeyPair, makeKey } from '../../../support/client-keys.ts'
@@ -38,7 +39,13 @@ describe('verbs about tokens', () => {
     if (!reading?.settings) throw new Error(JSON.stringify(reading?.problems))
     const fetch: typeof globalThis.fetch = (url, init) => globalThis.fetch(url, init)
     const deps = { fetch: fetch as never, now: Date.now }
-    const discovery = { ...deps, random: Math.random, onFailure: () => undefined, onDiscovered: () => undefined }
+    const discovery = {
+      ...deps,
+      documents: createDocuments(),
+      random: Math.random,
+      onFailure: () => undefined,
+      onDiscovered: () => undefined,
+    }
     const verbs = createProviderClient(reading.settings, {
       ...deps,
       keySet: createKeySet({ fetch: deps.fetch, elapsed: () => performance.now() }),

@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs'
+import express from 'express'
+
+/** What the bench wants to be started; answered with {@link DomainsStart}. */
+export interface StartOrder {
+  readonly issuer: string
+  readonly domains: number
+}
+
+export interface DomainsStart {
+  /** From the call of `registerOidc` until the last IdP is discovered. */
+  readonly cpuMs: number
+  readonly megabytes: number
+}
+
+const PLUGIN = new URL('../../dist/plugin/index.js', import.meta.url)
+
+/** As it is shipped: what runs the sources of this project names each function anew, which costs as much again. */
+async function load(): Promise<typeof import('../../plugin/index.ts')> {
+  if (!existsSync(PLUGIN)) throw new Error('There is no dist/: run `npm run build` first.')
+  return (await import(PLUGIN.href)) as typeof import('../../plugin/index.ts')
+}
+
+async function start({ issuer, domains }: StartOrder): Promise<DomainsStart> {
+  const { expressSessions, keyedAccounts, keyedUserGroups, registerOidc } = await load()
+  const store = new Map<string, string>()
+  const host = {
+    accounts: keyedAccounts(store),
+    groups: keyedUserGroups(store),
+    sessions: expressSessions(),
+    loginPage: { showFailure: () => undefined },
+    authLog: () => undefined,
+  }
+  const config = configOf(issuer, domains)
+  let missing = domains
+  const app = express()
+  const before = { ...process.memoryUsage(), ...process.cpuUsage() }
+  await new Promise<void>((resolve) => {
+    const log = {
+      info: (event: string) => {
+        if (event !== 'discovered') return
+        missing -= 1
+        if (missing === 0) resolve()
+      },
+      warn: () => undefined,
+      error: () => undefined,
+    }
+    void registerOidc(app, { config, host, log })
+  })
+  const { user, system } = process.cpuUsage(before)
+  return { cpuMs: (user + system) / 1000, megabytes: (process.memoryUsage().rss - before.rss) / 1e6 }
+}
+
+function configOf(issuer: string, domains: number): object {
+  const client = { client_id: 'bench', client_secret: 'a secret of the bench' }
+  const domain = (at: number) => ({
+    ...(at === 0 ? {} : { dns: `d${at}.test` }),
+    authStrategies: { oidc: { issuer, newAccounts: true, client } },
+  })
+  return {
+    settings: { cert: 'main.test' },
+    domains: Object.fromEntries(Array.from({ length: domains }, (_, at) => [at === 0 ? '' : `d${at}`, domain(at)])),
+  }
+}
+
+process.on('message', (order: StartOrder) => {
+  void start(order).then((answer) => process.send?.(answer))
+})
+process.send?.('ready')

@@ -1,0 +1,109 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { expect } from 'chai'
+import { base64url, CompactSign, createLocalJWKSet, exportJWK, generateKeyPair, type JWK } from 'jose'
+import { verifySignature } from '../../../../plugin/provider/protection/signature.ts'
+
+interface Signer {
+  readonly jwk: JWK
+  sign(header?: object, payload?: string): Promise<string>
+}
+
+async function signer(alg: string, kid: string): Promise<Signer> {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
+  return {
+    jwk: { ...(await exportJWK(publicKey)), kid, use: 'sig' },
+    sign: (header = {}, payload = '{"sub":"alice"}') =>
+      new CompactSign(new TextEncoder().encode(payload)).setProtectedHeader({ alg, kid, ...header }).sign(privateKey),
+  }
+}
+
+const refusalOf = async (token: string, keys: readonly JWK[], algorithm = 'RS256') =>
+  verifySignature(token, createLocalJWKSet({ keys: [...keys] }), algorithm).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+
+describe('the signature of a token', () => {
+  let one: Signer
+  let other: Signer
+  before(async () => {
+    one = await signer('RS256', 'one')
+    other = await signer('RS256', 'other')
+  })
+
+  for (const algorithm of ['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'EdDSA']) {
+    it(`counts when it is of a key of the set, by ${algorithm}`, async () => {
+      const { jwk, sign } = await signer(algorithm, 'one')
+      await verifySignature(await sign(), createLocalJWKSet({ keys: [other.jwk, jwk] }), algorithm)
+    })
+  }
+
+  it('counts without a key id when any of several keys has made it', async () => {
+    await verifySignature(
+      await one.sign({ kid: undefined }),
+      createLocalJWKSet({ keys: [other.jwk, one.jwk] }),
+      'RS256',
+    )
+  })
+
+  it('is refused when it is of a key that only bears the id of another', async () => {
+    expect(await refusalOf(await other.sign({ kid: 'one' }), [one.jwk])).to.have.property('code', 'id_token_invalid')
+  })
+
+  it('is refused when header, payload or signature are not those that were signed', async () => {
+    const [header = '', payload = '', signature = ''] = (await one.sign()).split('.')
+    const changed = base64url.encode('{"sub":"mallory"}')
+    const otherHeader = base64url.encode('{"kid":"one","alg":"RS256"}')
+    const otherSignature = (await one.sign({}, '{"sub":"bob"}')).split('.')[2] ?? ''
+    for (const token of [
+      `${header}.${changed}.${signature}`,
+      `${otherHeader}.${payload}.${signature}`,
+      `${header}.${payload}.${otherSignature}`,
+      `${header}.${payload}.`,
+      `${header}.${payload}`,
+      `${header}.${payload}.${signature}.`,
+      `${header}.${payload}.${signature.slice(0, 9)}!${signature.slice(9)}`,
+      ` ${header}.${payload}.${signature}`,
+    ]) {
+      expect(await refusalOf(token, [one.jwk]), token).to.have.property('code', 'id_token_invalid')
+    }
+  })
+
+  it('is refused by any algorithm but the one that is expected', async () => {
+    expect(await refusalOf(await one.sign(), [one.jwk], 'RS512')).to.have.property('code', 'id_token_invalid')
+    const { jwk, sign } = await signer('ES256', 'one')
+    expect(await refusalOf(await sign(), [jwk], 'RS256')).to.have.property('code', 'id_token_invalid')
+  })
+
+  it('is refused when its header demands an extension', async () => {
+    const header = { crit: ['exp'], exp: 1 }
+    const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true })
+    const token = await new CompactSign(new TextEncoder().encode('{}'))
+      .setProtectedHeader({ alg: 'RS256', kid: 'one', ...header })
+      .sign(privateKey, { crit: { exp: true } })
+    const jwk = { ...(await exportJWK(publicKey)), kid: 'one' }
+    expect(await refusalOf(token, [jwk])).to.have.property('code', 'id_token_invalid')
+  })
+
+  it('is refused when the key is for another use or algorithm, has too few bits or is not there', async () => {
+    const token = await one.sign()
+    const weak = await weakSigner()
+    for (const jwk of [
+      { ...one.jwk, use: 'enc' },
+      { ...one.jwk, alg: 'RS512' },
+      { ...one.jwk, key_ops: ['encrypt'] },
+      { ...one.jwk, kid: 'another' },
+    ]) {
+      expect(await refusalOf(token, [jwk])).to.have.property('code', 'id_token_invalid')
+    }
+    expect(await refusalOf(weak.token, [weak.jwk])).to.have.property('code', 'id_token_invalid')
+  })
+})
+
+/** 1,024 bits: jose makes no such key, and signs with none. */
+async function weakSigner(): Promise<{ readonly jwk: JWK; readonly token: string }> {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
+  const signed = `${base64url.encode('{"alg":"RS256","kid":"weak"}')}.${base64url.encode('{"sub":"alice"}')}`
+  const signature = sign('sha256', Buffer.from(signed), privateKey).toString('base64url')
+  return { jwk: { ...(await exportJWK(publicKey)), kid: 'weak' }, token: `${signed}.${signature}` }
+}
