@@ -121,6 +121,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
         clock,
         log,
         metrics,
+        shared: store.feed ? undefined : store,
       }),
     )
     stations.onChange(link.refilter)

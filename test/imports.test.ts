@@ -110,6 +110,8 @@ describe('imports', () => {
       aprsis: ['config', 'aprs', 'avatars', 'messages'],
       push: ['config', 'aprs', 'avatars', 'webpush', 'messages', 'wire'],
       store: ['config', 'aprs', 'avatars', 'messages'],
+      // The store's own errors, of which there is one table.
+      postgres: ['config', 'aprs', 'avatars', 'messages', 'store'],
       api: ['config', 'aprs', 'avatars', 'webpush', 'messages', 'wire'],
       admin: ['config', 'aprs', 'avatars', 'messages'],
       housekeeping: ['config', 'aprs', 'avatars', 'messages'],
@@ -159,6 +161,7 @@ describe('imports', () => {
       'firebase-admin': /^sidecar\/push\/fcm/,
       'google-auth-library': /^sidecar\/push\/fcm/,
       'node-apn': /^sidecar\/push\/apns/,
+      pg: /^sidecar\/postgres\//,
       sqlite3: /^sidecar\/store\//,
       'web-push': /^sidecar\/push\/web-push/,
       'node-cron': /^sidecar\/housekeeping\//,

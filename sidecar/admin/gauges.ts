@@ -72,6 +72,13 @@ function installUpstreamGauges(metrics: GaugeMetrics, { upstream }: GaugeSources
   metrics.gauge('upstream_filter_bytes', 'Size of all upstream filters together', () =>
     total(({ filter }) => Buffer.byteLength(filter)),
   )
+  flag('listener', '1 while this instance listens to APRS-IS', ({ listener }) => listener !== null)
+  metrics.gauge('listeners', 'Instances that listen to APRS-IS', () => upstream().listeners.held)
+  metrics.gauge(
+    'listeners_wanted',
+    'How many of the instances that are there should',
+    () => upstream().listeners.wanted,
+  )
   flag('upstream_connected', '1 while at least one APRS-IS login is up', ({ connected }) => connected)
   flag('upstream_verified', '1 while acks can be sent', ({ verified }) => verified)
   flag('upstream_ready', '1 while every station is in a confirmed filter', ({ ready }) => ready)

@@ -15,6 +15,16 @@ export interface UpstreamConnection {
   readonly bytesOut: number
 }
 
+/** Another instance that listens to APRS-IS, as it was seen last. */
+export interface OtherListener {
+  /** From 0. */
+  readonly slot: number
+  readonly instance: string
+  /** The calls of the servers that it is logged in to, and its own calls there. */
+  readonly servers: readonly string[]
+  readonly calls: readonly string[]
+}
+
 /** What the operator's port shows of the connection to APRS-IS. */
 export interface UpstreamState {
   readonly connected: boolean
@@ -25,4 +35,9 @@ export interface UpstreamState {
   /** Stations for which there is no room. */
   readonly leftOut: number
   readonly connections: readonly UpstreamConnection[]
+  /** Which of the listeners this instance is, from 0; null while others listen. */
+  readonly listener: number | null
+  /** How many instances listen, this one included, and how many should. */
+  readonly listeners: { readonly held: number; readonly wanted: number }
+  readonly others: readonly OtherListener[]
 }

@@ -3,9 +3,10 @@ import type { AprsisSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { StationKey } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
+import type { CallSource } from './call-source.ts'
 import { type Connection, type ConnectionStatus, openConnection } from './connection.ts'
 import { filterText } from './filter.ts'
-import { freeLoginCall, loginCallCount } from './login-calls.ts'
+import { loginCallCount } from './login-calls.ts'
 import { isSameSet, planConnections } from './plan.ts'
 import { createReadiness } from './readiness.ts'
 import { nextSteps, type Step } from './rollout.ts'
@@ -24,7 +25,12 @@ export interface FleetOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
+  readonly calls: CallSource
+  /** How many instances share the calls. */
+  readonly sharers: number
   random(): number
+  /** Whether a login to another server would be better than one to this. */
+  avoids(server: string): boolean
   onLines(lines: readonly string[]): void
   onChange(): void
 }
@@ -39,6 +45,16 @@ export interface Fleet {
   send(line: string): boolean
   /** Whether a connection is verified. */
   verified(): boolean
+  /** Calls of connections that are not closed yet. */
+  callsInUse(): ReadonlySet<string>
+  /** Calls of the servers that there is a login to. */
+  servers(): ReadonlySet<string>
+  /** {@link CallSource.take} may have another answer. */
+  retry(): void
+  /** Ends the connections with these calls at once, and opens others in their place. */
+  dropCalls(calls: ReadonlySet<string>): void
+  /** Lets connections to these servers try others. */
+  moveFrom(servers: ReadonlySet<string>): void
   pause(): void
   resume(): void
   /** Every station for which there is room is in a filter that a server confirmed. */
@@ -62,9 +78,10 @@ interface FleetMember {
 }
 
 export function createFleet(options: FleetOptions): Fleet {
-  const { settings, clock, log } = options
+  const { settings, clock, log, calls, sharers } = options
   const callCount = loginCallCount(settings.callsign)
-  const places = Math.min(settings.maxConnections, callCount)
+  // Each has its part, even if it comes last.
+  const places = Math.min(settings.maxConnections, Math.max(1, Math.floor(callCount / sharers)))
   // One place stays free for a connection that takes over from another. With a single place the successor logs in
   // with the same call, and the server drops the older connection at that moment.
   const limits = { trackOutgoing: settings.trackOutgoing, maxConnections: Math.max(1, places - 1) }
@@ -129,16 +146,21 @@ export function createFleet(options: FleetOptions): Fleet {
 
   function tellLeftOut(stations: readonly StationKey[]): void {
     if (stations.length > leftOut.length) {
-      const remedy =
-        callCount < settings.maxConnections
-          ? 'further connections need an SSID of two digits, for which aprsis.callsign is too long: log in with a shorter one.'
-          : 'raise aprsis.maxConnections.'
-      log.error('upstream-full', `There is no room for every station in the filters: ${remedy}`, {
+      log.error('upstream-full', `There is no room for every station in the filters: ${remedyOfFull()}`, {
         leftOut: stations.length,
         maxConnections: settings.maxConnections,
       })
     }
     leftOut = stations
+  }
+
+  function remedyOfFull(): string {
+    if (callCount === 1)
+      return 'further connections need an SSID of two digits, for which aprsis.callsign is too long: log in with a shorter one.'
+    if (places >= settings.maxConnections) return 'raise aprsis.maxConnections.'
+    return sharers > 1
+      ? `${sharers} listeners share the ${callCount} calls of aprsis.callsign: give some of the stations a sidecar with a callsign and a database of its own.`
+      : `aprsis.callsign has ${callCount} calls: give some of the stations a sidecar with a callsign and a database of its own.`
   }
 
   function tellOutOfCalls(now: boolean): void {
@@ -207,10 +229,9 @@ export function createFleet(options: FleetOptions): Fleet {
 
   function open(): boolean {
     const [stations, ...rest] = queue
-    const inUse = new Set(everyMember().map(({ connection }) => connection.call))
-    const call = places === 1 ? settings.callsign : freeLoginCall(settings.callsign, inUse, wanted ?? new Set())
     if (!stations) return false
-    tellOutOfCalls(call === undefined)
+    const call = calls.take(places === 1 ? new Set() : callsInUse(), wanted ?? new Set())
+    tellOutOfCalls(call === undefined && calls.exhausted)
     if (call === undefined) return false
     queue = rest
     lastId += 1
@@ -221,6 +242,7 @@ export function createFleet(options: FleetOptions): Fleet {
       passcode: settings.passcode,
       call,
       filter: filterText(stations, call, settings),
+      mayLogIn: () => calls.mayLogIn(call),
       onChange: () => onConnectionChange(member),
     })
     const member: FleetMember = {
@@ -235,6 +257,10 @@ export function createFleet(options: FleetOptions): Fleet {
     members.set(member.id, member)
     if (paused) connection.pause()
     return true
+  }
+
+  function callsInUse(): ReadonlySet<string> {
+    return new Set(everyMember().map(({ connection }) => connection.call))
   }
 
   function unsettle(member: FleetMember): void {
@@ -271,8 +297,25 @@ export function createFleet(options: FleetOptions): Fleet {
       return [...own, ...all].some(({ connection }) => connection.send(line))
     },
     verified() {
-      for (const { connection } of members.values()) if (connection.status().verified) return true
+      for (const { connection } of members.values()) if (connection.verified) return true
       return false
+    },
+    callsInUse,
+    servers: () => new Set(everyMember().flatMap(({ connection }) => connection.server ?? [])),
+    retry: planStep,
+    dropCalls(lost) {
+      const dropped = everyMember().filter(({ connection }) => lost.has(connection.call))
+      for (const member of dropped) {
+        members.delete(member.id)
+        leaving.add(member)
+        unsettle(member)
+        void member.connection.close()
+        if (stateOf(member) === 'closed') leaving.delete(member)
+      }
+      if (dropped.length > 0 && wanted && !closing) plan(wanted, false)
+    },
+    moveFrom(servers) {
+      for (const { connection } of members.values()) connection.moveFrom(servers)
     },
     pause() {
       paused = true
@@ -297,7 +340,7 @@ export function createFleet(options: FleetOptions): Fleet {
       return leftOut.length
     },
     get outOfCalls() {
-      return outOfCalls
+      return outOfCalls || (leftOut.length > 0 && places < settings.maxConnections)
     },
     connections: () =>
       everyMember().map(({ connection, stations }) => ({ ...connection.status(), stations: stations.size })),

@@ -3,8 +3,12 @@ import type { AprsisSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { StationKey } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
-import { createFleet, type FleetConnection } from './fleet.ts'
+import { type CallSource, ownCalls } from './call-source.ts'
+import { type Election, joinElection, type Shared } from './election.ts'
+import { createFleet, type Fleet, type FleetConnection } from './fleet.ts'
 import { handover } from './handover.ts'
+import type { Listener } from './listeners.ts'
+import { loginCallCount } from './login-calls.ts'
 
 export interface LinkOptions {
   readonly settings: AprsisSettings
@@ -20,6 +24,8 @@ export interface LinkOptions {
   readonly metrics: Metrics
   /** From 0 to below 1; spreads reconnects. */
   random?(): number
+  /** What decides which of several processes listen; without it this one has APRS-IS for itself. */
+  readonly shared?: Shared | undefined
 }
 
 export interface LinkStatus {
@@ -35,6 +41,12 @@ export interface LinkStatus {
   readonly leftOut: number
   /** Oldest first; their number changes for some seconds while filters change. */
   readonly connections: readonly FleetConnection[]
+  /** Which of the listeners this instance is, from 0; null while it is none. */
+  readonly listener: number | null
+  /** How many instances listen, this one included, and how many should. */
+  readonly listeners: { readonly held: number; readonly wanted: number }
+  /** The other instances that listen, as they were seen last; by slot. */
+  readonly others: readonly Listener[]
 }
 
 /** What the rest of the sidecar sees of APRS-IS. */
@@ -51,7 +63,7 @@ export interface Link {
   status(): LinkStatus
   /** Calls `listener` after changes of the status; returns what ends that. */
   onStatus(listener: () => void): () => void
-  /** Ends all connections; twice is fine. No lines are handed over afterwards. */
+  /** Ends all connections, then lets other instances have what this one held; twice is fine. No lines are handed over afterwards. */
   close(): Promise<void>
 }
 
@@ -63,8 +75,14 @@ export function warnOfReceiving({ passcode }: Pick<AprsisSettings, 'passcode'>, 
 
 /** Connects to APRS-IS and stays connected until closed, asking for messages to the registered stations only. */
 export function connectAprsIs(options: LinkOptions): Link {
-  const { settings, clock, log } = options
+  const { settings, clock, log, shared } = options
   const listeners = new Set<() => void>()
+  // Whoever has no call of its own could never log in.
+  const slots = shared ? Math.min(settings.listeners, loginCallCount(settings.callsign)) : 1
+  let fleet: Fleet | undefined
+  /** Connections that end; their calls are in use till then. */
+  const ending = new Set<Fleet>()
+  let election: Election | undefined
   let debounce: Timer | undefined
   let closing = false
 
@@ -73,24 +91,69 @@ export function connectAprsIs(options: LinkOptions): Link {
   }
 
   const lines = handover(options.onLines, log, (full) => {
-    if (full) fleet.pause()
-    else fleet.resume()
+    if (full) fleet?.pause()
+    else fleet?.resume()
     tell()
   })
-  const fleet = createFleet({
-    settings,
-    clock,
-    log,
-    metrics: options.metrics,
-    random: options.random ?? Math.random,
-    onLines: (received) => {
-      if (!closing) lines.take(received)
-    },
-    onChange: tell,
-  })
 
-  warnOfReceiving(settings, log)
-  fleet.setStations(new Set(options.stations()))
+  function listen(calls: CallSource): void {
+    fleet = createFleet({
+      settings,
+      clock,
+      log,
+      metrics: options.metrics,
+      calls,
+      sharers: slots,
+      random: options.random ?? Math.random,
+      avoids: (server) => election?.others.some(({ servers }) => servers.includes(server)) ?? false,
+      onLines: (received) => {
+        if (!closing) lines.take(received)
+      },
+      onChange: tell,
+    })
+    if (lines.full) fleet.pause()
+    fleet.setStations(new Set(options.stations()))
+  }
+
+  async function stopListening(): Promise<void> {
+    const last = fleet
+    if (!last) return
+    fleet = undefined
+    ending.add(last)
+    tell()
+    await last.close()
+    ending.delete(last)
+  }
+
+  /** Of two that found themselves on one server at the same time, the later slot goes. */
+  function keepApart(): void {
+    const earlier = election?.others.filter(({ slot }) => slot < (election?.slot ?? 0)) ?? []
+    if (earlier.length > 0) fleet?.moveFrom(new Set(earlier.flatMap(({ servers }) => servers)))
+  }
+
+  function join(others: Shared): Election {
+    return joinElection({
+      ...others,
+      settings,
+      slots,
+      clock,
+      log,
+      callsInUse: () => new Set([...(fleet ? [fleet] : []), ...ending].flatMap((one) => [...one.callsInUse()])),
+      servers: () => fleet?.servers() ?? new Set(),
+      onElected: (calls) => listen(calls),
+      onDeposed: () => void stopListening(),
+      onCalls: () => fleet?.retry(),
+      onCallsLost: (lost) => fleet?.dropCalls(lost),
+      onLook() {
+        keepApart()
+        tell()
+      },
+    })
+  }
+
+  if (settings.listen) warnOfReceiving(settings, log)
+  if (shared) election = join(shared)
+  else if (settings.listen) listen(ownCalls(settings.callsign))
 
   return {
     refilter() {
@@ -98,32 +161,38 @@ export function connectAprsIs(options: LinkOptions): Link {
       if (closing || debounce) return
       debounce = clock.after(settings.filterDebounceMs, () => {
         debounce = undefined
-        fleet.setStations(new Set(options.stations()))
+        fleet?.setStations(new Set(options.stations()))
       })
     },
-    send: (line) => fleet.send(line),
-    verified: () => fleet.verified(),
-    ready: () => fleet.ready(),
-    problems: () => (fleet.outOfCalls ? ['upstream_no_call'] : []),
+    send: (line) => fleet?.send(line) ?? false,
+    verified: () => fleet?.verified() ?? false,
+    ready: () => fleet?.ready() ?? false,
+    problems: () => (fleet?.outOfCalls ? ['upstream_no_call'] : []),
     status() {
-      const connections = fleet.connections()
+      const connections = fleet?.connections() ?? []
+      const others = election?.others ?? []
       return {
-        ready: fleet.ready(),
+        ready: fleet?.ready() ?? false,
         connected: connections.some(({ server }) => server !== null),
         verified: connections.some(({ verified }) => verified),
         paused: lines.full,
-        leftOut: fleet.leftOut,
+        leftOut: fleet?.leftOut ?? 0,
         connections,
+        listener: fleet ? (election?.slot ?? 0) : null,
+        listeners: { held: others.length + (fleet ? 1 : 0), wanted: election?.wanted ?? slots },
+        others,
       }
     },
     onStatus(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    close() {
+    async close() {
       closing = true
       debounce?.cancel()
-      return fleet.close()
+      election?.stop()
+      await Promise.all([fleet, ...ending].map((one) => one?.close()))
+      await election?.release()
     },
   }
 }

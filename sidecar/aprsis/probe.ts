@@ -39,6 +39,7 @@ export function probeUpstream(settings: AprsisSettings, clock: Clock): Promise<P
       filter: first,
       clock,
       metrics: createMetrics(),
+      mayLogIn: () => true,
       onLogin(answer) {
         login = answer
       },

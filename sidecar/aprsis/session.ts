@@ -55,6 +55,8 @@ export interface SessionOptions {
   readonly filter: string
   readonly clock: Clock
   readonly metrics: Metrics
+  /** Asked right before the login line is sent; false ends the session. */
+  mayLogIn(): boolean
   onLogin(answer: LoginAnswer): void
   /** The server has the newest filter; or it did not say so, though asked twice. */
   onFilter(state: 'confirmed' | 'unconfirmed'): void
@@ -113,6 +115,10 @@ export function openSession(options: SessionOptions): Session {
   }
 
   function logIn(): void {
+    if (!options.mayLogIn()) {
+      finish('its call may be in use elsewhere')
+      return
+    }
     sentInLogin = wanted
     metrics.count('filters_sent')
     write(loginLine(call, passcode, sentInLogin))

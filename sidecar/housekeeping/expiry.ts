@@ -8,8 +8,11 @@ const USUAL_GAP_MS = 2 * HOUR_MS
 
 /** Tells which stations may be forgotten. Pure but for its memory: time comes in, in milliseconds since 1970. */
 export interface Expiry {
-  /** Stations that were last seen before the result have expired; undefined when nobody may be judged yet. */
-  cutoff(now: number): number | undefined
+  /**
+   * Stations that were last seen before the result have expired; undefined when nobody may be judged yet. `sharedSince`: since when
+   * somebody was there to be called, where others are too.
+   */
+  cutoff(now: number, sharedSince?: number): number | undefined
 }
 
 /**
@@ -21,10 +24,10 @@ export function createExpiry(expireAfterMs: number, startedAt: number): Expiry {
   let presentSince = startedAt
   let lastAt = startedAt
   return {
-    cutoff(now) {
+    cutoff(now, sharedSince) {
       if (now < lastAt || now - lastAt > USUAL_GAP_MS) presentSince = now
       lastAt = now
-      return now - presentSince >= graceMs ? now - expireAfterMs : undefined
+      return now - (sharedSince ?? presentSince) >= graceMs ? now - expireAfterMs : undefined
     },
   }
 }

@@ -5,7 +5,7 @@ import type { Metrics } from '../metrics.ts'
 import type { Expiry } from './expiry.ts'
 
 interface HousekeeperParts {
-  readonly housekeeping: Pick<Housekeeping, 'expire' | 'tidy'>
+  readonly housekeeping: Pick<Housekeeping, 'expire' | 'tidy' | 'presentSince'>
   readonly expiry: Expiry
   readonly clock: Clock
   readonly metrics: Metrics
@@ -26,7 +26,7 @@ export function createHousekeeper({ housekeeping, expiry, clock, metrics, log }:
   let failing = false
 
   async function expire(): Promise<void> {
-    const beforeMs = expiry.cutoff(clock.now())
+    const beforeMs = expiry.cutoff(clock.now(), await housekeeping.presentSince())
     if (beforeMs === undefined) return
     const stations = await housekeeping.expire(beforeMs, stopping.signal)
     if (stations === 0) return

@@ -118,6 +118,7 @@ export function openHousekeeping(parts: HousekeepingParts): Housekeeping {
       if (!signal.aborted) await checkpoint()
       return rows
     },
+    presentSince: () => Promise.resolve(undefined),
     sizeBytes: () =>
       database.read(async (queries) => {
         const [size] = await queries.all<{ bytes: number }>(PAGES)

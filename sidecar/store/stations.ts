@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
+import { isSameAvatar, type StationRecord, saysNothingNew, stationFrom } from '../messages/station-record.ts'
 import type {
-  Avatar,
   AvatarRecord,
   AvatarUpload,
   Platform,
@@ -58,17 +58,9 @@ const AVATARS = `
   SELECT station, icon, image, hash FROM avatar
   WHERE station IN (SELECT value FROM json_each(?)) AND hash <> ''`
 
-interface StationRow {
-  readonly key: StationKey
-  readonly platform: Platform
-  readonly pushToken: string
+interface StationRow extends Omit<StationRecord, 'tokenDead' | 'ackMessages'> {
   readonly tokenDead: number
   readonly ackMessages: number
-  readonly registeredAt: number
-  readonly lastSeenAt: number
-  readonly icon: string | null
-  readonly hash: string | null
-  readonly updatedAt: number | null
 }
 
 interface Entry {
@@ -278,43 +270,7 @@ async function storeAvatar(tx: Transaction, key: StationKey, avatar: AvatarUploa
 }
 
 function stationOf(row: StationRow): Station {
-  const { key, platform, pushToken, registeredAt, lastSeenAt } = row
-  return {
-    key,
-    platform,
-    pushToken,
-    tokenDead: row.tokenDead === 1,
-    ackMessages: row.ackMessages === 1,
-    registeredAt,
-    lastSeenAt,
-    avatar: avatarOf(row),
-  }
-}
-
-function avatarOf({ icon, hash, updatedAt }: StationRow): Avatar {
-  if (icon === null || hash === null || updatedAt === null) return { state: 'never' }
-  return hash === '' ? { state: 'cleared', updatedAt } : { state: 'set', icon, hash, updatedAt }
-}
-
-/** Whether both are seen alike by others: an avatar that was cleared, or never set, is none. */
-function isSameAvatar(one: Avatar, other: Avatar | undefined): boolean {
-  const hash = (avatar: Avatar | undefined) => (avatar?.state === 'set' ? avatar.hash : '')
-  return hash(one) === hash(other)
-}
-
-function saysNothingNew({ platform, pushToken, ackMessages, avatar }: Registration, station: Station): boolean {
-  const sameAvatar =
-    !avatar ||
-    (avatar.icon === '' && avatar.image === ''
-      ? station.avatar.state !== 'set'
-      : station.avatar.state === 'set' && station.avatar.hash === avatar.hash)
-  return (
-    sameAvatar &&
-    !station.tokenDead &&
-    station.platform === platform &&
-    station.pushToken === pushToken &&
-    station.ackMessages === ackMessages
-  )
+  return stationFrom({ ...row, tokenDead: row.tokenDead === 1, ackMessages: row.ackMessages === 1 })
 }
 
 async function eachInTurn<In, Out>(

@@ -15,7 +15,7 @@ export const STORE_FAULTS = {
   },
   database_newer: {
     what: 'The database was written by a newer version of the sidecar.',
-    remedy: 'Install that version again, or restore the backup made before the upgrade. The file was not changed.',
+    remedy: 'Install that version again, or restore the backup made before the upgrade. Nothing was changed in it.',
   },
   database_not_writable: {
     what: 'The database file cannot be opened for writing.',
@@ -34,6 +34,42 @@ export const STORE_FAULTS = {
     remedy:
       'Run "npm rebuild sqlite3" where the package is installed: npm does what is missing there only if it may run install scripts.',
   },
+  database_unreachable: {
+    what: 'PostgreSQL cannot be reached, or does not answer in time.',
+    remedy:
+      'See that it runs, and that the address in "database" leads to it from this machine. It is tried again by itself.',
+  },
+  database_refused: {
+    what: 'PostgreSQL does not let the sidecar in, or not do what it has to.',
+    remedy:
+      'Check user, password and database name in "database", and pg_hba.conf. The user needs the right to create the schema mesh_companion, or to own it; each instance takes 7 of max_connections.',
+  },
+  database_untrusted: {
+    what: 'The way to PostgreSQL is not encrypted, or its certificate is not to be trusted.',
+    remedy:
+      'Turn TLS on at the server, name the CA of its certificate in "databaseTls.caFile", and use a host name in "database" that the certificate bears. Without TLS only a database on this machine is used.',
+  },
+  database_read_only: {
+    what: 'PostgreSQL takes no writes: a standby, or one that is set so.',
+    remedy: 'Have the name in "database" lead to the primary. It is looked up again by itself.',
+  },
+  database_too_old: {
+    what: 'The PostgreSQL server is older than version 15.',
+    remedy: 'Upgrade the server, or point "database" at a newer one. Nothing was changed in it.',
+  },
+  instance_taken: {
+    what: 'Another instance that is at work has the same name.',
+    remedy: 'Stop it, or give each instance a name of its own in "instance"; without one it is that of the machine.',
+  },
+  pg_missing: {
+    what: "PostgreSQL's client library is missing.",
+    remedy: 'Run "npm install pg" where the package is installed: it is optional, for who uses no PostgreSQL.',
+  },
+  backup_elsewhere: {
+    what: 'The sidecar makes no backups of a PostgreSQL database.',
+    remedy:
+      'Make them with what belongs to the server, such as pg_dump or pg_basebackup, and leave "backup.folder" out.',
+  },
   store_overloaded: {
     what: 'More is waiting for the database than it can take.',
     remedy: 'Look for a slow disk, or for a flood of messages or requests.',
@@ -47,7 +83,7 @@ export const STORE_FAULTS = {
 
 export type StoreErrorCode = keyof typeof STORE_FAULTS
 
-/** Thrown by everything in the store; `cause` is what SQLite or the file system said. */
+/** Thrown by everything in the store; `cause` is what the database or the file system said. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
   readonly code: StoreErrorCode

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { startPostgres } from '../support/postgres.ts'
 import { answerFromIdp, whoAmI } from '../support/sign-in-setup.ts'
 import { type HostProcesses, startHostProcesses } from './support/host-processes.ts'
-import { startPostgres } from './support/postgres.ts'
 import { startRedis } from './support/redis.ts'
 
 const EVENTS = { 'http://schemas.openid.net/event/backchannel-logout': {} }

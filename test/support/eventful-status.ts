@@ -21,6 +21,9 @@ export function eventfulStatus(changes: Partial<Status> = {}): Status {
       ready: false,
       paused: false,
       leftOut: 0,
+      listener: 0,
+      listeners: { held: 1, wanted: 1 },
+      others: [],
       connections: [
         { ...login, call: 'N0CALL-10', state: 'up', bytesIn: 48_211_907, bytesOut: 1_204_455 },
         { ...login, call: 'N0CALL-A1', state: 'confirming', bytesIn: 22_018_344, bytesOut: 640_120 },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import pg from 'pg'
 import { pgRevocations } from '../../../plugin/host/pg-revocations.ts'
-import { type Postgres, startPostgres } from '../../several/support/postgres.ts'
+import { type Postgres, startPostgres } from '../../support/postgres.ts'
 import { sharedStoreContract } from './revocation-store.contract.ts'
 
 const HOUR_MS = 3_600_000

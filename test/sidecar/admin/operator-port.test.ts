@@ -41,7 +41,17 @@ describe("the operator's port over a real store", () => {
       lastFailed: undefined,
       waiting: 0,
     }
-    upstream = { connected: true, verified: true, ready: true, paused: false, leftOut: 0, connections: [] }
+    upstream = {
+      connected: true,
+      verified: true,
+      ready: true,
+      paused: false,
+      leftOut: 0,
+      connections: [],
+      listener: 0,
+      listeners: { held: 1, wanted: 1 },
+      others: [],
+    }
     const outcome = settingsFrom('{"aprsis":{"callsign":"N0CALL-10"},"admin":{"port":0}}', '/')
     if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
     const parts = {
@@ -110,6 +120,19 @@ describe("the operator's port over a real store", () => {
     expect(await text('/'))
       .to.include('Not ready')
       .and.include('upstream_no_call')
+  })
+
+  it('is ready where others listen to APRS-IS, and not while fewer of them do than should', async () => {
+    await open()
+    const idle = { connected: false, verified: false, ready: false, listener: null }
+    upstream = { ...upstream, ...idle, listeners: { held: 2, wanted: 2 } }
+    expect((await fetch(`${port.url}/readyz`)).status).to.equal(200)
+    upstream = { ...upstream, listeners: { held: 1, wanted: 2 } }
+    const answer = await fetch(`${port.url}/readyz`)
+    expect([answer.status, await answer.json()]).to.deep.equal([
+      503,
+      { status: 'not_ready', reasons: ['upstream_listener_missing'] },
+    ])
   })
 
   it('is not ready while messages are not stored, stations are left out, or a gateway refuses us, and says which', async () => {

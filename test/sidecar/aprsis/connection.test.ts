@@ -38,6 +38,8 @@ describe('A connection to APRS-IS', () => {
       log: { ...log, warn: (_event, _msg, fields) => reasons.push(fields?.reason) },
       metrics: createMetrics(),
       random: () => 0,
+      mayLogIn: () => true,
+      avoids: () => false,
       onLines: (received) => {
         lines.push(...received)
         changed()

@@ -18,7 +18,7 @@ export interface LogLine {
 
 /** A link to the fixture server on one clock, with what it logs and hands over written down. */
 export class LinkHarness {
-  readonly clock = new FakeClock()
+  readonly clock: FakeClock
   readonly logged: LogLine[] = []
   readonly lines: string[] = []
   readonly metrics: Metrics = createMetrics()
@@ -26,7 +26,12 @@ export class LinkHarness {
   server!: AprsIsServer
   link!: Link
   #heard: (() => void)[] = []
-  #messages = 0
+  // Of all: one server drops what another harness sent in the same words.
+  static #messages = 0
+
+  constructor(clock = new FakeClock()) {
+    this.clock = clock
+  }
 
   async startServer(options: AprsIsOptions = {}): Promise<void> {
     this.server = await startAprsIs({ clock: this.clock, ...options })
@@ -109,8 +114,8 @@ export class LinkHarness {
   /** One message to each of `stations`, and the texts of those. */
   send(stations: Iterable<StationKey>): string[] {
     return [...stations].map((station) => {
-      this.#messages += 1
-      const text = `message ${this.#messages} to ${station}`
+      LinkHarness.#messages += 1
+      const text = `message ${LinkHarness.#messages} to ${station}`
       this.server.inject(`AA1AA>APRS,TCPIP*,qAC,T2ELSE::${station.padEnd(9)}:${text}`)
       return text
     })

@@ -22,6 +22,12 @@ describe('the expiry of stations', () => {
     expect(hourly(2, 4)).to.deep.equal([undefined, 0, 1, 2])
   })
 
+  it('goes by when somebody was there first, where others are there too', () => {
+    const expiry = createExpiry(720 * HOUR, START)
+    expect(expiry.cutoff(START + HOUR, START - 6 * HOUR)).to.equal(START - 719 * HOUR)
+    expect(expiry.cutoff(START + 9 * HOUR, START + 3 * HOUR)).to.equal(undefined)
+  })
+
   it('gives phones their chance again after the machine slept, or the clock leapt, in either direction', () => {
     for (const leap of [30 * 24 * HOUR, -30 * 24 * HOUR]) {
       const expiry = createExpiry(720 * HOUR, START)

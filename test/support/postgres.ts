@@ -5,7 +5,7 @@ import { tmpdir, userInfo } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { freePort } from '../../support/host-process.ts'
+import { freePort } from './host-process.ts'
 
 const run = promisify(execFile)
 

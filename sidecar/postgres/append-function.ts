@@ -1,0 +1,156 @@
+/** What {@link APPEND} says of a message; as characters, as many as there are messages. */
+export const NO_STATION = '0'
+export const DUPLICATE = '1'
+export const STORED = '2'
+
+/**
+ * Of all messages: is it new? The newest copy counts, and what is in the ring is newer than what the ring has dropped. Distances in
+ * either direction, so that a clock that was wrong for a while leaves nothing behind.
+ */
+const KINDS = `
+  array_agg(
+    CASE
+      WHEN station.key IS NULL THEN 0
+      WHEN abs(now - message.age - coalesce(
+        (SELECT received_at FROM ring WHERE ring.station = message.station AND ring.identity = message.identity
+          ORDER BY time DESC LIMIT 1),
+        (SELECT received_at FROM dropped WHERE dropped.station = message.station AND dropped.identity = message.identity
+          ORDER BY id DESC LIMIT 1)))
+        < CASE WHEN message.seq_id = '' THEN unnumbered_ms ELSE numbered_ms END THEN 1
+      ELSE 2
+    END ORDER BY message.i)
+  FROM unnest(stations, identities, seq_ids, ages) WITH ORDINALITY AS message (station, identity, seq_id, age, i)
+    LEFT JOIN station ON station.key = message.station`
+
+/**
+ * Stores a batch in one round trip. A function, so that each of its statements has a snapshot of its own: those below the lock see
+ * everything that was committed before it was had.
+ *
+ * All messages of a batch are different (what is equal within one is told apart by who asks). `ages`: for how many milliseconds each
+ * was waiting, that of a batch that is tried again included, so that a copy of what was stored at the first try is found.
+ * `ack_of`: of the messages that the caller may acknowledge, which one; `ack_sources`, `ack_seq_ids`: where to and with which number.
+ *
+ * Gives `base`, to which a message's place, from 1, is added for its stamp; `kinds`; and `acks`, those of `ack_of`, from 1, that
+ * the caller is to send.
+ */
+export const APPEND = `
+CREATE OR REPLACE FUNCTION append(
+  stations text[], sources bytea[], seq_ids bytea[], texts bytea[], identities bytea[], ages int[],
+  ack_of int[], ack_sources bytea[], ack_seq_ids bytea[],
+  numbered_ms bigint, unnumbered_ms bigint, coalesce_ms int, ack_interval_ms bigint, acks_per_minute int, acks_of_sender int,
+  OUT base bigint, OUT kinds text, OUT acks int[])
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  now bigint := now_ms();
+  known bigint;
+  before bigint;
+  size int;
+  kind int[];
+BEGIN
+  -- Without a lock: what is a copy now stays one, and half of what two listeners bring is.
+  SELECT (SELECT last FROM clock), ${KINDS} INTO known, kind;
+  base := 0;
+  IF 2 = ANY (kind) THEN
+    -- Held until the commit can be seen. So whoever reads it sees all messages with older stamps, and who writes later has newer ones.
+    SELECT last, per_station INTO before, size FROM clock WHERE id = 1 FOR NO KEY UPDATE;
+    now := now_ms();
+    IF before <> known THEN
+      SELECT ${KINDS} INTO kind;
+    END IF;
+  END IF;
+  IF 2 = ANY (kind) THEN
+    base := greatest(before, now - 1);
+    UPDATE clock SET last = base + cardinality(stations) + 1 WHERE id = 1;
+
+    WITH new AS MATERIALIZED (
+      SELECT message.*, row_number() OVER (PARTITION BY station ORDER BY i) AS place,
+        count(*) OVER (PARTITION BY station) AS coming
+      FROM unnest(stations, sources, seq_ids, texts, identities, ages) WITH ORDINALITY
+        AS message (station, source, seq_id, text, identity, age, i)
+      WHERE kind[i] = 2
+    ), head AS MATERIALIZED (
+      SELECT new.station, (
+        SELECT slot FROM ring WHERE ring.station = new.station AND slot < size ORDER BY time DESC LIMIT 1) AS slot
+      FROM new WHERE place = 1
+    ), placed AS MATERIALIZED (
+      -- Of more than the ring holds, the last ones.
+      SELECT new.*, (coalesce(head.slot, size - 1) + place) % size AS slot, coming - place < size AS stays
+      FROM new JOIN head USING (station)
+    ), leaving AS (
+      INSERT INTO dropped (station, identity, received_at)
+      SELECT station, identity, received_at FROM (
+        SELECT ring.station, ring.identity, ring.received_at, time
+        FROM placed JOIN ring ON ring.station = placed.station AND ring.slot = placed.slot
+        WHERE stays AND time > 0
+          AND abs(now - received_at) < CASE WHEN ring.seq_id = '' THEN unnumbered_ms ELSE numbered_ms END
+        UNION ALL
+        SELECT station, identity, now - age, base + i FROM placed WHERE NOT stays) AS dropping
+      ORDER BY time
+    )
+    INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at)
+      SELECT station, slot, base + i, source, seq_id, text, identity, now - age FROM placed WHERE stays
+      ON CONFLICT (station, slot) DO UPDATE SET
+        time = excluded.time, source = excluded.source, seq_id = excluded.seq_id, text = excluded.text,
+        identity = excluded.identity, received_at = excluded.received_at;
+
+    -- With the messages: none is ever durable without its push being due. Sorted, as whoever else locks several of these rows does.
+    INSERT INTO push_due AS due (station, newest, due_at, oldest_at)
+      SELECT station, base + max(i), now + coalesce_ms, now - max(age)
+      FROM unnest(stations, ages) WITH ORDINALITY AS message (station, age, i) WHERE kind[i] = 2
+      GROUP BY station ORDER BY station COLLATE "C"
+      ON CONFLICT (station) DO UPDATE SET
+        newest = excluded.newest,
+        again_at = CASE WHEN due.owner = '' THEN NULL ELSE coalesce(due.again_at, excluded.due_at) END;
+  END IF;
+
+  kinds := array_to_string(kind, '');
+  acks := CASE WHEN cardinality(ack_of) = 0 THEN '{}'
+    ELSE claim_acks(stations, sources, kind, ack_of, ack_sources, ack_seq_ids, ack_interval_ms, acks_per_minute, acks_of_sender) END;
+END $$`
+
+/**
+ * Who gets a row of `ack_sent` sends that ack. The time is taken here, with the clock's lock held where it is: taken before it, two would
+ * take one another's ack for one of long ago.
+ */
+export const CLAIM_ACKS = `
+CREATE OR REPLACE FUNCTION claim_acks(
+  stations text[], sources bytea[], kind int[], ack_of int[], ack_sources bytea[], ack_seq_ids bytea[],
+  interval_ms bigint, per_minute int, of_sender int)
+RETURNS int[] LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  now bigint := now_ms();
+  granted int[];
+BEGIN
+  WITH wanted AS (
+    SELECT DISTINCT ON (sender, addressee, source, seq_id) sender, addressee, source, seq_id, i
+    FROM unnest(ack_of, ack_sources, ack_seq_ids) WITH ORDINALITY AS ack (message, source, seq_id, i)
+      CROSS JOIN LATERAL (SELECT sources[message] AS sender, stations[message] AS addressee) AS of_message
+      JOIN station ON station.key = addressee AND ack_messages AND NOT token_dead
+    WHERE kind[message] > 0
+    ORDER BY sender, addressee, source, seq_id, i
+  ), unsent AS (
+    SELECT wanted.* FROM wanted LEFT JOIN ack_sent AS sent USING (sender, addressee, source, seq_id)
+    WHERE sent.at IS NULL OR abs(now - sent.at) >= interval_ms
+  ), of_pair AS (
+    SELECT unsent.*, row_number() OVER (PARTITION BY sender, addressee ORDER BY i) + (
+      SELECT count(*) FROM ack_sent AS sent
+      WHERE sent.sender = unsent.sender AND sent.addressee = unsent.addressee AND abs(now - sent.at) < 60000) AS place
+    FROM unsent
+  ), of_all AS (
+    SELECT of_pair.*, row_number() OVER (PARTITION BY sender ORDER BY i) + (
+      SELECT count(*) FROM ack_sent AS sent
+      WHERE sent.sender = of_pair.sender AND abs(now - sent.at) < 60000) AS place_of_all
+    FROM of_pair WHERE place <= per_minute
+  ), claimed AS (
+    INSERT INTO ack_sent AS sent (sender, addressee, source, seq_id, at)
+      SELECT sender, addressee, source, seq_id, now FROM of_all WHERE place_of_all <= of_sender
+      ORDER BY sender, addressee COLLATE "C", source, seq_id
+      ON CONFLICT (sender, addressee, source, seq_id) DO UPDATE SET at = excluded.at
+      WHERE abs(excluded.at - sent.at) >= interval_ms
+      RETURNING sender, addressee, source, seq_id
+  )
+  SELECT coalesce(array_agg(i), '{}') INTO granted FROM wanted JOIN claimed USING (sender, addressee, source, seq_id);
+  RETURN granted;
+END $$`

@@ -1,0 +1,139 @@
+import type { Clock } from '../clock.ts'
+import type { Log } from '../log.ts'
+import type { PushQueue } from '../messages/push-queue.ts'
+import type { History, Store, StoreSettings } from '../messages/store.ts'
+import { StoreError, type StoreErrorCode } from '../store/store-error.ts'
+import { within } from '../within.ts'
+import { openAppends } from './appends.ts'
+import { connectPostgres, type Postgres, type PostgresSettings } from './connection.ts'
+import { openCursors } from './cursors.ts'
+import { warnOfLoss } from './durability.ts'
+import { openHistory, openServerTime } from './history.ts'
+import { openHousekeeping } from './housekeeping.ts'
+import { openInstance } from './instances.ts'
+import { openLeases } from './leases.ts'
+import { migrate } from './migrations.ts'
+import { openPushQueue } from './push-queue.ts'
+import { openReader } from './reader.ts'
+import { openRegistry } from './registry.ts'
+
+export interface PostgresStoreSettings extends StoreSettings, PostgresSettings {}
+
+/** The store for several processes. */
+export interface PostgresStore extends Omit<Store, 'history' | 'pushes'> {
+  readonly history: Pick<History, 'append' | 'since' | 'perStation'>
+  readonly pushes: PushQueue
+}
+
+/** For how long a start tries a database that is away: a failover takes less. */
+const START_MS = 60_000
+const TRY_MS = 1000
+/** What a database that fails over says meanwhile. */
+const PASSING: ReadonlySet<StoreErrorCode> = new Set(['database_unreachable', 'database_read_only'])
+/** For what is under way to be stored, before the connections go. */
+const LAST_MS = 300
+
+const FIT_RINGS = 'SELECT fit_rings($1)'
+
+const MS_PER_MINUTE = 60_000
+const MS_PER_SECOND = 1000
+
+/**
+ * Opens the store in the PostgreSQL database of `settings`, which other instances may have open: makes the schema there, or brings it to
+ * the newest version. A database that is away is tried for a minute.
+ *
+ * Rejects with a {@link StoreError}: `database_unreachable`, `database_refused`, `database_untrusted`, `database_read_only`,
+ * `database_newer`, `database_too_old`, `instance_taken` or `pg_missing`.
+ */
+export async function openPostgresStore(
+  settings: PostgresStoreSettings,
+  clock: Clock,
+  log: Log,
+): Promise<PostgresStore> {
+  const postgres = await connectPostgres(settings, clock, log)
+  try {
+    await migratedInTime(postgres, settings.history.perStation, clock)
+    return await buildStore(postgres, settings, clock, log)
+  } catch (error) {
+    await postgres.close()
+    throw error
+  }
+}
+
+async function migratedInTime(postgres: Postgres, perStation: number, clock: Clock): Promise<void> {
+  const until = clock.elapsed() + START_MS
+  while (true) {
+    try {
+      await migrate(postgres)
+      // All rings at once, where another size was set, which may take a while.
+      await postgres.session(({ query }) => query(FIT_RINGS, [perStation]))
+      return
+    } catch (error) {
+      const passes = error instanceof StoreError && PASSING.has(error.code)
+      if (!passes || clock.elapsed() + TRY_MS > until) throw error
+      await new Promise<void>((resolve) => clock.after(TRY_MS, resolve))
+    }
+  }
+}
+
+async function buildStore(
+  postgres: Postgres,
+  settings: PostgresStoreSettings,
+  clock: Clock,
+  log: Log,
+): Promise<PostgresStore> {
+  const { history: kept, ack, push } = settings
+  await warnOfLoss(postgres, log)
+  const instance = await openInstance(postgres, settings.instance, clock, log)
+  const stations = await openRegistry({ postgres, settings, clock, log })
+  const reader = openReader(postgres)
+  const cursors = openCursors({ database: postgres, reader, clock })
+  const pushes = openPushQueue({
+    database: postgres,
+    owner: instance.owner,
+    coalesceMs: push.coalesceMs,
+    platformOf: (key) => stations.get(key)?.platform,
+    clock,
+  })
+  const appends = openAppends({
+    database: postgres,
+    history: kept,
+    ack,
+    coalesceMs: push.coalesceMs,
+    clock,
+    onStored: pushes.stored,
+  })
+  const duplicateMs = Math.max(kept.duplicateMinutes * MS_PER_MINUTE, kept.duplicateSecondsUnnumbered * MS_PER_SECOND)
+  let closing: Promise<void> | undefined
+
+  async function shutDown(): Promise<void> {
+    stations.close()
+    pushes.close()
+    const last = async () => {
+      await appends.idle()
+      await cursors.seal()
+      await instance.close()
+    }
+    await within(LAST_MS, last(), clock).catch(() => undefined) // what is not written costs nothing, and leases lapse
+    await postgres.close()
+  }
+
+  return {
+    stations,
+    history: openHistory({ appends, reader, cursors, perStation: kept.perStation }),
+    pushes,
+    serverTime: openServerTime(postgres),
+    cursors,
+    housekeeping: openHousekeeping({ database: postgres, stations, duplicateMs, ackMs: ack.minIntervalMs }),
+    leases: openLeases(postgres, instance),
+    instances: instance,
+    feed: undefined,
+    fault: () => postgres.fault() ?? (instance.isTaken() ? 'instance_taken' : undefined),
+    probe: postgres.probe,
+    backUp: () => Promise.reject(new StoreError('backup_elsewhere')),
+    close() {
+      closing ??= shutDown()
+      return closing
+    },
+  }
+}

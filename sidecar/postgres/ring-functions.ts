@@ -1,0 +1,22 @@
+/**
+ * Gives all rings `places` places; of those that have more messages, the newest ones stay. All instances go by the size that the one that
+ * started last has set. Under the clock, as whatever else writes into rings.
+ */
+export const FIT_RINGS = `
+CREATE OR REPLACE FUNCTION fit_rings(places int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF places = (SELECT per_station FROM clock) THEN RETURN; END IF;
+  PERFORM take_stamp();
+  -- The newest message in the last place, the older ones in order before it.
+  WITH removed AS (
+    DELETE FROM ring RETURNING *
+  ), fitted AS (
+    SELECT removed.*, places - row_number() OVER (PARTITION BY station ORDER BY time DESC) AS place FROM removed WHERE time > 0
+  )
+  INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at)
+    SELECT key, one.place, coalesce(time, 0), coalesce(source, ''), coalesce(seq_id, ''), coalesce(text, ''),
+      coalesce(identity, ''), coalesce(received_at, 0)
+    FROM station CROSS JOIN generate_series(0, places - 1) AS one (place)
+      LEFT JOIN fitted ON fitted.station = key AND fitted.place = one.place;
+  UPDATE clock SET per_station = places;
+END $$`

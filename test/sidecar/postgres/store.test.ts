@@ -1,0 +1,8 @@
+import { leasesContract } from '../store/contract/leases.contract.ts'
+import { stationsContract } from '../store/contract/stations.contract.ts'
+import { postgresStores } from './postgres-stores.ts'
+
+describe('The store in PostgreSQL', () => {
+  describe('keeps a registry, which', () => stationsContract(postgresStores()))
+  describe('keeps leases, which', () => leasesContract(postgresStores()))
+})
