@@ -13,7 +13,6 @@ import { startHousekeeping } from './housekeeping/start.ts'
 import type { Log } from './log.ts'
 import { createAckSender } from './messages/ack-sender.ts'
 import { type CallLists, createCallRules } from './messages/call-rules.ts'
-import { createCoalescer } from './messages/coalescer.ts'
 import { createReceiver } from './messages/receiver.ts'
 import { createMetrics } from './metrics.ts'
 import { createDispatcher } from './push/dispatcher.ts'
@@ -67,7 +66,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       await openStore(settings.database, { ...settings, instance: hostname() }, clock, log),
     )
     const file = shutdown.add('watch', CLOSE_WITHIN.watch, await watchDatabaseFile(settings.database, clock, log))
-    const { stations, history, housekeeping } = store
+    const { stations, history, pushes, housekeeping } = store
     const calls = createCallRules({
       lists: settings.stations,
       ownCalls: loginCalls(settings.aprsis.callsign),
@@ -78,17 +77,11 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
     const traffic = watchTraffic(clock)
     const vapidKeys = openVapidKeys(settings, log)
     const gateways = openGateways(settings.push, log, clock, vapidKeys)
-    const dispatcher = createDispatcher({ gateways, stations, history, clock, log, metrics })
-    const coalescer = createCoalescer({
-      coalesceMs: settings.push.coalesceMs,
-      clock,
-      push: traffic.pushing(dispatcher.push),
-    })
-    shutdown.add('push', CLOSE_WITHIN.push, {
-      // At once: the coalescer waits for pushes that only the dispatcher can cut short.
-      close: async () => void (await Promise.all([coalescer.close(), dispatcher.close()])),
-    })
-    for (const key of await history.stationsWithUnpushed()) coalescer.notify(key)
+    const dispatcher = shutdown.add(
+      'push',
+      CLOSE_WITHIN.push,
+      createDispatcher({ gateways, stations, pushes, clock, log, metrics }),
+    )
 
     const { listen, rateLimit } = settings
     const { isReserved, isBlocked, heard } = calls
@@ -105,9 +98,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       stations: heard,
       history,
       isBlocked,
-      notify: coalescer.notify,
       acks: createAckSender({ send, canSend: () => file.kept() && link.verified(), metrics }),
-      clock,
       metrics,
       log,
     })
@@ -153,6 +144,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
         upstream: link.status,
         problems: () => [...link.problems(), ...file.problems()],
         gateways: dispatcher.gateways,
+        pushesUnderWay: dispatcher.underWay,
         backups,
         certificateExpiresAt: api.certificateExpiresAt,
         traffic,

@@ -101,11 +101,11 @@ function installPushGauges(metrics: GaugeMetrics, { gateways, pushesUnderWay }: 
   )
   each(
     'pushes_waiting',
-    'Stations that are being notified, or wait for their turn or another try',
+    'Stations that are being notified, or wait for the end of their window, their turn or another try',
     ({ waiting }) => waiting,
   )
   each('push_last_accepted_timestamp_seconds', 'When a gateway last accepted a notification', ({ lastAcceptedAt }) =>
     lastAcceptedAt === undefined ? undefined : lastAcceptedAt / MS_PER_S,
   )
-  metrics.gauge('pushes_under_way', 'Stations that are being notified, or wait for their turn', pushesUnderWay)
+  metrics.gauge('pushes_under_way', 'Stations that are being notified', pushesUnderWay)
 }

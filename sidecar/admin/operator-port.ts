@@ -24,9 +24,10 @@ interface OperatorParts {
   /** What else keeps the sidecar from its work. */
   readonly problems: () => readonly Obstacle[]
   readonly backups: { make(): Promise<BackupOutcome>; lastMadeAt(): number | undefined }
-  readonly traffic: Pick<Traffic, 'lastPacketAt' | 'pushesUnderWay'>
+  readonly traffic: Pick<Traffic, 'lastPacketAt'>
   /** Those that are configured. */
   readonly gateways: () => readonly GatewayStatus[]
+  readonly pushesUnderWay: () => number
   /** In milliseconds since 1970; undefined without TLS. */
   readonly certificateExpiresAt: () => number | undefined
   readonly recent: RecentEvents
@@ -41,7 +42,7 @@ const SCARCE_BYTES = 256_000
 
 /** Gathers what the operator's port shows, and serves it. */
 export async function openOperatorPort(parts: OperatorParts): Promise<HttpListener> {
-  const { settings, store, upstream, gateways, traffic, metrics, clock, recent } = parts
+  const { settings, store, upstream, gateways, pushesUnderWay, traffic, metrics, clock, recent } = parts
   const startedAt = clock.now()
   const stations = () => store.stations.countByPlatform()
   const maxStations = settings.stations.max
@@ -54,7 +55,6 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
     ...obstaclesTo({ upstream: upstream(), storeFault: store.fault(), gateways: gateways() }),
     ...parts.problems(),
   ]
-  const pushesUnderWay = () => traffic.pushesUnderWay
   const diskFreeBytes = () => within(ANSWER_WITHIN_MS, store.housekeeping.freeBytes(), clock).catch(() => Number.NaN)
   const databaseBytes = () => within(ANSWER_WITHIN_MS, store.housekeeping.sizeBytes(), clock).catch(() => Number.NaN)
 

@@ -20,7 +20,7 @@ export interface Status {
   readonly maxStations: number
   /** Those that are configured. */
   readonly gateways: readonly GatewayStatus[]
-  /** Stations that are being notified right now, those that wait for their turn included. */
+  /** Stations that are being notified right now. */
   readonly pushesUnderWay: number
   /** NaN when it cannot be told. */
   readonly databaseBytes: number

@@ -30,8 +30,8 @@ export interface PushQueue {
     next: { readonly delayMs: number; readonly tries: number; readonly refusals: number },
   ): Promise<void>
   /**
-   * Calls `listener` whenever something may be due: at the end of a window, of a delay, or of somebody's lease, and once after the
-   * start for what a stop left.
+   * Calls `listener` whenever something may be due: at the end of a window, of a delay, or of somebody's lease, some time after a
+   * claim that was rejected, and at once for what a stop left. It must not throw.
    */
   onDue(listener: () => void): void
   /** How many stations have an entry, by platform, and how many of them wait for another try; as far as this process knows without asking. */

@@ -1,10 +1,9 @@
 import { addresseeOf, parseMessage } from '../aprs/message.ts'
 import { parsePacket } from '../aprs/packet.ts'
-import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { AckSender } from './ack-sender.ts'
-import type { AppendOutcome, HeardMessage, History, StationKey, Stations } from './store.ts'
+import type { AppendOutcome, HeardMessage, History, Stations } from './store.ts'
 
 /**
  * Takes what arrived in one read from a connection, as lines in Latin-1 without line breaks. Resolves when its messages are
@@ -17,10 +16,7 @@ interface ReceiverParts {
   readonly stations: Pick<Stations, 'get'>
   readonly history: Pick<History, 'append'>
   readonly isBlocked: (sender: string) => boolean
-  /** Something new was stored for the station, which came in at `arrivedAt`, in elapsed milliseconds. Never throws. */
-  readonly notify: (key: StationKey, arrivedAt: number) => void
   readonly acks: AckSender
-  readonly clock: Pick<Clock, 'elapsed'>
   readonly metrics: Metrics
   readonly log: Log
 }
@@ -35,11 +31,12 @@ const OUTCOME_COUNTERS = {
 type DropCounter = 'packets_unparsable' | 'messages_not_addressed' | 'messages_not_for_operator' | 'messages_blocked'
 
 /**
- * The pipeline of what arrives: parse, store once, acknowledge, notify. Nobody hears of a message before it is durable.
+ * The pipeline of what arrives: parse, store once, acknowledge. What is stored is due to be pushed by that. Nobody hears of a message before it is
+ * durable.
  * A message that a station sends to itself is a message like any other: that is how people try their set-up.
  */
 export function createReceiver(parts: ReceiverParts): Receiver {
-  const { stations, history, isBlocked, notify, acks, clock, metrics, log } = parts
+  const { stations, history, isBlocked, acks, metrics, log } = parts
   let lostInARow = 0
 
   /** The message for a registered station's operator in a line; everything else is counted. */
@@ -61,13 +58,12 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     metrics.count(reason)
   }
 
-  function settle(message: HeardMessage, outcome: AppendOutcome, mayAck: boolean, arrivedAt: number): void {
+  function settle(message: HeardMessage, outcome: AppendOutcome, mayAck: boolean): void {
     metrics.count(OUTCOME_COUNTERS[outcome.kind])
     if (outcome.kind === 'no_station') return
     const { sourceAsReceived: from, to, seqId } = message
     if (outcome.ack) acks.acknowledge({ from, to, seqId })
     else if (wantsAck(message)) acks.withhold(mayAck)
-    if (outcome.kind === 'stored') notify(to, arrivedAt)
   }
 
   function wantsAck({ to, seqId }: HeardMessage): boolean {
@@ -93,7 +89,6 @@ export function createReceiver(parts: ReceiverParts): Receiver {
   }
 
   return async (lines) => {
-    const arrivedAt = clock.elapsed()
     const received: HeardMessage[] = []
     for (const line of lines) {
       const one = read(line)
@@ -108,7 +103,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
       return lost(received.length, error)
     }
     storingWorks()
-    for (const [i, outcome] of outcomes.entries()) settle(received[i] as HeardMessage, outcome, mayAck, arrivedAt)
+    for (const [i, outcome] of outcomes.entries()) settle(received[i] as HeardMessage, outcome, mayAck)
   }
 }
 

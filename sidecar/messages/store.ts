@@ -7,7 +7,7 @@ import type {
 } from '../config/settings.ts'
 import type { Instances, Leases } from './leases.ts'
 import type { HeardMessage, StoredMessage } from './message.ts'
-import type { Unpushed } from './push-queue.ts'
+import type { PushQueue } from './push-queue.ts'
 import type { Platform, Station, StationKey } from './station.ts'
 
 export type { HeardMessage, IncomingMessage, StoredMessage } from './message.ts'
@@ -32,6 +32,7 @@ export interface StoreSettings {
 export interface Store {
   readonly stations: Stations
   readonly history: History
+  readonly pushes: PushQueue
   readonly serverTime: ServerTime
   readonly cursors: Cursors
   readonly housekeeping: Housekeeping
@@ -133,12 +134,6 @@ export interface History {
   ): Promise<{ readonly messages: readonly StoredMessage[]; readonly serverTime: number } | undefined>
   /** How many messages a ring holds; older ones are dropped. */
   readonly perStation: number
-  /** What was stored after the last {@link markPushed}; undefined when nothing was. */
-  unpushed(station: StationKey): Promise<Unpushed | undefined>
-  /** Everything up to `time` was pushed, or given up. Never moves backwards. */
-  markPushed(station: StationKey, time: number): Promise<void>
-  /** Stations with something unpushed, for the start after a stop. */
-  stationsWithUnpushed(): Promise<readonly StationKey[]>
 }
 
 /** What is stored, as it is stored, for who keeps rings in memory. */

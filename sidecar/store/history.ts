@@ -36,20 +36,6 @@ const SINCE = `
   SELECT json_group_array(json_array(time, source, seq_id, hex(text))) AS messages
   FROM message WHERE station = ? AND time > ?`
 
-const UNPUSHED = `
-  SELECT count(*) OVER () AS count, time, source, seq_id AS seqId, text FROM message
-  WHERE station = ?1 AND time > (SELECT pushed_through FROM station WHERE key = ?1)
-  ORDER BY time DESC LIMIT 1`
-
-const MARK_PUSHED = `
-  UPDATE station SET pushed_through = mark.time
-  FROM (SELECT value ->> 0 AS station, max(value ->> 1) AS time FROM json_each(?) GROUP BY 1) AS mark
-  WHERE station.key = mark.station AND station.pushed_through < mark.time`
-
-const WITH_UNPUSHED = `
-  SELECT key FROM station
-  WHERE EXISTS (SELECT 1 FROM message WHERE station = station.key AND time > pushed_through) ORDER BY key`
-
 const TRIM = `
   DELETE FROM message WHERE (station, time) IN (
     SELECT station, time FROM
@@ -155,22 +141,6 @@ export async function openHistory(
       }),
 
     perStation: settings.perStation,
-
-    unpushed: (station) =>
-      database.read(async (queries) => {
-        const [found] = await queries.all<UnpushedRow>(UNPUSHED, station)
-        if (!found) return undefined
-        const { count, time, source, seqId, text } = found
-        return { count, newest: { from: source, to: station, seqId, text, time } }
-      }),
-
-    markPushed: (station, time) => database.write(markPushed, [station, time]),
-
-    stationsWithUnpushed: () =>
-      database.read(async (queries) => {
-        const rows = await queries.all<{ key: StationKey }>(WITH_UNPUSHED)
-        return rows.map((row) => row.key)
-      }),
   }
 
   const feed: Feed = {
@@ -186,21 +156,6 @@ export async function openHistory(
   }
 
   return { history, feed }
-}
-
-interface UnpushedRow {
-  readonly count: number
-  readonly time: number
-  readonly source: string
-  readonly seqId: string
-  readonly text: Buffer
-}
-
-const markPushed: Write<readonly [StationKey, number], void> = {
-  async run(tx, inputs) {
-    await tx.all(MARK_PUSHED, JSON.stringify(inputs))
-    return inputs.map(() => undefined)
-  },
 }
 
 /** A file that was last used with larger rings has more than it should. */

@@ -12,6 +12,7 @@ import { openHistory } from './history.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import { grantLeases, onlyInstance } from './leases.ts'
 import { migrate, schemaVersion } from './migrations.ts'
+import { openPushQueue } from './push-queue.ts'
 import { openServerTime } from './server-time.ts'
 import { openStations } from './stations.ts'
 import { StoreError, toStoreError } from './store-error.ts'
@@ -57,16 +58,20 @@ export async function buildStore(
     clock,
     log,
   })
+  const { coalesceMs } = settings.push
+  const pushes = await openPushQueue(connection, { database, stations, feed, coalesceMs, clock })
   const { perStation } = settings.history
   const housekeeping = openHousekeeping({ path, database, stations, duplicates, perStation, clock })
   const cursors = await openCursors(connection, { database, stations, feed, clock })
   const seal = async (tx: Transaction): Promise<void> => {
     await cursors.seal(tx)
+    await pushes.seal(tx)
     await serverTime.seal(tx)
   }
   return {
     stations,
     history,
+    pushes,
     serverTime,
     cursors,
     housekeeping,
@@ -76,7 +81,10 @@ export async function buildStore(
     fault: database.fault,
     probe: database.probe,
     backUp: (file, signal) => backUp(database, connection, file, signal),
-    close: () => database.close(seal),
+    close() {
+      pushes.close()
+      return database.close(seal)
+    },
   }
 }
 

@@ -91,9 +91,7 @@ async function pathBench(lines: readonly string[]): Promise<Measurement> {
       },
     },
     isBlocked: () => false,
-    notify: () => {},
     acks: { ready: () => false, acknowledge: () => {}, withhold: () => {} },
-    clock: { elapsed: () => 0 },
     metrics: createMetrics(),
     log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
   })

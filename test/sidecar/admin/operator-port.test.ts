@@ -75,6 +75,7 @@ describe("the operator's port over a real store", () => {
       upstream: () => upstream,
       problems: () => problems,
       gateways: () => [android],
+      pushesUnderWay: () => 0,
       certificateExpiresAt: () => undefined,
       backups: { make: async () => ({ kind: 'off' }), lastMadeAt: () => undefined },
       clock,

@@ -118,7 +118,7 @@ describe('A server time', () => {
       await receive()
       const { serverTime } = await sync(0)
       await stores.clock.advance(10_000)
-      await store.history.stationsWithUnpushed() // comes after the write that is on its way
+      await store.stations.avatars([]) // comes after the write that is on its way
       await receive()
       const later = await sync(serverTime)
       const unseen = await receive()

@@ -25,7 +25,6 @@ async function setUp(append?: (original: History['append']) => History['append']
   logged.length = 0
 
   const sent: string[] = []
-  const notified: string[] = []
   const batches: number[] = []
   const stored: History['append'] = (messages, mayAck) => {
     batches.push(messages.length)
@@ -36,19 +35,23 @@ async function setUp(append?: (original: History['append']) => History['append']
     stations: store.stations,
     history: { append: append ? append(stored) : stored },
     isBlocked: (sender) => sender === 'PEST-1',
-    notify: (key) => notified.push(key),
     acks: createAckSender({
       send: (line) => upstream.verified && sent.push(line) > 0,
       canSend: () => upstream.verified,
       metrics,
     }),
-    clock,
     metrics,
     log,
   })
   const counts = (...names: CounterName[]) => names.map((name) => metrics.value(name))
   const history = async (key: string) => (await newer(store, key)).messages
-  return { receive, store, clock, counts, history, sent, notified, batches, logged, upstream }
+  /** The stations that are due to be notified, with how many messages each. */
+  async function due() {
+    await clock.advance(SETTINGS.push.coalesceMs)
+    const claims = await store.pushes.claim({ android: 10, ios: 10, webpush: 10 })
+    return claims.map(({ station, unpushed }) => [station.key, unpushed.count])
+  }
+  return { receive, store, clock, counts, history, sent, due, batches, logged, upstream }
 }
 
 const packet = (body: string, source = 'A') => latin1(`${source}>APRS,TCPIP*,qAC,SERVER:${body}`)
@@ -61,19 +64,19 @@ describe('The receiver', () => {
   })
 
   it('stores a message to the byte, acknowledges it and notifies its station', async () => {
-    const { receive, history, counts, sent, notified } = await setUp()
+    const { receive, history, counts, sent, due } = await setUp()
     const text = Buffer.from([0x68, 0x69, 0xff, 0x00, 0x20])
     await receive([`${packet(':B        :')}${text.toString('latin1')}{12 `])
     const [message, ...others] = await history('B')
     expect(message).to.deep.include({ from: 'A', to: 'B', seqId: '12', text })
     expect(others).to.deep.equal([])
     expect(sent).to.deep.equal(['B>APRS,TCPIP*::A        :ack12'])
-    expect(notified).to.deep.equal(['B'])
+    expect(await due()).to.deep.equal([['B', 1]])
     expect(counts('messages_stored', 'acks_sent')).to.deep.equal([1, 1])
   })
 
   it('neither stores nor acknowledges nor notifies of a message of a blocked sender, the one inside a third-party frame', async () => {
-    const { receive, history, counts, sent, notified } = await setUp()
+    const { receive, history, counts, sent, due } = await setUp()
     await receive([
       packet(':B        :hi{1', 'PEST-1'),
       packet('}PEST-1>APRS,GATE*::B        :hi{2', 'GATE'),
@@ -82,18 +85,18 @@ describe('The receiver', () => {
     ])
     expect((await history('B')).map(({ seqId }) => seqId)).to.deep.equal(['3', '4'])
     expect(sent.map((line) => line.slice(-4))).to.deep.equal(['ack3', 'ack4'])
-    expect(notified).to.deep.equal(['B', 'B'])
+    expect(await due()).to.deep.equal([['B', 2]])
     expect(counts('messages_blocked', 'messages_stored')).to.deep.equal([2, 2])
   })
 
   it('acknowledges a retransmission again but notifies of it only once', async () => {
-    const { receive, clock, history, counts, sent, notified } = await setUp()
+    const { receive, clock, history, counts, sent, due } = await setUp()
     await receive([packet(':B        :hi{12')])
     await clock.advance(31_000)
     await receive([packet(':B        :hi{12')])
     expect(await history('B')).to.have.length(1)
     expect(sent).to.have.length(2)
-    expect(notified).to.deep.equal(['B'])
+    expect(await due()).to.deep.equal([['B', 1]])
     expect(counts('messages_stored', 'messages_duplicate')).to.deep.equal([1, 1])
   })
 
@@ -123,10 +126,13 @@ describe('The receiver', () => {
   })
 
   it('does not acknowledge for a station that does so itself, nor what has no number', async () => {
-    const { receive, sent, notified } = await setUp()
+    const { receive, sent, due } = await setUp()
     await receive([packet(':C        :hi{12'), packet(':B        :no number')])
     expect(sent).to.deep.equal([])
-    expect(notified).to.deep.equal(['C', 'B'])
+    expect(await due()).to.deep.equal([
+      ['B', 1],
+      ['C', 1],
+    ])
   })
 
   it('stores all messages of a read at once, in their order', async () => {
@@ -195,45 +201,45 @@ describe('The receiver', () => {
     const gate = new Promise<void>((resolve) => {
       open = resolve
     })
-    const { receive, sent, notified } = await setUp((original) => async (...call) => {
+    const { receive, sent } = await setUp((original) => async (...call) => {
       const outcomes = await original(...call)
       await gate
       return outcomes
     })
     const received = receive([packet(':B        :hi{12')])
     await new Promise((resolve) => setImmediate(resolve))
-    expect([sent, notified]).to.deep.equal([[], []])
+    expect(sent).to.deep.equal([])
     open()
     await received
-    expect([sent.length, notified.length]).to.deep.equal([1, 1])
+    expect(sent).to.have.length(1)
   })
 
   it('neither acknowledges nor notifies for a station that was unregistered while its message waited, back or not', async () => {
-    const { receive, store, counts, sent, notified } = await setUp((original) => async (...call) => {
+    const { receive, store, counts, sent, due } = await setUp((original) => async (...call) => {
       await store.stations.remove('B')
       const outcomes = await original(...call)
       await store.stations.register(B)
       return outcomes
     })
     await receive([packet(':B        :hi{12')])
-    expect([sent, notified]).to.deep.equal([[], []])
+    expect([sent, await due()]).to.deep.equal([[], []])
     expect(counts('messages_stored', 'messages_not_addressed')).to.deep.equal([0, 1])
   })
 
   it('survives a store that fails: counts what is lost, acknowledges none of it, and goes on when it can', async () => {
     let broken = true
-    const { receive, counts, sent, notified, logged } = await setUp((original) => (...call) => {
+    const { receive, counts, sent, due, logged } = await setUp((original) => (...call) => {
       return broken ? Promise.reject(new Error('disk full')) : original(...call)
     })
     await receive([packet(':B        :one{1'), packet(':C        :two{2')])
     await receive([packet(':B        :three{3')])
     expect(counts('messages_lost', 'messages_stored')).to.deep.equal([3, 0])
-    expect([sent, notified]).to.deep.equal([[], []])
+    expect([sent, await due()]).to.deep.equal([[], []])
 
     broken = false
     await receive([packet(':B        :one{1')])
     await receive([packet(':B        :three{3')])
-    expect(notified).to.deep.equal(['B', 'B'])
+    expect(await due()).to.deep.equal([['B', 2]])
     expect(sent).to.have.length(2)
     expect(logged.map(({ level, event, lost }) => ({ level, event, lost }))).to.deep.equal([
       { level: 'error', event: 'messages-not-stored', lost: undefined },

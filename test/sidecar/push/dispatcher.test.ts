@@ -2,21 +2,15 @@ import { expect } from 'chai'
 import { startApns } from '../../../fixtures/push/apns.ts'
 import { startFcm } from '../../../fixtures/push/fcm.ts'
 import { createLog } from '../../../sidecar/log.ts'
-import type { AvatarUpload, History, Platform, Station, Store } from '../../../sidecar/messages/store.ts'
+import type { PushQueue } from '../../../sidecar/messages/push-queue.ts'
+import type { AvatarUpload, Platform, Station, Stations, Store } from '../../../sidecar/messages/store.ts'
 import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
-import {
-  createDispatcher,
-  type Dispatcher,
-  GIVE_UP_AFTER_MS,
-  GRACE_MS,
-  MAX_IN_FLIGHT,
-  MAX_TRIES,
-} from '../../../sidecar/push/dispatcher.ts'
+import { createDispatcher, type Dispatcher, GRACE_MS } from '../../../sidecar/push/dispatcher.ts'
 import type { Notification, PushGateway, PushOutcome } from '../../../sidecar/push/gateway.ts'
+import { MAX_IN_FLIGHT } from '../../../sidecar/push/lane.ts'
 import { openGateways } from '../../../sidecar/push/open-gateways.ts'
-import { openStore } from '../../../sidecar/store/open-store.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
-import { message, registration, SETTINGS } from '../store/temporary-stores.ts'
+import { GIVE_UP_AFTER_MS, MAX_TRIES } from '../../../sidecar/push/retry-plan.ts'
+import { message, registration, temporaryStores } from '../store/temporary-stores.ts'
 
 const KEY = 'N0CALL-7'
 const ACCEPTED: PushOutcome = { kind: 'accepted' }
@@ -59,21 +53,69 @@ class ManualGateway implements PushGateway {
   }
 }
 
+/** A queue of which is known what was claimed and has not come to its end. */
+function watch(pushes: PushQueue): PushQueue & { readonly busy: number } {
+  let busy = 0
+  const ended = async (work: Promise<void>) => {
+    try {
+      await work
+    } finally {
+      busy -= 1
+    }
+  }
+  return {
+    ...pushes,
+    get busy() {
+      return busy
+    },
+    async claim(room) {
+      busy += 1
+      try {
+        const claims = await pushes.claim(room)
+        busy += claims.length
+        return claims
+      } finally {
+        busy -= 1
+      }
+    },
+    settle: (claim) => ended(pushes.settle(claim)),
+    later: (claim, next) => ended(pushes.later(claim, next)),
+  }
+}
+
+interface Parts {
+  readonly gateways?: Partial<Record<Platform, PushGateway>>
+  readonly pushes?: (original: PushQueue) => PushQueue
+  readonly stations?: (original: Stations) => Stations
+  readonly random?: () => number
+}
+
 describe('The dispatcher', () => {
+  const stores = temporaryStores()
   let lines: Record<string, unknown>[]
-  let clock: FakeClock
   let store: Store
   let metrics: Metrics
   let android: ManualGateway
   let dispatcher: Dispatcher
+  let queue: ReturnType<typeof watch>
   const log = createLog('debug', { write: (line) => lines.push(JSON.parse(line)) })
   const events = (name: string) => lines.filter(({ event }) => event === name)
 
-  function dispatch(
-    gateways: Partial<Record<Platform, PushGateway>>,
-    { history = store.history, random = () => 1 }: { history?: History; random?: () => number } = {},
-  ) {
-    return createDispatcher({ gateways, stations: store.stations, history, clock, log, metrics, random })
+  /** In the place of the one before, on what that left. */
+  async function start({ gateways = { android }, pushes, stations, random = () => 1 }: Parts = {}) {
+    await dispatcher?.close()
+    await store?.close()
+    store = await stores.open({ push: { coalesceMs: 0 } })
+    queue = watch(pushes ? pushes(store.pushes) : store.pushes)
+    dispatcher = createDispatcher({
+      gateways,
+      stations: stations ? stations(store.stations) : store.stations,
+      pushes: queue,
+      clock: stores.clock,
+      log,
+      metrics,
+      random,
+    })
   }
 
   async function register(
@@ -90,44 +132,56 @@ describe('The dispatcher', () => {
     await store.history.append([message(text, { from, to, seqId: String(++serial) })], false)
   }
 
-  const isUnpushed = async (key = KEY) => (await store.history.unpushed(key)) !== undefined
+  const isUnpushed = () => Object.values(store.pushes.load().waiting).some((count) => count > 0)
 
-  /** Lets a planned try happen, and waits until it is settled. */
-  async function advance(ms: number, key = KEY) {
-    await clock.advance(ms)
-    await dispatcher.push(key)
+  /** Lets what is planned happen, and waits until all of it is settled or put off. */
+  async function advance(ms: number) {
+    await stores.clock.advance(ms)
+    do await new Promise((resolve) => setImmediate(resolve))
+    while (queue.busy > 0)
+  }
+
+  const dispatched = () => advance(0)
+
+  /** Of what is due as soon as what was sent before is settled. */
+  async function arrival(count: number): Promise<Sent> {
+    while (android.sent.length < count) await stores.clock.advance(0)
+    return android.arrived(count)
+  }
+
+  /** What the next start is left with. */
+  async function left(): Promise<readonly string[]> {
+    await store.close()
+    store = await stores.open()
+    const claims = await store.pushes.claim({ android: 100, ios: 100, webpush: 100 })
+    return claims.map(({ station }) => station.key)
   }
 
   beforeEach(async () => {
     lines = []
-    clock = new FakeClock()
     metrics = createMetrics()
     android = new ManualGateway()
     android.always = ACCEPTED
-    store = await openStore(':memory:', SETTINGS, clock, createLog('silent'))
-    dispatcher = dispatch({ android })
+    await start()
     await register()
   })
-  afterEach(async () => {
-    await dispatcher.close()
-    await store.close()
-  })
+  afterEach(() => dispatcher.close())
 
   it('tells a phone of a message once', async () => {
     await receive('Hello')
-    await dispatcher.push(KEY)
-    await dispatcher.push(KEY)
+    await dispatched()
+    await dispatched()
     expect(android.sent).to.have.length(1)
     expect(android.sent[0]).to.deep.include({ pushToken: 'token-of-N0CALL-7' })
     expect(android.sent[0]?.notification).to.include({ title: 'W1AW', body: 'Hello' })
     expect(metrics.value('pushes_accepted')).to.equal(1)
-    expect(await isUnpushed()).to.equal(false)
+    expect(isUnpushed()).to.equal(false)
   })
 
   it('folds everything unpushed into one notification', async () => {
     await receive('one')
     await receive('two', KEY, 'DL1ABC')
-    await dispatcher.push(KEY)
+    await dispatched()
     expect(android.sent).to.have.length(1)
     expect(android.sent[0]?.notification.data).to.include({ count: '2', fromCall: 'DL1ABC' })
   })
@@ -138,26 +192,33 @@ describe('The dispatcher', () => {
     expect(state()).to.deep.include({ state: 'unused', waiting: 0, lastAcceptedAt: undefined })
     android.always = LATER
     await receive()
-    await dispatcher.push(KEY)
-    expect(state()).to.deep.include({ state: 'failing', waiting: 1, lastFailed: { at: clock.now(), reason: 'down' } })
+    await dispatched()
+    expect(state()).to.deep.include({
+      state: 'failing',
+      waiting: 1,
+      lastFailed: { at: stores.clock.now(), reason: 'down' },
+    })
     android.always = ACCEPTED
     await advance(1000)
-    expect(state()).to.deep.include({ state: 'working', waiting: 0, lastAcceptedAt: clock.now() })
+    expect(state()).to.deep.include({ state: 'working', waiting: 0, lastAcceptedAt: stores.clock.now() })
     android.always = { kind: 'refused', reason: 'no payload' }
     await receive()
-    await dispatcher.push(KEY)
-    expect(state()).to.deep.include({ state: 'refusing', lastRefused: { at: clock.now(), reason: 'no payload' } })
+    await dispatched()
+    expect(state()).to.deep.include({
+      state: 'refusing',
+      lastRefused: { at: stores.clock.now(), reason: 'no payload' },
+    })
   })
 
   it('attaches the avatar of the sender, and the tombstone when it was cleared', async () => {
     await register('W1AW', 'token-of-W1AW', 'android', { icon: 'car', image: '', hash: 'icon:car' })
     await receive()
-    await dispatcher.push(KEY)
+    await dispatched()
     await register('W1AW', 'token-of-W1AW', 'android', { icon: '', image: '', hash: '' })
     await receive()
-    await dispatcher.push(KEY)
+    await dispatched()
     await receive('Hi', KEY, 'DL1ABC')
-    await dispatcher.push(KEY)
+    await dispatched()
     expect(
       android.sent.map(({ notification: { data } }) => [data.fromAvatarHash, data.fromAvatarCleared]),
     ).to.deep.equal([
@@ -170,26 +231,26 @@ describe('The dispatcher', () => {
   it('never has two notifications under way for a station, and tells of what came meanwhile by the next', async () => {
     android.always = undefined
     await receive('one')
-    const first = dispatcher.push(KEY)
+    await stores.clock.advance(0)
     await android.arrived(1)
     await receive('two')
-    const second = dispatcher.push(KEY)
-    const third = dispatcher.push(KEY)
-    await clock.advance(1)
+    await stores.clock.advance(1)
+    await receive('three')
+    await stores.clock.advance(1)
     expect(android.sent).to.have.length(1)
     android.sent[0]?.answer(ACCEPTED)
-    const { notification, answer } = await android.arrived(2)
-    expect(notification).to.include({ body: 'two' })
+    const { notification, answer } = await arrival(2)
+    expect(notification.data).to.include({ count: '2' })
     answer(ACCEPTED)
-    await Promise.all([first, second, third])
+    await dispatched()
     expect(android.sent).to.have.length(2)
-    expect(await isUnpushed()).to.equal(false)
+    expect(isUnpushed()).to.equal(false)
   })
 
   describe('when there is nowhere to send to', () => {
     const nothingSaid = async (counted: number) => {
       expect(android.sent).to.have.length(0)
-      expect(await isUnpushed()).to.equal(false)
+      expect(isUnpushed()).to.equal(false)
       expect(lines).to.deep.equal([])
       expect(metrics.value('pushes_unsendable')).to.equal(counted)
     }
@@ -197,20 +258,20 @@ describe('The dispatcher', () => {
     it('counts messages to a platform without a gateway and lets them rest, without a word', async () => {
       await register(KEY, 'token', 'ios')
       await receive()
-      await dispatcher.push(KEY)
+      await dispatched()
       await nothingSaid(1)
     })
 
     it('counts messages to a dead token and lets them rest, without a word', async () => {
       await store.stations.markTokenDead(KEY, 'token-of-N0CALL-7')
       await receive()
-      await dispatcher.push(KEY)
+      await dispatched()
       await nothingSaid(1)
     })
 
     it('does nothing for a station that is not registered', async () => {
       await store.stations.remove(KEY)
-      await dispatcher.push(KEY)
+      await dispatched()
       await nothingSaid(0)
     })
   })
@@ -221,9 +282,9 @@ describe('The dispatcher', () => {
     it('stops pushing until the station registers a token again, and says so once', async () => {
       android.always = gone
       await receive('one')
-      await dispatcher.push(KEY)
+      await dispatched()
       await receive('two')
-      await dispatcher.push(KEY)
+      await dispatched()
       expect(android.sent).to.have.length(1)
       expect(store.stations.get(KEY)?.tokenDead).to.equal(true)
       expect(events('push-token-gone')).to.have.length(1)
@@ -234,7 +295,7 @@ describe('The dispatcher', () => {
       android.always = ACCEPTED
       await register(KEY, 'another token')
       await receive('three')
-      await dispatcher.push(KEY)
+      await dispatched()
       expect(android.sent[1]).to.deep.include({ pushToken: 'another token' })
       expect(android.sent[1]?.notification).to.include({ body: 'three' })
     })
@@ -242,29 +303,29 @@ describe('The dispatcher', () => {
     it('sends to the token that the station registered meanwhile', async () => {
       android.always = undefined
       await receive()
-      const pushing = dispatcher.push(KEY)
+      await stores.clock.advance(0)
       await android.arrived(1)
       await register(KEY, 'another token')
       android.sent[0]?.answer(gone)
-      const { pushToken, answer } = await android.arrived(2)
+      const { pushToken, answer } = await arrival(2)
       answer(ACCEPTED)
-      await pushing
+      await dispatched()
       expect(pushToken).to.equal('another token')
       expect(store.stations.get(KEY)?.tokenDead).to.equal(false)
-      expect(await isUnpushed()).to.equal(false)
+      expect(isUnpushed()).to.equal(false)
     })
   })
 
   it('gives up on what is refused at once, with one line', async () => {
     android.always = { kind: 'refused', reason: 'no good' }
     await receive()
-    await dispatcher.push(KEY)
+    await dispatched()
     expect(android.sent).to.have.length(1)
     expect(events('push-refused')).to.have.length(1)
     expect(events('push-refused')[0]).to.include({ level: 'error', reason: 'no good', token: '…CALL-7' })
     expect(metrics.value('pushes_refused')).to.equal(1)
-    expect(await isUnpushed()).to.equal(false)
-    expect(clock.pending).to.equal(0)
+    expect(isUnpushed()).to.equal(false)
+    expect(stores.clock.pending).to.equal(0)
   })
 
   describe('when a gateway fails for now', () => {
@@ -274,7 +335,7 @@ describe('The dispatcher', () => {
 
     it('tries again with growing delays, and tells of what came meanwhile too', async () => {
       await receive('one')
-      await dispatcher.push(KEY)
+      await dispatched()
       await advance(999)
       expect(android.sent).to.have.length(1)
       await advance(1)
@@ -287,27 +348,27 @@ describe('The dispatcher', () => {
       expect(android.sent).to.have.length(3)
       expect(android.sent[2]?.notification.data.count).to.equal('2')
       expect(metrics.value('pushes_retried')).to.equal(2)
-      expect(await isUnpushed()).to.equal(false)
-      expect(clock.pending).to.equal(0)
+      expect(isUnpushed()).to.equal(false)
+      expect(stores.clock.pending).to.equal(0)
     })
 
     it('does not let a new message hasten the try that is planned', async () => {
       await receive('one')
-      await dispatcher.push(KEY)
+      await dispatched()
       await receive('two')
-      await dispatcher.push(KEY)
+      await dispatched()
       expect(android.sent).to.have.length(1)
-      expect(clock.pending).to.equal(1)
+      expect(stores.clock.pending).to.equal(1)
     })
 
     it('begins with the shortest delay again after a success', async () => {
       await receive('one')
-      await dispatcher.push(KEY)
+      await dispatched()
       android.always = ACCEPTED
       await advance(1_000)
       android.always = LATER
       await receive('two')
-      await dispatcher.push(KEY)
+      await dispatched()
       await advance(1_000)
       expect(android.sent).to.have.length(4)
     })
@@ -315,33 +376,32 @@ describe('The dispatcher', () => {
     it('begins with the shortest delay for what comes right behind a success', async () => {
       android.always = undefined
       await receive('one')
-      const first = dispatcher.push(KEY)
+      await stores.clock.advance(0)
       await android.arrived(1)
       await receive('two')
-      void dispatcher.push(KEY)
       android.sent[0]?.answer(ACCEPTED)
-      const { answer } = await android.arrived(2)
+      const { answer } = await arrival(2)
       answer(LATER)
-      await first
+      await dispatched()
       android.always = ACCEPTED
       await advance(1_000)
       expect(android.sent).to.have.length(3)
     })
 
     it('spreads the tries of stations that failed together', async () => {
-      const early = dispatch({ android }, { random: () => 0 })
+      await start({ random: () => 0 })
       await receive()
-      await early.push(KEY)
-      await clock.advance(500)
-      await early.push(KEY)
+      await dispatched()
+      await advance(499)
+      expect(android.sent).to.have.length(1)
+      await advance(1)
       expect(android.sent).to.have.length(2)
-      await early.close()
     })
 
     it('waits as long as the gateway asks', async () => {
       android.always = { ...LATER, afterMs: 60_000 }
       await receive()
-      await dispatcher.push(KEY)
+      await dispatched()
       await advance(60_999)
       expect(android.sent).to.have.length(1)
       await advance(1)
@@ -351,61 +411,59 @@ describe('The dispatcher', () => {
     it('waits 15 minutes at most, whatever the gateway asks', async () => {
       android.always = { ...LATER, afterMs: 86_400_000 }
       await receive()
-      await dispatcher.push(KEY)
+      await dispatched()
       await advance(15 * 60_000 + 1_000)
       expect(android.sent).to.have.length(2)
     })
 
     it('gives up within an hour and a bounded number of tries, with one line', async () => {
       await receive()
-      const start = clock.now()
-      await dispatcher.push(KEY)
-      while (clock.pending > 0) await advance(1_000)
-      expect(clock.now() - start).to.be.within(GIVE_UP_AFTER_MS / 2, GIVE_UP_AFTER_MS)
+      const start = stores.clock.now()
+      await dispatched()
+      while (stores.clock.pending > 0) await advance(1_000)
+      expect(stores.clock.now() - start).to.be.within(GIVE_UP_AFTER_MS / 2, GIVE_UP_AFTER_MS)
       expect(android.sent.length).to.be.within(10, MAX_TRIES)
       expect(events('push-given-up')).to.have.length(1)
       expect(events('push-given-up')[0]).to.include({ station: KEY, tries: android.sent.length, reason: 'down' })
       expect(metrics.value('pushes_given_up')).to.equal(1)
       expect(metrics.value('pushes_retried')).to.equal(android.sent.length - 1)
-      expect(await isUnpushed()).to.equal(false)
+      expect(isUnpushed()).to.equal(false)
     })
 
     it('gives up after 20 tries, however quickly they follow one another', async () => {
-      const early = dispatch({ android }, { random: () => 0 })
+      await start({ random: () => 0 })
       await receive()
-      await early.push(KEY)
-      while (clock.pending > 0) {
-        await clock.advance(1_000)
-        await early.push(KEY)
-      }
+      await dispatched()
+      while (stores.clock.pending > 0) await advance(1_000)
       expect(android.sent).to.have.length(MAX_TRIES)
       expect(events('push-given-up')).to.have.length(1)
-      await early.close()
     })
 
-    it('says how many stations are being notified and how many wait for another try', async () => {
-      expect(dispatcher.load()).to.deep.equal({ underWay: 0, retrying: 0 })
+    it('says how many stations are being notified, those not that wait for another try', async () => {
+      expect(dispatcher.underWay()).to.equal(0)
+      android.always = undefined
       await receive()
-      const pushing = dispatcher.push(KEY)
-      expect(dispatcher.load()).to.deep.equal({ underWay: 1, retrying: 0 })
-      await pushing
-      expect(dispatcher.load()).to.deep.equal({ underWay: 0, retrying: 1 })
+      await stores.clock.advance(0)
+      const { answer } = await android.arrived(1)
+      expect(dispatcher.underWay()).to.equal(1)
+      answer(LATER)
+      await dispatched()
+      expect(dispatcher.underWay()).to.equal(0)
+      expect(store.pushes.load().retrying).to.equal(1)
       android.always = ACCEPTED
       await advance(1_000)
-      expect(dispatcher.load()).to.deep.equal({ underWay: 0, retrying: 0 })
+      expect(store.pushes.load().retrying).to.equal(0)
     })
 
     it('warns once a minute, however many stations there are', async () => {
       for (const key of ['N1CALL', 'N2CALL', 'N3CALL']) {
         await register(key)
         await receive('Hello', key)
-        await dispatcher.push(key)
+        await dispatched()
       }
       expect(events('push-gateway-failing')).to.have.length(1)
       expect(events('push-gateway-failing')[0]).to.include({ level: 'warn', platform: 'android', reason: 'down' })
-      await receive()
-      await clock.advance(60_000)
-      await dispatcher.push(KEY)
+      await advance(60_000)
       expect(events('push-gateway-failing')).to.have.length(2)
     })
   })
@@ -413,21 +471,20 @@ describe('The dispatcher', () => {
   it('takes only what a notification was about for given up with it, and tells of what came meanwhile', async () => {
     android.always = LATER
     await receive('one')
-    await dispatcher.push(KEY)
-    while (clock.elapsed() < GIVE_UP_AFTER_MS - 5 * 60_000) await advance(60_000)
+    await dispatched()
+    while (stores.clock.elapsed() < GIVE_UP_AFTER_MS - 5 * 60_000) await advance(60_000)
     const tries = android.sent.length
     android.always = undefined
-    await clock.advance(5 * 60_000)
+    await stores.clock.advance(5 * 60_000)
     const last = await android.arrived(tries + 1)
     await receive('two')
-    const pushing = dispatcher.push(KEY)
     last.answer(LATER)
-    const next = await android.arrived(tries + 2)
+    const next = await arrival(tries + 2)
     expect(events('push-given-up')).to.have.length(1)
     expect(next.notification).to.include({ body: 'two' })
     next.answer(ACCEPTED)
-    await pushing
-    expect(await isUnpushed()).to.equal(false)
+    await dispatched()
+    expect(isUnpushed()).to.equal(false)
   })
 
   describe('when a gateway refuses the sidecar', () => {
@@ -438,48 +495,48 @@ describe('The dispatcher', () => {
 
     it('tries again without an end, at most every 5 minutes, and never takes for told what nobody was told', async () => {
       await receive('one')
-      await dispatcher.push(KEY)
+      await dispatched()
       await advance(1_000)
       await advance(3_000)
       expect(android.sent).to.have.length(3)
       for (let tries = 0; tries < 100; tries++) await advance(5 * 60_000)
-      expect(clock.elapsed()).to.be.above(8 * GIVE_UP_AFTER_MS)
+      expect(stores.clock.elapsed()).to.be.above(8 * GIVE_UP_AFTER_MS)
       // The first ones follow one another more quickly.
       expect(android.sent.length).to.be.within(102, 110)
-      expect(await isUnpushed()).to.equal(true)
+      expect(isUnpushed()).to.equal(true)
       expect(events('push-given-up')).to.deep.equal([])
       android.always = ACCEPTED
       await receive('two')
       await advance(5 * 60_000)
       expect(android.sent.at(-1)?.notification.data.count).to.equal('2')
-      expect(await isUnpushed()).to.equal(false)
-      expect(clock.pending).to.equal(0)
+      expect(isUnpushed()).to.equal(false)
+      expect(stores.clock.pending).to.equal(0)
     })
 
     it('leaves for the next start what is unpushed', async () => {
       await receive()
-      await dispatcher.push(KEY)
+      await dispatched()
       await dispatcher.close()
-      expect(await store.history.stationsWithUnpushed()).to.deep.equal([KEY])
+      expect(await left()).to.deep.equal([KEY])
     })
 
     it('gives the whole time for another try to what fails for now afterwards', async () => {
       await receive()
-      await dispatcher.push(KEY)
+      await dispatched()
       for (let hours = 0; hours < 3; hours++) await advance(60 * 60_000)
       android.always = LATER
       await advance(5 * 60_000)
       expect(events('push-given-up')).to.deep.equal([])
       android.always = ACCEPTED
       await advance(1_000)
-      expect(await isUnpushed()).to.equal(false)
+      expect(isUnpushed()).to.equal(false)
     })
 
     it('says so once with what to mend, once more when that changes, and once when it is over', async () => {
       await register('N1CALL')
       for (const key of [KEY, 'N1CALL']) {
         await receive('Hello', key)
-        await dispatcher.push(key)
+        await dispatched()
       }
       expect(events('push-unauthorized')).to.have.length(1)
       expect(events('push-unauthorized')[0]).to.include({
@@ -505,13 +562,13 @@ describe('The dispatcher', () => {
 
   it('counts elapsed time until it gives up, whatever the clock says', async () => {
     android.always = LATER
-    clock.set(1000)
+    stores.clock.set(1000)
     await receive()
-    await dispatcher.push(KEY)
-    clock.set(Date.UTC(2026, 0, 1))
+    await dispatched()
+    stores.clock.set(Date.UTC(2026, 0, 1))
     await advance(1_000)
     expect(events('push-given-up')).to.deep.equal([])
-    clock.set(1000)
+    stores.clock.set(1000)
     for (let minutes = 0; minutes < 65; minutes++) await advance(60_000)
     expect(events('push-given-up')).to.have.length(1)
     expect(events('push-gateway-failing').length).to.be.within(10, MAX_TRIES)
@@ -521,68 +578,151 @@ describe('The dispatcher', () => {
     const ios = new ManualGateway()
     ios.always = ACCEPTED
     android.always = undefined
-    const both = dispatch({ android, ios })
-    const keys = Array.from({ length: MAX_IN_FLIGHT + 20 }, (_, i) => `N${i}A`)
+    await start({ gateways: { android, ios } })
+    const room = MAX_IN_FLIGHT.android
+    expect(room).to.equal(100)
+    const keys = Array.from({ length: room + 20 }, (_, i) => `N${i}A`)
     for (const key of keys) {
       await register(key)
       await receive('Hello', key)
     }
     await register('I0S', 'ab', 'ios')
+    await stores.clock.advance(0)
+    await android.arrived(room)
     await receive('Hello', 'I0S')
-    const pushing = keys.map((key) => both.push(key))
-    await android.arrived(MAX_IN_FLIGHT)
-    await both.push('I0S')
-    expect(ios.sent).to.have.length(1)
-    expect(android.sent).to.have.length(MAX_IN_FLIGHT)
+    await stores.clock.advance(0)
+    await ios.arrived(1)
+    expect(android.sent).to.have.length(room)
     for (let i = 0; i < keys.length; i++) {
-      expect(android.sent.length).to.be.at.most(MAX_IN_FLIGHT + i)
+      expect(android.sent.length).to.be.at.most(room + i)
       const { answer } = await android.arrived(i + 1)
       answer(ACCEPTED)
     }
-    await Promise.all(pushing)
+    await dispatched()
     expect(android.sent.map(({ pushToken }) => pushToken)).to.have.members(keys.map((key) => `token-of-${key}`))
-    await both.close()
+    expect(isUnpushed()).to.equal(false)
+  })
+
+  it('has up to 500 in flight for APNs', async () => {
+    const ios = new ManualGateway()
+    await start({ gateways: { ios } })
+    const keys = Array.from({ length: 501 }, (_, i) => `N${i}A`)
+    for (const key of keys) await register(key, `token-of-${key}`, 'ios')
+    await store.history.append(
+      keys.map((to) => message('Hello', { to })),
+      false,
+    )
+    await stores.clock.advance(0)
+    await ios.arrived(500)
+    await stores.clock.advance(1)
+    expect(ios.sent).to.have.length(500)
+    ios.always = ACCEPTED
+    for (const { answer } of ios.sent) answer(ACCEPTED)
+    await dispatched()
+    expect(ios.sent).to.have.length(501)
+  })
+
+  it('asks for as many stations at once as there is room for, not for one after the other', async () => {
+    let asked = 0
+    await start({
+      pushes: (original) => ({
+        ...original,
+        claim(room) {
+          asked += 1
+          return original.claim(room)
+        },
+      }),
+    })
+    const keys = Array.from({ length: 300 }, (_, i) => `N${i}A`)
+    for (const key of keys) await register(key)
+    await store.history.append(
+      keys.map((to) => message('Hello', { to })),
+      false,
+    )
+    await dispatched()
+    expect(android.sent).to.have.length(300)
+    expect(asked).to.be.below(20)
+    await receive()
+    asked = 0
+    await dispatched()
+    expect(asked).to.equal(1)
   })
 
   describe('when the database fails', () => {
     const broken = () => Promise.reject(new Error('disk full'))
 
-    it('tries again when it cannot read', async () => {
+    it('asks again when it cannot read whom to notify, and warns once a minute', async () => {
       let working = false
-      const history: History = {
-        ...store.history,
-        unpushed: (key) => (working ? store.history.unpushed(key) : broken()),
-      }
-      const other = dispatch({ android }, { history })
+      let askAgain = () => {}
+      await start({
+        pushes: (original) => ({
+          ...original,
+          claim: (room) => (working ? original.claim(room) : broken()),
+          onDue(listener) {
+            askAgain = listener
+            original.onDue(listener)
+          },
+        }),
+      })
       await receive()
-      await other.push(KEY)
+      await dispatched()
+      askAgain()
+      await dispatched()
+      expect(events('push-queue-failing')).to.have.length(1)
+      await advance(60_000)
+      askAgain()
+      await dispatched()
+      expect(events('push-queue-failing')).to.have.length(2)
       expect(android.sent).to.have.length(0)
       working = true
-      await clock.advance(1_000)
-      await other.push(KEY)
+      askAgain()
+      await dispatched()
       expect(android.sent).to.have.length(1)
-      await other.close()
+    })
+
+    it('tries again when it cannot read the avatar, and gives up in the end when it stays broken', async () => {
+      await start({ stations: (original) => ({ ...original, avatars: broken }) })
+      await register('W1AW', 'token', 'android', { icon: 'car', image: '', hash: 'icon:car' })
+      await receive()
+      await dispatched()
+      while (stores.clock.pending > 0) await advance(5 * 60_000)
+      expect(android.sent).to.have.length(0)
+      expect(metrics.value('pushes_retried')).to.be.within(9, MAX_TRIES - 1)
+      expect(events('push-given-up')).to.have.length(1)
+      expect(events('push-given-up')[0]).to.include({ reason: 'the database failed (disk full)' })
+      expect(isUnpushed()).to.equal(false)
+    })
+
+    it('tries again when it cannot note that a token is gone', async () => {
+      let working = false
+      await start({
+        stations: (original) => ({
+          ...original,
+          markTokenDead: (...token) => (working ? original.markTokenDead(...token) : broken()),
+        }),
+      })
+      android.always = { kind: 'token_gone', reason: 'the app was removed' }
+      await receive()
+      await dispatched()
+      expect(store.stations.get(KEY)?.tokenDead).to.equal(false)
+      working = true
+      await advance(1_000)
+      expect(android.sent).to.have.length(2)
+      expect(store.stations.get(KEY)?.tokenDead).to.equal(true)
+      expect(isUnpushed()).to.equal(false)
     })
 
     it('goes on when it cannot note that a notification is settled', async () => {
-      const other = dispatch({ android }, { history: { ...store.history, markPushed: broken } })
+      await start({
+        pushes: (original) => ({ ...original, settle: (claim) => original.settle(claim).then(broken) }),
+      })
       await receive()
-      await other.push(KEY)
+      await dispatched()
       expect(events('push-not-marked')).to.have.length(1)
-      await other.push(KEY)
+      await receive('two')
+      await dispatched()
       expect(android.sent).to.have.length(2)
-      await other.close()
-    })
-
-    it('gives up in the end when it stays broken', async () => {
-      const other = dispatch({ android }, { history: { ...store.history, unpushed: broken, markPushed: broken } })
-      await other.push(KEY)
-      let tries = 1
-      for (; clock.pending > 0; tries++) await clock.advance(5 * 60_000)
-      expect(tries).to.be.within(10, MAX_TRIES)
-      expect(events('push-given-up')).to.have.length(1)
-      expect(events('push-given-up')[0]).to.include({ reason: 'the database failed (disk full)' })
-      await other.close()
+      expect(metrics.value('pushes_accepted')).to.equal(2)
     })
   })
 
@@ -590,47 +730,66 @@ describe('The dispatcher', () => {
     it('plans nothing more and leaves for the next start what is unpushed', async () => {
       android.always = LATER
       await receive()
-      await dispatcher.push(KEY)
+      await dispatched()
       await dispatcher.close()
-      await dispatcher.push(KEY)
-      expect(clock.pending).to.equal(0)
-      expect(dispatcher.load()).to.deep.equal({ underWay: 0, retrying: 0 })
+      expect(stores.clock.pending).to.equal(0)
+      expect(dispatcher.underWay()).to.equal(0)
+      await advance(GIVE_UP_AFTER_MS)
       expect(android.sent).to.have.length(1)
-      expect(await store.history.stationsWithUnpushed()).to.deep.equal([KEY])
+      expect(await left()).to.deep.equal([KEY])
+    })
+
+    it('sends nothing of what it claims at that moment, and hands it back', async () => {
+      let closing: Promise<void> | undefined
+      await start({
+        pushes: (original) => ({
+          ...original,
+          async claim(room) {
+            const claims = await original.claim(room)
+            closing = dispatcher.close()
+            return claims
+          },
+        }),
+      })
+      await receive()
+      await dispatched()
+      await closing
+      expect(android.sent).to.have.length(0)
+      expect(await left()).to.deep.equal([KEY])
     })
 
     it('waits for an answer that is under way, and notes it', async () => {
       android.always = undefined
       await receive()
-      void dispatcher.push(KEY)
+      await stores.clock.advance(0)
       const { answer } = await android.arrived(1)
       const closing = dispatcher.close()
-      await clock.advance(GRACE_MS - 1)
+      await stores.clock.advance(GRACE_MS - 1)
       answer(ACCEPTED)
       await closing
-      expect(await isUnpushed()).to.equal(false)
-      expect(clock.pending).to.equal(0)
+      expect(isUnpushed()).to.equal(false)
+      expect(stores.clock.pending).to.equal(0)
     })
 
     it('waits 2 s at most, closes the gateways then, and can be closed twice', async () => {
       android.always = undefined
       await receive()
-      void dispatcher.push(KEY)
+      await stores.clock.advance(0)
       await android.arrived(1)
       const closing = Promise.all([dispatcher.close(), dispatcher.close()])
-      await clock.advance(GRACE_MS)
+      await stores.clock.advance(GRACE_MS)
       await closing
       expect(android.closed).to.equal(1)
-      expect(await isUnpushed()).to.equal(true)
-      expect(clock.pending).to.equal(0)
+      expect(isUnpushed()).to.equal(true)
+      expect(stores.clock.pending).to.equal(0)
     })
   })
 
   it('works with both vendors’ clients, through failures of every kind', async () => {
     const [fcm, apns] = await Promise.all([startFcm(), startApns()])
     const webpush = { subject: null, keyFile: null, allowPrivate: false, caFile: null }
-    const gateways = openGateways({ coalesceMs: 0, fcm: fcm.settings, apns: apns.settings, webpush }, log, clock)
-    dispatcher = dispatch(gateways)
+    const gateways = openGateways({ coalesceMs: 0, fcm: fcm.settings, apns: apns.settings, webpush }, log, stores.clock)
+    await start({ gateways })
     const iphone = 'ab'.repeat(32)
     await register('N1CALL', iphone, 'ios')
     const tokenDead = (key: string) => (store.stations.get(key) as Station).tokenDead
@@ -639,11 +798,10 @@ describe('The dispatcher', () => {
     apns.fail('goaway')
     for (const key of [KEY, 'N1CALL']) {
       await receive('Hello', key)
-      await dispatcher.push(key)
+      await dispatched()
     }
     expect([fcm.received.length, apns.received.length]).to.deep.equal([0, 0])
-    await clock.advance(6_000)
-    await Promise.all([dispatcher.push(KEY), dispatcher.push('N1CALL')])
+    await advance(6_000)
     expect(fcm.received[0]?.data).to.include({ fromCall: 'W1AW', count: '1' })
     expect(apns.received[0]).to.deep.include({ deviceToken: iphone, collapseId: 'aprs-N1CALL' })
 
@@ -651,7 +809,7 @@ describe('The dispatcher', () => {
     apns.uninstall(iphone)
     for (const key of [KEY, 'N1CALL']) {
       await receive('Hello again', key)
-      await dispatcher.push(key)
+      await dispatched()
       expect(tokenDead(key)).to.equal(true)
     }
     await dispatcher.close()

@@ -173,7 +173,7 @@ describe('A store whose disk gives out', () => {
     expect(store.fault()).to.equal('database_not_writable')
     const probed = async () => {
       await stores.clock.advance(5000)
-      await store.history.unpushed('N0CALL') // behind the probe in the queue
+      await store.stations.avatars([]) // behind the probe in the queue
     }
     await probed()
     expect(store.fault()).to.equal('database_not_writable')

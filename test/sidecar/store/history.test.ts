@@ -114,36 +114,4 @@ describe('The history in SQLite', () => {
       expect(kinds(outcomes)).to.deep.equal(['stored'])
     })
   })
-
-  describe('of what was pushed', () => {
-    const timeOf = (outcome: AppendOutcome | undefined) => (outcome?.kind === 'stored' ? outcome.message.time : 0)
-
-    it('counts what came after the last mark, with the newest of it', async () => {
-      const outcomes = await store.history.append([message('a'), message('b'), message('c')], false)
-      await store.history.markPushed('N0CALL', timeOf(outcomes[0]))
-      const unpushed = await store.history.unpushed('N0CALL')
-      expect(unpushed?.count).to.equal(2)
-      expect(unpushed?.newest.text.toString()).to.equal('c')
-      await store.history.markPushed('N0CALL', timeOf(outcomes[2]))
-      expect(await store.history.unpushed('N0CALL')).to.equal(undefined)
-      expect(await store.history.unpushed('K9NONE')).to.equal(undefined)
-    })
-
-    it('never moves the mark backwards, within one transaction either', async () => {
-      const outcomes = await store.history.append([message('a'), message('b'), message('c')], false)
-      const [a = 0, b = 0] = outcomes.map(timeOf)
-      await Promise.all([store.history.markPushed('N0CALL', b), store.history.markPushed('N0CALL', a)])
-      await store.history.markPushed('N0CALL', a)
-      expect((await store.history.unpushed('N0CALL'))?.count).to.equal(1)
-    })
-
-    it('knows after a restart which stations still have something coming', async () => {
-      await register(store, 'AAA', 'QUIET')
-      const batch = ['W1AW', 'N0CALL', 'AAA'].map((to) => message('a', { to }))
-      const outcomes = await store.history.append(batch, false)
-      await store.history.markPushed('N0CALL', timeOf(outcomes[1]))
-      await reopenedWith(50)
-      expect(await store.history.stationsWithUnpushed()).to.deep.equal(['AAA', 'W1AW'])
-    })
-  })
 })

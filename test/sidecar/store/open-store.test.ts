@@ -49,7 +49,8 @@ describe('Opening the store', () => {
     expect(after.station).to.deep.equal(before.station)
     expect(after.messages).to.deep.equal(before.messages)
     expect(after.serverTime).to.be.greaterThan(before.serverTime)
-    expect(await second.history.stationsWithUnpushed()).to.deep.equal(['N0CALL'])
+    const [left] = await second.pushes.claim({ android: 10, ios: 10, webpush: 10 })
+    expect(left?.unpushed).to.deep.equal({ count: 2, newest: before.messages[1] })
     expect([...(await second.stations.avatars(['N0CALL'])).keys()]).to.deep.equal(['N0CALL'])
   })
 
@@ -189,9 +190,6 @@ describe('Closing the store', () => {
       () => history.append([message('late')], false),
       () => history.append([], false),
       () => history.since('N0CALL', 0),
-      () => history.unpushed('N0CALL'),
-      () => history.markPushed('N0CALL', 1),
-      () => history.stationsWithUnpushed(),
       () => stations.register(registration('N0CALL')),
       () => stations.register(registration('W1AW')),
       () => stations.remove('N0CALL'),

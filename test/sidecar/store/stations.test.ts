@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { AvatarUpload, Store } from '../../../sidecar/messages/store.ts'
 import { stationsContract } from './contract/stations.contract.ts'
-import { message, register, registration, temporaryStores, texts } from './temporary-stores.ts'
+import { register, registration, temporaryStores } from './temporary-stores.ts'
 
 const HOUR = 3_600_000
 const CAR: AvatarUpload = { icon: 'car', image: '', hash: 'icon:car' }
@@ -60,14 +60,5 @@ describe('The registry in SQLite', () => {
       expect(heartbeat?.kind).to.equal('created')
       expect(store.stations.get('N0CALL')).not.to.equal(undefined)
     })
-  })
-
-  it('counts as unpushed only what came after the registration', async () => {
-    await register(store, 'N0CALL')
-    expect(await store.history.unpushed('N0CALL')).to.equal(undefined)
-    await store.history.append([message('hello')], false)
-    await register(store, 'N0CALL')
-    const unpushed = await store.history.unpushed('N0CALL')
-    expect(texts([unpushed!.newest])).to.deep.equal(['hello'])
   })
 })

@@ -217,6 +217,7 @@ describe('A push of the sidecar', () => {
     while ((await its.counter('push_tokens_gone')) === 0);
     await its.receive('N9CALL', 'N0CALL-7', 'two')
     await its.endWindow()
+    while ((await its.counter('pushes_unsendable')) === 0);
     await its.register('N0CALL', { pushToken: 'token-of-a-new-phone' })
     await its.receive('N9CALL', 'N0CALL-7', 'three')
     await its.endWindow()
