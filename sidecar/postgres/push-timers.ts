@@ -42,11 +42,11 @@ export function openPushTimers(clock: Clock): PushTimers {
     })
   }
 
-  ask()
   return {
     ring,
     onRing(listener) {
       listeners.push(listener)
+      if (!every && !closed) ask()
       ring(0)
     },
     close() {
