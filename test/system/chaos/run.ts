@@ -1,0 +1,83 @@
+import { randomInt } from 'node:crypto'
+import { parseArgs } from 'node:util'
+import { Chaos } from './chaos.ts'
+import { planOf } from './plan.ts'
+import { rowOf } from './several/row.ts'
+import { type Scale, SeveralChaos } from './several/several.ts'
+import type { Verdict } from './several/verdict.ts'
+
+/** Long enough for a lapsed lease, a round of the others, and a login. */
+const TAKEOVER_LIMIT_MS = 8000
+
+const print = (text: string) => process.stdout.write(`${text}\n`)
+
+const { values } = parseArgs({
+  options: { several: { type: 'boolean', default: false }, seed: { type: 'string' }, seconds: { type: 'string' } },
+})
+const seed = Number(values.seed ?? randomInt(2 ** 31))
+const seconds = Number(values.seconds ?? (values.several ? 120 : 60))
+if (!Number.isInteger(seed) || !(seconds > 0)) {
+  process.stderr.write('Usage: npm run chaos -- [--several] [--seed N] [--seconds N]\n')
+  process.exit(64)
+}
+print(`seed ${seed}`)
+const failed = values.several ? await several() : await single()
+process.exitCode = failed ? 1 : 0
+
+/** One sidecar on SQLite, for `seconds` at most. */
+async function single(): Promise<boolean> {
+  const chaos = new Chaos(planOf(seed), seconds * 1000)
+  try {
+    await chaos.start()
+    await chaos.rage()
+    await chaos.calm()
+    await chaos.judge()
+    return false
+  } catch (error) {
+    print(error instanceof Error ? (error.stack ?? error.message) : String(error))
+    return true
+  } finally {
+    print(chaos.figures())
+    await chaos.close()
+  }
+}
+
+/** Three on PostgreSQL, for `seconds` each. */
+async function several(): Promise<boolean> {
+  const faults: readonly (readonly [string, (chaos: SeveralChaos) => Promise<void>])[] = [
+    ['kill -9 of each in turn', (chaos) => chaos.eachInTurn(seconds, (victim) => chaos.kill(victim))],
+    ['each frozen for 8 s in turn', (chaos) => chaos.eachInTurn(seconds, (victim) => chaos.freeze(victim))],
+    ['PostgreSQL killed three times', (chaos) => chaos.killDatabaseOften(3, seconds)],
+  ]
+  let failed = false
+  for (const [what, rage] of faults) {
+    print(`\n${what}, ${seconds} s`)
+    const verdict = await endured(rage)
+    print(rowOf(verdict))
+    const late = verdict.takeoversMs.filter((ms) => ms > TAKEOVER_LIMIT_MS).map((ms) => `two listened after ${ms} ms only`)
+    for (const fault of [...verdict.faults, ...late]) print(`  not so: ${fault}`)
+    failed ||= verdict.faults.length + late.length > 0
+  }
+  return failed
+}
+
+async function endured(rage: (chaos: SeveralChaos) => Promise<void>): Promise<Verdict> {
+  // Traffic goes on while what befell them last is made good.
+  const scale: Scale = {
+    seed,
+    stations: 300,
+    messagesPerSecond: 200,
+    callsPerSecond: 100,
+    restMs: 10_000,
+    seconds: seconds + 60,
+  }
+  const chaos = new SeveralChaos(scale)
+  try {
+    await chaos.start()
+    await rage(chaos)
+    await chaos.calm()
+    return await chaos.verdict()
+  } finally {
+    await chaos.close()
+  }
+}

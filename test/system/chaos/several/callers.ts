@@ -1,0 +1,88 @@
+import { isDeepStrictEqual } from 'node:util'
+import { claim, registration } from '../../../support/running-api.ts'
+import type { Happenings } from '../happenings.ts'
+import { type Post, type Shown, shownOf } from '../phones.ts'
+
+/** The app of one station. It calls any instance, each time another one, and syncs from the newest cursor of every answer. */
+export class Caller {
+  readonly key: string
+  readonly acks: boolean
+  readonly shown: Shown[] = []
+  calling = false
+  /** Answers that were 500. */
+  failures = 0
+  readonly #callsign: string
+  readonly #registration: object
+  readonly #ids = new Set<string>()
+  readonly #happenings: Happenings
+  readonly #mayFail: () => boolean
+  #cursor = 0
+
+  /** `mayFail`: whether an instance has reason to answer 500 now. */
+  constructor(index: number, happenings: Happenings, mayFail: () => boolean) {
+    this.#callsign = `N${index}C`
+    this.key = `${this.#callsign}-7`
+    this.acks = index % 3 !== 2
+    this.#happenings = happenings
+    this.#mayFail = mayFail
+    const token = index.toString(16).padStart(64, '0')
+    const [platform, pushToken] = index % 2 === 0 ? ['android', `token-of-${this.#callsign}`] : ['ios', token]
+    this.#registration = registration(this.#callsign, { platform, pushToken, ackMessages: this.acks })
+  }
+
+  /** False where there was no answer. */
+  async register(post: Post): Promise<boolean> {
+    const answer = await this.#answered(post, '/v1/register', this.#registration)
+    if (answer) this.#advance('/v1/register', answer.serverTime)
+    return answer !== undefined
+  }
+
+  async sync(post: Post): Promise<boolean> {
+    const since = this.#cursor
+    const answer = await this.#answered(post, '/v1/sync', { ...claim(this.#callsign), since })
+    if (!answer) return false
+    let last = since
+    for (const shown of answer.messages.map(shownOf)) {
+      if (shown.time <= last || shown.time >= answer.serverTime)
+        this.#happenings.blame(`${this.key} was shown ${shown.id} of ${shown.time} behind ${last} and before ${answer.serverTime}`)
+      if (this.#ids.has(shown.id)) this.#happenings.blame(`${this.key} was shown ${shown.id} twice`)
+      last = shown.time
+      this.#ids.add(shown.id)
+      this.shown.push(shown)
+    }
+    this.#advance('/v1/sync', answer.serverTime)
+    return true
+  }
+
+  /** The whole history, without touching the cursor; undefined where there was no answer. */
+  async history(post: Post): Promise<readonly Shown[] | undefined> {
+    const answer = await this.#answered(post, '/v1/sync', { ...claim(this.#callsign), since: 0 })
+    return answer?.messages.map(shownOf)
+  }
+
+  hasShown(id: string): boolean {
+    return this.#ids.has(id)
+  }
+
+  /** Whether what it was shown bit by bit is `history`, message for message and in that order. */
+  agreesWith(history: readonly Shown[]): boolean {
+    return isDeepStrictEqual(this.shown, history)
+  }
+
+  #advance(path: string, serverTime: number): void {
+    if (serverTime < this.#cursor)
+      this.#happenings.blame(`${path} of ${this.key} gave ${serverTime} after ${this.#cursor}`)
+    this.#cursor = Math.max(this.#cursor, serverTime)
+  }
+
+  async #answered(post: Post, path: string, request: object) {
+    // Where the trouble begins or ends meanwhile, it explains the answer too.
+    const before = this.#mayFail()
+    const answer = await post(path, request)
+    if (answer?.status === 200) return answer.body
+    if (answer?.status === 500 && (before || this.#mayFail())) this.failures += 1
+    else if (answer)
+      this.#happenings.blame(`${path} of ${this.key} was answered with ${answer.status} ${JSON.stringify(answer.body)}`)
+    return undefined
+  }
+}
