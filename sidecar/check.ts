@@ -9,6 +9,7 @@ import type { Settings } from './config/settings.ts'
 import { tryBackupFolder } from './housekeeping/backups.ts'
 import { isLoopback, ListenError, listenHttp } from './http-listener.ts'
 import type { Log } from './log.ts'
+import { isPostgresAddress } from './postgres-address.ts'
 import { openGateways } from './push/open-gateways.ts'
 import { trialKeys, warnOfUnkeptKeys } from './push/vapid-file.ts'
 import { inspectDatabase } from './store/inspect.ts'
@@ -48,7 +49,10 @@ export async function checkStart(settings: Settings): Promise<Findings> {
   warnOfReceiving(settings.aprsis, log)
   await attempt('push', () => tryGateways(settings, log))
   await attempt('database', async () => {
-    if ((await inspectDatabase(settings.database)) === 'in_use')
+    if (isPostgresAddress(settings.database)) {
+      const { inspectPostgres } = await import('./postgres/inspect-postgres.ts')
+      await inspectPostgres(settings, systemClock)
+    } else if ((await inspectDatabase(settings.database)) === 'in_use')
       warnings.push('The database is in use, by a sidecar most likely: whether it is sound was not looked at.')
   })
   await attempt('backup.folder', () => tryBackupFolder(settings.backup))

@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import { openOperatorPort } from './admin/operator-port.ts'
 import { rememberEvents } from './admin/recent-events.ts'
 import { watchTraffic } from './admin/traffic.ts'
@@ -15,13 +14,13 @@ import { createAckSender } from './messages/ack-sender.ts'
 import { type CallLists, createCallRules } from './messages/call-rules.ts'
 import { createReceiver } from './messages/receiver.ts'
 import { createMetrics } from './metrics.ts'
+import { openDatabase } from './open-database.ts'
 import { createDispatcher } from './push/dispatcher.ts'
 import { openGateways } from './push/open-gateways.ts'
 import { openVapidKeys } from './push/vapid-file.ts'
 import { reloadBy } from './reload.ts'
 import { createShutdown } from './shutdown.ts'
 import { watchDatabaseFile } from './store/file-watch.ts'
-import { openStore } from './store/open-store.ts'
 
 /** A sidecar at work. */
 export interface Sidecar {
@@ -60,11 +59,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
   const shutdown = createShutdown(clock, log)
   try {
     const metrics = createMetrics()
-    const store = shutdown.add(
-      'store',
-      CLOSE_WITHIN.store,
-      await openStore(settings.database, { ...settings, instance: hostname() }, clock, log),
-    )
+    const store = shutdown.add('store', CLOSE_WITHIN.store, await openDatabase(settings, clock, log))
     const file = shutdown.add('watch', CLOSE_WITHIN.watch, await watchDatabaseFile(settings.database, clock, log))
     const { stations, history, pushes, housekeeping } = store
     const calls = createCallRules({

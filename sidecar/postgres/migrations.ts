@@ -22,6 +22,12 @@ export function migrate(postgres: Pick<Postgres, 'session'>, steps = MIGRATIONS)
   })
 }
 
+/** Rejects as {@link migrate} does where the schema cannot be brought to the newest version, and changes nothing. */
+export async function inspectSchema(queries: Queries): Promise<void> {
+  await demandServer(queries)
+  if ((await versionOf(queries)) > MIGRATIONS.length) throw new StoreError('database_newer')
+}
+
 async function demandServer({ query }: Queries): Promise<void> {
   const [server] = await query<{ version: number; standby: boolean }>(
     "SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS standby",

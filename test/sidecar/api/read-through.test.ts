@@ -1,0 +1,42 @@
+import { expect } from 'chai'
+import { createReadThrough } from '../../../sidecar/api/read-through.ts'
+import type { Store } from '../../../sidecar/messages/store.ts'
+import { message, register, registration, temporaryStores } from '../store/temporary-stores.ts'
+import { answerIn, cacheOver } from './ring-answer.ts'
+
+describe('The answers that are read through', () => {
+  const stores = temporaryStores()
+  let store: Store
+  beforeEach(async () => {
+    store = await stores.open()
+    await register(store, 'N0CALL')
+  })
+
+  it('are those that rings in memory give, of any beginning', async () => {
+    await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
+    const [first] = await store.history.append([message('Grüße'), message('b'), message('c', { from: 'W2AW' })], false)
+    const [cache, reader] = [cacheOver(store), createReadThrough(store)]
+    const time = first?.kind === 'stored' ? first.message.time : Number.NaN
+    for (const since of [0, time, Number.MAX_SAFE_INTEGER]) {
+      const kept = await cache.since('N0CALL', since)
+      const read = await reader.since('N0CALL', since)
+      expect(read?.head).to.be.a('string').that.equals(kept?.head)
+      expect(await read?.gzipHead()).to.deep.equal(await kept?.gzipHead())
+    }
+  })
+
+  it('have what was stored just now, and the avatars of now', async () => {
+    const reader = createReadThrough(store)
+    const answer = async () => answerIn((await reader.since('N0CALL', 0)) ?? { head: '{' })
+    expect(await answer()).to.deep.equal({ messages: [], avatars: {} })
+    await store.history.append([message('a')], false)
+    await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
+    expect((await answer()).messages.map(({ text }) => text)).to.deep.equal(['a'])
+    expect((await answer()).avatars).to.deep.equal({ W1AW: 'icon:car' })
+  })
+
+  it('are none for a station that is not registered', async () => {
+    await store.stations.remove('N0CALL')
+    expect(await createReadThrough(store).since('N0CALL', 0)).to.equal(undefined)
+  })
+})
