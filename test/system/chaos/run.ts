@@ -54,7 +54,9 @@ async function several(): Promise<boolean> {
     print(`\n${what}, ${seconds} s`)
     const verdict = await endured(rage)
     print(rowOf(verdict))
-    const late = verdict.takeoversMs.filter((ms) => ms > TAKEOVER_LIMIT_MS).map((ms) => `two listened after ${ms} ms only`)
+    const late = verdict.takeoversMs
+      .filter((ms) => ms > TAKEOVER_LIMIT_MS)
+      .map((ms) => `two listened after ${ms} ms only`)
     for (const fault of [...verdict.faults, ...late]) print(`  not so: ${fault}`)
     failed ||= verdict.faults.length + late.length > 0
   }

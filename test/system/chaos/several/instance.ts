@@ -1,5 +1,10 @@
 import { expect } from 'chai'
-import { type LogLine, type SidecarFolder, type SidecarProcess, startSidecarProcess } from '../../../support/sidecar-process.ts'
+import {
+  type LogLine,
+  type SidecarFolder,
+  type SidecarProcess,
+  startSidecarProcess,
+} from '../../../support/sidecar-process.ts'
 import type { Happenings } from '../happenings.ts'
 import type { Post } from '../phones.ts'
 import type { Site } from './site.ts'
@@ -55,7 +60,9 @@ export class Instance {
     void sidecar.ended.then(({ outcome, stderr }) => {
       this.#errors.push(...sidecar.lines.filter(({ level }) => level === 'error'))
       if (this.#process === sidecar)
-        this.#happenings.blame(`${this.name} ended by itself with ${outcome}: ${stderr}${JSON.stringify(sidecar.lines.at(-1))}`)
+        this.#happenings.blame(
+          `${this.name} ended by itself with ${outcome}: ${stderr}${JSON.stringify(sidecar.lines.at(-1))}`,
+        )
     })
     this.#url = await sidecar.url()
     this.#happenings.tell()

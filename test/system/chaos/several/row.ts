@@ -5,7 +5,9 @@ export function rowOf(verdict: Verdict): string {
   const { takeoversMs } = verdict
   const s = (ms: number) => (ms / 1000).toFixed(1)
   const takeovers =
-    takeoversMs.length === 0 ? 'none' : `${takeoversMs.length}, ${s(Math.min(...takeoversMs))} to ${s(Math.max(...takeoversMs))} s`
+    takeoversMs.length === 0
+      ? 'none'
+      : `${takeoversMs.length}, ${s(Math.min(...takeoversMs))} to ${s(Math.max(...takeoversMs))} s`
   return [
     `  faults      ${verdict.kills} kills, ${verdict.freezes} freezes, ${verdict.databaseKills} of the database`,
     `  messages    ${verdict.sent} sent, ${verdict.lost} lost, ${verdict.doubled} doubled`,

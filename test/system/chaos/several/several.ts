@@ -1,6 +1,6 @@
-import { passcodeOf } from '../../../../sidecar/aprs/passcode.ts'
 import { makeCertificates } from '../../../../fixtures/certificate.ts'
 import { type Postgres, startPostgres } from '../../../../fixtures/postgres.ts'
+import { passcodeOf } from '../../../../sidecar/aprs/passcode.ts'
 import { createSidecarFolder } from '../../../support/sidecar-process.ts'
 import { Happenings } from '../happenings.ts'
 import { Caller } from './callers.ts'
@@ -206,7 +206,11 @@ export class SeveralChaos {
     this.#troubleUntil = Number.POSITIVE_INFINITY
     this.#databaseKilledAt.push(performance.now())
     await this.#postgres?.kill()
-    if (victim) await this.kill(victim)
+    if (victim) {
+      this.#counts.kills += 1
+      await victim.kill()
+      this.#startAgain(victim)
+    }
     await this.happenings.atMost(500 + this.#dice.below(1500), () => false)
     await this.#postgres?.startAgain()
     this.#troubleUntil = performance.now() + AFTERMATH_MS

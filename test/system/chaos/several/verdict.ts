@@ -93,9 +93,15 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
     faults: [
       ...evidence.faults,
       ...few('lost', lost),
-      ...few('stored otherwise than it was sent', wrong.map(({ id }) => id)),
+      ...few(
+        'stored otherwise than it was sent',
+        wrong.map(({ id }) => id),
+      ),
       ...(doubled > 0 ? [`${doubled} messages are stored twice`] : []),
-      ...few('the phone has something else than the history', astray.map(({ key }) => key)),
+      ...few(
+        'the phone has something else than the history',
+        astray.map(({ key }) => key),
+      ),
       ...few('no phone was told of it', untold),
       ...few('a phone was told of it twice, and who told it lives', pushedTwice),
       ...few('acknowledged twice', acks.twice),
@@ -112,7 +118,11 @@ async function historyOf(caller: Caller, instances: readonly Instance[]): Promis
   throw new Error(`nobody has the history of ${caller.key}`)
 }
 
-function acksOf(letters: ReadonlyMap<string, Letter>, acking: ReadonlySet<string>, databaseKilledAt: readonly number[]) {
+function acksOf(
+  letters: ReadonlyMap<string, Letter>,
+  acking: ReadonlySet<string>,
+  databaseKilledAt: readonly number[],
+) {
   const twice: string[] = []
   const counts = { acks: 0, unacknowledged: 0, ackedAgain: 0, ackedTwice: 0 }
   for (const { id, to, ackedAt } of letters.values()) {
@@ -121,7 +131,8 @@ function acksOf(letters: ReadonlyMap<string, Letter>, acking: ReadonlySet<string
     for (const [place, at] of ackedAt.entries()) {
       const before = ackedAt[place - 1]
       if (before === undefined || at - before >= ACK_INTERVAL_MS) continue
-      if (databaseKilledAt.some((killedAt) => killedAt <= at && killedAt > before - ACK_INTERVAL_MS)) counts.ackedAgain += 1
+      if (databaseKilledAt.some((killedAt) => killedAt <= at && killedAt > before - ACK_INTERVAL_MS))
+        counts.ackedAgain += 1
       else {
         counts.ackedTwice += 1
         twice.push(id)
