@@ -76,8 +76,7 @@ async function endured(rage: (chaos: SeveralChaos) => Promise<void>): Promise<Ve
   const chaos = new SeveralChaos(scale)
   try {
     await chaos.start()
-    await rage(chaos)
-    await chaos.calm()
+    await chaos.endure(() => rage(chaos))
     return await chaos.verdict()
   } finally {
     await chaos.close()

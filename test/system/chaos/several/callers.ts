@@ -33,7 +33,8 @@ export class Caller {
   /** False where there was no answer. */
   async register(post: Post): Promise<boolean> {
     const answer = await this.#answered(post, '/v1/register', this.#registration)
-    if (answer) this.#advance('/v1/register', answer.serverTime)
+    // It may be older: what is newer, another instance may know alone.
+    if (answer) this.#cursor = Math.max(this.#cursor, answer.serverTime)
     return answer !== undefined
   }
 
@@ -52,7 +53,9 @@ export class Caller {
       this.#ids.add(shown.id)
       this.shown.push(shown)
     }
-    this.#advance('/v1/sync', answer.serverTime)
+    if (answer.serverTime < since)
+      this.#happenings.blame(`a sync of ${this.key} gave ${answer.serverTime} after ${since}`)
+    this.#cursor = Math.max(since, answer.serverTime)
     return true
   }
 
@@ -69,12 +72,6 @@ export class Caller {
   /** Whether what it was shown bit by bit is `history`, message for message and in that order. */
   agreesWith(history: readonly Shown[]): boolean {
     return isDeepStrictEqual(this.shown, history)
-  }
-
-  #advance(path: string, serverTime: number): void {
-    if (serverTime < this.#cursor)
-      this.#happenings.blame(`${path} of ${this.key} gave ${serverTime} after ${this.#cursor}`)
-    this.#cursor = Math.max(this.#cursor, serverTime)
   }
 
   async #answered(post: Post, path: string, request: object) {

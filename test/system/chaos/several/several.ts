@@ -170,7 +170,7 @@ export class SeveralChaos {
       .until(() => this.#listening() >= LISTENERS, 'two listened again', PATIENCE_MS)
       .then(
         () => this.#takeoversMs.push(performance.now() - begun),
-        (error: Error) => this.happenings.blame(error.message),
+        () => undefined, // whoever waits for the same finds it out too
       )
   }
 
@@ -186,9 +186,10 @@ export class SeveralChaos {
 
   /** `kill -9`, started again at once. */
   async kill(victim: Instance): Promise<void> {
-    this.#timeTakeover(victim)
     this.#counts.kills += 1
-    await victim.kill()
+    const killed = victim.kill()
+    this.#timeTakeover(victim)
+    await killed
     this.#startAgain(victim)
   }
 
@@ -236,8 +237,18 @@ export class SeveralChaos {
     await this.happenings.atMost((seconds * 1000) / (times + 1), () => false)
   }
 
+  /** Goes through `rage`, and the calm behind it. What goes wrong on the way is for the verdict. */
+  async endure(rage: () => Promise<void>): Promise<void> {
+    try {
+      await rage()
+      await this.#calm()
+    } catch (error) {
+      if (this.happenings.faults.length === 0) this.happenings.blame(String(error))
+    }
+  }
+
   /** Ends all faults, and waits until everything has come to rest, or much longer than that takes. */
-  async calm(): Promise<void> {
+  async #calm(): Promise<void> {
     const { happenings } = this
     this.#mail?.stop()
     await this.#untilTwoListen()
