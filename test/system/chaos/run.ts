@@ -12,12 +12,26 @@ const TAKEOVER_LIMIT_MS = 8000
 const print = (text: string) => process.stdout.write(`${text}\n`)
 
 const { values } = parseArgs({
-  options: { several: { type: 'boolean', default: false }, seed: { type: 'string' }, seconds: { type: 'string' } },
+  options: {
+    several: { type: 'boolean', default: false },
+    seed: { type: 'string' },
+    seconds: { type: 'string' },
+    fault: { type: 'string' },
+  },
 })
+/** With `--several`: what befalls them, each for so many seconds and on a database of its own. */
+const FAULTS: Readonly<Record<string, (chaos: SeveralChaos) => Promise<void>>> = {
+  kill: (chaos) => chaos.eachInTurn(seconds, (victim) => chaos.kill(victim)),
+  freeze: (chaos) => chaos.eachInTurn(seconds, (victim) => chaos.freeze(victim)),
+  database: (chaos) => chaos.killDatabaseOften(3, seconds),
+}
+const names = Object.keys(FAULTS).filter((name) => values.fault === undefined || name === values.fault)
 const seed = Number(values.seed ?? randomInt(2 ** 31))
 const seconds = Number(values.seconds ?? (values.several ? 120 : 60))
-if (!Number.isInteger(seed) || !(seconds > 0)) {
-  process.stderr.write('Usage: npm run chaos -- [--several] [--seed N] [--seconds N]\n')
+if (!Number.isInteger(seed) || !(seconds > 0) || names.length === 0) {
+  process.stderr.write(
+    `Usage: npm run chaos -- [--seed N] [--seconds N] [--several [--fault ${Object.keys(FAULTS).join('|')}]]\n`,
+  )
   process.exit(64)
 }
 print(`seed ${seed}`)
@@ -42,17 +56,12 @@ async function single(): Promise<boolean> {
   }
 }
 
-/** Three on PostgreSQL, for `seconds` each. */
+/** Three on PostgreSQL. */
 async function several(): Promise<boolean> {
-  const faults: readonly (readonly [string, (chaos: SeveralChaos) => Promise<void>])[] = [
-    ['kill -9 of each in turn', (chaos) => chaos.eachInTurn(seconds, (victim) => chaos.kill(victim))],
-    ['each frozen for 8 s in turn', (chaos) => chaos.eachInTurn(seconds, (victim) => chaos.freeze(victim))],
-    ['PostgreSQL killed three times', (chaos) => chaos.killDatabaseOften(3, seconds)],
-  ]
   let failed = false
-  for (const [what, rage] of faults) {
-    print(`\n${what}, ${seconds} s`)
-    const verdict = await endured(rage)
+  for (const name of names) {
+    print(`\n${name}, ${seconds} s`)
+    const verdict = await endured(FAULTS[name] ?? (async () => {}))
     print(rowOf(verdict))
     const late = verdict.takeoversMs
       .filter((ms) => ms > TAKEOVER_LIMIT_MS)

@@ -7,8 +7,8 @@ import type { Told } from './told.ts'
 /** The network passes an ack on that comes again so much later. */
 const ACK_INTERVAL_MS = 31_000
 
-/** What instances say of a database that is away. */
-const TROUBLE: ReadonlySet<unknown> = new Set(['store-write-failed'])
+/** What instances say while the database is away. */
+const TROUBLE: ReadonlySet<unknown> = new Set(['store-write-failed', 'api-failed'])
 
 /** What became of it all. */
 export interface Verdict {
