@@ -61,7 +61,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
     const metrics = createMetrics()
     const store = shutdown.add('store', CLOSE_WITHIN.store, await openDatabase(settings, clock, log))
     const file = shutdown.add('watch', CLOSE_WITHIN.watch, await watchDatabaseFile(settings.database, clock, log))
-    const { stations, history, pushes, housekeeping } = store
+    const { stations, history, pushes } = store
     const calls = createCallRules({
       lists: settings.stations,
       ownCalls: loginCalls(settings.aprsis.callsign),
@@ -114,7 +114,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
     shutdown.add(
       'housekeeping',
       CLOSE_WITHIN.housekeeping,
-      startHousekeeping({ housekeeping, settings: settings.stations, clock, metrics, log }),
+      startHousekeeping({ store, settings: settings.stations, clock, metrics, log }),
     )
 
     const backups = shutdown.add(

@@ -4,6 +4,7 @@ import { bytes, count, counted, dateTime, duration } from './format.ts'
 import { renderGateways } from './gateways.ts'
 import type { Counts } from './history.ts'
 import { type Html, html } from './html.ts'
+import { renderListeners } from './listeners.ts'
 import { OBSTACLES } from './obstacles.ts'
 import type { RecentEvent } from './recent-events.ts'
 import type { Status } from './status.ts'
@@ -44,7 +45,8 @@ ${tiles(status)}
 <h2>Push gateways</h2>
 ${renderGateways(status.gateways, now)}
 <h2>APRS-IS</h2>
-${upstream(status)}
+${renderListeners(status.upstream)}
+${status.upstream.listener === null ? undefined : upstream(status)}
 <h2>Warnings and errors</h2>
 ${events(status.events)}
 </main>
@@ -59,7 +61,7 @@ function time(ms: number): Html {
 }
 
 /** What the page says first of all, and its title's first word. */
-function stateOf({ obstacles, gateways }: Status): { readonly word: string; readonly banner: Html } {
+function stateOf({ obstacles, gateways, upstream }: Status): { readonly word: string; readonly banner: Html } {
   const refusals = gateways.flatMap(({ state, lastRefused }) => (state === 'refusing' && lastRefused) || [])
   const lines = [
     ...obstacles.map((code) => html`<li>${OBSTACLES[code]} <code>${code}</code></li>`),
@@ -67,7 +69,11 @@ function stateOf({ obstacles, gateways }: Status): { readonly word: string; read
   ]
   if (obstacles.length > 0) return { word: 'Not ready', banner: red('Not ready', lines) }
   if (lines.length > 0) return { word: 'Pushes refused', banner: red('Pushes are refused', lines) }
-  const banner = html`<div class="state"><p><span class="mark">✓ Ready.</span> Every station is in a filter that an APRS-IS server confirmed.</p></div>`
+  const heard =
+    upstream.listener === null
+      ? 'Other instances listen to APRS-IS.'
+      : 'Every station is in a filter that an APRS-IS server confirmed.'
+  const banner = html`<div class="state"><p><span class="mark">✓ Ready.</span> ${heard}</p></div>`
   return { word: 'Ready', banner }
 }
 

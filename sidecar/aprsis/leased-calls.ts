@@ -13,6 +13,12 @@ const MARGIN_MS = 2000
 /** What was just granted is not used yet. */
 const UNUSED_FOR_MS = 1000
 
+/** By both clocks. */
+export interface Moment {
+  readonly elapsed: number
+  readonly now: number
+}
+
 /** The calls that this process holds leases of, among those of other processes with the same callsign. */
 export interface LeasedCalls extends CallSource {
   /** Those that it holds, as far as it knows. */
@@ -20,10 +26,10 @@ export interface LeasedCalls extends CallSource {
   /** Further ones to ask for: as many as are lacked, none of `taken`. */
   wishes(taken: ReadonlySet<string>, first: boolean): readonly string[]
   /**
-   * What came of asking at `askedAt`, in elapsed milliseconds, for all of {@link held} and for `wishes`. Returns those that are lost: their leases
-   * lapsed, and somebody else has them.
+   * What came of asking at `askedAt` for all of {@link held} and for `wishes`. Returns those that are lost: their leases lapsed, and somebody
+   * else has them.
    */
-  answered(granted: ReadonlySet<string>, wishes: readonly string[], askedAt: number): ReadonlySet<string>
+  answered(granted: ReadonlySet<string>, wishes: readonly string[], askedAt: Moment): ReadonlySet<string>
   /** Forgets those that have not been `inUse` for a second, and returns them. */
   dropUnused(inUse: ReadonlySet<string>): readonly string[]
   /** Connections that found none. */
@@ -31,9 +37,13 @@ export interface LeasedCalls extends CallSource {
 }
 
 /** `ask` is called when a connection finds none and asking at once may help. */
-export function createLeasedCalls(callsign: string, clock: Pick<Clock, 'elapsed'>, ask: () => void): LeasedCalls {
-  // With the time of asking, by which the lease lasts LEASE_MS at least.
-  const renewed = new Map<string, number>()
+export function createLeasedCalls(
+  callsign: string,
+  clock: Pick<Clock, 'elapsed' | 'now'>,
+  ask: () => void,
+): LeasedCalls {
+  // With the time of asking, from which the lease lasts LEASE_MS at least.
+  const renewed = new Map<string, Moment>()
   let lack = 0
   let exhausted = false
   let stations: ReadonlySet<StationKey> = new Set()
@@ -41,7 +51,9 @@ export function createLeasedCalls(callsign: string, clock: Pick<Clock, 'elapsed'
 
   function mayLogIn(call: string): boolean {
     const at = renewed.get(call)
-    return at !== undefined && clock.elapsed() - at < LEASE_MS - MARGIN_MS
+    if (!at) return false
+    // Elapsed time stands still while a machine sleeps, the wall clock may step back: the one that went further is right, or careful.
+    return Math.max(clock.elapsed() - at.elapsed, clock.now() - at.now) < LEASE_MS - MARGIN_MS
   }
 
   return {

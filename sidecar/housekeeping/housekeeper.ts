@@ -1,11 +1,15 @@
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
+import type { Leases } from '../messages/leases.ts'
 import type { Housekeeping } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Expiry } from './expiry.ts'
+import { underLease } from './lease.ts'
 
 interface HousekeeperParts {
   readonly housekeeping: Pick<Housekeeping, 'expire' | 'tidy' | 'presentSince'>
+  /** Of the processes that share the store one does it for all. */
+  readonly leases: Pick<Leases, 'hold'>
   readonly expiry: Expiry
   readonly clock: Clock
   readonly metrics: Metrics
@@ -20,7 +24,14 @@ export interface Housekeeper {
   close(): Promise<void>
 }
 
-export function createHousekeeper({ housekeeping, expiry, clock, metrics, log }: HousekeeperParts): Housekeeper {
+export function createHousekeeper({
+  housekeeping,
+  leases,
+  expiry,
+  clock,
+  metrics,
+  log,
+}: HousekeeperParts): Housekeeper {
   const stopping = new AbortController()
   let running: Promise<void> | undefined
   let failing = false
@@ -43,8 +54,10 @@ export function createHousekeeper({ housekeeping, expiry, clock, metrics, log }:
 
   async function runOnce(): Promise<void> {
     try {
-      await expire()
-      await tidy()
+      await underLease(leases, 'housekeeping', clock, async () => {
+        await expire()
+        await tidy()
+      })
       if (failing) log.info('housekeeping-recovered', 'The housekeeping works again.')
       failing = false
     } catch (error) {

@@ -12,6 +12,7 @@ import {
   storedFor,
 } from './append-batch.ts'
 import { openBatches } from './batches.ts'
+import { openBounds } from './bounds.ts'
 import type { Queries } from './connection.ts'
 import { isPassing } from './passing-failure.ts'
 import { toStoreError } from './postgres-error.ts'
@@ -55,15 +56,19 @@ interface AppendsParts {
  */
 export function openAppends({ database, history, ack, coalesceMs, clock, onStored }: AppendsParts): Appends {
   const horizons = {
-    numbered: history.duplicateMinutes * MS_PER_MINUTE,
-    unnumbered: history.duplicateSecondsUnnumbered * MS_PER_SECOND,
+    numbered: Math.round(history.duplicateMinutes * MS_PER_MINUTE),
+    unnumbered: Math.round(history.duplicateSecondsUnnumbered * MS_PER_SECOND),
   }
   const limits = [ack.minIntervalMs, ack.maxPerSenderPerMinute, ack.maxPerSenderPerMinute * STATIONS_PER_SENDER]
+
+  const bounds = openBounds(database, ack.minIntervalMs)
 
   async function store(calls: readonly AppendCall[]): Promise<readonly (readonly AppendOutcome[])[]> {
     const batch = batchOf(calls, horizons)
     const answer = await answered(calls, batch)
-    onStored(storedFor(batch, answer))
+    const stored = storedFor(batch, answer)
+    onStored(stored)
+    bounds.count(stored.length, answer.acks.length)
     return outcomesOf(calls, batch, answer)
   }
 

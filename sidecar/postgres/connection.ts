@@ -32,7 +32,7 @@ export interface Postgres extends Queries {
   fault(): StoreErrorCode | undefined
   /** Finds out whether a write works now, which {@link fault} then says. Never rejects. */
   probe(): Promise<void>
-  /** Takes no more statements, waits for those under way, 700 ms at most, and ends all connections. Twice is fine. */
+  /** Takes no more statements, waits for those under way, 500 ms at most, and ends all connections. Twice is fine. */
   close(): Promise<void>
 }
 
@@ -53,7 +53,7 @@ const STATEMENT_MS = 10_000
 /** The server should be the first to give up, for then it is clear what became of the statement. */
 const ANSWER_MS = 15_000
 const AGAIN_MS = 1000
-const CLOSE_MS = 700
+const CLOSE_MS = 500
 
 // JIT added 20 ms to each statement of 1,000 rows.
 const OPTIONS = `-c search_path=${SCHEMA} -c jit=off -c statement_timeout=${STATEMENT_MS} -c idle_in_transaction_session_timeout=${STATEMENT_MS}`

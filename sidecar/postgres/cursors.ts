@@ -70,6 +70,8 @@ export function openCursors({ database, reader, clock }: CursorsParts): SharedCu
         ? known
         : { registeredAt, asked, written: seen, seen: registeredAt, withdrawn: NEVER, newest }
     position.asked = Math.max(position.asked, asked)
+    // Taken back by another instance: what followed from it here goes too.
+    if (seen < position.written) position.seen = registeredAt
     position.written = seen
     position.newest = Math.max(position.newest, newest)
     positions.delete(station)

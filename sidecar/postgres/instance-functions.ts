@@ -32,14 +32,16 @@ export const INSTANCE_FUNCTIONS: readonly string[] = [
     UPDATE instance SET owner = '', seen_at = now_ms() WHERE name = its_name AND owner = its_owner;
   $$`,
 
+  // What lapsed is given to others only where take_over says so, and to the next life of an instance at once: it has the name, so the one before is gone.
   // In the order of names, so that two that want the same ones never wait for each other.
   `
-  CREATE OR REPLACE FUNCTION hold_leases(wanted text[], its_name text, its_owner text, its_note text) RETURNS SETOF text LANGUAGE sql AS $$
+  CREATE OR REPLACE FUNCTION hold_leases(wanted text[], its_name text, its_owner text, its_note text, take_over boolean) RETURNS SETOF text LANGUAGE sql AS $$
     INSERT INTO lease AS held (name, instance, owner, lease_until, note)
       SELECT one, its_name, its_owner, now_ms() + ${LEASE_MS}, its_note FROM (SELECT DISTINCT unnest(wanted) AS one ORDER BY one) AS names
     ON CONFLICT (name) DO UPDATE
       SET instance = excluded.instance, owner = excluded.owner, lease_until = now_ms() + ${LEASE_MS}, note = excluded.note
-      WHERE held.owner = excluded.owner OR held.lease_until NOT BETWEEN now_ms() AND now_ms() + ${LEASE_MS}
+      WHERE held.owner = excluded.owner
+        OR (take_over OR held.instance = excluded.instance) AND held.lease_until NOT BETWEEN now_ms() AND now_ms() + ${LEASE_MS}
     RETURNING held.name
   $$`,
 ]

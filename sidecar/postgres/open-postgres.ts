@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
-import type { PushQueue } from '../messages/push-queue.ts'
-import type { History, Store, StoreSettings } from '../messages/store.ts'
+import type { Store, StoreSettings } from '../messages/store.ts'
 import { StoreError, type StoreErrorCode } from '../store/store-error.ts'
 import { within } from '../within.ts'
 import { openAppends } from './appends.ts'
@@ -18,12 +17,6 @@ import { openReader } from './reader.ts'
 import { openRegistry } from './registry.ts'
 
 export interface PostgresStoreSettings extends StoreSettings, PostgresSettings {}
-
-/** The store for several processes. */
-export interface PostgresStore extends Omit<Store, 'history' | 'pushes'> {
-  readonly history: Pick<History, 'append' | 'since' | 'perStation'>
-  readonly pushes: PushQueue
-}
 
 /** For how long a start tries a database that is away: a failover takes less. */
 const START_MS = 60_000
@@ -45,11 +38,7 @@ const MS_PER_SECOND = 1000
  * Rejects with a {@link StoreError}: `database_unreachable`, `database_refused`, `database_untrusted`, `database_read_only`,
  * `database_newer`, `database_too_old`, `instance_taken` or `pg_missing`.
  */
-export async function openPostgresStore(
-  settings: PostgresStoreSettings,
-  clock: Clock,
-  log: Log,
-): Promise<PostgresStore> {
+export async function openPostgresStore(settings: PostgresStoreSettings, clock: Clock, log: Log): Promise<Store> {
   const postgres = await connectPostgres(settings, clock, log)
   try {
     await migratedInTime(postgres, settings.history.perStation, clock)
@@ -76,12 +65,7 @@ async function migratedInTime(postgres: Postgres, perStation: number, clock: Clo
   }
 }
 
-async function buildStore(
-  postgres: Postgres,
-  settings: PostgresStoreSettings,
-  clock: Clock,
-  log: Log,
-): Promise<PostgresStore> {
+async function buildStore(postgres: Postgres, settings: PostgresStoreSettings, clock: Clock, log: Log): Promise<Store> {
   const { history: kept, ack, push } = settings
   await warnOfLoss(postgres, log)
   const instance = await openInstance(postgres, settings.instance, clock, log)
@@ -109,12 +93,9 @@ async function buildStore(
   async function shutDown(): Promise<void> {
     stations.close()
     pushes.close()
-    const last = async () => {
-      await appends.idle()
-      await cursors.seal()
-      await instance.close()
-    }
-    await within(LAST_MS, last(), clock).catch(() => undefined) // what is not written costs nothing, and leases lapse
+    // What is not written costs nothing, and leases lapse.
+    const last = Promise.all([appends.idle().then(cursors.seal), instance.close()])
+    await within(LAST_MS, last, clock).catch(() => undefined)
     await postgres.close()
   }
 
@@ -125,7 +106,7 @@ async function buildStore(
     serverTime: openServerTime(postgres),
     cursors,
     housekeeping: openHousekeeping({ database: postgres, stations, duplicateMs, ackMs: ack.minIntervalMs }),
-    leases: openLeases(postgres, instance),
+    leases: openLeases(postgres, instance, clock),
     instances: instance,
     feed: undefined,
     fault: () => postgres.fault() ?? (instance.isTaken() ? 'instance_taken' : undefined),

@@ -39,6 +39,20 @@ describe('the status page', () => {
     expect(text(page({ gateways: [] }))).to.include('None is configured, so no phone is notified.')
   })
 
+  it('says which instances listen, and of those of others by which calls and where', () => {
+    const { upstream } = eventfulStatus()
+    expect(text(page())).not.to.include('listeners')
+    const others = [{ slot: 1, instance: 'east <2>', servers: ['T2ONE', 'T2TWO'], calls: ['N0CALL-98', 'N0CALL-99'] }]
+    const shared = text(page({ upstream: { ...upstream, listeners: { held: 2, wanted: 2 }, others } }))
+    expect(shared).to.include('This instance listens. 2 of 2 listeners are at work.')
+    expect(shared).to.include('east &lt;2&gt; T2ONE, T2TWO N0CALL-98, N0CALL-99')
+    const idle = { ...upstream, listener: null, connections: [], listeners: { held: 1, wanted: 2 }, others }
+    const standby = text(page({ upstream: idle, obstacles: [], gateways: [] }))
+    expect(standby).to.include('✓ Ready. Other instances listen to APRS-IS.')
+    expect(standby).to.include('This instance does not listen. 1 of 2 listeners are at work.')
+    expect(standby).not.to.include('No station is registered')
+  })
+
   it('speaks of one station in the singular', () => {
     const { upstream } = eventfulStatus()
     const connections = upstream.connections.map((connection) => ({ ...connection, stations: 1 }))

@@ -164,6 +164,64 @@ describe('Several instances at APRS-IS', () => {
     })
   })
 
+  describe('a listener that does not reach APRS-IS', () => {
+    let way: RotatingFront
+
+    beforeEach(async () => {
+      way = await startRotatingFront([server.port])
+    })
+    afterEach(() => way.close())
+
+    /** In steps that leave connections time to fail. */
+    async function passInSteps(ms: number): Promise<void> {
+      for (let passed = 0; passed < ms; passed += 1000) {
+        await clock.advance(1000)
+        for (const { link } of instances.values())
+          while (link.status().connections.some(({ state }) => state === 'connecting'))
+            await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+
+    async function loseTheWay(one: LinkHarness): Promise<void> {
+      await way.close()
+      await one.until(() => !one.link.status().connected)
+    }
+
+    it('gives its place after 30 s to one that stands by, and takes one only where nobody else does', async () => {
+      const a = start('a', { port: way.port })
+      await a.ready()
+      const b = start('b')
+      await b.ready()
+      const c = start('c')
+      await clock.advance(1000)
+      await loseTheWay(a)
+      await passInSteps(29_000)
+      expect([a, b, c].map(slotOf)).to.deep.equal([0, 1, null])
+      await passInSteps(4000)
+      expect([a, b, c].map(slotOf)).to.deep.equal([null, 1, 0])
+      await c.ready()
+      expect(a.events('listener-gave-way')).to.have.length(1)
+      expect(c.link.status().listeners).to.deep.equal({ held: 2, wanted: 2 })
+      await kill('b')
+      const d = start('d')
+      await passInSteps(9000)
+      expect([a, c, d].map(slotOf)).to.deep.equal([null, 0, 1])
+      await kill('d')
+      await passInSteps(14_000)
+      expect([a, c].map(slotOf)).to.deep.equal([1, 0])
+    })
+
+    it('keeps it while nobody stands by', async () => {
+      const a = start('a', { port: way.port })
+      await a.ready()
+      const b = start('b')
+      await b.ready()
+      await loseTheWay(a)
+      await passInSteps(60_000)
+      expect([a, b].map(slotOf)).to.deep.equal([0, 1])
+    })
+  })
+
   describe('while the store is away', () => {
     it('they go on listening, and nobody takes what lapses, even if its holder is back last', async () => {
       const [a, b, c] = await startThree()
@@ -196,6 +254,21 @@ describe('Several instances at APRS-IS', () => {
       await a?.ready()
       await b?.ready()
       expect(server.traffic.replaced).to.equal(0)
+    })
+
+    it('they begin none either after a sleep of the machine, which only the wall clock tells', async () => {
+      const a = start('a')
+      await a.ready()
+      const { logins } = server.traffic
+      leases.unreachableBy.add('a')
+      clock.set(clock.now() + 10_000)
+      server.dropAll()
+      await a.until(() => !a.link.status().connected)
+      await clock.advance(2000)
+      expect(server.traffic.connections).to.equal(logins)
+      leases.unreachableBy.clear()
+      await clock.advance(2000)
+      await a.ready()
     })
 
     it('one that alone cannot reach it gives way for good when its call is taken', async () => {
@@ -249,6 +322,38 @@ describe('Several instances at APRS-IS', () => {
       await a.until(() => server.clients().length === 1)
       await clock.advance(3000)
       expect(Object.keys(leases.holders()).filter((name) => name.startsWith('call/'))).to.have.length(1)
+    })
+
+    it('leave the configured call to the first listener, though nobody has it', async () => {
+      const [a, b] = [start('a'), start('b')]
+      await a.ready()
+      await b.ready()
+      await kill('a')
+      await clock.advance(7000)
+      await b.change(stationKeys(900))
+      await b.ready()
+      expect(callsOf(b)?.filter((call) => call !== 'N0CALL-99')).to.deep.equal(['N0CALL-98', 'N0CALL-97'])
+    })
+
+    it('log in by another call where one alone was lost', async () => {
+      stations = stationKeys(900)
+      const a = start('a')
+      await a.ready()
+      const b = start('b')
+      await b.ready()
+      expect(callsOf(a)).to.deep.equal([CALL, 'N0CALL-99'])
+      leases.unreachableBy.add('a')
+      await clock.advance(8000)
+      await b.change(stationKeys(1900))
+      await b.ready()
+      expect(callsOf(b)).to.include('N0CALL-99')
+      leases.unreachableBy.clear()
+      await clock.advance(2000)
+      expect(slotOf(a)).to.equal(0)
+      await a.ready()
+      expect(callsOf(a)).to.include(CALL).and.not.include('N0CALL-99')
+      expect(b.metrics.value('upstream_disconnects')).to.equal(0)
+      await a.reaches(stations)
     })
 
     it('share the calls of the callsign in equal parts, and say what to do about the stations above', async () => {

@@ -24,7 +24,7 @@ describe('the housekeeper', () => {
     changes = 0
     store.stations.onChange(() => changes++)
     housekeeper = createHousekeeper({
-      housekeeping: store.housekeeping,
+      ...store,
       expiry: createExpiry(720 * HOUR, stores.clock.now()),
       clock: stores.clock,
       metrics,
@@ -71,7 +71,7 @@ describe('the housekeeper', () => {
     stores.clock.set(stores.clock.now() + 2000 * HOUR)
     store = await stores.open()
     housekeeper = createHousekeeper({
-      housekeeping: store.housekeeping,
+      ...store,
       expiry: createExpiry(720 * HOUR, stores.clock.now()),
       clock: stores.clock,
       metrics,
@@ -105,7 +105,9 @@ describe('the housekeeper', () => {
     await register(store, ...Array.from({ length: 200 }, (_, index) => `N${index}CALL`))
     await live(719)
     await stores.clock.advance(2 * HOUR)
+    changes = 0
     const running = housekeeper.run()
+    while (changes === 0) await new Promise((resolve) => setImmediate(resolve))
     await Promise.all([housekeeper.close(), housekeeper.close()])
     await running
     expect(store.stations.size).to.be.within(1, 199)

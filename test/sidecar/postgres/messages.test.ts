@@ -1,10 +1,17 @@
 import { acksContract } from '../store/contract/acks.contract.ts'
+import { cursorsContract } from '../store/contract/cursors.contract.ts'
 import { duplicatesContract } from '../store/contract/duplicates.contract.ts'
 import { historyContract } from '../store/contract/history.contract.ts'
+import { serverTimeContract } from '../store/contract/server-time.contract.ts'
 import { postgresStores } from './postgres-stores.ts'
+
+/** Of each property: a database is made anew for every one. */
+const RUNS = 10
 
 describe('The history in PostgreSQL', () => {
   describe('is one that', () => historyContract(postgresStores()))
-  describe('knows duplicates, and', () => duplicatesContract(postgresStores()))
+  describe('knows duplicates, and', () => duplicatesContract(postgresStores(), RUNS))
   describe('knows acks, which', () => acksContract(postgresStores()))
+  describe('has a server time, which', () => serverTimeContract(postgresStores(), RUNS))
+  describe('has cursors, of which the present one', () => cursorsContract(postgresStores()))
 })

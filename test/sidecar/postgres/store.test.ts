@@ -1,8 +1,10 @@
+import { housekeepingContract } from '../store/contract/housekeeping.contract.ts'
 import { leasesContract } from '../store/contract/leases.contract.ts'
 import { stationsContract } from '../store/contract/stations.contract.ts'
 import { postgresStores } from './postgres-stores.ts'
 
 describe('The store in PostgreSQL', () => {
   describe('keeps a registry, which', () => stationsContract(postgresStores()))
+  describe('keeps itself in order, and', () => housekeepingContract(postgresStores()))
   describe('keeps leases, which', () => leasesContract(postgresStores()))
 })

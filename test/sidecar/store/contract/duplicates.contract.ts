@@ -9,8 +9,8 @@ const DAY = 1440 * MINUTE
 
 const kinds = (outcomes: readonly AppendOutcome[]) => outcomes.map((outcome) => outcome.kind)
 
-/** What every history takes for a copy of something, whatever it is kept in. To be called inside a `describe`. */
-export function duplicatesContract(stores: ContractStores): void {
+/** What every history takes for a copy of something, whatever it is kept in. To be called inside a `describe`. `runs`: of the property. */
+export function duplicatesContract(stores: ContractStores, runs = 50): void {
   let store: Store
   beforeEach(async () => {
     store = await stores.open()
@@ -155,7 +155,7 @@ export function duplicatesContract(stores: ContractStores): void {
 
   it('agrees with a plain model for any sequence of batches', async () => {
     await store.close()
-    await agreesWithModel(stores, { restarts: true, runs: 50 })
+    await agreesWithModel(stores, { restarts: true, runs })
   })
 }
 

@@ -1,0 +1,161 @@
+import { expect } from 'chai'
+import { type Clock, systemClock } from '../../../sidecar/clock.ts'
+import { createLog } from '../../../sidecar/log.ts'
+import { connectPostgres, type Postgres } from '../../../sidecar/postgres/connection.ts'
+import { migrate } from '../../../sidecar/postgres/migrations.ts'
+import { startTcpRelay } from '../../support/tcp-relay.ts'
+import { rejection } from '../store/temporary-stores.ts'
+import { freshDatabase, runAt } from './shared-server.ts'
+
+const HASTY: Clock = { ...systemClock, after: (delayMs, task) => systemClock.after(delayMs / 50, task) }
+
+describe('The connections to PostgreSQL', () => {
+  let address = ''
+  let events: unknown[] = []
+  let onLine: (() => void) | undefined
+  const log = createLog('debug', {
+    write(line) {
+      events.push(JSON.parse(line).event)
+      onLine?.()
+    },
+  })
+  const closing: (() => Promise<unknown>)[] = []
+
+  before(async function () {
+    this.timeout(120_000)
+    address = await freshDatabase()
+    const postgres = await connect()
+    await migrate(postgres)
+  })
+  beforeEach(() => {
+    events = []
+    onLine = undefined
+  })
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close()
+  })
+
+  async function connect(clock = HASTY, database = address): Promise<Postgres> {
+    const opened = await connectPostgres({ database, databaseTls: { caFile: null } }, clock, log)
+    closing.push(opened.close)
+    return opened
+  }
+
+  const logged = (event: string) =>
+    new Promise<void>((resolve) => {
+      onLine = () => events.includes(event) && resolve()
+      onLine()
+    })
+
+  it('carry numbers, bytes and arrays of both, and compile no statement to machine code', async () => {
+    const { query } = await connect()
+    const bytes = Buffer.from([...Array(256).keys()])
+    const [row] = await query(
+      'SELECT $1::bigint AS stamp, $2::bigint[] AS stamps, $3::bytea AS bytes, $4::bytea[] AS many, $5::text[] AS texts',
+      [2 ** 52, [0, 2 ** 52], bytes, [bytes, Buffer.alloc(0)], ['a"b\\,{}', '']],
+    )
+    expect(row).to.deep.equal({
+      stamp: 2 ** 52,
+      stamps: [0, 2 ** 52],
+      bytes,
+      many: [bytes, Buffer.alloc(0)],
+      texts: ['a"b\\,{}', ''],
+    })
+    expect(await query("SELECT current_setting('jit') AS jit, current_schema() AS schema")).to.deep.equal([
+      { jit: 'off', schema: 'mesh_companion' },
+    ])
+  })
+
+  it('are made again when they were killed, and the statement under way is said to have failed', async () => {
+    const { query } = await connect()
+    await query('SELECT 1 AS one')
+    const failed = rejection(query('SELECT pg_sleep(60)'))
+    await until(async () => (await kill('pg_sleep')) > 0)
+    expect((await failed).code).to.equal('database_unreachable')
+    expect(await query('SELECT 1 AS one')).to.deep.equal([{ one: 1 }])
+  })
+
+  it('are dropped where they turn out to lead to a database that takes no writes', async () => {
+    const { query, fault } = await connect()
+    const write = 'UPDATE clock SET per_station = per_station'
+    const pids = async () => {
+      const asked = Array.from({ length: 6 }, () =>
+        query<{ pid: number }>('SELECT pg_backend_pid() AS pid, pg_sleep(0.02)'),
+      )
+      return (await Promise.all(asked)).flat().map(({ pid }) => pid)
+    }
+    const name = new URL(address).pathname.slice(1)
+    const beside = address.replace(/[^/]*$/, 'postgres')
+    await runAt(beside, `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+    const before = await pids()
+    expect((await rejection(query(write))).code).to.equal('database_read_only')
+    expect((await pids()).filter((pid) => before.includes(pid))).to.deep.equal([])
+    expect(fault()).to.equal('database_read_only')
+    // Who was connected before goes on to be refused: only new connections find the way.
+    await runAt(beside, `ALTER DATABASE ${name} RESET default_transaction_read_only`)
+    await logged('store-write-recovered')
+    expect(fault()).to.equal(undefined)
+    await query(write)
+  })
+
+  it('say once that the database is away, try it each second, and say once that it is back', async () => {
+    const relay = await startTcpRelay(Number(new URL(address).port))
+    closing.push(relay.close)
+    const { query, fault, probe } = await connect(HASTY, address.replace(/:\d+\//, `:${relay.port}/`))
+    await query('SELECT 1')
+    await relay.cut()
+    for (let times = 0; times < 3; times += 1) await rejection(query('SELECT 1'))
+    await probe()
+    expect(fault()).to.equal('database_unreachable')
+    await relay.mend()
+    await logged('store-write-recovered')
+    expect(fault()).to.equal(undefined)
+    expect(events).to.deep.equal(['store-write-failed', 'store-write-recovered'])
+  })
+
+  it('call it no fault of the database when a statement is at fault', async () => {
+    const { query, fault } = await connect()
+    expect((await rejection(query('SELECT 1 / 0'))).code).to.equal('store_fault')
+    expect((await rejection(query('SELECT $1::text', ['\0']))).code).to.equal('store_fault')
+    expect(fault()).to.equal(undefined)
+  })
+
+  it('hear of notifications, and after a cut that they may have missed some', async () => {
+    const postgres = await connect()
+    let heard = 0
+    let onHeard: (() => void) | undefined
+    const times = (count: number) =>
+      new Promise<void>((resolve) => {
+        onHeard = () => heard >= count && resolve()
+        onHeard()
+      })
+    postgres.listen('anything', () => {
+      heard += 1
+      onHeard?.()
+    })
+    await times(1)
+    await runAt(address, 'NOTIFY anything')
+    await times(2)
+    await kill('LISTEN anything')
+    await times(3)
+  })
+
+  it('end with what waits for them when they are closed, however the database hangs, and twice', async () => {
+    const postgres = await connect()
+    postgres.listen('anything', () => undefined)
+    const hanging = rejection(postgres.query('SELECT pg_sleep(60)'))
+    await until(async () => (await active('pg_sleep')) > 0)
+    await Promise.all([postgres.close(), postgres.close()])
+    expect((await hanging).code).to.equal('database_unreachable')
+    expect((await rejection(postgres.query('SELECT 1'))).code).to.equal('store_closed')
+  })
+
+  async function until(condition: () => Promise<boolean>): Promise<void> {
+    while (!(await condition()));
+  }
+
+  const others = (text: string) =>
+    `FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%${text}%'`
+  const active = async (text: string) => (await runAt(address, `SELECT 1 ${others(text)} AND state = 'active'`)).length
+  const kill = async (text: string) => (await runAt(address, `SELECT pg_terminate_backend(pid) ${others(text)}`)).length
+})
