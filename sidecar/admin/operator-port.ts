@@ -3,6 +3,7 @@ import type { Settings } from '../config/settings.ts'
 import type { HttpListener } from '../http-listener.ts'
 import type { Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
+import { isPostgresAddress } from '../postgres-address.ts'
 import { VERSION } from '../version.ts'
 import { within } from '../within.ts'
 import { watchEventLoop } from './event-loop.ts'
@@ -98,10 +99,15 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
     }
   }
 
+  /** A database that is away is no reason for a restart, in which what waits for it would be lost. */
+  const alive = async () => {
+    if (!isPostgresAddress(settings.database)) await store.stations.avatars([settings.aprsis.callsign])
+  }
+
   try {
     const listener = await serveAdmin({
       admin: settings.admin,
-      alive: () => store.stations.avatars([settings.aprsis.callsign]),
+      alive,
       obstacles: present,
       backUp: parts.backups.make,
       statusPage: async (refresh) => renderStatusPage(await status(), refresh),

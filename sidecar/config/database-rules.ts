@@ -1,4 +1,4 @@
-import { isPostgresAddress } from '../postgres-address.ts'
+import { isAddress, isPostgresAddress } from '../postgres-address.ts'
 import type { Problem } from './problem.ts'
 import type { Settings } from './settings.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -27,9 +27,9 @@ const KNOWN_PARAMETERS: ReadonlySet<string> = new Set([
 
 /** Whether the address of a PostgreSQL database can be read, and says nothing that would go unheeded. */
 export function addressIsReadable({ database }: Settings): readonly Problem[] {
-  if (!isPostgresAddress(database)) return []
+  if (!isAddress(database)) return []
   const problem = (reason: string, remedy = FORM) => [{ path: 'database', reason, remedy }]
-  if (!URL.canParse(database)) return problem('is no address of a PostgreSQL database')
+  if (!isPostgresAddress(database) || !URL.canParse(database)) return problem('is no address of a PostgreSQL database')
   const { hostname, pathname, username, password, hash, searchParams } = new URL(database)
   if (hostname === '') return problem('names no host')
   if (hash !== '' || ![hostname, pathname, username, password].every(isEscaped) || pathname.slice(1).includes('/'))

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import { jsonPath } from '../json-path.ts'
-import { isPostgresAddress } from '../postgres-address.ts'
+import { isAddress } from '../postgres-address.ts'
 import { givenInVain } from './database-rules.ts'
 import { type Override, readEnvironment } from './environment.ts'
 import { parseJson } from './json.ts'
@@ -97,7 +97,7 @@ const FILE_MEMBERS: readonly (readonly string[])[] = [
 ]
 
 function resolvePath(folder: string, path: string): string {
-  return path === '' || path === ':memory:' || isPostgresAddress(path) ? path : resolve(folder, path)
+  return path === '' || path === ':memory:' || isAddress(path) ? path : resolve(folder, path)
 }
 
 function syntaxProblem(fault: { readonly line: number; readonly column: number; readonly reason: string }): Problem {

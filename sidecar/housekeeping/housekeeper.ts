@@ -37,7 +37,9 @@ export function createHousekeeper({
   let failing = false
 
   async function expire(): Promise<void> {
-    const beforeMs = expiry.cutoff(clock.now(), await housekeeping.presentSince())
+    const { presentSince } = housekeeping
+    const sharedSince = presentSince && (await presentSince())
+    const beforeMs = expiry.cutoff(clock.now(), sharedSince)
     if (beforeMs === undefined) return
     const stations = await housekeeping.expire(beforeMs, stopping.signal)
     if (stations === 0) return

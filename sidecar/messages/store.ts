@@ -194,7 +194,7 @@ export interface Housekeeping {
    * Clock time since when some process was there for phones to call, but for gaps in which none can have called in vain. Undefined where one
    * process has the store for itself, and knows it as well.
    */
-  presentSince(): Promise<number | undefined>
+  readonly presentSince: (() => Promise<number>) | undefined
   /** Bytes of the file, or of what is in memory. */
   sizeBytes(): Promise<number>
   /** Bytes that the file's disk has room for; NaN in memory. */

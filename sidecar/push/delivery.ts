@@ -59,7 +59,13 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
       await noted(key, pushes.settle(claim))
       return lane.leave()
     }
-    const outcome = await lane.send(pushToken, buildNotification(key, claim.unpushed, avatar))
+    let outcome: PushOutcome
+    try {
+      outcome = await lane.send(pushToken, buildNotification(key, claim.unpushed, avatar))
+    } catch (error) {
+      // None is meant to be thrown. One that is must not keep the place for good; its message could quote the token.
+      outcome = { kind: 'refused', reason: `unexpected ${error instanceof Error ? error.name : typeof error}` }
+    }
     // Before the database has it, so that the gateway does not wait for the disk.
     lane.leave()
     await conclude(claimed, outcome)

@@ -118,7 +118,7 @@ export function openHousekeeping(parts: HousekeepingParts): Housekeeping {
       if (!signal.aborted) await checkpoint()
       return rows
     },
-    presentSince: () => Promise.resolve(undefined),
+    presentSince: undefined,
     sizeBytes: () =>
       database.read(async (queries) => {
         const [size] = await queries.all<{ bytes: number }>(PAGES)

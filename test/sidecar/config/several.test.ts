@@ -42,6 +42,8 @@ describe('configuration of several instances', () => {
     ])
       expect(settingsOf({ database: address }).database).to.equal(address)
     expect(settingsOf({}, { SIDECAR_DATABASE: ADDRESS }).database).to.equal(ADDRESS)
+    // As from a file with a line end.
+    expect(settingsOf({}, { SIDECAR_DATABASE: ` ${ADDRESS}\n` }).database.trim()).to.equal(ADDRESS)
     expect(settingsOf({ database: 'postgres/x.sqlite' }).database).to.equal('/etc/sidecar/postgres/x.sqlite')
   })
 
@@ -61,6 +63,8 @@ describe('configuration of several instances', () => {
   it('refuses addresses that it cannot read, or that say what would go unheeded, and quotes nothing of them', () => {
     for (const address of [
       'postgres://',
+      `mysql://mesh:${SECRET}@db.example/mesh`,
+      `postgress://mesh:${SECRET}@db.example/mesh`,
       'postgres:///mesh',
       `postgres://mesh:${SECRET}@db.example:port/mesh`,
       `postgres://mesh:${SECRET}%zz@db.example/mesh`,

@@ -94,14 +94,14 @@ describe('Several instances on one PostgreSQL', () => {
     it('by how long some instance was there, whichever: gaps of two hours count, shorter ones do not', async () => {
       const start = stores.now()
       const a = await open('a')
-      expect(await a.housekeeping.presentSince()).to.equal(start)
+      expect(await a.housekeeping.presentSince?.()).to.equal(start)
       await a.close()
       await stores.shift(2 * HOUR - 1)
       const b = await open('b')
-      expect(await b.housekeeping.presentSince()).to.equal(start)
+      expect(await b.housekeeping.presentSince?.()).to.equal(start)
       await b.close()
       await stores.shift(2 * HOUR)
-      expect(await (await open('a')).housekeeping.presentSince()).to.equal(stores.now())
+      expect(await (await open('a')).housekeeping.presentSince?.()).to.equal(stores.now())
     })
 
     it('and take away the rows of stations that are not there, and what nothing can come of any more', async () => {

@@ -328,6 +328,18 @@ describe('The dispatcher', () => {
     expect(stores.clock.pending).to.equal(0)
   })
 
+  it('gives up on what a fault of our own keeps from being sent, and has room for the next', async () => {
+    const faulty: PushGateway = { send: () => Promise.reject(new TypeError('token')), close: async () => {} }
+    await start({ gateways: { android: faulty } })
+    for (let i = 0; i <= MAX_IN_FLIGHT.android; i++) {
+      await receive()
+      await dispatched()
+    }
+    expect(events('push-refused')).to.have.length(MAX_IN_FLIGHT.android + 1)
+    expect(events('push-refused')[0]).to.include({ reason: 'unexpected TypeError' })
+    expect(isUnpushed()).to.equal(false)
+  })
+
   describe('when a gateway fails for now', () => {
     beforeEach(() => {
       android.always = LATER
@@ -780,6 +792,8 @@ describe('The dispatcher', () => {
       await stores.clock.advance(GRACE_MS)
       await closing
       expect(android.closed).to.equal(1)
+      // That is no fault of the gateway.
+      expect([metrics.value('pushes_retried'), lines]).to.deep.equal([0, []])
       expect(isUnpushed()).to.equal(true)
       expect(stores.clock.pending).to.equal(0)
     })
