@@ -30,6 +30,8 @@ const FORGET_CHANGES = `
   )
   DELETE FROM station_change WHERE version IN (SELECT version FROM old) RETURNING 1`
 
+const RECOUNT = 'SELECT recount_stations()'
+
 const FORGET_DROPPED = slice('dropped', 'abs(now_ms() - received_at) >= $1')
 const BOUND_DROPPED = slice('dropped', `id <= (SELECT max(id) FROM dropped) - ${MOST_DROPPED}`)
 const FORGET_ACKS = slice('ack_sent', 'abs(now_ms() - at) >= $1')
@@ -81,6 +83,7 @@ export function openHousekeeping({ database, stations, duplicateMs, ackMs }: Hou
     async tidy(signal) {
       let orphans = 0
       for (const text of ORPHANS) orphans += await clear(text, signal)
+      if (!signal.aborted) await query(RECOUNT)
       await clear(FORGET_CHANGES, signal)
       await clear(FORGET_DROPPED, signal, duplicateMs)
       await clear(BOUND_DROPPED, signal)

@@ -25,7 +25,7 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
   CREATE OR REPLACE FUNCTION refuses_station(whose text, at_most int, per_hour int) RETURNS text LANGUAGE plpgsql AS $$
   BEGIN
     IF (SELECT count(*) FROM new_station WHERE client = whose AND abs(now_ms() - at) < ${HOUR_MS}) >= per_hour THEN RETURN 'limited'; END IF;
-    IF (SELECT count(*) FROM station) >= at_most THEN RETURN 'full'; END IF;
+    IF (SELECT station_count FROM clock) >= at_most THEN RETURN 'full'; END IF;
     RETURN NULL;
   END $$`,
 
@@ -94,6 +94,7 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
     END IF;
 
     IF outcome = 'created' THEN
+      UPDATE clock SET station_count = station_count + 1;
       INSERT INTO station (key, platform, push_token, ack_messages, registered_at, last_seen_at, pushed_through)
         VALUES (its_key, its_platform, its_token, its_acks, stamp, at_now, stamp);
       INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at)
@@ -120,12 +121,22 @@ export const REGISTRY_FUNCTIONS: readonly string[] = [
     PERFORM FROM push_due WHERE station = its_key FOR UPDATE;
     DELETE FROM station WHERE key = its_key AND last_seen_at < seen_before;
     IF NOT FOUND THEN RETURN NULL; END IF;
+    UPDATE clock SET station_count = station_count - 1;
     DELETE FROM push_due WHERE station = its_key;
     DELETE FROM ring WHERE station = its_key;
     DELETE FROM dropped WHERE station = its_key;
     DELETE FROM avatar WHERE station = its_key;
     PERFORM note_change(its_key, stamp);
     RETURN stamp;
+  END $$`,
+
+  // Should somebody have edited the tables. Counted under the clock: nobody registers meanwhile.
+  `
+  CREATE OR REPLACE FUNCTION recount_stations() RETURNS void LANGUAGE plpgsql AS $$
+  BEGIN
+    IF (SELECT station_count FROM clock) = (SELECT count(*) FROM station) THEN RETURN; END IF;
+    PERFORM FROM clock FOR NO KEY UPDATE;
+    UPDATE clock SET station_count = (SELECT count(*) FROM station);
   END $$`,
 
   // The stamp of the change; null when the station has another token by now, or none that lives.

@@ -31,13 +31,15 @@ const LOAD = `
   SELECT ${RECORD} FROM station LEFT JOIN avatar ON avatar.station = station.key
   WHERE station.key > $1 ORDER BY station.key LIMIT ${PAGE}`
 
-// One row without a change says that there is none.
+// One row without a change says that there is none. Each station is looked up by its key (LATERAL, LIMIT): a plan that is made for any
+// number of changes reads all stations, which took 30 ms for each notification.
 const CHANGES = `
-  SELECT clock.last AS version, clock.changes_since AS "changesSince", changed.key AS changed, ${RECORD}
+  SELECT clock.last AS version, clock.changes_since AS "changesSince", changed.key AS changed, record.*
   FROM clock
     LEFT JOIN (SELECT DISTINCT key FROM station_change WHERE version > $1) AS changed ON true
-    LEFT JOIN station ON station.key = changed.key
-    LEFT JOIN avatar ON avatar.station = station.key`
+    LEFT JOIN LATERAL (
+      SELECT ${RECORD} FROM station LEFT JOIN avatar ON avatar.station = station.key WHERE station.key = changed.key LIMIT 1
+    ) AS record ON true`
 
 const FIND = `
   SELECT clock.last AS version, ${RECORD}

@@ -5,7 +5,8 @@
  *
  * - `now_ms()`: the only clock that SQL here knows. Among the tables, since it is made once: a test puts its own in its place.
  * - `clock`: one row. `last` is newer than every stamp that was committed. Whoever needs stamps updates it first and so holds it to the
- *   commit: commits happen in the order of the stamps, and a snapshot that shows `last` shows all that is older. `version` is that of the
+ *   commit: commits happen in the order of the stamps, and a snapshot that shows `last` shows all that is older. `station_count`: how many there are,
+ *   since counting 36,000 takes milliseconds for which everybody would wait. `version` is that of the
  *   tables. `changes_since`: of what `station_change` said up to it, some is deleted. `present_since`: from then on some instance was
  *   there at all times, but for gaps in which no phone can have been missed.
  * - `station`: as in SQLite's file; `asked` and `seen` are its cursor. `avatar`: apart from it, since its image is large.
@@ -27,11 +28,12 @@ export const MIGRATIONS: readonly string[] = [
     id int PRIMARY KEY CHECK (id = 1),
     last bigint NOT NULL,
     per_station int NOT NULL,
+    station_count int NOT NULL,
     version int NOT NULL,
     changes_since bigint NOT NULL,
     present_since bigint NOT NULL
   ) WITH (fillfactor = 10);
-  INSERT INTO clock VALUES (1, 0, 0, 0, 0, now_ms());
+  INSERT INTO clock VALUES (1, 0, 0, 0, 0, 0, now_ms());
 
   CREATE TABLE station (
     key text COLLATE "C" PRIMARY KEY,
