@@ -3,24 +3,35 @@ export const NO_STATION = '0'
 export const DUPLICATE = '1'
 export const STORED = '2'
 
+/** Places of a ring are told by so many bits; it has 10,000 at most. */
+const SLOT_BITS = 14
+const SLOT = 2 ** SLOT_BITS - 1
+
 /**
- * Of all messages: is it new? The newest copy counts, and what is in the ring is newer than what the ring has dropped. Distances in
- * either direction, so that a clock that was wrong for a while leaves nothing behind.
+ * Of all messages: is it new, and which is the newest in its station's ring? Both of one look through the ring: it lies on pages that
+ * are in no processor's cache, and that is what it costs. The newest copy counts, and what is in the ring is newer than what the ring
+ * has dropped. Distances in either direction, so that a clock that was wrong for a while leaves nothing behind.
  */
 const KINDS = `
   array_agg(
     CASE
       WHEN station.key IS NULL THEN 0
-      WHEN abs(now - message.age - coalesce(
-        (SELECT received_at FROM ring WHERE ring.station = message.station AND ring.identity = message.identity
-          ORDER BY time DESC LIMIT 1),
-        (SELECT received_at FROM dropped WHERE dropped.station = message.station AND dropped.identity = message.identity
-          ORDER BY id DESC LIMIT 1)))
+      WHEN abs(now - message.age - CASE
+        WHEN held.copy IS NULL THEN (
+          SELECT received_at FROM dropped WHERE dropped.station = message.station AND dropped.identity = message.identity
+          ORDER BY id DESC LIMIT 1)
+        ELSE (
+          SELECT received_at FROM ring WHERE ring.station = message.station AND slot = (held.copy & ${SLOT})::int) END)
         < CASE WHEN message.seq_id = '' THEN unnumbered_ms ELSE numbered_ms END THEN 1
       ELSE 2
-    END ORDER BY message.i)
+    END ORDER BY message.i),
+  array_agg((held.newest & ${SLOT})::int ORDER BY message.i)
   FROM unnest(stations, identities, seq_ids, ages) WITH ORDINALITY AS message (station, identity, seq_id, age, i)
-    LEFT JOIN station ON station.key = message.station`
+    LEFT JOIN station ON station.key = message.station
+    LEFT JOIN LATERAL (
+      SELECT max(time << ${SLOT_BITS} | slot) AS newest,
+        max(time << ${SLOT_BITS} | slot) FILTER (WHERE ring.identity = message.identity) AS copy
+      FROM ring WHERE ring.station = station.key) AS held ON true`
 
 /**
  * Stores a batch in one round trip. A function, so that each of its statements has a snapshot of its own: those below the lock see
@@ -47,16 +58,17 @@ DECLARE
   before bigint;
   size int;
   kind int[];
+  heads int[];
 BEGIN
   -- Without a lock: what is a copy now stays one, and half of what two listeners bring is.
-  SELECT (SELECT last FROM clock), ${KINDS} INTO known, kind;
+  SELECT (SELECT last FROM clock), ${KINDS} INTO known, kind, heads;
   base := 0;
   IF 2 = ANY (kind) THEN
     -- Held until the commit can be seen. So whoever reads it sees all messages with older stamps, and who writes later has newer ones.
     SELECT last, per_station INTO before, size FROM clock WHERE id = 1 FOR NO KEY UPDATE;
     now := now_ms();
     IF before <> known THEN
-      SELECT ${KINDS} INTO kind;
+      SELECT ${KINDS} INTO kind, heads;
     END IF;
   END IF;
   IF 2 = ANY (kind) THEN
@@ -69,14 +81,9 @@ BEGIN
       FROM unnest(stations, sources, seq_ids, texts, identities, ages) WITH ORDINALITY
         AS message (station, source, seq_id, text, identity, age, i)
       WHERE kind[i] = 2
-    ), head AS MATERIALIZED (
-      SELECT new.station, (
-        SELECT slot FROM ring WHERE ring.station = new.station AND slot < size ORDER BY time DESC LIMIT 1) AS slot
-      FROM new WHERE place = 1
     ), placed AS MATERIALIZED (
       -- Of more than the ring holds, the last ones.
-      SELECT new.*, (coalesce(head.slot, size - 1) + place) % size AS slot, coming - place < size AS stays
-      FROM new JOIN head USING (station)
+      SELECT new.*, (coalesce(heads[i], size - 1) + place) % size AS slot, coming - place < size AS stays FROM new
     ), leaving AS (
       INSERT INTO dropped (station, identity, received_at)
       SELECT station, identity, received_at FROM (
