@@ -69,9 +69,14 @@ export class Caller {
     return this.#ids.has(id)
   }
 
-  /** Whether what it was shown bit by bit is `history`, message for message and in that order. */
-  agreesWith(history: readonly Shown[]): boolean {
-    return isDeepStrictEqual(this.shown, history)
+  /** Where what it was shown bit by bit is not `history`, message for message and in that order; undefined where it is. */
+  astray(history: readonly Shown[]): string | undefined {
+    if (isDeepStrictEqual(this.shown, history)) return undefined
+    const skipped = history.filter(({ id }) => !this.#ids.has(id))
+    const kept = new Set(history.map(({ id }) => id))
+    const other = this.shown.filter(({ id }) => !kept.has(id))
+    const named = (shown: readonly Shown[]) => shown.map(({ id, time }) => `${id} of ${time}`).join(', ')
+    return `${this.key} was not shown ${named(skipped)}, and only it has ${named(other)}`
   }
 
   async #answered(post: Post, path: string, request: object) {

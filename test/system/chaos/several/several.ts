@@ -217,6 +217,12 @@ export class SeveralChaos {
     this.#troubleUntil = performance.now() + AFTERMATH_MS
   }
 
+  /** Somebody who listens, once all is well. */
+  async oneOf(befall: (victim: Instance) => Promise<void>): Promise<void> {
+    await this.#rest()
+    await befall(this.#victims()[0] as Instance)
+  }
+
   /** One after the other until `seconds` are over. */
   async eachInTurn(seconds: number, befall: (victim: Instance) => Promise<void>): Promise<void> {
     const end = performance.now() + seconds * 1000

@@ -63,7 +63,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
   const lost = [...letters.keys()].filter((id) => !ids.has(id))
   const wrong = kept.filter(({ id, bytes }) => letters.get(id)?.text !== bytes.toString())
   const doubled = kept.length - ids.size
-  const astray = callers.filter((caller) => !caller.agreesWith(histories.get(caller) ?? []))
+  const astray = [...histories].flatMap(([caller, history]) => caller.astray(history) ?? [])
   const pushes = [...histories].map(([{ key }, history]) => ({
     untold: told.untold(key, history),
     ...told.twice(key, history),
@@ -98,10 +98,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
         wrong.map(({ id }) => id),
       ),
       ...(doubled > 0 ? [`${doubled} messages are stored twice`] : []),
-      ...few(
-        'the phone has something else than the history',
-        astray.map(({ key }) => key),
-      ),
+      ...few('a phone has something else than the history', astray),
       ...few('no phone was told of it', untold),
       ...few('a phone was told of it twice, and who told it lives', pushedTwice),
       ...few('acknowledged twice', acks.twice),
