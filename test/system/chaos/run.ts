@@ -79,7 +79,7 @@ async function endured(rage: (chaos: SeveralChaos) => Promise<void>): Promise<Ve
     stations: 300,
     messagesPerSecond: 200,
     callsPerSecond: 100,
-    restMs: 10_000,
+    restMs: Math.min(10_000, (seconds * 1000) / 4),
     seconds: seconds + 60,
   }
   const chaos = new SeveralChaos(scale)
