@@ -52,12 +52,14 @@ const CONNECT_MS = 5000
 const STATEMENT_MS = 10_000
 /** The server should be the first to give up, for then it is clear what became of the statement. */
 const ANSWER_MS = 15_000
+const SESSION_WAIT_MS = 30_000
 const AGAIN_MS = 1000
 const CLOSE_MS = 500
 
 // JIT added 20 ms to each statement of 1,000 rows.
 const OPTIONS = `-c search_path=${SCHEMA} -c jit=off -c statement_timeout=${STATEMENT_MS} -c idle_in_transaction_session_timeout=${STATEMENT_MS}`
-const OPTIONS_FOR_SESSIONS = `-c search_path=${SCHEMA} -c jit=off -c client_min_messages=warning`
+// Their statements may take long, but not what they wait for: a machine that hangs in the middle is not to hold up all others.
+const OPTIONS_FOR_SESSIONS = `-c search_path=${SCHEMA} -c jit=off -c client_min_messages=warning -c lock_timeout=${SESSION_WAIT_MS} -c idle_in_transaction_session_timeout=${SESSION_WAIT_MS}`
 
 const PROBE = 'UPDATE clock SET per_station = per_station'
 

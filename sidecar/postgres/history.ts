@@ -14,12 +14,7 @@ interface HistoryParts {
 }
 
 /** The rings in the table, of which nothing is kept here: each sync asks the database, so that it is right on every instance. */
-export function openHistory({
-  appends,
-  reader,
-  cursors,
-  perStation,
-}: HistoryParts): Pick<History, 'append' | 'since' | 'perStation'> {
+export function openHistory({ appends, reader, cursors, perStation }: HistoryParts): History {
   return {
     append: appends.append,
     async since(key, since) {

@@ -144,13 +144,14 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
   }
 
   async function registerNow(registration: Registration): Promise<RegisterOutcome> {
-    const { key, platform, pushToken, ackMessages, avatar, client } = registration
+    const { key, platform, ackMessages, avatar, client } = registration
+    const pushToken = withoutNul(registration.pushToken)
     const [row] = await query<Registered>(REGISTER, [
       key,
       platform,
       pushToken,
       ackMessages,
-      avatar?.icon ?? null,
+      avatar ? withoutNul(avatar.icon) : null,
       avatar?.image ?? null,
       avatar?.hash ?? null,
       settings.stations.max,
@@ -231,4 +232,9 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
       timer?.cancel()
     },
   }
+}
+
+/** PostgreSQL's text takes no NUL. It becomes what UTF-8 makes of half a surrogate pair: nobody means either. */
+function withoutNul(text: string): string {
+  return text.replaceAll('\0', '\uFFFD')
 }

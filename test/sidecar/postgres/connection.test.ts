@@ -121,7 +121,9 @@ describe('The connections to PostgreSQL', () => {
   })
 
   it('hear of notifications, and after a cut that they may have missed some', async () => {
-    const postgres = await connect()
+    const relay = await startTcpRelay(Number(new URL(address).port))
+    closing.push(relay.close)
+    const postgres = await connect(HASTY, address.replace(/:\d+\//, `:${relay.port}/`))
     let heard = 0
     let onHeard: (() => void) | undefined
     const times = (count: number) =>
@@ -138,6 +140,10 @@ describe('The connections to PostgreSQL', () => {
     await times(2)
     await kill('LISTEN anything')
     await times(3)
+    await relay.cut()
+    for (let tries = 0; tries < 30; tries += 1) await postgres.probe()
+    await relay.mend()
+    await times(4)
   })
 
   it('end with what waits for them when they are closed, however the database hangs, and twice', async () => {

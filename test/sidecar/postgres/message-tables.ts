@@ -7,9 +7,9 @@ import {
   type PostgresSettings,
 } from '../../../sidecar/postgres/connection.ts'
 import { migrate } from '../../../sidecar/postgres/migrations.ts'
-import { type Postgres, startPostgres } from '../../support/postgres.ts'
+import { freshDatabase, sharedServer } from './shared-server.ts'
 
-/** A server of its own for the tests of a `describe`, and databases with tables and functions on it. */
+/** Databases with tables and functions on the server that all tests share. */
 export interface MessageTables {
   /** Connections to a new database, with rings of so many places. They are closed after the test. */
   open(perStation: number): Promise<Database & { readonly address: string }>
@@ -21,15 +21,12 @@ const SILENT: Log = createLog('error', { write: () => undefined })
 
 /** Call inside a `describe`. */
 export function messageTables(): MessageTables {
-  let server: Postgres
   const opened: Database[] = []
-  let count = 0
 
   before(async function () {
-    this.timeout(60_000)
-    server = await startPostgres()
+    this.timeout(120_000)
+    await sharedServer()
   })
-  after(() => server?.stop())
   afterEach(async () => {
     for (const database of opened.splice(0)) await database.close()
   })
@@ -44,11 +41,7 @@ export function messageTables(): MessageTables {
   return {
     connect,
     async open(perStation) {
-      count += 1
-      const name = `messages_${count}`
-      const admin = await connect(server.address)
-      await admin.session((session) => session.run(`CREATE DATABASE ${name}`))
-      const address = server.address.replace(/[^/]*$/, name)
+      const address = await freshDatabase()
       const database = await connect(address)
       await migrate(database)
       await database.query('SELECT fit_rings($1)', [perStation])

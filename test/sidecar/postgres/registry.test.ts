@@ -143,6 +143,17 @@ describe('The registry of several instances', () => {
     expect(later?.last).to.equal(first?.last)
   })
 
+  it('takes what no text of PostgreSQL can hold', async () => {
+    const a = await open({ listen: DEAF })
+    const strange = { pushToken: 'a\0b', avatar: { icon: 'c\0d', image: '', hash: 'icon:x' } }
+    expect((await register(a, 'N0CALL', strange)).kind).to.equal('created')
+    expect((await register(a, 'N0CALL', strange)).kind).to.equal('refreshed')
+    expect(await one('SELECT push_token FROM mesh_companion.station')).to.deep.equal({ push_token: 'a\uFFFDb' })
+    expect(await one('SELECT count(*)::int AS changes FROM mesh_companion.station_change')).to.deep.equal({
+      changes: 1,
+    })
+  })
+
   it('makes the places of a ring with the station, and takes everything of it away with it', async () => {
     const a = await open({ listen: DEAF })
     await register(a, 'N0CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } })

@@ -22,7 +22,8 @@ export async function authority(): Promise<string> {
   return (await sharedServer()).ca.cert
 }
 
-function sharedServer(): Promise<Postgres & Pick<Certificates, 'ca'>> {
+/** Starts it where nobody has yet. */
+export function sharedServer(): Promise<Postgres & Pick<Certificates, 'ca'>> {
   server ??= (async () => {
     const certificates = await makeCertificates()
     return { ...(await startPostgres({ certificate: certificates.server })), ca: certificates.ca }
