@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { startApns } from '../../../fixtures/push/apns.ts'
 import { startFcm } from '../../../fixtures/push/fcm.ts'
+import type { Clock } from '../../../sidecar/clock.ts'
 import { createLog } from '../../../sidecar/log.ts'
 import type { PushQueue } from '../../../sidecar/messages/push-queue.ts'
 import type { AvatarUpload, Platform, Station, Stations, Store } from '../../../sidecar/messages/store.ts'
@@ -53,9 +54,13 @@ class ManualGateway implements PushGateway {
   }
 }
 
-/** A queue of which is known what was claimed and has not come to its end. */
-function watch(pushes: PushQueue): PushQueue & { readonly busy: number } {
+/** A queue of which is known what was claimed and has not come to its end, and when what is put off is due, in elapsed milliseconds. */
+function watch(
+  pushes: PushQueue,
+  clock: Clock,
+): PushQueue & { readonly busy: number; readonly putOff: readonly number[] } {
   let busy = 0
+  const putOff: number[] = []
   const ended = async (work: Promise<void>) => {
     try {
       await work
@@ -68,6 +73,7 @@ function watch(pushes: PushQueue): PushQueue & { readonly busy: number } {
     get busy() {
       return busy
     },
+    putOff,
     async claim(room) {
       busy += 1
       try {
@@ -79,7 +85,10 @@ function watch(pushes: PushQueue): PushQueue & { readonly busy: number } {
       }
     },
     settle: (claim) => ended(pushes.settle(claim)),
-    later: (claim, next) => ended(pushes.later(claim, next)),
+    later(claim, next) {
+      putOff.push(clock.elapsed() + next.delayMs)
+      return ended(pushes.later(claim, next))
+    },
   }
 }
 
@@ -106,7 +115,7 @@ describe('The dispatcher', () => {
     await dispatcher?.close()
     await store?.close()
     store = await stores.open({ push: { coalesceMs: 0 } })
-    queue = watch(pushes ? pushes(store.pushes) : store.pushes)
+    queue = watch(pushes ? pushes(store.pushes) : store.pushes, stores.clock)
     dispatcher = createDispatcher({
       gateways,
       stations: stations ? stations(store.stations) : store.stations,
@@ -134,11 +143,17 @@ describe('The dispatcher', () => {
 
   const isUnpushed = () => Object.values(store.pushes.load().waiting).some((count) => count > 0)
 
-  /** Lets what is planned happen, and waits until all of it is settled or put off. */
+  /** Lets what is planned happen, and waits each time until all of it is settled or put off, as a clock that is not turned would. */
   async function advance(ms: number) {
-    await stores.clock.advance(ms)
-    do await new Promise((resolve) => setImmediate(resolve))
-    while (queue.busy > 0)
+    const { clock } = stores
+    const end = clock.elapsed() + ms
+    for (let next: number | undefined = clock.elapsed(); next !== undefined; ) {
+      await clock.advance(next - clock.elapsed())
+      do await new Promise((resolve) => setImmediate(resolve))
+      while (queue.busy > 0)
+      next = queue.putOff.filter((at) => at > clock.elapsed() && at <= end).sort((one, other) => one - other)[0]
+    }
+    await clock.advance(end - clock.elapsed())
   }
 
   const dispatched = () => advance(0)
@@ -476,6 +491,8 @@ describe('The dispatcher', () => {
       expect(events('push-gateway-failing')).to.have.length(1)
       expect(events('push-gateway-failing')[0]).to.include({ level: 'warn', platform: 'android', reason: 'down' })
       await advance(60_000)
+      await receive()
+      await dispatched()
       expect(events('push-gateway-failing')).to.have.length(2)
     })
   })
@@ -537,7 +554,8 @@ describe('The dispatcher', () => {
       await dispatched()
       for (let hours = 0; hours < 3; hours++) await advance(60 * 60_000)
       android.always = LATER
-      await advance(5 * 60_000)
+      const tries = android.sent.length
+      while (android.sent.length === tries) await advance(1_000)
       expect(events('push-given-up')).to.deep.equal([])
       android.always = ACCEPTED
       await advance(1_000)
