@@ -23,6 +23,8 @@ export class Instance {
   readonly site: Site
   life: Life = { killed: false }
   frozen = false
+  /** Of another version, from the next start on. */
+  main: string | undefined
   readonly #file: string
   readonly #happenings: Happenings
   readonly #errors: LogLine[] = []
@@ -54,7 +56,7 @@ export class Instance {
 
   /** Resolves once it serves. */
   async start(): Promise<void> {
-    const sidecar = startSidecarProcess(['--config', this.#file])
+    const sidecar = startSidecarProcess(['--config', this.#file], {}, this.main)
     this.#process = sidecar
     this.life = { killed: false }
     void sidecar.ended.then(({ outcome, stderr }) => {

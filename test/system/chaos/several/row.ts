@@ -9,7 +9,7 @@ export function rowOf(verdict: Verdict): string {
       ? 'none'
       : `${takeoversMs.length}, ${s(Math.min(...takeoversMs))} to ${s(Math.max(...takeoversMs))} s`
   return [
-    `  faults      ${verdict.kills} kills, ${verdict.freezes} freezes, ${verdict.databaseKills} of the database`,
+    `  faults      ${verdict.kills} kills, ${verdict.freezes} freezes, ${verdict.upgrades} upgrades, ${verdict.databaseKills} of the database`,
     `  messages    ${verdict.sent} sent, ${verdict.lost} lost, ${verdict.doubled} doubled`,
     `  calls       ${verdict.calls}, ${verdict.failures} answered with 500; ${verdict.astray} phones with something skipped or twice`,
     `  pushes      ${verdict.pushes}, ${verdict.untold} messages untold, ${verdict.pushedAgain} again after a kill, ${verdict.pushedTwice} twice`,

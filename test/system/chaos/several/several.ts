@@ -6,6 +6,7 @@ import { Happenings } from '../happenings.ts'
 import { Caller } from './callers.ts'
 import { Instance } from './instance.ts'
 import { Mail } from './mail.ts'
+import { makeNewerVersion } from './newer-version.ts'
 import { type Dice, diceOf } from './random.ts'
 import { type Site, startSite } from './site.ts'
 import { Told } from './told.ts'
@@ -47,7 +48,7 @@ export class SeveralChaos {
   readonly #stations: readonly string[]
   readonly #takeoversMs: number[] = []
   readonly #databaseKilledAt: number[] = []
-  readonly #counts = { kills: 0, freezes: 0, calls: 0 }
+  readonly #counts = { kills: 0, freezes: 0, upgrades: 0, calls: 0 }
   #mail: Mail | undefined
   #postgres: Postgres | undefined
   #troubleUntil = 0
@@ -253,6 +254,24 @@ export class SeveralChaos {
     }
   }
 
+  /** One after the other starts anew as a version whose schema has a step more, after a stop or a `kill -9`, spread over `seconds`. */
+  async upgradeAll(seconds: number): Promise<void> {
+    const newer = await makeNewerVersion()
+    this.#closers.unshift(() => newer.remove())
+    const restMs = (seconds * 1000) / (this.#instances.length + 1)
+    for (const [place, victim] of this.#victims().entries()) {
+      await this.happenings.atMost(restMs, () => false)
+      await this.#untilTwoListen()
+      this.#counts.upgrades += 1
+      victim.main = newer.main
+      if (place % 2 === 0) {
+        await victim.stop()
+        this.#startAgain(victim)
+      } else await this.kill(victim)
+    }
+    await this.happenings.atMost(restMs, () => false)
+  }
+
   /** Ends all faults, and waits until everything has come to rest, or much longer than that takes. */
   async #calm(): Promise<void> {
     const { happenings } = this
@@ -269,7 +288,7 @@ export class SeveralChaos {
   }
 
   async verdict(): Promise<Verdict> {
-    const { kills, freezes, calls } = this.#counts
+    const { kills, freezes, upgrades, calls } = this.#counts
     return judge({
       callers: this.#callers,
       letters: this.#mail?.letters ?? new Map(),
@@ -280,6 +299,7 @@ export class SeveralChaos {
       databaseKilledAt: this.#databaseKilledAt,
       kills,
       freezes,
+      upgrades,
       calls,
     })
   }

@@ -26,8 +26,6 @@ export interface Site {
   /** Whether somebody who is logged in hears messages to all of `stations`. */
   hears(stations: readonly string[]): boolean
   inject(line: string): void
-  /** Whether the next logins are verified. */
-  verify(verified: boolean): void
   close(): Promise<void>
 }
 
@@ -70,9 +68,6 @@ export async function startSite(serverCall: string, events: SiteEvents): Promise
       return asked.all
     },
     inject: (line) => server.inject(line),
-    verify(verified) {
-      server.answerUnverified = !verified
-    },
     async close() {
       await Promise.all([server.close(), fcm.close(), apns.close()])
     },

@@ -36,6 +36,7 @@ export interface Verdict {
   readonly ackedTwice: number
   readonly kills: number
   readonly freezes: number
+  readonly upgrades: number
   readonly databaseKills: number
   /** From the death of a listener until two listen again. */
   readonly takeoversMs: readonly number[]
@@ -43,7 +44,7 @@ export interface Verdict {
   readonly faults: readonly string[]
 }
 
-interface Evidence extends Pick<Verdict, 'calls' | 'kills' | 'freezes' | 'takeoversMs'> {
+interface Evidence extends Pick<Verdict, 'calls' | 'kills' | 'freezes' | 'upgrades' | 'takeoversMs'> {
   readonly callers: readonly Caller[]
   readonly letters: ReadonlyMap<string, Letter>
   readonly told: Told
