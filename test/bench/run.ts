@@ -8,6 +8,7 @@ import { housekeepingBench } from './housekeeping.ts'
 import { loginBench } from './login.ts'
 import type { Measurement } from './measurement.ts'
 import { packetsBench } from './packets.ts'
+import { severalBench } from './several.ts'
 import { sidecarStartBench } from './sidecar-start.ts'
 import { upstreamBytesBench } from './upstream-bytes.ts'
 
@@ -17,6 +18,7 @@ const BENCHES = [
   { rows: ['pipeline'], bench: durableBench },
   { rows: ['housekeeping'], bench: housekeepingBench },
   { rows: ['api'], bench: apiBench },
+  { rows: ['pipeline.postgres', 'pipeline.takeover', 'api.sync.postgres'], bench: severalBench },
   { rows: ['upstream'], bench: upstreamBytesBench },
   { rows: ['scrape', 'plan'], bench: fleetBench },
   { rows: ['login'], bench: loginBench },

@@ -131,7 +131,8 @@ describe('the sidecar as a process', () => {
       first.kill('SIGTERM')
       await first.ended
       expect(fcm.received).to.deep.equal([])
-      start(['--config', await config(0)])
+      const second = start(['--config', await config(0)])
+      await second.adminUrl()
       expect((await fcm.waitFor(() => true)).data).to.include({ fromCall: 'N2CALL', seqId: '1' })
     } finally {
       await fcm.close()

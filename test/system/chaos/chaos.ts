@@ -29,14 +29,16 @@ export class Chaos {
   readonly #pushes = new Pushes(this.#happenings)
   readonly #closers: (() => unknown)[] = []
   readonly #plan: Plan
+  readonly #limitMs: number
   readonly #startedAt = Date.now()
   #parts:
     | { readonly air: Air; readonly gateways: Gateways; readonly lives: Lives; readonly traffic: Traffic }
     | undefined
   #phones: readonly Phone[] = []
 
-  constructor(plan: Plan) {
+  constructor(plan: Plan, limitMs = RAGE_LIMIT_MS) {
     this.#plan = plan
+    this.#limitMs = limitMs
   }
 
   get #its() {
@@ -62,8 +64,11 @@ export class Chaos {
     const lives = new Lives(config, this.#plan.clocks, this.#happenings)
     this.#closers.push(() => lives.abandon())
     await lives.start()
-    const parts = { post: lives.post, stamps: this.#stamps, happenings: this.#happenings }
+    const parts = { fetch: lives.fetch, stamps: this.#stamps, happenings: this.#happenings }
     this.#phones = Array.from({ length: PHONES }, (_, index) => new Phone(index, parts))
+    this.#closers.push(() => {
+      for (const phone of this.#phones) phone.close()
+    })
     for (const phone of this.#phones.slice(0, EARLY_PHONES)) await this.#answered(phone, 'launch')
     const traffic = new Traffic({ plan: this.#plan, air, phones: this.#phones, stamps: this.#stamps })
     this.#closers.push(() => traffic.stop())
@@ -86,7 +91,7 @@ export class Chaos {
 
   async #rageOutside(): Promise<void> {
     for (const act of this.#plan.acts) {
-      if (Date.now() - this.#startedAt > RAGE_LIMIT_MS) return
+      if (Date.now() - this.#startedAt > this.#limitMs) return
       await this.#perform(act)
       await this.#happenings.atMost(PATIENCE_MS, () => this.#its.air.loggedIn)
       await this.#messages(act.rest)
