@@ -9,7 +9,7 @@ import { type Body, encodeAnswer, errorBody, rawErrorAnswer, sendAnswer } from '
 import { isJson, parseBody, receiveBody } from './body.ts'
 import { answer as answerWith, type Call, type CallOutcome } from './call.ts'
 import type { ClientAddress, ClientAddressOf } from './client-address.ts'
-import { createReceipts } from './receipts.ts'
+import { createReceipts, type Delivery } from './receipts.ts'
 import { createEndOfTurn } from './turn.ts'
 import { trackUnanswered, unreadableError } from './unreadable.ts'
 
@@ -67,17 +67,23 @@ export function createHandler({
       if (received.kind === 'too_large') throw new ApiError('too_large')
       const outcome = await call(received.bytes, client)
       if (outcome.kind === 'drop') return drop(request.socket)
-      if (outcome.delivery) receipts.watch(request.socket, response, outcome.delivery)
-      await answer(request, response, 200, outcome.body)
+      await answer(request, response, 200, outcome.body, outcome.delivery)
     } catch (cause) {
       await refuse(request, response, cause)
     }
   }
 
-  async function answer(request: IncomingMessage, response: ServerResponse, status: number, body: Body): Promise<void> {
+  async function answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    status: number,
+    body: Body,
+    delivery?: Delivery,
+  ): Promise<void> {
     const encoded = await encodeAnswer(request, body)
     await endOfTurn()
     sendAnswer(response, status, encoded)
+    if (delivery) receipts.watch(request.socket, response, delivery)
   }
 
   /** What a request is for, judged by everything but what is in its body. */

@@ -16,40 +16,57 @@ export interface Delivery {
 export interface Receipts {
   /** A request has come on `connection`: the client has the answer before it. */
   asked(connection: Socket): void
-  /** Tells `delivery` what becomes of the answer that `response` is about to send on `connection`. */
+  /** Tells `delivery` what becomes of the answer that `response` has just been given to send on `connection`. */
   watch(connection: Socket, response: ServerResponse, delivery: Delivery): void
 }
 
-interface Unconfirmed {
-  readonly lost: () => void
-  /** We end the connection behind the answer ourselves, as the client wished. */
-  readonly last: boolean
+/** What goes out on a connection. */
+interface Outgoing {
+  /** The answer that has left us, until there is a sign that it arrived. */
+  unconfirmed: Delivery | undefined
+  /** We end the connection behind that answer ourselves, as the client wished. */
+  last: boolean
 }
 
 /** While `isClosing`, connections end for no fault of theirs. */
 export function createReceipts(isClosing: () => boolean): Receipts {
-  const unconfirmed = new WeakMap<Socket, Unconfirmed>()
-  const watched = new WeakSet<Socket>()
+  // One object for each connection: requests come by the ten thousand a second.
+  const connections = new WeakMap<Socket, Outgoing>()
 
-  const asked = (connection: Socket): void => void unconfirmed.delete(connection)
+  function outgoingOn(connection: Socket): Outgoing {
+    const known = connections.get(connection)
+    if (known) return known
+    const outgoing: Outgoing = { unconfirmed: undefined, last: false }
+    connections.set(connection, outgoing)
+    connection.once('end', () => confirm(outgoing))
+    connection.once('close', (hadError) => ended(outgoing, hadError))
+    return outgoing
+  }
 
-  function ended(connection: Socket, hadError: boolean): void {
-    const answer = unconfirmed.get(connection)
-    if (answer && !isClosing() && (hadError || !answer.last)) answer.lost()
+  function ended({ unconfirmed, last }: Outgoing, hadError: boolean): void {
+    if (!isClosing() && (hadError || !last)) unconfirmed?.lost()
   }
 
   return {
-    asked,
-    watch(connection, response, { sent, lost }) {
+    asked(connection) {
+      const outgoing = connections.get(connection)
+      if (outgoing) confirm(outgoing)
+    },
+    watch(connection, response, delivery) {
+      const outgoing = outgoingOn(connection)
       const last = !response.shouldKeepAlive
-      response.once('finish', () => {
-        sent()
-        unconfirmed.set(connection, { lost, last })
-      })
-      if (watched.has(connection)) return
-      watched.add(connection)
-      connection.once('end', () => asked(connection))
-      connection.once('close', (hadError) => ended(connection, hadError))
+      const left = () => {
+        delivery.sent()
+        outgoing.unconfirmed = delivery
+        outgoing.last = last
+      }
+      // Mostly the system has taken all of it by now, and a listener for each answer costs more than looking.
+      if (connection.writableLength === 0 && !connection.destroyed) left()
+      else response.once('finish', left)
     },
   }
+}
+
+function confirm(outgoing: Outgoing): void {
+  outgoing.unconfirmed = undefined
 }
