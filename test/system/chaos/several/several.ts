@@ -21,8 +21,8 @@ const TICK_MS = 20
 const REGISTER_EVERY = 10
 /** On a machine that is held up. */
 const PATIENCE_MS = 90_000
-/** What a database that comes back needs until all instances are at it again. */
-const AFTERMATH_MS = 6000
+/** What instances on a machine that is held up need at most until all are at a database again that came back. */
+const AFTERMATH_MS = 20_000
 
 /** How much happens, in which order. */
 export interface Scale {
