@@ -76,7 +76,7 @@ export class Caller {
     const kept = new Set(history.map(({ id }) => id))
     const other = this.shown.filter(({ id }) => !kept.has(id))
     const named = (shown: readonly Shown[]) => shown.map(({ id, time }) => `${id} of ${time}`).join(', ')
-    return `${this.key} was not shown ${named(skipped)}, and only it has ${named(other)}`
+    return `${this.key}: it was not shown [${named(skipped)}], and alone has [${named(other)}]`
   }
 
   async #answered(post: Post, path: string, request: object) {
