@@ -92,7 +92,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
     ...acks.counts,
     databaseKills: databaseKilledAt.length,
     faults: [
-      ...evidence.faults,
+      ...evidence.faults.slice(0, 4 * FEW),
       ...few('lost', lost),
       ...few(
         'stored otherwise than it was sent',
