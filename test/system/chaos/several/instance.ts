@@ -1,5 +1,7 @@
 import { expect } from 'chai'
+
 import { type Calls, createCalls } from '../../../../sidecar/client/index.ts'
+
 import {
   type LogLine,
   type SidecarFolder,
@@ -7,6 +9,7 @@ import {
   startSidecarProcess,
 } from '../../../support/sidecar-process.ts'
 import type { Happenings } from '../happenings.ts'
+
 import type { Site } from './site.ts'
 
 const ANSWER_LIMIT_MS = 4000
@@ -23,6 +26,8 @@ export class Instance {
   readonly site: Site
   life: Life = { killed: false }
   frozen = false
+  /** In elapsed milliseconds; never, at first. */
+  thawedAt = Number.NEGATIVE_INFINITY
   /** Of another version, from the next start on. */
   main: string | undefined
   readonly #file: string
@@ -90,6 +95,7 @@ export class Instance {
 
   thaw(): void {
     this.frozen = false
+    this.thawedAt = performance.now()
     this.#process?.kill('SIGCONT')
     this.#happenings.tell()
   }

@@ -17,12 +17,14 @@ const NAMES = ['one', 'two', 'three']
 const LISTENERS = 2
 const COALESCE_MS = 1000
 const FREEZE_MS = 8000
+/** What an instance that was frozen needs at most, on a machine that is held up, until it knows what became of its leases. */
+const FINDS_OUT_MS = 10_000
 const TICK_MS = 20
 const REGISTER_EVERY = 10
 /** On a machine that is held up. */
 const PATIENCE_MS = 90_000
-/** What a database that comes back needs until all instances are at it again. */
-const AFTERMATH_MS = 6000
+/** What instances on a machine that is held up need at most until all are at a database again that came back. */
+const AFTERMATH_MS = 20_000
 
 /** How much happens, in which order. */
 export interface Scale {
@@ -38,7 +40,8 @@ export interface Scale {
 
 /** Three sidecars on one PostgreSQL, of which two listen, their surroundings and users, and everything that may befall them. */
 export class SeveralChaos {
-  readonly happenings = new Happenings()
+  /** Whatever goes wrong, it is carried through: the verdict is of the whole. */
+  readonly happenings = new Happenings({ goesOn: true })
   readonly #scale: Scale
   readonly #dice: Dice
   readonly #told = new Told()
@@ -114,11 +117,12 @@ export class SeveralChaos {
     return instance
   }
 
-  /** Servers drop the older of two logins with one call. */
+  /** Servers drop the older of two logins with one call. Who was frozen has lost its leases, and is about to find out. */
   #checkCall(call: string, of: Site): void {
-    for (const { name, site, isAwake } of this.#instances)
-      if (site !== of && isAwake && site.calls.has(call))
-        this.happenings.blame(`${call} logged in while ${name} was logged in by it`)
+    const knows = performance.now() - FINDS_OUT_MS
+    for (const { name, site, isAwake, thawedAt } of this.#instances)
+      if (site !== of && isAwake && thawedAt < knows && site.calls.has(call))
+        this.happenings.blame(`$calllogged in while ${name} was logged in by it`)
   }
 
   #anyone(): Instance {
@@ -250,7 +254,8 @@ export class SeveralChaos {
       await rage()
       await this.#calm()
     } catch (error) {
-      if (this.happenings.faults.length === 0) this.happenings.blame(String(error))
+      this.happenings.blame(String(error))
+      this.#mail?.stop()
     }
   }
 

@@ -92,7 +92,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
     ...acks.counts,
     databaseKills: databaseKilledAt.length,
     faults: [
-      ...evidence.faults,
+      ...evidence.faults.slice(0, 4 * FEW),
       ...few('lost', lost),
       ...few(
         'stored otherwise than it was sent',
@@ -103,6 +103,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
       ...few('no phone was told of it', untold),
       ...few('a phone was told of it twice, and who told it lives', pushedTwice),
       ...few('acknowledged twice', acks.twice),
+      ...(rest.kills + rest.upgrades + databaseKilledAt.length === 0 ? few('not acknowledged', acks.missing) : []),
       ...few('an error in a log', errors),
     ],
   }
@@ -122,10 +123,11 @@ function acksOf(
   databaseKilledAt: readonly number[],
 ) {
   const twice: string[] = []
-  const counts = { acks: 0, unacknowledged: 0, ackedAgain: 0, ackedTwice: 0 }
+  const missing: string[] = []
+  const counts = { acks: 0, ackedAgain: 0, ackedTwice: 0 }
   for (const { id, to, ackedAt } of letters.values()) {
     counts.acks += ackedAt.length
-    if (ackedAt.length === 0 && acking.has(to)) counts.unacknowledged += 1
+    if (ackedAt.length === 0 && acking.has(to)) missing.push(id)
     for (const [place, at] of ackedAt.entries()) {
       const before = ackedAt[place - 1]
       if (before === undefined || at - before >= ACK_INTERVAL_MS) continue
@@ -137,5 +139,5 @@ function acksOf(
       }
     }
   }
-  return { counts, twice }
+  return { counts: { ...counts, unacknowledged: missing.length }, twice, missing }
 }
