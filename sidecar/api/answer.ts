@@ -7,12 +7,17 @@ import { bytesOf, type JsonText, jsonText } from './json-text.ts'
 /** Answers from this size on are compressed. Source: Limits, compression threshold. */
 const MIN_GZIP_BYTES = 860
 
-/** The body of an answer, its beginning kept by somebody who gives the same again. */
+/** The body of an answer. */
 export interface Body {
-  readonly head: JsonText
+  readonly head: BodyHead
   readonly tail: JsonText
-  /** `head`, compressed; asked for only when the client takes it. */
-  gzipHead(): GzipHead | Promise<GzipHead>
+}
+
+/** The beginning of a body, kept by somebody who gives the same again, in the shape that the client takes it in. */
+export interface BodyHead {
+  readonly bytes: number
+  text(): JsonText
+  compressed(): GzipHead | Promise<GzipHead>
 }
 
 /** An answer as it goes out. */
@@ -25,11 +30,12 @@ export interface EncodedAnswer {
 /** `body`, compressed where that pays and the client takes it. */
 export async function encodeAnswer({ headers }: IncomingMessage, body: Body): Promise<EncodedAnswer> {
   const { head, tail } = body
-  const length = head.length + tail.length
-  if (length < MIN_GZIP_BYTES) return { headers: [...FIXED_HEADERS, 'Content-Length', length], content: head + tail }
+  const length = head.bytes + tail.length
+  if (length < MIN_GZIP_BYTES)
+    return { headers: [...FIXED_HEADERS, 'Content-Length', length], content: head.text() + tail }
   if (!acceptsGzip(singleHeader(headers['accept-encoding'])))
-    return { headers: [...FIXED_HEADERS, ...VARYING, 'Content-Length', length], content: head + tail }
-  const content = completeGzip(await body.gzipHead(), bytesOf(tail))
+    return { headers: [...FIXED_HEADERS, ...VARYING, 'Content-Length', length], content: head.text() + tail }
+  const content = completeGzip(await head.compressed(), bytesOf(tail))
   return { headers: [...FIXED_HEADERS, ...VARYING, ...GZIP, 'Content-Length', content.length], content }
 }
 
@@ -40,21 +46,22 @@ export function sendAnswer(response: ServerResponse, status: number, { headers, 
 
 /** The body that says `value`. */
 export function plainBody(value: object): Body {
-  const head = jsonText(value)
-  return { head, tail: '', gzipHead: () => gzipHead(bytesOf(head)) }
+  return { head: plainHead(jsonText(value)), tail: '' }
+}
+
+export function plainHead(text: JsonText): BodyHead {
+  return { bytes: text.length, text: () => text, compressed: () => gzipHead(bytesOf(text)) }
 }
 
 /** The same for a `value` that everybody who asks gets: compressed once. */
 export function lastingBody(value: object): Body {
-  const body = plainBody(value)
-  let compressed: ReturnType<Body['gzipHead']> | undefined
-  return {
-    ...body,
-    gzipHead() {
-      compressed ??= body.gzipHead()
-      return compressed
-    },
+  const { head, tail } = plainBody(value)
+  let made: ReturnType<BodyHead['compressed']> | undefined
+  const compressed = () => {
+    made ??= head.compressed()
+    return made
   }
+  return { head: { ...head, compressed }, tail }
 }
 
 /** The body of an answer that is not 200. */
@@ -64,11 +71,11 @@ export function errorBody({ code, message, details }: ApiError): Body {
 
 /** An error answer as bytes, for a connection whose request could not even be read; it ends the connection. */
 export function rawErrorAnswer(error: ApiError): string {
-  const { head } = errorBody(error)
+  const text = errorBody(error).head.text()
   const { status } = API_ERRORS[error.code]
-  const headers = [...FIXED_HEADERS, 'Content-Length', head.length, 'Connection', 'close']
+  const headers = [...FIXED_HEADERS, 'Content-Length', text.length, 'Connection', 'close']
   const lines = headers.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`))
-  return `HTTP/1.1 ${status} Error\r\n${lines.join('')}\r\n${head}`
+  return `HTTP/1.1 ${status} Error\r\n${lines.join('')}\r\n${text}`
 }
 
 // Names and values in turn: Node takes that as it is, where it has to go through an object's members first.

@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import { constants, crc32, deflateRaw, deflateRawSync } from 'node:zlib'
+import { constants, crc32, deflateRaw, deflateRawSync, inflateRawSync } from 'node:zlib'
 
 /**
  * The beginning of a text, compressed once, to be completed as often as one likes by different ends: compressing 7 KB takes
@@ -17,14 +17,26 @@ const flush = { finishFlush: constants.Z_SYNC_FLUSH }
 const deflateRawElsewhere = promisify(deflateRaw)
 
 /** Up to this size compressing takes about 0.3 ms, and a trip to the thread pool, where the database works too, costs more. */
-const MAX_AT_ONCE_BYTES = 32_768
+export const MAX_AT_ONCE_BYTES = 32_768
 
 /** Compresses `text`, on another thread when it is long. */
 export function gzipHead(text: Buffer): GzipHead | Promise<GzipHead> {
-  const of = (blocks: Buffer) => ({ blocks, crc: crc32(text), bytes: text.length })
+  const of = (blocks: Buffer) => ({ blocks: ofItsOwn(blocks), crc: crc32(text), bytes: text.length })
   return text.length <= MAX_AT_ONCE_BYTES
     ? of(deflateRawSync(text, flush))
     : deflateRawElsewhere(text, flush).then((blocks) => of(blocks))
+}
+
+/** What it stands for; for what has at most {@link MAX_AT_ONCE_BYTES}. */
+export function uncompressed({ blocks }: GzipHead): Buffer {
+  return inflateRawSync(blocks, flush)
+}
+
+/** A copy that keeps nothing else in memory: zlib hands out the beginning of 16 KB. */
+function ofItsOwn(blocks: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(blocks.length)
+  blocks.copy(own)
+  return own
 }
 
 // RFC 1952, section 2.3: deflate, no name, no time, any system.

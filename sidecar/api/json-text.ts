@@ -11,6 +11,10 @@ export function jsonText(value: unknown): JsonText {
   return BEYOND_ASCII.test(text) ? Buffer.from(text).toString('latin1') : text
 }
 
+export function textOfBytes(bytes: Buffer): JsonText {
+  return bytes.toString('latin1')
+}
+
 export function bytesOf(text: JsonText): Buffer {
   return Buffer.from(text, 'latin1')
 }

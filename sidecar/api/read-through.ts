@@ -1,6 +1,6 @@
 import type { History, StationKey, Stations, StoredMessage } from '../messages/store.ts'
-import { gzipHead } from './gzip-head.ts'
-import { bytesOf, type JsonText, jsonText } from './json-text.ts'
+import { type BodyHead, plainHead } from './answer.ts'
+import { jsonText } from './json-text.ts'
 import { messageRecord, senderAvatars } from './message-record.ts'
 import type { RingCache } from './ring-cache.ts'
 
@@ -14,18 +14,16 @@ interface ReadThroughParts {
  * The history asks for what comes together in one go.
  */
 export function createReadThrough({ stations, history }: ReadThroughParts): Pick<RingCache, 'since'> {
-  function headOf(messages: readonly StoredMessage[]): JsonText {
+  function headOf(messages: readonly StoredMessage[]): BodyHead {
     const records = messages.map((message) => jsonText(messageRecord(message))).join(',')
     const senders: readonly StationKey[] = messages.map(({ from }) => from)
-    return `{"messages":[${records}],"avatars":${jsonText(senderAvatars(senders, stations))}`
+    return plainHead(`{"messages":[${records}],"avatars":${jsonText(senderAvatars(senders, stations))}`)
   }
 
   return {
     async since(key, since) {
       const found = await history.since(key, since)
-      if (!found) return undefined
-      const head = headOf(found.messages)
-      return { head, serverTime: found.serverTime, gzipHead: () => gzipHead(bytesOf(head)) }
+      return found && { head: headOf(found.messages), serverTime: found.serverTime }
     },
   }
 }

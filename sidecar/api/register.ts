@@ -47,8 +47,8 @@ export function registerCall(parts: RegisterParts): Call {
     const found = await rings.since(key, since)
     // It was unregistered at the same moment.
     if (!found) throw new ApiError('not_registered')
-    const { head, serverTime, gzipHead } = found
-    const sent = { head, tail: `,"serverTime":${serverTime},"avatarHash":${jsonText(avatarHash)}}`, gzipHead }
+    const { head, serverTime } = found
+    const sent = { head, tail: `,"serverTime":${serverTime},"avatarHash":${jsonText(avatarHash)}}` }
     return answer(sent, store.cursors.handOut(key, since, serverTime))
   }
 }

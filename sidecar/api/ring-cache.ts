@@ -1,18 +1,9 @@
 import type { Feed, History, StationKey, Stations, StoredMessage } from '../messages/store.ts'
-import type { Body } from './answer.ts'
-import { type GzipHead, gzipHead } from './gzip-head.ts'
-import { bytesOf, jsonText } from './json-text.ts'
+import type { BodyHead } from './answer.ts'
+import { type GzipHead, gzipHead, MAX_AT_ONCE_BYTES, uncompressed } from './gzip-head.ts'
+import { bytesOf, type JsonText, jsonText, textOfBytes } from './json-text.ts'
 import { senderAvatars } from './message-record.ts'
-import {
-  addToRing,
-  type Beginning,
-  bytesOfRing,
-  emptyRing,
-  isStale,
-  type Ring,
-  type Slice,
-  sliceOfRing,
-} from './ring.ts'
+import { addToRing, bytesOfRing, createRing, firstAfter, isStale, type Ring, recordsFrom, type Slice } from './ring.ts'
 
 /** What stations got, ready to be sent. */
 export interface RingCache {
@@ -26,7 +17,8 @@ export interface RingCache {
 }
 
 /** `head` is an answer's beginning, an object that is still open: other members can follow. */
-export interface NewMessages extends Pick<Body, 'head' | 'gzipHead'> {
+export interface NewMessages {
+  readonly head: BodyHead
   readonly serverTime: number
 }
 
@@ -38,8 +30,14 @@ interface RingCacheParts {
   readonly maxBytes?: number
 }
 
-/** Enough for 5,000 stations with 50 messages each. */
-const MAX_BYTES = 64_000_000
+/** Enough for 5,000 stations with 50 messages each: 13 KB a station where each text has the 67 characters that it may, compressed too. */
+const MAX_BYTES = 80_000_000
+
+/**
+ * Without room for all that are asked for, of so many rings that are read one takes the place of others. If each did, stations that
+ * ask in turn would each find that theirs went just before; so most of what is kept stays, and what is asked for often comes in.
+ */
+const READS_PER_PLACE = 8
 
 interface Kept {
   readonly ring: Ring
@@ -62,6 +60,7 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
   const rings = new Map<StationKey, Kept>()
   const loads = new Map<StationKey, Load>()
   let bytes = 0
+  let readsWithoutRoom = 0
 
   feed.onStored((messages) => {
     for (const message of messages) {
@@ -75,9 +74,10 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
     dropOldest()
   })
 
-  function keep(key: StationKey, ring: Ring): void {
+  function keep(key: StationKey, kept: Kept): void {
+    const others = bytes - (rings.get(key)?.bytes ?? 0)
+    if (others + bytesOfRing(kept.ring) > maxBytes && readsWithoutRoom++ % READS_PER_PLACE > 0) return
     drop(key)
-    const kept = { ring, bytes: 0 }
     rings.set(key, kept)
     weigh(kept)
     dropOldest()
@@ -102,10 +102,10 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
   }
 
   /** What is kept for the station's present registration, if it goes back far enough. */
-  function keptRing(key: StationKey, since: number): Ring | undefined {
+  function keptFor(key: StationKey, since: number): Kept | undefined {
     const kept = rings.get(key)
     if (!kept || kept.ring.completeFrom > since) return undefined
-    return kept.ring.registeredAt === stations.get(key)?.registeredAt ? kept.ring : undefined
+    return kept.ring.registeredAt === stations.get(key)?.registeredAt ? kept : undefined
   }
 
   function touch(key: StationKey): void {
@@ -125,13 +125,13 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
       const found = await history.since(key, since)
       if (!found) return undefined
       const { messages, serverTime } = found
-      const ring = emptyRing(registeredAt, since)
-      for (const message of messages) addToRing(ring, message, perStation)
-      const answer = answerOf(ring, since, serverTime)
+      const ring = createRing(registeredAt, since, messages, perStation)
+      const kept = { ring, bytes: 0 }
+      const answer = answerOf(key, kept, since, serverTime)
       if (current && stations.get(key)?.registeredAt === registeredAt) {
         // The others were read.
         for (const message of current.late) if (message.time > serverTime) addToRing(ring, message, perStation)
-        keep(key, ring)
+        keep(key, kept)
       }
       return answer
     } finally {
@@ -139,30 +139,59 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
     }
   }
 
-  function answerOf(ring: Ring, since: number, serverTime: number): NewMessages {
-    const slice = sliceOfRing(ring, since)
-    let { beginning } = slice
-    if (beginning?.avatarChanges !== stations.avatarChanges) {
-      beginning = beginningOf(slice)
-      slice.beginning = beginning
+  function answerOf(key: StationKey, kept: Kept, since: number, serverTime: number): NewMessages {
+    const { ring } = kept
+    ring.unasked = 0
+    const slice = sliceOf(ring, since)
+    const { compressed } = slice
+    if (compressed && 'blocks' in compressed && compressed.bytes <= MAX_AT_ONCE_BYTES)
+      return { head: compressedHead(compressed), serverTime }
+    // Now, since the ring may be another by the time that the answer is sent.
+    const text = `{"messages":[${recordsFrom(ring, slice.first)}],"avatars":${slice.avatars}`
+    const head: BodyHead = {
+      bytes: text.length,
+      text: () => text,
+      compressed: () => slice.compressed ?? compress(key, kept, slice, text),
     }
-    const { head } = beginning
-    return { head, serverTime, gzipHead: () => compressed(beginning) }
+    return { head, serverTime }
   }
 
-  function beginningOf({ records, senders }: Slice): Beginning {
-    const avatars = jsonText(senderAvatars(senders, stations))
-    const head = `{"messages":[${records}],"avatars":${avatars}`
-    return { avatarChanges: stations.avatarChanges, head, compressed: undefined }
+  /** What one asks for now, the next one mostly asks for too. */
+  function sliceOf(ring: Ring, since: number): Slice {
+    const first = firstAfter(ring, since)
+    const { avatarChanges } = stations
+    if (ring.slice?.first !== first || ring.slice.avatarChanges !== avatarChanges) {
+      const avatars = jsonText(senderAvatars(ring.senders.slice(first), stations))
+      ring.slice = { first, avatarChanges, avatars, compressed: undefined }
+    }
+    return ring.slice
+  }
+
+  function compress(key: StationKey, kept: Kept, slice: Slice, text: JsonText): GzipHead | Promise<GzipHead> {
+    const made = gzipHead(bytesOf(text))
+    const keepCompressed = (compressed: GzipHead | undefined): void => {
+      slice.compressed = compressed
+      weighAgain(key, kept)
+    }
+    slice.compressed = made
+    if ('blocks' in made) keepCompressed(made)
+    else made.then(keepCompressed, () => keepCompressed(undefined))
+    return made
+  }
+
+  function weighAgain(key: StationKey, kept: Kept): void {
+    if (rings.get(key) !== kept) return
+    weigh(kept)
+    dropOldest()
   }
 
   return {
     async since(key, since) {
-      if (keptRing(key, since)) {
+      if (keptFor(key, since)) {
         touch(key)
         const answer = await feed.view((serverTime) => {
-          const ring = keptRing(key, since)
-          return ring && answerOf(ring, since, serverTime)
+          const kept = keptFor(key, since)
+          return kept && answerOf(key, kept, since, serverTime)
         })
         if (answer) return answer
       }
@@ -174,8 +203,11 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
   }
 }
 
-/** Once: what one asks for now, the next one mostly asks for too. */
-function compressed(beginning: Beginning): GzipHead | Promise<GzipHead> {
-  beginning.compressed ??= gzipHead(bytesOf(beginning.head))
-  return beginning.compressed
+/** Nearly all clients take it as it is: no text is made for those. */
+function compressedHead(compressed: GzipHead): BodyHead {
+  return {
+    bytes: compressed.bytes,
+    text: () => textOfBytes(uncompressed(compressed)),
+    compressed: () => compressed,
+  }
 }

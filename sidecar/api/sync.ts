@@ -20,8 +20,8 @@ export function syncCall({ check, cursors, rings }: SyncParts): Call {
     const { since } = body
     const found = await rings.since(key, since)
     if (!found) throw new ApiError('not_registered')
-    const { head, serverTime, gzipHead } = found
-    const sent = { head, tail: `,"serverTime":${serverTime}}`, gzipHead }
+    const { head, serverTime } = found
+    const sent = { head, tail: `,"serverTime":${serverTime}}` }
     return answer(sent, cursors.handOut(key, since, serverTime))
   }
 }

@@ -1,9 +1,11 @@
 import { type IncomingMessage, request } from 'node:http'
-import type { BareAnswer } from './bare-http-server.ts'
+import type { BareAnswer, BareOrder } from './bare-http-server.ts'
 import type { LoadOrder, LoadResult } from './http-load-client.ts'
 import { claim, type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
 import { type Measurement, median } from './measurement.ts'
+import { createMessages, flow } from './message-flow.ts'
 import { type Program, startProgram } from './program.ts'
+import { bareUpstream } from './upstream.ts'
 
 const STATIONS = 5000
 /** In the small file, and of the large one those who call when the two are compared. */
@@ -14,7 +16,11 @@ const CONNECTIONS = 64
 const ROUNDS = 5
 const WARM_UP_MS = 300
 const ROUND_MS = 1500
-const PEER = 'bare node:http'
+const PEER = 'bare node:http that parses and looks up, and stores nothing'
+
+const PEER_WITH_CURSORS = 'bare node:http, which never has messages'
+/** Of whom no message is older; as long as those that answers bring. */
+const FIRST_CURSOR = 1_000_000_000_000
 
 /** One row's call. */
 interface Question {
@@ -22,6 +28,8 @@ interface Question {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   body(callsign: string): object
+  /** A caller that has called before goes on from there, and mostly gets nothing. */
+  readonly takesCursors?: boolean
 }
 
 const SYNC: Question = {
@@ -39,13 +47,22 @@ const QUESTIONS: readonly Question[] = [
     headers: { 'Accept-Encoding': 'gzip' },
     body: (callsign) => ({ ...claim(callsign), since: 0 }),
   },
+  {
+    name: 'api.sync.cursors',
+    path: '/v1/sync',
+    headers: {},
+    body: (callsign) => ({ ...claim(callsign), since: FIRST_CURSOR }),
+    takesCursors: true,
+  },
   { name: 'api.register', path: '/v1/register', headers: { 'Accept-Encoding': 'gzip' }, body: registration },
 ]
 
 /**
  * Requests per second under 64 keep-alive connections while 1,000 messages a second arrive, and how long the slowest hundredth of
- * them took: 100 of 5,000 stations call and get the messages, a sync brings 50 of them. `….all`: all 5,000 call in turn. The peer is Node's HTTP server in a process of
- * its own, which sends the same bytes to the same client, does nothing else, and is left alone by messages.
+ * them took: 100 of 5,000 stations call and get the messages, a sync brings 50 of them. `….all`: all 5,000 call in turn, as they do
+ * when each syncs for the first time. `….cursors`: they go on from the server time of their last answer, as phones do. The peer is
+ * Node's HTTP server in a process of its own, which parses the request, looks the station up, sends the same bytes, and gets as many
+ * lines from upstream; it checks and stores nothing.
  *
  * `….rows` says what the size of the file costs: 100 stations call and get the messages, with 250,000 rows in the file and with 5,000.
  */
@@ -56,8 +73,9 @@ export async function apiBench(): Promise<readonly Measurement[]> {
   try {
     const rows: Measurement[] = []
     for (const question of QUESTIONS) rows.push(...(await answered(question, small, large, client)))
-    const megabytes = large.sidecar.residentMegabytes()
-    rows.push({ name: 'api.rss', unit: 'MB', ours: megabytes, peer: null, peerName: null, ratio: null })
+    const alone = { unit: 'MB', peer: null, peerName: null, ratio: null }
+    rows.push({ name: 'api.rss', ours: large.sidecar.residentMegabytes(), ...alone })
+    rows.push({ name: 'api.rss.collected', ours: await large.sidecar.collectedMegabytes(), ...alone })
     return rows
   } finally {
     await client.close()
@@ -67,33 +85,43 @@ export async function apiBench(): Promise<readonly Measurement[]> {
 }
 
 async function answered(
-  { name, path, headers, body }: Question,
+  { name, path, headers, body, takesCursors = false }: Question,
   small: LoadedSidecar,
   large: LoadedSidecar,
   client: Program,
 ): Promise<readonly Measurement[]> {
   const requests = requestsOf({ path, headers, body }, large)
+  const bareSource = await bareUpstream()
   const bare = await startProgram('bare-http-server.ts')
   try {
-    const sample = await answerTo(large.sidecar.url + path, headers, body(large.stations[0] as string))
-    const barePort = await bare.ask<number>(sample)
-    const load = (port: number, callers: number) => loadFrom(client, port, requests.slice(0, callers))
+    const first = body(large.stations[0] as string)
+    const sampleBody = takesCursors ? { ...first, since: Date.now() } : first
+    const sample = await answerTo(large.sidecar.url + path, headers, sampleBody)
+    const order = { ...sample, stations: large.stations, upstreamPort: bareSource.port } satisfies BareOrder
+    const barePort = await bare.ask<number>(order)
+    await bareSource.client
+    const load = (port: number, callers: number) => loadFrom(client, port, requests.slice(0, callers), takesCursors)
     const loadWithMessages = (loaded: LoadedSidecar, callers: number) =>
       withMessages(loaded, callers, () => load(Number(new URL(loaded.sidecar.url).port), callers))
     const results: Results = { ours: [], bare: [], large: [], small: [] }
     const sides = [
       async () => results.ours.push(await loadWithMessages(large, STATIONS)),
-      async () => results.bare.push(await load(barePort, STATIONS)),
+      async () => {
+        const messages = createMessages(large.stations)
+        const coming = flow(MESSAGES_PER_SECOND, (count) => bareSource.send(messages(count)))
+        results.bare.push(await load(barePort, STATIONS).finally(() => coming.stop()))
+      },
       async () => results.large.push(await loadWithMessages(large, FEW)),
       async () => results.small.push(await loadWithMessages(small, FEW)),
     ]
     for (let round = 0; round < ROUNDS; round += 1) {
       for (const side of round % 2 === 0 ? sides : sides.toReversed()) await side()
     }
-    checkBytes(name, results.ours, results.bare)
-    return rowsOf(name, results)
+    if (!takesCursors) checkBytes(name, results.ours, results.bare)
+    return rowsOf(name, takesCursors ? PEER_WITH_CURSORS : PEER, results)
   } finally {
     await bare.close()
+    bareSource.close()
   }
 }
 
@@ -101,8 +129,13 @@ function requestsOf({ path, headers, body }: Omit<Question, 'name'>, { stations 
   return stations.map((callsign) => requestText(path, headers, JSON.stringify(body(callsign))))
 }
 
-function loadFrom(client: Program, port: number, requests: readonly string[]): Promise<LoadResult> {
-  const order = { requests, connections: CONNECTIONS, warmUpMs: WARM_UP_MS, durationMs: ROUND_MS, port }
+function loadFrom(
+  client: Program,
+  port: number,
+  requests: readonly string[],
+  takesCursors = false,
+): Promise<LoadResult> {
+  const order = { requests, connections: CONNECTIONS, takesCursors, warmUpMs: WARM_UP_MS, durationMs: ROUND_MS, port }
   return client.ask<LoadResult>(order satisfies LoadOrder)
 }
 
@@ -115,17 +148,17 @@ export async function syncRate(loaded: LoadedSidecar, client: Program, callers: 
 
 type Results = Readonly<Record<'ours' | 'bare' | 'large' | 'small', LoadResult[]>>
 
-function rowsOf(name: string, { ours, bare, large, small }: Results): readonly Measurement[] {
+function rowsOf(name: string, peerName: string, { ours, bare, large, small }: Results): readonly Measurement[] {
   const rate = (side: readonly LoadResult[]) => median(side.map(({ requestsPerSecond }) => requestsPerSecond))
   const slowest = (side: readonly LoadResult[]) => median(side.map(({ p99Ms }) => p99Ms))
   return [
-    { name, unit: 'requests/s', ours: rate(large), peer: rate(bare), peerName: PEER, ratio: rate(large) / rate(bare) },
+    { name, unit: 'requests/s', ours: rate(large), peer: rate(bare), peerName, ratio: rate(large) / rate(bare) },
     {
       name: `${name}.p99`,
       unit: 'ms',
       ours: slowest(large),
       peer: slowest(bare),
-      peerName: PEER,
+      peerName,
       ratio: slowest(bare) / slowest(large),
     },
     {
@@ -133,7 +166,7 @@ function rowsOf(name: string, { ours, bare, large, small }: Results): readonly M
       unit: 'requests/s',
       ours: rate(ours),
       peer: rate(bare),
-      peerName: PEER,
+      peerName,
       ratio: rate(ours) / rate(bare),
     },
     {

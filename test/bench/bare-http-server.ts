@@ -1,19 +1,36 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 
-/** What the bare server answers to everything. */
+/** What the bare server answers to every station that it knows. */
 export interface BareAnswer {
   readonly headers: Readonly<Record<string, string>>
   /** In base64. */
   readonly body: string
 }
 
-/** The yardstick: Node's HTTP server, which sends what it is given and does nothing else. */
-process.on('message', ({ headers, body }: BareAnswer) => {
+/** What it is told when it starts. */
+export interface BareOrder extends BareAnswer {
+  readonly stations: readonly string[]
+  /** Where it logs in, to read what comes and leave it. */
+  readonly upstreamPort: number
+}
+
+/**
+ * The yardstick: Node's HTTP server, which reads the request's JSON, looks the station up, and sends what it is given. It checks
+ * nothing, and what comes from upstream it takes and stores nothing of.
+ */
+process.on('message', ({ headers, body, stations, upstreamPort }: BareOrder) => {
   const bytes = Buffer.from(body, 'base64')
-  const server = createServer((_request, response) => {
-    response.writeHead(200, headers)
-    response.end(bytes)
+  const known = new Set(stations)
+  connect(upstreamPort, '127.0.0.1').resume().write('user BARE pass -1\r\n')
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const { callsign } = JSON.parse(Buffer.concat(chunks).toString()) as { callsign: string }
+      response.writeHead(known.has(callsign) ? 200 : 404, headers)
+      response.end(bytes)
+    })
   }).listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port))
 })
 process.send?.('ready')

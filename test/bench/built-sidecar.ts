@@ -1,12 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
+const PROBE = fileURLToPath(new URL('memory-probe.cjs', import.meta.url))
+/** It is to speak when it is asked to, and not by itself. */
+const NEVER_MS = '2000000000'
+const PROBE_PAUSE_MS = 20
 const MAIN = fileURLToPath(new URL('../../dist/sidecar/main.js', import.meta.url))
 
 /** The built sidecar in a process of its own, on a database of its own. */
@@ -16,6 +21,8 @@ export interface BuiltSidecar {
   /** From the start of the process to its `listening` line. */
   readonly startMs: number
   residentMegabytes(): number
+  /** The same after its garbage was collected. */
+  collectedMegabytes(): Promise<number>
   close(): Promise<void>
   /** Ends it as a machine does that dies. */
   kill(): Promise<void>
@@ -29,7 +36,11 @@ export async function startBuiltSidecar(config: object): Promise<BuiltSidecar> {
   const ours = { listen: { port: 0 }, admin: { port: 0 }, database: 'sidecar.sqlite', log: { level: 'info' } }
   await writeFile(file, JSON.stringify({ ...ours, ...config }))
   const begun = performance.now()
-  const child = spawn(process.execPath, [MAIN, '--config', file], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const probeFile = join(folder, 'memory')
+  const child = spawn(process.execPath, ['--expose-gc', '--require', PROBE, MAIN, '--config', file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, MEMORY_PROBE_FILE: probeFile, MEMORY_PROBE_MS: NEVER_MS },
+  })
   const { url, adminUrl } = await listening(child)
   const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
     child.kill(signal)
@@ -43,6 +54,13 @@ export async function startBuiltSidecar(config: object): Promise<BuiltSidecar> {
     residentMegabytes: () => {
       const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? []
       return Number(kilobytes) / 1024
+    },
+    async collectedMegabytes() {
+      child.kill('SIGUSR2')
+      while (!existsSync(probeFile) || !readFileSync(probeFile, 'utf8').endsWith('\n')) await pause(PROBE_PAUSE_MS)
+      const { rss } = JSON.parse(readFileSync(probeFile, 'utf8')) as { rss: number }
+      rmSync(probeFile)
+      return rss / 1024 / 1024
     },
     close: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),

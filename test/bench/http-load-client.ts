@@ -6,6 +6,8 @@ export interface LoadOrder {
   /** Whole requests as they go over the wire. Each connection takes its turn through all of them. */
   readonly requests: readonly string[]
   readonly connections: number
+  /** The server time of an answer is the `since` of the same request next time, as phones do it. */
+  readonly takesCursors: boolean
   /** Before anything counts. */
   readonly warmUpMs: number
   readonly durationMs: number
@@ -23,14 +25,26 @@ export interface LoadResult {
 
 const BUFFER_BYTES = 65_536
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
+const SINCE = '"since":'
+const SERVER_TIME = '"serverTime":'
+/** Of a time in milliseconds, from 2001 to 2286. */
+const TIME_BYTES = 13
 const OK = Buffer.from('HTTP/1.1 200 ')
 
 /**
  * Keeps every connection busy with one request at a time. Little more than a socket, so that the server is what is
  * measured: Node's own client needs three times the server's time for a request.
  */
-async function load({ port, requests, connections, warmUpMs, durationMs }: LoadOrder): Promise<LoadResult> {
+async function load({
+  port,
+  requests,
+  connections,
+  takesCursors,
+  warmUpMs,
+  durationMs,
+}: LoadOrder): Promise<LoadResult> {
   const bytes = requests.map((text) => Buffer.from(text, 'latin1'))
+  const cursorsAt = bytes.map((request) => request.indexOf(SINCE) + SINCE.length)
   const waits: number[] = []
   let received = 0
   let countingFrom = Number.POSITIVE_INFINITY
@@ -43,11 +57,13 @@ async function load({ port, requests, connections, warmUpMs, durationMs }: LoadO
 
   function open(first: number): void {
     let turn = first
+    let asked = 0
     let sentAt = 0
     let held = Buffer.alloc(0)
     const send = (): void => {
       sentAt = performance.now()
-      socket.write(bytes[turn % bytes.length] as Buffer)
+      asked = turn % bytes.length
+      socket.write(bytes[asked] as Buffer)
       turn += connections
     }
     const onChunk = (chunk: Buffer): void => {
@@ -62,6 +78,10 @@ async function load({ port, requests, connections, warmUpMs, durationMs }: LoadO
         return
       }
       held = Buffer.alloc(0)
+      if (takesCursors) {
+        const time = answer.lastIndexOf(SERVER_TIME) + SERVER_TIME.length
+        answer.copy(bytes[asked] as Buffer, cursorsAt[asked], time, time + TIME_BYTES)
+      }
       const now = performance.now()
       if (now >= countingFrom) {
         waits.push(now - sentAt)

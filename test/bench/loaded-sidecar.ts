@@ -1,5 +1,6 @@
 import { passcodeOf } from '../../sidecar/index.ts'
 import { type BuiltSidecar, counter, startBuiltSidecar } from './built-sidecar.ts'
+import { createMessages, flow } from './message-flow.ts'
 import { registerStations } from './stations.ts'
 import { type BareUpstream, bareUpstream } from './upstream.ts'
 
@@ -50,40 +51,15 @@ export async function startLoaded({
   await upstream.client
   // The first one is left out where it acknowledges, so that acks do not count in what is sent to all.
   const receivers = firstAcknowledges ? stations.slice(1) : stations
-  let index = 0
-  const send = (messages: number, ofStations = receivers.length): void => {
-    const lines: string[] = []
-    for (const end = index + messages; index < end; index += 1) {
-      const station = receivers[index % Math.min(ofStations, receivers.length)] as string
-      const text = `Message number ${index}, as long as such texts commonly are, 73`
-      lines.push(
-        `K${index % 977}ABC-7>APRS,TCPIP*,qAC,T2TEST::${station.padEnd(9)}:${text}{${(index % 90_000) + 1}\r\n`,
-      )
-    }
-    upstream.send(lines.join(''))
-  }
+  const messages = createMessages(receivers)
+  const send = (count: number, ofStations?: number): void => upstream.send(messages(count, ofStations))
   const storedCount = () => counter(sidecar, 'messages_stored')
   const loaded: LoadedSidecar = {
     sidecar,
     upstream,
     stations,
     send,
-    flow(perSecond, ofStations) {
-      const begun = performance.now()
-      let sent = 0
-      const timer = setInterval(() => {
-        const due = Math.floor(((performance.now() - begun) / 1000) * perSecond) - sent
-        if (due <= 0) return
-        sent += due
-        send(due, ofStations)
-      }, 1)
-      return {
-        stop() {
-          clearInterval(timer)
-          return sent
-        },
-      }
-    },
+    flow: (perSecond, ofStations) => flow(perSecond, (count) => send(count, ofStations)),
     storedCount,
     async stored(wanted) {
       const begun = performance.now()

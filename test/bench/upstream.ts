@@ -2,6 +2,10 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 
+const BANNER = '# bare 1.0\r\n'
+/** As servers do: a client leaves one that is silent, and here it may be while another sidecar is being loaded. */
+const COMMENT_EVERY_MS = 20_000
+
 /** The least that a client takes for an APRS-IS server, so that its cost does not count: login, filter, then lines as given. */
 export interface BareUpstream {
   readonly port: number
@@ -26,7 +30,7 @@ export async function bareUpstream(): Promise<BareUpstream> {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket)).on('error', () => socket.destroy())
     socket.setNoDelay(true)
-    socket.write('# bare 1.0\r\n')
+    socket.write(BANNER)
     const lines = createInterface({ input: socket })
     // It passes on what the socket says, and a client that leaves may reset its connection.
     lines.on('error', () => socket.destroy())
@@ -44,6 +48,9 @@ export async function bareUpstream(): Promise<BareUpstream> {
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
+  const comments = setInterval(() => {
+    for (const socket of sockets) socket.write(BANNER)
+  }, COMMENT_EVERY_MS)
   return {
     port: (server.address() as AddressInfo).port,
     client,
@@ -54,6 +61,7 @@ export async function bareUpstream(): Promise<BareUpstream> {
     },
     onLine: (listener) => void listeners.push(listener),
     close: () => {
+      clearInterval(comments)
       for (const socket of sockets) socket.destroy()
       server.close()
     },

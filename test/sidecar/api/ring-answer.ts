@@ -2,12 +2,13 @@ import { createRingCache, type NewMessages, type RingCache } from '../../../side
 import type { Store } from '../../../sidecar/messages/store.ts'
 import type { MessageRecord } from '../../../sidecar/wire/bodies.ts'
 
-/** The beginning of an answer as a client reads it. */
-export function answerIn({ head }: Pick<NewMessages, 'head'>): {
+/** The beginning of an answer as a client reads it. Throws where the station is not registered. */
+export function answerIn(answer: Pick<NewMessages, 'head'> | undefined): {
   readonly messages: readonly MessageRecord[]
   readonly avatars: Readonly<Record<string, string>>
 } {
-  return JSON.parse(Buffer.from(`${head}}`, 'latin1').toString())
+  if (!answer) throw new Error('The station is not registered.')
+  return JSON.parse(Buffer.from(`${answer.head.text()}}`, 'latin1').toString())
 }
 
 /** A cache over a store that feeds it. */

@@ -1,0 +1,52 @@
+const WORDS = (
+  'antenna battery bring call camp car check clear cloud coffee copy drive evening field frequency friend good hear hello hill home ' +
+  'hour lake late lunch map meet minutes morning mountain near night noise north park parking power quick rain repeater report river ' +
+  'road signal snow soon south station sunset test thanks today tomorrow tower traffic trail valley walk weather west wind with 73'
+).split(' ')
+const WORDS_EACH = 9
+/** Source: APRS Protocol Reference, chapter 14. */
+const MAX_TEXT_CHARACTERS = 67
+
+/** Makes lines with so many messages, all different, to one of `stations` after the other, of all or of the first so many. */
+export function createMessages(stations: readonly string[]): (count: number, ofStations?: number) => string {
+  let index = 0
+  return (count, ofStations = stations.length) => {
+    const lines: string[] = []
+    for (const end = index + count; index < end; index += 1) {
+      const station = stations[index % Math.min(ofStations, stations.length)] as string
+      const number = (index % 90_000) + 1
+      lines.push(`K${index % 977}ABC-7>APRS,TCPIP*,qAC,T2TEST::${station.padEnd(9)}:${textOf(index)}{${number}\r\n`)
+    }
+    return lines.join('')
+  }
+}
+
+/** Calls `send` with how many messages are due, so many a second, as evenly as timers allow; `stop` says how many they were. */
+export function flow(perSecond: number, send: (count: number) => void): { stop(): number } {
+  const begun = performance.now()
+  let sent = 0
+  const timer = setInterval(() => {
+    const due = Math.floor(((performance.now() - begun) / 1000) * perSecond) - sent
+    if (due <= 0) return
+    sent += due
+    send(due)
+  }, 1)
+  return {
+    stop() {
+      clearInterval(timer)
+      return sent
+    },
+  }
+}
+
+/** As long as texts commonly are, in words that vary: what is all alike compresses three times as well. */
+function textOf(index: number): string {
+  let text = String(index)
+  // Multiplied by an odd number the index takes each value once, in no order that compression could see.
+  let state = Math.imul(index, 0x9e37_79b1)
+  for (let word = 0; word < WORDS_EACH; word += 1) {
+    state = Math.imul(state ^ (state >>> 15), 0x85eb_ca6b)
+    text += ` ${WORDS[(state >>> 0) % WORDS.length]}`
+  }
+  return text.slice(0, MAX_TEXT_CHARACTERS)
+}
