@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { EndedSessions, SignIn } from './port.ts'
 import type { RevocationStore } from './revocation-store.ts'
 import { withinTime } from './time-limit.ts'
@@ -87,8 +87,5 @@ export function keyOfHandle(handle: string): string {
 }
 
 function keysOf(domainKey: string, issuer: string): (...what: readonly string[]) => string {
-  return (...what) =>
-    createHash('sha256')
-      .update(JSON.stringify([domainKey, issuer, ...what]))
-      .digest('base64url')
+  return (...what) => hash('sha256', JSON.stringify([domainKey, issuer, ...what]), 'base64url')
 }
