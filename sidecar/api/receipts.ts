@@ -11,7 +11,8 @@ export interface Delivery {
 
 /**
  * Watches whether answers arrive. That the last byte of one has left us is not that yet, where phones lose the network: who has it asks
- * something else on the connection, or takes leave. Who has not lets it break, or be given up for want of a sign.
+ * something else on the connection, or takes leave. Who has not lets it break, or be given up for want of a sign; or took leave before
+ * the answer left, as when this process stood still for longer than the client waits.
  */
 export interface Receipts {
   /** A request has come on `connection`: the client has the answer before it. */
@@ -26,21 +27,42 @@ interface Outgoing {
   unconfirmed: Delivery | undefined
   /** We end the connection behind that answer ourselves, as the client wished. */
   last: boolean
+  /** In which turn of the event loop that answer has left us. */
+  leftIn: number
 }
+
+/** A leave that was taken before the answer left is read within so many turns behind it. */
+const LEAVE_TURNS = 2
 
 /** While `isClosing`, connections end for no fault of theirs. */
 export function createReceipts(isClosing: () => boolean): Receipts {
   // One object for each connection: requests come by the ten thousand a second.
   const connections = new WeakMap<Socket, Outgoing>()
+  let turn = 0
+  // Turns are counted behind answers only.
+  let turnsToCount = 0
 
   function outgoingOn(connection: Socket): Outgoing {
     const known = connections.get(connection)
     if (known) return known
-    const outgoing: Outgoing = { unconfirmed: undefined, last: false }
+    const outgoing: Outgoing = { unconfirmed: undefined, last: false, leftIn: 0 }
     connections.set(connection, outgoing)
-    connection.once('end', () => confirm(outgoing))
+    connection.once('end', () => {
+      if (turn - outgoing.leftIn >= LEAVE_TURNS) confirm(outgoing)
+    })
     connection.once('close', (hadError) => ended(outgoing, hadError))
     return outgoing
+  }
+
+  function countTurns(): void {
+    if (turnsToCount === 0) setImmediate(nextTurn)
+    turnsToCount = LEAVE_TURNS
+  }
+
+  function nextTurn(): void {
+    turn += 1
+    turnsToCount -= 1
+    if (turnsToCount > 0) setImmediate(nextTurn)
   }
 
   function ended({ unconfirmed, last }: Outgoing, hadError: boolean): void {
@@ -59,6 +81,8 @@ export function createReceipts(isClosing: () => boolean): Receipts {
         delivery.sent()
         outgoing.unconfirmed = delivery
         outgoing.last = last
+        outgoing.leftIn = turn
+        countTurns()
       }
       // Mostly the system has taken all of it by now, and a listener for each answer costs more than looking.
       if (connection.writableLength === 0 && !connection.destroyed) left()

@@ -14,16 +14,15 @@ import {
 import { openBatches } from './batches.ts'
 import { openBounds } from './bounds.ts'
 import type { Queries } from './connection.ts'
-import { isPassing } from './passing-failure.ts'
 import { toStoreError } from './postgres-error.ts'
+import { tryAgain } from './try-again.ts'
 
 // Longer statements are no faster, and what waits behind one waits longer.
 const STATEMENT_ROWS = 1000
 // Several seconds of a flood. Past it the callers have to slow down, or memory grows without end.
 const WAITING_ROWS = 50_000
 /** For how long a message is kept for a database that is away: a failover takes less, and its sender has repeated it by then. */
-export const GIVE_UP_MS = 60_000
-export const TRY_AGAIN_MS = 100
+const GIVE_UP_MS = 60_000
 /** A message to a whole net is acknowledged by each of its stations; more than that of one sender is a flood. */
 const STATIONS_PER_SENDER = 10
 const MS_PER_MINUTE = 60_000
@@ -72,24 +71,19 @@ export function openAppends({ database, history, ack, coalesceMs, clock, onStore
     return outcomesOf(calls, batch, answer)
   }
 
-  async function answered(calls: readonly AppendCall[], batch: AppendBatch): Promise<AppendAnswer> {
-    const until = Math.min(...calls.map(({ since }) => since)) + GIVE_UP_MS
-    while (true) {
-      try {
-        const [answer] = await database.query<AppendAnswer>(APPEND, [
-          ...rowsOf(batch, clock.elapsed()),
-          horizons.numbered,
-          horizons.unnumbered,
-          coalesceMs,
-          ...limits,
-        ])
-        if (answer) return answer
-        throw new StoreError('store_fault')
-      } catch (error) {
-        if (!isPassing(error) || clock.elapsed() + TRY_AGAIN_MS > until) throw error
-        await new Promise<void>((resolve) => clock.after(TRY_AGAIN_MS, resolve))
-      }
+  function answered(calls: readonly AppendCall[], batch: AppendBatch): Promise<AppendAnswer> {
+    const ask = async () => {
+      const [answer] = await database.query<AppendAnswer>(APPEND, [
+        ...rowsOf(batch, clock.elapsed()),
+        horizons.numbered,
+        horizons.unnumbered,
+        coalesceMs,
+        ...limits,
+      ])
+      if (answer) return answer
+      throw new StoreError('store_fault')
     }
+    return tryAgain(ask, Math.min(...calls.map(({ since }) => since)) + GIVE_UP_MS, clock)
   }
 
   /** One of several calls may be at fault, not the database. Alone, only that one fails. */

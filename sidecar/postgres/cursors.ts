@@ -60,8 +60,10 @@ export interface SharedCursors extends Cursors {
 export function openCursors({ database, reader, clock }: CursorsParts): SharedCursors {
   // In the order in which they were last asked for.
   const positions = new Map<StationKey, Position>()
-  const unwritten = new Set<StationKey>()
+  // Since when, in elapsed milliseconds.
+  const unwritten = new Map<StationKey, number>()
   let writing: Timer | undefined
+  let sealed = false
 
   function note(station: StationKey, { registeredAt, asked, seen, newest }: Reading): Position {
     const known = positions.get(station)
@@ -98,15 +100,26 @@ export function openCursors({ database, reader, clock }: CursorsParts): SharedCu
   }
 
   function changed(key: StationKey): void {
-    unwritten.add(key)
-    writing ??= clock.after(WRITE_AFTER_MS, () => void write())
+    unwritten.set(key, clock.elapsed())
+    planWrite()
   }
 
-  async function write(): Promise<void> {
-    writing?.cancel()
+  function planWrite(): void {
+    if (!sealed) writing ??= clock.after(WRITE_AFTER_MS, () => void writeOld())
+  }
+
+  /** Not what an answer has just brought: its loss may not have shown yet, and at other instances a phone would skip by it. */
+  async function writeOld(): Promise<void> {
     writing = undefined
-    const keys = [...unwritten]
-    unwritten.clear()
+    // Nor does what was lost show at once, where this process stood still: what arrived meanwhile is read behind the timers.
+    await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
+    const until = clock.elapsed() - WRITE_AFTER_MS
+    await write([...unwritten].flatMap(([key, since]) => (since <= until ? [key] : [])))
+    if (unwritten.size > 0) planWrite()
+  }
+
+  async function write(keys: readonly StationKey[]): Promise<void> {
+    for (const key of keys) unwritten.delete(key)
     for (let start = 0; start < keys.length; start += STATEMENT_ROWS) {
       const slice = keys.slice(start, start + STATEMENT_ROWS)
       await writeSlice(slice).catch(() => {
@@ -161,7 +174,7 @@ export function openCursors({ database, reader, clock }: CursorsParts): SharedCu
           if (position.asked >= serverTime || before >= seenOf(position)) return
           if (position.written === serverTime) position.withdrawn = serverTime
           if (position.seen > before) setSeen(station, position, before)
-          void write()
+          void write([station])
         },
       }
     },
@@ -169,8 +182,9 @@ export function openCursors({ database, reader, clock }: CursorsParts): SharedCu
     note: (station, reading) => void note(station, reading),
 
     async seal() {
-      await write()
+      sealed = true
       writing?.cancel()
+      await write([...unwritten.keys()])
     },
   }
 }

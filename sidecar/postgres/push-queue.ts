@@ -5,6 +5,7 @@ import { openBatches } from './batches.ts'
 import type { Queries } from './connection.ts'
 import { openKnownPushes } from './known-pushes.ts'
 import { openPushTimers } from './push-timers.ts'
+import { tryAgain } from './try-again.ts'
 
 const STATEMENT_ROWS = 1000
 // More than stations can be claimed at a time.
@@ -70,13 +71,16 @@ export function openPushQueue({ database, owner, coalesceMs, platformOf, clock }
 
   const settling = openBatches<Leased, void>({
     async run(told) {
-      const left = await database.query<{ station: StationKey; dueInMs: number }>(SETTLE, [
+      const values = [
         owner,
         told.map(({ claim }) => claim.station.key),
         told.map(({ claim }) => claim.unpushed.newest.time),
         told.map(({ lease }) => lease),
         coalesceMs,
-      ])
+      ]
+      const settle = () => database.query<{ station: StationKey; dueInMs: number }>(SETTLE, values)
+      // Else these phones are told again, by whoever claims them when the leases end.
+      const left = await tryAgain(settle, clock.elapsed() + PUSH_LEASE_MS, clock)
       const dueInMs = new Map(left.map((one) => [one.station, one.dueInMs]))
       for (const { claim } of told) released(claim, dueInMs.get(claim.station.key))
       return told.map(() => undefined)

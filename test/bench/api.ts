@@ -24,8 +24,15 @@ interface Question {
   body(callsign: string): object
 }
 
+const SYNC: Question = {
+  name: 'api.sync',
+  path: '/v1/sync',
+  headers: {},
+  body: (callsign) => ({ ...claim(callsign), since: 0 }),
+}
+
 const QUESTIONS: readonly Question[] = [
-  { name: 'api.sync', path: '/v1/sync', headers: {}, body: (callsign) => ({ ...claim(callsign), since: 0 }) },
+  SYNC,
   {
     name: 'api.sync.gzip',
     path: '/v1/sync',
@@ -65,19 +72,12 @@ async function answered(
   large: LoadedSidecar,
   client: Program,
 ): Promise<readonly Measurement[]> {
-  const requests = large.stations.map((callsign) => requestText(path, headers, JSON.stringify(body(callsign))))
+  const requests = requestsOf({ path, headers, body }, large)
   const bare = await startProgram('bare-http-server.ts')
   try {
     const sample = await answerTo(large.sidecar.url + path, headers, body(large.stations[0] as string))
     const barePort = await bare.ask<number>(sample)
-    const load = (port: number, callers: number) =>
-      client.ask<LoadResult>({
-        requests: requests.slice(0, callers),
-        connections: CONNECTIONS,
-        warmUpMs: WARM_UP_MS,
-        durationMs: ROUND_MS,
-        port,
-      } satisfies LoadOrder)
+    const load = (port: number, callers: number) => loadFrom(client, port, requests.slice(0, callers))
     const loadWithMessages = (loaded: LoadedSidecar, callers: number) =>
       withMessages(loaded, callers, () => load(Number(new URL(loaded.sidecar.url).port), callers))
     const results: Results = { ours: [], bare: [], large: [], small: [] }
@@ -95,6 +95,22 @@ async function answered(
   } finally {
     await bare.close()
   }
+}
+
+function requestsOf({ path, headers, body }: Omit<Question, 'name'>, { stations }: LoadedSidecar): readonly string[] {
+  return stations.map((callsign) => requestText(path, headers, JSON.stringify(body(callsign))))
+}
+
+function loadFrom(client: Program, port: number, requests: readonly string[]): Promise<LoadResult> {
+  const order = { requests, connections: CONNECTIONS, warmUpMs: WARM_UP_MS, durationMs: ROUND_MS, port }
+  return client.ask<LoadResult>(order satisfies LoadOrder)
+}
+
+/** Syncs a second of the first `callers` stations, while messages for them arrive. */
+export async function syncRate(loaded: LoadedSidecar, client: Program, callers: number): Promise<number> {
+  const requests = requestsOf(SYNC, loaded).slice(0, callers)
+  const port = Number(new URL(loaded.sidecar.url).port)
+  return (await withMessages(loaded, callers, () => loadFrom(client, port, requests))).requestsPerSecond
 }
 
 type Results = Readonly<Record<'ours' | 'bare' | 'large' | 'small', LoadResult[]>>

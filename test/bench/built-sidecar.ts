@@ -17,6 +17,8 @@ export interface BuiltSidecar {
   readonly startMs: number
   residentMegabytes(): number
   close(): Promise<void>
+  /** Ends it as a machine does that dies. */
+  kill(): Promise<void>
 }
 
 /** @param config what differs from the defaults; ports and database are chosen here */
@@ -29,6 +31,11 @@ export async function startBuiltSidecar(config: object): Promise<BuiltSidecar> {
   const begun = performance.now()
   const child = spawn(process.execPath, [MAIN, '--config', file], { stdio: ['ignore', 'pipe', 'inherit'] })
   const { url, adminUrl } = await listening(child)
+  const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
+    child.kill(signal)
+    await once(child, 'exit')
+    await rm(folder, { recursive: true, force: true })
+  }
   return {
     url,
     adminUrl,
@@ -37,11 +44,8 @@ export async function startBuiltSidecar(config: object): Promise<BuiltSidecar> {
       const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? []
       return Number(kilobytes) / 1024
     },
-    close: async () => {
-      child.kill('SIGTERM')
-      await once(child, 'exit')
-      await rm(folder, { recursive: true, force: true })
-    },
+    close: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
   }
 }
 

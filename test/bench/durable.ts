@@ -48,7 +48,8 @@ export async function durableBench(): Promise<readonly Measurement[]> {
   }
 }
 
-async function burst(loaded: LoadedSidecar, toStations: number): Promise<number> {
+/** Messages a second, until the last one is stored. */
+export async function burst(loaded: LoadedSidecar, toStations: number): Promise<number> {
   const before = await loaded.storedCount()
   const begun = performance.now()
   loaded.send(MESSAGES, toStations)

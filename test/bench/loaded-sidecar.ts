@@ -5,7 +5,7 @@ import { type BareUpstream, bareUpstream } from './upstream.ts'
 
 const MOST_MS = 60_000
 
-/** The built sidecar with stations and messages in its file, and the network that they come from. */
+/** The built sidecar with stations and messages in its database, and the network that they come from. */
 export interface LoadedSidecar {
   readonly sidecar: BuiltSidecar
   readonly upstream: BareUpstream
@@ -28,6 +28,8 @@ export interface Load {
   readonly withMessages?: number
   /** The first station acknowledges; then the sidecar is logged in as one that may. */
   readonly firstAcknowledges?: boolean
+  /** Where it stores; in a file where that is not given. */
+  readonly database?: string
 }
 
 export async function startLoaded({
@@ -35,11 +37,13 @@ export async function startLoaded({
   messagesEach,
   withMessages = count,
   firstAcknowledges,
+  database,
 }: Load): Promise<LoadedSidecar> {
   const upstream = await bareUpstream()
   const sidecar = await startBuiltSidecar({
     aprsis: { host: '127.0.0.1', port: upstream.port, callsign: 'N0CALL', passcode: 13023, filterDebounceMs: 0 },
     rateLimit: { windowMs: 1000, max: 1_000_000_000, newStationsPerHour: 1_000_000, connectionsPerAddress: 10_000 },
+    ...(database === undefined ? {} : { database }),
   })
   const stations = Array.from({ length: count }, (_, index) => `B${index + 1000}X`)
   await registerStations(sidecar, stations, firstAcknowledges ? stations.slice(0, 1) : [])

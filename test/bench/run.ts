@@ -7,6 +7,7 @@ import { housekeepingBench } from './housekeeping.ts'
 import { loginBench } from './login.ts'
 import type { Measurement } from './measurement.ts'
 import { packetsBench } from './packets.ts'
+import { severalBench } from './several.ts'
 import { sidecarStartBench } from './sidecar-start.ts'
 import { upstreamBytesBench } from './upstream-bytes.ts'
 
@@ -16,6 +17,7 @@ const BENCHES = [
   durableBench,
   housekeepingBench,
   apiBench,
+  severalBench,
   upstreamBytesBench,
   fleetBench,
   loginBench,

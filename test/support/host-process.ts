@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
+
+export { freePort } from '../../fixtures/free-port.ts'
 
 export type LogLine = Readonly<Record<string, unknown>>
 
@@ -12,17 +13,6 @@ export interface HostProcess {
   /** Lines on stdout so far, parsed. */
   readonly lines: readonly LogLine[]
   stop(): Promise<void>
-}
-
-/** A port that is free now; nothing keeps it so. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (typeof address !== 'object' || address === null) throw new Error('no address')
-  return address.port
 }
 
 /** Resolves once it serves. @param file the configuration @param env beside that of this process */

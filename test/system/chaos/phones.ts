@@ -160,7 +160,8 @@ export class Phone {
   }
 }
 
-function shownOf({ from, to, seqId, time, text, textBytes }: Readonly<Record<string, unknown>>): Shown {
+/** A message record of an answer. */
+export function shownOf({ from, to, seqId, time, text, textBytes }: Readonly<Record<string, unknown>>): Shown {
   const bytes = textBytes === undefined ? Buffer.from(String(text)) : Buffer.from(String(textBytes), 'base64')
   return { id: `${from} ${to} ${seqId}`, time: Number(time), bytes }
 }

@@ -1,0 +1,102 @@
+import { randomInt } from 'node:crypto'
+import { availableParallelism, loadavg } from 'node:os'
+import { parseArgs } from 'node:util'
+import { Chaos } from './chaos.ts'
+import { planOf } from './plan.ts'
+import { rowOf } from './several/row.ts'
+import { type Scale, SeveralChaos } from './several/several.ts'
+import type { Verdict } from './several/verdict.ts'
+
+/** Long enough for a lapsed lease, a round of the others, and a login. */
+const TAKEOVER_LIMIT_MS = 8000
+
+const print = (text: string) => process.stdout.write(`${text}\n`)
+
+const { values } = parseArgs({
+  options: {
+    several: { type: 'boolean', default: false },
+    seed: { type: 'string' },
+    seconds: { type: 'string' },
+    fault: { type: 'string' },
+  },
+})
+/** With `--several`: what befalls them, each for so many seconds and on a database of its own. */
+const FAULTS: Readonly<Record<string, (chaos: SeveralChaos) => Promise<void>>> = {
+  kill: (chaos) => chaos.eachInTurn(seconds, (victim) => chaos.kill(victim)),
+  freeze: (chaos) => chaos.eachInTurn(seconds, (victim) => chaos.freeze(victim)),
+  database: (chaos) => chaos.killDatabaseOften(3, seconds),
+  upgrade: (chaos) => chaos.upgradeAll(seconds),
+}
+const names = Object.keys(FAULTS).filter((name) => values.fault === undefined || name === values.fault)
+const seed = Number(values.seed ?? randomInt(2 ** 31))
+const seconds = Number(values.seconds ?? (values.several ? 120 : 60))
+if (!Number.isInteger(seed) || !(seconds > 0) || names.length === 0) {
+  process.stderr.write(
+    `Usage: npm run chaos -- [--seed N] [--seconds N] [--several [--fault ${Object.keys(FAULTS).join('|')}]]\n`,
+  )
+  process.exit(64)
+}
+print(`seed ${seed}`)
+const failed = values.several ? await several() : await single()
+process.exitCode = failed ? 1 : 0
+
+/** One sidecar on SQLite, for `seconds` at most. */
+async function single(): Promise<boolean> {
+  const chaos = new Chaos(planOf(seed), seconds * 1000)
+  try {
+    await chaos.start()
+    await chaos.rage()
+    await chaos.calm()
+    await chaos.judge()
+    return false
+  } catch (error) {
+    print(error instanceof Error ? (error.stack ?? error.message) : String(error))
+    return true
+  } finally {
+    print(chaos.figures())
+    await chaos.close()
+  }
+}
+
+/** Three on PostgreSQL. */
+async function several(): Promise<boolean> {
+  let failed = false
+  for (const name of names) {
+    print(`\n${name}, ${seconds} s`)
+    const verdict = await endured(FAULTS[name] ?? (async () => {}))
+    print(rowOf(verdict))
+    const limitMs = takeoverLimitMs()
+    const late = verdict.takeoversMs
+      .filter((ms) => ms > limitMs)
+      .map((ms) => `two listened after ${Math.round(ms)} ms only, over ${Math.round(limitMs)}`)
+    for (const fault of [...verdict.faults, ...late]) print(`  not so: ${fault}`)
+    failed ||= verdict.faults.length + late.length > 0
+  }
+  return failed
+}
+
+/** Later in proportion where the machine has more to do than it can. */
+function takeoverLimitMs(): number {
+  const [load = 0] = loadavg()
+  return TAKEOVER_LIMIT_MS * Math.max(1, load / availableParallelism())
+}
+
+async function endured(rage: (chaos: SeveralChaos) => Promise<void>): Promise<Verdict> {
+  // Traffic goes on while what befell them last is made good.
+  const scale: Scale = {
+    seed,
+    stations: 300,
+    messagesPerSecond: 200,
+    callsPerSecond: 100,
+    restMs: Math.min(10_000, (seconds * 1000) / 4),
+    seconds: seconds + 60,
+  }
+  const chaos = new SeveralChaos(scale)
+  try {
+    await chaos.start()
+    await chaos.endure(() => rage(chaos))
+    return await chaos.verdict()
+  } finally {
+    await chaos.close()
+  }
+}

@@ -1,0 +1,135 @@
+import { expect } from 'chai'
+import {
+  type LogLine,
+  type SidecarFolder,
+  type SidecarProcess,
+  startSidecarProcess,
+} from '../../../support/sidecar-process.ts'
+import type { Happenings } from '../happenings.ts'
+import type { Post } from '../phones.ts'
+import type { Site } from './site.ts'
+
+const ANSWER_LIMIT_MS = 4000
+
+/** One run of an instance, from its start to its end. */
+export interface Life {
+  /** Ended by `kill -9`. */
+  killed: boolean
+}
+
+/** One of the sidecars that share a database: a process, started again under its name each time that it was killed. */
+export class Instance {
+  readonly name: string
+  readonly site: Site
+  life: Life = { killed: false }
+  frozen = false
+  /** Of another version, from the next start on. */
+  main: string | undefined
+  readonly #file: string
+  readonly #happenings: Happenings
+  readonly #errors: LogLine[] = []
+  #process: SidecarProcess | undefined
+  #url: string | undefined
+
+  static async open(
+    parts: { readonly name: string; readonly site: Site; readonly happenings: Happenings },
+    folder: SidecarFolder,
+    config: object,
+  ): Promise<Instance> {
+    return new Instance(parts, await folder.configure(config))
+  }
+
+  private constructor(
+    { name, site, happenings }: { readonly name: string; readonly site: Site; readonly happenings: Happenings },
+    file: string,
+  ) {
+    this.name = name
+    this.site = site
+    this.#file = file
+    this.#happenings = happenings
+  }
+
+  /** It serves, and is not frozen. */
+  get isAwake(): boolean {
+    return this.#url !== undefined && !this.frozen
+  }
+
+  /** Resolves once it serves. */
+  async start(): Promise<void> {
+    const sidecar = startSidecarProcess(['--config', this.#file], {}, this.main)
+    this.#process = sidecar
+    this.life = { killed: false }
+    void sidecar.ended.then(({ outcome, stderr }) => {
+      this.#errors.push(...sidecar.lines.filter(({ level }) => level === 'error'))
+      if (this.#process === sidecar)
+        this.#happenings.blame(
+          `${this.name} ended by itself with ${outcome}: ${stderr}${JSON.stringify(sidecar.lines.at(-1))}`,
+        )
+    })
+    this.#url = await sidecar.url()
+    this.#happenings.tell()
+  }
+
+  /** `kill -9`; resolves when the process is gone. */
+  async kill(): Promise<void> {
+    const killed = this.#process
+    if (!killed) return
+    this.#process = undefined
+    this.#url = undefined
+    this.life.killed = true
+    killed.kill('SIGKILL')
+    await killed.ended
+    this.#happenings.tell()
+  }
+
+  /** From now on it does nothing, and its connections stay. */
+  freeze(): void {
+    this.frozen = true
+    this.#process?.kill('SIGSTOP')
+  }
+
+  thaw(): void {
+    this.frozen = false
+    this.#process?.kill('SIGCONT')
+    this.#happenings.tell()
+  }
+
+  /** Resolves when it has stopped of itself; rejects where that went wrong. */
+  async stop(): Promise<void> {
+    const stopping = this.#process
+    this.#process = undefined
+    this.#url = undefined
+    stopping?.kill('SIGTERM')
+    const ending = await stopping?.ended
+    if (ending) expect(ending, this.name).to.deep.equal({ outcome: 0, stderr: '' })
+  }
+
+  /** Leaves no process behind, however it went. */
+  async abandon(): Promise<void> {
+    const left = this.#process
+    this.#process = undefined
+    left?.kill('SIGKILL')
+    await left?.ended
+  }
+
+  /** Error lines of all lives. */
+  get errors(): readonly LogLine[] {
+    return [...this.#errors, ...(this.#process?.lines.filter(({ level }) => level === 'error') ?? [])]
+  }
+
+  readonly post: Post = async (path, body) => {
+    if (this.#url === undefined) return undefined
+    try {
+      const answer = await fetch(this.#url + path, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+      })
+      return { status: answer.status, body: (await answer.json()) as never }
+    } catch {
+      // Killed before it answered, or frozen.
+      return undefined
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import type { Happenings } from '../happenings.ts'
+import type { Dice } from './random.ts'
+import type { Site } from './site.ts'
+
+const TICK_MS = 20
+const SENDERS = 97
+
+/** A message as it was sent, once. */
+export interface Letter {
+  /** Sender, addressee and number. */
+  readonly id: string
+  readonly to: string
+  readonly text: string
+  /** When its acks were sent, in elapsed milliseconds. */
+  readonly ackedAt: number[]
+}
+
+/** Messages to the stations, so many a second and each by one line, which the servers of all sites pass on. */
+export class Mail {
+  readonly letters = new Map<string, Letter>()
+  readonly #stations: readonly string[]
+  readonly #sites: readonly Site[]
+  readonly #dice: Dice
+  readonly #happenings: Happenings
+  #sending: NodeJS.Timeout | undefined
+  #turn: readonly string[] = []
+
+  constructor(parts: {
+    readonly stations: readonly string[]
+    readonly sites: readonly Site[]
+    readonly dice: Dice
+    readonly happenings: Happenings
+  }) {
+    this.#stations = parts.stations
+    this.#sites = parts.sites
+    this.#dice = parts.dice
+    this.#happenings = parts.happenings
+  }
+
+  start(perSecond: number): void {
+    const begun = performance.now()
+    const before = this.letters.size
+    this.#sending = setInterval(() => {
+      // A machine that is held up catches up.
+      const due = Math.floor(((performance.now() - begun) / 1000) * perSecond)
+      while (this.letters.size - before < due) this.send()
+      this.#happenings.tell()
+    }, TICK_MS)
+  }
+
+  stop(): void {
+    clearInterval(this.#sending)
+  }
+
+  /** To one station after the other, in another order each time. */
+  send(): void {
+    if (this.#turn.length === 0) this.#turn = this.#dice.shuffled(this.#stations)
+    const [to = ''] = this.#turn
+    this.#turn = this.#turn.slice(1)
+    const count = this.letters.size
+    const sender = `S${count % SENDERS}`
+    const number = count.toString(36).toUpperCase()
+    const text = `Message ${count} of many`
+    const letter = { id: `${sender} ${to} ${number}`, to, text, ackedAt: [] }
+    this.letters.set(letter.id, letter)
+    for (const site of this.#sites) site.inject(`${sender}>APRS,TCPIP*::${to.padEnd(9)}:${text}{${number}`)
+  }
+
+  takeAck(line: string): void {
+    const [, to, from, number] = /^(\S+)>APRS,TCPIP\*::(\S+) *:ack(\w+)$/.exec(line) ?? []
+    const letter = this.letters.get(`${from} ${to} ${number}`)
+    if (letter) letter.ackedAt.push(performance.now())
+    else this.#happenings.blame(`"${line}" acknowledges nothing that was sent`)
+  }
+}

@@ -1,0 +1,310 @@
+import { makeCertificates } from '../../../../fixtures/certificate.ts'
+import { type Postgres, startPostgres } from '../../../../fixtures/postgres.ts'
+import { passcodeOf } from '../../../../sidecar/aprs/passcode.ts'
+import { createSidecarFolder } from '../../../support/sidecar-process.ts'
+import { Happenings } from '../happenings.ts'
+import { Caller } from './callers.ts'
+import { Instance } from './instance.ts'
+import { Mail } from './mail.ts'
+import { makeNewerVersion } from './newer-version.ts'
+import { type Dice, diceOf } from './random.ts'
+import { type Site, startSite } from './site.ts'
+import { Told } from './told.ts'
+import { judge, type Verdict } from './verdict.ts'
+
+const LOGIN = 'N0CALL-10'
+const NAMES = ['one', 'two', 'three']
+const LISTENERS = 2
+const COALESCE_MS = 1000
+const FREEZE_MS = 8000
+const TICK_MS = 20
+const REGISTER_EVERY = 10
+/** On a machine that is held up. */
+const PATIENCE_MS = 90_000
+/** What instances on a machine that is held up need at most until all are at a database again that came back. */
+const AFTERMATH_MS = 20_000
+
+/** How much happens, in which order. */
+export interface Scale {
+  readonly seed: number
+  readonly stations: number
+  readonly messagesPerSecond: number
+  readonly callsPerSecond: number
+  /** From one fault to the next. */
+  readonly restMs: number
+  /** How long the traffic is going to last: the rings are made so large that they keep everything. */
+  readonly seconds: number
+}
+
+/** Three sidecars on one PostgreSQL, of which two listen, their surroundings and users, and everything that may befall them. */
+export class SeveralChaos {
+  readonly happenings = new Happenings()
+  readonly #scale: Scale
+  readonly #dice: Dice
+  readonly #told = new Told()
+  readonly #closers: (() => unknown)[] = []
+  readonly #instances: Instance[] = []
+  readonly #callers: readonly Caller[]
+  readonly #stations: readonly string[]
+  readonly #takeoversMs: number[] = []
+  readonly #databaseKilledAt: number[] = []
+  readonly #counts = { kills: 0, freezes: 0, upgrades: 0, calls: 0 }
+  #mail: Mail | undefined
+  #postgres: Postgres | undefined
+  #troubleUntil = 0
+  #turn: readonly Caller[] = []
+
+  constructor(scale: Scale) {
+    this.#scale = scale
+    this.#dice = diceOf(scale.seed)
+    const mayFail = () => performance.now() < this.#troubleUntil
+    this.#callers = Array.from({ length: scale.stations }, (_, index) => new Caller(index, this.happenings, mayFail))
+    this.#stations = this.#callers.map(({ key }) => key)
+  }
+
+  async start(): Promise<void> {
+    const postgres = await startPostgres()
+    this.#postgres = postgres
+    this.#closers.push(() => postgres.stop())
+    const certificates = await makeCertificates()
+    for (const name of NAMES) this.#instances.push(await this.#instance(name, postgres.address, certificates))
+    await Promise.all(this.#instances.map((instance) => instance.start()))
+    for (const caller of this.#callers)
+      if (!(await caller.register(this.#anyone().post))) throw new Error(`${caller.key} could not register`)
+    await this.#untilTwoListen()
+
+    const sites = this.#instances.map(({ site }) => site)
+    const mail = new Mail({ stations: this.#stations, sites, dice: this.#dice, happenings: this.happenings })
+    this.#mail = mail
+    this.#closers.push(() => mail.stop())
+    const calling = setInterval(() => this.#callSome(), TICK_MS)
+    this.#closers.push(() => clearInterval(calling))
+    mail.start(this.#scale.messagesPerSecond)
+  }
+
+  async #instance(name: string, database: string, certificates: Parameters<typeof startSite>[1]['certificates']) {
+    const { messagesPerSecond, seconds, stations } = this.#scale
+    const { happenings } = this
+    // What comes from it comes by its own site: it is there before anything comes.
+    let instance: Instance
+    const site = await startSite(`T2${name.toUpperCase()}`, {
+      certificates,
+      happenings,
+      onPush: (data) => {
+        this.#told.take(data, instance.life)
+        happenings.tell()
+      },
+      onAck: (line) => this.#mail?.takeAck(line),
+      onLogin: (call) => this.#checkCall(call, site),
+    })
+    this.#closers.push(() => site.close())
+    const folder = await createSidecarFolder()
+    this.#closers.push(() => folder.remove())
+    instance = await Instance.open({ name, site, happenings }, folder, {
+      instance: name,
+      database,
+      aprsis: { ...site.aprsis, callsign: LOGIN, passcode: passcodeOf(LOGIN), filterDebounceMs: 50 },
+      // An ack goes out once in 31 s, as always; no sender and no phone is limited beyond that.
+      history: { perStation: Math.max(50, Math.ceil((messagesPerSecond * seconds) / stations)) },
+      push: { coalesceMs: COALESCE_MS, ...site.push },
+      ack: { maxPerSenderPerMinute: 1000 },
+      rateLimit: { max: 1_000_000, newStationsPerHour: 100_000, connectionsPerAddress: 10_000 },
+    })
+    this.#closers.push(() => instance.abandon())
+    return instance
+  }
+
+  /** Servers drop the older of two logins with one call. */
+  #checkCall(call: string, of: Site): void {
+    for (const { name, site, isAwake } of this.#instances)
+      if (site !== of && isAwake && site.calls.has(call))
+        this.happenings.blame(`${call} logged in while ${name} was logged in by it`)
+  }
+
+  #anyone(): Instance {
+    return this.#instances[this.#dice.below(this.#instances.length)] as Instance
+  }
+
+  /** As many as are due by now call, one after the other and in another order each time. */
+  #callSome(): void {
+    for (let count = (this.#scale.callsPerSecond * TICK_MS) / 1000; count > 0; count -= 1) {
+      if (this.#turn.length === 0) this.#turn = this.#dice.shuffled(this.#callers)
+      const [caller] = this.#turn
+      this.#turn = this.#turn.slice(1)
+      if (caller && !caller.calling) void this.#call(caller)
+    }
+  }
+
+  async #call(caller: Caller): Promise<void> {
+    caller.calling = true
+    const { post } = this.#anyone()
+    if (this.#dice.below(REGISTER_EVERY) === 0) await caller.register(post)
+    else await caller.sync(post)
+    this.#counts.calls += 1
+    caller.calling = false
+    this.happenings.tell()
+  }
+
+  #listening(): number {
+    return this.#instances.filter(({ isAwake, site }) => isAwake && site.hears(this.#stations)).length
+  }
+
+  #untilTwoListen(): Promise<void> {
+    return this.happenings.until(
+      () => this.#instances.every(({ isAwake }) => isAwake) && this.#listening() >= LISTENERS,
+      'all were there and two listened',
+      PATIENCE_MS,
+    )
+  }
+
+  /** Lets some time go by in which nothing is done to anybody, and then waits until two listen and the third one is there. */
+  async #rest(): Promise<void> {
+    await this.happenings.atMost(this.#scale.restMs, () => false)
+    await this.#untilTwoListen()
+  }
+
+  /** Notes how long it takes until two listen, if `victim` was one of them. */
+  #timeTakeover(victim: Instance): void {
+    if (!victim.site.hears(this.#stations)) return
+    const begun = performance.now()
+    void this.happenings
+      .until(() => this.#listening() >= LISTENERS, 'two listened again', PATIENCE_MS)
+      .then(
+        () => this.#takeoversMs.push(performance.now() - begun),
+        () => undefined, // whoever waits for the same finds it out too
+      )
+  }
+
+  #startAgain(instance: Instance): void {
+    instance.start().catch((error: Error) => this.happenings.blame(error.message))
+  }
+
+  /** Whom it hits, in turn: those that listen first. */
+  #victims(): readonly Instance[] {
+    const listens = ({ site }: Instance) => (site.hears(this.#stations) ? 0 : 1)
+    return this.#dice.shuffled(this.#instances).toSorted((one, other) => listens(one) - listens(other))
+  }
+
+  /** `kill -9`, started again at once. */
+  async kill(victim: Instance): Promise<void> {
+    this.#counts.kills += 1
+    const killed = victim.kill()
+    this.#timeTakeover(victim)
+    await killed
+    this.#startAgain(victim)
+  }
+
+  /** For longer than its leases last. */
+  async freeze(victim: Instance): Promise<void> {
+    victim.freeze()
+    this.#counts.freezes += 1
+    this.#timeTakeover(victim)
+    await this.happenings.atMost(FREEZE_MS, () => false)
+    victim.thaw()
+  }
+
+  /** The database, and it is away for up to two seconds; with `victim`, an instance starts meanwhile. */
+  async killDatabase(victim?: Instance): Promise<void> {
+    this.#troubleUntil = Number.POSITIVE_INFINITY
+    this.#databaseKilledAt.push(performance.now())
+    await this.#postgres?.kill()
+    if (victim) {
+      this.#counts.kills += 1
+      await victim.kill()
+      this.#startAgain(victim)
+    }
+    await this.happenings.atMost(500 + this.#dice.below(1500), () => false)
+    await this.#postgres?.startAgain()
+    this.#troubleUntil = performance.now() + AFTERMATH_MS
+  }
+
+  /** Somebody who listens, once all is well. */
+  async oneOf(befall: (victim: Instance) => Promise<void>): Promise<void> {
+    await this.#rest()
+    await befall(this.#victims()[0] as Instance)
+  }
+
+  /** One after the other until `seconds` are over. */
+  async eachInTurn(seconds: number, befall: (victim: Instance) => Promise<void>): Promise<void> {
+    const end = performance.now() + seconds * 1000
+    while (performance.now() < end)
+      for (const victim of this.#victims()) {
+        await this.#rest()
+        if (performance.now() < end) await befall(victim)
+      }
+  }
+
+  /** `times` times, spread over `seconds`; an instance starts meanwhile every second time. */
+  async killDatabaseOften(times: number, seconds: number): Promise<void> {
+    for (let time = 0; time < times; time++) {
+      await this.happenings.atMost((seconds * 1000) / (times + 1), () => false)
+      await this.#untilTwoListen()
+      await this.killDatabase(time % 2 === 1 ? this.#anyone() : undefined)
+    }
+    await this.happenings.atMost((seconds * 1000) / (times + 1), () => false)
+  }
+
+  /** Goes through `rage`, and the calm behind it. What goes wrong on the way is for the verdict. */
+  async endure(rage: () => Promise<void>): Promise<void> {
+    try {
+      await rage()
+      await this.#calm()
+    } catch (error) {
+      if (this.happenings.faults.length === 0) this.happenings.blame(String(error))
+    }
+  }
+
+  /** One after the other starts anew as a version whose schema has a step more, after a stop or a `kill -9`, spread over `seconds`. */
+  async upgradeAll(seconds: number): Promise<void> {
+    const newer = await makeNewerVersion()
+    this.#closers.unshift(() => newer.remove())
+    const restMs = (seconds * 1000) / (this.#instances.length + 1)
+    for (const [place, victim] of this.#victims().entries()) {
+      await this.happenings.atMost(restMs, () => false)
+      await this.#untilTwoListen()
+      this.#counts.upgrades += 1
+      victim.main = newer.main
+      if (place % 2 === 0) {
+        await victim.stop()
+        this.#startAgain(victim)
+      } else await this.kill(victim)
+    }
+    await this.happenings.atMost(restMs, () => false)
+  }
+
+  /** Ends all faults, and waits until everything has come to rest, or much longer than that takes. */
+  async #calm(): Promise<void> {
+    const { happenings } = this
+    this.#mail?.stop()
+    await this.#untilTwoListen()
+    await happenings.atMost(PATIENCE_MS, () => this.#shown() >= (this.#mail?.letters.size ?? 0))
+    await happenings.atMost(PATIENCE_MS, () =>
+      this.#callers.every(({ key, shown }) => this.#told.newestOf(key) === shown.at(-1)?.id),
+    )
+  }
+
+  #shown(): number {
+    return this.#callers.reduce((sum, { shown }) => sum + shown.length, 0)
+  }
+
+  async verdict(): Promise<Verdict> {
+    const { kills, freezes, upgrades, calls } = this.#counts
+    return judge({
+      callers: this.#callers,
+      letters: this.#mail?.letters ?? new Map(),
+      told: this.#told,
+      instances: this.#instances,
+      faults: this.happenings.faults,
+      takeoversMs: this.#takeoversMs,
+      databaseKilledAt: this.#databaseKilledAt,
+      kills,
+      freezes,
+      upgrades,
+      calls,
+    })
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.splice(0).toReversed()) await close()
+  }
+}

@@ -1,0 +1,75 @@
+import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
+import type { Certificates } from '../../../../fixtures/certificate.ts'
+import { type ApnsFixture, startApns } from '../../../../fixtures/push/apns.ts'
+import { type FcmFixture, startFcm } from '../../../../fixtures/push/fcm.ts'
+import type { Happenings } from '../happenings.ts'
+
+/** What a site tells of. */
+export interface SiteEvents {
+  readonly certificates: Certificates
+  readonly happenings: Happenings
+  /** A notification was accepted: its data, as a phone gets it. */
+  onPush(data: Readonly<Record<string, unknown>>): void
+  /** An ack was sent: the line. */
+  onAck(line: string): void
+  /** Somebody logged in by this call. */
+  onLogin(call: string): void
+}
+
+/** An APRS-IS server and push gateways that one instance alone uses, so that whatever comes there is known to come from it. */
+export interface Site {
+  /** `aprsis` and `push` of its configuration, in part. */
+  readonly aprsis: { readonly host: string; readonly port: number }
+  readonly push: { readonly fcm: FcmFixture['settings']; readonly apns: ApnsFixture['settings'] }
+  /** Calls that are logged in now. */
+  readonly calls: ReadonlySet<string>
+  /** Whether somebody who is logged in hears messages to all of `stations`. */
+  hears(stations: readonly string[]): boolean
+  inject(line: string): void
+  close(): Promise<void>
+}
+
+/** @param serverCall of its APRS-IS server */
+export async function startSite(serverCall: string, events: SiteEvents): Promise<Site> {
+  const { certificates, happenings, onPush, onAck, onLogin } = events
+  const server: AprsIsServer = await startAprsIs({ serverCall })
+  const fcm = await startFcm({ certificates, onReceived: ({ data }) => onPush(data) })
+  const apns = await startApns({ certificates, onReceived: ({ payload: { aps: _, ...data } }) => onPush(data) })
+  let calls: ReadonlySet<string> = new Set()
+  let filters = ''
+  let asked: { readonly stations: readonly string[]; readonly filters: string; readonly all: boolean } | undefined
+
+  function look(): void {
+    const clients = server.clients()
+    calls = new Set(clients.map(({ call }) => call))
+    filters = clients.map(({ filter }) => `${filter}/`).join(' ')
+    happenings.tell()
+  }
+  server.events.on('login', ({ call }) => {
+    look()
+    onLogin(call)
+  })
+  server.events.on('filter', look)
+  server.events.on('disconnect', look)
+  server.events.on('packet', ({ line }) => {
+    if (/:ack\w+$/.test(line)) onAck(line)
+  })
+
+  return {
+    aprsis: { host: server.host, port: server.port },
+    push: { fcm: fcm.settings, apns: apns.settings },
+    get calls() {
+      return calls
+    },
+    hears(stations) {
+      // Asked at every turn: filters change seldom.
+      if (asked?.stations !== stations || asked.filters !== filters)
+        asked = { stations, filters, all: stations.every((key) => filters.includes(`/${key}/`)) }
+      return asked.all
+    },
+    inject: (line) => server.inject(line),
+    async close() {
+      await Promise.all([server.close(), fcm.close(), apns.close()])
+    },
+  }
+}
