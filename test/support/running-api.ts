@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { type Api, serveApi } from '../../sidecar/api/server.ts'
 import { passcodeOf } from '../../sidecar/aprs/passcode.ts'
+import type { RegisterBody } from '../../sidecar/client/index.ts'
 import type { ListenSettings, RateLimitSettings } from '../../sidecar/config/settings.ts'
 import { createLog, type Log } from '../../sidecar/log.ts'
 import type { Store, StoreSettings } from '../../sidecar/messages/store.ts'
@@ -111,7 +112,7 @@ export function claim(callsign: string, ssid: number | string | null = 7) {
 }
 
 /** A complete register body. */
-export function registration(callsign: string, members: object = {}) {
+export function registration(callsign: string, members: object = {}): RegisterBody {
   return { ...claim(callsign), platform: 'android', pushToken: `token-of-${callsign}`, ackMessages: false, ...members }
 }
 

@@ -3,9 +3,10 @@ import { connect, type Socket } from 'node:net'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Api, serveApi } from '../../../sidecar/api/server.ts'
+import { type Calls, createCalls, type RegisterAnswer, type Stamped } from '../../../sidecar/client/index.ts'
 import type { Store } from '../../../sidecar/messages/store.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
-import { claim, type JsonBody, registration } from '../../support/running-api.ts'
+import { claim, registration } from '../../support/running-api.ts'
 import { copyAsAfterCrash, message, newer, temporaryStores } from '../store/temporary-stores.ts'
 
 const HOUR = 3_600_000
@@ -32,14 +33,7 @@ describe('A server time', () => {
     return api
   }
 
-  async function post(api: Api, path: string, body: object): Promise<JsonBody> {
-    const answer = await fetch(api.url + path, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-    return (await answer.json()) as JsonBody
-  }
+  const phoneOf = (api: Api): Calls => createCalls({ baseUrl: api.url })
 
   /** Asks for messages, and breaks the connection after `meanwhile`. */
   async function hangUp(api: Api, body: object, meanwhile: (phone: Socket) => Promise<unknown>): Promise<void> {
@@ -63,10 +57,10 @@ describe('A server time', () => {
       api = await serve(store)
     })
 
-    const heartbeat = async () => (await post(api, '/v1/register', registration('N0CALL'))).serverTime
-    const avatars = async () => (await post(api, '/v1/avatars', { ...claim('N0CALL'), stations: [] })).serverTime
-    const sync = (since: number) => post(api, '/v1/sync', { ...claim('N0CALL'), since })
-    const launch = (since: number) => post(api, '/v1/register', registration('N0CALL', { wantHistory: true, since }))
+    const heartbeat = async () => (await phoneOf(api).register(registration('N0CALL'))).serverTime
+    const avatars = async () => (await phoneOf(api).avatars({ ...claim('N0CALL'), stations: [] })).serverTime
+    const sync = (since: number) => phoneOf(api).sync({ ...claim('N0CALL'), since })
+    const launch = (since: number) => phoneOf(api).register(registration('N0CALL', { wantHistory: true, since }))
     const receive = async () => {
       stores.clock.set(stores.clock.now() + 1000)
       sent += 1
@@ -179,7 +173,7 @@ describe('A server time', () => {
       await receive()
       await sync(0)
       await receive()
-      const { serverTime } = await post(api, '/v1/unregister', claim('N0CALL'))
+      const { serverTime } = await phoneOf(api).unregister(claim('N0CALL'))
       const again = await heartbeat()
       expect(again).to.be.above(serverTime)
       const time = await receive()
@@ -234,6 +228,8 @@ describe('A server time', () => {
     })
     type Steps = readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[]
 
+    // The client is more careful: what follows on a lost answer does not move its cursor. The promise is made to simpler apps too, so only
+    // the calls are the client's.
     interface Phone {
       /** The newest server time of every answer. */
       cursor: number
@@ -246,10 +242,14 @@ describe('A server time', () => {
       readonly gone: Set<string>
     }
 
+    /** With the messages that some answers bring. */
+    type Answer = Stamped & Partial<Pick<RegisterAnswer, 'messages'>>
+
     /** A sidecar's store and API, from a start to a stop or crash. */
     interface Life {
       readonly store: Store
       readonly api: Api
+      readonly calls: Calls
       crashed: boolean
     }
 
@@ -270,28 +270,28 @@ describe('A server time', () => {
           { history: { perStation, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 } },
           path,
         )
-        return { store, api: await serve(store), crashed: false }
+        const api = await serve(store)
+        return { store, api, calls: phoneOf(api), crashed: false }
       }
 
       /** One call of a phone; what comes after a crash does not come. */
-      async function call(life: Life, phone: Phone, path: string, body: object): Promise<void> {
+      async function call(life: Life, phone: Phone, ask: (calls: Calls) => Promise<Answer>): Promise<void> {
         if (life.crashed) return
-        const answer = await post(life.api, path, body)
-        expect(answer.serverTime, JSON.stringify(answer)).to.be.a('number')
+        const { serverTime, messages = [] } = await ask(life.calls)
         if (life.crashed) return
-        phone.cursor = Math.max(phone.cursor, answer.serverTime)
-        for (const { text } of answer.messages ?? []) phone.received.push(String(text))
+        phone.cursor = Math.max(phone.cursor, serverTime)
+        for (const { text } of messages) phone.received.push(text)
       }
 
       const byPhone = {
         heartbeat: (life: Life, call_: Callsign, phone: Phone) =>
-          call(life, phone, '/v1/register', registration(call_)),
+          call(life, phone, (calls) => calls.register(registration(call_))),
         avatars: (life: Life, call_: Callsign, phone: Phone) =>
-          call(life, phone, '/v1/avatars', { ...claim(call_), stations: ['K1ABC'] }),
+          call(life, phone, (calls) => calls.avatars({ ...claim(call_), stations: ['K1ABC'] })),
         sync: (life: Life, call_: Callsign, phone: Phone) =>
-          call(life, phone, '/v1/sync', { ...claim(call_), since: phone.cursor }),
+          call(life, phone, (calls) => calls.sync({ ...claim(call_), since: phone.cursor })),
         launch: (life: Life, call_: Callsign, phone: Phone) =>
-          call(life, phone, '/v1/register', registration(call_, { wantHistory: true, since: phone.cursor })),
+          call(life, phone, (calls) => calls.register(registration(call_, { wantHistory: true, since: phone.cursor }))),
       }
 
       async function receive(life: Life, to: readonly Callsign[]): Promise<void> {
@@ -318,7 +318,7 @@ describe('A server time', () => {
       /** Unregisters and registers again, while nothing else goes on. */
       async function anew(life: Life, call_: Callsign): Promise<void> {
         const phone = phones.get(call_)!
-        await call(life, phone, '/v1/unregister', claim(call_))
+        await call(life, phone, (calls) => calls.unregister(claim(call_)))
         for (const text of phone.stored) phone.gone.add(text)
         await byPhone.heartbeat(life, call_, phone)
       }

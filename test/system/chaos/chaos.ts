@@ -64,8 +64,11 @@ export class Chaos {
     const lives = new Lives(config, this.#plan.clocks, this.#happenings)
     this.#closers.push(() => lives.abandon())
     await lives.start()
-    const parts = { post: lives.post, stamps: this.#stamps, happenings: this.#happenings }
+    const parts = { fetch: lives.fetch, stamps: this.#stamps, happenings: this.#happenings }
     this.#phones = Array.from({ length: PHONES }, (_, index) => new Phone(index, parts))
+    this.#closers.push(() => {
+      for (const phone of this.#phones) phone.close()
+    })
     for (const phone of this.#phones.slice(0, EARLY_PHONES)) await this.#answered(phone, 'launch')
     const traffic = new Traffic({ plan: this.#plan, air, phones: this.#phones, stamps: this.#stamps })
     this.#closers.push(() => traffic.stop())

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
+import type { Fetch } from '../../../sidecar/client/index.ts'
 import { type LogLine, type SidecarProcess, startSidecarProcess } from '../../support/sidecar-process.ts'
 import type { Happenings } from './happenings.ts'
-import type { Post } from './phones.ts'
 import type { ClockPlan } from './plan.ts'
 
 const START_LIMIT_MS = 20_000
-const ANSWER_LIMIT_MS = 5000
+const METRICS_LIMIT_MS = 5000
 
 /** The sidecar, again and again: one process after the other on the same files. */
 export class Lives {
@@ -70,27 +70,16 @@ export class Lives {
     return [...this.#faultyLines, ...(this.#process?.lines.filter(isFault) ?? [])]
   }
 
-  readonly post: Post = async (path, body) => {
-    const url = this.#url
-    if (!url) return undefined
-    try {
-      const answer = await fetch(url + path, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-        signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
-      })
-      return { status: answer.status, body: (await answer.json()) as never }
-    } catch {
-      // Killed before it answered, or while it did.
-      return undefined
-    }
+  /** Leads to the life that runs now. */
+  readonly fetch: Fetch = async (address, init) => {
+    if (!this.#url) throw new Error('It is down.')
+    return fetch(this.#url + new URL(address).pathname, init)
   }
 
   /** Asks this life how many messages it has stored, before it ends. */
   async countStored(): Promise<void> {
     try {
-      const answer = await fetch(`${this.#adminUrl}/metrics`, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) })
+      const answer = await fetch(`${this.#adminUrl}/metrics`, { signal: AbortSignal.timeout(METRICS_LIMIT_MS) })
       const [, value] = /^mesh_companion_messages_stored_total (\d+)$/m.exec(await answer.text()) ?? []
       this.counted += Number(value)
     } catch {

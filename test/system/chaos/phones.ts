@@ -1,6 +1,32 @@
 import { isDeepStrictEqual } from 'node:util'
-import { claim, type JsonBody, registration } from '../../support/running-api.ts'
+import { passcodeOf } from '../../../sidecar/aprs/passcode.ts'
+import {
+  type AppStore,
+  type Calls,
+  ClientError,
+  type ClientOptions,
+  type ClientState,
+  createCalls,
+  createClient,
+  type Fetch,
+  type MessageRecord,
+  type PhoneClient,
+  type Timers,
+} from '../../../sidecar/client/index.ts'
+import { claim } from '../../support/running-api.ts'
 import type { Happenings } from './happenings.ts'
+
+/** How many times faster than the world's the time of a phone goes: what fails is tried again after a tenth of a second. */
+const HASTE = 40
+const ANSWER_LIMIT_MS = 5000
+
+const HASTY: Timers = {
+  now: () => Date.now() * HASTE,
+  after(delayMs, task) {
+    const handle = setTimeout(task, delayMs / HASTE)
+    return { cancel: () => clearTimeout(handle) }
+  },
+}
 
 /** A message as a sync showed it; `bytes` is its text. */
 export interface Shown {
@@ -8,9 +34,6 @@ export interface Shown {
   readonly time: number
   readonly bytes: Buffer
 }
-
-/** One request to the sidecar that runs now; undefined when it does not answer. */
-export type Post = (path: string, body: object) => Promise<{ status: number; body: JsonBody } | undefined>
 
 /** Every stamp that the sidecar gave out, over all its lives. */
 export class Stamps {
@@ -41,40 +64,71 @@ export class Stamps {
 }
 
 interface PhoneParts {
-  readonly post: Post
+  /** Leads to the sidecar that runs now; rejects when it does not answer. */
+  readonly fetch: Fetch
   readonly stamps: Stamps
   readonly happenings: Happenings
 }
 
 export type PhoneCall = 'sync' | 'launch' | 'heartbeat' | 'avatars'
 
-/** The app of one station: registers, syncs from the newest cursor of every answer, and keeps what it was shown. */
+/** An answer of the API, with what some of them have. */
+interface Answer {
+  readonly serverTime: number
+  readonly messages?: readonly MessageRecord[]
+}
+
+/**
+ * The phone of one station, with the package's client as its app. It keeps what it was shown, and looks at each answer on its way: a
+ * simpler app, which goes on from the newest server time of all answers whatever was lost before, would have to be shown the same.
+ */
 export class Phone {
   readonly key: string
   readonly platform: 'android' | 'ios'
   readonly acks: boolean
   readonly shown: Shown[] = []
   registered = false
-  #cursor = 0
   calling = false
   readonly #callsign: string
-  readonly #token: string
   readonly #ids = new Set<string>()
-  readonly #calls: Readonly<Record<PhoneCall, () => Promise<boolean>>> = {
-    sync: () => this.#sync(),
+  readonly #calls: Readonly<Record<PhoneCall, () => Promise<unknown>>> = {
+    sync: async () => this.#client?.sync(),
     launch: () => this.#launch(),
-    heartbeat: () => this.#without('/v1/register', this.#registration()),
-    avatars: () => this.#without('/v1/avatars', { ...claim(this.#callsign), stations: [] }),
+    // With no avatar before, it registers and no more.
+    heartbeat: async () => this.#client?.setAvatar(null),
+    avatars: () => this.#direct.avatars({ ...claim(this.#callsign), stations: [] }),
   }
   readonly #parts: PhoneParts
+  readonly #options: ClientOptions
+  /** Calls that the app has no reason for. */
+  readonly #direct: Calls
+  #client: PhoneClient | undefined
+  #state: ClientState | undefined
+  /** Server time of all answers. */
+  #newest = 0
+  /** Settles when no request is under way. */
+  #idle: Promise<unknown> = Promise.resolve()
 
   constructor(index: number, parts: PhoneParts) {
     this.#callsign = `N${index}CALL`
     this.key = `${this.#callsign}-7`
     this.platform = index % 2 === 0 ? 'android' : 'ios'
     this.acks = index % 3 !== 2
-    this.#token = this.platform === 'ios' ? `${index}a`.repeat(32) : `token-of-${this.#callsign}`
     this.#parts = parts
+    this.#options = {
+      baseUrl: 'http://sidecar.invalid',
+      fetch: this.#fetch,
+      timers: HASTY,
+      timeoutMs: ANSWER_LIMIT_MS * HASTE,
+      callsign: this.#callsign,
+      ssid: 7,
+      passcode: passcodeOf(this.#callsign),
+      platform: this.platform,
+      pushToken: this.platform === 'ios' ? `${index}a`.repeat(32) : `token-of-${this.#callsign}`,
+      ackMessages: this.acks,
+      store: this.#store,
+    }
+    this.#direct = createCalls(this.#options)
   }
 
   /** False when the sidecar did not answer, or a call of this phone is under way. */
@@ -82,72 +136,84 @@ export class Phone {
     if (this.calling) return false
     this.calling = true
     try {
-      return await this.#calls[how]()
+      this.#client?.networkChanged()
+      await this.#calls[how]()
+      return true
+    } catch (error) {
+      // Killed before it answered, or while it did; what it refused is blamed where it is seen.
+      if (error instanceof ClientError) return false
+      throw error
     } finally {
       this.calling = false
       this.#parts.happenings.tell()
     }
   }
 
-  #registration(members: object = {}): object {
-    const { platform, acks: ackMessages } = this
-    return registration(this.#callsign, { platform, pushToken: this.#token, ackMessages, ...members })
+  close(): void {
+    this.#client?.close()
   }
 
-  async #launch(): Promise<boolean> {
-    const took = await this.#take('/v1/register', this.#registration({ wantHistory: true, since: this.#cursor }))
-    this.registered ||= took
-    return took
+  /** The app ends and starts again; what it has stored stays. */
+  async #launch(): Promise<void> {
+    this.close()
+    this.#client = await createClient(this.#options)
+    await this.#client.start()
+    this.registered = true
   }
 
-  /** Registers again, or asks for avatars: for their cursor only. */
-  async #without(path: string, request: object): Promise<boolean> {
-    const answer = await this.#parts.post(path, request)
-    if (!answer) return false
-    if (answer.status === 200) this.#cursor = Math.max(this.#cursor, answer.body.serverTime)
-    else this.#parts.happenings.blame(`${path} of ${this.key} was answered with ${answer.status}`)
-    return answer.status === 200
+  readonly #store: AppStore = {
+    load: async () => this.#state,
+    save: async (state, messages) => {
+      this.#state = state
+      for (const shown of messages.map(shownOf)) {
+        if (this.#ids.has(shown.id)) this.#parts.happenings.blame(`${this.key} was shown ${shown.id} twice`)
+        this.#ids.add(shown.id)
+        this.shown.push(shown)
+      }
+    },
   }
 
-  #sync(): Promise<boolean> {
-    return this.#take('/v1/sync', { ...claim(this.#callsign), since: this.#cursor })
+  readonly #fetch: Fetch = (address, init) => {
+    const answer = this.#idle.then(() => this.#ask(address, init))
+    this.#idle = answer.catch(() => {})
+    return answer
   }
 
-  async #take(path: string, request: object): Promise<boolean> {
-    const { post, stamps, happenings } = this.#parts
-    const since = this.#cursor
-    const floor = stamps.newest
-    const answer = await post(path, request)
-    if (!answer) return false
-    if (answer.status !== 200) {
-      happenings.blame(`${path} of ${this.key} was answered with ${answer.status} ${JSON.stringify(answer.body)}`)
-      return false
+  async #ask(...[address, init]: Parameters<Fetch>): ReturnType<Fetch> {
+    const { pathname } = new URL(address)
+    const floor = this.#parts.stamps.newest
+    const answer = await this.#parts.fetch(address, init)
+    const { status } = answer
+    const body = await answer.json()
+    if (status === 200) this.#look(pathname, body as Answer, floor)
+    else this.#parts.happenings.blame(`${pathname} of ${this.key} was answered with ${status} ${JSON.stringify(body)}`)
+    return { status, json: async () => body }
+  }
+
+  /** @param floor the newest stamp when it was asked for */
+  #look(path: string, { serverTime, messages }: Answer, floor: number): void {
+    const { stamps, happenings } = this.#parts
+    if (messages) {
+      stamps.take(serverTime, floor)
+      let last = this.#newest
+      for (const { id, time } of messages.map(shownOf)) {
+        if (time <= last || time >= serverTime)
+          happenings.blame(`${path} of ${this.key} showed ${id} of ${time} behind ${last} and before ${serverTime}`)
+        last = time
+        stamps.add(time)
+      }
     }
-    const { messages, serverTime } = answer.body
-    stamps.take(serverTime, floor)
-    let last = since
-    for (const shown of messages.map(shownOf)) {
-      if (shown.time <= last || shown.time >= serverTime)
-        happenings.blame(
-          `${path} of ${this.key} showed ${shown.id} of ${shown.time} behind ${last} and before ${serverTime}`,
-        )
-      if (this.#ids.has(shown.id)) happenings.blame(`${this.key} was shown ${shown.id} twice`)
-      last = shown.time
-      stamps.add(shown.time)
-      this.#ids.add(shown.id)
-      this.shown.push(shown)
-    }
-    this.#cursor = Math.max(this.#cursor, serverTime)
-    return true
+    this.#newest = Math.max(this.#newest, serverTime)
   }
 
   /** The whole history as the server has it, without touching the cursor. */
   async history(): Promise<readonly Shown[]> {
-    const floor = this.#parts.stamps.newest
-    const answer = await this.#parts.post('/v1/sync', { ...claim(this.#callsign), since: 0 })
-    if (answer?.status !== 200) throw new Error(`no history of ${this.key}: ${JSON.stringify(answer)}`)
-    this.#parts.stamps.take(answer.body.serverTime, floor)
-    return answer.body.messages.map(shownOf)
+    const { fetch, stamps } = this.#parts
+    const floor = stamps.newest
+    const calls = createCalls({ ...this.#options, fetch })
+    const { messages, serverTime } = await calls.sync({ ...claim(this.#callsign), since: 0 })
+    stamps.take(serverTime, floor)
+    return messages.map(shownOf)
   }
 
   hasShown(id: string): boolean {
@@ -161,7 +227,7 @@ export class Phone {
 }
 
 /** A message record of an answer. */
-export function shownOf({ from, to, seqId, time, text, textBytes }: Readonly<Record<string, unknown>>): Shown {
-  const bytes = textBytes === undefined ? Buffer.from(String(text)) : Buffer.from(String(textBytes), 'base64')
-  return { id: `${from} ${to} ${seqId}`, time: Number(time), bytes }
+export function shownOf({ from, to, seqId, time, text, textBytes }: MessageRecord): Shown {
+  const bytes = textBytes === undefined ? Buffer.from(text) : Buffer.from(textBytes, 'base64')
+  return { id: `${from} ${to} ${seqId}`, time, bytes }
 }

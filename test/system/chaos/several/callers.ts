@@ -1,9 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type Calls, ClientError, type RegisterBody } from '../../../../sidecar/client/index.ts'
 import { claim, registration } from '../../../support/running-api.ts'
 import type { Happenings } from '../happenings.ts'
-import { type Post, type Shown, shownOf } from '../phones.ts'
+import { type Shown, shownOf } from '../phones.ts'
 
-/** The app of one station. It calls any instance, each time another one, and syncs from the newest cursor of every answer. */
+/**
+ * The app of one station. It calls any instance, each time another one, and syncs from the newest cursor of every answer: the cursor is its
+ * own, since the client's is more careful, and leaves out those that follow on an answer that was lost.
+ */
 export class Caller {
   readonly key: string
   readonly acks: boolean
@@ -12,7 +16,7 @@ export class Caller {
   /** Answers that were 500. */
   failures = 0
   readonly #callsign: string
-  readonly #registration: object
+  readonly #registration: RegisterBody
   readonly #ids = new Set<string>()
   readonly #happenings: Happenings
   readonly #mayFail: () => boolean
@@ -31,16 +35,16 @@ export class Caller {
   }
 
   /** False where there was no answer. */
-  async register(post: Post): Promise<boolean> {
-    const answer = await this.#answered(post, '/v1/register', this.#registration)
+  async register(calls: Calls): Promise<boolean> {
+    const answer = await this.#answered(() => calls.register(this.#registration))
     // It may be older: what is newer, another instance may know alone.
     if (answer) this.#cursor = Math.max(this.#cursor, answer.serverTime)
     return answer !== undefined
   }
 
-  async sync(post: Post): Promise<boolean> {
+  async sync(calls: Calls): Promise<boolean> {
     const since = this.#cursor
-    const answer = await this.#answered(post, '/v1/sync', { ...claim(this.#callsign), since })
+    const answer = await this.#answered(() => calls.sync({ ...claim(this.#callsign), since }))
     if (!answer) return false
     let last = since
     for (const shown of answer.messages.map(shownOf)) {
@@ -60,8 +64,8 @@ export class Caller {
   }
 
   /** The whole history, without touching the cursor; undefined where there was no answer. */
-  async history(post: Post): Promise<readonly Shown[] | undefined> {
-    const answer = await this.#answered(post, '/v1/sync', { ...claim(this.#callsign), since: 0 })
+  async history(calls: Calls): Promise<readonly Shown[] | undefined> {
+    const answer = await this.#answered(() => calls.sync({ ...claim(this.#callsign), since: 0 }))
     return answer?.messages.map(shownOf)
   }
 
@@ -79,14 +83,18 @@ export class Caller {
     return `${this.key}: it was not shown [${named(skipped)}], and alone has [${named(other)}]`
   }
 
-  async #answered(post: Post, path: string, request: object) {
+  /** Undefined where there was no answer, or `internal` was one that could be expected. */
+  async #answered<Answer>(ask: () => Promise<Answer>): Promise<Answer | undefined> {
     // Where the trouble begins or ends meanwhile, it explains the answer too.
     const before = this.#mayFail()
-    const answer = await post(path, request)
-    if (answer?.status === 200) return answer.body
-    if (answer?.status === 500 && (before || this.#mayFail())) this.failures += 1
-    else if (answer)
-      this.#happenings.blame(`${path} of ${this.key} was answered with ${answer.status} ${JSON.stringify(answer.body)}`)
-    return undefined
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof ClientError)) throw error
+      const { code, message } = error
+      if (code === 'internal' && (before || this.#mayFail())) this.failures += 1
+      else if (code !== 'unreachable') this.#happenings.blame(`${this.key} was answered with ${code}: ${message}`)
+      return undefined
+    }
   }
 }

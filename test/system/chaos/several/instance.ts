@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { type Calls, createCalls } from '../../../../sidecar/client/index.ts'
 import {
   type LogLine,
   type SidecarFolder,
@@ -6,7 +7,6 @@ import {
   startSidecarProcess,
 } from '../../../support/sidecar-process.ts'
 import type { Happenings } from '../happenings.ts'
-import type { Post } from '../phones.ts'
 import type { Site } from './site.ts'
 
 const ANSWER_LIMIT_MS = 4000
@@ -117,19 +117,13 @@ export class Instance {
     return [...this.#errors, ...(this.#process?.lines.filter(({ level }) => level === 'error') ?? [])]
   }
 
-  readonly post: Post = async (path, body) => {
-    if (this.#url === undefined) return undefined
-    try {
-      const answer = await fetch(this.#url + path, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-        signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
-      })
-      return { status: answer.status, body: (await answer.json()) as never }
-    } catch {
-      // Killed before it answered, or frozen.
-      return undefined
-    }
-  }
+  /** They are answered by whatever runs now, and `unreachable` while it is killed or frozen. */
+  readonly calls: Calls = createCalls({
+    baseUrl: 'http://instance.invalid',
+    timeoutMs: ANSWER_LIMIT_MS,
+    fetch: async (address, init) => {
+      if (this.#url === undefined) throw new Error('It is down.')
+      return fetch(this.#url + new URL(address).pathname, init)
+    },
+  })
 }
