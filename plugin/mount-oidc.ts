@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import type { Request } from 'express'
 import { domainsByHostName } from './config/domains/host-names.ts'
 import { findMisplaced } from './config/domains/misplaced.ts'
@@ -85,7 +86,7 @@ export interface Oidc {
    * Asks the IdP whether the browser's session goes on there, for what is too important to rely on the IdP having told of its end.
    * Answers are up to 10 s old. Never rejects; to be safe, take everything but `active` for signed out.
    */
-  introspect(req: Request): Promise<SessionState>
+  introspect(req: IncomingMessage): Promise<SessionState>
   /** How each domain with single sign-on is, for a page of administrators. Nobody is asked for it. */
   status(): readonly DomainStatus[]
   /** Ends everything in the background. The routes stay, and fail. */
@@ -139,7 +140,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
       strategies
         .filter((strategy) => strategy.domainKey === domainKey)
         .flatMap(({ working, paths }) => (working ? [loginOption(working, paths.authorize)] : [])),
-    introspect: (req) => introspect(strategies, host, introspection, req),
+    introspect: (req: Request) => introspect(strategies, host, introspection, req),
     status: () => opened.map(({ strategy, watched }) => domainStatus(strategy.domainKey, watched, history)),
     close: async () => {
       endRounds()

@@ -74,7 +74,7 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions {
       setHint(req, res, HINT.length + hint.length <= MOST_HINT_BYTES ? hint : '')
     },
 
-    async current(req) {
+    async current(req: Request) {
       const kept = cookieSignIn(req)
       if (!kept || kept.startedAt + maxAgeMs <= now()) return undefined
       const { handle, ...record } = kept

@@ -115,7 +115,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
       if (!canList(req.sessionStore)) index.add(session.id, keysOfSignIn(signIn))
     },
 
-    async current(req) {
+    async current(req: Request) {
       const kept = keptIn(req)
       // Asked each time: a request that was under way while the session was deleted may have put it back into the store.
       return kept && (await counts(kept)) ? signInOf(kept) : undefined

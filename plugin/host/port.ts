@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Request, Response } from 'express'
 import type { RevocationStore } from './revocation-store.ts'
 
@@ -141,9 +142,10 @@ export interface Sessions {
   start(req: Request, res: Response, signIn: SignIn): Promise<void>
   /**
    * What the browser's session was started with, in this request or an earlier one; undefined when it is not signed in through the
-   * plugin, or was ended meanwhile. A rejection means that nobody knows: then nobody is signed in.
+   * plugin, or was ended meanwhile. A rejection means that nobody knows: then nobody is signed in. It takes the request that came with
+   * the session; servers ask too, and by the types of Express 4 that is one of Node's only.
    */
-  current(req: Request): Promise<SignIn | undefined>
+  current(req: IncomingMessage): Promise<SignIn | undefined>
   /** Ends the browser's session, whoever began it. */
   end(req: Request, res: Response): Promise<void>
   /**

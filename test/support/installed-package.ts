@@ -1,8 +1,9 @@
-import { execFileSync, spawnSync } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -40,13 +41,18 @@ export function packPackage(destination: string): string {
 interface InstallOptions {
   /** As with `--omit=optional`. */
   readonly omitOptional?: boolean
+  /** A package that is left out, as npm leaves out one that cannot be built. */
+  readonly without?: string
 }
 
 /**
  * Installs `tarball` as `npm install` does it, without asking a registry: the packages that the lock names for it are links to those
  * of this tree. Nothing else can be found from there, since links are not followed to where they lead.
  */
-export async function installPackage(tarball: string, { omitOptional = false }: InstallOptions = {}): Promise<Project> {
+export async function installPackage(
+  tarball: string,
+  { omitOptional = false, without }: InstallOptions = {},
+): Promise<Project> {
   const folder = await mkdtemp(join(tmpdir(), 'project-'))
   const modules = join(folder, 'node_modules')
   const home = join(modules, 'mesh-companion')
@@ -54,7 +60,7 @@ export async function installPackage(tarball: string, { omitOptional = false }: 
   execFileSync('tar', ['-xzf', tarball, '-C', home, '--strip-components', '1'])
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }))
 
-  const packages = await productionPackages(omitOptional)
+  const packages = (await productionPackages(omitOptional)).filter((path) => path !== `node_modules/${without}`)
   for (const path of packages) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
     await symlink(join(ROOT, path), join(folder, path), 'junction')
@@ -66,22 +72,63 @@ export async function installPackage(tarball: string, { omitOptional = false }: 
     await chmod(join(home, file), 0o755)
   }
 
+  const names = packages.map((path) => path.slice('node_modules/'.length))
+  return projectIn(folder, names, '--preserve-symlinks')
+}
+
+/** One that npm itself installed the packed package into. */
+export interface NpmProject extends Project {
+  /** Further packages, `NAME` or `NAME@VERSION`; those that this tree has are of its version unless they say another. */
+  add(...names: readonly string[]): Promise<void>
+}
+
+/** Has npm install `tarball` with `--omit=optional`. Resolves with undefined where no registry can be reached. */
+export async function installByNpm(tarball: string): Promise<NpmProject | undefined> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'project-')))
+  const remove = () => rm(folder, { recursive: true, force: true })
+  try {
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }))
+    await npmInstall(folder, [tarball])
+    const beside = (await readdir(join(folder, 'node_modules'))).filter((name) => !name.startsWith('.'))
+    return {
+      ...(await projectIn(folder, beside)),
+      async add(...names) {
+        const locked = await lockedPackages()
+        const version = (name: string) => locked[`node_modules/${name}`]?.version
+        await npmInstall(
+          folder,
+          names.map((name) => (version(name) === undefined ? name : `${name}@${version(name)}`)),
+        )
+      },
+    }
+  } catch (error) {
+    await remove()
+    const { stderr = '' } = error as { readonly stderr?: string }
+    if (/\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|ENOTCACHED)\b/.test(stderr))
+      return undefined
+    throw error
+  }
+}
+
+async function npmInstall(folder: string, packages: readonly string[]): Promise<void> {
+  const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
+  const options = { cwd: folder, shell: process.platform === 'win32' }
+  await promisify(execFile)('npm', ['install', '--omit=optional', ...quiet, ...packages], options)
+}
+
+async function projectIn(folder: string, packages: readonly string[], options = ''): Promise<Project> {
+  const modules = join(folder, 'node_modules')
+  const home = join(modules, 'mesh-companion')
   const run = (command: string, args: readonly string[]): Outcome =>
-    spawnSync(command, args, {
-      cwd: folder,
-      encoding: 'utf8',
-      env: { ...process.env, NODE_OPTIONS: '--preserve-symlinks' },
-    })
+    spawnSync(command, args, { cwd: folder, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: options } })
   return {
     folder,
     shipped: (await readdir(home, { recursive: true, withFileTypes: true }))
       .filter((entry) => entry.isFile())
-      .map((entry) =>
-        join(entry.parentPath, entry.name)
-          .slice(home.length + 1)
-          .replaceAll('\\', '/'),
-      ),
-    packages: packages.map((path) => path.slice('node_modules/'.length)),
+      .map((entry) => join(entry.parentPath, entry.name).slice(home.length + 1))
+      .filter((path) => !path.startsWith('node_modules'))
+      .map((path) => path.replaceAll('\\', '/')),
+    packages,
     write: (name, text) => writeFile(join(folder, name), text),
     node: (...args) => run(process.execPath, args),
     bin: (name, ...args) => run(join(modules, '.bin', name), args),
@@ -94,6 +141,7 @@ export async function installPackage(tarball: string, { omitOptional = false }: 
 }
 
 interface Locked {
+  readonly version: string
   readonly dev?: boolean
   readonly optional?: boolean
   readonly devOptional?: boolean
@@ -101,11 +149,15 @@ interface Locked {
 
 /** The folders of what npm installs beside the package, those within other packages' folders left out: they come with them. */
 async function productionPackages(omitOptional: boolean): Promise<readonly string[]> {
+  const isWanted = ({ dev, optional, devOptional }: Locked) => !dev && !(omitOptional && (optional || devOptional))
+  return Object.entries(await lockedPackages())
+    .filter(([path, locked]) => path.lastIndexOf('node_modules/') === 0 && isWanted(locked))
+    .map(([path]) => path)
+}
+
+async function lockedPackages(): Promise<Readonly<Record<string, Locked>>> {
   const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, Locked>
   }
-  const isWanted = ({ dev, optional, devOptional }: Locked) => !dev && !(omitOptional && (optional || devOptional))
-  return Object.entries(packages)
-    .filter(([path, locked]) => path.lastIndexOf('node_modules/') === 0 && isWanted(locked))
-    .map(([path]) => path)
+  return packages
 }

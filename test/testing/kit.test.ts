@@ -1,16 +1,39 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { codeBlocks, readDocument } from '../support/documents.ts'
-import { makeProject, type Project, program } from './installed.ts'
+import { installByNpm, type NpmProject, packPackage } from '../support/installed-package.ts'
 
 const PAGE = readDocument('plugin/docs/testing.md')
+const DONE = { status: 0, stderr: '' }
+const STRICT = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node', '--skipLibCheck', 'false']
 
-describe('the test kit of the built package', function () {
-  this.timeout(60_000)
-  let project: Project
-  before(async () => {
-    project = await makeProject()
+describe('the test kit of the package, packed and installed by npm', function () {
+  this.timeout(300_000)
+  let tarballs: string
+  let project: NpmProject
+  before(async function () {
+    tarballs = await mkdtemp(join(tmpdir(), 'tarball-'))
+    const installed = await installByNpm(packPackage(tarballs))
+    if (!installed) {
+      console.log('      Left out: npm reaches no registry here.')
+      return this.skip()
+    }
+    project = installed
   })
-  after(() => project?.remove())
+  after(async () => {
+    await project?.remove()
+    await rm(tarballs, { recursive: true, force: true })
+  })
+
+  /** Runs what the page shows as `example.test.js`. */
+  async function runExample() {
+    const [example = ''] = codeBlocks(PAGE, 'js')
+    expect(example.trim().split('\n').length).to.be.within(20, 40)
+    await project.write('example.test.js', example)
+    return project.node('node_modules/mocha/bin/mocha.js', '--no-config', '--timeout', '20000', 'example.test.js')
+  }
 
   it('says what to install where a server needs a package that is not there, and starts the others', async () => {
     const program = `
@@ -20,7 +43,9 @@ describe('the test kit of the built package', function () {
       console.log(JSON.stringify([await startIdp().catch(said), await startApns().catch(said), aprsis.url]))
       await aprsis.close()`
     await project.write('without.js', program)
-    const said = JSON.parse(await project.node('without.js')) as string[]
+    const ran = project.node('without.js')
+    expect(ran).to.include(DONE)
+    const said = JSON.parse(ran.stdout) as string[]
     expect(said).to.have.length(3)
     expect(said[0]).to.match(/needs the package oidc-provider: npm install --save-dev oidc-provider$/)
     expect(said[1]).to.match(/needs the package selfsigned: npm install --save-dev selfsigned$/)
@@ -28,7 +53,6 @@ describe('the test kit of the built package', function () {
   })
 
   it('has types that need no other types than those of Node', async () => {
-    await project.add('@types/node')
     await project.write(
       'types.ts',
       `import { type Idp, startAprsIs, startApns, startFcm, startIdp, startWebPush, VirtualClock } from 'mesh-companion/testing'
@@ -39,22 +63,40 @@ describe('the test kit of the built package', function () {
        // @ts-expect-error There is no such endpoint.
        idp.faults.set('nowhere', { kind: 'hang' })`,
     )
-    const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2022', '--types', 'node']
-    await project.node(program('typescript/bin/tsc'), ...options, '--skipLibCheck', 'false', 'types.ts')
+    const { status, stdout } = project.compile(...STRICT, 'types.ts')
+    expect([status, stdout]).to.deep.equal([0, ''])
   })
 
-  it('passes the test that the documents show, with mocha and supertest', async () => {
-    const [example = ''] = codeBlocks(PAGE, 'js')
-    expect(example.trim().split('\n').length).to.be.within(20, 40)
-    await project.add('oidc-provider', 'supertest', 'express-session')
-    await project.write('example.test.js', example)
-    const told = await project.node(
-      program('mocha/bin/mocha.js'),
-      '--no-config',
-      '--timeout',
-      '20000',
-      'example.test.js',
+  it('passes the test that the documents show, once what they say is installed, on Express 5', async () => {
+    const commands = [...PAGE.matchAll(/`npm install (?:--save-dev )?([^`]+)`/g)].map(([, names = '']) =>
+      names.split(' '),
     )
-    expect(told).to.include('1 passing')
+    expect(commands.flat()).to.include.members(['express', 'express-session', 'oidc-provider', 'mocha', 'supertest'])
+    await project.add(...commands.flat())
+    expect(await expressThere()).to.match(/^5\./)
+    expect((await runExample()).stdout).to.include('1 passing')
   })
+
+  it('passes it on Express 4 too, by whose types an application is one as well', async () => {
+    await project.add('express@4', '@types/express@4')
+    expect(await expressThere()).to.match(/^4\./)
+    expect((await runExample()).stdout).to.include('1 passing')
+    await project.write(
+      'express-4.ts',
+      `import express from 'express'
+       import { expressSessions, type Host, registerOidc } from 'mesh-companion/plugin'
+       declare const host: Host
+       const sessions = expressSessions()
+       const app = express()
+       app.get('/', async (req, res) => { res.json(await sessions.current(req)) })
+       export const oidc = await registerOidc(app, { config: {}, host })
+       app.get('/state', async (req, res) => { res.json(await oidc.introspect(req)) })`,
+    )
+    const { status, stdout } = project.compile(...STRICT, 'express-4.ts')
+    expect([status, stdout]).to.deep.equal([0, ''])
+  })
+
+  async function expressThere(): Promise<string> {
+    return project.node('-p', "require('express/package.json').version").stdout
+  }
 })
