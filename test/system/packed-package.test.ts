@@ -45,11 +45,16 @@ async function exportsOf(
   }
 }
 
+/** Every export that is code, with what its source says of it. */
 const FACES = await Promise.all(
-  ['plugin', 'sidecar', 'meshcentral'].map(async (name) => {
-    const face = name === 'meshcentral' ? 'plugin/meshcentral' : `${name}/index`
-    return { name: `mesh-companion/${name}`, ...(await exportsOf(face)) }
+  Object.entries(PACKAGE.exports).flatMap(([path, target]) => {
+    if (typeof target === 'string') return []
+    const source = target.default.replace(/^\.\/dist\/(.*)\.js$/, '$1')
+    return [exportsOf(source).then((names) => ({ name: path.replace('.', 'mesh-companion'), ...names }))]
   }),
+)
+const DATA = Object.entries(PACKAGE.exports).flatMap(([path, target]) =>
+  typeof target === 'string' ? [path.replace('.', 'mesh-companion')] : [],
 )
 
 /** What somebody writes who uses the package, and after it one import of every name. */
@@ -86,6 +91,12 @@ if ('settings' in reading) {
 const IMPORTS = FACES.map(({ name, values, types }, index) => {
   const all = [...values, ...types].map((entry) => `${entry} as ${entry}${index}`)
   return `export { ${all.join(', ')} } from '${name}'`
+}).join('\n')
+
+/** The same of somebody whose modules are CommonJS. */
+const COMMONJS = FACES.map(({ name, values, types }, index) => {
+  const used = [...values.map((value) => `typeof all${index}.${value}`), ...types.map((type) => `all${index}.${type}`)]
+  return `import all${index} = require('${name}')\nexport type Used${index} = [${used.join(', ')}]`
 }).join('\n')
 
 describe('the package as it is installed', () => {
@@ -149,6 +160,27 @@ describe('the package as it is installed', () => {
     }
   }
 
+  it('compiles where it is required, with nodenext', async () => {
+    await project.write('program.cts', COMMONJS)
+    const { status, stdout } = project.compile(...STRICT, '--module', 'nodenext', 'program.cts')
+    expect([status, stdout]).to.deep.equal([0, ''])
+  }).timeout(60_000)
+
+  it('gives its data, by import and by require', () => {
+    const imported = `const load = async (name) => (await import(name, { with: { type: 'json' } })).default`
+    const required = 'const load = async (name) => require(name)'
+    for (const [kind, load] of [
+      ['module', imported],
+      ['commonjs', required],
+    ]) {
+      const names = JSON.stringify(DATA)
+      const code = `${load}; Promise.all(${names}.map(load)).then((all) => console.log(all.map((one) => typeof one).join()))`
+      const outcome = project.node(`--input-type=${kind}`, '--no-warnings', '-e', code)
+      expect(outcome).to.include({ ...DONE, stdout: `${DATA.map(() => 'object').join()}\n` })
+    }
+    expect(DATA).to.include('mesh-companion/package.json').and.have.length.above(3)
+  }).timeout(60_000)
+
   it('gives every name that it exports, by import and by require', () => {
     for (const [kind, load] of [
       ['module', 'await import'],
@@ -184,7 +216,8 @@ describe('the package as it is installed', () => {
   }).timeout(60_000)
 
   describe('without what only the sidecar needs', () => {
-    const needed = Object.keys(PACKAGE.optionalDependencies)
+    // Whoever keeps messages in a file does without `pg`.
+    const needed = Object.keys(PACKAGE.optionalDependencies).filter((name) => name !== 'pg')
     let alone: Project
     before(async () => {
       alone = await installPackage(tarball, { omitOptional: true })
@@ -235,6 +268,41 @@ describe('the package as it is installed', () => {
         const { settings } = settingsFrom('{ "aprsis": { "callsign": "N0CALL" } }', '.')
         startSidecar(settings, createLog('silent')).catch((error) => console.log(error.code))`
       expect(alone.node('--input-type=module', '-e', code)).to.include({ ...DONE, stdout: 'packages_missing\n' })
+    }).timeout(60_000)
+  })
+
+  describe('without the client of PostgreSQL', () => {
+    const SETTINGS = { aprsis: { host: '127.0.0.1', port: 1, callsign: 'N0CALL-10' } }
+    let alone: Project
+    before(async () => {
+      alone = await installPackage(tarball, { without: 'pg' })
+    })
+    after(() => alone?.remove())
+
+    it('has a sidecar that keeps messages in a file', () => {
+      const text = JSON.stringify({ ...SETTINGS, listen: { port: 0 }, admin: { port: 0 }, database: 'sidecar.sqlite' })
+      const code = `
+        import { createLog, settingsFrom, startSidecar } from 'mesh-companion/sidecar'
+        const { settings } = settingsFrom(${JSON.stringify(text)}, '.')
+        const sidecar = await startSidecar(settings, createLog('silent'))
+        console.log((await fetch(sidecar.url + '/v1/openapi.json')).status)
+        await sidecar.close()`
+      expect(alone.packages).not.to.include('pg')
+      expect(alone.node('--input-type=module', '-e', code)).to.include({ ...DONE, stdout: '200\n' })
+    }).timeout(60_000)
+
+    it('has one that says in a line what PostgreSQL takes', async () => {
+      const database = 'postgres://mesh:very-secret@127.0.0.1:1/mesh'
+      await alone.write('sidecar.json', JSON.stringify({ ...SETTINGS, database }))
+      const started = alone.bin('mesh-companion-sidecar', '--config', 'sidecar.json')
+      expect(started).to.include({ status: 1, stderr: '' })
+      const lines = started.stdout.trim().split('\n')
+      expect(lines, started.stdout).to.have.length(1)
+      const line = JSON.parse(lines[0] ?? '')
+      expect(line).to.include({ level: 'error', event: 'start-failed' })
+      expect(line.error).to.include({ code: 'pg_missing' })
+      expect(line.remedy).to.match(/^Run "npm install pg"/)
+      expect(started.stdout).not.to.include('very-secret')
     }).timeout(60_000)
   })
 

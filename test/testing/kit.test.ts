@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -64,6 +64,16 @@ describe('the test kit of the package, packed and installed by npm', function ()
        idp.faults.set('nowhere', { kind: 'hang' })`,
     )
     const { status, stdout } = project.compile(...STRICT, 'types.ts')
+    expect([status, stdout]).to.deep.equal([0, ''])
+  })
+
+  it('comes with exports whose types go with the newest of Node', async () => {
+    const { exports } = JSON.parse(await readFile('package.json', 'utf8')) as { exports: Record<string, unknown> }
+    const code = Object.keys(exports).filter((path) => !path.endsWith('.json'))
+    expect(code).to.include('./plugin').and.to.include('./sidecar')
+    const lines = code.map((path, index) => `export * as all${index} from '${path.replace('.', 'mesh-companion')}'`)
+    await project.write('all.ts', lines.join('\n'))
+    const { status, stdout } = project.compile(...STRICT, 'all.ts')
     expect([status, stdout]).to.deep.equal([0, ''])
   })
 
