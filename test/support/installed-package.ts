@@ -1,4 +1,5 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -30,12 +31,21 @@ export interface Project {
   remove(): Promise<void>
 }
 
-/** What npm packs of this tree. @returns the file */
-export function packPackage(destination: string): string {
-  const command = ['pack', '--json', '--silent', '--pack-destination', destination]
+let packed: string | undefined
+
+/** What npm packs of this tree, once for all who ask in this process. @returns the file, which goes with the process */
+export function packPackage(): string {
+  packed ??= pack()
+  return packed
+}
+
+function pack(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tarball-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const command = ['pack', '--json', '--silent', '--pack-destination', folder]
   const said = execFileSync('npm', command, { cwd: ROOT, encoding: 'utf8', shell: process.platform === 'win32' })
-  const [packed] = JSON.parse(said.slice(said.indexOf('['))) as readonly { readonly filename: string }[]
-  return join(destination, packed?.filename ?? '')
+  const [made] = JSON.parse(said.slice(said.indexOf('['))) as readonly { readonly filename: string }[]
+  return join(folder, made?.filename ?? '')
 }
 
 interface InstallOptions {

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
@@ -100,18 +99,13 @@ const COMMONJS = FACES.map(({ name, values, types }, index) => {
 }).join('\n')
 
 describe('the package as it is installed', () => {
-  let tarballs: string
   let tarball: string
   let project: Project
   before(async () => {
-    tarballs = await mkdtemp(join(tmpdir(), 'tarball-'))
-    tarball = packPackage(tarballs)
+    tarball = packPackage()
     project = await installPackage(tarball)
   }).timeout(120_000)
-  after(async () => {
-    await project?.remove()
-    await rm(tarballs, { recursive: true, force: true })
-  })
+  after(() => project?.remove())
 
   it('holds what its manifest names, documents and what operators install, and no source or test', () => {
     const named = [

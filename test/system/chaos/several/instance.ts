@@ -1,7 +1,5 @@
 import { expect } from 'chai'
-
 import { type Calls, createCalls } from '../../../../sidecar/client/index.ts'
-
 import {
   type LogLine,
   type SidecarFolder,
@@ -9,7 +7,6 @@ import {
   startSidecarProcess,
 } from '../../../support/sidecar-process.ts'
 import type { Happenings } from '../happenings.ts'
-
 import type { Site } from './site.ts'
 
 const ANSWER_LIMIT_MS = 4000
