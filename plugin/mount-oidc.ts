@@ -31,6 +31,8 @@ import { createLoginHistory, type LoginHistory } from './status/login-history.ts
 
 const PRESET_NAMES = PRESETS.map(({ name }) => name)
 
+const LEAST_SECRET = 32 // characters
+
 /** What single sign-on is mounted with. */
 export interface MountOptions {
   /** The server's whole JSON configuration. */
@@ -97,7 +99,7 @@ export interface Oidc {
 /**
  * What `registerOidc` does, at once: for a server whose routes have to be in place when the call returns.
  *
- * @throws TypeError when the configuration as a whole is unusable, or what several processes have to share is missing
+ * @throws TypeError when the configuration as a whole is unusable, the host's secret is too short, or what several processes have to share is missing
  */
 export function mountOidc(app: HostApp, options: MountOptions, readings = readOptions(options)): Oidc {
   const { config, log } = options
@@ -105,6 +107,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
   if (problems.length > 0) {
     throw new TypeError(problems.map(({ path, reason, remedy }) => `${path} ${reason}. ${remedy}`).join('\n'))
   }
+  checkSecret(options.host)
   if (options.shared) checkShared(options.host)
   const history = createLoginHistory(
     domains.map(({ key }) => key),
@@ -171,6 +174,15 @@ export function readOptions(
     now: Date.now(),
     ...(host.basePath ? { basePathOf: host.basePath.bind(host) } : {}),
   })
+}
+
+/** What is sealed travels through browsers: a secret that can be guessed, or an unset environment variable, opens it to anybody. */
+function checkSecret({ secret }: Host): void {
+  if (secret !== undefined && secret.length < LEAST_SECRET) {
+    throw new TypeError(
+      `host.secret has fewer than ${LEAST_SECRET} characters. Give it that many random ones that outlive a restart (\`openssl rand -base64 32\`), or leave it out.`,
+    )
+  }
 }
 
 /** One process would take what another one has ended, or could not finish what another one has begun: better not to start. */

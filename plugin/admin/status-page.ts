@@ -101,7 +101,11 @@ function verdictItem({ question, verdict, text }: Verdict): string {
 
 function refusalSection(refusals: readonly Refusal[], now: number): string {
   const list = refusals.map((refusal) => refusalItem(refusal, now)).join('')
-  return `<h2>Last refusals</h2>${list === '' ? '<p>None.</p>' : `<ul>${list}</ul>`}`
+  if (list === '') return '<h2>Last refusals</h2><p>None.</p>'
+  // Their values may be of persons: they are there, and not here.
+  const elsewhere =
+    '<p class="quiet">Members of the log line that a text names, such as <code>reason</code> or <code>missingClaim</code>, are in the authentication log (<code>settings.authLog</code>) alone.</p>'
+  return `<h2>Last refusals</h2>${elsewhere}<ul>${list}</ul>`
 }
 
 function refusalItem({ time: at, times, code, event, account, remedy }: Refusal, now: number): string {

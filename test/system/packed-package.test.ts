@@ -70,7 +70,7 @@ const host: Host = {
   sessions: expressSessions(),
   loginPage: { showFailure: (req, res, _domain, { code }) => res.redirect(302, \`/login?failure=\${code}&\${req.path}\`) },
   authLog: ({ event, message }) => console.log(event, message),
-  secret: 'sixteen or more characters',
+  secret: 'thirty-two or more characters, or none',
 }
 const oidc = await registerOidc(express(), { config: {}, host })
 // An application of another version of Express, by whose types a handler is what this one takes.

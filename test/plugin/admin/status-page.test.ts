@@ -80,7 +80,8 @@ describe('the status page', () => {
     expect(markup).to.include('<code>account_locked</code>')
     expect(markup).to.include('account <b>eve</b>')
     expect(markup).to.include('Unlock it.')
-    expect(page()).to.include('<p>None.</p>')
+    expect(markup).to.match(/Members of the log line that a text names.*settings\.authLog/)
+    expect(page()).to.match(/Last refusals<\/h2><p>None\.<\/p>/)
   })
 
   it('has nothing to check or to enter while the configuration has errors', () => {
