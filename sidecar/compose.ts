@@ -59,7 +59,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
   const shutdown = createShutdown(clock, log)
   try {
     const metrics = createMetrics()
-    const store = shutdown.add('store', CLOSE_WITHIN.store, await openDatabase(settings, clock, log))
+    const store = shutdown.add('store', CLOSE_WITHIN.store, await openDatabase(settings, clock, log, metrics))
     const file = shutdown.add('watch', CLOSE_WITHIN.watch, await watchDatabaseFile(settings.database, clock, log))
     const { stations, history, pushes } = store
     const calls = createCallRules({

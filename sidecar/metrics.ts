@@ -21,6 +21,8 @@ export const COUNTERS = {
   upstream_disconnects: 'APRS-IS connections that ended without our doing',
   filters_sent: 'Filters sent to APRS-IS',
   filters_repaired: 'Filters that the server did not confirm, sent again',
+  append_retries: 'Times that messages were tried to be stored again, since PostgreSQL was away',
+  pushes_claimed: 'Stations that this instance took on to notify',
   pushes_accepted: 'Notifications that a gateway accepted',
   pushes_retried: 'Notifications tried again after a passing fault',
   pushes_refused: 'Notifications that a gateway refused for good',

@@ -12,5 +12,6 @@ export function isAddress(database: string): boolean {
 export function shownAddress(address: string): string {
   if (!URL.canParse(address)) return 'PostgreSQL'
   const { host, pathname } = new URL(address)
-  return host + pathname
+  // A folder of a socket is written with % in it.
+  return host.replaceAll(/%2f/gi, '/') + pathname
 }

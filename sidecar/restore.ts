@@ -1,8 +1,11 @@
+import { constants, copyFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Settings } from './config/settings.ts'
 import { demandPackages } from './packages.ts'
 import { isPostgresAddress } from './postgres-address.ts'
 import { restoreDatabase } from './store/restore.ts'
+import { keysBeside } from './store/write-contents.ts'
+import { vapidKeyFile } from './webpush/vapid-keys.ts'
 
 /** What `--restore` has to say, and whether the backup is in its place now. */
 export interface RestoreReport {
@@ -11,7 +14,7 @@ export interface RestoreReport {
 }
 
 const NO_FILE =
-  'Nothing was restored. The database is PostgreSQL, of which the sidecar makes no backups: restore it with what belongs to the server, such as pg_restore.'
+  'Nothing was restored. The database is PostgreSQL: let "database" name the file of the backup, and take that over into an empty database with --move-to.'
 
 /** Puts a backup in the place of the database. Never rejects. */
 export async function restoreBackup(backup: string, settings: Settings): Promise<RestoreReport> {
@@ -21,10 +24,21 @@ export async function restoreBackup(backup: string, settings: Settings): Promise
     const { stations, messages, kept } = await restoreDatabase(resolve(backup), settings.database, Date.now())
     const lines = [`${settings.database} is now the backup ${backup}: stations ${stations}, messages ${messages}.`]
     if (kept) lines.push(`The former database is kept as ${kept}.`)
+    if (await restoreKeys(backup, settings)) lines.push('The keys of Web Push are back, too.')
     return { done: true, lines: [...lines, 'Start the sidecar again.'] }
   } catch (error) {
     const { message } = error instanceof Error ? error : new Error(String(error))
     const remedy = error instanceof Error && 'remedy' in error ? ` ${error.remedy}` : ''
     return { done: false, lines: [`Nothing was restored. ${message}${remedy}`] }
   }
+}
+
+/** Those that a backup of PostgreSQL brings, where there are none. What else is wrong with them, the next start says. */
+async function restoreKeys(backup: string, { database, push }: Settings): Promise<boolean> {
+  const file = vapidKeyFile(push.webpush.keyFile, database)
+  if (file === null) return false
+  return copyFile(keysBeside(resolve(backup)), file, constants.COPYFILE_EXCL).then(
+    () => true,
+    () => false,
+  )
 }

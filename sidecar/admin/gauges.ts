@@ -15,6 +15,8 @@ interface GaugeSources {
   /** Size of the database file, and what the disk has room for; NaN when it cannot be told. */
   readonly databaseBytes: () => Promise<number>
   readonly diskFreeBytes: () => Promise<number>
+  /** How many processes share the database; NaN when it cannot be told. */
+  readonly instances: () => Promise<number>
   /** In milliseconds since 1970; undefined without TLS. */
   readonly certificateExpiresAt: () => number | undefined
   /** In milliseconds since 1970; undefined while there is none. Absent where none are made. */
@@ -40,6 +42,7 @@ export function installGauges(metrics: GaugeMetrics, sources: GaugeSources): voi
     const found = new Set<string>(obstacles())
     return Object.keys(OBSTACLES).map((reason) => ({ labels: { reason }, value: Number(found.has(reason)) }))
   })
+  metrics.gauge('instances', 'Processes that share the database, this one included', sources.instances)
   metrics.gauge('database_bytes', 'Size of the database file', databaseBytes)
   metrics.gauge('disk_free_bytes', 'What the disk of the database has room for', diskFreeBytes)
   // Whether there is TLS is settled at the start.

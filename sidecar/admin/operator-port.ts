@@ -3,13 +3,14 @@ import type { Settings } from '../config/settings.ts'
 import type { HttpListener } from '../http-listener.ts'
 import type { Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
-import { isPostgresAddress } from '../postgres-address.ts'
+import { isPostgresAddress, shownAddress } from '../postgres-address.ts'
 import { VERSION } from '../version.ts'
 import { within } from '../within.ts'
 import { watchEventLoop } from './event-loop.ts'
 import type { GatewayStatus } from './gateways.ts'
 import { installGauges } from './gauges.ts'
 import { recordHistory } from './history.ts'
+import type { SharingInstance } from './instances.ts'
 import { type Obstacle, obstaclesTo } from './obstacles.ts'
 import type { RecentEvents } from './recent-events.ts'
 import { type BackupOutcome, serveAdmin } from './server.ts'
@@ -57,6 +58,10 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
     ...parts.problems(),
   ]
   const diskFreeBytes = () => within(ANSWER_WITHIN_MS, store.housekeeping.freeBytes(), clock).catch(() => Number.NaN)
+  const instances = () =>
+    within(ANSWER_WITHIN_MS, store.instances.list(), clock).catch(
+      (): readonly SharingInstance[] | undefined => undefined,
+    )
   const databaseBytes = () => within(ANSWER_WITHIN_MS, store.housekeeping.sizeBytes(), clock).catch(() => Number.NaN)
 
   installGauges(metrics, {
@@ -67,6 +72,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
     gateways,
     pushesUnderWay,
     databaseBytes,
+    instances: async () => (await instances())?.length ?? Number.NaN,
     diskFreeBytes,
     certificateExpiresAt: parts.certificateExpiresAt,
     ...(settings.backup.folder !== null && { lastBackupAt: parts.backups.lastMadeAt }),
@@ -92,6 +98,9 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
       gateways: gateways(),
       pushesUnderWay: pushesUnderWay(),
       databaseBytes: await databaseBytes(),
+      shared: isPostgresAddress(settings.database)
+        ? { address: shownAddress(settings.database), instances: await instances(), own: store.instances.name }
+        : undefined,
       lastBackupAt: settings.backup.folder === null ? 'off' : parts.backups.lastMadeAt(),
       memoryBytes: process.memoryUsage.rss(),
       minutes: history.minutes(),

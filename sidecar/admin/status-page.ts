@@ -4,6 +4,7 @@ import { bytes, count, counted, dateTime, duration } from './format.ts'
 import { renderGateways } from './gateways.ts'
 import type { Counts } from './history.ts'
 import { type Html, html } from './html.ts'
+import { renderInstances } from './instances.ts'
 import { renderListeners } from './listeners.ts'
 import { OBSTACLES } from './obstacles.ts'
 import type { RecentEvent } from './recent-events.ts'
@@ -47,6 +48,11 @@ ${renderGateways(status.gateways, now)}
 <h2>APRS-IS</h2>
 ${renderListeners(status.upstream)}
 ${status.upstream.listener === null ? undefined : upstream(status)}
+${
+  status.shared &&
+  html`<h2>Instances</h2>
+${renderInstances(status.shared, now)}`
+}
 <h2>Warnings and errors</h2>
 ${events(status.events)}
 </main>

@@ -1,6 +1,7 @@
 import type { Platform } from '../messages/store.ts'
 import type { GatewayStatus } from './gateways.ts'
 import type { Minute } from './history.ts'
+import type { SharedDatabase } from './instances.ts'
 import type { Obstacle } from './obstacles.ts'
 import type { RecentEvent } from './recent-events.ts'
 import type { UpstreamState } from './upstream.ts'
@@ -24,6 +25,8 @@ export interface Status {
   readonly pushesUnderWay: number
   /** NaN when it cannot be told. */
   readonly databaseBytes: number
+  /** Undefined where this process has its database for itself. */
+  readonly shared: SharedDatabase | undefined
   /** When the newest backup was made; undefined while there is none, `off` where none are. */
   readonly lastBackupAt: number | undefined | 'off'
   readonly memoryBytes: number

@@ -51,18 +51,6 @@ function isEscaped(text: string): boolean {
   }
 }
 
-/** A backup that somebody relies on and nobody makes is worse than a start that fails. */
-export function backupsAreOurs({ database, backup }: Settings): readonly Problem[] {
-  if (!isPostgresAddress(database) || backup.folder === null) return []
-  return [
-    {
-      path: 'backup.folder',
-      reason: 'is given, while "database" is a PostgreSQL database, of which the sidecar makes no copies',
-      remedy: 'Leave it out, and make backups with what belongs to the server, such as pg_dump or pg_basebackup.',
-    },
-  ]
-}
-
 /** Keys that were made for the file would be others than those of the database, which all instances share. */
 export function vapidKeysAreShared(
   { database, push: { webpush } }: Settings,
@@ -109,4 +97,22 @@ export function givenInVain(valueAt: (steps: readonly string[]) => unknown): rea
     reason: 'is given, while "database" is a file',
     remedy: 'It changes nothing. It is for instances that share a PostgreSQL database.',
   }))
+}
+
+/** SSIDs that a base call has for logins, and how many stations a filter names: measured with calls of usual length. */
+const LOGINS = 84
+const STATIONS_PER_LOGIN = 880
+
+/** All listeners carry all stations, and share the calls that the logins have. One place of each stays free for changes. */
+export function listenersCarryAll({ database, aprsis, stations }: Settings): readonly Problem[] {
+  const most = (Math.floor(LOGINS / aprsis.listeners) - 1) * STATIONS_PER_LOGIN
+  if (!isPostgresAddress(database) || stations.max <= most) return []
+  return [
+    {
+      path: 'stations.max',
+      reason: `is above ${most}, which is what ${aprsis.listeners} listeners can carry with the calls of one callsign`,
+      remedy:
+        'Lower it, and have further stations served by instances with another callsign and a database of their own.',
+    },
+  ]
 }

@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from '../webpush/vapid-keys.ts'
-import { addressIsReadable, backupsAreOurs, somebodyListens, vapidKeysAreShared } from './database-rules.ts'
+import { addressIsReadable, listenersCarryAll, somebodyListens, vapidKeysAreShared } from './database-rules.ts'
 import type { Problem } from './problem.ts'
 import type { Settings } from './settings.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -39,8 +39,8 @@ export const RULES: readonly Rule[] = [
     needs: ['databaseTls.caFile'],
     check: ({ databaseTls }, around) => authoritiesAreUsable('databaseTls.caFile', databaseTls.caFile, around),
   },
-  { needs: ['database', 'backup.folder'], check: backupsAreOurs },
   { needs: ['database', 'aprsis.listen'], check: somebodyListens },
+  { needs: ['database', 'aprsis.listeners', 'stations.max'], check: listenersCarryAll },
 ]
 
 function portsDiffer({ listen, admin }: Settings): readonly Problem[] {

@@ -5,6 +5,7 @@ import type { BackupSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
+import { underLease } from './lease.ts'
 import { runOnSchedule } from './schedule.ts'
 
 /** What came of the wish for a backup. */
@@ -12,7 +13,7 @@ export type BackupOutcome =
   | { readonly kind: 'made'; readonly file: string; readonly bytes: number }
   /** No folder is configured. */
   | { readonly kind: 'off' }
-  /** One is being made. */
+  /** One is being made, here or by another process that shares the database. */
   | { readonly kind: 'busy' }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
 
@@ -27,7 +28,8 @@ export interface Backups {
 }
 
 interface Parts {
-  readonly store: Pick<Store, 'backUp'>
+  /** Of the processes that share it one makes a backup at a time. */
+  readonly store: Pick<Store, 'backUp' | 'leases'>
   readonly settings: BackupSettings
   /** The sidecar's own call, which the files bear: several sidecars may share a folder. */
   readonly callsign: string
@@ -98,10 +100,22 @@ function backupsIn(folder: string, parts: Parts, newestAt: number | undefined): 
 
   function make(): Promise<BackupOutcome> {
     if (making !== undefined || stopping.signal.aborted) return Promise.resolve({ kind: 'busy' })
-    making = makeOne().finally(() => {
+    making = makeAlone().finally(() => {
       making = undefined
     })
     return making
+  }
+
+  async function makeAlone(): Promise<BackupOutcome> {
+    let outcome: BackupOutcome = { kind: 'busy' }
+    try {
+      await underLease(store.leases, 'backup', clock, async () => {
+        outcome = await makeOne()
+      })
+    } catch (error) {
+      return failed(error)
+    }
+    return outcome
   }
 
   async function makeOne(): Promise<BackupOutcome> {
@@ -116,15 +130,19 @@ function backupsIn(folder: string, parts: Parts, newestAt: number | undefined): 
       await removeOld(file)
       return { kind: 'made', file, bytes }
     } catch (error) {
-      const { code, message } = describe(error)
-      if (stopping.signal.aborted) return { kind: 'failed', code: 'stopping', message: 'The sidecar stops.' }
-      metrics.count('backups_failed')
-      log.error('backup-failed', 'A backup could not be made; the next one is tried tomorrow, or on request.', {
-        folder,
-        error,
-      })
-      return { kind: 'failed', code, message }
+      return failed(error)
     }
+  }
+
+  function failed(error: unknown): BackupOutcome {
+    const { code, message } = describe(error)
+    if (stopping.signal.aborted) return { kind: 'failed', code: 'stopping', message: 'The sidecar stops.' }
+    metrics.count('backups_failed')
+    log.error('backup-failed', 'A backup could not be made; the next one is tried tomorrow, or on request.', {
+      folder,
+      error,
+    })
+    return { kind: 'failed', code, message }
   }
 
   /** Those that a crash has left. */
@@ -136,7 +154,7 @@ function backupsIn(folder: string, parts: Parts, newestAt: number | undefined): 
   async function removeOld(newest: string): Promise<void> {
     const names = (await readdir(folder)).filter((name) => isBackup(name, callsign) && name !== newest)
     const old = names.sort().slice(0, Math.max(0, names.length - (settings.keep - 1)))
-    for (const name of old) await rm(join(folder, name), { force: true })
+    for (const name of old.flatMap((one) => [one, one + KEYS])) await rm(join(folder, name), { force: true })
   }
 
   return {
@@ -157,6 +175,8 @@ async function newestIn(folder: string, callsign: string): Promise<number | unde
 }
 
 const PREFIX = 'mesh-companion-'
+/** Keys of Web Push that belong to a backup, where the database has them. */
+const KEYS = '.vapid.json'
 const TIME = '\\d{8}T\\d{9}Z'
 
 /** `mesh-companion-N0CALL-10-20260131T235959123Z.sqlite`, in UTC: names sort by age. */
@@ -170,7 +190,7 @@ function isBackup(name: string, callsign: string): boolean {
 }
 
 function isDraft(name: string, callsign: string): boolean {
-  return new RegExp(`^${PREFIX}${callsign}-${TIME}\\.sqlite\\.part(-journal)?$`).test(name)
+  return new RegExp(`^${PREFIX}${callsign}-${TIME}\\.sqlite\\.part(-journal|-wal)?$`).test(name)
 }
 
 function describe(error: unknown): { readonly code: string; readonly message: string } {

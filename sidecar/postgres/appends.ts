@@ -48,13 +48,23 @@ interface AppendsParts {
   readonly clock: Clock
   /** Something new is durable for these stations. */
   readonly onStored: (stations: readonly StationKey[]) => void
+  /** A statement failed for what passes, and is about to be tried again. */
+  readonly onRetry?: () => void
 }
 
 /**
  * One statement is under way, the next gathers. One that fails for the connection, or for a database that is away, is tried again as
  * it was: what of it was stored all the same is found to be a copy then, since each message says how long it has been waiting.
  */
-export function openAppends({ database, history, ack, coalesceMs, clock, onStored }: AppendsParts): Appends {
+export function openAppends({
+  database,
+  history,
+  ack,
+  coalesceMs,
+  clock,
+  onStored,
+  onRetry = () => {},
+}: AppendsParts): Appends {
   const horizons = {
     numbered: Math.round(history.duplicateMinutes * MS_PER_MINUTE),
     unnumbered: Math.round(history.duplicateSecondsUnnumbered * MS_PER_SECOND),
@@ -87,6 +97,7 @@ export function openAppends({ database, history, ack, coalesceMs, clock, onStore
         throw new StoreError('store_fault')
       } catch (error) {
         if (!isPassing(error) || clock.elapsed() + TRY_AGAIN_MS > until) throw error
+        onRetry()
         await new Promise<void>((resolve) => clock.after(TRY_AGAIN_MS, resolve))
       }
     }

@@ -1,11 +1,14 @@
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { Store, StoreSettings } from '../messages/store.ts'
+import type { Metrics } from '../metrics.ts'
 import { StoreError, type StoreErrorCode } from '../store/store-error.ts'
+import { writeContents } from '../store/write-contents.ts'
 import { within } from '../within.ts'
 import { openAppends } from './appends.ts'
 import { connectPostgres, type Postgres, type PostgresSettings } from './connection.ts'
 import { openCursors } from './cursors.ts'
+import { readContents } from './database-contents.ts'
 import { warnOfLoss } from './durability.ts'
 import { openHistory, openServerTime } from './history.ts'
 import { openHousekeeping } from './housekeeping.ts'
@@ -39,12 +42,17 @@ const MS_PER_SECOND = 1000
  * Rejects with a {@link StoreError}: `database_unreachable`, `database_refused`, `database_untrusted`, `database_read_only`,
  * `database_newer`, `database_too_old`, `instance_taken` or `pg_missing`.
  */
-export async function openPostgresStore(settings: PostgresStoreSettings, clock: Clock, log: Log): Promise<Store> {
+export async function openPostgresStore(
+  settings: PostgresStoreSettings,
+  clock: Clock,
+  log: Log,
+  metrics: Pick<Metrics, 'count'> = { count() {} },
+): Promise<Store> {
   const postgres = await connectPostgres(settings, clock, log)
   // The clock's timers keep no process alive, and while it starts nothing else may do so yet.
   const alive = setInterval(() => undefined, START_MS)
   try {
-    return buildStore(await begin(postgres, settings, clock, log), settings, clock)
+    return buildStore(await begin(postgres, settings, clock, log), settings, clock, metrics)
   } catch (error) {
     await postgres.close()
     throw error
@@ -87,7 +95,12 @@ async function tryToBegin(postgres: Postgres, settings: PostgresStoreSettings, c
   }
 }
 
-function buildStore({ postgres, instance, stations }: Begun, settings: PostgresStoreSettings, clock: Clock): Store {
+function buildStore(
+  { postgres, instance, stations }: Begun,
+  settings: PostgresStoreSettings,
+  clock: Clock,
+  metrics: Pick<Metrics, 'count'>,
+): Store {
   const { history: kept, ack, push } = settings
   const reader = openReader(postgres)
   const cursors = openCursors({ database: postgres, reader, clock })
@@ -105,6 +118,7 @@ function buildStore({ postgres, instance, stations }: Begun, settings: PostgresS
     coalesceMs: push.coalesceMs,
     clock,
     onStored: pushes.stored,
+    onRetry: () => metrics.count('append_retries'),
   })
   const duplicateMs = Math.max(kept.duplicateMinutes * MS_PER_MINUTE, kept.duplicateSecondsUnnumbered * MS_PER_SECOND)
   let closing: Promise<void> | undefined
@@ -131,7 +145,8 @@ function buildStore({ postgres, instance, stations }: Begun, settings: PostgresS
     feed: undefined,
     fault: () => postgres.fault() ?? (instance.isTaken() ? 'instance_taken' : undefined),
     probe: postgres.probe,
-    backUp: () => Promise.reject(new StoreError('backup_elsewhere')),
+    backUp: (path, signal) =>
+      readContents(postgres, (contents) => writeContents(contents, contents.vapidKeys, path, signal)),
     close() {
       closing ??= shutDown()
       return closing

@@ -79,6 +79,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       // What falls due from here on may not be among what is claimed.
       for (const lane of wanted) due.delete(lane)
       const claims = await claim(room)
+      metrics.count('pushes_claimed', claims.length)
       for (const lane of wanted) {
         const count = claims.filter(({ station }) => station.platform === lane.platform).length
         if (count > 0 && count >= room[lane.platform]) due.add(lane)

@@ -65,11 +65,6 @@ export const STORE_FAULTS = {
     what: "PostgreSQL's client library is missing.",
     remedy: 'Run "npm install pg" where the package is installed: it is optional, for who uses no PostgreSQL.',
   },
-  backup_elsewhere: {
-    what: 'The sidecar makes no backups of a PostgreSQL database.',
-    remedy:
-      'Make them with what belongs to the server, such as pg_dump or pg_basebackup, and leave "backup.folder" out.',
-  },
   store_overloaded: {
     what: 'More is waiting for the database than it can take.',
     remedy: 'Look for a slow disk, or for a flood of messages or requests.',

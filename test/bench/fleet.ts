@@ -55,6 +55,7 @@ async function scrapeRow(count: number): Promise<Measurement> {
       gateways: () => [],
       pushesUnderWay: () => 0,
       databaseBytes: async () => 0,
+      instances: async () => 1,
       diskFreeBytes: async () => 0,
       certificateExpiresAt: () => undefined,
     })

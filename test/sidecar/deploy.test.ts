@@ -10,8 +10,11 @@ import { expect } from 'chai'
 import { makeCertificates } from '../../fixtures/certificate.ts'
 import { serveAdmin } from '../../sidecar/admin/server.ts'
 import { systemClock } from '../../sidecar/clock.ts'
+import { settingsFrom } from '../../sidecar/load-settings.ts'
 import { createLog } from '../../sidecar/log.ts'
 import { createMetrics } from '../../sidecar/metrics.ts'
+import { isLocal, readAddress } from '../../sidecar/postgres/address.ts'
+import { shownAddress } from '../../sidecar/postgres-address.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -19,10 +22,34 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const QUICK_START = read('sidecar/docs/quick-start.md')
 const OPERATE = read('sidecar/docs/operate.md')
 const SAMPLE = JSON.parse(read('sidecar/deploy/sidecar.json'))
+const SHARED = JSON.parse(read('sidecar/deploy/several/sidecar.json'))
 const PACKAGE = JSON.parse(read('package.json'))
 const COMMAND = 'mesh-companion-sidecar'
 const CONFIG = '/etc/mesh-companion/sidecar.json'
 const UNIT = 'sidecar/deploy/mesh-companion-sidecar.service'
+
+const TEMPLATE = 'sidecar/deploy/mesh-companion-sidecar@.service'
+const SEVERAL = 'sidecar/deploy/several'
+
+/** What an instance with these variables goes by, beside the configuration that all share: without a mistake, and without a warning. */
+async function sharedSettings(environment: Readonly<Record<string, string>>) {
+  const folder = await mkdtemp(join(tmpdir(), 'deploy-'))
+  try {
+    const files = SHARED.push as { fcm: { serviceAccountFile: string }; apns: { keyFile: string } }
+    const pkcs8 = { type: 'pkcs8', format: 'pem' } as const
+    const private_key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export(pkcs8)
+    const account = { type: 'service_account', project_id: 'demo', client_email: 'a@b.test', private_key }
+    await writeFile(join(folder, files.fcm.serviceAccountFile), JSON.stringify(account))
+    const apnsKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export(pkcs8)
+    await writeFile(join(folder, files.apns.keyFile), apnsKey)
+    const outcome = settingsFrom(JSON.stringify(SHARED), folder, environment)
+    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
+    expect(outcome.warnings).to.deep.equal([])
+    return outcome
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
 
 describe('what an operator installs', () => {
   describe('the sample configuration', () => {
@@ -126,6 +153,96 @@ describe('what an operator installs', () => {
       } finally {
         await rm(folder, { recursive: true })
       }
+    })
+  })
+
+  describe('the systemd unit of several instances', () => {
+    const lines = (path: string) =>
+      read(path)
+        .split('\n')
+        .filter((line) => line !== '' && !line.startsWith('#'))
+    const template = lines(TEMPLATE)
+
+    it('is that of one, but for what each instance has for itself', () => {
+      const plain = lines(UNIT)
+      expect(template.filter((line) => !plain.includes(line))).to.deep.equal([
+        'Description=Push and sync sidecar of an APRS messaging app, instance %i',
+        'Environment=SIDECAR_INSTANCE=%l-%i',
+        'EnvironmentFile=/etc/mesh-companion/%i.env',
+        'StateDirectory=mesh-companion-%i',
+      ])
+      expect(plain.filter((line) => !template.includes(line))).to.deep.equal([
+        'Description=Push and sync sidecar of an APRS messaging app',
+        'StateDirectory=mesh-companion',
+      ])
+      expect(OPERATE).to.include(basename(TEMPLATE))
+    })
+
+    it('has two examples of instances, which share what they do not say and nothing else', async () => {
+      const variables = ['one', 'two'].map((name) => {
+        const text = read(`${SEVERAL}/${name}.env`)
+        expect(text).to.include(`/etc/mesh-companion/${name}.env`).and.include(`mesh-companion-sidecar@${name}`)
+        return Object.fromEntries([...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]))
+      })
+      const ports = variables.flatMap((one) => [one.SIDECAR_LISTEN_PORT, one.SIDECAR_ADMIN_PORT])
+      expect(new Set(ports).size).to.equal(4)
+      for (const one of variables) {
+        const { settings } = await sharedSettings({ ...one, SIDECAR_INSTANCE: 'machine-one' })
+        expect(settings.listen.port).to.equal(Number(one.SIDECAR_LISTEN_PORT))
+        expect(settings.admin.port).to.equal(Number(one.SIDECAR_ADMIN_PORT))
+        // A balancer on the same machine.
+        expect(settings.listen.trustProxy).to.deep.equal([settings.listen.host])
+      }
+      expect(OPERATE).to.include('one.env').and.include('two.env')
+    })
+  })
+
+  describe('the compose file of several instances', () => {
+    const compose = read(`${SEVERAL}/compose.yaml`)
+    const balancer = read(`${SEVERAL}/haproxy.cfg`)
+    const valueOf = (name: string) => new RegExp(`^ *${name}: (.*)$`, 'm').exec(compose)?.[1] ?? ''
+    const environment = {
+      SIDECAR_LISTEN_HOST: '0.0.0.0',
+      ...Object.fromEntries(
+        [...compose.matchAll(/^ {2}(SIDECAR_\w+): (.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+      ),
+    }
+    const names = [...compose.matchAll(/SIDECAR_INSTANCE: (\w+)/g)].map(([, name = '']) => name)
+
+    it('starts three instances with names of their own, by the configuration beside it, over a socket', async () => {
+      expect(names).to.deep.equal(['one', 'two', 'three'])
+      for (const name of names) {
+        expect(compose).to.include(`\n  ${name}:\n    <<: *sidecar\n`)
+        const { settings } = await sharedSettings({ ...environment, SIDECAR_INSTANCE: name })
+        expect(settings.instance).to.equal(name)
+        expect(isLocal(readAddress(settings.database))).to.equal(true)
+        expect(readAddress(settings.database).host).to.equal('/var/run/postgresql')
+        expect(shownAddress(settings.database)).to.equal('/var/run/postgresql/mesh')
+      }
+      expect(compose)
+        .to.include(`./:${dirname(CONFIG)}:ro`)
+        .and.include('socket:/var/run/postgresql')
+      expect(Number(/image: postgres:(\d+)/.exec(compose)?.[1])).to.be.at.least(15)
+    })
+
+    it('has a balancer by client address before them, which they believe, and nobody else', async () => {
+      const { settings } = await sharedSettings(environment)
+      const servers = [...balancer.matchAll(/^ {2}server (\w+) (\S+)$/gm)].map(([, name, address]) => [name, address])
+      expect(servers).to.deep.equal(names.map((name) => [name, `${name}:${settings.listen.port}`]))
+      expect(balancer).to.include(`check port ${settings.admin.port} `).and.include('httpchk GET /healthz')
+      expect(balancer).to.match(/^ {2}balance source$/m)
+      expect(balancer).to.include('set-header X-Forwarded-For %[src]')
+      expect(settings.listen.trustProxy).to.deep.equal([/subnet: ([\d./]+)/.exec(compose)?.[1]])
+      expect(settings.admin.host).to.equal(valueOf('SIDECAR_ADMIN_HOST'))
+      // The operator's port stays on this machine.
+      expect(compose.match(/ports: \["(?!127\.0\.0\.1:|443:443)/g)).to.equal(null)
+    })
+
+    it('keeps what the Dockerfile and the page for operators say of a container', () => {
+      for (const line of ['init: true', 'read_only: true', 'cap_drop: [ALL]', 'no-new-privileges'])
+        expect(compose).to.include(line)
+      expect(compose).to.include('docker build -f sidecar/deploy/Dockerfile -t mesh-companion-sidecar .')
+      expect(OPERATE).to.include('sidecar/deploy/several/compose.yaml')
     })
   })
 

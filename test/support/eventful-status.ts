@@ -63,6 +63,7 @@ export function eventfulStatus(changes: Partial<Status> = {}): Status {
     ],
     pushesUnderWay: 3,
     databaseBytes: 34_273_280,
+    shared: undefined,
     lastBackupAt: NOW - 37_000_000,
     memoryBytes: 142_000_000,
     minutes: Array.from({ length: 60 }, (_, at) => ({ startedAt: NOW - (59 - at) * MINUTE_MS, counts: countsOf(at) })),

@@ -53,6 +53,32 @@ describe('the status page', () => {
     expect(standby).not.to.include('No station is registered')
   })
 
+  it('shows the instances that share a database, and where that is', () => {
+    expect(text(page())).not.to.include('Instances')
+    const { now } = eventfulStatus()
+    const note = (listen: boolean, listener: number | null) => JSON.stringify({ version: '1.2.3', listen, listener })
+    const startedAt = now - 60_000
+    const instances = [
+      { name: 'east', startedAt, note: note(true, 0) },
+      { name: 'north', startedAt, note: note(true, null) },
+      { name: 'south', startedAt, note: note(false, null) },
+      { name: '<west>', startedAt, note: 'of another version' },
+    ]
+    const shared = { address: 'db.example:5433/mesh', own: 'north' }
+    const shown = text(page({ shared: { ...shared, instances } }))
+    expect(shown).to.include('They share the PostgreSQL database db.example:5433/mesh.')
+    for (const row of [
+      'east listens 1.2.3 1 min 0 s',
+      'north (this one) stands by 1.2.3 1 min 0 s',
+      'south does not listen 1.2.3 1 min 0 s',
+      '&lt;west&gt; does not listen – 1 min 0 s',
+    ])
+      expect(shown).to.include(row)
+    expect(text(page({ shared: { ...shared, instances: undefined } }))).to.include(
+      'It does not say which ones are there.',
+    )
+  })
+
   it('speaks of one station in the singular', () => {
     const { upstream } = eventfulStatus()
     const connections = upstream.connections.map((connection) => ({ ...connection, stations: 1 }))

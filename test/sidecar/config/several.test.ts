@@ -107,8 +107,13 @@ describe('configuration of several instances', () => {
     expect(pathsOf(settings, {}, { '/etc/sidecar/ca.pem': 'none' })).to.deep.equal(['databaseTls.caFile'])
   })
 
-  it('refuses backups that nobody would make', () => {
-    expect(pathsOf({ database: ADDRESS, backup: { folder: 'backups' } })).to.deep.equal(['backup.folder'])
+  it('refuses more stations than the listeners can carry by the calls of one callsign', () => {
+    const settings = (max: number, listeners = 2, database = ADDRESS) =>
+      pathsOf({ database, stations: { max }, aprsis: { ...aprsis, listeners } })
+    expect(settings(36_080)).to.deep.equal([])
+    expect(settings(36_081)).to.deep.equal(['stations.max'])
+    expect(settings(20_000, 4)).to.deep.equal(['stations.max'])
+    expect(pathsOf({ stations: { max: 100_000 } })).to.deep.equal([])
   })
 
   it('keeps the keys of Web Push in the database, and refuses a file of them that is not there', () => {

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { type Backups, openBackups } from '../../../sidecar/housekeeping/backups.ts'
 import { createLog } from '../../../sidecar/log.ts'
 import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
+import { grantLeases } from '../../../sidecar/store/leases.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 const HOUR_MS = 3_600_000
@@ -35,7 +36,7 @@ describe('the backups', () => {
 
   async function open(changes: { folder?: string | null; keep?: number } = {}): Promise<Backups> {
     backups = await openBackups({
-      store: { backUp: (path, signal) => write(path, signal) },
+      store: { backUp: (path, signal) => write(path, signal), leases: grantLeases('here') },
       settings: { folder: join(folder, 'backups'), keep: 3, ...changes },
       callsign: 'N0CALL-10',
       clock,

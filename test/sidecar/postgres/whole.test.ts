@@ -79,6 +79,9 @@ describe('Sidecars on one PostgreSQL', () => {
 
   it('show the password of the database nowhere', async () => {
     const sidecar = await start('a')
+    const url = new URL(address)
+    expect(await (await fetch(sidecar.adminUrl)).text()).to.include(`PostgreSQL database ${url.host}${url.pathname}.`)
+    expect(await (await fetch(`${sidecar.adminUrl}/metrics`)).text()).to.match(/^mesh_companion_instances [1-9]/m)
     for (const path of ['/', '/metrics', '/readyz']) {
       const shown = await (await fetch(sidecar.adminUrl + path)).text()
       expect(shown).not.to.include(SECRET)
