@@ -54,6 +54,7 @@ describe('the fixtures alone', () => {
     const [server, sidecar] = printedObjects(page) as [Record<string, object>, Record<string, object>]
     // The filter changes at once, so that the sidecar is not ready until the station is in it.
     const aprsis = { ...sidecar.aprsis, filterDebounceMs: 0 }
+    const push = { ...sidecar.push, coalesceMs: 0 }
 
     const host = await startHost({
       config: { ...server, settings: { ...server.settings, port } },
@@ -69,10 +70,10 @@ describe('the fixtures alone', () => {
       await host.close()
     }
 
-    const read = settingsFrom(JSON.stringify({ ...sidecar, ...TO_TRY, aprsis }), tmpdir())
+    const read = settingsFrom(JSON.stringify({ ...sidecar, ...TO_TRY, aprsis, push }), tmpdir())
     if ('problems' in read) throw new Error(JSON.stringify(read.problems))
     const phones = await startSidecar(read.settings, createLog('silent'))
-    const [, body] = /\/v1\/register -H 'content-type: application\/json' \\\n +-d '([^']+)'/.exec(page) ?? []
+    const [, body = ''] = /\/v1\/register -H 'content-type: application\/json' \\\n +-d '([^']+)'/.exec(page) ?? []
     const headers = { 'content-type': 'application/json' }
     const [, login = '', packet = '', aprsPort] =
       /printf '%s\\r\\n' '([^']+)' '([^']+)' \| curl -s -m 2 telnet:\/\/127\.0\.0\.1:(\d+)/.exec(page) ?? []
@@ -91,7 +92,7 @@ describe('the fixtures alone', () => {
 
     fixtures.child.kill('SIGTERM')
     expect(await fixtures.ended).to.include({ code: 0 })
-  })
+  }).timeout(60_000)
 
   it('refuse an address that is none, with the usage and exit 64', async () => {
     fixtures = runFixtures('--redirect-uri', 'nowhere')
