@@ -2,13 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { startHost } from '../../fixtures/host/server.ts'
-import { settingsFrom } from '../../sidecar/index.ts'
+import { createLog, settingsFrom, startSidecar } from '../../sidecar/index.ts'
 import { freePort } from '../support/host-process.ts'
 
 const LAST_LINE = 'Ctrl-C stops all of it.'
+const TO_TRY = { listen: { port: 0 }, admin: { port: 0 }, database: ':memory:' }
 
 /** `npm run fixtures` as a person sees it. */
 function runFixtures(...args: string[]) {
@@ -50,6 +52,9 @@ describe('the fixtures alone', () => {
     fixtures = runFixtures('--redirect-uri', `http://127.0.0.1:${port}/auth-oidc-callback`)
     const page = await fixtures.shows(LAST_LINE)
     const [server, sidecar] = printedObjects(page) as [Record<string, object>, Record<string, object>]
+    // The filter changes at once, so that the sidecar is not ready until the station is in it.
+    const aprsis = { ...sidecar.aprsis, filterDebounceMs: 0 }
+    const push = { ...sidecar.push, coalesceMs: 0 }
 
     const host = await startHost({
       config: { ...server, settings: { ...server.settings, port } },
@@ -65,17 +70,29 @@ describe('the fixtures alone', () => {
       await host.close()
     }
 
-    expect(settingsFrom(JSON.stringify(sidecar), tmpdir())).to.not.have.property('problems')
-    const [, login = '', packet = '', aprsis] =
+    const read = settingsFrom(JSON.stringify({ ...sidecar, ...TO_TRY, aprsis, push }), tmpdir())
+    if ('problems' in read) throw new Error(JSON.stringify(read.problems))
+    const phones = await startSidecar(read.settings, createLog('silent'))
+    const [, body = ''] = /\/v1\/register -H 'content-type: application\/json' \\\n +-d '([^']+)'/.exec(page) ?? []
+    const headers = { 'content-type': 'application/json' }
+    const [, login = '', packet = '', aprsPort] =
       /printf '%s\\r\\n' '([^']+)' '([^']+)' \| curl -s -m 2 telnet:\/\/127\.0\.0\.1:(\d+)/.exec(page) ?? []
-    const radio = connect(Number(aprsis), '127.0.0.1').on('error', () => undefined)
-    radio.write(`${login}\r\n${packet}\r\n`)
-    await fixtures.shows(`K2ABC-7 sent ${packet} (passed)`)
-    radio.destroy()
+    const radio = connect(Number(aprsPort), '127.0.0.1').on('error', () => undefined)
+    try {
+      expect((await fetch(`${phones.url}/v1/register`, { method: 'POST', headers, body })).status).to.equal(200)
+      const ready = async () => (await fetch(`${phones.adminUrl}/readyz`)).ok
+      for (let looks = 0; looks < 200 && !(await ready()); looks++) await setTimeout(50)
+      radio.write(`${login}\r\n${packet}\r\n`)
+      await fixtures.shows(`K2ABC-7 sent ${packet} (passed)`)
+      await fixtures.shows('FCM      {"notification":{"title":"K2ABC-7","body":"Good morning"}')
+    } finally {
+      radio.destroy()
+      await phones.close()
+    }
 
     fixtures.child.kill('SIGTERM')
     expect(await fixtures.ended).to.include({ code: 0 })
-  })
+  }).timeout(60_000)
 
   it('refuse an address that is none, with the usage and exit 64', async () => {
     fixtures = runFixtures('--redirect-uri', 'nowhere')
