@@ -11,7 +11,7 @@ import { isLoopback, ListenError, listenHttp } from './http-listener.ts'
 import type { Log } from './log.ts'
 import { isPostgresAddress } from './postgres-address.ts'
 import { openGateways } from './push/open-gateways.ts'
-import { trialKeys, warnOfUnkeptKeys } from './push/vapid-file.ts'
+import { trialKeys, warnOfUnkeptKeys } from './push/web-push/vapid-file.ts'
 import { inspectDatabase } from './store/inspect.ts'
 
 /** What a start with these settings would meet, each in a sentence or two. */

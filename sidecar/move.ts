@@ -5,7 +5,7 @@ import type { Settings } from './config/settings.ts'
 import type { Log } from './log.ts'
 import { demandPackages } from './packages.ts'
 import { isPostgresAddress, shownAddress } from './postgres-address.ts'
-import { IN_MEMORY } from './store/database-file.ts'
+import { IN_MEMORY } from './store/database/database-file.ts'
 import { openFileContents } from './store/file-contents.ts'
 import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from './webpush/vapid-keys.ts'
 
@@ -29,8 +29,8 @@ export async function moveDatabase(target: string, settings: Settings): Promise<
     demandAddress(target, settings)
     const vapidKeys = await keysOf(vapidKeyFile(push.webpush.keyFile, database))
     const [{ connectPostgres }, { migrate }, { inWords, takeIn }] = await Promise.all([
-      import('./postgres/connection.ts'),
-      import('./postgres/migrations.ts'),
+      import('./postgres/database/connection.ts'),
+      import('./postgres/schema/migrations.ts'),
       import('./postgres/take-in.ts'),
     ])
     const contents = await openFileContents(database)

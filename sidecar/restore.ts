@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { Settings } from './config/settings.ts'
 import { demandPackages } from './packages.ts'
 import { isPostgresAddress } from './postgres-address.ts'
-import { restoreDatabase } from './store/restore.ts'
+import { restoreDatabase } from './store/copies/restore.ts'
 import { keysBeside } from './store/write-contents.ts'
 import { vapidKeyFile } from './webpush/vapid-keys.ts'
 

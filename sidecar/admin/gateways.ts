@@ -1,6 +1,6 @@
 import type { Platform } from '../messages/store.ts'
-import { counted, dateTime, duration } from './format.ts'
-import { type Html, html } from './html.ts'
+import { counted, dateTime, duration } from './page/format.ts'
+import { type Html, html } from './page/html.ts'
 
 /** An answer that was none, and when it came, in milliseconds since 1970. */
 interface Setback {

@@ -1,5 +1,5 @@
-import { duration } from './format.ts'
-import { type Html, html } from './html.ts'
+import { duration } from './page/format.ts'
+import { type Html, html } from './page/html.ts'
 
 /** A process of those that share a database. Times are in milliseconds since 1970. */
 export interface SharingInstance {

@@ -1,4 +1,4 @@
-import { type Html, html } from './html.ts'
+import { type Html, html } from './page/html.ts'
 import type { OtherListener, UpstreamState } from './upstream.ts'
 
 type Listening = Pick<UpstreamState, 'listener' | 'listeners' | 'others'>

@@ -5,7 +5,7 @@ import { type HttpListener, listenHttp } from '../http-listener.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { within } from '../within.ts'
-import { POLICY } from './style.ts'
+import { POLICY } from './page/style.ts'
 
 /** What came of the wish for a backup. */
 export type BackupOutcome =

@@ -1,10 +1,10 @@
 import type { Platform } from '../messages/store.ts'
 import type { GatewayStatus } from './gateways.ts'
-import type { Minute } from './history.ts'
 import type { SharedDatabase } from './instances.ts'
 import type { Obstacle } from './obstacles.ts'
-import type { RecentEvent } from './recent-events.ts'
 import type { UpstreamState } from './upstream.ts'
+import type { Minute } from './watch/history.ts'
+import type { RecentEvent } from './watch/recent-events.ts'
 
 /** Everything that the status page shows, at one moment. Times are in milliseconds since 1970. */
 export interface Status {

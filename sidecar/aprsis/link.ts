@@ -3,12 +3,12 @@ import type { AprsisSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { StationKey } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
-import { type CallSource, ownCalls } from './call-source.ts'
-import { type Election, joinElection, type Shared } from './election.ts'
 import { createFleet, type Fleet, type FleetConnection } from './fleet.ts'
 import { handover } from './handover.ts'
-import type { Listener } from './listeners.ts'
-import { loginCallCount } from './login-calls.ts'
+import { type CallSource, ownCalls } from './listeners/call-source.ts'
+import { type Election, joinElection, type Shared } from './listeners/election.ts'
+import type { Listener } from './listeners/listeners.ts'
+import { loginCallCount } from './listeners/login-calls.ts'
 
 export interface LinkOptions {
   readonly settings: AprsisSettings

@@ -2,7 +2,7 @@ import type { ContentCounts, Contents, RingMessage, StationContents } from '../m
 import { VAPID_KEYS } from '../messages/keyring.ts'
 import type { StationKey } from '../messages/store.ts'
 import { StoreError } from '../store/store-error.ts'
-import type { Postgres, Queries } from './connection.ts'
+import type { Postgres, Queries } from './database/connection.ts'
 
 const PAGE_STATIONS = 100
 

@@ -1,5 +1,5 @@
 import type { Housekeeping, StationKey, Stations } from '../messages/store.ts'
-import type { Queries, SqlValue } from './connection.ts'
+import type { Queries, SqlValue } from './database/connection.ts'
 
 /** What a statement may take away: a few milliseconds, after which others get in between. */
 const SLICE_ROWS = 500

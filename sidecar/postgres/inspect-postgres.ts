@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
-import { connectPostgres, type PostgresSettings } from './connection.ts'
-import { inspectSchema } from './migrations.ts'
+import { connectPostgres, type PostgresSettings } from './database/connection.ts'
+import { inspectSchema } from './schema/migrations.ts'
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 

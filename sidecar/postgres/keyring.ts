@@ -1,6 +1,6 @@
 import type { Keyring } from '../messages/keyring.ts'
 import { StoreError } from '../store/store-error.ts'
-import type { Queries } from './connection.ts'
+import type { Queries } from './database/connection.ts'
 
 const PROPOSE = 'INSERT INTO keyring (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING'
 const READ = 'SELECT value FROM keyring WHERE name = $1'

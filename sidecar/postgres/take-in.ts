@@ -2,10 +2,10 @@ import type { ContentCounts, Contents, DroppedMessage, StationContents } from '.
 import { VAPID_KEYS } from '../messages/keyring.ts'
 import { LEASE_MS } from '../messages/leases.ts'
 import { StoreError } from '../store/store-error.ts'
-import type { Postgres, Queries, SqlValue } from './connection.ts'
-import { messageIdentity } from './message-identity.ts'
-import { CHANNEL } from './registry-functions.ts'
-import { withoutNul } from './without-nul.ts'
+import type { Postgres, Queries, SqlValue } from './database/connection.ts'
+import { withoutNul } from './database/without-nul.ts'
+import { messageIdentity } from './messages/message-identity.ts'
+import { CHANNEL } from './schema/registry-functions.ts'
 
 /** The database cannot take anything in, and is as it was; `remedy` is what the operator should do. */
 export class TakeInError extends Error {

@@ -4,9 +4,9 @@ import type { Log } from '../log.ts'
 import type { Platform } from '../messages/store.ts'
 import type { VapidKeys } from '../webpush/vapid-keys.ts'
 import { openApns } from './apns.ts'
-import { openFcm } from './fcm.ts'
+import { openFcm } from './fcm/fcm.ts'
 import type { PushGateway } from './gateway.ts'
-import { openWebPush } from './web-push.ts'
+import { openWebPush } from './web-push/web-push.ts'
 
 /**
  * The gateways that are configured, Web Push with `vapidKeys`. One that is not is off: its stations register and sync all the same.

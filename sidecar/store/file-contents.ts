@@ -1,7 +1,7 @@
 import type { ContentCounts, Contents, DroppedMessage, RingMessage, StationContents } from '../messages/contents.ts'
 import type { StationKey } from '../messages/store.ts'
-import { type Connection, connect } from './connection.ts'
-import { MIGRATIONS, schemaVersion } from './migrations.ts'
+import { type Connection, connect } from './database/connection.ts'
+import { MIGRATIONS, schemaVersion } from './database/migrations.ts'
 import { checkPages } from './open-store.ts'
 import { StoreError, toStoreError } from './store-error.ts'
 

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 import type { Housekeeping, StationKey, Stations } from '../messages/store.ts'
-import type { Database, Write } from './database.ts'
-import { freeBytes } from './database-file.ts'
-import type { Duplicates } from './duplicates.ts'
+import type { Database, Write } from './database/database.ts'
+import { freeBytes } from './database/database-file.ts'
+import type { Duplicates } from './messages/duplicates.ts'
 
 // What a request may have to wait for: one slice. 250 rows took 3 ms with 200,000 in the file, a look at 500 stations 2 ms.
 const SLICE_ROWS = 250

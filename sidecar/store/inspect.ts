@@ -1,8 +1,8 @@
 import { access, constants, mkdtemp, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { connect } from './connection.ts'
-import { IN_MEMORY } from './database-file.ts'
-import { schemaVersion } from './migrations.ts'
+import { connect } from './database/connection.ts'
+import { IN_MEMORY } from './database/database-file.ts'
+import { schemaVersion } from './database/migrations.ts'
 import { checkPages } from './open-store.ts'
 import { StoreError, toStoreError } from './store-error.ts'
 

@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../clock.ts'
 import type { PushClaim, PushQueue, Unpushed } from '../messages/push-queue.ts'
 import { type Feed, PLATFORMS, type Platform, type StationKey, type Stations } from '../messages/store.ts'
-import type { Queries } from './connection.ts'
-import type { Database, Transaction, Write } from './database.ts'
+import type { Queries } from './database/connection.ts'
+import type { Database, Transaction, Write } from './database/database.ts'
 
 // A read that failed is made again by and by, not as fast as it fails.
 const CLAIM_AGAIN_MS = 1_000

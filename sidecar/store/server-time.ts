@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { ServerTime } from '../messages/store.ts'
-import type { Queries } from './connection.ts'
-import type { Database, Transaction, Write } from './database.ts'
+import type { Queries } from './database/connection.ts'
+import type { Database, Transaction, Write } from './database/database.ts'
 import { StoreError } from './store-error.ts'
 
 /** The stamps as the rest of the store takes them. */

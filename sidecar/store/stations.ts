@@ -13,8 +13,8 @@ import type {
   StoreSettings,
 } from '../messages/store.ts'
 import { createRateLimit } from '../rate-limit.ts'
-import type { Queries } from './connection.ts'
-import type { Database, Transaction, Write } from './database.ts'
+import type { Queries } from './database/connection.ts'
+import type { Database, Transaction, Write } from './database/database.ts'
 import type { Stamps } from './server-time.ts'
 import { StoreError } from './store-error.ts'
 

@@ -1,8 +1,8 @@
 import { open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { ContentCounts, Contents, StationContents } from '../messages/contents.ts'
-import { PARTIAL, syncFolder } from './backup.ts'
-import type { Connection } from './connection.ts'
+import { PARTIAL, syncFolder } from './copies/backup.ts'
+import type { Connection } from './database/connection.ts'
 import { openFile } from './open-store.ts'
 import { StoreError, toStoreError } from './store-error.ts'
 

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { checkStart } from '../../sidecar/check.ts'
 import { createLog, type Settings, settingsFrom, startSidecar } from '../../sidecar/index.ts'
-import { connect } from '../../sidecar/store/connection.ts'
+import { connect } from '../../sidecar/store/database/connection.ts'
 
 const CALL = 'K1ABC-10'
 

@@ -13,7 +13,7 @@ import { systemClock } from '../../sidecar/clock.ts'
 import { settingsFrom } from '../../sidecar/load-settings.ts'
 import { createLog } from '../../sidecar/log.ts'
 import { createMetrics } from '../../sidecar/metrics.ts'
-import { isLocal, readAddress } from '../../sidecar/postgres/address.ts'
+import { isLocal, readAddress } from '../../sidecar/postgres/database/address.ts'
 import { shownAddress } from '../../sidecar/postgres-address.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

@@ -1,5 +1,5 @@
 import { API_ERRORS, type ApiErrorCode } from '../../errors.ts'
-import { BODY_SCHEMAS, type BodySchema } from '../body-schemas.ts'
+import { BODY_SCHEMAS, type BodySchema } from '../requests/body-schemas.ts'
 import { ANSWER_SCHEMAS } from './answer-schemas.ts'
 
 type AnswerName = keyof typeof ANSWER_SCHEMAS

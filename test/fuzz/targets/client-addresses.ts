@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { clientAddressBy } from '../../../sidecar/api/client-address.ts'
+import { clientAddressBy } from '../../../sidecar/api/requests/client-address.ts'
 import { pure } from '../target.ts'
 
 const SAMPLES = [

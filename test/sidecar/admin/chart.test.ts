@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { renderChart, type Series } from '../../../sidecar/admin/chart.ts'
+import { renderChart, type Series } from '../../../sidecar/admin/page/chart.ts'
 
 const START = Date.UTC(2026, 0, 1, 12)
 

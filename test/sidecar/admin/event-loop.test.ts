@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { watchEventLoop } from '../../../sidecar/admin/event-loop.ts'
+import { watchEventLoop } from '../../../sidecar/admin/watch/event-loop.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { bytes, count, counted, dateTime, duration, timeOfDay } from '../../../sidecar/admin/format.ts'
+import { bytes, count, counted, dateTime, duration, timeOfDay } from '../../../sidecar/admin/page/format.ts'
 
 describe('figures for a person', () => {
   it('have their thousands apart', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type History, MINUTES, recordHistory } from '../../../sidecar/admin/history.ts'
+import { type History, MINUTES, recordHistory } from '../../../sidecar/admin/watch/history.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 

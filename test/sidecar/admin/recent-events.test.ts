@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { MAX_DETAIL_CHARACTERS, MAX_EVENTS, rememberEvents } from '../../../sidecar/admin/recent-events.ts'
+import { MAX_DETAIL_CHARACTERS, MAX_EVENTS, rememberEvents } from '../../../sidecar/admin/watch/recent-events.ts'
 import { createLog } from '../../../sidecar/log.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
+import { renderStatusPage } from '../../../sidecar/admin/page/status-page.ts'
+import { POLICY } from '../../../sidecar/admin/page/style.ts'
 import type { Status } from '../../../sidecar/admin/status.ts'
-import { renderStatusPage } from '../../../sidecar/admin/status-page.ts'
-import { POLICY } from '../../../sidecar/admin/style.ts'
 import { eventfulStatus } from '../../support/eventful-status.ts'
 
 const page = (changes: Partial<Status> = {}, refresh = true) => renderStatusPage(eventfulStatus(changes), refresh)

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { watchTraffic } from '../../../sidecar/admin/traffic.ts'
+import { watchTraffic } from '../../../sidecar/admin/watch/traffic.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 describe('the traffic', () => {

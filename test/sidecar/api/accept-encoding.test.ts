@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { acceptsGzip } from '../../../sidecar/api/accept-encoding.ts'
+import { acceptsGzip } from '../../../sidecar/api/answers/accept-encoding.ts'
 
 describe('Accept-Encoding', () => {
   for (const header of [

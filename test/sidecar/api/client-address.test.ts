@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { clientAddressBy, clientOfPeerBy } from '../../../sidecar/api/client-address.ts'
+import { clientAddressBy, clientOfPeerBy } from '../../../sidecar/api/requests/client-address.ts'
 
 describe('the client that a request counts for', () => {
   describe('without a trusted proxy', () => {

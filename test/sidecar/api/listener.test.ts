@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { generate } from 'selfsigned'
 import { createApiServer } from '../../../sidecar/api/listener.ts'
-import { unreadableError } from '../../../sidecar/api/unreadable.ts'
+import { unreadableError } from '../../../sidecar/api/requests/unreadable.ts'
 
 describe('The HTTP server of the API', () => {
   let server: Server

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createReadThrough } from '../../../sidecar/api/read-through.ts'
+import { createReadThrough } from '../../../sidecar/api/rings/read-through.ts'
 import { serveApi } from '../../../sidecar/api/server.ts'
 import type { Store } from '../../../sidecar/messages/store.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect } from 'chai'
-import { createReceipts } from '../../../sidecar/api/receipts.ts'
+import { createReceipts } from '../../../sidecar/api/answers/receipts.ts'
 
 describe('The receipt of an answer', () => {
   let server: Server

@@ -1,4 +1,4 @@
-import { createRingCache, type NewMessages, type RingCache } from '../../../sidecar/api/ring-cache.ts'
+import { createRingCache, type NewMessages, type RingCache } from '../../../sidecar/api/rings/ring-cache.ts'
 import type { Store } from '../../../sidecar/messages/store.ts'
 import type { MessageRecord } from '../../../sidecar/wire/bodies.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { afterDropMs, backoffMs } from '../../../sidecar/aprsis/backoff.ts'
+import { afterDropMs, backoffMs } from '../../../sidecar/aprsis/connection/backoff.ts'
 
 describe('The back-off', () => {
   it('waits at least 1 s and at most a limit that doubles up to 60 s', () => {

@@ -2,7 +2,11 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { passcodeOf } from '../../../fixtures/aprsis/passcode.ts'
 import { type AprsIsServer, startAprsIs } from '../../../fixtures/aprsis/server.ts'
-import { type Connection, type ConnectionOptions, openConnection } from '../../../sidecar/aprsis/connection.ts'
+import {
+  type Connection,
+  type ConnectionOptions,
+  openConnection,
+} from '../../../sidecar/aprsis/connection/connection.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 

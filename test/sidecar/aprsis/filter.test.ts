@@ -1,13 +1,18 @@
 import { expect } from 'chai'
 import {
+  LOGIN_FILTER_BYTES,
+  loginLine,
+  MAX_LOGIN_LINE_BYTES,
+  parseLoginAnswer,
+} from '../../../sidecar/aprsis/connection/login.ts'
+import {
   confirmationLine,
   filterBytes,
   filterLine,
   filterText,
   IN_PLACE_BYTES,
   MAX_FILTER_LINE_BYTES,
-} from '../../../sidecar/aprsis/filter.ts'
-import { LOGIN_FILTER_BYTES, loginLine, MAX_LOGIN_LINE_BYTES, parseLoginAnswer } from '../../../sidecar/aprsis/login.ts'
+} from '../../../sidecar/aprsis/filters/filter.ts'
 import { stationKeys } from './link-harness.ts'
 
 const narrow = { trackOutgoing: false }

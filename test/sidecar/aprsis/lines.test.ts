@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { lineSplitter, MAX_LINE_BYTES } from '../../../sidecar/aprsis/lines.ts'
+import { lineSplitter, MAX_LINE_BYTES } from '../../../sidecar/aprsis/connection/lines.ts'
 
 describe('The line splitter', () => {
   let tooLong: number

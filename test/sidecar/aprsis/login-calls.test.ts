@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { freeLoginCall, loginCallCount, loginCalls } from '../../../sidecar/aprsis/login-calls.ts'
+import { freeLoginCall, loginCallCount, loginCalls } from '../../../sidecar/aprsis/listeners/login-calls.ts'
 
 describe('The call of a further connection', () => {
   it('is the configured one while that is free', () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { filterBytes, IN_PLACE_BYTES } from '../../../sidecar/aprsis/filter.ts'
-import { LOGIN_FILTER_BYTES } from '../../../sidecar/aprsis/login.ts'
-import { type Carrier, type Plan, planConnections } from '../../../sidecar/aprsis/plan.ts'
+import { LOGIN_FILTER_BYTES } from '../../../sidecar/aprsis/connection/login.ts'
+import { filterBytes, IN_PLACE_BYTES } from '../../../sidecar/aprsis/filters/filter.ts'
+import { type Carrier, type Plan, planConnections } from '../../../sidecar/aprsis/filters/plan.ts'
 import { stationKeys } from './link-harness.ts'
 
 const limits = { maxConnections: 15, trackOutgoing: false }

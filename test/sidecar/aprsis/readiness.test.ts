@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createReadiness } from '../../../sidecar/aprsis/readiness.ts'
+import { createReadiness } from '../../../sidecar/aprsis/filters/readiness.ts'
 
 describe('The readiness of the filters', () => {
   it('is that each station is in one that is up, or known to have no room', () => {

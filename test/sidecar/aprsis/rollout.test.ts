@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type Member, nextSteps as stepsOf } from '../../../sidecar/aprsis/rollout.ts'
+import { type Member, nextSteps as stepsOf } from '../../../sidecar/aprsis/filters/rollout.ts'
 
 /** Connections that there may be at a time. */
 const MAX = 6

@@ -1,4 +1,4 @@
-import type { Shared } from '../../../sidecar/aprsis/election.ts'
+import type { Shared } from '../../../sidecar/aprsis/listeners/election.ts'
 import type { Clock } from '../../../sidecar/clock.ts'
 import { type Instance, LEASE_MS } from '../../../sidecar/messages/leases.ts'
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { BODY_SCHEMAS } from '../../../sidecar/api/body-schemas.ts'
 import { ANSWER_SCHEMAS } from '../../../sidecar/api/openapi/answer-schemas.ts'
 import { openApiDocument } from '../../../sidecar/api/openapi/document.ts'
+import { BODY_SCHEMAS } from '../../../sidecar/api/requests/body-schemas.ts'
 import { avatarHash } from '../../../sidecar/avatars/avatar.ts'
 import * as client from '../../../sidecar/client/index.ts'
 import { SETTINGS_SCHEMA } from '../../../sidecar/config/schema.ts'

@@ -3,7 +3,7 @@ import { createExpiry } from '../../../sidecar/housekeeping/expiry.ts'
 import { createHousekeeper, type Housekeeper } from '../../../sidecar/housekeeping/housekeeper.ts'
 import type { Store } from '../../../sidecar/messages/store.ts'
 import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
-import type { Connection } from '../../../sidecar/store/connection.ts'
+import type { Connection } from '../../../sidecar/store/database/connection.ts'
 import { register, temporaryStores } from '../store/temporary-stores.ts'
 
 const HOUR = 3_600_000

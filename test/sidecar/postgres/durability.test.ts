@@ -3,8 +3,8 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { systemClock } from '../../../sidecar/clock.ts'
 import { createLog } from '../../../sidecar/log.ts'
-import { connectPostgres, type Postgres } from '../../../sidecar/postgres/connection.ts'
-import { warnOfLoss } from '../../../sidecar/postgres/durability.ts'
+import { connectPostgres, type Postgres } from '../../../sidecar/postgres/database/connection.ts'
+import { warnOfLoss } from '../../../sidecar/postgres/database/durability.ts'
 import { freshDatabase, runAt } from './shared-server.ts'
 
 describe('The warning of a database that may lose messages', () => {

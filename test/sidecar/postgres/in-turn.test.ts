@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { inTurn } from '../../../sidecar/postgres/in-turn.ts'
+import { inTurn } from '../../../sidecar/postgres/stations/in-turn.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { rejection } from '../store/temporary-stores.ts'
 

@@ -5,8 +5,8 @@ import {
   connectPostgres,
   type Postgres as Database,
   type PostgresSettings,
-} from '../../../sidecar/postgres/connection.ts'
-import { migrate } from '../../../sidecar/postgres/migrations.ts'
+} from '../../../sidecar/postgres/database/connection.ts'
+import { migrate } from '../../../sidecar/postgres/schema/migrations.ts'
 import { freshDatabase, sharedServer } from './shared-server.ts'
 
 /** Databases with tables and functions on the server that all tests share. */

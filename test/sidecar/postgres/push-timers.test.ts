@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { openPushTimers } from '../../../sidecar/postgres/push-timers.ts'
+import { openPushTimers } from '../../../sidecar/postgres/pushes/push-timers.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 describe('The timers of pushes that instances share', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { systemClock } from '../../../sidecar/clock.ts'
 import { PUSH_LEASE_MS, type PushClaim } from '../../../sidecar/messages/push-queue.ts'
-import { openPushQueue } from '../../../sidecar/postgres/push-queue.ts'
+import { openPushQueue } from '../../../sidecar/postgres/pushes/push-queue.ts'
 import { messageTables } from './message-tables.ts'
 
 /** 20,000 and 8 with `PUSH_WORKERS=8 PUSHES_DUE=20000`. */

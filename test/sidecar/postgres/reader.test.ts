@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { systemClock } from '../../../sidecar/clock.ts'
-import { openAppends } from '../../../sidecar/postgres/appends.ts'
-import type { Queries, SqlValue } from '../../../sidecar/postgres/connection.ts'
-import { openReader } from '../../../sidecar/postgres/reader.ts'
+import type { Queries, SqlValue } from '../../../sidecar/postgres/database/connection.ts'
+import { openAppends } from '../../../sidecar/postgres/messages/appends.ts'
+import { openReader } from '../../../sidecar/postgres/messages/reader.ts'
 import { message, rejection, texts } from '../store/temporary-stores.ts'
 import { messageTables, registerIn } from './message-tables.ts'
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { type Clock, systemClock } from '../../../sidecar/clock.ts'
 import { createLog } from '../../../sidecar/log.ts'
-import { connectPostgres, type Postgres } from '../../../sidecar/postgres/connection.ts'
-import { migrate } from '../../../sidecar/postgres/migrations.ts'
-import { openRegistry, type Registry } from '../../../sidecar/postgres/registry.ts'
+import { connectPostgres, type Postgres } from '../../../sidecar/postgres/database/connection.ts'
+import { migrate } from '../../../sidecar/postgres/schema/migrations.ts'
+import { openRegistry, type Registry } from '../../../sidecar/postgres/stations/registry.ts'
 import { registration, SETTINGS } from '../store/temporary-stores.ts'
 import { freshDatabase, runAt } from './shared-server.ts'
 

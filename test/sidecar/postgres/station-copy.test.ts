@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { createLog } from '../../../sidecar/log.ts'
 import type { StationRecord } from '../../../sidecar/messages/station-record.ts'
-import { createStationCopy, type StationCopy } from '../../../sidecar/postgres/station-copy.ts'
+import { createStationCopy, type StationCopy } from '../../../sidecar/postgres/stations/station-copy.ts'
 
 const record = (pushToken: string, lastSeenAt = 1): StationRecord => ({
   key: 'N0CALL',

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { recordAnswers } from '../../../sidecar/push/answers.ts'
+import { recordAnswers } from '../../../sidecar/push/delivery/answers.ts'
 import type { PushOutcome } from '../../../sidecar/push/gateway.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { settingsFrom } from '../../../sidecar/index.ts'
 import { createLog } from '../../../sidecar/log.ts'
-import { openVapidKeys, VapidKeysError } from '../../../sidecar/push/vapid-file.ts'
+import { openVapidKeys, VapidKeysError } from '../../../sidecar/push/web-push/vapid-file.ts'
 import { makeVapidKeys } from '../../../sidecar/webpush/vapid-keys.ts'
 
 const SUBJECT = 'mailto:operator@example.org'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:https'
 import { expect } from 'chai'
 import { startWebPush } from '../../../fixtures/push/webpush.ts'
-import { WebPushAgent } from '../../../sidecar/push/web-push-agent.ts'
+import { WebPushAgent } from '../../../sidecar/push/web-push/web-push-agent.ts'
 import { startConnectProxy } from '../../support/connect-proxy.ts'
 import { startDnsServer } from '../../support/dns-server.ts'
 

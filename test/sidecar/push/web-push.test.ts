@@ -11,7 +11,7 @@ import {
 import type { WebPushSettings } from '../../../sidecar/config/settings.ts'
 import { createLog } from '../../../sidecar/log.ts'
 import type { Notification, PushGateway, PushOutcome } from '../../../sidecar/push/gateway.ts'
-import { openWebPush, type WebPushSurroundings } from '../../../sidecar/push/web-push.ts'
+import { openWebPush, type WebPushSurroundings } from '../../../sidecar/push/web-push/web-push.ts'
 import { makeVapidKeys } from '../../../sidecar/webpush/vapid-keys.ts'
 import { startConnectProxy } from '../../support/connect-proxy.ts'
 import { type DnsServer, startDnsServer } from '../../support/dns-server.ts'

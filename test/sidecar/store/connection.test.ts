@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type Connection, connect } from '../../../sidecar/store/connection.ts'
+import { type Connection, connect } from '../../../sidecar/store/database/connection.ts'
 import { rejection, temporaryStores } from './temporary-stores.ts'
 
 describe('A connection', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Platform } from '../../../sidecar/messages/store.ts'
-import { type Connection, connect } from '../../../sidecar/store/connection.ts'
-import { type Database, groupCommits, type Write } from '../../../sidecar/store/database.ts'
+import { type Connection, connect } from '../../../sidecar/store/database/connection.ts'
+import { type Database, groupCommits, type Write } from '../../../sidecar/store/database/database.ts'
 import { message, newer, register, registration, rejection, temporaryStores, texts } from './temporary-stores.ts'
 
 describe('Group commit', () => {

@@ -2,7 +2,7 @@ import { copyFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { expect } from 'chai'
 import type { Store } from '../../../sidecar/messages/store.ts'
-import { type FileWatch, watchDatabaseFile } from '../../../sidecar/store/file-watch.ts'
+import { type FileWatch, watchDatabaseFile } from '../../../sidecar/store/database/file-watch.ts'
 import { register, temporaryStores } from './temporary-stores.ts'
 
 describe('The watch over the file of the database', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Store } from '../../../sidecar/messages/store.ts'
-import type { Connection, SqlValue } from '../../../sidecar/store/connection.ts'
+import type { Connection, SqlValue } from '../../../sidecar/store/database/connection.ts'
 import { buildStore, openFile } from '../../../sidecar/store/open-store.ts'
 import { housekeepingContract } from './contract/housekeeping.contract.ts'
 import { message, newer, register, registration, SETTINGS, temporaryStores } from './temporary-stores.ts'

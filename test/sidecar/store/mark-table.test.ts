@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createMarkTable } from '../../../sidecar/store/mark-table.ts'
+import { createMarkTable } from '../../../sidecar/store/messages/mark-table.ts'
 
 describe('The table of marks', () => {
   const digests = fc.oneof(

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { type Connection, connect } from '../../../sidecar/store/connection.ts'
-import { MIGRATIONS, migrate, schemaVersion } from '../../../sidecar/store/migrations.ts'
+import { type Connection, connect } from '../../../sidecar/store/database/connection.ts'
+import { MIGRATIONS, migrate, schemaVersion } from '../../../sidecar/store/database/migrations.ts'
 import { rejection } from './temporary-stores.ts'
 
 describe('Migrations', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Connection } from '../../../sidecar/store/connection.ts'
+import type { Connection } from '../../../sidecar/store/database/connection.ts'
 import { pushQueueContract } from './contract/push-queue.contract.ts'
 import { copyAsAfterCrash, message, register, rejection, temporaryStores } from './temporary-stores.ts'
 

@@ -1,9 +1,9 @@
 import { chown, copyFile, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import sqlite3 from 'sqlite3'
-import { connect } from '../../../sidecar/store/connection.ts'
-import { MIGRATIONS } from '../../../sidecar/store/migrations.ts'
-import { restoreDatabase } from '../../../sidecar/store/restore.ts'
+import { restoreDatabase } from '../../../sidecar/store/copies/restore.ts'
+import { connect } from '../../../sidecar/store/database/connection.ts'
+import { MIGRATIONS } from '../../../sidecar/store/database/migrations.ts'
 import { message, newer, register, rejection, temporaryStores, texts } from './temporary-stores.ts'
 
 describe('A restore', () => {

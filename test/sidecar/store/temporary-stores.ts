@@ -12,7 +12,7 @@ import type {
   StoredMessage,
   StoreSettings,
 } from '../../../sidecar/messages/store.ts'
-import type { Connection } from '../../../sidecar/store/connection.ts'
+import type { Connection } from '../../../sidecar/store/database/connection.ts'
 import { buildStore, openFile, openStore } from '../../../sidecar/store/open-store.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import type { ContractStores } from './contract/stores.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { connect } from '../../../sidecar/store/connection.ts'
-import { MIGRATIONS, migrate, schemaVersion } from '../../../sidecar/store/migrations.ts'
+import { connect } from '../../../sidecar/store/database/connection.ts'
+import { MIGRATIONS, migrate, schemaVersion } from '../../../sidecar/store/database/migrations.ts'
 import { message, newer, registration, temporaryStores, texts } from './temporary-stores.ts'
 
 const asWritten = (version: number) => readFileSync(new URL(`./version-${version}.sql`, import.meta.url), 'utf8')

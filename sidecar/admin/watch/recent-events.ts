@@ -1,0 +1,70 @@
+import type { Clock } from '../../clock.ts'
+import { type Log, type LogFields, printable } from '../../log.ts'
+
+/** A warning or an error that was logged. */
+export interface RecentEvent {
+  /** Of the last time, in milliseconds since 1970. */
+  readonly at: number
+  readonly level: 'warn' | 'error'
+  readonly event: string
+  readonly msg: string
+  /** The line's fields as JSON, cut after {@link MAX_DETAIL_CHARACTERS}; empty without any. */
+  readonly detail: string
+  /** How often the same was logged in a row. */
+  readonly times: number
+}
+
+/** A log, and what it was lately told. */
+export interface RecentEvents {
+  /** Hands everything on, and remembers warnings and errors, whatever level the log writes. */
+  readonly log: Log
+  /** Newest first, at most {@link MAX_EVENTS}. */
+  list(): readonly RecentEvent[]
+}
+
+export const MAX_EVENTS = 50
+export const MAX_DETAIL_CHARACTERS = 600
+const MAX_MSG_CHARACTERS = 300
+
+export function rememberEvents(log: Log, clock: Clock): RecentEvents {
+  const events: RecentEvent[] = []
+
+  function remember(level: RecentEvent['level'], event: string, text: string, fields?: LogFields): void {
+    const msg = text.slice(0, MAX_MSG_CHARACTERS)
+    const entry = { at: clock.now(), level, event, msg, detail: detailOf(fields), times: 1 }
+    const [newest] = events
+    // A probe that fails every few seconds must not push everything else out.
+    if (newest && newest.event === event && newest.msg === msg && newest.detail === entry.detail) {
+      events[0] = { ...entry, times: newest.times + 1 }
+      return
+    }
+    events.unshift(entry)
+    if (events.length > MAX_EVENTS) events.pop()
+  }
+
+  const tapped =
+    (level: RecentEvent['level']) =>
+    (event: string, msg: string, fields?: LogFields): void => {
+      remember(level, event, msg, fields)
+      log[level](event, msg, fields)
+    }
+  return {
+    log: { debug: log.debug, info: log.info, warn: tapped('warn'), error: tapped('error') },
+    list: () => [...events],
+  }
+}
+
+function detailOf(fields: LogFields | undefined): string {
+  if (!fields || Object.keys(fields).length === 0) return ''
+  const text = jsonOf(printable(fields))
+  return text.length > MAX_DETAIL_CHARACTERS ? `${text.slice(0, MAX_DETAIL_CHARACTERS)}…` : text
+}
+
+// Whoever logs must not fail over what JSON cannot say; the logger has its own ways with that.
+function jsonOf(fields: LogFields): string {
+  try {
+    return JSON.stringify(fields)
+  } catch {
+    return `{ ${Object.keys(fields).join(', ')} }`
+  }
+}

@@ -1,0 +1,95 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { API_ERRORS, type ApiError } from '../../errors.ts'
+import { acceptsGzip } from './accept-encoding.ts'
+import { completeGzip, type GzipHead, gzipHead } from './gzip-head.ts'
+import { bytesOf, type JsonText, jsonText } from './json-text.ts'
+
+/** Answers from this size on are compressed. Source: Limits, compression threshold. */
+const MIN_GZIP_BYTES = 860
+
+/** The body of an answer. */
+export interface Body {
+  readonly head: BodyHead
+  readonly tail: JsonText
+}
+
+/** The beginning of a body, kept by somebody who gives the same again, in the shape that the client takes it in. */
+export interface BodyHead {
+  readonly bytes: number
+  text(): JsonText
+  compressed(): GzipHead | Promise<GzipHead>
+}
+
+/** An answer as it goes out. */
+export interface EncodedAnswer {
+  readonly headers: (string | number)[]
+  /** As text it leaves in one write together with the headers. */
+  readonly content: JsonText | Buffer
+}
+
+/** `body`, compressed where that pays and the client takes it. */
+export async function encodeAnswer({ headers }: IncomingMessage, body: Body): Promise<EncodedAnswer> {
+  const { head, tail } = body
+  const length = head.bytes + tail.length
+  if (length < MIN_GZIP_BYTES)
+    return { headers: [...FIXED_HEADERS, 'Content-Length', length], content: head.text() + tail }
+  if (!acceptsGzip(singleHeader(headers['accept-encoding'])))
+    return { headers: [...FIXED_HEADERS, ...VARYING, 'Content-Length', length], content: head.text() + tail }
+  const content = completeGzip(await head.compressed(), bytesOf(tail))
+  return { headers: [...FIXED_HEADERS, ...VARYING, ...GZIP, 'Content-Length', content.length], content }
+}
+
+export function sendAnswer(response: ServerResponse, status: number, { headers, content }: EncodedAnswer): void {
+  response.writeHead(status, headers)
+  response.end(content, 'latin1')
+}
+
+/** The body that says `value`. */
+export function plainBody(value: object): Body {
+  return { head: plainHead(jsonText(value)), tail: '' }
+}
+
+export function plainHead(text: JsonText): BodyHead {
+  return { bytes: text.length, text: () => text, compressed: () => gzipHead(bytesOf(text)) }
+}
+
+/** The same for a `value` that everybody who asks gets: compressed once. */
+export function lastingBody(value: object): Body {
+  const { head, tail } = plainBody(value)
+  let made: ReturnType<BodyHead['compressed']> | undefined
+  const compressed = () => {
+    made ??= head.compressed()
+    return made
+  }
+  return { head: { ...head, compressed }, tail }
+}
+
+/** The body of an answer that is not 200. */
+export function errorBody({ code, message, details }: ApiError): Body {
+  return plainBody({ error: code, message, ...(details.length > 0 ? { details } : {}) })
+}
+
+/** An error answer as bytes, for a connection whose request could not even be read; it ends the connection. */
+export function rawErrorAnswer(error: ApiError): string {
+  const text = errorBody(error).head.text()
+  const { status } = API_ERRORS[error.code]
+  const headers = [...FIXED_HEADERS, 'Content-Length', text.length, 'Connection', 'close']
+  const lines = headers.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`))
+  return `HTTP/1.1 ${status} Error\r\n${lines.join('')}\r\n${text}`
+}
+
+// Names and values in turn: Node takes that as it is, where it has to go through an object's members first.
+const FIXED_HEADERS = [
+  'Content-Type',
+  'application/json',
+  'Cache-Control',
+  'no-store',
+  'X-Content-Type-Options',
+  'nosniff',
+] as const
+const VARYING = ['Vary', 'Accept-Encoding'] as const
+const GZIP = ['Content-Encoding', 'gzip'] as const
+
+function singleHeader(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(',') : value
+}

@@ -1,0 +1,20 @@
+import { textOf } from '../../aprs/message.ts'
+import type { StationKey, Stations, StoredMessage } from '../../messages/store.ts'
+import type { MessageRecord } from '../../wire/bodies.ts'
+
+export function messageRecord({ from, to, seqId, text, time }: StoredMessage): MessageRecord {
+  return { from, to, seqId, ...textOf(text), time }
+}
+
+/** Hashes of those senders that are stations with an avatar. Source: `/v1/sync`, `avatars`. */
+export function senderAvatars(
+  senders: readonly StationKey[],
+  stations: Pick<Stations, 'get'>,
+): Readonly<Record<StationKey, string>> {
+  const hashes: Record<StationKey, string> = {}
+  for (const sender of senders) {
+    const avatar = stations.get(sender)?.avatar
+    if (avatar?.state === 'set') hashes[sender] = avatar.hash
+  }
+  return hashes
+}

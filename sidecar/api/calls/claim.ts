@@ -1,0 +1,14 @@
+import { passcodeMatches } from '../../aprs/passcode.ts'
+import { stationKey } from '../../aprs/station.ts'
+import { ApiError } from '../../errors.ts'
+import type { StationKey } from '../../messages/store.ts'
+import type { StationClaim } from '../../wire/bodies.ts'
+
+/** The station that a call is for, once it has shown its passcode; before that, nothing is said of any station. */
+export function claimedStation({ callsign, ssid, auth }: StationClaim): StationKey {
+  const outcome = stationKey(callsign, ssid)
+  if (outcome.kind === 'invalid')
+    throw new ApiError('invalid_request', [{ path: outcome.member, reason: outcome.reason }])
+  if (!passcodeMatches(outcome.key, auth)) throw new ApiError('wrong_passcode')
+  return outcome.key
+}

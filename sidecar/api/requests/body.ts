@@ -1,0 +1,65 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ApiError } from '../../errors.ts'
+
+/** Largest request body. */
+export const MAX_BODY_BYTES = 65_536
+/** How much of a larger one is still taken and thrown away, so that its sender gets to read the answer. */
+const MAX_DISCARDED_BYTES = 8_388_608
+
+export type ReceivedBody =
+  | { readonly kind: 'whole'; readonly bytes: Buffer }
+  /** `drained`: all of it was received, so the connection can go on. */
+  | { readonly kind: 'too_large'; readonly drained: boolean }
+  /** The client went away. */
+  | { readonly kind: 'aborted' }
+
+/** Receives a body to its end, within the limits. Never rejects. */
+export function receiveBody(request: IncomingMessage, response: ServerResponse): Promise<ReceivedBody> {
+  return new Promise((resolve) => {
+    const { 'content-length': length = '0', expect } = request.headers
+    const announced = Number(length)
+    // A client that asks before it sends can be told at once.
+    const asks = expect !== undefined && /^100-continue$/i.test(expect)
+    if (announced > (asks ? MAX_BODY_BYTES : MAX_DISCARDED_BYTES)) return resolve({ kind: 'too_large', drained: false })
+    if (asks) response.writeContinue()
+    const chunks: Buffer[] = []
+    let size = 0
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= MAX_BODY_BYTES) chunks.push(chunk)
+      else chunks.length = 0
+      if (size > MAX_DISCARDED_BYTES) resolve({ kind: 'too_large', drained: false })
+    })
+    request.on('end', () => {
+      if (size > MAX_BODY_BYTES) resolve({ kind: 'too_large', drained: true })
+      else resolve({ kind: 'whole', bytes: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) })
+    })
+    // An early end is an error or only a close; whichever comes first settles it.
+    const aborted = () => resolve({ kind: 'aborted' })
+    request.on('error', aborted)
+    request.on('close', aborted)
+  })
+}
+
+/** Whether a body of this kind is for us to read: JSON, in UTF-8, not compressed. */
+export function isJson({
+  'content-type': type = '',
+  'content-encoding': encoding = 'identity',
+}: IncomingMessage['headers']): boolean {
+  if (type === 'application/json' && encoding === 'identity') return true
+  const [essence = '', ...parameters] = type.toLowerCase().split(';')
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='))
+  const utf8 = charset === undefined || /^charset="?(utf-?8|us-ascii)"?$/.test(charset)
+  return essence.trim() === 'application/json' && utf8 && encoding.toLowerCase() === 'identity'
+}
+
+/** The value that a body stands for. */
+export function parseBody(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw new ApiError('invalid_request', [{ path: '$', reason: 'It is not UTF-8.' }])
+  try {
+    return JSON.parse(bytes.toString())
+  } catch {
+    throw new ApiError('invalid_request', [{ path: '$', reason: 'It is not JSON.' }])
+  }
+}

@@ -1,0 +1,90 @@
+import { BlockList, isIP } from 'node:net'
+import type { ListenSettings } from '../../config/settings.ts'
+
+/** Who a request counts for: an IPv4 address, or the /64 network of an IPv6 address, which is one customer's. */
+export type ClientAddress = string
+
+/** Finds a request's client from its peer's address and its `X-Forwarded-For`, every header line of that name joined by commas. */
+export type ClientAddressOf = (peer: string | undefined, forwardedFor: string | undefined) => ClientAddress
+
+/** Who a connection counts for before anything is said on it; undefined when its peer is a trusted proxy, which speaks for many. */
+export type ClientOfPeer = (peer: string | undefined) => ClientAddress | undefined
+
+export function clientOfPeerBy(trustProxy: ListenSettings['trustProxy']): ClientOfPeer {
+  if (trustProxy === true) return () => undefined
+  const trusted = trustProxy === false ? undefined : blockList(trustProxy)
+  return (peer) => (trusted && isListed(trusted, unmapped(peer ?? '')) ? undefined : addressKey(peer ?? ''))
+}
+
+/**
+ * Each proxy appends the address that it was called from, so the list is read from its end for as long as a trusted
+ * proxy wrote the entry; what stands before that, anyone can have made up.
+ */
+export function clientAddressBy(trustProxy: ListenSettings['trustProxy']): ClientAddressOf {
+  if (trustProxy === false) return (peer) => addressKey(peer ?? '')
+  const trusted = trustProxy === true ? undefined : blockList(trustProxy)
+  return (peer, forwardedFor) => {
+    let client = unmapped(peer ?? '')
+    const entries = forwardedFor?.split(',') ?? []
+    while (entries.length > 0 && (trusted === undefined || isListed(trusted, client))) {
+      const next = unmapped(withoutPort(entries.pop()?.trim() ?? ''))
+      if (isIP(next) === 0) break
+      client = next
+      // True trusts whoever connects, and nobody further away.
+      if (trusted === undefined) break
+    }
+    return addressKey(client)
+  }
+}
+
+function blockList(ranges: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/')
+    const family = isIP(address) === 4 ? 'ipv4' : 'ipv6'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return list
+}
+
+function isListed(list: BlockList, address: string): boolean {
+  const version = isIP(address)
+  return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** `192.0.2.1:443` and `[2001:db8::1]:443`, as some proxies write them. */
+function withoutPort(entry: string): string {
+  const bracketed = /^\[(.*)\](?::\d+)?$/.exec(entry)
+  if (bracketed) return bracketed[1] ?? ''
+  return /^[\d.]+:\d+$/.test(entry) ? entry.slice(0, entry.indexOf(':')) : entry
+}
+
+/** An IPv4 address that a dual-stack socket shows as `::ffff:192.0.2.1`, or any address without its zone. */
+function unmapped(address: string): string {
+  if (!address.includes(':')) return address
+  const bare = address.split('%', 1)[0] ?? ''
+  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1] ?? bare
+}
+
+function addressKey(address: string): ClientAddress {
+  const bare = unmapped(address)
+  return bare.includes(':') && isIP(bare) === 6 ? networkOf(bare) : bare
+}
+
+/** The first four groups, in lower case without leading zeros. */
+function networkOf(address: string): string {
+  const [head = '', tail] = address.toLowerCase().split('::')
+  const before = groupsOf(head)
+  const after = tail === undefined ? [] : groupsOf(tail)
+  const groups = [...before, ...new Array<string>(8 - before.length - after.length).fill('0'), ...after]
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':')}::/64`
+}
+
+/** An IPv4 address at the end takes the place of two groups; which ones they are does not matter for the network. */
+function groupsOf(part: string): string[] {
+  return part === '' ? [] : part.split(':').flatMap((group) => (group.includes('.') ? ['0', '0'] : [group]))
+}

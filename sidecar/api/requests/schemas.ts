@@ -1,0 +1,75 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { ApiError, type ErrorDetail } from '../../errors.ts'
+import { jsonPath, pointerSteps } from '../../json-path.ts'
+import type { AvatarsBody, RegisterBody, StationClaim, SyncBody } from '../../wire/bodies.ts'
+import { BODY_SCHEMAS, type BodySchema, MAX_TOKEN_CHARACTERS } from './body-schemas.ts'
+import { storedSubscription } from './stored-subscription.ts'
+
+/** Checks a body; throws `invalid_request` with every mistake in it. Members that it does not know are passed over. */
+export type BodyCheck<Body> = (body: unknown) => Body
+
+export interface BodyChecks {
+  readonly register: BodyCheck<RegisterBody>
+  readonly sync: BodyCheck<SyncBody>
+  readonly avatars: BodyCheck<AvatarsBody>
+  readonly unregister: BodyCheck<StationClaim>
+}
+
+/**
+ * Compiles the checks of all calls; takes some milliseconds, so it is done once. `allowPrivate`: subscriptions of Web Push may be to push
+ * services in private networks.
+ */
+export function createBodyChecks({ allowPrivate }: { readonly allowPrivate: boolean }): BodyChecks {
+  const ajv = new Ajv({ allErrors: true, allowUnionTypes: true })
+  const check = <Body>(schema: BodySchema): BodyCheck<Body> => {
+    const validate = ajv.compile<Body>(schema)
+    return (body) => checked(validate, body)
+  }
+  const vendorRegister = check<RegisterBody>(BODY_SCHEMAS.registerWithToken)
+  // Most servers never need it, and each one takes its milliseconds of the start.
+  let webPushRegister: BodyCheck<RegisterBody> | undefined
+  return {
+    register(received) {
+      if (Object(received).platform !== 'webpush') return vendorRegister(received)
+      webPushRegister ??= check(BODY_SCHEMAS.registerWithSubscription)
+      const body = webPushRegister(received)
+      return { ...body, pushToken: storedSubscription(body.pushToken, allowPrivate) }
+    },
+    sync: check(BODY_SCHEMAS.sync),
+    avatars: check(BODY_SCHEMAS.avatars),
+    unregister: check(BODY_SCHEMAS.unregister),
+  }
+}
+
+/** A hostile body can have a mistake every two bytes. */
+const MAX_DETAILS = 20
+
+function checked<Body>(validate: ValidateFunction<Body>, body: unknown): Body {
+  if (validate(body)) return body
+  throw new ApiError('invalid_request', (validate.errors ?? []).slice(0, MAX_DETAILS).map(detailOf))
+}
+
+function detailOf(error: ErrorObject): ErrorDetail {
+  const steps = pointerSteps(error.instancePath)
+  if (error.keyword === 'required')
+    return { path: jsonPath([...steps, String(error.params.missingProperty)]), reason: 'It is missing.' }
+  return { path: jsonPath(steps), reason: reasonOf(error) }
+}
+
+function reasonOf({ keyword, params }: ErrorObject): string {
+  switch (keyword) {
+    case 'type':
+      return `It must be of type ${[params.type].flat().join(' or ')}.`
+    case 'enum':
+      return `It must be one of ${params.allowedValues.join(', ')}.`
+    case 'maxItems':
+      return `It has more than ${params.limit} entries.`
+    case 'maxLength':
+      return `It has more than ${params.limit} characters.`
+    // The push token is the one text that has a pattern.
+    case 'pattern':
+      return `It must be 1 to ${MAX_TOKEN_CHARACTERS} visible ASCII characters, without blanks.`
+    default:
+      return 'It does not have the right form.'
+  }
+}

@@ -1,0 +1,213 @@
+import type { Feed, History, StationKey, Stations, StoredMessage } from '../../messages/store.ts'
+import type { BodyHead } from '../answers/answer.ts'
+import { type GzipHead, gzipHead, MAX_AT_ONCE_BYTES, uncompressed } from '../answers/gzip-head.ts'
+import { bytesOf, type JsonText, jsonText, textOfBytes } from '../answers/json-text.ts'
+import { senderAvatars } from '../answers/message-record.ts'
+import { addToRing, bytesOfRing, createRing, firstAfter, isStale, type Ring, recordsFrom, type Slice } from './ring.ts'
+
+/** What stations got, ready to be sent. */
+export interface RingCache {
+  /**
+   * The messages strictly newer than `since` with their senders' avatars, and the server time that goes with them as the next
+   * cursor. Undefined when the station is not registered. Rejects where the history does.
+   */
+  since(station: StationKey, since: number): Promise<NewMessages | undefined>
+  /** About what is kept at the moment. */
+  readonly bytes: number
+}
+
+/** `head` is an answer's beginning, an object that is still open: other members can follow. */
+export interface NewMessages {
+  readonly head: BodyHead
+  readonly serverTime: number
+}
+
+interface RingCacheParts {
+  readonly stations: Pick<Stations, 'get' | 'avatarChanges'>
+  readonly history: Pick<History, 'since' | 'perStation'>
+  readonly feed: Feed
+  /** For all rings together; those that were not asked for the longest go first. */
+  readonly maxBytes?: number
+}
+
+/** Enough for 5,000 stations with 50 messages each: 13 KB a station where each text has the 67 characters that it may, compressed too. */
+const MAX_BYTES = 80_000_000
+
+/**
+ * Without room for all that are asked for, of so many rings that are read one takes the place of others. If each did, stations that
+ * ask in turn would each find that theirs went just before; so most of what is kept stays, and what is asked for often comes in.
+ */
+const READS_PER_PLACE = 8
+
+interface Kept {
+  readonly ring: Ring
+  bytes: number
+}
+
+/** A ring that is being read. */
+interface Load {
+  /** What was stored meanwhile. */
+  readonly late: StoredMessage[]
+}
+
+/**
+ * Keeps the rings that are asked for: a ring is read from the history once, and what is stored later is added when it is durable.
+ * What only the history has, such as messages older than what was asked for before, is read again.
+ */
+export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES }: RingCacheParts): RingCache {
+  const { perStation } = history
+  // In the order in which they were last asked for.
+  const rings = new Map<StationKey, Kept>()
+  const loads = new Map<StationKey, Load>()
+  let bytes = 0
+  let readsWithoutRoom = 0
+
+  feed.onStored((messages) => {
+    for (const message of messages) {
+      loads.get(message.to)?.late.push(message)
+      const kept = rings.get(message.to)
+      if (!kept) continue
+      addToRing(kept.ring, message, perStation)
+      if (isStale(kept.ring)) drop(message.to)
+      else weigh(kept)
+    }
+    dropOldest()
+  })
+
+  function keep(key: StationKey, kept: Kept): void {
+    const others = bytes - (rings.get(key)?.bytes ?? 0)
+    if (others + bytesOfRing(kept.ring) > maxBytes && readsWithoutRoom++ % READS_PER_PLACE > 0) return
+    drop(key)
+    rings.set(key, kept)
+    weigh(kept)
+    dropOldest()
+  }
+
+  function drop(key: StationKey): void {
+    bytes -= rings.get(key)?.bytes ?? 0
+    rings.delete(key)
+  }
+
+  function weigh(kept: Kept): void {
+    const now = bytesOfRing(kept.ring)
+    bytes += now - kept.bytes
+    kept.bytes = now
+  }
+
+  function dropOldest(): void {
+    for (const key of rings.keys()) {
+      if (bytes <= maxBytes) return
+      drop(key)
+    }
+  }
+
+  /** What is kept for the station's present registration, if it goes back far enough. */
+  function keptFor(key: StationKey, since: number): Kept | undefined {
+    const kept = rings.get(key)
+    if (!kept || kept.ring.completeFrom > since) return undefined
+    return kept.ring.registeredAt === stations.get(key)?.registeredAt ? kept : undefined
+  }
+
+  function touch(key: StationKey): void {
+    const kept = rings.get(key)
+    if (!kept) return
+    rings.delete(key)
+    rings.set(key, kept)
+  }
+
+  async function load(key: StationKey, since: number): Promise<NewMessages | undefined> {
+    const registeredAt = stations.get(key)?.registeredAt
+    if (registeredAt === undefined) return undefined
+    // Of two at a time only the first keeps what it reads: if the second took over, a third could take over from it, and so on.
+    const current: Load | undefined = loads.has(key) ? undefined : { late: [] }
+    if (current) loads.set(key, current)
+    try {
+      const found = await history.since(key, since)
+      if (!found) return undefined
+      const { messages, serverTime } = found
+      const ring = createRing(registeredAt, since, messages, perStation)
+      const kept = { ring, bytes: 0 }
+      const answer = answerOf(key, kept, since, serverTime)
+      if (current && stations.get(key)?.registeredAt === registeredAt) {
+        // The others were read.
+        for (const message of current.late) if (message.time > serverTime) addToRing(ring, message, perStation)
+        keep(key, kept)
+      }
+      return answer
+    } finally {
+      if (current) loads.delete(key)
+    }
+  }
+
+  function answerOf(key: StationKey, kept: Kept, since: number, serverTime: number): NewMessages {
+    const { ring } = kept
+    ring.unasked = 0
+    const slice = sliceOf(ring, since)
+    const { compressed } = slice
+    if (compressed && 'blocks' in compressed && compressed.bytes <= MAX_AT_ONCE_BYTES)
+      return { head: compressedHead(compressed), serverTime }
+    // Now, since the ring may be another by the time that the answer is sent.
+    const text = `{"messages":[${recordsFrom(ring, slice.first)}],"avatars":${slice.avatars}`
+    const head: BodyHead = {
+      bytes: text.length,
+      text: () => text,
+      compressed: () => slice.compressed ?? compress(key, kept, slice, text),
+    }
+    return { head, serverTime }
+  }
+
+  /** What one asks for now, the next one mostly asks for too. */
+  function sliceOf(ring: Ring, since: number): Slice {
+    const first = firstAfter(ring, since)
+    const { avatarChanges } = stations
+    if (ring.slice?.first !== first || ring.slice.avatarChanges !== avatarChanges) {
+      const avatars = jsonText(senderAvatars(ring.senders.slice(first), stations))
+      ring.slice = { first, avatarChanges, avatars, compressed: undefined }
+    }
+    return ring.slice
+  }
+
+  function compress(key: StationKey, kept: Kept, slice: Slice, text: JsonText): GzipHead | Promise<GzipHead> {
+    const made = gzipHead(bytesOf(text))
+    const keepCompressed = (compressed: GzipHead | undefined): void => {
+      slice.compressed = compressed
+      weighAgain(key, kept)
+    }
+    slice.compressed = made
+    if ('blocks' in made) keepCompressed(made)
+    else made.then(keepCompressed, () => keepCompressed(undefined))
+    return made
+  }
+
+  function weighAgain(key: StationKey, kept: Kept): void {
+    if (rings.get(key) !== kept) return
+    weigh(kept)
+    dropOldest()
+  }
+
+  return {
+    async since(key, since) {
+      if (keptFor(key, since)) {
+        touch(key)
+        const answer = await feed.view((serverTime) => {
+          const kept = keptFor(key, since)
+          return kept && answerOf(key, kept, since, serverTime)
+        })
+        if (answer) return answer
+      }
+      return load(key, since)
+    },
+    get bytes() {
+      return bytes
+    },
+  }
+}
+
+/** Nearly all clients take it as it is: no text is made for those. */
+function compressedHead(compressed: GzipHead): BodyHead {
+  return {
+    bytes: compressed.bytes,
+    text: () => textOfBytes(uncompressed(compressed)),
+    compressed: () => compressed,
+  }
+}

@@ -1,0 +1,23 @@
+import type { StationKey } from '../../messages/store.ts'
+import { freeLoginCall } from './login-calls.ts'
+
+/** Where the calls come from that connections log in with: no two logins may have the same. */
+export interface CallSource {
+  /**
+   * A call for one more connection beside those that have `inUse`, never that of one of `stations`. Undefined when there is none: for
+   * good when {@link exhausted} says so, else until one was asked for, which the owner of the source is told of.
+   */
+  take(inUse: ReadonlySet<string>, stations: ReadonlySet<StationKey>): string | undefined
+  readonly exhausted: boolean
+  /** Whether a login with `call` may be begun now. One that is up may stay while this is false. */
+  mayLogIn(call: string): boolean
+}
+
+/** For the only process that logs in with the calls of `callsign`: all are its own. */
+export function ownCalls(callsign: string): CallSource {
+  return {
+    take: (inUse, stations) => freeLoginCall(callsign, inUse, stations),
+    exhausted: true,
+    mayLogIn: () => true,
+  }
+}

@@ -1,0 +1,263 @@
+import { createHash } from 'node:crypto'
+import { Socket } from 'node:net'
+import type pg from 'pg'
+import type { Clock, Timer } from '../../clock.ts'
+import type { Log } from '../../log.ts'
+import { StoreError, type StoreErrorCode } from '../../store/store-error.ts'
+import { readAddress, tlsTo } from './address.ts'
+import { toStoreError } from './postgres-error.ts'
+
+/** What a statement takes. Arrays become PostgreSQL's; times are in milliseconds since 1970. */
+export type SqlValue = string | number | boolean | Buffer | null | readonly SqlValue[]
+
+/** What runs SQL. Rejects with a {@link StoreError}. */
+export interface Queries {
+  /** Runs one statement, which the server prepares once for each connection and keeps, so that `text` has to be a constant. `bigint` comes as a number. */
+  query<Row>(text: string, values?: readonly SqlValue[]): Promise<readonly Row[]>
+}
+
+/** One connection to itself. */
+export interface Session extends Queries {
+  /** Runs several statements that take no values. */
+  run(text: string): Promise<void>
+}
+
+/** PostgreSQL, as a pool of connections. Each statement may run on another one, beside others that were begun before it. */
+export interface Postgres extends Queries {
+  /** Gives `work` a connection to itself, without a time limit for its statements. It is closed at the end. */
+  session<T>(work: (session: Session) => Promise<T>): Promise<T>
+  /** Calls `heard` at each notification on `channel`, and each time that some may have been missed. On a connection of its own, made again by itself. */
+  listen(channel: string, heard: () => void): void
+  /** What is wrong with the database, since a statement failed for it; undefined when nothing is. Then a write of next to nothing is tried each second. */
+  fault(): StoreErrorCode | undefined
+  /** Finds out whether a write works now, which {@link fault} then says. Never rejects. */
+  probe(): Promise<void>
+  /** Takes no more statements, waits for those under way, 500 ms at most, and ends all connections. Twice is fine. */
+  close(): Promise<void>
+}
+
+/** The schema with everything in it. */
+export const SCHEMA = 'mesh_companion'
+
+export interface PostgresSettings {
+  /** `postgres://…`; with a password it goes into no log and no error. */
+  readonly database: string
+  readonly databaseTls: { readonly caFile: string | null }
+}
+
+const POOL_SIZE = 6
+/** Statements that wait for a connection. Each waits for {@link CONNECT_MS} at most. */
+const MOST_WAITING = 10_000
+const CONNECT_MS = 5000
+const STATEMENT_MS = 10_000
+/** The server should be the first to give up, for then it is clear what became of the statement. */
+const ANSWER_MS = 15_000
+const SESSION_WAIT_MS = 30_000
+const AGAIN_MS = 1000
+const CLOSE_MS = 500
+
+// JIT added 20 ms to each statement of 1,000 rows.
+const OPTIONS = `-c search_path=${SCHEMA} -c jit=off -c statement_timeout=${STATEMENT_MS} -c idle_in_transaction_session_timeout=${STATEMENT_MS}`
+// Their statements may take long, but not what they wait for: a machine that hangs in the middle is not to hold up all others.
+const OPTIONS_FOR_SESSIONS = `-c search_path=${SCHEMA} -c jit=off -c client_min_messages=warning -c lock_timeout=${SESSION_WAIT_MS} -c idle_in_transaction_session_timeout=${SESSION_WAIT_MS}`
+
+const PROBE = 'UPDATE clock SET per_station = per_station'
+
+/** What is wrong with the database rather than with a statement. */
+const FAULTS: ReadonlySet<StoreErrorCode> = new Set([
+  'database_unreachable',
+  'database_refused',
+  'database_untrusted',
+  'database_read_only',
+  'database_corrupt',
+  'disk_full',
+  'disk_failing',
+])
+
+/** Connects when the first statement comes. Rejects with `pg_missing`, or `database_untrusted` where the CA's file cannot be read. */
+export async function connectPostgres(settings: PostgresSettings, clock: Clock, log: Log): Promise<Postgres> {
+  const address = readAddress(settings.database)
+  const ssl = await tlsTo(address, settings.databaseTls.caFile)
+  const { Client, Pool, types } = await loadPg()
+  const sockets = new Set<Socket>()
+  let failing: StoreErrorCode | undefined
+  let probing: Timer | undefined
+  const stopListening: (() => Promise<void>)[] = []
+  const names = new Map<string, string>()
+  let closing: Promise<void> | undefined
+
+  const config: pg.ClientConfig = {
+    ...address,
+    ssl,
+    application_name: 'mesh-companion-sidecar',
+    keepAlive: true,
+    connectionTimeoutMillis: CONNECT_MS,
+    types: { getTypeParser: (oid, format) => PARSERS[oid] ?? types.getTypeParser(oid, format) },
+    // Kept, so that none is left open by a server that does not answer.
+    stream: () => {
+      const socket = new Socket()
+      sockets.add(socket)
+      return socket.once('close', () => sockets.delete(socket))
+    },
+  }
+  let pool = openPool()
+
+  function openPool(): pg.Pool {
+    const opened = new Pool({
+      ...config,
+      options: OPTIONS,
+      max: POOL_SIZE,
+      query_timeout: ANSWER_MS,
+      idleTimeoutMillis: 0,
+    })
+    // Of connections that lie idle: the next statement takes another one.
+    opened.on('error', () => undefined)
+    return opened
+  }
+
+  async function query<Row>(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
+    if (closing !== undefined) throw new StoreError('store_closed')
+    if (pool.waitingCount >= MOST_WAITING) throw new StoreError('store_overloaded')
+    const used = pool
+    try {
+      return (await used.query({ name: nameOf(text), text, values: [...values] })).rows as readonly Row[]
+    } catch (cause) {
+      const error = toStoreError(cause)
+      // The name has come to lead elsewhere, or soon will.
+      if (error.code === 'database_read_only' && used === pool) renewPool()
+      if (FAULTS.has(error.code)) noteHealth(error)
+      throw error
+    }
+  }
+
+  /** The same one for the same text everywhere: a pooler gives several instances one connection. */
+  function nameOf(text: string): string {
+    let name = names.get(text)
+    if (name === undefined) {
+      name = createHash('sha256').update(text).digest('base64').slice(0, 20)
+      names.set(text, name)
+    }
+    return name
+  }
+
+  function renewPool(): void {
+    const before = pool
+    pool = openPool()
+    before.end().catch(() => undefined)
+  }
+
+  function planProbe(): void {
+    if (closing !== undefined) return
+    probing ??= clock.after(AGAIN_MS, () => {
+      probing = undefined
+      void probe()
+    })
+  }
+
+  function noteHealth(error: StoreError | undefined): void {
+    if (error) planProbe()
+    if (error?.code === failing) return
+    if (error) log.error('store-write-failed', `${error.message} ${error.remedy}`, { error })
+    else log.info('store-write-recovered', 'Writing to the database works again.', { after: failing })
+    failing = error?.code
+  }
+
+  async function probe(): Promise<void> {
+    try {
+      await query(PROBE)
+      noteHealth(undefined)
+    } catch {
+      // What is wrong is noted, and as long as something was, it is tried again.
+      if (failing !== undefined) planProbe()
+    }
+  }
+
+  async function session<T>(work: (one: Session) => Promise<T>): Promise<T> {
+    const client = new Client({ ...config, options: OPTIONS_FOR_SESSIONS })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      return await work({
+        query: async <Row>(text: string, values: readonly SqlValue[] = []) =>
+          (await client.query({ text, values: [...values] })).rows as readonly Row[],
+        run: async (text) => void (await client.query(text)),
+      })
+    } catch (cause) {
+      const error = toStoreError(cause)
+      if (FAULTS.has(error.code)) noteHealth(error)
+      throw error
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+
+  function listen(channel: string, heard: () => void): void {
+    let client: pg.Client | undefined
+    let again: Timer | undefined
+    let stopped = false
+
+    async function attempt(): Promise<void> {
+      const one = new Client({ ...config, options: OPTIONS })
+      client = one
+      one.on('notification', heard)
+      one.on('error', () => undefined)
+      one.once('end', () => {
+        if (!stopped) again = clock.after(AGAIN_MS, () => void attempt())
+      })
+      try {
+        await one.connect()
+        await one.query(`LISTEN ${channel}`)
+        heard()
+      } catch {
+        await one.end().catch(() => undefined) // what is wrong, others find out as well
+      }
+    }
+
+    void attempt()
+    stopListening.push(async () => {
+      stopped = true
+      again?.cancel()
+      await client?.end().catch(() => undefined)
+    })
+  }
+
+  async function shutDown(): Promise<void> {
+    probing?.cancel()
+    const ended = Promise.all([pool.end(), ...stopListening.map((stop) => stop())])
+    const late = new Promise<void>((resolve) => {
+      const timer = clock.after(CLOSE_MS, resolve)
+      void ended.catch(() => undefined).finally(() => timer.cancel())
+    })
+    await Promise.race([ended, late]).catch(() => undefined)
+    for (const socket of sockets) socket.destroy()
+  }
+
+  return {
+    query,
+    session,
+    listen,
+    fault: () => failing,
+    probe,
+    close() {
+      closing ??= shutDown()
+      return closing
+    },
+  }
+}
+
+const INT8 = 20
+const INT8_ARRAY = 1016
+// Stamps, times and counts: all of them below 2^53.
+const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
+  [INT8]: Number,
+  [INT8_ARRAY]: (text) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)),
+}
+
+/** Here and not above, so that whoever starts without it is told what to do. */
+async function loadPg(): Promise<typeof pg> {
+  try {
+    return (await import('pg')).default
+  } catch (cause) {
+    throw new StoreError('pg_missing', { cause })
+  }
+}

@@ -1,0 +1,92 @@
+import type { Clock } from '../../clock.ts'
+import type { Log } from '../../log.ts'
+import type { Platform } from '../../messages/store.ts'
+import type { Notification, PushGateway, PushOutcome } from '../gateway.ts'
+import { type GatewayAnswers, recordAnswers } from './answers.ts'
+
+/**
+ * How many notifications are in flight for one gateway at a time; further stations wait for their turn. FCM gains nothing by more;
+ * 5,000 at once to an APNs that answered in 100 ms took 7 to 11 s by 100 and 4 to 6 s by 500, on a machine with other work.
+ */
+export const MAX_IN_FLIGHT: Readonly<Record<Platform, number>> = { android: 100, ios: 500, webpush: 100 }
+
+const WARN_EVERY_MS = 60_000
+
+/** The way to the phones of one platform. */
+export interface Lane {
+  readonly platform: Platform
+  /** For how many more stations there is room. */
+  room(): number
+  /** A station takes a place, until {@link leave}. */
+  enter(): void
+  leave(): void
+  /** Sends by the gateway, and remembers and logs how that fares. Never rejects. Absent, as what follows, where no gateway is configured. */
+  send?(pushToken: string, notification: Notification): Promise<PushOutcome>
+  answers?(): GatewayAnswers
+  close?(): Promise<void>
+}
+
+interface LaneParts {
+  readonly platform: Platform
+  readonly gateway: PushGateway | undefined
+  /** There is room for one more. */
+  readonly onRoom: () => void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export function openLane({ platform, gateway, onRoom, clock, log }: LaneParts): Lane {
+  const answers = recordAnswers(clock)
+  let inFlight = 0
+  /** In elapsed time. */
+  let warnedAt = Number.NEGATIVE_INFINITY
+  /** Why the gateway refuses us; undefined while it does not. */
+  let unauthorized: string | undefined
+  let closing = false
+
+  /** Once a minute at most: with a gateway down, every station's try fails. */
+  function warnFailing(reason: string): void {
+    if (closing || clock.elapsed() - warnedAt < WARN_EVERY_MS) return
+    warnedAt = clock.elapsed()
+    log.warn('push-gateway-failing', 'A push gateway fails; notifications are tried again.', { platform, reason })
+  }
+
+  /** One line when a gateway begins to refuse us or finds another reason, and one when that is over, however long it lasts. */
+  function noteStanding(reason: string | undefined): void {
+    if (reason === unauthorized) return
+    unauthorized = reason
+    const fields = { platform, reason }
+    if (reason === undefined) log.info('push-authorized', 'A push gateway takes notifications again.', { platform })
+    else
+      log.error('push-unauthorized', 'A push gateway refuses the sidecar; notifications wait for the remedy.', fields)
+  }
+
+  const places = {
+    platform,
+    room: () => MAX_IN_FLIGHT[platform] - inFlight,
+    enter() {
+      inFlight += 1
+    },
+    leave() {
+      inFlight -= 1
+      onRoom()
+    },
+  }
+  if (!gateway) return places
+  return {
+    ...places,
+    async send(pushToken, notification) {
+      const outcome = await gateway.send(pushToken, notification)
+      answers.note(outcome)
+      // Of a gateway that cannot be asked nothing is known.
+      if (outcome.kind === 'try_later') warnFailing(outcome.reason)
+      else noteStanding(outcome.kind === 'unauthorized' ? outcome.reason : undefined)
+      return outcome
+    },
+    answers: answers.read,
+    close() {
+      closing = true
+      return gateway.close()
+    },
+  }
+}

@@ -1,0 +1,228 @@
+import { createPrivateKey, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { AppOptions } from 'firebase-admin/app'
+import type { Message } from 'firebase-admin/messaging'
+import { type Clock, systemClock } from '../../clock.ts'
+import type { FcmSettings } from '../../config/settings.ts'
+import type { Log } from '../../log.ts'
+import type { Notification, PushGateway, PushOutcome } from '../gateway.ts'
+import { createInFlight } from '../in-flight.ts'
+import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from '../notification.ts'
+import { createAccessTokens, refusalIn, type ServiceAccount } from './fcm-access-tokens.ts'
+import { FcmAgent, WireCall } from './fcm-agent.ts'
+
+type Failure = Exclude<PushOutcome, { kind: 'accepted' }>
+
+/**
+ * What an error code of `firebase-admin` means for a notification. Its messages are not passed on: some quote the
+ * gateway's whole answer.
+ */
+const OUTCOMES: Readonly<Record<string, readonly [Failure['kind'], string]>> = {
+  'messaging/registration-token-not-registered': ['token_gone', 'the app was removed or got another token'],
+  'messaging/invalid-registration-token': ['token_gone', 'FCM did not issue this token'],
+  'messaging/invalid-argument': ['refused', 'FCM finds the payload invalid'],
+  'messaging/invalid-payload': ['refused', 'the payload is invalid'],
+  'messaging/payload-size-limit-exceeded': ['refused', 'the payload is too big for FCM'],
+  'messaging/mismatched-credential': [
+    'unauthorized',
+    'the service account may not send here: check its project, its role and that the FCM API is enabled',
+  ],
+  'messaging/authentication-error': ['unauthorized', 'FCM refuses the service account: check its role'],
+  'messaging/message-rate-exceeded': ['try_later', 'over the sending quota'],
+  'messaging/device-message-rate-exceeded': ['try_later', 'too many messages to this phone'],
+  'messaging/server-unavailable': ['try_later', 'FCM is not available'],
+  'messaging/internal-error': ['try_later', 'internal error of FCM'],
+}
+
+/** A token that no phone has. */
+const NOBODY = 'no-phone-has-this-registration-token'
+
+/**
+ * FCM through `firebase-admin`, which is loaded here and not before: it costs memory and time at start.
+ * Throws, naming the setting, when the files are of no use.
+ */
+export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemClock): PushGateway {
+  const { projectId, ...account } = readServiceAccount(settings.serviceAccountFile)
+  const agent = new FcmAgent(endpointOf(settings), () => clock.now())
+  const tokens = createAccessTokens(account, agent, clock)
+  const inFlight = createInFlight(clock)
+  const client = connect({ credential: tokens, projectId, httpAgent: agent })
+  // Whoever sends next is told; nobody may have sent yet.
+  client.catch(() => {})
+  log.info('push-gateway-on', 'Android phones are notified through FCM.', {
+    project: projectId,
+    endpoint: settings.endpoint,
+  })
+
+  async function attempt(
+    call: WireCall,
+    pushToken: string,
+    notification: Notification,
+    dryRun: boolean,
+  ): Promise<PushOutcome> {
+    try {
+      const { messaging } = await client
+      const message = fcmMessage(fitNotification(notification, measure))
+      await call.watch(() => messaging.send({ ...message, token: pushToken }, dryRun))
+      return { kind: 'accepted' }
+    } catch (error) {
+      const outcome = outcomeOf(error, call)
+      log.debug('fcm-answer', 'FCM did not take a notification.', {
+        outcome: outcome.kind,
+        reason: outcome.reason,
+        status: call.status,
+      })
+      return outcome
+    }
+  }
+
+  function ask(pushToken: string, notification: Notification, dryRun: boolean): Promise<PushOutcome> {
+    let call = new WireCall()
+    let abandoned = false
+    const send = async (): Promise<PushOutcome> => {
+      const { renewals } = tokens
+      const outcome = await attempt(call, pushToken, notification, dryRun)
+      // The access token expired early, or was withdrawn.
+      if (call.status !== 401 || abandoned || !tokens.renew(renewals)) return outcome
+      call = new WireCall()
+      return attempt(call, pushToken, notification, dryRun)
+    }
+    return inFlight.run(send, () => {
+      abandoned = true
+      call.abandon()
+    })
+  }
+
+  return {
+    send: (pushToken, notification) => ask(pushToken, notification, false),
+    verify: () => ask(NOBODY, TRIAL, true),
+    async close() {
+      inFlight.close()
+      agent.destroy()
+      await client.then(({ close }) => close()).catch(() => {})
+    },
+  }
+}
+
+async function connect(options: AppOptions) {
+  const [{ deleteApp, initializeApp }, { getMessaging }] = await Promise.all([
+    import('firebase-admin/app'),
+    import('firebase-admin/messaging'),
+  ])
+  const app = initializeApp(options, `mesh-companion-${randomUUID()}`)
+  let closing: Promise<void> | undefined
+  return {
+    messaging: getMessaging(app),
+    close() {
+      closing ??= deleteApp(app)
+      return closing
+    },
+  }
+}
+
+type Payload = Omit<Extract<Message, { token: string }>, 'token'>
+
+function fcmMessage({ title, body, collapseId, data }: Notification): Payload {
+  return {
+    notification: { title, body },
+    data: { ...data },
+    android: {
+      // Replaces what has not been delivered yet; the tag replaces the banner that has.
+      collapseKey: collapseId,
+      priority: 'high',
+      ttl: NOTIFICATION_TTL_MS,
+      notification: { tag: collapseId },
+    },
+  }
+}
+
+/** FCM counts keys and values only: their JSON is never shorter. */
+function measure(notification: Notification): number {
+  return Buffer.byteLength(JSON.stringify(fcmMessage(notification)))
+}
+
+function outcomeOf(error: unknown, call: WireCall): Failure {
+  const { code, message } = describe(error)
+  if (call.status === 503) return later('FCM is not available', call)
+  if (call.status === 401) {
+    const remedy = "check this machine's clock, and that the service account has not been disabled"
+    return { kind: 'unauthorized', reason: `FCM does not accept our access token: ${remedy}` }
+  }
+  if (code === 'app/invalid-credential') return credentialOutcome(message, call)
+  // The code stands for the payload as well as for the token; only the text tells them apart.
+  if (code === 'messaging/invalid-argument' && /registration token/i.test(message)) {
+    return { kind: 'token_gone', reason: 'FCM did not issue this token' }
+  }
+  if (code === 'messaging/mismatched-credential' && /sender ?id/i.test(message)) {
+    return { kind: 'token_gone', reason: 'the token belongs to another Firebase project' }
+  }
+  const [kind, reason] = OUTCOMES[code] ?? byStatus(call)
+  return kind === 'try_later' ? later(reason, call) : { kind, reason }
+}
+
+/** What has no code of its own: something between us and FCM answers, or nothing does. */
+function byStatus({ status }: WireCall): readonly ['try_later', string] {
+  return ['try_later', status === undefined ? 'FCM cannot be reached' : `unexpected answer with status ${status}`]
+}
+
+function credentialOutcome(message: string, call: WireCall): Failure {
+  const refusal = refusalIn(message)
+  if (!refusal) return later('no access token to be had from Google', call)
+  const remedy =
+    "check this machine's clock, and that neither the key of push.fcm.serviceAccountFile nor its account has been deleted or disabled"
+  return { kind: 'unauthorized', reason: `Google refuses the service account (${refusal}): ${remedy}` }
+}
+
+function later(reason: string, { retryAfterMs, errorCode }: WireCall): Failure {
+  const because = errorCode === undefined ? reason : `${reason} (${errorCode})`
+  return { kind: 'try_later', reason: because, ...(retryAfterMs !== undefined && { afterMs: retryAfterMs }) }
+}
+
+function describe(error: unknown): { readonly code: string; readonly message: string } {
+  if (!(error instanceof Error)) return { code: '', message: '' }
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return { code, message: error.message }
+}
+
+function endpointOf({ endpoint, caFile }: FcmSettings) {
+  if (endpoint === null) return undefined
+  return { url: new URL(endpoint), ...(caFile !== null && { ca: readText('push.fcm.caFile', caFile) }) }
+}
+
+/** Checked here, since `firebase-admin` quotes the file in its errors. */
+function readServiceAccount(file: string | null): ServiceAccount & { readonly projectId: string } {
+  if (file === null) throw new Error('push.fcm.serviceAccountFile is not set.')
+  const wrong = (what: string) => new Error(`push.fcm.serviceAccountFile: ${file} ${what}.`)
+  const { type, project_id, client_email, private_key } = parse(readText('push.fcm.serviceAccountFile', file), wrong)
+  if (type !== 'service_account') throw wrong('is no service account key: its "type" is not "service_account"')
+  if (typeof project_id !== 'string' || project_id === '') throw wrong('has no "project_id"')
+  if (typeof client_email !== 'string' || client_email === '') throw wrong('has no "client_email"')
+  if (typeof private_key !== 'string' || !isPrivateKey(private_key)) throw wrong('has no usable "private_key"')
+  return { projectId: project_id, clientEmail: client_email, privateKey: private_key }
+}
+
+function parse(text: string, wrong: (what: string) => Error): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null) return { ...value }
+  } catch {
+    // Node's own message would quote the file.
+  }
+  throw wrong('is no JSON object')
+}
+
+function isPrivateKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyType === 'rsa'
+  } catch {
+    return false
+  }
+}
+
+function readText(setting: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error(`${setting}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+  }
+}

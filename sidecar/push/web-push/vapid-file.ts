@@ -1,0 +1,84 @@
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Settings, WebPushSettings } from '../../config/settings.ts'
+import type { Log } from '../../log.ts'
+import { isPostgresAddress } from '../../postgres-address.ts'
+import { makeVapidKeys, parseVapidKeys, VAPID_REMEDY, type VapidKeys, vapidKeyFile } from '../../webpush/vapid-keys.ts'
+
+/** The VAPID keys that are kept are of no use, and must not be replaced in silence; `remedy` is what the operator should do. */
+export class VapidKeysError extends Error {
+  override readonly name = 'VapidKeysError'
+  readonly remedy: string
+
+  constructor(message: string, remedy: string) {
+    super(message)
+    this.remedy = remedy
+  }
+}
+
+/**
+ * The keys that subscriptions are made with: those in their file, or new ones, kept there, where it is missing. Undefined while Web Push
+ * is off. Throws a {@link VapidKeysError}.
+ */
+export function openVapidKeys(settings: Settings, log: Log): VapidKeys | undefined {
+  const { webpush } = settings.push
+  if (webpush.subject === null) return undefined
+  const file = vapidKeyFile(webpush.keyFile, settings.database)
+  warnOfUnkeptKeys(settings, log)
+  if (file === null) return makeVapidKeys()
+  const text = read(file)
+  if (text === undefined) return create(file, log)
+  const keys = parseVapidKeys(text)
+  if (!keys)
+    throw new VapidKeysError(`push.webpush.keyFile: ${file} has no VAPID keys in it, or is damaged.`, VAPID_REMEDY)
+  return keys
+}
+
+export function warnOfUnkeptKeys({ push: { webpush }, database }: Settings, log: Log): void {
+  const isKept = isPostgresAddress(database) || vapidKeyFile(webpush.keyFile, database) !== null
+  if (webpush.subject === null || isKept) return
+  log.warn(
+    'webpush-keys-not-kept',
+    'The keys of Web Push are in memory only, like the database: apps have to subscribe anew after each start. push.webpush.keyFile keeps them.',
+  )
+}
+
+/** Keys to try a configuration with; undefined while Web Push is off. Those in the file are looked at with the configuration itself. */
+export function trialKeys({ subject }: WebPushSettings): VapidKeys | undefined {
+  return subject === null ? undefined : makeVapidKeys()
+}
+
+/** Undefined when there is no such file. */
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    throw new VapidKeysError(
+      `push.webpush.keyFile: ${file} cannot be read (${code}).`,
+      'Let the user that runs the sidecar read it.',
+    )
+  }
+}
+
+/** Whole, or not at all: half a file would have to be taken for a damaged one. */
+function create(file: string, log: Log): VapidKeys {
+  const keys = makeVapidKeys()
+  const draft = `${file}.new`
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    const handle = openSync(draft, 'w', 0o600)
+    writeSync(handle, `${JSON.stringify(keys)}\n`)
+    fsyncSync(handle)
+    closeSync(handle)
+    renameSync(draft, file)
+  } catch (error) {
+    throw new VapidKeysError(
+      `push.webpush.keyFile: ${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`,
+      'Let the user that runs the sidecar write into its folder, or name another file.',
+    )
+  }
+  log.info('webpush-keys-made', 'New keys for Web Push were made; keep their file with your backups.', { file })
+  return keys
+}

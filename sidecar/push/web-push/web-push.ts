@@ -1,0 +1,196 @@
+import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import type { RequestDetails } from 'web-push'
+import { type Clock, systemClock } from '../../clock.ts'
+import type { WebPushSettings } from '../../config/settings.ts'
+import type { Log } from '../../log.ts'
+import { parseSubscription } from '../../webpush/subscription.ts'
+import type { VapidKeys } from '../../webpush/vapid-keys.ts'
+import type { Notification, PushGateway, PushOutcome } from '../gateway.ts'
+import { createInFlight, SEND_LIMIT_MS } from '../in-flight.ts'
+import { fitNotification, MAX_NOTIFICATION_BYTES, NOTIFICATION_TTL_MS } from '../notification.ts'
+import { parseRetryAfter } from '../retry-after.ts'
+import { AddressRefused, WebPushAgent } from './web-push-agent.ts'
+
+type Failure = Exclude<PushOutcome, { kind: 'accepted' }>
+
+// A wrong clock passes, and must cost nobody a notification.
+const SIGNATURE = "does not accept our signature: check this machine's clock and push.webpush.subject"
+
+/**
+ * What a push service means by a status. Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2. None of it is a refusal of the gateway, which the
+ * operator would have to mend: whoever registers chooses the push service, and could have one say anything about us.
+ */
+const OUTCOMES: Readonly<Record<number, readonly [Failure['kind'], string]>> = {
+  401: ['try_later', SIGNATURE],
+  403: ['try_later', SIGNATURE],
+  404: ['token_gone', 'does not know the subscription'],
+  408: ['try_later', 'waited for the notification in vain'],
+  410: ['token_gone', 'says that the subscription has ended'],
+  413: ['try_later', 'finds the notification too big'],
+  429: ['try_later', 'had too many notifications'],
+}
+
+/** How FCM, Mozilla and Apple say that the subscription was made with another public key than ours: with these statuses, in these words. */
+const KEY_STATUSES: ReadonlySet<number> = new Set([400, 401, 403])
+const OTHER_KEY = /correspond to the credentials used|VAPID public key mismatch|VapidPkHashMismatch/i
+
+/** Salt, record size and public key in front of the encrypted text; behind it a delimiter and the tag. Source: RFC 8188, 2; RFC 8291, 4. */
+const ENCRYPTION_BYTES = 86 + 17
+const MAX_TEXT_BYTES = MAX_NOTIFICATION_BYTES - ENCRYPTION_BYTES
+const MAX_TOPIC_CHARACTERS = 32
+/** Of an answer; the rest is not waited for. */
+const MAX_ANSWER_BYTES = 16_384
+/** The rest of an answer that counts already is not waited for, but ends some time too. */
+const REQUEST_LIMIT_MS = 2 * SEND_LIMIT_MS
+const MAX_SHOWN_HOST = 100
+
+/** What tests put in the place of the machine's own. */
+export interface WebPushSurroundings {
+  readonly clock?: Clock
+  /** As `address:port`. */
+  readonly dnsServers?: readonly string[]
+}
+
+/**
+ * Web Push, encrypted and signed by `web-push`, which is loaded here and not before: it costs memory and time at start.
+ * Throws, naming the setting, when the CA file is of no use.
+ */
+export function openWebPush(
+  { subject, allowPrivate, caFile }: WebPushSettings,
+  keys: VapidKeys,
+  log: Log,
+  { clock = systemClock, dnsServers }: WebPushSurroundings = {},
+): PushGateway {
+  if (subject === null) throw new Error('push.webpush.subject is not set.')
+  const trust = caFile === null ? {} : { ca: readFile(caFile) }
+  const agent = new WebPushAgent({ allowPrivate, ...trust, ...(dnsServers && { dnsServers }) })
+  const inFlight = createInFlight(clock)
+  const client = import('web-push')
+  // Whoever sends next is told; nobody may have sent yet.
+  client.catch(() => {})
+  log.info('push-gateway-on', 'Other phones are notified by Web Push.', { subject, allowPrivate })
+
+  const send = async (pushToken: string, notification: Notification, signal: AbortSignal): Promise<PushOutcome> => {
+    const parsed = parseSubscription(pushToken, allowPrivate)
+    if ('problems' in parsed) return { kind: 'token_gone', reason: 'it is no subscription to a public push service' }
+    const { default: webPush } = await client
+    const { endpoint } = parsed.subscription
+    const payload = payloadOf(fitNotification(notification, measure, MAX_TEXT_BYTES))
+    const details = webPush.generateRequestDetails(parsed.subscription, payload, {
+      vapidDetails: { subject, ...keys },
+      TTL: NOTIFICATION_TTL_MS / 1000,
+      urgency: 'high',
+      topic: topicOf(notification.collapseId, keys),
+    })
+    const outcome = await post(details, agent, signal).then(
+      (answer) => outcomeOf(answer, endpoint, clock.now()),
+      (error: unknown) => unansweredOutcome(error, endpoint),
+    )
+    if (outcome.kind !== 'accepted')
+      log.debug('web-push-answer', 'A push service did not take a notification.', {
+        outcome: outcome.kind,
+        reason: outcome.reason,
+      })
+    return outcome
+  }
+
+  return {
+    send(pushToken, notification) {
+      const call = new AbortController()
+      const signal = AbortSignal.any([call.signal, AbortSignal.timeout(REQUEST_LIMIT_MS)])
+      return inFlight.run(
+        () => send(pushToken, notification, signal),
+        () => call.abort(),
+      )
+    },
+    async close() {
+      inFlight.close()
+      agent.destroy()
+    },
+  }
+}
+
+/** The data keys stand beside the two texts. */
+function payloadOf({ title, body, data }: Notification): string {
+  return JSON.stringify({ title, body, ...data })
+}
+
+function measure(notification: Notification): number {
+  return Buffer.byteLength(payloadOf(notification))
+}
+
+/** What a push service folds notifications by. Of all that it gets, this alone is readable to it: it must not name the station. */
+function topicOf(collapseId: string, { privateKey }: VapidKeys): string {
+  return createHmac('sha256', privateKey).update(collapseId).digest('base64url').slice(0, MAX_TOPIC_CHARACTERS)
+}
+
+/**
+ * The package's own sending gathers an answer of any length, and nobody can end it. Redirects are not followed: they could lead where
+ * endpoints may not.
+ */
+function post({ endpoint, method, headers, body }: RequestDetails, agent: WebPushAgent, signal: AbortSignal) {
+  return new Promise<IncomingMessage>((resolve, reject) => {
+    request(endpoint, { method, headers, agent, signal }, resolve).on('error', reject).end(body)
+  })
+}
+
+async function outcomeOf(answer: IncomingMessage, endpoint: string, now: number): Promise<PushOutcome> {
+  const { statusCode: status = 0, headers } = answer
+  const text = readAnswer(answer)
+  // It counts, however long the rest of the answer takes.
+  if (status >= 200 && status < 300) return { kind: 'accepted' }
+  const [kind, what] = OTHER_KEY.test(KEY_STATUSES.has(status) ? await text : '')
+    ? (['token_gone', 'says that the subscription was made with another key than ours'] as const)
+    : (OUTCOMES[status] ?? (['try_later', otherStatus(status)] as const))
+  const reason = `${hostOf(endpoint)} ${what} (status ${status})`
+  const afterMs = parseRetryAfter(headers['retry-after'], now)
+  return kind === 'try_later' && afterMs !== undefined ? { kind, reason, afterMs } : { kind, reason }
+}
+
+function otherStatus(status: number): string {
+  if (status < 400) return 'redirects, which is not followed'
+  return status < 500 ? 'refuses the notification' : 'is not available'
+}
+
+function unansweredOutcome(error: unknown, endpoint: string): Failure {
+  const host = hostOf(endpoint)
+  if (error instanceof AddressRefused)
+    return {
+      kind: 'token_gone',
+      reason: `${host} is in a private network, which push.webpush.allowPrivate does not allow`,
+    }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  return { kind: 'try_later', reason: `${host} cannot be reached (${code})` }
+}
+
+/** The beginning of an answer, as far as it comes. Reading it leaves the connection to the next notification. */
+async function readAnswer(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size > MAX_ANSWER_BYTES) break
+    }
+  } catch {
+    // It broke off: its status has said the most of it.
+  }
+  return Buffer.concat(chunks).toString('latin1')
+}
+
+/** The rest of an endpoint is as good as a push token. */
+function hostOf(endpoint: string): string {
+  return new URL(endpoint).host.slice(0, MAX_SHOWN_HOST)
+}
+
+function readFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error(`push.webpush.caFile: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+  }
+}

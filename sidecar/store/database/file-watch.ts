@@ -1,0 +1,121 @@
+import { type BigIntStats, statSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import type { Clock, Timer } from '../../clock.ts'
+import type { Log } from '../../log.ts'
+import { isPostgresAddress } from '../../postgres-address.ts'
+import { IN_MEMORY } from './database-file.ts'
+
+/** Whether the open database is still the one that a restart would find. */
+export interface FileWatch {
+  /**
+   * False while what is stored will be lost: nobody may be told that it is safe. For whoever has just stored something, since it
+   * looks for itself, {@link FRESH_MS} after the last look: where a transaction was just synced, that takes microseconds.
+   */
+  kept(): boolean
+  problems(): readonly 'database_replaced'[]
+  close(): Promise<void>
+}
+
+/** A third of the time within which it has to be noticed; it costs two calls of the system. */
+const CHECK_EVERY_MS = 3000
+/** For how long one look will do. */
+const FRESH_MS = 100
+
+/**
+ * Watches the files of the database that is open at `path`. Deleted or replaced under it, a file goes on as it was for whoever has it
+ * open, so that SQLite says nothing, and is gone with the process. Moved back in time, nothing is lost. Of a database that is no file there
+ * is nothing to be watched.
+ */
+export async function watchDatabaseFile(path: string, clock: Clock, log: Log): Promise<FileWatch> {
+  const opened = path === IN_MEMORY || isPostgresAddress(path) ? [] : await filesOf(path)
+  let isKept = true
+  let lookedAt = clock.now()
+  let looks = 0
+  let timer: Timer | undefined
+  let closed = false
+
+  // Without holding up the process, as a disk that hangs would.
+  async function check(): Promise<void> {
+    looks += 1
+    const look = looks
+    const found = await Promise.all(opened.map(({ file }) => identityOf(file)))
+    // Somebody who asked has seen something newer.
+    if (look === looks) compare(found)
+  }
+
+  function compare(found: readonly Identity[]): void {
+    lookedAt = clock.now()
+    // What the system does not say for another reason says nothing of a lost file.
+    if (found.includes('unknown')) return
+    const index = opened.findIndex(({ identity }, index) => found[index] !== identity)
+    const lost = opened[index]
+    if (closed || isKept === (lost === undefined)) return
+    isKept = lost === undefined
+    if (!lost) {
+      log.info('database-back', 'The file of the database is back: nothing was lost.')
+      return
+    }
+    const fate = found[index] === 'none' ? 'deleted' : 'replaced'
+    log.error('database-gone', `A file of the database was ${fate}: what is stored now goes with this process.`, {
+      file: lost.file,
+      remedy:
+        'Save what the process still holds by POST /backup on the operator port, stop it, restore that, and start it again; or move the very same file back.',
+    })
+  }
+
+  function plan(): void {
+    if (closed) return
+    timer = clock.after(CHECK_EVERY_MS, () => void check().then(plan))
+  }
+
+  if (opened.length > 0) plan()
+  return {
+    kept() {
+      if (closed || Math.abs(clock.now() - lookedAt) < FRESH_MS) return isKept
+      looks += 1
+      compare(opened.map(({ file }) => identityNow(file)))
+      return isKept
+    },
+    problems: () => (isKept ? [] : ['database_replaced']),
+    async close() {
+      closed = true
+      timer?.cancel()
+    },
+  }
+}
+
+/** Device and inode: no other file has them while this one is open. `none` where there is no file. */
+type Identity = `${bigint}:${bigint}` | 'none' | 'unknown'
+
+interface OpenFile {
+  readonly file: string
+  readonly identity: Identity
+}
+
+/** The database and its log, which keeps its file for as long as the database is open. */
+async function filesOf(path: string): Promise<readonly OpenFile[]> {
+  const files = [path, `${path}-wal`]
+  const found = await Promise.all(files.map(async (file) => ({ file, identity: await identityOf(file) })))
+  return found.filter(({ identity }) => identity !== 'none' && identity !== 'unknown')
+}
+
+async function identityOf(file: string): Promise<Identity> {
+  return stat(file, { bigint: true }).then(identityBy, withoutIdentity)
+}
+
+function identityNow(file: string): Identity {
+  try {
+    return identityBy(statSync(file, { bigint: true }))
+  } catch (error) {
+    return withoutIdentity(error)
+  }
+}
+
+function identityBy({ dev, ino }: BigIntStats): Identity {
+  return `${dev}:${ino}`
+}
+
+function withoutIdentity(error: unknown): Identity {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return code === 'ENOENT' || code === 'ENOTDIR' ? 'none' : 'unknown'
+}
