@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util'
+import { loadSettings } from './commands/load-settings.ts'
+import { demandPackages, PackagesMissingError } from './commands/packages.ts'
 import type { Sidecar } from './compose.ts'
 import type { Problem } from './config/problem.ts'
 import type { Reading } from './config/read.ts'
 import type { Settings } from './config/settings.ts'
-import { loadSettings } from './load-settings.ts'
 import { createLog, type Log, printableText } from './log.ts'
-import { demandPackages, PackagesMissingError } from './packages.ts'
 import { VERSION } from './version.ts'
 
 const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check [--live] | --restore BACKUP | --move-to ADDRESS]
@@ -103,7 +103,7 @@ function warnAbout(warnings: readonly Problem[], log: Log): void {
 /** Ends the process: with {@link EXIT_CONFIG} where a start would fail, and with 1 where somebody who was asked says no. */
 async function check({ config, live }: Arguments, settings: Settings): Promise<never> {
   stopWithoutPackages()
-  const { checkStart } = await import('./check.ts')
+  const { checkStart } = await import('./commands/check.ts')
   const { errors, warnings } = await checkStart(settings)
   const say = (line: string) => process.stdout.write(`${printableText(line)}\n`)
   for (const warning of warnings) say(`Warning: ${warning}`)
@@ -111,7 +111,7 @@ async function check({ config, live }: Arguments, settings: Settings): Promise<n
   if (errors.length > 0) process.exit(EXIT_CONFIG)
   say(`${config} is fine.`)
   if (!live) process.exit(0)
-  const { checkLive } = await import('./check-live.ts')
+  const { checkLive } = await import('./commands/check-live.ts')
   const verdicts = await checkLive(settings)
   for (const { verdict, text } of verdicts) say(`${verdict.padEnd(4)} ${text}`)
   process.exit(verdicts.some(({ verdict }) => verdict === 'fail') ? 1 : 0)
@@ -130,13 +130,13 @@ function stopWithoutPackages(): void {
 
 /** Ends the process. */
 async function restore(backup: string, settings: Settings): Promise<never> {
-  const { restoreBackup } = await import('./restore.ts')
+  const { restoreBackup } = await import('./commands/restore.ts')
   return report(await restoreBackup(backup, settings))
 }
 
 /** Ends the process. */
 async function move(target: string, settings: Settings): Promise<never> {
-  const { moveDatabase } = await import('./move.ts')
+  const { moveDatabase } = await import('./commands/move.ts')
   return report(await moveDatabase(target, settings))
 }
 

@@ -1,5 +1,5 @@
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
-import { startPostgres } from '../../fixtures/postgres.ts'
+import { startPostgres } from '../../fixtures/demo/postgres.ts'
 import { syncRate } from './api.ts'
 import { type BuiltSidecar, startBuiltSidecar } from './built-sidecar.ts'
 import { burst } from './durable.ts'

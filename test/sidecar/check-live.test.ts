@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { type ApnsFixture, startApns } from '../../fixtures/push/apns.ts'
 import { type FcmFixture, startFcm } from '../../fixtures/push/fcm.ts'
-import { checkLive } from '../../sidecar/check-live.ts'
+import { checkLive } from '../../sidecar/commands/check-live.ts'
 import { passcodeOf, type Settings, settingsFrom } from '../../sidecar/index.ts'
 
 const CALL = 'K1ABC-10'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startAprsIs } from '../../fixtures/aprsis/server.ts'
-import { checkStart } from '../../sidecar/check.ts'
+import { checkStart } from '../../sidecar/commands/check.ts'
 import { createLog, type Settings, settingsFrom, startSidecar } from '../../sidecar/index.ts'
 import { connect } from '../../sidecar/store/database/connection.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { settingsFrom } from '../../sidecar/load-settings.ts'
-import { restoreBackup } from '../../sidecar/restore.ts'
+import { settingsFrom } from '../../sidecar/commands/load-settings.ts'
+import { restoreBackup } from '../../sidecar/commands/restore.ts'
 
 describe('the restoring of a backup', () => {
   it('leaves a PostgreSQL database alone, and says nothing of its password', async () => {

@@ -1,1 +1,1 @@
-export { type Postgres, startPostgres } from '../../fixtures/postgres.ts'
+export { type Postgres, startPostgres } from '../../fixtures/demo/postgres.ts'

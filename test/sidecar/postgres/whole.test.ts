@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../../fixtures/aprsis/server.ts'
-import { checkStart } from '../../../sidecar/check.ts'
+import { checkStart } from '../../../sidecar/commands/check.ts'
 import { createLog, type Settings, type Sidecar, settingsFrom, startSidecar } from '../../../sidecar/index.ts'
 import { claim, type JsonBody, registration } from '../../support/running-api.ts'
 import { startTcpRelay } from '../../support/tcp-relay.ts'

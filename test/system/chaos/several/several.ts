@@ -1,5 +1,5 @@
 import { makeCertificates } from '../../../../fixtures/certificate.ts'
-import { type Postgres, startPostgres } from '../../../../fixtures/postgres.ts'
+import { type Postgres, startPostgres } from '../../../../fixtures/demo/postgres.ts'
 import { passcodeOf } from '../../../../sidecar/aprs/passcode.ts'
 import { createSidecarFolder } from '../../../support/sidecar-process.ts'
 import { Happenings } from '../happenings.ts'

@@ -1,11 +1,11 @@
 import { chown, constants, copyFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { Settings } from './config/settings.ts'
+import type { Settings } from '../config/settings.ts'
+import { isPostgresAddress } from '../postgres-address.ts'
+import { restoreDatabase } from '../store/copies/restore.ts'
+import { keysBeside } from '../store/write-contents.ts'
+import { vapidKeyFile } from '../webpush/vapid-keys.ts'
 import { demandPackages } from './packages.ts'
-import { isPostgresAddress } from './postgres-address.ts'
-import { restoreDatabase } from './store/copies/restore.ts'
-import { keysBeside } from './store/write-contents.ts'
-import { vapidKeyFile } from './webpush/vapid-keys.ts'
 
 /** What `--restore` has to say, and whether the backup is in its place now. */
 export interface RestoreReport {

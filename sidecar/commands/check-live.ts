@@ -1,11 +1,11 @@
-import { probeUpstream } from './aprsis/connection/probe.ts'
-import { systemClock } from './clock.ts'
-import type { Settings } from './config/settings.ts'
-import type { Log } from './log.ts'
-import type { Platform } from './messages/store.ts'
-import type { PushGateway, PushOutcome } from './push/gateway.ts'
-import { openGateways } from './push/open-gateways.ts'
-import { trialKeys } from './push/web-push/vapid-file.ts'
+import { probeUpstream } from '../aprsis/connection/probe.ts'
+import { systemClock } from '../clock.ts'
+import type { Settings } from '../config/settings.ts'
+import type { Log } from '../log.ts'
+import type { Platform } from '../messages/store.ts'
+import type { PushGateway, PushOutcome } from '../push/gateway.ts'
+import { openGateways } from '../push/open-gateways.ts'
+import { trialKeys } from '../push/web-push/vapid-file.ts'
 
 /** The answer to one question, with what to do where it is not `ok`. */
 export interface Verdict {

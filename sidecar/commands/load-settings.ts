@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { passcodeOf } from './aprs/passcode.ts'
-import { type Reading, readSettings } from './config/read.ts'
+import { passcodeOf } from '../aprs/passcode.ts'
+import { type Reading, readSettings } from '../config/read.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

@@ -1,13 +1,13 @@
 import { readFile, stat } from 'node:fs/promises'
-import { systemClock } from './clock.ts'
-import { addressIsReadable } from './config/database-rules.ts'
-import type { Settings } from './config/settings.ts'
-import type { Log } from './log.ts'
+import { systemClock } from '../clock.ts'
+import { addressIsReadable } from '../config/database-rules.ts'
+import type { Settings } from '../config/settings.ts'
+import type { Log } from '../log.ts'
+import { isPostgresAddress, shownAddress } from '../postgres-address.ts'
+import { IN_MEMORY } from '../store/database/database-file.ts'
+import { openFileContents } from '../store/file-contents.ts'
+import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from '../webpush/vapid-keys.ts'
 import { demandPackages } from './packages.ts'
-import { isPostgresAddress, shownAddress } from './postgres-address.ts'
-import { IN_MEMORY } from './store/database/database-file.ts'
-import { openFileContents } from './store/file-contents.ts'
-import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from './webpush/vapid-keys.ts'
 
 /** What `--move-to` has to say, and whether everything is in PostgreSQL now. */
 export interface MoveReport {
@@ -29,9 +29,9 @@ export async function moveDatabase(target: string, settings: Settings): Promise<
     demandAddress(target, settings)
     const vapidKeys = await keysOf(vapidKeyFile(push.webpush.keyFile, database))
     const [{ connectPostgres }, { migrate }, { inWords, takeIn }] = await Promise.all([
-      import('./postgres/database/connection.ts'),
-      import('./postgres/schema/migrations.ts'),
-      import('./postgres/take-in.ts'),
+      import('../postgres/database/connection.ts'),
+      import('../postgres/schema/migrations.ts'),
+      import('../postgres/take-in.ts'),
     ])
     const contents = await openFileContents(database)
     try {

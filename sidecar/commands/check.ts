@@ -1,18 +1,18 @@
 import { lookup } from 'node:dns/promises'
 import { createServer } from 'node:http'
-import { warnNotLocal } from './admin/server.ts'
-import { createApiServer } from './api/listener.ts'
-import { warnWithoutTls } from './api/server.ts'
-import { warnOfReceiving } from './aprsis/link.ts'
-import { systemClock } from './clock.ts'
-import type { Settings } from './config/settings.ts'
-import { tryBackupFolder } from './housekeeping/backups.ts'
-import { isLoopback, ListenError, listenHttp } from './http-listener.ts'
-import type { Log } from './log.ts'
-import { isPostgresAddress } from './postgres-address.ts'
-import { openGateways } from './push/open-gateways.ts'
-import { trialKeys, warnOfUnkeptKeys } from './push/web-push/vapid-file.ts'
-import { inspectDatabase } from './store/inspect.ts'
+import { warnNotLocal } from '../admin/server.ts'
+import { createApiServer } from '../api/listener.ts'
+import { warnWithoutTls } from '../api/server.ts'
+import { warnOfReceiving } from '../aprsis/link.ts'
+import { systemClock } from '../clock.ts'
+import type { Settings } from '../config/settings.ts'
+import { tryBackupFolder } from '../housekeeping/backups.ts'
+import { isLoopback, ListenError, listenHttp } from '../http-listener.ts'
+import type { Log } from '../log.ts'
+import { isPostgresAddress } from '../postgres-address.ts'
+import { openGateways } from '../push/open-gateways.ts'
+import { trialKeys, warnOfUnkeptKeys } from '../push/web-push/vapid-file.ts'
+import { inspectDatabase } from '../store/inspect.ts'
 
 /** What a start with these settings would meet, each in a sentence or two. */
 export interface Findings {
@@ -50,7 +50,7 @@ export async function checkStart(settings: Settings): Promise<Findings> {
   await attempt('push', () => tryGateways(settings, log))
   await attempt('database', async () => {
     if (isPostgresAddress(settings.database)) {
-      const { inspectPostgres } = await import('./postgres/inspect-postgres.ts')
+      const { inspectPostgres } = await import('../postgres/inspect-postgres.ts')
       await inspectPostgres(settings, systemClock)
     } else if ((await inspectDatabase(settings.database)) === 'in_use')
       warnings.push('The database is in use, by a sidecar most likely: whether it is sound was not looked at.')
