@@ -1,4 +1,4 @@
-import { constants, copyFile } from 'node:fs/promises'
+import { chown, constants, copyFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Settings } from './config/settings.ts'
 import { demandPackages } from './packages.ts'
@@ -37,8 +37,13 @@ export async function restoreBackup(backup: string, settings: Settings): Promise
 async function restoreKeys(backup: string, { database, push }: Settings): Promise<boolean> {
   const file = vapidKeyFile(push.webpush.keyFile, database)
   if (file === null) return false
-  return copyFile(keysBeside(resolve(backup)), file, constants.COPYFILE_EXCL).then(
-    () => true,
-    () => false,
-  )
+  try {
+    await copyFile(keysBeside(resolve(backup)), file, constants.COPYFILE_EXCL)
+    // Restored by an administrator, they still have to be the sidecar's.
+    const { uid, gid } = await stat(database)
+    await chown(file, uid, gid)
+    return true
+  } catch {
+    return false
+  }
 }

@@ -200,7 +200,6 @@ describe('what an operator installs', () => {
   describe('the compose file of several instances', () => {
     const compose = read(`${SEVERAL}/compose.yaml`)
     const balancer = read(`${SEVERAL}/haproxy.cfg`)
-    const valueOf = (name: string) => new RegExp(`^ *${name}: (.*)$`, 'm').exec(compose)?.[1] ?? ''
     const environment = {
       SIDECAR_LISTEN_HOST: '0.0.0.0',
       ...Object.fromEntries(
@@ -233,8 +232,8 @@ describe('what an operator installs', () => {
       expect(balancer).to.match(/^ {2}balance source$/m)
       expect(balancer).to.include('set-header X-Forwarded-For %[src]')
       expect(settings.listen.trustProxy).to.deep.equal([/subnet: ([\d./]+)/.exec(compose)?.[1]])
-      expect(settings.admin.host).to.equal(valueOf('SIDECAR_ADMIN_HOST'))
-      // The operator's port stays on this machine.
+      // The operator's port is the balancer's too, and else stays on this machine.
+      expect(settings.admin.host).to.equal('0.0.0.0')
       expect(compose.match(/ports: \["(?!127\.0\.0\.1:|443:443)/g)).to.equal(null)
     })
 

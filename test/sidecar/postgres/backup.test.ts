@@ -1,4 +1,4 @@
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chown, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { expect } from 'chai'
 import { openBackups } from '../../../sidecar/housekeeping/backups.ts'
@@ -12,6 +12,7 @@ import { makeVapidKeys } from '../../../sidecar/webpush/vapid-keys.ts'
 import { message, newer, register, registration, rejection, temporaryStores, texts } from '../store/temporary-stores.ts'
 import { postgresStores } from './postgres-stores.ts'
 
+const NOBODY = 65_534
 const ROOM = { android: 1000, ios: 1000, webpush: 1000 }
 /** More than a page of them. */
 const MANY = Array.from({ length: 120 }, (_, index) => `K${index}AB`)
@@ -72,7 +73,13 @@ describe('A backup of PostgreSQL', () => {
     const { serverTime } = await newer(store, 'N0CALL-1')
     const before = await shownBy(store)
 
+    // The folder of a service, in which an administrator restores.
+    const isRoot = process.getuid?.() === 0
+    if (isRoot) await chown(dirname(files.path()), NOBODY, NOBODY)
     const report = await restoreBackup(backup(), settingsOf(files.path()))
+    const [database, itsKeys] = [await stat(files.path()), await stat(`${files.path()}.vapid.json`)]
+    if (isRoot) expect([database.uid, itsKeys.uid, itsKeys.gid]).to.deep.equal([NOBODY, NOBODY, NOBODY])
+    expect(itsKeys.mode & 0o777).to.equal(0o600)
     expect(report.lines.join('\n')).to.include('stations 122, messages 121')
     expect(JSON.parse(await readFile(`${files.path()}.vapid.json`, 'utf8'))).to.deep.equal(JSON.parse(keys))
     const file = await files.open()
