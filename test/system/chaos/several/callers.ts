@@ -3,6 +3,15 @@ import { claim, registration } from '../../../support/running-api.ts'
 import type { Happenings } from '../happenings.ts'
 import { type Post, type Shown, shownOf } from '../phones.ts'
 
+/** Whom a phone calls. */
+export interface Callee {
+  readonly name: string
+  readonly post: Post
+}
+
+/** Calls that are kept, to be told of where a phone went astray. */
+const MOST_CALLS = 100
+
 /** The app of one station. It calls any instance, each time another one, and syncs from the newest cursor of every answer. */
 export class Caller {
   readonly key: string
@@ -14,6 +23,7 @@ export class Caller {
   readonly #callsign: string
   readonly #registration: object
   readonly #ids = new Set<string>()
+  readonly #calls: string[] = []
   readonly #happenings: Happenings
   readonly #mayFail: () => boolean
   #cursor = 0
@@ -31,16 +41,16 @@ export class Caller {
   }
 
   /** False where there was no answer. */
-  async register(post: Post): Promise<boolean> {
-    const answer = await this.#answered(post, '/v1/register', this.#registration)
+  async register(callee: Callee): Promise<boolean> {
+    const answer = await this.#answered(callee, '/v1/register', this.#registration)
     // It may be older: what is newer, another instance may know alone.
     if (answer) this.#cursor = Math.max(this.#cursor, answer.serverTime)
     return answer !== undefined
   }
 
-  async sync(post: Post): Promise<boolean> {
+  async sync(callee: Callee): Promise<boolean> {
     const since = this.#cursor
-    const answer = await this.#answered(post, '/v1/sync', { ...claim(this.#callsign), since })
+    const answer = await this.#answered(callee, '/v1/sync', { ...claim(this.#callsign), since })
     if (!answer) return false
     let last = since
     for (const shown of answer.messages.map(shownOf)) {
@@ -60,8 +70,8 @@ export class Caller {
   }
 
   /** The whole history, without touching the cursor; undefined where there was no answer. */
-  async history(post: Post): Promise<readonly Shown[] | undefined> {
-    const answer = await this.#answered(post, '/v1/sync', { ...claim(this.#callsign), since: 0 })
+  async history(callee: Callee): Promise<readonly Shown[] | undefined> {
+    const answer = await this.#answered(callee, '/v1/sync', { ...claim(this.#callsign), since: 0 })
     return answer?.messages.map(shownOf)
   }
 
@@ -76,13 +86,19 @@ export class Caller {
     const kept = new Set(history.map(({ id }) => id))
     const other = this.shown.filter(({ id }) => !kept.has(id))
     const named = (shown: readonly Shown[]) => shown.map(({ id, time }) => `${id} of ${time}`).join(', ')
-    return `${this.key}: it was not shown [${named(skipped)}], and alone has [${named(other)}]`
+    return `${this.key}: it was not shown [${named(skipped)}], and alone has [${named(other)}]; its calls were ${this.#calls.join('; ')}`
   }
 
-  async #answered(post: Post, path: string, request: object) {
+  async #answered({ name, post }: Callee, path: string, request: object) {
     // Where the trouble begins or ends meanwhile, it explains the answer too.
     const before = this.#mayFail()
+    const begun = Date.now()
     const answer = await post(path, request)
+    const got = answer
+      ? `${answer.status} ${answer.body.serverTime} with ${answer.body.messages?.length ?? 'no'} messages`
+      : 'no answer'
+    this.#calls.push(`${begun} +${Date.now() - begun} ms ${path} at ${name} from ${this.#cursor}: ${got}`)
+    if (this.#calls.length > MOST_CALLS) this.#calls.shift()
     if (answer?.status === 200) return answer.body
     if (answer?.status === 500 && (before || this.#mayFail())) this.failures += 1
     else if (answer)
