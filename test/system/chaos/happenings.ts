@@ -5,6 +5,12 @@ export class Happenings {
   readonly #told = new EventEmitter().setMaxListeners(0)
   /** What must not have happened, in the order in which it was noticed. */
   readonly faults: string[] = []
+  readonly #goesOn: boolean
+
+  /** `goesOn`: whoever waits goes on waiting when something is to blame. */
+  constructor({ goesOn = false } = {}) {
+    this.#goesOn = goesOn
+  }
 
   tell(): void {
     this.#told.emit('told')
@@ -33,7 +39,7 @@ export class Happenings {
         this.#told.off('told', look)
       }
       const look = () => {
-        if (this.faults.length > 0) {
+        if (this.faults.length > 0 && !this.#goesOn) {
           stop()
           reject(new Error(this.faults[0]))
         } else if (holds()) {

@@ -23,6 +23,8 @@ export class Instance {
   readonly site: Site
   life: Life = { killed: false }
   frozen = false
+  /** In elapsed milliseconds; never, at first. */
+  thawedAt = Number.NEGATIVE_INFINITY
   /** Of another version, from the next start on. */
   main: string | undefined
   readonly #file: string
@@ -90,6 +92,7 @@ export class Instance {
 
   thaw(): void {
     this.frozen = false
+    this.thawedAt = performance.now()
     this.#process?.kill('SIGCONT')
     this.#happenings.tell()
   }

@@ -17,6 +17,8 @@ const NAMES = ['one', 'two', 'three']
 const LISTENERS = 2
 const COALESCE_MS = 1000
 const FREEZE_MS = 8000
+/** What an instance that was frozen needs at most, on a machine that is held up, until it knows what became of its leases. */
+const FINDS_OUT_MS = 10_000
 const TICK_MS = 20
 const REGISTER_EVERY = 10
 /** On a machine that is held up. */
@@ -38,7 +40,8 @@ export interface Scale {
 
 /** Three sidecars on one PostgreSQL, of which two listen, their surroundings and users, and everything that may befall them. */
 export class SeveralChaos {
-  readonly happenings = new Happenings()
+  /** Whatever goes wrong, it is carried through: the verdict is of the whole. */
+  readonly happenings = new Happenings({ goesOn: true })
   readonly #scale: Scale
   readonly #dice: Dice
   readonly #told = new Told()
@@ -70,7 +73,7 @@ export class SeveralChaos {
     for (const name of NAMES) this.#instances.push(await this.#instance(name, postgres.address, certificates))
     await Promise.all(this.#instances.map((instance) => instance.start()))
     for (const caller of this.#callers)
-      if (!(await caller.register(this.#anyone().calls))) throw new Error(`${caller.key} could not register`)
+      if (!(await caller.register(this.#anyone()))) throw new Error(`${caller.key} could not register`)
     await this.#untilTwoListen()
 
     const sites = this.#instances.map(({ site }) => site)
@@ -114,10 +117,11 @@ export class SeveralChaos {
     return instance
   }
 
-  /** Servers drop the older of two logins with one call. */
+  /** Servers drop the older of two logins with one call. Who was frozen has lost its leases, and is about to find out. */
   #checkCall(call: string, of: Site): void {
-    for (const { name, site, isAwake } of this.#instances)
-      if (site !== of && isAwake && site.calls.has(call))
+    const knows = performance.now() - FINDS_OUT_MS
+    for (const { name, site, isAwake, thawedAt } of this.#instances)
+      if (site !== of && isAwake && thawedAt < knows && site.calls.has(call))
         this.happenings.blame(`${call} logged in while ${name} was logged in by it`)
   }
 
@@ -137,9 +141,9 @@ export class SeveralChaos {
 
   async #call(caller: Caller): Promise<void> {
     caller.calling = true
-    const { calls } = this.#anyone()
-    if (this.#dice.below(REGISTER_EVERY) === 0) await caller.register(calls)
-    else await caller.sync(calls)
+    const callee = this.#anyone()
+    if (this.#dice.below(REGISTER_EVERY) === 0) await caller.register(callee)
+    else await caller.sync(callee)
     this.#counts.calls += 1
     caller.calling = false
     this.happenings.tell()
@@ -250,7 +254,8 @@ export class SeveralChaos {
       await rage()
       await this.#calm()
     } catch (error) {
-      if (this.happenings.faults.length === 0) this.happenings.blame(String(error))
+      this.happenings.blame(String(error))
+      this.#mail?.stop()
     }
   }
 
