@@ -1,8 +1,23 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Calls, ClientError, type RegisterBody } from '../../../../sidecar/client/index.ts'
+import { type Calls, ClientError, type MessageRecord, type RegisterBody } from '../../../../sidecar/client/index.ts'
 import { claim, registration } from '../../../support/running-api.ts'
 import type { Happenings } from '../happenings.ts'
 import { type Shown, shownOf } from '../phones.ts'
+
+/** Whom a phone calls. */
+export interface Callee {
+  readonly name: string
+  readonly calls: Calls
+}
+
+/** Calls that are kept, to be told of where a phone went astray. */
+const MOST_CALLS = 100
+
+/** An answer of the API, with what some of them have. */
+interface Answer {
+  readonly serverTime: number
+  readonly messages?: readonly MessageRecord[]
+}
 
 /**
  * The app of one station. It calls any instance, each time another one, and syncs from the newest cursor of every answer: the cursor is its
@@ -18,6 +33,7 @@ export class Caller {
   readonly #callsign: string
   readonly #registration: RegisterBody
   readonly #ids = new Set<string>()
+  readonly #calls: string[] = []
   readonly #happenings: Happenings
   readonly #mayFail: () => boolean
   #cursor = 0
@@ -35,16 +51,16 @@ export class Caller {
   }
 
   /** False where there was no answer. */
-  async register(calls: Calls): Promise<boolean> {
-    const answer = await this.#answered(() => calls.register(this.#registration))
+  async register(callee: Callee): Promise<boolean> {
+    const answer = await this.#answered(callee, 'register', (calls) => calls.register(this.#registration))
     // It may be older: what is newer, another instance may know alone.
     if (answer) this.#cursor = Math.max(this.#cursor, answer.serverTime)
     return answer !== undefined
   }
 
-  async sync(calls: Calls): Promise<boolean> {
+  async sync(callee: Callee): Promise<boolean> {
     const since = this.#cursor
-    const answer = await this.#answered(() => calls.sync({ ...claim(this.#callsign), since }))
+    const answer = await this.#answered(callee, 'sync', (calls) => calls.sync({ ...claim(this.#callsign), since }))
     if (!answer) return false
     let last = since
     for (const shown of answer.messages.map(shownOf)) {
@@ -64,8 +80,8 @@ export class Caller {
   }
 
   /** The whole history, without touching the cursor; undefined where there was no answer. */
-  async history(calls: Calls): Promise<readonly Shown[] | undefined> {
-    const answer = await this.#answered(() => calls.sync({ ...claim(this.#callsign), since: 0 }))
+  async history(callee: Callee): Promise<readonly Shown[] | undefined> {
+    const answer = await this.#answered(callee, 'sync', (calls) => calls.sync({ ...claim(this.#callsign), since: 0 }))
     return answer?.messages.map(shownOf)
   }
 
@@ -80,20 +96,33 @@ export class Caller {
     const kept = new Set(history.map(({ id }) => id))
     const other = this.shown.filter(({ id }) => !kept.has(id))
     const named = (shown: readonly Shown[]) => shown.map(({ id, time }) => `${id} of ${time}`).join(', ')
-    return `${this.key} was not shown ${named(skipped)}, and only it has ${named(other)}`
+    return `${this.key}: it was not shown [${named(skipped)}], and alone has [${named(other)}]; its calls were ${this.#calls.join('; ')}`
   }
 
   /** Undefined where there was no answer, or `internal` was one that could be expected. */
-  async #answered<Answer>(ask: () => Promise<Answer>): Promise<Answer | undefined> {
+  async #answered<Got extends Answer>(
+    { name, calls }: Callee,
+    how: string,
+    ask: (calls: Calls) => Promise<Got>,
+  ): Promise<Got | undefined> {
     // Where the trouble begins or ends meanwhile, it explains the answer too.
     const before = this.#mayFail()
+    const begun = Date.now()
+    const note = (got: string) => {
+      this.#calls.push(`${begun} +${Date.now() - begun} ms ${how} at ${name} from ${this.#cursor}: ${got}`)
+      if (this.#calls.length > MOST_CALLS) this.#calls.shift()
+    }
     try {
-      return await ask()
+      const answer = await ask(calls)
+      note(`${answer.serverTime} with ${answer.messages?.length ?? 'no'} messages`)
+      return answer
     } catch (error) {
       if (!(error instanceof ClientError)) throw error
       const { code, message } = error
+      note(code)
       if (code === 'internal' && (before || this.#mayFail())) this.failures += 1
-      else if (code !== 'unreachable') this.#happenings.blame(`${this.key} was answered with ${code}: ${message}`)
+      else if (code !== 'unreachable')
+        this.#happenings.blame(`${how} of ${this.key} was answered with ${code}: ${message}`)
       return undefined
     }
   }

@@ -73,7 +73,7 @@ export class SeveralChaos {
     for (const name of NAMES) this.#instances.push(await this.#instance(name, postgres.address, certificates))
     await Promise.all(this.#instances.map((instance) => instance.start()))
     for (const caller of this.#callers)
-      if (!(await caller.register(this.#anyone().calls))) throw new Error(`${caller.key} could not register`)
+      if (!(await caller.register(this.#anyone()))) throw new Error(`${caller.key} could not register`)
     await this.#untilTwoListen()
 
     const sites = this.#instances.map(({ site }) => site)
@@ -141,9 +141,9 @@ export class SeveralChaos {
 
   async #call(caller: Caller): Promise<void> {
     caller.calling = true
-    const { calls } = this.#anyone()
-    if (this.#dice.below(REGISTER_EVERY) === 0) await caller.register(calls)
-    else await caller.sync(calls)
+    const callee = this.#anyone()
+    if (this.#dice.below(REGISTER_EVERY) === 0) await caller.register(callee)
+    else await caller.sync(callee)
     this.#counts.calls += 1
     caller.calling = false
     this.happenings.tell()

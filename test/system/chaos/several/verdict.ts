@@ -110,8 +110,8 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
 }
 
 async function historyOf(caller: Caller, instances: readonly Instance[]): Promise<readonly Shown[]> {
-  for (const { calls } of instances) {
-    const history = await caller.history(calls)
+  for (const instance of instances) {
+    const history = await caller.history(instance)
     if (history) return history
   }
   throw new Error(`nobody has the history of ${caller.key}`)
