@@ -29,12 +29,14 @@ interface Outgoing {
   last: boolean
   /** In which turn of the event loop that answer has left us. */
   leftIn: number
+  /** The client took leave before it can have had that answer. */
+  early: boolean
 }
 
 /** A leave that was taken before the answer left is read within so many turns behind it. */
 const LEAVE_TURNS = 2
 
-/** While `isClosing`, connections end for no fault of theirs. */
+/** While `isClosing`, it is we who end connections that are fine. */
 export function createReceipts(isClosing: () => boolean): Receipts {
   // One object for each connection: requests come by the ten thousand a second.
   const connections = new WeakMap<Socket, Outgoing>()
@@ -45,10 +47,11 @@ export function createReceipts(isClosing: () => boolean): Receipts {
   function outgoingOn(connection: Socket): Outgoing {
     const known = connections.get(connection)
     if (known) return known
-    const outgoing: Outgoing = { unconfirmed: undefined, last: false, leftIn: 0 }
+    const outgoing: Outgoing = { unconfirmed: undefined, last: false, leftIn: 0, early: false }
     connections.set(connection, outgoing)
     connection.once('end', () => {
-      if (turn - outgoing.leftIn >= LEAVE_TURNS) confirm(outgoing)
+      if (turn - outgoing.leftIn < LEAVE_TURNS) outgoing.early = true
+      else confirm(outgoing)
     })
     connection.once('close', (hadError) => ended(outgoing, hadError))
     return outgoing
@@ -65,8 +68,9 @@ export function createReceipts(isClosing: () => boolean): Receipts {
     if (turnsToCount > 0) setImmediate(nextTurn)
   }
 
-  function ended({ unconfirmed, last }: Outgoing, hadError: boolean): void {
-    if (!isClosing() && (hadError || !last)) unconfirmed?.lost()
+  function ended({ unconfirmed, last, early }: Outgoing, hadError: boolean): void {
+    // What the client did counts whoever ends the connection: where we are slow, it often gives up just before we close.
+    if (hadError || early || (!last && !isClosing())) unconfirmed?.lost()
   }
 
   return {
@@ -82,6 +86,7 @@ export function createReceipts(isClosing: () => boolean): Receipts {
         outgoing.unconfirmed = delivery
         outgoing.last = last
         outgoing.leftIn = turn
+        outgoing.early = connection.readableEnded
         countTurns()
       }
       // Mostly the system has taken all of it by now, and a listener for each answer costs more than looking.

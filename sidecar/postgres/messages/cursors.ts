@@ -49,7 +49,7 @@ interface CursorsParts {
 export interface SharedCursors extends Cursors {
   /** The station's messages were read, and with them where its phone is. */
   note(station: StationKey, reading: Reading): void
-  /** Writes down what is not written yet. */
+  /** Writes down what is not written yet, but for what answers have just brought. */
   seal(): Promise<void>
 }
 
@@ -113,9 +113,16 @@ export function openCursors({ database, reader, clock }: CursorsParts): SharedCu
     writing = undefined
     // Nor does what was lost show at once, where this process stood still: what arrived meanwhile is read behind the timers.
     await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
-    const until = clock.elapsed() - WRITE_AFTER_MS
-    await write([...unwritten].flatMap(([key, since]) => (since <= until ? [key] : [])))
+    await write(oldOnes())
     if (unwritten.size > 0) planWrite()
+  }
+
+  /** Those that may be written, and those that must be: what was written of an answer that was lost is to be taken back. */
+  function oldOnes(): readonly StationKey[] {
+    const until = clock.elapsed() - WRITE_AFTER_MS
+    return [...unwritten].flatMap(([key, since]) =>
+      since <= until || positions.get(key)?.withdrawn !== NEVER ? [key] : [],
+    )
   }
 
   async function write(keys: readonly StationKey[]): Promise<void> {
@@ -184,7 +191,7 @@ export function openCursors({ database, reader, clock }: CursorsParts): SharedCu
     async seal() {
       sealed = true
       writing?.cancel()
-      await write([...unwritten.keys()])
+      await write(oldOnes())
     },
   }
 }

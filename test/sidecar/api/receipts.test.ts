@@ -71,6 +71,24 @@ describe('The receipt of an answer', () => {
     expect(told).to.deep.equal(['/one sent', '/one lost'])
   })
 
+  it('does not come when the client took leave before the answer left, while the server closes', async () => {
+    closing = true
+    const client = open().resume()
+    client.end('GET /one HTTP/1.1\r\nHost: a\r\n\r\n')
+    await once(client, 'close')
+    await closed()
+    expect(told).to.deep.equal(['/one sent', '/one lost'])
+  })
+
+  it('does not come when the connection breaks while the server closes', async () => {
+    const client = open()
+    await ask(client, '/one')
+    closing = true
+    client.resetAndDestroy()
+    await closed()
+    expect(told).to.deep.equal(['/one sent', '/one lost'])
+  })
+
   it('comes when we end the connection behind it, as the client wished', async () => {
     const client = open()
     await ask(client, '/one', 'Connection: close')

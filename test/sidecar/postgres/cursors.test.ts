@@ -99,6 +99,20 @@ describe('The cursors of several instances', () => {
     expect(await current(there)).to.be.at.least(second.serverTime)
   })
 
+  it('go by none that had just gone out when its instance was closed, but by those before it', async () => {
+    const [here, there] = [instance(), instance()]
+    await receive()
+    const first = await sync(here, 0)
+    first.delivery.sent()
+    await isWritten()
+    const time = await receive()
+    const second = await sync(here, first.serverTime)
+    second.delivery.sent()
+    await here.cursors.seal()
+    expect(await current(there)).to.equal(first.serverTime)
+    expect((await sync(there, first.serverTime)).messages.map((one) => one.time)).to.deep.equal([time])
+  })
+
   it('take back what was written of an answer that turned out to be lost, at once', async () => {
     const [here, there] = [instance(), instance()]
     const first = await current(here)
