@@ -52,7 +52,7 @@ describe('the pages for the operator', () => {
     expect(namesIn(textOf(TROUBLE, '## Codes of the database'), 'code')).to.have.members(Object.keys(STORE_FAULTS))
     const addresses = source('http-listener.ts').match(/^ {2}E[A-Z]+(?=:)/gm) ?? []
     const start = ['packages_missing', ...addresses.map((code) => code.trim())]
-    expect(source('packages.ts')).to.include("'packages_missing'")
+    expect(source('commands/packages.ts')).to.include("'packages_missing'")
     expect(namesIn(textOf(TROUBLE, '## Codes at the start'), 'code')).to.have.members(start)
   })
 

@@ -204,7 +204,7 @@ describe('Opening the store in PostgreSQL', () => {
         const found = await runAt(
           address,
           `SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
-           WHERE application_name = 'mesh-companion-sidecar'`,
+           WHERE application_name = 'mesh-companion-sidecar' AND datname = current_database()`,
         )
         return found.map(({ ssl }) => ssl).join()
       }
