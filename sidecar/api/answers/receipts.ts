@@ -33,16 +33,13 @@ interface Outgoing {
   early: boolean
 }
 
-/** A leave that was taken before the answer left is read within so many turns behind it. */
-const LEAVE_TURNS = 2
-
 /** While `isClosing`, it is we who end connections that are fine. */
 export function createReceipts(isClosing: () => boolean): Receipts {
   // One object for each connection: requests come by the ten thousand a second.
   const connections = new WeakMap<Socket, Outgoing>()
+  /** Of the event loop; counted behind answers only. */
   let turn = 0
-  // Turns are counted behind answers only.
-  let turnsToCount = 0
+  let counting = false
 
   function outgoingOn(connection: Socket): Outgoing {
     const known = connections.get(connection)
@@ -50,22 +47,21 @@ export function createReceipts(isClosing: () => boolean): Receipts {
     const outgoing: Outgoing = { unconfirmed: undefined, last: false, leftIn: 0, early: false }
     connections.set(connection, outgoing)
     connection.once('end', () => {
-      if (turn - outgoing.leftIn < LEAVE_TURNS) outgoing.early = true
+      // Answers leave at the end of a turn: what is read first thing in the next one was there before they left.
+      if (turn === outgoing.leftIn) outgoing.early = true
       else confirm(outgoing)
     })
     connection.once('close', (hadError) => ended(outgoing, hadError))
     return outgoing
   }
 
-  function countTurns(): void {
-    if (turnsToCount === 0) setImmediate(nextTurn)
-    turnsToCount = LEAVE_TURNS
-  }
-
-  function nextTurn(): void {
-    turn += 1
-    turnsToCount -= 1
-    if (turnsToCount > 0) setImmediate(nextTurn)
+  function countTurn(): void {
+    if (counting) return
+    counting = true
+    setImmediate(() => {
+      counting = false
+      turn += 1
+    })
   }
 
   function ended({ unconfirmed, last, early }: Outgoing, hadError: boolean): void {
@@ -87,7 +83,7 @@ export function createReceipts(isClosing: () => boolean): Receipts {
         outgoing.last = last
         outgoing.leftIn = turn
         outgoing.early = connection.readableEnded
-        countTurns()
+        countTurn()
       }
       // Mostly the system has taken all of it by now, and a listener for each answer costs more than looking.
       if (connection.writableLength === 0 && !connection.destroyed) left()

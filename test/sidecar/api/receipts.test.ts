@@ -19,11 +19,14 @@ describe('The receipt of an answer', () => {
     server = createServer((request, response) => {
       const path = request.url ?? ''
       receipts.asked(request.socket)
-      receipts.watch(request.socket, response, {
-        sent: () => told.push(`${path} sent`),
-        lost: () => told.push(`${path} lost`),
+      // At the end of a turn of the event loop, as the API does.
+      setImmediate(() => {
+        response.end('answer')
+        receipts.watch(request.socket, response, {
+          sent: () => told.push(`${path} sent`),
+          lost: () => told.push(`${path} lost`),
+        })
       })
-      response.end('answer')
     })
     server.on('connection', (socket) => sockets.push(socket))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -112,7 +112,8 @@ describe('verbs about tokens', () => {
       const before = Date.now()
       const { accessExpiresAt, ...fresh } = (await connect().renew(OLD)) ?? { accessExpiresAt: null }
       expect(fresh).to.deep.equal({ access: 'new', refresh: 'next', offline: true })
-      expect(accessExpiresAt).to.be.within(before + 60_000, Date.now() + 60_000)
+      // Counted in whole seconds, and never too many.
+      expect(accessExpiresAt).to.be.within(before + 59_000, Date.now() + 60_000)
     })
 
     it('and keep the refresh token that goes on', async () => {
