@@ -4,10 +4,13 @@ import { message, newer, register } from '../temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 const KEY = 'N0CALL'
-const WRITTEN_AFTER_MS = 10_000
 
-/** Which server time an answer without messages may give, whatever the store is. To be called inside a `describe`. */
-export function cursorsContract(stores: ContractStores): void {
+/**
+ * Which server time an answer without messages may give, whatever the store is. To be called inside a `describe`.
+ *
+ * @param writtenAfterMs how long after an answer has gone out a clean stop is sure to have it written down
+ */
+export function cursorsContract(stores: ContractStores, writtenAfterMs = 0): void {
   let store: Store
   let sent = 0
   beforeEach(async () => {
@@ -62,8 +65,7 @@ export function cursorsContract(stores: ContractStores): void {
     const { serverTime } = await syncAndReceipt(0)
     const later = await receive()
     expect(await current()).to.equal(serverTime)
-    // By then its loss would have shown, if it was lost.
-    await stores.shift(WRITTEN_AFTER_MS)
+    await stores.shift(writtenAfterMs)
     await reopened()
     expect(await current()).to.equal(serverTime)
     expect((await sync(serverTime)).times).to.deep.equal([later])
