@@ -2,23 +2,19 @@ import type { ContentCounts, Contents, DroppedMessage, RingMessage, StationConte
 import type { StationKey } from '../messages/store.ts'
 import { type Connection, connect } from './database/connection.ts'
 import { MIGRATIONS, schemaVersion } from './database/migrations.ts'
+import { openRings, type Rings } from './messages/rings.ts'
 import { checkPages } from './open-store.ts'
 import { StoreError, toStoreError } from './store-error.ts'
 
 const PAGE_STATIONS = 100
 const PAGE_DROPPED = 1000
 
-const STATE = `
-  SELECT reserved_time AS lastStamp,
-    (SELECT coalesce(max(held), 0) FROM (SELECT count(*) AS held FROM message GROUP BY station)) AS fullestRing
-  FROM state`
+const STATE = 'SELECT reserved_time AS lastStamp, per_station AS perStation FROM state'
+
+const KEYS = 'SELECT key FROM station'
 
 // What belongs to nobody, as after somebody edited the file, stays behind.
-const COUNTS = `
-  SELECT (SELECT count(*) FROM station) AS stations,
-    (SELECT count(*) FROM avatar WHERE station IN (SELECT key FROM station)) AS avatars,
-    (SELECT count(*) FROM message WHERE station IN (SELECT key FROM station)) AS messages,
-    (SELECT count(*) FROM dropped WHERE station IN (SELECT key FROM station)) AS dropped`
+const AVATARS = 'SELECT count(*) AS avatars FROM avatar WHERE station IN (SELECT key FROM station)'
 
 const STATIONS = `
   SELECT key, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
@@ -29,11 +25,11 @@ const STATIONS = `
 
 const MESSAGES = `
   SELECT station, time, source, seq_id AS seqId, text, received_at AS receivedAt FROM message
-  WHERE station IN (SELECT value FROM json_each(?)) ORDER BY station, time`
+  WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time`
 
 const DROPPED = `
-  SELECT id, station, source, seq_id AS seqId, text, received_at AS receivedAt FROM dropped
-  WHERE id > ? AND station IN (SELECT key FROM station) ORDER BY id LIMIT ${PAGE_DROPPED}`
+  SELECT station, source, seq_id AS seqId, text, received_at AS receivedAt FROM message
+  WHERE time IN (SELECT value FROM json_each(?)) AND station IN (SELECT key FROM station) ORDER BY time`
 
 interface StationRow extends Omit<StationContents, 'tokenDead' | 'ackMessages' | 'avatar' | 'messages'> {
   readonly tokenDead: number
@@ -77,10 +73,25 @@ export async function openFileContents(path: string): Promise<FileContents> {
     if (version === 0) throw new StoreError('database_foreign')
     if (version < MIGRATIONS.length) throw new OutdatedFileError()
     await checkPages(connection)
-    const [state] = await all<Pick<Contents, 'lastStamp' | 'fullestRing'>>(STATE)
-    const [counts] = await all<ContentCounts>(COUNTS)
-    if (!state || !counts) throw new StoreError('database_corrupt')
-    return { ...state, counts, stations: () => stationsOf({ all }), dropped: () => droppedOf({ all }), close }
+    const [state] = await all<{ lastStamp: number; perStation: number }>(STATE)
+    if (!state) throw new StoreError('database_corrupt')
+    const { lastStamp, perStation } = state
+    // As large as the file knows them, so that nothing is fitted.
+    const { rings } = await openRings(connection, { perStation, duplicateMinutes: 0, duplicateSecondsUnnumbered: 0 })
+    const keys = (await all<{ key: StationKey }>(KEYS)).map(({ key }) => key)
+    const held = keys.map((key) => rings.newer(key, 0).length)
+    const dropped = () => droppedOf({ all }, rings)
+    let droppedCount = 0
+    for await (const page of dropped()) droppedCount += page.length
+    const [avatars] = await all<Pick<ContentCounts, 'avatars'>>(AVATARS)
+    const counts: ContentCounts = {
+      stations: keys.length,
+      avatars: avatars?.avatars ?? 0,
+      messages: held.reduce((sum, each) => sum + each, 0),
+      dropped: droppedCount,
+    }
+    const fullestRing = Math.max(0, ...held)
+    return { lastStamp, fullestRing, counts, stations: () => stationsOf({ all }, rings), dropped, close }
   } catch (error) {
     await close()
     throw error instanceof OutdatedFileError ? error : toStoreError(error)
@@ -99,11 +110,14 @@ async function reading<Row>(
   }
 }
 
-async function* stationsOf({ all }: Pick<Connection, 'all'>): AsyncGenerator<readonly StationContents[]> {
+async function* stationsOf(
+  { all }: Pick<Connection, 'all'>,
+  ringsInFile: Pick<Rings, 'newer'>,
+): AsyncGenerator<readonly StationContents[]> {
   for (let last: StationKey | undefined = ''; last !== undefined; ) {
     const rows: readonly StationRow[] = await all<StationRow>(STATIONS, last)
-    const keys = JSON.stringify(rows.map(({ key }) => key))
-    const messages = await all<RingMessage & { readonly station: StationKey }>(MESSAGES, keys)
+    const times = JSON.stringify(rows.flatMap(({ key }) => ringsInFile.newer(key, 0)))
+    const messages = await all<RingMessage & { readonly station: StationKey }>(MESSAGES, times)
     const rings = new Map<StationKey, RingMessage[]>(rows.map(({ key }) => [key, []]))
     for (const message of messages) rings.get(message.station)?.push(message)
     if (rows.length > 0) yield rows.map((row) => contentsOf(row, rings.get(row.key) ?? []))
@@ -122,10 +136,13 @@ function contentsOf(row: StationRow, messages: readonly RingMessage[]): StationC
   }
 }
 
-async function* droppedOf({ all }: Pick<Connection, 'all'>): AsyncGenerator<readonly DroppedMessage[]> {
-  for (let last: number | undefined = -1; last !== undefined; ) {
-    const rows: readonly (DroppedMessage & { readonly id: number })[] = await all(DROPPED, last)
-    if (rows.length > 0) yield rows
-    last = rows.length === PAGE_DROPPED ? rows.at(-1)?.id : undefined
+async function* droppedOf(
+  { all }: Pick<Connection, 'all'>,
+  rings: Pick<Rings, 'dropped'>,
+): AsyncGenerator<readonly DroppedMessage[]> {
+  const times = rings.dropped()
+  for (let first = 0; first < times.length; first += PAGE_DROPPED) {
+    const page = JSON.stringify(times.slice(first, first + PAGE_DROPPED))
+    yield await all<DroppedMessage>(DROPPED, page)
   }
 }

@@ -2,34 +2,21 @@ import type { Clock } from '../clock.ts'
 import type { Housekeeping, StationKey, Stations } from '../messages/store.ts'
 import type { Database, Write } from './database/database.ts'
 import { freeBytes } from './database/database-file.ts'
-import type { Duplicates } from './messages/duplicates.ts'
+import type { Rings } from './messages/rings.ts'
 
 // What a request may have to wait for: one slice. 250 rows took 3 ms with 200,000 in the file, a look at 500 stations 2 ms.
 const SLICE_ROWS = 250
 const SLICE_STATIONS = 500
 
-// Jumps from station to station in the primary key, where reading every row would take 140 ms for 200,000.
-const MESSAGE_OWNERS = `
-  WITH RECURSIVE owner (key) AS (
-    SELECT (SELECT min(station) FROM message WHERE station > ?1)
-    UNION ALL
-    SELECT (SELECT min(station) FROM message WHERE station > owner.key) FROM owner WHERE owner.key IS NOT NULL
-    LIMIT ?2
-  )`
+const AMONG = `
+  SELECT key FROM (SELECT value AS key FROM json_each(?)) WHERE key NOT IN (SELECT key FROM station)`
 const AVATAR_OWNERS = `
-  WITH owner (key) AS (SELECT station FROM avatar WHERE station > ?1 ORDER BY station LIMIT ?2)`
-const ORPHANS_AMONG = `
   SELECT max(key) AS last, json_group_array(key) FILTER (WHERE key NOT IN (SELECT key FROM station)) AS orphans
-  FROM owner WHERE key IS NOT NULL`
+  FROM (SELECT station AS key FROM avatar WHERE station > ?1 ORDER BY station LIMIT ?2)`
 
 // Judged again: the station may have registered since.
-const IS_ORPHAN = 'NOT EXISTS (SELECT 1 FROM station WHERE key = ?1)'
-const DELETE_MESSAGES = `
-  DELETE FROM message
-  WHERE station = ?1 AND ${IS_ORPHAN}
-    AND time <= (SELECT max(time) FROM (SELECT time FROM message WHERE station = ?1 ORDER BY time LIMIT ?2))
-  RETURNING 1`
-const DELETE_AVATAR = `DELETE FROM avatar WHERE station = ?1 AND ${IS_ORPHAN} RETURNING 1`
+const DELETE_AVATAR = `
+  DELETE FROM avatar WHERE station = ?1 AND NOT EXISTS (SELECT 1 FROM station WHERE key = ?1) RETURNING 1`
 
 const PAGES = 'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()'
 
@@ -38,14 +25,14 @@ interface HousekeepingParts {
   readonly path: string
   readonly database: Database
   readonly stations: Stations
-  readonly duplicates: Pick<Duplicates, 'expire'>
+  readonly rings: Pick<Rings, 'keys' | 'discard' | 'isSweepable' | 'sweep'>
   readonly perStation: number
   readonly clock: Clock
 }
 
 /** Every step is one entry of the queue, given after the one before is done, so that requests get in between. */
 export function openHousekeeping(parts: HousekeepingParts): Housekeeping {
-  const { path, database, stations, duplicates, perStation, clock } = parts
+  const { path, database, stations, rings, perStation, clock } = parts
   const stationsPerSlice = Math.max(1, Math.floor(SLICE_ROWS / perStation))
 
   async function expire(beforeMs: number, signal: AbortSignal): Promise<number> {
@@ -66,12 +53,23 @@ export function openHousekeeping(parts: HousekeepingParts): Housekeeping {
     return expired
   }
 
-  async function* orphans(owners: string, signal: AbortSignal): AsyncGenerator<StationKey> {
+  async function messageOrphans(signal: AbortSignal): Promise<readonly StationKey[]> {
+    const owners = [...rings.keys()]
+    const found: StationKey[] = []
+    for (let first = 0; first < owners.length && !signal.aborted; first += SLICE_STATIONS) {
+      const slice = JSON.stringify(owners.slice(first, first + SLICE_STATIONS))
+      const orphans = await database.read((queries) => queries.all<{ key: StationKey }>(AMONG, slice))
+      found.push(...orphans.map(({ key }) => key))
+    }
+    return found
+  }
+
+  async function* avatarOrphans(signal: AbortSignal): AsyncGenerator<StationKey> {
     let last: StationKey | null = ''
     while (last !== null && !signal.aborted) {
       const after: StationKey = last
       const [found] = await database.read((queries) =>
-        queries.all<{ last: StationKey | null; orphans: string }>(owners + ORPHANS_AMONG, after, SLICE_STATIONS),
+        queries.all<{ last: StationKey | null; orphans: string }>(AVATAR_OWNERS, after, SLICE_STATIONS),
       )
       yield* JSON.parse(found?.orphans ?? '[]') as readonly StationKey[]
       last = found?.last ?? null
@@ -80,16 +78,31 @@ export function openHousekeeping(parts: HousekeepingParts): Housekeeping {
 
   async function removeOrphans(signal: AbortSignal): Promise<number> {
     let rows = 0
-    for await (const station of orphans(MESSAGE_OWNERS, signal)) {
+    for (const station of await messageOrphans(signal)) {
       for (let removed = SLICE_ROWS; removed === SLICE_ROWS && !signal.aborted; rows += removed)
         removed = await database.write(deleteMessages, station)
     }
-    for await (const station of orphans(AVATAR_OWNERS, signal)) rows += await database.write(deleteAvatar, station)
+    for await (const station of avatarOrphans(signal)) rows += await database.write(deleteAvatar, station)
     return rows
   }
 
+  const deleteMessages: Write<StationKey, number> = {
+    weight: () => SLICE_ROWS,
+    run: (tx, stationsInTurn) =>
+      eachInTurn(stationsInTurn, async (key) => {
+        // Judged again: the station may have registered since.
+        const [orphan] = await tx.look(AMONG, JSON.stringify([key]))
+        return orphan === undefined ? 0 : rings.discard(tx, [key], SLICE_ROWS)
+      }),
+  }
+
+  const sweep: Write<number, void> = {
+    weight: () => SLICE_ROWS,
+    run: (tx, times) => eachInTurn(times, (now) => rings.sweep(tx, now)),
+  }
+
   async function expireDropped(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && (await duplicates.expire(clock.now())));
+    while (!signal.aborted && rings.isSweepable(clock.now())) await database.write(sweep, clock.now())
   }
 
   /**
@@ -126,12 +139,6 @@ export function openHousekeeping(parts: HousekeepingParts): Housekeeping {
       }),
     freeBytes: () => freeBytes(path),
   }
-}
-
-const deleteMessages: Write<StationKey, number> = {
-  weight: () => SLICE_ROWS,
-  run: (tx, stationsInTurn) =>
-    eachInTurn(stationsInTurn, async (key) => (await tx.all(DELETE_MESSAGES, key, SLICE_ROWS)).length),
 }
 
 const deleteAvatar: Write<StationKey, number> = {

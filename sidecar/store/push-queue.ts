@@ -1,42 +1,38 @@
 import type { Clock, Timer } from '../clock.ts'
 import type { PushClaim, PushQueue, Unpushed } from '../messages/push-queue.ts'
-import { type Feed, PLATFORMS, type Platform, type StationKey, type Stations } from '../messages/store.ts'
+import {
+  type Feed,
+  PLATFORMS,
+  type Platform,
+  type StationKey,
+  type Stations,
+  type StoredMessage,
+} from '../messages/store.ts'
 import type { Queries } from './database/connection.ts'
 import type { Database, Transaction, Write } from './database/database.ts'
+import type { Rings } from './messages/rings.ts'
 
 // A read that failed is made again by and by, not as fast as it fails.
 const CLAIM_AGAIN_MS = 1_000
 
-const WITH_UNPUSHED = `
-  SELECT key, (SELECT min(time) FROM message WHERE station = key AND time > pushed_through) AS oldest
-  FROM station WHERE oldest IS NOT NULL ORDER BY oldest`
+const TOLD = 'SELECT key, pushed_through AS through FROM station'
 
-const UNPUSHED = `
-  SELECT told.key AS station, time, source, seq_id AS seqId, text,
-    (SELECT count(*) FROM message WHERE station = told.key AND time > told.through) AS count
-  FROM (
-    SELECT station.key, max(pushed_through, row.value ->> 1) AS through
-    FROM json_each(?) AS row CROSS JOIN station ON station.key = row.value ->> 0
-  ) AS told CROSS JOIN message ON message.station = told.key
-    AND time = (SELECT max(time) FROM message WHERE station = told.key AND time > told.through)`
+const MESSAGES = `
+  SELECT time, station AS "to", source AS "from", seq_id AS seqId, text FROM message
+  WHERE time IN (SELECT value FROM json_each(?))`
 
 const MARK_PUSHED = `
   UPDATE station SET pushed_through = mark.time
   FROM (SELECT value ->> 0 AS station, max(value ->> 1) AS time FROM json_each(?) GROUP BY 1) AS mark
   WHERE station.key = mark.station AND station.pushed_through < mark.time`
 
-interface UnpushedRow {
-  readonly station: StationKey
-  readonly count: number
-  readonly time: number
-  readonly source: string
-  readonly seqId: string
-  readonly text: Buffer
-}
-
 /** One station's notification. Times are elapsed ones. */
 interface Entry {
   readonly key: StationKey
+  /** Its phone was told of everything up to this stamp. */
+  readonly since: number
+  /** The newest message, unless that is in the file from before the start. */
+  newest: StoredMessage | undefined
   isLeased: boolean
   /** Until it is due; undefined from then on. */
   timer: Timer | undefined
@@ -52,6 +48,7 @@ interface Entry {
 interface PushQueueParts {
   readonly database: Database
   readonly stations: Pick<Stations, 'get'>
+  readonly rings: Pick<Rings, 'newer'>
   readonly feed: Pick<Feed, 'onStored'>
   readonly coalesceMs: number
   readonly clock: Clock
@@ -68,7 +65,7 @@ export interface MemoryPushQueue extends PushQueue {
  * its phone was told, makes them anew at the next start.
  */
 export async function openPushQueue(queries: Queries, parts: PushQueueParts): Promise<MemoryPushQueue> {
-  const { database, stations, feed, coalesceMs, clock } = parts
+  const { database, stations, rings, feed, coalesceMs, clock } = parts
   const entries = new Map<StationKey, Entry>()
   /** In the order in which they fell due, each under the platform that its station had then. */
   const due: Record<Platform, Set<Entry>> = { android: new Set(), ios: new Set(), webpush: new Set() }
@@ -78,15 +75,17 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
   let askingAgain: Timer | undefined
   let closed = false
 
-  for (const { key } of await queries.all<{ key: StationKey }>(WITH_UNPUSHED)) fallDue(newEntry(key, clock.elapsed()))
+  for (const { key, since } of await withUnpushed(queries, rings)) fallDue(newEntry(key, since, clock.elapsed()))
   feed.onStored((messages) => {
     const at = clock.elapsed()
-    for (const { to } of messages) stored(to, at)
+    for (const message of messages) stored(message, at)
   })
 
-  function newEntry(key: StationKey, oldestAt: number): Entry {
+  function newEntry(key: StationKey, since: number, oldestAt: number): Entry {
     const entry: Entry = {
       key,
+      since,
+      newest: undefined,
       isLeased: false,
       timer: undefined,
       oldestAt,
@@ -99,10 +98,13 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     return entry
   }
 
-  function stored(key: StationKey, at: number): void {
-    const entry = entries.get(key)
-    if (!entry) plan(newEntry(key, at), coalesceMs)
-    else if (entry.isLeased) entry.againAt ??= at
+  function stored(message: StoredMessage, at: number): void {
+    const known = entries.get(message.to)
+    // Without an entry, the phone was told of everything before.
+    const entry = known ?? newEntry(message.to, message.time - 1, at)
+    entry.newest = message
+    if (!known) plan(entry, coalesceMs)
+    else if (known.isLeased) known.againAt ??= at
   }
 
   function plan(entry: Entry, delayMs: number): void {
@@ -142,16 +144,23 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
   }
 
   async function read(leased: readonly Entry[]): Promise<ReadonlyMap<StationKey, Unpushed>> {
-    const told = JSON.stringify(leased.map(({ key }) => [key, unwritten.get(key) ?? 0]))
+    // Where no transaction is in progress, so that nothing is told of that may be taken back.
     return database.read(async (reading) => {
-      const rows = await reading.all<UnpushedRow>(UNPUSHED, told)
-      // In the same breath: what is stored from here on was not read.
-      for (const entry of leased) entry.againAt = undefined
+      const found = leased.flatMap((entry) => {
+        const times = rings.newer(entry.key, entry.since)
+        const time = times.at(-1)
+        // In the same breath: what is stored from here on was not read.
+        entry.againAt = undefined
+        return time === undefined ? [] : [{ entry, time, count: times.length }]
+      })
+      const unknown = found.filter(({ entry, time }) => entry.newest?.time !== time).map(({ time }) => time)
+      const rows = unknown.length > 0 ? await reading.all<StoredMessage>(MESSAGES, JSON.stringify(unknown)) : []
+      const inFile = new Map(rows.map((message) => [message.time, message]))
       return new Map(
-        rows.map(({ station, count, time, source, seqId, text }) => [
-          station,
-          { count, newest: { from: source, to: station, seqId, text, time } },
-        ]),
+        found.flatMap(({ entry: { key, newest }, time, count }) => {
+          const message = newest?.time === time ? newest : inFile.get(time)
+          return message ? [[key, { count, newest: message }]] : []
+        }),
       )
     })
   }
@@ -159,7 +168,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
   function claimOf(entry: Entry, unpushed: Unpushed | undefined): readonly PushClaim[] {
     const station = stations.get(entry.key)
     if (!station || !unpushed) {
-      finish(entry)
+      finish(entry, entry.since)
       return []
     }
     const now = clock.elapsed()
@@ -168,11 +177,14 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     return [{ station, unpushed, tries, refusals, firstTryMs: now - entry.firstTryAt, waitedMs: now - oldestAt }]
   }
 
-  /** Nothing is left of it but what came since it was claimed. */
-  function finish(entry: Entry): void {
-    const { key, againAt } = entry
+  /** Its phone was told of everything up to `through`: nothing is left of it but what came since it was claimed. */
+  function finish(entry: Entry, through: number): void {
+    const { key, againAt, newest } = entry
     entries.delete(key)
-    if (againAt !== undefined) plan(newEntry(key, againAt), Math.max(0, againAt + coalesceMs - clock.elapsed()))
+    if (againAt === undefined) return
+    const next = newEntry(key, through, againAt)
+    next.newest = newest
+    plan(next, Math.max(0, againAt + coalesceMs - clock.elapsed()))
   }
 
   /** Puts back, in front of the others, what was leased and could not be read. */
@@ -194,7 +206,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
   const mark: Write<readonly [StationKey, number], void> = {
     async run(tx, inputs) {
       const late = [...unwritten]
-      await tx.all(MARK_PUSHED, JSON.stringify([...late, ...inputs]))
+      await tx.last(MARK_PUSHED, JSON.stringify([...late, ...inputs]))
       tx.onCommit(() => {
         for (const [key, time] of late) if (unwritten.get(key) === time) unwritten.delete(key)
       })
@@ -223,7 +235,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
         unwritten.set(key, newest.time)
         throw error
       } finally {
-        if (entry) finish(entry)
+        if (entry) finish(entry, newest.time)
       }
     },
 
@@ -265,4 +277,21 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
       if (unwritten.size > 0) await mark.run(tx, [])
     },
   }
+}
+
+/**
+ * Stations whose phones were not told of everything, and up to where they were; those first whose oldest message of the rest came
+ * first.
+ */
+async function withUnpushed(
+  queries: Queries,
+  rings: Pick<Rings, 'newer'>,
+): Promise<readonly { readonly key: StationKey; readonly since: number }[]> {
+  const stations = await queries.all<{ key: StationKey; through: number }>(TOLD)
+  return stations
+    .flatMap(({ key, through }) => {
+      const [oldest] = rings.newer(key, through)
+      return oldest === undefined ? [] : [{ key, since: through, oldest }]
+    })
+    .sort((one, other) => one.oldest - other.oldest)
 }

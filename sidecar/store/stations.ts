@@ -15,6 +15,7 @@ import type {
 import { createRateLimit } from '../rate-limit.ts'
 import type { Queries } from './database/connection.ts'
 import type { Database, Transaction, Write } from './database/database.ts'
+import type { Rings } from './messages/rings.ts'
 import type { Stamps } from './server-time.ts'
 import { StoreError } from './store-error.ts'
 
@@ -71,6 +72,7 @@ interface Entry {
 }
 
 interface StationsOptions {
+  readonly rings: Pick<Rings, 'discard'>
   readonly settings: Pick<StoreSettings, 'stations' | 'rateLimit'>
   readonly clock: Clock
   readonly log: Log
@@ -87,7 +89,7 @@ export async function openStations(
   queries: Queries,
   database: Database,
   stamps: Stamps,
-  { settings, clock, log }: StationsOptions,
+  { rings, settings, clock, log }: StationsOptions,
 ): Promise<StationTable> {
   const entries = new Map<StationKey, Entry>()
   /** What the transaction in progress has registered, and removed: there the value is undefined. */
@@ -176,20 +178,28 @@ export async function openStations(
   }
 
   const remove: Write<{ readonly key: StationKey; readonly beforeMs: number }, boolean> = {
-    run: (tx, inputs) =>
-      eachInTurn(inputs, async ({ key, beforeMs }) => {
-        // Both have to say so: memory alone knows of heartbeats, the file alone of what this transaction did before.
-        if ((entries.get(key)?.station.lastSeenAt ?? 0) >= beforeMs) return false
-        const removed = (await tx.all(REMOVE, key, beforeMs)).length > 0
-        if (removed) {
-          changing(tx, key, undefined)
-          tx.onCommit(() => {
-            forget(key)
-            changed()
-          })
-        }
-        return removed
-      }),
+    async run(tx, inputs) {
+      const removed = await eachInTurn(inputs, ({ key, beforeMs }) => removeOne(tx, key, beforeMs))
+      await rings.discard(
+        tx,
+        inputs.filter((_, index) => removed[index]).map(({ key }) => key),
+      )
+      return removed
+    },
+  }
+
+  async function removeOne(tx: Transaction, key: StationKey, beforeMs: number): Promise<boolean> {
+    // Both have to say so: memory alone knows of heartbeats, the file alone of what this transaction did before.
+    if ((entries.get(key)?.station.lastSeenAt ?? 0) >= beforeMs) return false
+    const removed = (await tx.all(REMOVE, key, beforeMs)).length > 0
+    if (removed) {
+      changing(tx, key, undefined)
+      tx.onCommit(() => {
+        forget(key)
+        changed()
+      })
+    }
+    return removed
   }
 
   const markTokenDead: Write<{ readonly key: StationKey; readonly pushToken: string }, void> = {

@@ -22,7 +22,7 @@ const AVATARS = `
   SELECT row.value ->> 0, row.value ->> 1, row.value ->> 2, row.value ->> 3, row.value ->> 4 FROM json_each(?) AS row`
 
 const MESSAGES = `
-  INSERT INTO message (station, time, source, seq_id, text, received_at)
+  INSERT INTO message (time, station, source, seq_id, text, received_at)
   SELECT row.value ->> 0, row.value ->> 1, row.value ->> 2, row.value ->> 3, unhex(row.value ->> 4), row.value ->> 5
   FROM json_each(?) AS row`
 
@@ -109,8 +109,8 @@ async function writeStations({ all }: Pick<Connection, 'all'>, page: readonly St
   await all(AVATARS, JSON.stringify(avatars))
   const messages = page.flatMap(({ key, messages }) =>
     messages.map(({ time, source, seqId, text, receivedAt }) => [
-      key,
       time,
+      key,
       source,
       seqId,
       text.toString('hex'),

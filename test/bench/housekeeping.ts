@@ -78,8 +78,9 @@ async function withStore<T>(use: (store: Store) => Promise<T>): Promise<T> {
     WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${EXPIRED + ORPHANED - 1})
     INSERT INTO station SELECT printf('N%dCALL', i), 'android', 'token', 0, 0, 1, ${LONG_AGO}, 0 FROM n;
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MESSAGES_EACH})
-    INSERT INTO message SELECT station.key, i, 'W1AW', i, CAST('A message of some length, as people write them' AS BLOB), i
-    FROM station CROSS JOIN n;
+    INSERT INTO message
+    SELECT row_number() OVER (), station.key, 'W1AW', i, CAST('A message of some length, as people write them' AS BLOB), i
+    FROM n CROSS JOIN station;
     COMMIT;
     PRAGMA foreign_keys = OFF;
     DELETE FROM station WHERE key IN (SELECT key FROM station ORDER BY key LIMIT ${ORPHANED});

@@ -91,6 +91,12 @@ async function assertIsFile(source: string, path: string): Promise<void> {
   if (found === path) throw new RestoreError(`${source} is the database itself.`, 'Name a backup.')
 }
 
+// What rings have dropped is in the same table since version 5.
+const HELD = `
+  SELECT (SELECT count(*) FROM station) AS stations,
+    (SELECT coalesce(sum(min(held, per_station)), 0)
+      FROM (SELECT count(*) AS held FROM message WHERE time > 0 GROUP BY station), state) AS messages`
+
 interface Former {
   readonly exists: boolean
   /** No stamp above it was issued by it; 0 when it cannot be read. */
@@ -157,9 +163,7 @@ async function copyAndCheck(
     await assertWhole(connection)
     await connection.exec('PRAGMA synchronous = FULL; PRAGMA journal_mode = DELETE')
     await connection.all('UPDATE state SET reserved_time = max(reserved_time, ?)', reserved)
-    const [held] = await connection.all<{ stations: number; messages: number }>(
-      'SELECT (SELECT count(*) FROM station) AS stations, (SELECT count(*) FROM message) AS messages',
-    )
+    const [held] = await connection.all<{ stations: number; messages: number }>(HELD)
     return held ?? { stations: 0, messages: 0 }
   } finally {
     await connection.close()

@@ -14,10 +14,10 @@ const APPLICATION_ID = 0x6d637363
  *   A row with an empty hash is a cleared avatar, no row one that was never set.
  * - `cursor`: of the phones that were given messages. `asked` is the newest cursor that one brought; it has seen every message up to
  *   `seen`.
- * - `message`: clustered by station, so that a ring is one or two neighbouring pages. `time` is a stamp, `received_at` what the
- *   wall clock said, right or wrong: duplicates are judged by that.
- * - `dropped`: what a ring had no room for although a duplicate of it may still come. In the order of dropping, so that writing it
- *   down costs next to nothing; it is read at the start only.
+ * - `message`: in the order of coming, so that what comes together goes to one place of the file, whoever it is for; whose ring is
+ *   where is in memory. Of each station the newest `per_station` are its ring; those before them were dropped from it and stay while a
+ *   duplicate of them may come. `time` is a stamp, `received_at` what the wall clock said, right or wrong: duplicates are judged by
+ *   that. A row whose `time` is below 0 is in no ring, however much room there is.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -92,6 +92,24 @@ export const MIGRATIONS: readonly string[] = [
     SELECT key, platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through FROM station;
   DROP TABLE station;
   ALTER TABLE station_anew RENAME TO station;
+  `,
+  // Messages in the order of coming. What was dropped has no stamp any more: it gets one below all that are made since, 2^52.
+  `
+  CREATE TABLE message_anew (
+    time INTEGER PRIMARY KEY,
+    station TEXT NOT NULL,
+    source TEXT NOT NULL,
+    seq_id TEXT NOT NULL,
+    text BLOB NOT NULL,
+    received_at INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO message_anew
+    SELECT id - 9007199254740991, station, source, seq_id, text, received_at FROM dropped ORDER BY id;
+  INSERT INTO message_anew
+    SELECT time, station, source, seq_id, text, received_at FROM message ORDER BY time;
+  DROP TABLE dropped;
+  DROP TABLE message;
+  ALTER TABLE message_anew RENAME TO message;
   `,
 ]
 

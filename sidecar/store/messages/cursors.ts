@@ -2,14 +2,14 @@ import type { Clock, Timer } from '../../clock.ts'
 import type { Cursors, Feed, StationKey, Stations } from '../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
+import type { Rings } from './rings.ts'
 
 // What a crash takes back: a phone then gets an older stamp than it has, which is as safe, and which it does not store.
 const WRITE_AFTER_MS = 10_000
 
 const LOAD = `
   SELECT key, registered_at AS registeredAt, ifnull(asked, 0) AS asked,
-    max(registered_at, ifnull(seen, 0)) AS seen,
-    ifnull((SELECT max(time) FROM message WHERE message.station = key), 0) AS newest
+    max(registered_at, ifnull(seen, 0)) AS seen
   FROM station LEFT JOIN cursor ON cursor.station = key`
 
 const WRITE = `
@@ -35,6 +35,7 @@ const UNHEEDED = { sent: () => {}, lost: () => {} }
 interface CursorsParts {
   readonly database: Database
   readonly stations: Pick<Stations, 'get' | 'size'>
+  readonly rings: Pick<Rings, 'newest'>
   readonly feed: Feed
   readonly clock: Clock
 }
@@ -48,13 +49,13 @@ export interface StoredCursors extends Cursors {
 /** Where each station's phone is. Read into memory once; written behind, since being late costs nothing. */
 export async function openCursors(
   queries: Queries,
-  { database, stations, feed, clock }: CursorsParts,
+  { database, stations, rings, feed, clock }: CursorsParts,
 ): Promise<StoredCursors> {
   const positions = new Map<StationKey, Position>()
   const unwritten = new Set<StationKey>()
   let writing: Timer | undefined
-  for (const { key, ...position } of await queries.all<Position & { key: StationKey }>(LOAD))
-    positions.set(key, position)
+  for (const { key, ...position } of await queries.all<Omit<Position, 'newest'> & { key: StationKey }>(LOAD))
+    positions.set(key, { ...position, newest: rings.newest(key) })
 
   feed.onStored((messages) => {
     for (const { to, time } of messages) {
@@ -104,7 +105,7 @@ export async function openCursors(
         const position = positions.get(key)
         return position ? [[key, position.registeredAt, position.asked, position.seen]] : []
       })
-      await tx.all(WRITE, JSON.stringify(rows))
+      await tx.last(WRITE, JSON.stringify(rows))
       return inputs.map(() => undefined)
     },
   }

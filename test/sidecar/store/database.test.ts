@@ -50,6 +50,65 @@ describe('Group commit', () => {
     expect(await numbers()).to.deep.equal([1, 2, 3])
   })
 
+  it('has a write of one statement be a transaction by itself, and looks into the file without any', async () => {
+    const statements: string[] = []
+    const watched = groupCommits(
+      {
+        ...connection,
+        all(sql, ...values) {
+          statements.push(sql.split(' ')[0] ?? '')
+          return connection.all(sql, ...values)
+        },
+      },
+      stores.clock,
+      stores.log,
+    )
+    const largest: Write<number, number> = {
+      async run(tx, inputs) {
+        const [found] = await tx.look<{ value: number }>('SELECT max(value) AS value FROM number')
+        await tx.last('INSERT INTO number VALUES (?)', (found?.value ?? 0) + 1)
+        return inputs
+      },
+    }
+    await watched.write(largest, 0)
+    expect(statements).to.deep.equal(['SELECT', 'INSERT'])
+    statements.length = 0
+    // With another kind beside it, both are one transaction: what fails takes nothing of the other along, nor leaves half of it.
+    const results = await Promise.allSettled([watched.write(largest, 0), watched.write(insert, 1)])
+    expect(results.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected'])
+    expect(statements.slice(0, 5)).to.deep.equal(['SELECT', 'BEGIN', 'INSERT', 'INSERT', 'ROLLBACK'])
+    expect(await numbers()).to.deep.equal([1, 2])
+  })
+
+  it('writes nothing into a transaction that a rollback has left open', async () => {
+    let refuses = false
+    const broken = groupCommits(
+      {
+        ...connection,
+        all(sql, ...values) {
+          if (refuses && sql === 'ROLLBACK') return Promise.reject(new Error('disk I/O error'))
+          return connection.all(sql, ...values)
+        },
+      },
+      stores.clock,
+      stores.log,
+    )
+    const failing: Write<number, number> = {
+      async run(tx) {
+        await tx.all('INSERT INTO number VALUES (7)')
+        throw new Error('after all not')
+      },
+    }
+    const alone: Write<number, number> = {
+      run: (tx, inputs) => tx.last('INSERT INTO number VALUES (?)', inputs[0] ?? 0).then(() => inputs),
+    }
+    refuses = true
+    await rejection(broken.write(failing, 0))
+    refuses = false
+    await broken.write(alone, 1)
+    expect(await numbers()).to.deep.equal([1])
+  })
+
   it('touches memory after the commit, and not at all when there is none', async () => {
     const noted: string[] = []
     const noting: Write<number, void> = {
@@ -127,7 +186,7 @@ describe('A store whose disk gives out', () => {
     )
     await connection.exec(`PRAGMA max_page_count = ${pages}`)
 
-    const large = (name: string) => message(name + '.'.repeat(5000))
+    const large = (name: string) => message(name + '.'.repeat(50_000))
     const errors = await Promise.all([
       rejection(store.history.append([large('a')], false)),
       rejection(store.history.append([large('b')], false)),

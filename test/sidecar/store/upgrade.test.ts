@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { connect } from '../../../sidecar/store/database/connection.ts'
 import { MIGRATIONS, migrate, schemaVersion } from '../../../sidecar/store/database/migrations.ts'
-import { message, newer, registration, temporaryStores, texts } from './temporary-stores.ts'
+import { message, newer, registration, SETTINGS, temporaryStores, texts } from './temporary-stores.ts'
 
 const asWritten = (version: number) => readFileSync(new URL(`./version-${version}.sql`, import.meta.url), 'utf8')
 
-for (const version of [1, 2]) {
+for (const version of [1, 2, 4]) {
   describe(`A database that version ${version} wrote`, () => {
     const stores = temporaryStores()
     beforeEach(async () => {
@@ -91,17 +91,23 @@ for (const version of [1, 2]) {
   })
 }
 
-describe('A database that version 2 wrote, in which a ring has dropped what a copy may still come of,', () => {
-  const stores = temporaryStores()
+for (const version of [2, 4]) {
+  describe(`A database that version ${version} wrote, in which a ring has dropped what a copy may still come of,`, () => {
+    const stores = temporaryStores()
 
-  it('knows that copy', async () => {
-    const file = await connect(stores.path(), 0)
-    await file.exec(asWritten(2))
-    await file.close()
-    stores.clock.set(1_700_000_060_000)
-    const { history } = await stores.open()
-    const copy = message('lost from the ring', { to: 'N3CALL', seqId: '9' })
-    const [known, other] = await history.append([copy, { ...copy, to: 'N1CALL' }], false)
-    expect([known?.kind, other?.kind]).to.deep.equal(['duplicate', 'stored'])
+    it('knows that copy, and does not give it out again, however large rings are now', async () => {
+      const file = await connect(stores.path(), 0)
+      await file.exec(asWritten(version))
+      await file.close()
+      stores.clock.set(1_700_000_060_000)
+      for (const perStation of [50, 100]) {
+        const { history, close } = await stores.open({ history: { ...SETTINGS.history, perStation } })
+        const copy = message('lost from the ring', { to: 'N3CALL', seqId: '9' })
+        const [known, other] = await history.append([copy, { ...copy, to: 'N1CALL', seqId: `${perStation}` }], false)
+        expect([known?.kind, other?.kind]).to.deep.equal(['duplicate', 'stored'])
+        expect(texts((await newer({ history }, 'N3CALL')).messages)).to.deep.equal(['73'])
+        await close()
+      }
+    })
   })
-})
+}

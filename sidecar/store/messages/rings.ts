@@ -1,0 +1,290 @@
+import type { HistorySettings } from '../../config/settings.ts'
+import type { StationKey } from '../../messages/store.ts'
+import type { Connection } from '../database/connection.ts'
+import type { Transaction } from '../database/database.ts'
+import { horizonsMs } from './duplicate-horizons.ts'
+
+/** Rows that rings have dropped: 11 MB, as many as there are marks for. Beyond it the oldest go. */
+const MOST_DROPPED = 100_000
+/** What goes, goes many at a time: it is neighbours in the file, of which whole pages fall free. */
+const SWEPT_AT_ONCE = 1000
+/** Where so many come together, as many go with them: the pages that fall free are taken at once, and written once. */
+const MANY = 250
+/** Of the list of what was dropped, how much that is over is carried along. */
+const MOST_PASSED = 10_000
+const PAGE_ROWS = 20_000
+/** Takes a stamp below 0, and keeps the order: 2^52. */
+const BELOW = 4_503_599_627_370_496
+
+const LOAD = `
+  SELECT json_group_array(time) AS times, json_group_array(station) AS stations, json_group_array(source) AS sources
+  FROM (SELECT time, station, source FROM message WHERE time > ? ORDER BY time LIMIT ${PAGE_ROWS})`
+const RECEIVED = `
+  SELECT json_group_array(received_at) AS received
+  FROM (SELECT received_at FROM message WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time)`
+const SET_BELOW = `UPDATE message SET time = time - ${BELOW} WHERE time > 0 AND time IN (SELECT value FROM json_each(?))`
+const DELETE = 'DELETE FROM message WHERE time IN (SELECT value FROM json_each(?))'
+
+/** A station's rows in the file. */
+interface Rows {
+  /** Their stamps, oldest first. */
+  times: number[]
+  /** How many of them, the oldest, its ring has dropped. */
+  dropped: number
+}
+
+/**
+ * Where in the file each station's messages are: their stamps, which are their keys. Changed with the transaction in progress, and
+ * changed back when that fails; who looks between transactions sees what is in the file.
+ */
+export interface Rings {
+  /** Stamps of the messages in a station's ring that are strictly newer than `since`, oldest first. */
+  newer(station: StationKey, since: number): readonly number[]
+  /** The stamp of its newest message; 0 where it has none. */
+  newest(station: StationKey): number
+  /** All that have rows. */
+  keys(): IterableIterator<StationKey>
+  /** What was in a station's ring at the start, and is still in the file. */
+  fromBefore(station: StationKey): readonly number[]
+  /** Stamps of everything in the file that rings have dropped, oldest first. */
+  dropped(): readonly number[]
+  /** `tx` stores these at `now` by the wall clock. Of more than a ring has room for, the oldest are dropped from it. */
+  add(tx: Transaction, messages: readonly { readonly to: StationKey; readonly time: number }[], now: number): void
+  /** Deletes of what was dropped what has expired at `now`, or is too much, if it is enough where so many rows are `coming`. */
+  sweepFor(tx: Transaction, now: number, coming: number): Promise<void>
+  /** Whether {@link sweep} would find anything. */
+  isSweepable(now: number): boolean
+  /** The same whether it is enough or not, a slice at most. */
+  sweep(tx: Transaction, now: number): Promise<void>
+  /** Deletes what stations have, of each at most so many rows; resolves with how many they were. */
+  discard(tx: Transaction, stations: readonly StationKey[], atMost?: number): Promise<number>
+}
+
+/** The rings of a file, and of each station who wrote to it before the start. */
+export interface OpenedRings {
+  readonly rings: Rings
+  readonly senders: Map<StationKey, Set<string>>
+}
+
+/** Reads them from the file, which is fitted to the size of rings in `settings`. */
+export async function openRings(connection: Connection, settings: HistorySettings): Promise<OpenedRings> {
+  const { perStation } = settings
+  const { numbered, unnumbered } = horizonsMs(settings)
+  const longestMs = Math.max(numbered, unnumbered)
+  const { stations, senders } = await load(connection)
+  await fitRings(connection, stations, perStation)
+  const startedAt = Math.max(0, ...[...stations.values()].map(({ times }) => times.at(-1) ?? 0))
+  const firstAtStart = new Map([...stations].map(([key, { times, dropped }]) => [key, times[dropped] ?? startedAt + 1]))
+
+  /** What was dropped, in that order, and when; what is before `passed` is over. */
+  const droppedFrom: Rows[] = []
+  const droppedAt: number[] = []
+  let passed = 0
+  for (const { rows, receivedAt } of await droppedBefore(connection, stations)) {
+    droppedFrom.push(rows)
+    droppedAt.push(receivedAt)
+  }
+
+  /** Returns whether the ring had no room for it and dropped another. */
+  function addOne(key: StationKey, time: number, now: number): boolean {
+    const rows = stations.get(key) ?? newRows(key)
+    rows.times.push(time)
+    if (rows.times.length - rows.dropped <= perStation) return false
+    rows.dropped += 1
+    droppedFrom.push(rows)
+    droppedAt.push(now)
+    return true
+  }
+
+  function takeBack(key: StationKey, dropped: boolean): void {
+    const rows = stations.get(key)
+    if (!rows) return
+    rows.times.pop()
+    if (rows.times.length === 0) stations.delete(key)
+    if (!dropped) return
+    rows.dropped -= 1
+    droppedFrom.pop()
+    droppedAt.pop()
+  }
+
+  function newRows(key: StationKey): Rows {
+    const rows = { times: [], dropped: 0 }
+    stations.set(key, rows)
+    return rows
+  }
+
+  /** Whether the row that was dropped as the `index`th of those that are left has to go. */
+  function isOver(index: number, now: number): boolean {
+    const at = droppedAt[passed + index]
+    if (at === undefined) return false
+    // In either direction, so that a clock that was wrong for a while leaves nothing behind.
+    return droppedAt.length - passed - index > MOST_DROPPED || Math.abs(now - at) >= longestMs
+  }
+
+  /** Takes the first `count` rows of a station out; undone when `tx` fails. */
+  function cut(tx: Transaction, rows: Rows, count: number): readonly number[] {
+    const gone = rows.times.splice(0, count)
+    const dropped = Math.min(rows.dropped, gone.length)
+    rows.dropped -= dropped
+    tx.onRollback(() => {
+      rows.times = gone.concat(rows.times)
+      rows.dropped += dropped
+    })
+    return gone
+  }
+
+  function pass(tx: Transaction, count: number): void {
+    passed += count
+    tx.onRollback(() => {
+      passed -= count
+    })
+    tx.onCommit(() => {
+      if (passed < MOST_PASSED) return
+      droppedFrom.splice(0, passed)
+      droppedAt.splice(0, passed)
+      passed = 0
+    })
+  }
+
+  async function sweep(tx: Transaction, now: number, most: number): Promise<void> {
+    let count = 0
+    while (count < most && isOver(count, now)) count += 1
+    const from = new Map<Rows, number>()
+    for (const rows of droppedFrom.slice(passed, passed + count)) from.set(rows, (from.get(rows) ?? 0) + 1)
+    // Of a station that was removed meanwhile nothing is left.
+    const gone = [...from].flatMap(([rows, each]) => cut(tx, rows, Math.min(each, rows.dropped)))
+    pass(tx, count)
+    if (gone.length > 0) await tx.all(DELETE, JSON.stringify(gone))
+  }
+
+  return {
+    senders,
+    rings: {
+      newer(station, since) {
+        const rows = stations.get(station)
+        return rows ? rows.times.slice(Math.max(rows.dropped, firstAfter(rows.times, since))) : []
+      },
+      newest: (station) => Math.max(0, stations.get(station)?.times.at(-1) ?? 0),
+      keys: () => stations.keys(),
+      fromBefore(station) {
+        const times = stations.get(station)?.times ?? []
+        const first = firstAtStart.get(station) ?? startedAt
+        return times.slice(firstAfter(times, first - 1), firstAfter(times, startedAt))
+      },
+      dropped: () =>
+        [...stations.values()].flatMap(({ times, dropped }) => times.slice(0, dropped)).sort((a, b) => a - b),
+      add(tx, messages, now) {
+        const dropped = messages.map(({ to, time }) => addOne(to, time, now))
+        tx.onRollback(() => {
+          for (const [index, { to }] of [...messages.entries()].reverse()) takeBack(to, dropped[index] === true)
+        })
+      },
+      async sweepFor(tx, now, coming) {
+        const most = coming < MANY ? SWEPT_AT_ONCE : coming
+        if (isOver(most - 1, now)) await sweep(tx, now, most)
+      },
+      isSweepable: (now) => isOver(0, now),
+      sweep: (tx, now) => sweep(tx, now, SWEPT_AT_ONCE),
+      async discard(tx, keys, atMost = Number.POSITIVE_INFINITY) {
+        const gone = keys.flatMap((key) => {
+          const rows = stations.get(key)
+          if (!rows) return []
+          const first = cut(tx, rows, atMost)
+          if (rows.times.length > 0) return first
+          stations.delete(key)
+          tx.onRollback(() => stations.set(key, rows))
+          return first
+        })
+        if (gone.length > 0) await tx.all(DELETE, JSON.stringify(gone))
+        return gone.length
+      },
+    },
+  }
+}
+
+interface Loaded {
+  readonly stations: Map<StationKey, Rows>
+  readonly senders: Map<StationKey, Set<string>>
+}
+
+/** What is in the file. All rows count as held by their ring. */
+async function load(connection: Connection): Promise<Loaded> {
+  const stations = new Map<StationKey, Rows>()
+  const senders = new Map<StationKey, Set<string>>()
+  for (let last: number | undefined = Number.MIN_SAFE_INTEGER; last !== undefined; ) {
+    const [page]: readonly LoadedPage[] = await connection.all<LoadedPage>(LOAD, last)
+    const times = numbersOf(page?.times)
+    const owners = JSON.parse(page?.stations ?? '[]') as readonly StationKey[]
+    const sources = JSON.parse(page?.sources ?? '[]') as readonly string[]
+    for (const [index, time] of times.entries()) {
+      const owner = owners[index] as StationKey
+      const rows = stations.get(owner)
+      if (rows) rows.times.push(time)
+      else stations.set(owner, { times: [time], dropped: 0 })
+      const known = senders.get(owner)
+      if (known) known.add(sources[index] as string)
+      else senders.set(owner, new Set([sources[index] as string]))
+    }
+    last = times.length === PAGE_ROWS ? times.at(-1) : undefined
+  }
+  return { stations, senders }
+}
+
+interface LoadedPage {
+  readonly times: string
+  readonly stations: string
+  readonly sources: string
+}
+
+/**
+ * Finds what each ring has dropped. What a smaller ring has dropped stays so in a larger one, which would have gaps else. Interrupted
+ * anywhere, it is done again at the next start.
+ */
+async function fitRings(connection: Connection, stations: Loaded['stations'], perStation: number): Promise<void> {
+  const [state] = await connection.all<{ perStation: number }>('SELECT per_station AS perStation FROM state')
+  const before = state?.perStation || perStation
+  const below: number[] = []
+  for (const rows of stations.values()) {
+    rows.dropped = Math.max(firstAfter(rows.times, 0), rows.times.length - before)
+    if (before < perStation) {
+      below.push(...rows.times.slice(0, rows.dropped).filter((time) => time > 0))
+      rows.times = rows.times.map((time, index) => (index < rows.dropped && time > 0 ? time - BELOW : time))
+    }
+    rows.dropped = Math.max(rows.dropped, rows.times.length - perStation)
+  }
+  if (below.length > 0) await connection.all(SET_BELOW, JSON.stringify(below))
+  if (state?.perStation !== perStation) await connection.all('UPDATE state SET per_station = ?', perStation)
+}
+
+/** What was dropped before the start, oldest first. */
+async function droppedBefore(
+  connection: Connection,
+  stations: Loaded['stations'],
+): Promise<readonly { readonly rows: Rows; readonly receivedAt: number }[]> {
+  const found = [...stations.values()]
+    .flatMap((rows) => rows.times.slice(0, rows.dropped).map((time) => ({ time, rows })))
+    .sort((one, other) => one.time - other.time)
+  const received: number[] = []
+  for (let first = 0; first < found.length; first += PAGE_ROWS) {
+    const times = found.slice(first, first + PAGE_ROWS).map(({ time }) => time)
+    const [page] = await connection.all<{ received: string }>(RECEIVED, JSON.stringify(times))
+    received.push(...numbersOf(page?.received))
+  }
+  return found.map(({ rows }, index) => ({ rows, receivedAt: received[index] ?? 0 }))
+}
+
+function numbersOf(json: string | undefined): readonly number[] {
+  return JSON.parse(json ?? '[]') as readonly number[]
+}
+
+/** Index of the first of `times`, which grow, that is greater than `since`; how many they are where none is. */
+function firstAfter(times: readonly number[], since: number): number {
+  let low = 0
+  let high = times.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((times[middle] as number) > since) high = middle
+    else low = middle + 1
+  }
+  return low
+}
