@@ -153,12 +153,12 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
         entry.againAt = undefined
         return time === undefined ? [] : [{ entry, time, count: times.length }]
       })
-      const unknown = found.filter(({ entry, time }) => entry.newest?.time !== time).map(({ time }) => time)
+      const unknown = found.filter(({ entry }) => entry.newest === undefined).map(({ time }) => time)
       const rows = unknown.length > 0 ? await reading.all<StoredMessage>(MESSAGES, JSON.stringify(unknown)) : []
       const inFile = new Map(rows.map((message) => [message.time, message]))
       return new Map(
         found.flatMap(({ entry: { key, newest }, time, count }) => {
-          const message = newest?.time === time ? newest : inFile.get(time)
+          const message = newest ?? inFile.get(time)
           return message ? [[key, { count, newest: message }]] : []
         }),
       )
