@@ -90,7 +90,7 @@ export async function openFileContents(path: string): Promise<FileContents> {
       messages: held.reduce((sum, each) => sum + each, 0),
       dropped: droppedCount,
     }
-    const fullestRing = Math.max(0, ...held)
+    const fullestRing = held.reduce((most, each) => Math.max(most, each), 0)
     return { lastStamp, fullestRing, counts, stations: () => stationsOf({ all }, rings), dropped, close }
   } catch (error) {
     await close()

@@ -1,0 +1,121 @@
+import type { StationKey } from '../../messages/store.ts'
+import type { Connection } from '../database/connection.ts'
+
+const PAGE_ROWS = 20_000
+/** Takes a stamp below 0, and keeps the order: 2^52. */
+const BELOW = 4_503_599_627_370_496
+
+const LOAD = `
+  SELECT json_group_array(time) AS times, json_group_array(station) AS stations, json_group_array(source) AS sources
+  FROM (SELECT time, station, source FROM message WHERE time > ? ORDER BY time LIMIT ${PAGE_ROWS})`
+const RECEIVED = `
+  SELECT json_group_array(received_at) AS received
+  FROM (SELECT received_at FROM message WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time)`
+const SET_BELOW = `UPDATE message SET time = time - ${BELOW} WHERE time > 0 AND time IN (SELECT value FROM json_each(?))`
+/** A station's rows in the file. */
+export interface Rows {
+  /** Their stamps, oldest first. */
+  times: number[]
+  /** How many of them, the oldest, its ring has dropped. */
+  dropped: number
+}
+
+/** What is in the file. */
+interface Loaded {
+  readonly stations: Map<StationKey, Rows>
+  /** Of each station who wrote to it. */
+  readonly senders: Map<StationKey, Set<string>>
+  /** The newest stamp; 0 where there is none. */
+  readonly newest: number
+}
+
+/** Reads it, and fits it to rings of `perStation` messages. */
+export async function loadRows(connection: Connection, perStation: number): Promise<Loaded> {
+  const loaded = await load(connection)
+  await fitRings(connection, loaded.stations, perStation)
+  return loaded
+}
+
+/** All rows count as held by their ring. */
+async function load(connection: Connection): Promise<Loaded> {
+  const stations = new Map<StationKey, Rows>()
+  const senders = new Map<StationKey, Set<string>>()
+  let newest = 0
+  for (let last: number | undefined = Number.MIN_SAFE_INTEGER; last !== undefined; ) {
+    const [page]: readonly LoadedPage[] = await connection.all<LoadedPage>(LOAD, last)
+    const times = numbersOf(page?.times)
+    const owners = JSON.parse(page?.stations ?? '[]') as readonly StationKey[]
+    const sources = JSON.parse(page?.sources ?? '[]') as readonly string[]
+    for (const [index, time] of times.entries()) {
+      const owner = owners[index] as StationKey
+      const rows = stations.get(owner)
+      if (rows) rows.times.push(time)
+      else stations.set(owner, { times: [time], dropped: 0 })
+      const known = senders.get(owner)
+      if (known) known.add(sources[index] as string)
+      else senders.set(owner, new Set([sources[index] as string]))
+    }
+    newest = Math.max(newest, times.at(-1) ?? 0)
+    last = times.length === PAGE_ROWS ? times.at(-1) : undefined
+  }
+  return { stations, senders, newest }
+}
+
+interface LoadedPage {
+  readonly times: string
+  readonly stations: string
+  readonly sources: string
+}
+
+/**
+ * Finds what each ring has dropped. What a smaller ring has dropped stays so in a larger one, which would have gaps else. Interrupted
+ * anywhere, it is done again at the next start.
+ */
+async function fitRings(connection: Connection, stations: Loaded['stations'], perStation: number): Promise<void> {
+  const [state] = await connection.all<{ perStation: number }>('SELECT per_station AS perStation FROM state')
+  const before = state?.perStation || perStation
+  const below: number[] = []
+  for (const rows of stations.values()) {
+    rows.dropped = Math.max(firstAfter(rows.times, 0), rows.times.length - before)
+    if (before < perStation) {
+      for (const time of rows.times.slice(0, rows.dropped)) if (time > 0) below.push(time)
+      rows.times = rows.times.map((time, index) => (index < rows.dropped && time > 0 ? time - BELOW : time))
+    }
+    rows.dropped = Math.max(rows.dropped, rows.times.length - perStation)
+  }
+  if (below.length > 0) await connection.all(SET_BELOW, JSON.stringify(below))
+  if (state?.perStation !== perStation) await connection.all('UPDATE state SET per_station = ?', perStation)
+}
+
+/** What was dropped before the start, oldest first. */
+export async function droppedBefore(
+  connection: Connection,
+  stations: Loaded['stations'],
+): Promise<readonly { readonly rows: Rows; readonly receivedAt: number }[]> {
+  const found = [...stations.values()]
+    .flatMap((rows) => rows.times.slice(0, rows.dropped).map((time) => ({ time, rows })))
+    .sort((one, other) => one.time - other.time)
+  const received: number[] = []
+  for (let first = 0; first < found.length; first += PAGE_ROWS) {
+    const times = found.slice(first, first + PAGE_ROWS).map(({ time }) => time)
+    const [page] = await connection.all<{ received: string }>(RECEIVED, JSON.stringify(times))
+    received.push(...numbersOf(page?.received))
+  }
+  return found.map(({ rows }, index) => ({ rows, receivedAt: received[index] ?? 0 }))
+}
+
+function numbersOf(json: string | undefined): readonly number[] {
+  return JSON.parse(json ?? '[]') as readonly number[]
+}
+
+/** Index of the first of `times`, which grow, that is greater than `since`; how many they are where none is. */
+export function firstAfter(times: readonly number[], since: number): number {
+  let low = 0
+  let high = times.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((times[middle] as number) > since) high = middle
+    else low = middle + 1
+  }
+  return low
+}
