@@ -87,11 +87,11 @@ async function fitRings(connection: Connection, stations: Loaded['stations'], pe
   if (state?.perStation !== perStation) await connection.all('UPDATE state SET per_station = ?', perStation)
 }
 
-/** What was dropped before the start, oldest first. */
+/** What was dropped before the start, the oldest first, and when it came, by the wall clock. */
 export async function droppedBefore(
   connection: Connection,
   stations: Loaded['stations'],
-): Promise<readonly { readonly rows: Rows; readonly receivedAt: number }[]> {
+): Promise<readonly { readonly time: number; readonly rows: Rows; readonly at: number }[]> {
   const found = [...stations.values()]
     .flatMap((rows) => rows.times.slice(0, rows.dropped).map((time) => ({ time, rows })))
     .sort((one, other) => one.time - other.time)
@@ -101,7 +101,7 @@ export async function droppedBefore(
     const [page] = await connection.all<{ received: string }>(RECEIVED, JSON.stringify(times))
     received.push(...numbersOf(page?.received))
   }
-  return found.map(({ rows }, index) => ({ rows, receivedAt: received[index] ?? 0 }))
+  return found.map((one, index) => ({ ...one, at: received[index] ?? 0 }))
 }
 
 function numbersOf(json: string | undefined): readonly number[] {

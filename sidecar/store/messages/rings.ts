@@ -1,3 +1,4 @@
+import TinyQueue from 'tinyqueue'
 import type { HistorySettings } from '../../config/settings.ts'
 import type { StationKey } from '../../messages/store.ts'
 import type { Connection } from '../database/connection.ts'
@@ -7,12 +8,13 @@ import { droppedBefore, firstAfter, loadRows, type Rows } from './load-rows.ts'
 
 /** Rows that rings have dropped: 11 MB, as many as there are marks for. Beyond it the oldest go. */
 const MOST_DROPPED = 100_000
-/** What goes, goes many at a time: it is neighbours in the file, of which whole pages fall free. */
+/**
+ * What goes, goes many at a time, and the oldest first, whenever it was dropped: those are neighbours in the file, of which whole pages
+ * fall free. In the order of dropping it was seven times as much to write where stations get as it comes.
+ */
 const SWEPT_AT_ONCE = 1000
 /** Where so many come together, as many go with them: the pages that fall free are taken at once, and written once. */
 const MANY = 250
-/** Of the list of what was dropped, how much that is over is carried along. */
-const MOST_PASSED = 10_000
 const DELETE = 'DELETE FROM message WHERE time IN (SELECT value FROM json_each(?))'
 
 /**
@@ -32,14 +34,22 @@ export interface Rings {
   dropped(): readonly number[]
   /** `tx` stores these at `now` by the wall clock. Of more than a ring has room for, the oldest are dropped from it. */
   add(tx: Transaction, messages: readonly { readonly to: StationKey; readonly time: number }[], now: number): void
-  /** Deletes of what was dropped what has expired at `now`, or is too much, if it is enough where so many rows are `coming`. */
+  /** Deletes of what was dropped what is too much, if it is enough where so many rows are `coming`. */
   sweepFor(tx: Transaction, now: number, coming: number): Promise<void>
   /** Whether {@link sweep} would find anything. */
   isSweepable(now: number): boolean
-  /** The same whether it is enough or not, a slice at most. */
+  /** Deletes of what was dropped what has expired at `now`, or is too much: a slice at most. */
   sweep(tx: Transaction, now: number): Promise<void>
   /** Deletes what stations have, of each at most so many rows; resolves with how many they were. */
   discard(tx: Transaction, stations: readonly StationKey[], atMost?: number): Promise<number>
+}
+
+/** A row that a ring has dropped. */
+interface Dropped {
+  readonly time: number
+  readonly rows: Rows
+  /** By the wall clock, in milliseconds. */
+  readonly at: number
 }
 
 /** The rings of a file, and of each station who wrote to it before the start. */
@@ -56,35 +66,25 @@ export async function openRings(connection: Connection, settings: HistorySetting
   const { stations, senders, newest: startedAt } = await loadRows(connection, perStation)
   const firstAtStart = new Map([...stations].map(([key, { times, dropped }]) => [key, times[dropped] ?? startedAt + 1]))
 
-  /** What was dropped, in that order, and when; what is before `passed` is over. */
-  const droppedFrom: Rows[] = []
-  const droppedAt: number[] = []
-  let passed = 0
-  for (const { rows, receivedAt } of await droppedBefore(connection, stations)) {
-    droppedFrom.push(rows)
-    droppedAt.push(receivedAt)
-  }
+  /** The oldest first. Of stations that were removed it may have what is in the file no more. */
+  const dropped = new TinyQueue<Dropped>([], (one, other) => one.time - other.time)
+  for (const one of await droppedBefore(connection, stations)) dropped.push(one)
 
-  /** Returns whether the ring had no room for it and dropped another. */
-  function addOne(key: StationKey, time: number, now: number): boolean {
+  /** Returns what the ring has dropped for it. */
+  function addOne(key: StationKey, time: number, now: number): Dropped | undefined {
     const rows = stations.get(key) ?? newRows(key)
     rows.times.push(time)
-    if (rows.times.length - rows.dropped <= perStation) return false
+    if (rows.times.length - rows.dropped <= perStation) return undefined
     rows.dropped += 1
-    droppedFrom.push(rows)
-    droppedAt.push(now)
-    return true
+    return { time: rows.times[rows.dropped - 1] as number, rows, at: now }
   }
 
-  function takeBack(key: StationKey, dropped: boolean): void {
+  function takeBack(key: StationKey, one: Dropped | undefined): void {
     const rows = stations.get(key)
     if (!rows) return
     rows.times.pop()
     if (rows.times.length === 0) stations.delete(key)
-    if (!dropped) return
-    rows.dropped -= 1
-    droppedFrom.pop()
-    droppedAt.pop()
+    if (one) rows.dropped -= 1
   }
 
   function newRows(key: StationKey): Rows {
@@ -93,12 +93,9 @@ export async function openRings(connection: Connection, settings: HistorySetting
     return rows
   }
 
-  /** Whether the row that was dropped as the `index`th of those that are left has to go. */
-  function isOver(index: number, now: number): boolean {
-    const at = droppedAt[passed + index]
-    if (at === undefined) return false
+  function isOver(one: Dropped | undefined, now: number): boolean {
     // In either direction, so that a clock that was wrong for a while leaves nothing behind.
-    return droppedAt.length - passed - index > MOST_DROPPED || Math.abs(now - at) >= longestMs
+    return one !== undefined && (dropped.length > MOST_DROPPED || Math.abs(now - one.at) >= longestMs)
   }
 
   /** Takes the first `count` rows of a station out; undone when `tx` fails. */
@@ -113,27 +110,18 @@ export async function openRings(connection: Connection, settings: HistorySetting
     return gone
   }
 
-  function pass(tx: Transaction, count: number): void {
-    passed += count
-    tx.onRollback(() => {
-      passed -= count
-    })
-    tx.onCommit(() => {
-      if (passed < MOST_PASSED) return
-      droppedFrom.splice(0, passed)
-      droppedAt.splice(0, passed)
-      passed = 0
-    })
-  }
-
   async function sweep(tx: Transaction, now: number, most: number): Promise<void> {
-    let count = 0
-    while (count < most && isOver(count, now)) count += 1
-    const from = new Map<Rows, number>()
-    for (const rows of droppedFrom.slice(passed, passed + count)) from.set(rows, (from.get(rows) ?? 0) + 1)
-    // Of a station that was removed meanwhile nothing is left.
-    const gone = [...from].flatMap(([rows, each]) => cut(tx, rows, Math.min(each, rows.dropped)))
-    pass(tx, count)
+    const over: Dropped[] = []
+    while (over.length < most && isOver(dropped.peek(), now)) over.push(dropped.pop() as Dropped)
+    tx.onRollback(() => {
+      for (const one of over) dropped.push(one)
+    })
+    const counts = new Map<Rows, number>()
+    for (const { rows, time } of over) {
+      const before = counts.get(rows) ?? 0
+      if (rows.times[before] === time) counts.set(rows, before + 1)
+    }
+    const gone = [...counts].flatMap(([rows, count]) => cut(tx, rows, count))
     if (gone.length > 0) await tx.all(DELETE, JSON.stringify(gone))
   }
 
@@ -154,16 +142,19 @@ export async function openRings(connection: Connection, settings: HistorySetting
       dropped: () =>
         [...stations.values()].flatMap(({ times, dropped }) => times.slice(0, dropped)).sort((a, b) => a - b),
       add(tx, messages, now) {
-        const dropped = messages.map(({ to, time }) => addOne(to, time, now))
+        const leaving = messages.map(({ to, time }) => addOne(to, time, now))
         tx.onRollback(() => {
-          for (const [index, { to }] of [...messages.entries()].reverse()) takeBack(to, dropped[index] === true)
+          for (const [index, { to }] of [...messages.entries()].reverse()) takeBack(to, leaving[index])
+        })
+        tx.onCommit(() => {
+          for (const one of leaving) if (one) dropped.push(one)
         })
       },
       async sweepFor(tx, now, coming) {
         const most = coming < MANY ? SWEPT_AT_ONCE : coming
-        if (isOver(most - 1, now)) await sweep(tx, now, most)
+        if (dropped.length >= MOST_DROPPED + most) await sweep(tx, now, most)
       },
-      isSweepable: (now) => isOver(0, now),
+      isSweepable: (now) => isOver(dropped.peek(), now),
       sweep: (tx, now) => sweep(tx, now, SWEPT_AT_ONCE),
       async discard(tx, keys, atMost = Number.POSITIVE_INFINITY) {
         const gone = keys.flatMap((key) => {
