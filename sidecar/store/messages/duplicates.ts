@@ -12,24 +12,25 @@ import type { OpenedRings } from './rings.ts'
 /** Read at a time at the start. */
 const PAGE_ROWS = 10_000
 
-const COLUMNS = 'message.station, source, seq_id AS seqId, text, received_at AS receivedAt'
+// One string instead of a row object for each message: half the time of a start.
+const MARKS = 'SELECT json_group_array(json_array(station, source, seq_id, hex(text), received_at)) AS marks FROM'
 
 // The newest last, so that it is the one that counts.
-const DROPPED = `SELECT ${COLUMNS} FROM message WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time`
+const DROPPED = `${MARKS} (SELECT * FROM message WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time)`
 
 const FROM_SENDERS = `
-  SELECT ${COLUMNS}
-  FROM json_each(?) AS pair
-    CROSS JOIN json_each(pair.value, '$[1]') AS row
-    CROSS JOIN message ON message.time = row.value AND message.source = pair.value ->> 0
-  ORDER BY time`
+  ${MARKS} (
+    SELECT message.*
+    FROM json_each(?) AS pair
+      CROSS JOIN json_each(pair.value, '$[1]') AS row
+      CROSS JOIN message ON message.time = row.value AND message.source = pair.value ->> 0
+    ORDER BY time)`
 
-interface MarkRow {
-  readonly station: StationKey
-  readonly source: string
-  readonly seqId: string
-  readonly text: Buffer
-  readonly receivedAt: number
+type Mark = readonly [station: StationKey, source: string, seqId: string, hex: string, receivedAt: number]
+
+interface MarksRow {
+  /** JSON of an array of {@link Mark}. */
+  readonly marks: string
 }
 
 /** Tells copies of messages from news. Two messages are equal when sender, addressee, number and text are. */
@@ -64,9 +65,12 @@ export async function openDuplicates(
     return 1 + fiftyTwoBits(hash('sha256', identity, 'binary'))
   }
 
-  function remember({ station, source, seqId, text, receivedAt }: MarkRow): void {
-    const registeredAt = stations.registeredAt(station)
-    if (registeredAt !== undefined) marks.set(digestOf(registeredAt, station, source, seqId, text), receivedAt)
+  function remember([found]: readonly MarksRow[]): void {
+    for (const [station, source, seqId, hex, receivedAt] of JSON.parse(found?.marks ?? '[]') as readonly Mark[]) {
+      const registeredAt = stations.registeredAt(station)
+      if (registeredAt === undefined) continue
+      marks.set(digestOf(registeredAt, station, source, seqId, Buffer.from(hex, 'hex')), receivedAt)
+    }
   }
 
   /** Of a whole ring, 50 rows or more, a few at most are from one sender: the others may wait until theirs writes again. */
@@ -75,7 +79,7 @@ export async function openDuplicates(
     const wanted = messages.filter(({ to, from }) => senders.get(to)?.has(from))
     if (wanted.length === 0) return
     const pairs = wanted.map(({ to, from }) => [from, rings.fromBefore(to)])
-    for (const row of await tx.look<MarkRow>(FROM_SENDERS, JSON.stringify(pairs))) remember(row)
+    remember(await tx.look<MarksRow>(FROM_SENDERS, JSON.stringify(pairs)))
     tx.onCommit(() => {
       for (const { to, from } of wanted) {
         const left = senders.get(to)
@@ -87,8 +91,7 @@ export async function openDuplicates(
 
   const dropped = rings.dropped()
   for (let first = 0; first < dropped.length; first += PAGE_ROWS) {
-    const page = JSON.stringify(dropped.slice(first, first + PAGE_ROWS))
-    for (const row of await connection.all<MarkRow>(DROPPED, page)) remember(row)
+    remember(await connection.all<MarksRow>(DROPPED, JSON.stringify(dropped.slice(first, first + PAGE_ROWS))))
   }
 
   return {
