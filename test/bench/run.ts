@@ -8,6 +8,7 @@ import { housekeepingBench } from './housekeeping.ts'
 import { loginBench } from './login.ts'
 import type { Measurement } from './measurement.ts'
 import { packetsBench } from './packets.ts'
+import { pushBench } from './push.ts'
 import { severalBench } from './several.ts'
 import { sidecarStartBench } from './sidecar-start.ts'
 import { upstreamBytesBench } from './upstream-bytes.ts'
@@ -17,6 +18,7 @@ const BENCHES = [
   { rows: ['packets'], bench: packetsBench },
   { rows: ['pipeline'], bench: durableBench },
   { rows: ['housekeeping'], bench: housekeepingBench },
+  { rows: ['push'], bench: pushBench },
   { rows: ['api'], bench: apiBench },
   { rows: ['pipeline.postgres', 'pipeline.takeover', 'api.sync.postgres'], bench: severalBench },
   { rows: ['upstream'], bench: upstreamBytesBench },
