@@ -9,6 +9,8 @@ import { type BareUpstream, bareUpstream } from './upstream.ts'
 const MOST_MS = 60_000
 /** Each question costs the sidecar milliseconds that are not the messages'. */
 const ASK_EVERY_MS = 1000
+/** Of the messages that it is loaded with. */
+const AT_ONCE = 10_000
 /** It acknowledges, which none of the others does. */
 const ACKNOWLEDGING = 'B999X'
 
@@ -98,8 +100,12 @@ export async function startLoaded({
     },
   }
   const first = Math.min(withMessages, stations.length)
-  send(first * messagesEach, first)
-  await loaded.stored(first * messagesEach)
+  const wanted = first * messagesEach
+  for (let sent = 0; sent < wanted; sent += AT_ONCE) {
+    send(Math.min(AT_ONCE, wanted - sent), first)
+    await acks.next()
+  }
+  await loaded.stored(wanted)
   return loaded
 }
 

@@ -5,6 +5,7 @@ export interface Measurement {
   readonly ours: number
   /** Null where there is nothing to compare with; then `peerName` and `ratio` are null too. */
   readonly peer: number | null
+  /** What it is, and what it does not do of what ours does. */
   readonly peerName: string | null
   /** How many times better ours is, whatever the unit: above 1 is better. */
   readonly ratio: number | null

@@ -9,7 +9,7 @@ const COUNTS = [1, 56, 900, 5000] as const
 const MESSAGES = 20_000
 /** One message in so many is for a registered station. */
 const OURS_IN = 100
-const PEER = 'one connection that takes all messages'
+const PEER = 'one connection that takes all messages, has no filter to change and stores none'
 
 /**
  * What the filter saves, against a server with the measured limits of APRS-IS: bytes in both directions, from the first login through
