@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { endWithBench } from './end-with-bench.ts'
 import { type ProcessUsage, usageOf } from './process-usage.ts'
 
 const PROBE = fileURLToPath(new URL('memory-probe.cjs', import.meta.url))
@@ -41,6 +42,7 @@ export async function startBuiltSidecar(config: object): Promise<BuiltSidecar> {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, MEMORY_PROBE_FILE: probeFile, MEMORY_PROBE_MS: NEVER_MS },
   })
+  endWithBench(child)
   const { url, adminUrl } = await listening(child)
   const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
     child.kill(signal)
