@@ -47,7 +47,7 @@ const SERVICES: readonly Service[] = [
  * The built sidecar, by the vendors' real clients, against a gateway in a process of its own that takes everything: 5,000 stations, each
  * of which has one message to be told of.
  * - `push.fcm`, `push.apns`: pushes a second, as the gateway sees them, from the first that comes to the last that it answers, which it
- *   does at once; `….cpu`: CPU time of the sidecar for each, from the end of the storing until it knows what became of the last one;
+ *   does at once. Ours fall due as fast as their messages were stored, the peer has all of them at once. `….cpu`: CPU time of the sidecar for each, from the end of the storing until it knows what became of the last one;
  * - `….100`, `….100.cpu`: the same where each answer takes 100 ms;
  * - `push.latency`, `push.latency.apns`: from a lone message's line that is sent to its push that comes, beyond the window in which
  *   messages are gathered.
@@ -80,7 +80,7 @@ async function measured(one: Service): Promise<{ rows: readonly Measurement[]; l
     // The first run of each only warms up.
     const { pushes } = await burst(sides, 0, true)
     await open(peer, { ...one, port: gateway.port, ca: gateway.ca, pushes })
-    await peerBurst(sides, 0)
+    checkSame(pushes, (await peerBurst(sides, 0, true)).pushes)
     const rows: Measurement[] = []
     for (const answerMs of ANSWERS_MS) rows.push(...(await burstRows(one, sides, answerMs)))
     return { rows, latencyMs: await latency(sides, one.platform) }
@@ -103,6 +103,11 @@ interface Figures {
   readonly cpuUs: number
 }
 
+interface Burst extends Figures {
+  /** Where they were to be kept. */
+  readonly pushes: readonly KeptPush[]
+}
+
 async function burstRows(
   { service, peerName }: Service,
   sides: Sides,
@@ -110,7 +115,7 @@ async function burstRows(
 ): Promise<readonly Measurement[]> {
   const turns = await takeTurns(
     ROUNDS,
-    () => burst(sides, answerMs, false),
+    () => burst(sides, answerMs),
     () => peerBurst(sides, answerMs),
   )
   const middle = (figure: keyof Figures) => ({
@@ -128,8 +133,8 @@ async function burstRows(
 async function burst(
   { loaded, gateway }: Pick<Sides, 'loaded' | 'gateway'>,
   answerMs: number,
-  keeps: boolean,
-): Promise<Figures & { readonly pushes: readonly KeptPush[] }> {
+  keeps = false,
+): Promise<Burst> {
   await gateway.expect(STATIONS, answerMs, keeps)
   loaded.send(loaded.stations.length)
   await loaded.acknowledged()
@@ -141,11 +146,24 @@ async function burst(
   return { perSecond: STATIONS / seconds, cpuUs, pushes }
 }
 
-async function peerBurst({ gateway, peer }: Pick<Sides, 'gateway' | 'peer'>, answerMs: number): Promise<Figures> {
-  await gateway.expect(STATIONS, answerMs)
+async function peerBurst(
+  { gateway, peer }: Pick<Sides, 'gateway' | 'peer'>,
+  answerMs: number,
+  keeps = false,
+): Promise<Burst> {
+  await gateway.expect(STATIONS, answerMs, keeps)
   const cpuUs = await peer.ask<number>({ kind: 'send' } satisfies PeerOrder)
-  const { seconds } = await gateway.burst()
-  return { perSecond: STATIONS / seconds, cpuUs: cpuUs / STATIONS }
+  const { seconds, pushes } = await gateway.burst()
+  return { perSecond: STATIONS / seconds, cpuUs: cpuUs / STATIONS, pushes }
+}
+
+/** Throws unless the gateway got the same of both, in whatever order. */
+function checkSame(ours: readonly KeptPush[], peers: readonly KeptPush[]): void {
+  const textOf = ({ path, headers, body }: KeptPush) =>
+    JSON.stringify([path, Object.entries(headers).toSorted(([a], [b]) => (a < b ? -1 : 1)), body])
+  const others = peers.map(textOf).toSorted()
+  for (const [index, text] of ours.map(textOf).toSorted().entries())
+    if (text !== others[index]) throw new Error(`The peer does not send the same: not ${text}, but ${others[index]}`)
 }
 
 async function open(peer: Program, of: Omit<Extract<PeerOrder, { kind: 'open' }>, 'kind'>): Promise<void> {
