@@ -1,5 +1,7 @@
 import { type IncomingMessage, request } from 'node:http'
+import { request as requestTls } from 'node:https'
 import type { BareAnswer, BareOrder } from './bare-http-server.ts'
+import { type CertificateFiles, writeCertificates } from './certificate-files.ts'
 import type { LoadOrder, LoadResult } from './http-load-client.ts'
 import { claim, type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
 import { type Measurement, median } from './measurement.ts'
@@ -14,11 +16,11 @@ const MESSAGES_EACH = 50
 const MESSAGES_PER_SECOND = 1000
 const CONNECTIONS = 64
 const ROUNDS = 5
-const WARM_UP_MS = 300
-const ROUND_MS = 1500
-const PEER = 'bare node:http that parses and looks up, and stores nothing'
-
-const PEER_WITH_CURSORS = 'bare node:http, which never has messages'
+const WARM_UP_MS = 200
+const ROUND_MS = 800
+const PEER = 'bare node:http, with the same messages coming: parses and looks up, checks and stores nothing'
+const PEER_WITH_CURSORS = `${PEER}, and never has messages`
+const PEER_WITH_TLS = PEER.replace('node:http', 'node:https')
 /** Of whom no message is older; as long as those that answers bring. */
 const FIRST_CURSOR = 1_000_000_000_000
 
@@ -59,50 +61,76 @@ const QUESTIONS: readonly Question[] = [
 
 /**
  * Requests per second under 64 keep-alive connections while 1,000 messages a second arrive, and how long the slowest hundredth of
- * them took: 100 of 5,000 stations call and get the messages, a sync brings 50 of them. `….all`: all 5,000 call in turn, as they do
- * when each syncs for the first time. `….cursors`: they go on from the server time of their last answer, as phones do. The peer is
- * Node's HTTP server in a process of its own, which parses the request, looks the station up, sends the same bytes, and gets as many
- * lines from upstream; it checks and stores nothing.
+ * them took (`….p99`): 100 of 5,000 stations call and get the messages, a sync brings 50 of them. `….all`: all 5,000 call in turn, as they
+ * do when each syncs for the first time. `….cursors`: they go on from the server time of their last answer, as phones do. `….tls`: the
+ * sidecar serves TLS, and the peer does. The peer is Node's HTTP server in a process of its own, which parses the request, looks the
+ * station up, sends the same bytes, and gets as many lines from upstream; it checks and stores nothing.
  *
  * `….rows` says what the size of the file costs: 100 stations call and get the messages, with 250,000 rows in the file and with 5,000.
  */
 export async function apiBench(): Promise<readonly Measurement[]> {
-  const small = await startLoaded({ stations: FEW, messagesEach: MESSAGES_EACH })
-  const large = await startLoaded({ stations: STATIONS, messagesEach: MESSAGES_EACH })
   const client = await startProgram('http-load-client.ts')
   try {
+    return [...(await plainRows(client)), ...(await tlsRows(client))]
+  } finally {
+    await client.close()
+  }
+}
+
+async function plainRows(client: Program): Promise<readonly Measurement[]> {
+  const small = await startLoaded({ stations: FEW, messagesEach: MESSAGES_EACH })
+  const large = await startLoaded({ stations: STATIONS, messagesEach: MESSAGES_EACH })
+  try {
     const rows: Measurement[] = []
-    for (const question of QUESTIONS) rows.push(...(await answered(question, small, large, client)))
+    for (const question of QUESTIONS) {
+      const { name, takesCursors } = question
+      rows.push(
+        ...rowsOf(name, takesCursors ? PEER_WITH_CURSORS : PEER, await answered(question, client, large, small)),
+      )
+    }
     const alone = { unit: 'MB', peer: null, peerName: null, ratio: null }
     rows.push({ name: 'api.rss', ours: large.sidecar.residentMegabytes(), ...alone })
     rows.push({ name: 'api.rss.collected', ours: await large.sidecar.collectedMegabytes(), ...alone })
     return rows
   } finally {
-    await client.close()
     await small.close()
     await large.close()
   }
 }
 
+async function tlsRows(client: Program): Promise<readonly Measurement[]> {
+  const tls = await writeCertificates()
+  const large = await startLoaded({ stations: STATIONS, messagesEach: MESSAGES_EACH, tls })
+  try {
+    return rowsOf(`${SYNC.name}.tls`, PEER_WITH_TLS, await answered(SYNC, client, large, undefined, tls))
+  } finally {
+    await large.close()
+    await tls.remove()
+  }
+}
+
 async function answered(
   { name, path, headers, body, takesCursors = false }: Question,
-  small: LoadedSidecar,
-  large: LoadedSidecar,
   client: Program,
-): Promise<readonly Measurement[]> {
+  large: LoadedSidecar,
+  small?: LoadedSidecar,
+  tls?: CertificateFiles,
+): Promise<Results> {
   const requests = requestsOf({ path, headers, body }, large)
   const bareSource = await bareUpstream()
   const bare = await startProgram('bare-http-server.ts')
   try {
     const first = body(large.stations[0] as string)
     const sampleBody = takesCursors ? { ...first, since: Date.now() } : first
-    const sample = await answerTo(large.sidecar.url + path, headers, sampleBody)
-    const order = { ...sample, stations: large.stations, upstreamPort: bareSource.port } satisfies BareOrder
-    const barePort = await bare.ask<number>(order)
+    const sample = await answerTo(large.sidecar.url + path, headers, sampleBody, tls?.ca)
+    const certificate = tls && { cert: tls.cert, key: tls.key }
+    const order = { ...sample, stations: large.stations, upstreamPort: bareSource.port, certificate }
+    const barePort = await bare.ask<number>(order satisfies BareOrder)
     await bareSource.client
-    const load = (port: number, callers: number) => loadFrom(client, port, requests.slice(0, callers), takesCursors)
+    const load = (port: number, callers: number) =>
+      loadFrom(client, { port, ca: tls?.ca, requests: requests.slice(0, callers), takesCursors })
     const loadWithMessages = (loaded: LoadedSidecar, callers: number) =>
-      withMessages(loaded, callers, () => load(Number(new URL(loaded.sidecar.url).port), callers))
+      withMessages(loaded, callers, () => load(portOf(loaded), callers))
     const results: Results = { ours: [], bare: [], large: [], small: [] }
     const sides = [
       async () => results.ours.push(await loadWithMessages(large, STATIONS)),
@@ -112,17 +140,21 @@ async function answered(
         results.bare.push(await load(barePort, STATIONS).finally(() => coming.stop()))
       },
       async () => results.large.push(await loadWithMessages(large, FEW)),
-      async () => results.small.push(await loadWithMessages(small, FEW)),
+      ...(small ? [async () => results.small.push(await loadWithMessages(small, FEW))] : []),
     ]
     for (let round = 0; round < ROUNDS; round += 1) {
       for (const side of round % 2 === 0 ? sides : sides.toReversed()) await side()
     }
     if (!takesCursors) checkBytes(name, results.ours, results.bare)
-    return rowsOf(name, takesCursors ? PEER_WITH_CURSORS : PEER, results)
+    return results
   } finally {
     await bare.close()
     bareSource.close()
   }
+}
+
+function portOf({ sidecar }: LoadedSidecar): number {
+  return Number(new URL(sidecar.url).port)
 }
 
 function requestsOf({ path, headers, body }: Omit<Question, 'name'>, { stations }: LoadedSidecar): readonly string[] {
@@ -131,50 +163,46 @@ function requestsOf({ path, headers, body }: Omit<Question, 'name'>, { stations 
 
 function loadFrom(
   client: Program,
-  port: number,
-  requests: readonly string[],
-  takesCursors = false,
+  order: Pick<LoadOrder, 'port' | 'ca' | 'requests' | 'takesCursors'>,
 ): Promise<LoadResult> {
-  const order = { requests, connections: CONNECTIONS, takesCursors, warmUpMs: WARM_UP_MS, durationMs: ROUND_MS, port }
-  return client.ask<LoadResult>(order satisfies LoadOrder)
+  const times = { connections: CONNECTIONS, warmUpMs: WARM_UP_MS, durationMs: ROUND_MS }
+  return client.ask<LoadResult>({ ...order, ...times } satisfies LoadOrder)
 }
 
 /** Syncs a second of the first `callers` stations, while messages for them arrive. */
 export async function syncRate(loaded: LoadedSidecar, client: Program, callers: number): Promise<number> {
   const requests = requestsOf(SYNC, loaded).slice(0, callers)
-  const port = Number(new URL(loaded.sidecar.url).port)
-  return (await withMessages(loaded, callers, () => loadFrom(client, port, requests))).requestsPerSecond
+  const order = { port: portOf(loaded), requests, takesCursors: false }
+  return (await withMessages(loaded, callers, () => loadFrom(client, order))).requestsPerSecond
 }
 
+/** `ours` are all stations of the large file, `large` few of them; `small` has none where that is not compared. */
 type Results = Readonly<Record<'ours' | 'bare' | 'large' | 'small', LoadResult[]>>
 
 function rowsOf(name: string, peerName: string, { ours, bare, large, small }: Results): readonly Measurement[] {
   const rate = (side: readonly LoadResult[]) => median(side.map(({ requestsPerSecond }) => requestsPerSecond))
   const slowest = (side: readonly LoadResult[]) => median(side.map(({ p99Ms }) => p99Ms))
-  return [
-    { name, unit: 'requests/s', ours: rate(large), peer: rate(bare), peerName, ratio: rate(large) / rate(bare) },
+  const beside = (name: string, side: readonly LoadResult[]): readonly Measurement[] => [
+    { name, unit: 'requests/s', ours: rate(side), peer: rate(bare), peerName, ratio: rate(side) / rate(bare) },
     {
       name: `${name}.p99`,
       unit: 'ms',
-      ours: slowest(large),
+      ours: slowest(side),
       peer: slowest(bare),
       peerName,
-      ratio: slowest(bare) / slowest(large),
+      ratio: slowest(bare) / slowest(side),
     },
-    {
-      name: `${name}.all`,
-      unit: 'requests/s',
-      ours: rate(ours),
-      peer: rate(bare),
-      peerName,
-      ratio: rate(ours) / rate(bare),
-    },
+  ]
+  const rows = [...beside(name, large), ...beside(`${name}.all`, ours)]
+  if (small.length === 0) return rows
+  return [
+    ...rows,
     {
       name: `${name}.rows`,
       unit: 'requests/s',
       ours: rate(large),
       peer: rate(small),
-      peerName: 'the same with 5,000 rows',
+      peerName: 'the same with 5,000 rows, for which 100 stations are registered',
       ratio: rate(large) / rate(small),
     },
   ]
@@ -223,11 +251,16 @@ function requestText(path: string, headers: Question['headers'], body: string): 
 }
 
 /** One answer as it came over the wire, without the headers that Node adds to every answer. */
-async function answerTo(url: string, headers: Question['headers'], body: object): Promise<BareAnswer> {
+async function answerTo(
+  url: string,
+  headers: Question['headers'],
+  body: object,
+  ca: string | undefined,
+): Promise<BareAnswer> {
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    request(url, { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers } }, resolve)
-      .on('error', reject)
-      .end(JSON.stringify(body))
+    const options = { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers } }
+    const asked = ca === undefined ? request(url, options, resolve) : requestTls(url, { ...options, ca }, resolve)
+    asked.on('error', reject).end(JSON.stringify(body))
   })
   const chunks: Buffer[] = []
   for await (const chunk of answer) chunks.push(chunk as Buffer)

@@ -1,4 +1,5 @@
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 
 /** What the bare server answers to every station that it knows. */
@@ -13,17 +14,19 @@ export interface BareOrder extends BareAnswer {
   readonly stations: readonly string[]
   /** Where it logs in, to read what comes and leave it. */
   readonly upstreamPort: number
+  /** In PEM, where it is to serve TLS. */
+  readonly certificate?: { readonly cert: string; readonly key: string } | undefined
 }
 
 /**
- * The yardstick: Node's HTTP server, which reads the request's JSON, looks the station up, and sends what it is given. It checks
+ * The yardstick: Node's HTTP or HTTPS server, which reads the request's JSON, looks the station up, and sends what it is given. It checks
  * nothing, and what comes from upstream it takes and stores nothing of.
  */
-process.on('message', ({ headers, body, stations, upstreamPort }: BareOrder) => {
+process.on('message', ({ headers, body, stations, upstreamPort, certificate }: BareOrder) => {
   const bytes = Buffer.from(body, 'base64')
   const known = new Set(stations)
   connect(upstreamPort, '127.0.0.1').resume().write('user BARE pass -1\r\n')
-  const server = createServer((request, response) => {
+  const answer: RequestListener = (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
@@ -31,6 +34,8 @@ process.on('message', ({ headers, body, stations, upstreamPort }: BareOrder) => 
       response.writeHead(known.has(callsign) ? 200 : 404, headers)
       response.end(bytes)
     })
-  }).listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port))
+  }
+  const server = certificate ? createTlsServer(certificate, answer) : createServer(answer)
+  server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port))
 })
 process.send?.('ready')

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { endWithBench } from './end-with-bench.ts'
+import { type ProcessUsage, usageOf } from './process-usage.ts'
 
 const PROBE = fileURLToPath(new URL('memory-probe.cjs', import.meta.url))
 /** It is to speak when it is asked to, and not by itself. */
@@ -15,13 +17,12 @@ const PROBE_PAUSE_MS = 20
 const MAIN = fileURLToPath(new URL('../../dist/sidecar/main.js', import.meta.url))
 
 /** The built sidecar in a process of its own, on a database of its own. */
-export interface BuiltSidecar {
+export interface BuiltSidecar extends ProcessUsage {
   readonly url: string
   readonly adminUrl: string
   /** From the start of the process to its `listening` line. */
   readonly startMs: number
-  residentMegabytes(): number
-  /** The same after its garbage was collected. */
+  /** Resident memory after its garbage was collected. */
   collectedMegabytes(): Promise<number>
   close(): Promise<void>
   /** Ends it as a machine does that dies. */
@@ -41,6 +42,7 @@ export async function startBuiltSidecar(config: object): Promise<BuiltSidecar> {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, MEMORY_PROBE_FILE: probeFile, MEMORY_PROBE_MS: NEVER_MS },
   })
+  endWithBench(child)
   const { url, adminUrl } = await listening(child)
   const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
     child.kill(signal)
@@ -51,10 +53,7 @@ export async function startBuiltSidecar(config: object): Promise<BuiltSidecar> {
     url,
     adminUrl,
     startMs: performance.now() - begun,
-    residentMegabytes: () => {
-      const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? []
-      return Number(kilobytes) / 1024
-    },
+    ...usageOf(child.pid),
     async collectedMegabytes() {
       child.kill('SIGUSR2')
       while (!existsSync(probeFile) || !readFileSync(probeFile, 'utf8').endsWith('\n')) await pause(PROBE_PAUSE_MS)
@@ -79,8 +78,13 @@ async function listening({ stdout }: ChildProcess): Promise<{ url: string; admin
 }
 
 /** One counter of the operator's port. */
-export async function counter(sidecar: BuiltSidecar, name: string): Promise<number> {
-  const text = await (await fetch(`${sidecar.adminUrl}/metrics`)).text()
-  const [, value] = new RegExp(`^mesh_companion_${name}_total (\\d+)$`, 'm').exec(text) ?? []
+export function counter(sidecar: BuiltSidecar, name: string): Promise<number> {
+  return gauge(sidecar, `${name}_total`)
+}
+
+/** One number of the operator's port that has no labels. Each question costs the sidecar milliseconds. */
+export async function gauge({ adminUrl }: BuiltSidecar, name: string): Promise<number> {
+  const text = await (await fetch(`${adminUrl}/metrics`)).text()
+  const [, value] = new RegExp(`^mesh_companion_${name} (\\d+)$`, 'm').exec(text) ?? []
   return Number(value)
 }

@@ -5,7 +5,7 @@ import type { Party, PartyOrder } from './login-party.ts'
 import { alternate, type Measurement, median } from './measurement.ts'
 import { type Program, startProgram } from './program.ts'
 
-const ROUNDS = 7
+const ROUNDS = 5
 const MOST_DOMAINS = 1000
 const REQUESTS_A_ROUND = 1000
 const CONNECTIONS = 10

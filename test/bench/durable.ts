@@ -1,5 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
 import { alternate, type Measurement, median } from './measurement.ts'
+import { startPushGateway } from './push-gateway.ts'
 
 const MESSAGES = 10_000
 const STATIONS = 5000
@@ -9,16 +11,26 @@ const MESSAGES_EACH = 50
 const ROUNDS = 5
 const LONE_MESSAGES = 200
 
+/** The longest that there is: no push is due while the bench runs. */
+const COALESCE_MS = 600_000
+const TRICKLE_PER_SECOND = 1000
+const TRICKLE_MS = 3000
+
 /**
  * From the APRS-IS socket to a durable row, in the built sidecar with 5,000 stations: a burst until the last message is stored, and a
- * lone message until its ack comes back, which is sent only once the row is durable. Throws when a message is lost.
+ * lone message until its ack comes back, which is sent only once the row is durable. Throws when a message is lost. A gateway is
+ * configured, and each message makes a push due; none is sent, since its window is longer than the bench.
  *
  * `pipeline.durable` is the worst that there is: every history is full, and the burst goes to all stations in turn, so that each
- * message is written to another place of the file and drops one there. `pipeline.rows` says what the size of the file costs: the same
- * burst to 100 stations with 250,000 rows in the file and with 5,000.
+ * message is written to another place of the file and drops one there; `….cpu` is the CPU time of a message in it, `….bytes` what the
+ * sidecar hands to the system to be written. `pipeline.trickle` and `….bytes` are the same at 1,000 messages a second, where fewer go
+ * into one commit. `pipeline.rows` says what the size of the file costs: the same burst to 100 stations with 250,000 rows in the file
+ * and with 5,000.
  */
 export async function durableBench(): Promise<readonly Measurement[]> {
-  const common = { stations: STATIONS, messagesEach: MESSAGES_EACH, firstAcknowledges: true }
+  const gateway = await startPushGateway('fcm')
+  const push = { ...gateway.settings, coalesceMs: COALESCE_MS }
+  const common = { stations: STATIONS, messagesEach: MESSAGES_EACH, push }
   const small = await startLoaded({ ...common, withMessages: BUSY })
   const large = await startLoaded(common)
   try {
@@ -27,48 +39,93 @@ export async function durableBench(): Promise<readonly Measurement[]> {
       () => burst(large, BUSY),
       () => burst(small, BUSY),
     )
-    const worst: number[] = []
-    for (let round = 0; round < ROUNDS; round += 1) worst.push(await burst(large, STATIONS))
+    const worst: BurstCost[] = []
+    for (let round = 0; round < ROUNDS; round += 1) worst.push(await costOfBurst(large, STATIONS))
+    const trickle: Cost[] = []
+    for (let round = 0; round < ROUNDS; round += 1) trickle.push(await trickled(large))
     const alone = { peer: null, peerName: null, ratio: null }
+    const peerName = 'the same with 5,000 rows, in which 4,900 stations have none'
     return [
-      { name: 'pipeline.durable', unit: 'messages/s', ours: median(worst), ...alone },
-      {
-        name: 'pipeline.rows',
-        unit: 'messages/s',
-        ...rates,
-        peerName: 'the same with 5,000 rows',
-        ratio: rates.ours / rates.peer,
-      },
+      { name: 'pipeline.durable', unit: 'messages/s', ours: median(worst.map(({ perSecond }) => perSecond)), ...alone },
+      ...costRows('pipeline.durable.cpu', 'pipeline.durable.bytes', worst),
+      ...costRows('pipeline.trickle', 'pipeline.trickle.bytes', trickle),
+      { name: 'pipeline.rows', unit: 'messages/s', ...rates, peerName, ratio: rates.ours / rates.peer },
       { name: 'pipeline.lone', unit: 'ms', ours: await loneMessage(large), ...alone },
       { name: 'pipeline.rss', unit: 'MB', ours: large.sidecar.residentMegabytes(), ...alone },
     ]
   } finally {
     await small.close()
     await large.close()
+    await gateway.close()
   }
 }
 
-/** Messages a second, until the last one is stored. */
-export async function burst(loaded: LoadedSidecar, toStations: number): Promise<number> {
-  const before = await loaded.storedCount()
-  const begun = performance.now()
-  loaded.send(MESSAGES, toStations)
-  await loaded.stored(before + MESSAGES)
-  return MESSAGES / ((performance.now() - begun) / 1000)
+/** Of one message. */
+interface Cost {
+  readonly cpuUs: number
+  readonly bytes: number
 }
 
-async function loneMessage({ upstream, stations }: LoadedSidecar): Promise<number> {
-  const station = stations[0] as string
-  const waits: number[] = []
-  let acked: (line: string) => void = () => undefined
-  upstream.onLine((line) => acked(line))
-  for (let index = 0; index < LONE_MESSAGES; index += 1) {
-    const ack = new Promise<string>((resolve) => {
-      acked = resolve
-    })
+interface BurstCost extends Cost {
+  readonly perSecond: number
+}
+
+function costRows(cpu: string, bytes: string, costs: readonly Cost[]): readonly Measurement[] {
+  const alone = { peer: null, peerName: null, ratio: null }
+  // The mean of what is written: a checkpoint falls into one round of several, and is to count.
+  const mean = costs.reduce((sum, cost) => sum + cost.bytes, 0) / costs.length
+  return [
+    { name: cpu, unit: 'µs CPU/message', ours: median(costs.map(({ cpuUs }) => cpuUs)), ...alone },
+    { name: bytes, unit: 'bytes/message', ours: mean, ...alone },
+  ]
+}
+
+/** What the messages cost the sidecar that `work` sends; it says how many they were. */
+async function costOf({ sidecar }: LoadedSidecar, work: () => Promise<number>): Promise<Cost> {
+  const [cpu, bytes] = [sidecar.cpuMicroseconds(), sidecar.writtenBytes()]
+  const count = await work()
+  return { cpuUs: (sidecar.cpuMicroseconds() - cpu) / count, bytes: (sidecar.writtenBytes() - bytes) / count }
+}
+
+/** A burst, until the last message is stored. */
+async function costOfBurst(loaded: LoadedSidecar, toStations: number): Promise<BurstCost> {
+  const before = await loaded.storedCount()
+  let seconds = Number.NaN
+  const cost = await costOf(loaded, async () => {
     const begun = performance.now()
-    upstream.send(`L${index}ABC>APRS,TCPIP*,qAC,T2TEST::${station.padEnd(9)}:Alone ${index}{${index + 1}\r\n`)
-    await ack
+    loaded.send(MESSAGES, toStations)
+    await loaded.acknowledged()
+    seconds = (performance.now() - begun) / 1000
+    return MESSAGES
+  })
+  await loaded.stored(before + MESSAGES)
+  return { ...cost, perSecond: MESSAGES / seconds }
+}
+
+/** Messages a second of a burst. */
+export async function burst(loaded: LoadedSidecar, toStations: number): Promise<number> {
+  return (await costOfBurst(loaded, toStations)).perSecond
+}
+
+async function trickled(loaded: LoadedSidecar): Promise<Cost> {
+  const before = await loaded.storedCount()
+  let sent = 0
+  const cost = await costOf(loaded, async () => {
+    const flow = loaded.flow(TRICKLE_PER_SECOND, STATIONS)
+    await pause(TRICKLE_MS)
+    sent = flow.stop()
+    await loaded.acknowledged()
+    return sent
+  })
+  await loaded.stored(before + sent)
+  return cost
+}
+
+async function loneMessage(loaded: LoadedSidecar): Promise<number> {
+  const waits: number[] = []
+  for (let index = 0; index < LONE_MESSAGES; index += 1) {
+    const begun = performance.now()
+    await loaded.acknowledged()
     waits.push(performance.now() - begun)
   }
   return median(waits)

@@ -1,8 +1,11 @@
 import { connect, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 
 /** What the load program is told to do. */
 export interface LoadOrder {
   readonly port: number
+  /** In PEM, of who signed the server's certificate, where it serves TLS. */
+  readonly ca?: string | undefined
   /** Whole requests as they go over the wire. Each connection takes its turn through all of them. */
   readonly requests: readonly string[]
   readonly connections: number
@@ -37,6 +40,7 @@ const OK = Buffer.from('HTTP/1.1 200 ')
  */
 async function load({
   port,
+  ca,
   requests,
   connections,
   takesCursors,
@@ -93,20 +97,21 @@ async function load({
         open(turn)
       } else if (!ending) send()
     }
-    const socket = connect({
+    const options = {
       port,
       host: '127.0.0.1',
       noDelay: true,
       onread: {
         buffer: Buffer.allocUnsafe(BUFFER_BYTES),
-        callback: (count, buffer) => {
+        callback: (count: number, buffer: Uint8Array) => {
           onChunk((buffer as Buffer).subarray(0, count))
           return true
         },
       },
-    })
+    }
+    const socket = ca === undefined ? connect(options) : connectTls({ ...options, ca })
     sockets.add(socket)
-    socket.on('connect', send)
+    socket.on(ca === undefined ? 'connect' : 'secureConnect', send)
     socket.on('error', fail)
     socket.on('close', () => {
       sockets.delete(socket)

@@ -1,21 +1,35 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { passcodeOf } from '../../sidecar/index.ts'
 import { type BuiltSidecar, counter, startBuiltSidecar } from './built-sidecar.ts'
-import { createMessages, flow } from './message-flow.ts'
-import { registerStations } from './stations.ts'
+import type { CertificateFiles } from './certificate-files.ts'
+import { createMessages, flow, messageLine } from './message-flow.ts'
+import { type Phone, registerStations } from './stations.ts'
 import { type BareUpstream, bareUpstream } from './upstream.ts'
 
 const MOST_MS = 60_000
+/** Each question costs the sidecar milliseconds that are not the messages'. */
+const ASK_EVERY_MS = 1000
+/** Of the messages that it is loaded with. */
+const AT_ONCE = 10_000
+/** It acknowledges, which none of the others does. */
+const ACKNOWLEDGING = 'B999X'
 
 /** The built sidecar with stations and messages in its database, and the network that they come from. */
 export interface LoadedSidecar {
   readonly sidecar: BuiltSidecar
   readonly upstream: BareUpstream
+  /** All but one more, which only tells by its acks what is stored. */
   readonly stations: readonly string[]
   /** Sends so many messages, all different, to one station after the other, of all or of the first so many. */
   send(count: number, ofStations?: number): void
   /** Sends so many a second, as evenly as timers allow, to all or to the first so many; `stop` says how many they were. */
   flow(perSecond: number, ofStations?: number): { stop(): number }
-  /** Of all messages, since the start. */
+  /**
+   * Sends one message more, and resolves once its ack comes back: then what was sent before is durable too. Asks the sidecar nothing.
+   * Throws after a minute without.
+   */
+  acknowledged(): Promise<void>
+  /** Of all messages, since the start, but those of {@link acknowledged}. */
   storedCount(): Promise<number>
   /** Resolves once so many were stored since the start. Throws after a minute: messages were lost. */
   stored(count: number): Promise<void>
@@ -27,46 +41,57 @@ export interface Load {
   /** In the history of each station that has any: all of them, or the first so many. */
   readonly messagesEach: number
   readonly withMessages?: number
-  /** The first station acknowledges; then the sidecar is logged in as one that may. */
-  readonly firstAcknowledges?: boolean
   /** Where it stores; in a file where that is not given. */
   readonly database?: string
+  /** `push` of the configuration; where it is not given, no gateway is on. */
+  readonly push?: object
+  /** What the stations are; `android` where it is not given. */
+  readonly platform?: Phone
+  /** The API is served with TLS. */
+  readonly tls?: CertificateFiles
 }
 
 export async function startLoaded({
   stations: count,
   messagesEach,
   withMessages = count,
-  firstAcknowledges,
   database,
+  push,
+  platform = 'android',
+  tls,
 }: Load): Promise<LoadedSidecar> {
   const upstream = await bareUpstream()
   const sidecar = await startBuiltSidecar({
     aprsis: { host: '127.0.0.1', port: upstream.port, callsign: 'N0CALL', passcode: 13023, filterDebounceMs: 0 },
     rateLimit: { windowMs: 1000, max: 1_000_000_000, newStationsPerHour: 1_000_000, connectionsPerAddress: 10_000 },
+    stations: { max: count + 1 },
     ...(database === undefined ? {} : { database }),
+    ...(push === undefined ? {} : { push }),
+    ...(tls === undefined ? {} : { listen: { port: 0, certFile: tls.certFile, keyFile: tls.keyFile } }),
   })
   const stations = Array.from({ length: count }, (_, index) => `B${index + 1000}X`)
-  await registerStations(sidecar, stations, firstAcknowledges ? stations.slice(0, 1) : [])
+  const all = [...stations, ACKNOWLEDGING]
+  await registerStations(sidecar, all, { platform, acknowledging: [ACKNOWLEDGING], ca: tls?.ca })
   await upstream.client
-  // The first one is left out where it acknowledges, so that acks do not count in what is sent to all.
-  const receivers = firstAcknowledges ? stations.slice(1) : stations
-  const messages = createMessages(receivers)
+  const messages = createMessages(stations)
   const send = (count: number, ofStations?: number): void => upstream.send(messages(count, ofStations))
-  const storedCount = () => counter(sidecar, 'messages_stored')
+  const acks = acknowledgements(upstream)
+  const storedCount = async () => (await counter(sidecar, 'messages_stored')) - acks.count()
   const loaded: LoadedSidecar = {
     sidecar,
     upstream,
     stations,
     send,
     flow: (perSecond, ofStations) => flow(perSecond, (count) => send(count, ofStations)),
+    acknowledged: acks.next,
     storedCount,
     async stored(wanted) {
-      const begun = performance.now()
-      for (;;) {
+      await acks.next()
+      for (const begun = performance.now(); ; ) {
         const now = await storedCount()
         if (now >= wanted) return
         if (performance.now() - begun > MOST_MS) throw new Error(`lost messages: only ${now} of ${wanted} were stored`)
+        await pause(ASK_EVERY_MS)
       }
     },
     async close() {
@@ -74,10 +99,40 @@ export async function startLoaded({
       upstream.close()
     },
   }
-  const first = Math.min(withMessages, receivers.length)
-  send(first * messagesEach, first)
-  await loaded.stored(first * messagesEach)
+  const first = Math.min(withMessages, stations.length)
+  const wanted = first * messagesEach
+  for (let sent = 0; sent < wanted; sent += AT_ONCE) {
+    send(Math.min(AT_ONCE, wanted - sent), first)
+    await acks.next()
+  }
+  await loaded.stored(wanted)
   return loaded
+}
+
+/** What is sent to the station that acknowledges. Each is of another sender, since there is a limit of acks for each. */
+function acknowledgements(upstream: BareUpstream) {
+  const waiting = new Map<string, () => void>()
+  let count = 0
+  upstream.onLine((line) => {
+    const [, sender = ''] = /::(\S+) *:ack/.exec(line) ?? []
+    waiting.get(sender)?.()
+    waiting.delete(sender)
+  })
+  return {
+    count: () => count,
+    async next() {
+      count += 1
+      const sender = `M${count}ABC`
+      await new Promise<void>((resolve, reject) => {
+        const deadline = setTimeout(() => reject(new Error('A message was not acknowledged.')), MOST_MS)
+        waiting.set(sender, () => {
+          clearTimeout(deadline)
+          resolve()
+        })
+        upstream.send(messageLine(sender, ACKNOWLEDGING, `Mark ${count}`, count))
+      })
+    },
+  }
 }
 
 /** What every call of the API says of the station. */

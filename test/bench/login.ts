@@ -5,11 +5,11 @@ import type { Client, Party, PartyOrder } from './login-party.ts'
 import { alternate, type Measurement, median } from './measurement.ts'
 import { type Program, startProgram } from './program.ts'
 
-const ROUNDS = 7
+const ROUNDS = 5
 const LOGINS_A_ROUND = 100
 /** Of each browser: a single burst of 100 says more of the moment than of who answers it. */
 const FEWEST_EACH = 3
-const LONE_LOGINS = 3
+const LONE_LOGINS = 2
 /** Whatever is kept of a login for a second is of no use to the next one. */
 const LONE_EVERY_MS = 1_100
 const PEER =

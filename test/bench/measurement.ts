@@ -5,6 +5,7 @@ export interface Measurement {
   readonly ours: number
   /** Null where there is nothing to compare with; then `peerName` and `ratio` are null too. */
   readonly peer: number | null
+  /** What it is, and what it does not do of what ours does. */
   readonly peerName: string | null
   /** How many times better ours is, whatever the unit: above 1 is better. */
   readonly ratio: number | null
@@ -23,14 +24,24 @@ export function median(values: readonly number[]): number {
 type Round = () => number | Promise<number>
 
 /**
- * Medians of `rounds` rounds of each side. The sides take turns, and who begins changes each round, so that whatever
- * else the machine does falls on both alike.
+ * `rounds` rounds of each side. The sides take turns, and who begins changes each round, so that whatever else the machine does falls
+ * on both alike.
  */
-export async function alternate(rounds: number, ours: Round, peer: Round): Promise<{ ours: number; peer: number }> {
-  const results = { ours: [] as number[], peer: [] as number[] }
+export async function takeTurns<Ours, Peer>(
+  rounds: number,
+  ours: () => Ours | Promise<Ours>,
+  peer: () => Peer | Promise<Peer>,
+): Promise<{ readonly ours: readonly Ours[]; readonly peer: readonly Peer[] }> {
+  const results = { ours: [] as Ours[], peer: [] as Peer[] }
+  const sides = [async () => results.ours.push(await ours()), async () => results.peer.push(await peer())]
   for (let round = 0; round < rounds; round++) {
-    const order = round % 2 === 0 ? (['ours', 'peer'] as const) : (['peer', 'ours'] as const)
-    for (const side of order) results[side].push(await (side === 'ours' ? ours() : peer()))
+    for (const side of round % 2 === 0 ? sides : sides.toReversed()) await side()
   }
+  return results
+}
+
+/** Medians of `rounds` rounds of each side, as {@link takeTurns} has them. */
+export async function alternate(rounds: number, ours: Round, peer: Round): Promise<{ ours: number; peer: number }> {
+  const results = await takeTurns(rounds, ours, peer)
   return { ours: median(results.ours), peer: median(results.peer) }
 }

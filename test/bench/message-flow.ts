@@ -15,10 +15,15 @@ export function createMessages(stations: readonly string[]): (count: number, ofS
     for (const end = index + count; index < end; index += 1) {
       const station = stations[index % Math.min(ofStations, stations.length)] as string
       const number = (index % 90_000) + 1
-      lines.push(`K${index % 977}ABC-7>APRS,TCPIP*,qAC,T2TEST::${station.padEnd(9)}:${textOf(index)}{${number}\r\n`)
+      lines.push(messageLine(`K${index % 977}ABC-7`, station, textOf(index), number))
     }
     return lines.join('')
   }
+}
+
+/** A numbered message as a server of the network passes it on. */
+export function messageLine(from: string, to: string, text: string, number: number): string {
+  return `${from}>APRS,TCPIP*,qAC,T2TEST::${to.padEnd(9)}:${text}{${number}\r\n`
 }
 
 /** Calls `send` with how many messages are due, so many a second, as evenly as timers allow; `stop` says how many they were. */

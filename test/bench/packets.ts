@@ -73,7 +73,7 @@ async function parseBench(lines: readonly string[]): Promise<Measurement> {
     () => linesPerSecond(lines.length, allOurs),
     () => linesPerSecond(lines.length, allPeers),
   )
-  const peerName = 'js-aprs-fap, lines cut and decoded'
+  const peerName = 'js-aprs-fap, which cuts and decodes no lines'
   return { name: 'packets.parse', unit: 'lines/s', ours, peer, peerName, ratio: ours / peer }
 }
 
@@ -113,7 +113,7 @@ async function pathBench(lines: readonly string[]): Promise<Measurement> {
     () => linesPerSecond(lines.length, allOurs),
     () => linesPerSecond(lines.length, allPeers),
   )
-  const peerName = 'js-aprs-fap and a look-up, lines cut and decoded, nothing counted or handed on'
+  const peerName = 'js-aprs-fap and a look-up, which cuts and decodes no lines, counts nothing and hands nothing on'
   return { name: 'packets.path', unit: 'lines/s', ours, peer, peerName, ratio: ours / peer }
 }
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { endWithBench } from './end-with-bench.ts'
 
 /** A program of the bench in a process of its own, so that it shares no event loop with what is measured. */
 export interface Program {
@@ -12,6 +13,7 @@ export interface Program {
 /** @param file beside this one; it says `ready`, then answers one message to each that it gets */
 export async function startProgram(file: string): Promise<Program> {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), { execArgv: ['--import', 'tsx'] })
+  endWithBench(child)
   await messageFrom(child)
   return {
     async ask<Answer>(order: object) {

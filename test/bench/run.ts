@@ -8,6 +8,7 @@ import { housekeepingBench } from './housekeeping.ts'
 import { loginBench } from './login.ts'
 import type { Measurement } from './measurement.ts'
 import { packetsBench } from './packets.ts'
+import { pushBench } from './push.ts'
 import { severalBench } from './several.ts'
 import { sidecarStartBench } from './sidecar-start.ts'
 import { upstreamBytesBench } from './upstream-bytes.ts'
@@ -17,6 +18,7 @@ const BENCHES = [
   { rows: ['packets'], bench: packetsBench },
   { rows: ['pipeline'], bench: durableBench },
   { rows: ['housekeeping'], bench: housekeepingBench },
+  { rows: ['push'], bench: pushBench },
   { rows: ['api'], bench: apiBench },
   { rows: ['pipeline.postgres', 'pipeline.takeover', 'api.sync.postgres'], bench: severalBench },
   { rows: ['upstream'], bench: upstreamBytesBench },
@@ -28,7 +30,11 @@ const BENCHES = [
 
 const { values } = parseArgs({ options: { json: { type: 'string' }, only: { type: 'string' } } })
 const rows: Measurement[] = []
-for (const { bench } of chosen(values.only)) rows.push(...[await bench()].flat())
+for (const { rows: names, bench } of chosen(values.only)) {
+  const begun = performance.now()
+  rows.push(...[await bench()].flat())
+  process.stderr.write(`${names.join(', ')}: ${Math.round((performance.now() - begun) / 1000)} s\n`)
+}
 const wanted = rows.filter(({ name }) => values.only === undefined || isOf(name, values.only))
 // A name further than any row's is one that there is not: its neighbours help to find the right one.
 const shown = wanted.length > 0 ? wanted : rows
@@ -59,7 +65,7 @@ function table(measurements: readonly Measurement[]): string {
       figure(ours),
       peer === null ? '-' : figure(peer),
       ratio === null ? '-' : `${ratio.toFixed(2)} x`,
-      peerName ?? '-',
+      peerName ?? 'none',
     ]),
   ]
   const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))

@@ -13,7 +13,7 @@ const CALLERS = 100
 const ROUNDS = 5
 const LISTENERS = 2
 const INSTANCES = 3
-const PEER = 'the same on SQLite'
+const PEER = 'the same on SQLite, which asks no other process and shares with none'
 const MOST_MS = 60_000
 
 /**

@@ -5,7 +5,7 @@ import { startBuiltSidecar } from './built-sidecar.ts'
 import { type Measurement, median } from './measurement.ts'
 import { bareUpstream } from './upstream.ts'
 
-const ROUNDS = 7
+const ROUNDS = 5
 
 /** The built sidecar with both gateways configured: until it is listening, and its resident memory once it is logged in upstream. */
 export async function sidecarStartBench(): Promise<readonly Measurement[]> {

@@ -1,0 +1,60 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { KEY_ID, TEAM_ID } from '../../fixtures/push/apns/provider-token.ts'
+import { serviceAccount } from '../../fixtures/push/fcm/service-account.ts'
+import { type CertificateFiles, writeCertificates } from './certificate-files.ts'
+import { startProgram } from './program.ts'
+import type { GatewayBurst, GatewayOrder, PushService } from './push-gateway-server.ts'
+
+/** A gateway on loopback, in a process of its own, that takes whatever it is sent: the fixtures check, and would be what is measured. */
+export interface PushGateway {
+  readonly port: number
+  /** In PEM, of who signed its certificate. */
+  readonly ca: string
+  /** `push` of a sidecar's configuration that sends here. */
+  readonly settings: object
+  /** From now on a burst of so many pushes. `keeps`: {@link PushGateway.burst} brings them along. */
+  expect(count: number, answerMs: number, keeps?: boolean): Promise<void>
+  /** How many of them have come. */
+  arrived(): Promise<number>
+  /** Resolves once the last of them is answered. */
+  burst(): Promise<GatewayBurst>
+  close(): Promise<void>
+}
+
+export async function startPushGateway(service: PushService): Promise<PushGateway> {
+  const certificates = await writeCertificates()
+  const program = await startProgram('push-gateway-server.ts')
+  const ask = <Answer>(order: GatewayOrder) => program.ask<Answer>(order)
+  const port = await ask<number>({ kind: 'open', service, cert: certificates.cert, key: certificates.key })
+  return {
+    port,
+    ca: certificates.ca,
+    settings: { [service]: await (service === 'fcm' ? fcmSettings : apnsSettings)(certificates, port) },
+    async expect(count, answerMs, keeps = false) {
+      await ask({ kind: 'expect', count, answerMs, keeps })
+    },
+    arrived: () => ask<number>({ kind: 'arrived' }),
+    burst: () => ask<GatewayBurst>({ kind: 'burst' }),
+    async close() {
+      await program.close()
+      await certificates.remove()
+    },
+  }
+}
+
+async function fcmSettings({ folder, caFile }: CertificateFiles, port: number): Promise<object> {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const serviceAccountFile = join(folder, 'service-account.json')
+  await writeFile(serviceAccountFile, serviceAccount('bench', 'push@bench.iam.gserviceaccount.com', privateKey))
+  return { serviceAccountFile, endpoint: `https://127.0.0.1:${port}`, caFile }
+}
+
+async function apnsSettings({ folder, caFile }: CertificateFiles, port: number): Promise<object> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const keyFile = join(folder, 'signing-key.p8')
+  await writeFile(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  const account = { keyFile, keyId: KEY_ID, teamId: TEAM_ID, topic: 'org.example.aprs', production: false }
+  return { ...account, address: '127.0.0.1', port, caFile }
+}

@@ -1,0 +1,202 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { gauge } from './built-sidecar.ts'
+import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
+import { type Measurement, median, takeTurns } from './measurement.ts'
+import { messageLine } from './message-flow.ts'
+import { type Program, startProgram } from './program.ts'
+import { type PushGateway, startPushGateway } from './push-gateway.ts'
+import type { KeptPush, PushService } from './push-gateway-server.ts'
+import type { PeerOrder } from './push-peer.ts'
+import { type Phone, pushTokenOf } from './stations.ts'
+
+const STATIONS = 5000
+const ROUNDS = 5
+const ANSWERS_MS = [0, 100] as const
+/** As deployed. Long enough for all of a burst to be stored before the first push. */
+const COALESCE_MS = 2000
+const SETTLED_WITHIN_MS = 60_000
+const ASK_EVERY_MS = 200
+const LONE_MESSAGES = 100
+/** None is sent at the moment at which another's window ends. */
+const LONE_EVERY_MS = 53
+
+interface Service {
+  readonly service: PushService
+  readonly platform: Phone
+  /** As many as the sidecar has. */
+  readonly inFlight: number
+  readonly peerName: string
+}
+
+const SERVICES: readonly Service[] = [
+  {
+    service: 'fcm',
+    platform: 'android',
+    inFlight: 100,
+    peerName: 'bare node:https, 100 in flight too: builds no request, reads no database, notes no answer',
+  },
+  {
+    service: 'apns',
+    platform: 'ios',
+    inFlight: 500,
+    peerName: 'bare node:http2, 500 in flight too: builds no request, reads no database, notes no answer',
+  },
+]
+
+/**
+ * The built sidecar, by the vendors' real clients, against a gateway in a process of its own that takes everything: 5,000 stations, each
+ * of which has one message to be told of.
+ * - `push.fcm`, `push.apns`: pushes a second, as the gateway sees them, from the first that comes to the last that it answers, which it
+ *   does at once; ours fall due as fast as their messages were stored, the peer has all of them at once. `….cpu`: CPU time of the sidecar
+ *   for each, from the end of the storing until it knows what became of the last one;
+ * - `….100`, `….100.cpu`: the same where each answer takes 100 ms;
+ * - `push.latency`, `push.latency.apns`: from a lone message's line that is sent to its push that comes, beyond the window in which
+ *   messages are gathered.
+ *
+ * The peer sends the same requests, byte by byte, as they came from the sidecar.
+ */
+export async function pushBench(): Promise<readonly Measurement[]> {
+  const bursts: Measurement[] = []
+  const latencies: Measurement[] = []
+  for (const one of SERVICES) {
+    const { rows, latencyMs } = await measured(one)
+    bursts.push(...rows)
+    const name = one.service === 'fcm' ? 'push.latency' : `push.latency.${one.service}`
+    latencies.push({ name, unit: 'ms', ours: latencyMs, peer: null, peerName: null, ratio: null })
+  }
+  return [...bursts, ...latencies]
+}
+
+async function measured(one: Service): Promise<{ rows: readonly Measurement[]; latencyMs: number }> {
+  const gateway = await startPushGateway(one.service)
+  const peer = await startProgram('push-peer.ts')
+  const push = { ...gateway.settings, coalesceMs: COALESCE_MS }
+  await gateway.expect(1, 0)
+  const loaded = await startLoaded({ stations: STATIONS - 1, messagesEach: 0, platform: one.platform, push })
+  try {
+    // The one more that a load has gets its pushes, too, and had a message by now.
+    await gateway.burst()
+    await settled(loaded)
+    const sides = { loaded, gateway, peer }
+    // The first run of each only warms up.
+    const { pushes } = await burst(sides, 0, true)
+    await open(peer, { ...one, port: gateway.port, ca: gateway.ca, pushes })
+    checkSame(pushes, (await peerBurst(sides, 0, true)).pushes)
+    const rows: Measurement[] = []
+    for (const answerMs of ANSWERS_MS) rows.push(...(await burstRows(one, sides, answerMs)))
+    return { rows, latencyMs: await latency(sides, one.platform) }
+  } finally {
+    await loaded.close()
+    await peer.close()
+    await gateway.close()
+  }
+}
+
+interface Sides {
+  readonly loaded: LoadedSidecar
+  readonly gateway: PushGateway
+  readonly peer: Program
+}
+
+interface Figures {
+  readonly perSecond: number
+  /** Of one push. */
+  readonly cpuUs: number
+}
+
+interface Burst extends Figures {
+  /** Where they were to be kept. */
+  readonly pushes: readonly KeptPush[]
+}
+
+async function burstRows(
+  { service, peerName }: Service,
+  sides: Sides,
+  answerMs: number,
+): Promise<readonly Measurement[]> {
+  const turns = await takeTurns(
+    ROUNDS,
+    () => burst(sides, answerMs),
+    () => peerBurst(sides, answerMs),
+  )
+  const middle = (figure: keyof Figures) => ({
+    ours: median(turns.ours.map((one) => one[figure])),
+    peer: median(turns.peer.map((one) => one[figure])),
+  })
+  const [rate, cpu] = [middle('perSecond'), middle('cpuUs')]
+  const name = `push.${service}${answerMs === 0 ? '' : `.${answerMs}`}`
+  return [
+    { name, unit: 'pushes/s', ...rate, peerName, ratio: rate.ours / rate.peer },
+    { name: `${name}.cpu`, unit: 'µs CPU/push', ...cpu, peerName, ratio: cpu.peer / cpu.ours },
+  ]
+}
+
+async function burst(
+  { loaded, gateway }: Pick<Sides, 'loaded' | 'gateway'>,
+  answerMs: number,
+  keeps = false,
+): Promise<Burst> {
+  await gateway.expect(STATIONS, answerMs, keeps)
+  loaded.send(loaded.stations.length)
+  await loaded.acknowledged()
+  const before = loaded.sidecar.cpuMicroseconds()
+  if ((await gateway.arrived()) > 0) throw new Error(`It took longer than ${COALESCE_MS} ms to store a burst.`)
+  const { seconds, pushes } = await gateway.burst()
+  await settled(loaded)
+  const cpuUs = (loaded.sidecar.cpuMicroseconds() - before) / STATIONS
+  return { perSecond: STATIONS / seconds, cpuUs, pushes }
+}
+
+async function peerBurst(
+  { gateway, peer }: Pick<Sides, 'gateway' | 'peer'>,
+  answerMs: number,
+  keeps = false,
+): Promise<Burst> {
+  await gateway.expect(STATIONS, answerMs, keeps)
+  const cpuUs = await peer.ask<number>({ kind: 'send' } satisfies PeerOrder)
+  const { seconds, pushes } = await gateway.burst()
+  return { perSecond: STATIONS / seconds, cpuUs: cpuUs / STATIONS, pushes }
+}
+
+/** Throws unless the gateway got the same of both, in whatever order. */
+function checkSame(ours: readonly KeptPush[], peers: readonly KeptPush[]): void {
+  const textOf = ({ path, headers, body }: KeptPush) =>
+    JSON.stringify([path, Object.entries(headers).toSorted(([a], [b]) => (a < b ? -1 : 1)), body])
+  const others = peers.map(textOf).toSorted()
+  for (const [index, text] of ours.map(textOf).toSorted().entries())
+    if (text !== others[index]) throw new Error(`The peer does not send the same: not ${text}, but ${others[index]}`)
+}
+
+async function open(peer: Program, of: Omit<Extract<PeerOrder, { kind: 'open' }>, 'kind'>): Promise<void> {
+  const { service, port, ca, pushes, inFlight } = of
+  await peer.ask({ kind: 'open', service, port, ca, pushes, inFlight } satisfies PeerOrder)
+}
+
+/** Resolves once nobody is being told of anything, and the database knows it. */
+async function settled({ sidecar }: LoadedSidecar): Promise<void> {
+  for (const begun = performance.now(); (await gauge(sidecar, 'pushes_under_way')) > 0; ) {
+    if (performance.now() - begun > SETTLED_WITHIN_MS) throw new Error('The pushes did not come to an end.')
+    await pause(ASK_EVERY_MS)
+  }
+}
+
+/** In milliseconds. */
+async function latency({ loaded, gateway }: Pick<Sides, 'loaded' | 'gateway'>, platform: Phone): Promise<number> {
+  await gateway.expect(LONE_MESSAGES, 0, true)
+  const stations = loaded.stations.slice(0, LONE_MESSAGES)
+  const sentUs: number[] = []
+  for (const [index, station] of stations.entries()) {
+    await pause(LONE_EVERY_MS)
+    sentUs.push(Number(process.hrtime.bigint() / 1000n))
+    loaded.upstream.send(messageLine('L1ABC', station, `Alone ${index}`, index + 1))
+  }
+  const { pushes } = await gateway.burst()
+  return median(
+    stations.map((station, index) => {
+      const token = pushTokenOf(station, platform)
+      const push = pushes.find(({ path, body }) => path.includes(token) || body.includes(`"${token}"`))
+      if (!push) throw new Error(`The phone of ${station} was not told.`)
+      return (push.atUs - (sentUs[index] as number)) / 1000 - COALESCE_MS
+    }),
+  )
+}
