@@ -5,8 +5,9 @@ import { API_ERRORS, ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { RateLimit } from '../rate-limit.ts'
-import { type Body, encodeAnswer, errorBody, rawErrorAnswer, sendAnswer } from './answers/answer.ts'
+import { type Body, encodeAnswer, errorBody, rawErrorAnswer } from './answers/answer.ts'
 import { createReceipts, type Delivery } from './answers/receipts.ts'
+import { createAnswerSender } from './answers/sender.ts'
 import { answer as answerWith, type Call, type CallOutcome } from './calls/call.ts'
 import { isJson, parseBody, receiveBody } from './requests/body.ts'
 import type { ClientAddress, ClientAddressOf } from './requests/client-address.ts'
@@ -51,6 +52,7 @@ export function createHandler({
   const unanswered = trackUnanswered()
   const receipts = createReceipts(isClosing)
   const endOfTurn = createEndOfTurn()
+  const send = createAnswerSender()
 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const client = clientOf(request.socket.remoteAddress, headerText(request.headers['x-forwarded-for']))
@@ -82,7 +84,7 @@ export function createHandler({
   ): Promise<void> {
     const encoded = await encodeAnswer(request, body)
     await endOfTurn()
-    sendAnswer(response, status, encoded)
+    send(response, status, encoded)
     if (delivery) receipts.watch(request.socket, response, delivery)
   }
 
