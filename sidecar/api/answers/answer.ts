@@ -32,7 +32,7 @@ export interface EncodedAnswer {
 export type Content = JsonText | { readonly bytes: number; copyTo(target: Buffer): void }
 
 /** `body`, compressed where that pays and the client takes it. */
-export async function encodeAnswer({ headers }: IncomingMessage, body: Body): Promise<EncodedAnswer> {
+export function encodeAnswer({ headers }: IncomingMessage, body: Body): EncodedAnswer | Promise<EncodedAnswer> {
   const { head, tail } = body
   const length = head.bytes + tail.length
   if (length < MIN_GZIP_BYTES)
@@ -44,10 +44,14 @@ export async function encodeAnswer({ headers }: IncomingMessage, body: Body): Pr
     }
     return { headers: [...FIXED_HEADERS, ...VARYING, 'Content-Length', length], content: { bytes: length, copyTo } }
   }
-  const gzip = await head.compressed()
+  const compressed = head.compressed()
+  return 'blocks' in compressed ? encodeGzip(compressed, tail) : compressed.then((made) => encodeGzip(made, tail))
+}
+
+function encodeGzip(compressed: GzipHead, tail: JsonText): EncodedAnswer {
   const end = bytesOf(tail)
-  const bytes = gzipBytes(gzip, end)
-  const copyTo = (target: Buffer) => copyGzip(gzip, end, target)
+  const bytes = gzipBytes(compressed, end)
+  const copyTo = (target: Buffer) => copyGzip(compressed, end, target)
   return { headers: [...FIXED_HEADERS, ...VARYING, ...GZIP, 'Content-Length', bytes], content: { bytes, copyTo } }
 }
 
