@@ -5,23 +5,37 @@ import { API_ERRORS, ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { RateLimit } from '../rate-limit.ts'
-import { type Body, encodeAnswer, errorBody, rawErrorAnswer, sendAnswer } from './answers/answer.ts'
+import { type Body, type EncodedAnswer, encodeAnswer, errorBody, rawErrorAnswer } from './answers/answer.ts'
 import { createReceipts, type Delivery } from './answers/receipts.ts'
+import { createAnswerSender } from './answers/sender.ts'
 import { answer as answerWith, type Call, type CallOutcome } from './calls/call.ts'
-import { isJson, parseBody, receiveBody } from './requests/body.ts'
+import { bodyAtHand, isJson, parseBody, receiveBody } from './requests/body.ts'
 import type { ClientAddress, ClientAddressOf } from './requests/client-address.ts'
 import { trackUnanswered, unreadableError } from './requests/unreadable.ts'
-import { createEndOfTurn } from './turn.ts'
+import { createAtEndOfTurn } from './turn.ts'
 
 /** A call, still to be handed its body as it came. */
 type ReceivedCall = (bytes: Buffer, client: ClientAddress) => Promise<CallOutcome>
 
 /** What happens to each request, whatever it is. */
 export interface RequestHandler {
-  /** Answers, or ends the connection. Never rejects. */
-  request(request: IncomingMessage, response: ServerResponse): Promise<void>
+  /** Answers, or ends the connection. */
+  request(request: IncomingMessage, response: ServerResponse): void
   /** Something on a connection could not be read as a request. */
   unreadable(fault: NodeJS.ErrnoException, socket: Duplex): void
+}
+
+/** A request that is to be answered. */
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly client: ClientAddress
+}
+
+interface Leaving extends Omit<Exchange, 'client'> {
+  readonly status: number
+  readonly encoded: EncodedAnswer
+  readonly delivery: Delivery | undefined
 }
 
 interface HandlerParts {
@@ -50,40 +64,59 @@ export function createHandler({
 }: HandlerParts): RequestHandler {
   const unanswered = trackUnanswered()
   const receipts = createReceipts(isClosing)
-  const endOfTurn = createEndOfTurn()
+  const send = createAnswerSender()
+  // Answers that leave one right after the other, rather than one between each two requests, take a quarter less time: the way through
+  // the kernel stays in the processor's cache, and whoever reads them has not gone to sleep yet.
+  const leaving = createAtEndOfTurn<Leaving>(({ request, response, status, encoded, delivery }) => {
+    try {
+      send(response, status, encoded)
+      unanswered.answered(request, response)
+      if (delivery) receipts.watch(request.socket, response, delivery)
+    } catch {
+      request.socket.destroy()
+    }
+  })
+  // By then nearly all bodies are whole, and there is nothing to listen for.
+  const arrived = createAtEndOfTurn<Exchange>((exchange) => {
+    // What can still go wrong here is sending a refusal.
+    takeIn(exchange).catch(() => void exchange.request.socket.destroy())
+  }, leaving.last)
 
-  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  function request(request: IncomingMessage, response: ServerResponse): void {
     const client = clientOf(request.socket.remoteAddress, headerText(request.headers['x-forwarded-for']))
     // First of all, so that failed requests count as well, and an attacker's body is not even read.
-    if (!limit.take(client, clock.elapsed())) return drop(request.socket)
+    if (!limit.take(client, clock.elapsed())) {
+      drop(request.socket)
+      return
+    }
     metrics.count('api_requests')
     receipts.asked(request.socket)
-    unanswered.track(request, response)
+    unanswered.asked(request)
+    arrived.add({ request, response, client })
+  }
+
+  async function takeIn(exchange: Exchange): Promise<void> {
+    const { request, response } = exchange
+    const bytes = bodyAtHand(request)
+    if (bytes) return respond(exchange, bytes)
     const received = await receiveBody(request, response)
+    if (received.kind === 'whole') return respond(exchange, received.bytes)
     if (received.kind === 'aborted') return
+    if (!received.drained) response.setHeader('Connection', 'close')
+    return respond(exchange, 'too_large')
+  }
+
+  async function respond({ request, response, client }: Exchange, bytes: Buffer | 'too_large'): Promise<void> {
     try {
-      if (received.kind === 'too_large' && !received.drained) response.setHeader('Connection', 'close')
       const call = callFor(request)
-      if (received.kind === 'too_large') throw new ApiError('too_large')
-      const outcome = await call(received.bytes, client)
+      if (bytes === 'too_large') throw new ApiError('too_large')
+      const outcome = await call(bytes, client)
       if (outcome.kind === 'drop') return drop(request.socket)
-      await answer(request, response, 200, outcome.body, outcome.delivery)
+      const { body, delivery } = outcome
+      leaving.add({ request, response, status: 200, encoded: await encodeAnswer(request, body), delivery })
     } catch (cause) {
       await refuse(request, response, cause)
     }
-  }
-
-  async function answer(
-    request: IncomingMessage,
-    response: ServerResponse,
-    status: number,
-    body: Body,
-    delivery?: Delivery,
-  ): Promise<void> {
-    const encoded = await encodeAnswer(request, body)
-    await endOfTurn()
-    sendAnswer(response, status, encoded)
-    if (delivery) receipts.watch(request.socket, response, delivery)
   }
 
   /** What a request is for, judged by everything but what is in its body. */
@@ -115,7 +148,8 @@ export function createHandler({
     if (response.headersSent) return void request.socket.destroy()
     if (error.code === 'method_not_allowed')
       response.setHeader('Allow', documents.has(pathOf(request.url ?? '')) ? 'GET' : 'POST')
-    await answer(request, response, API_ERRORS[error.code].status, errorBody(error))
+    const encoded = await encodeAnswer(request, errorBody(error))
+    leaving.add({ request, response, status: API_ERRORS[error.code].status, encoded, delivery: undefined })
   }
 
   /** Ends a connection without a byte. */
@@ -125,8 +159,7 @@ export function createHandler({
   }
 
   return {
-    // What can still go wrong here is sending a refusal.
-    request: (request, response) => respond(request, response).catch(() => void request.socket.destroy()),
+    request,
     unreadable(fault, socket) {
       const error = unreadableError(fault)
       if (!error || !socket.writable || unanswered.has(socket)) {
@@ -149,7 +182,8 @@ const LOGGED_PATH_CHARACTERS = 100
 /** Without a query, and without the `https://host` that some proxies write before it (RFC 9112, section 3.2.2). */
 function pathOf(url: string): string {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
-  return target.split('?', 1)[0] ?? ''
+  const query = target.indexOf('?')
+  return query < 0 ? target : target.slice(0, query)
 }
 
 function headerText(value: string | string[] | undefined): string | undefined {

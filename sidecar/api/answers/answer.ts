@@ -1,7 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { API_ERRORS, type ApiError } from '../../errors.ts'
 import { acceptsGzip } from './accept-encoding.ts'
-import { completeGzip, type GzipHead, gzipHead } from './gzip-head.ts'
+import { copyGzip, type GzipHead, gzipBytes, gzipHead } from './gzip-head.ts'
 import { bytesOf, type JsonText, jsonText } from './json-text.ts'
 
 /** Answers from this size on are compressed. Source: Limits, compression threshold. */
@@ -17,31 +17,42 @@ export interface Body {
 export interface BodyHead {
   readonly bytes: number
   text(): JsonText
+  /** Puts it at the beginning of `target`. */
+  copyTo(target: Buffer): void
   compressed(): GzipHead | Promise<GzipHead>
 }
 
 /** An answer as it goes out. */
 export interface EncodedAnswer {
   readonly headers: (string | number)[]
-  /** As text it leaves in one write together with the headers. */
-  readonly content: JsonText | Buffer
+  readonly content: Content
 }
 
+/** As text it leaves in one write together with the headers; what is longer is put together where it leaves from. */
+export type Content = JsonText | { readonly bytes: number; copyTo(target: Buffer): void }
+
 /** `body`, compressed where that pays and the client takes it. */
-export async function encodeAnswer({ headers }: IncomingMessage, body: Body): Promise<EncodedAnswer> {
+export function encodeAnswer({ headers }: IncomingMessage, body: Body): EncodedAnswer | Promise<EncodedAnswer> {
   const { head, tail } = body
   const length = head.bytes + tail.length
   if (length < MIN_GZIP_BYTES)
     return { headers: [...FIXED_HEADERS, 'Content-Length', length], content: head.text() + tail }
-  if (!acceptsGzip(singleHeader(headers['accept-encoding'])))
-    return { headers: [...FIXED_HEADERS, ...VARYING, 'Content-Length', length], content: head.text() + tail }
-  const content = completeGzip(await head.compressed(), bytesOf(tail))
-  return { headers: [...FIXED_HEADERS, ...VARYING, ...GZIP, 'Content-Length', content.length], content }
+  if (!acceptsGzip(singleHeader(headers['accept-encoding']))) {
+    const copyTo = (target: Buffer) => {
+      head.copyTo(target)
+      target.write(tail, head.bytes, 'latin1')
+    }
+    return { headers: [...FIXED_HEADERS, ...VARYING, 'Content-Length', length], content: { bytes: length, copyTo } }
+  }
+  const compressed = head.compressed()
+  return 'blocks' in compressed ? encodeGzip(compressed, tail) : compressed.then((made) => encodeGzip(made, tail))
 }
 
-export function sendAnswer(response: ServerResponse, status: number, { headers, content }: EncodedAnswer): void {
-  response.writeHead(status, headers)
-  response.end(content, 'latin1')
+function encodeGzip(compressed: GzipHead, tail: JsonText): EncodedAnswer {
+  const end = bytesOf(tail)
+  const bytes = gzipBytes(compressed, end)
+  const copyTo = (target: Buffer) => copyGzip(compressed, end, target)
+  return { headers: [...FIXED_HEADERS, ...VARYING, ...GZIP, 'Content-Length', bytes], content: { bytes, copyTo } }
 }
 
 /** The body that says `value`. */
@@ -50,7 +61,12 @@ export function plainBody(value: object): Body {
 }
 
 export function plainHead(text: JsonText): BodyHead {
-  return { bytes: text.length, text: () => text, compressed: () => gzipHead(bytesOf(text)) }
+  return {
+    bytes: text.length,
+    text: () => text,
+    copyTo: (target) => void target.write(text, 'latin1'),
+    compressed: () => gzipHead(bytesOf(text)),
+  }
 }
 
 /** The same for a `value` that everybody who asks gets: compressed once. */

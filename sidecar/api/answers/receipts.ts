@@ -86,7 +86,7 @@ export function createReceipts(isClosing: () => boolean): Receipts {
         countTurn()
       }
       // Mostly the system has taken all of it by now, and a listener for each answer costs more than looking.
-      if (connection.writableLength === 0 && !connection.destroyed) left()
+      if (response.writableFinished && !connection.destroyed) left()
       else response.once('finish', left)
     },
   }

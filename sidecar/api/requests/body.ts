@@ -14,9 +14,17 @@ export type ReceivedBody =
   /** The client went away. */
   | { readonly kind: 'aborted' }
 
+/** The body of a request that has arrived whole; undefined where more is to come, or to be thrown away. */
+export function bodyAtHand(request: IncomingMessage): Buffer | undefined {
+  if (!request.complete || request.destroyed || request.readableLength > MAX_BODY_BYTES) return undefined
+  const bytes: Buffer | null = request.read()
+  return bytes ?? Buffer.alloc(0)
+}
+
 /** Receives a body to its end, within the limits. Never rejects. */
 export function receiveBody(request: IncomingMessage, response: ServerResponse): Promise<ReceivedBody> {
   return new Promise((resolve) => {
+    if (request.destroyed) return resolve({ kind: 'aborted' })
     const { 'content-length': length = '0', expect } = request.headers
     const announced = Number(length)
     // A client that asks before it sends can be told at once.

@@ -4,19 +4,31 @@ import { ApiError } from '../../errors.ts'
 
 /** Sockets on which answers are still to come: another answer in between would be taken for one of them. */
 export interface Unanswered {
-  track(request: IncomingMessage, response: ServerResponse): void
+  asked(request: IncomingMessage): void
+  /** `response` has just been given what answers `request`. */
+  answered(request: IncomingMessage, response: ServerResponse): void
   has(socket: Duplex): boolean
 }
 
 /** Forgets a request with its answer, or its connection. */
 export function trackUnanswered(): Unanswered {
   const requests = new WeakMap<Duplex, Set<IncomingMessage>>()
+
+  function openOn(socket: Duplex): Set<IncomingMessage> {
+    const known = requests.get(socket)
+    if (known) return known
+    const open = new Set<IncomingMessage>()
+    requests.set(socket, open)
+    return open
+  }
+
   return {
-    track(request, response) {
-      const { socket } = request
-      const open = requests.get(socket) ?? new Set()
-      requests.set(socket, open.add(request))
-      response.on('close', () => open.delete(request))
+    asked: (request) => void openOn(request.socket).add(request),
+    answered(request, response) {
+      const forget = () => requests.get(request.socket)?.delete(request)
+      // Mostly the system has taken all of it by now, and a listener for each answer costs more than looking.
+      if (response.writableFinished) forget()
+      else response.on('close', forget)
     },
     // One that is not complete is the one that is at fault, and that may be answered.
     has: (socket) => [...(requests.get(socket) ?? [])].some(({ complete }) => complete),

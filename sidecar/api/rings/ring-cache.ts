@@ -1,9 +1,10 @@
 import type { Feed, History, StationKey, Stations, StoredMessage } from '../../messages/store.ts'
 import type { BodyHead } from '../answers/answer.ts'
-import { type GzipHead, gzipHead, MAX_AT_ONCE_BYTES, uncompressed } from '../answers/gzip-head.ts'
-import { bytesOf, type JsonText, jsonText, textOfBytes } from '../answers/json-text.ts'
+import { type GzipHead, gzipHead } from '../answers/gzip-head.ts'
+import { jsonText } from '../answers/json-text.ts'
 import { senderAvatars } from '../answers/message-record.ts'
 import { addToRing, bytesOfRing, createRing, firstAfter, isStale, type Ring, recordsFrom, type Slice } from './ring.ts'
+import { bytesOfSlice, sliceHead } from './slice-head.ts'
 
 /** What stations got, ready to be sent. */
 export interface RingCache {
@@ -39,9 +40,6 @@ const MAX_BYTES = 80_000_000
  */
 const READS_PER_PLACE = 8
 
-/** Of texts for those who take none compressed: to make one of 50 messages takes a fifteenth of an answer's time. Those made first go first. */
-const MAX_TEXT_BYTES = 4_000_000
-
 interface Kept {
   readonly ring: Ring
   bytes: number
@@ -64,9 +62,6 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
   const loads = new Map<StationKey, Load>()
   let bytes = 0
   let readsWithoutRoom = 0
-  // The oldest first.
-  const texts = new Map<Slice, JsonText>()
-  let textBytes = 0
 
   feed.onStored((messages) => {
     for (const message of messages) {
@@ -149,29 +144,8 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
     const { ring } = kept
     ring.unasked = 0
     const slice = sliceOf(ring, since)
-    const { compressed } = slice
-    if (compressed && 'blocks' in compressed && compressed.bytes <= MAX_AT_ONCE_BYTES)
-      return { head: compressedHead(compressed), serverTime }
-    // Now, since the ring may be another by the time that the answer is sent.
-    const text = texts.get(slice) ?? keepText(slice, ring)
-    const head: BodyHead = {
-      bytes: text.length,
-      text: () => text,
-      compressed: () => slice.compressed ?? compress(key, kept, slice, text),
-    }
+    const head = sliceHead(slice, () => slice.compressed ?? compress(key, kept, slice))
     return { head, serverTime }
-  }
-
-  function keepText(slice: Slice, ring: Ring): JsonText {
-    const text = `{"messages":[${recordsFrom(ring, slice.first)}],"avatars":${slice.avatars}`
-    texts.set(slice, text)
-    textBytes += text.length
-    for (const [oldest, { length }] of texts) {
-      if (textBytes <= MAX_TEXT_BYTES) break
-      texts.delete(oldest)
-      textBytes -= length
-    }
-    return text
   }
 
   /** What one asks for now, the next one mostly asks for too. */
@@ -180,13 +154,13 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
     const { avatarChanges } = stations
     if (ring.slice?.first !== first || ring.slice.avatarChanges !== avatarChanges) {
       const avatars = jsonText(senderAvatars(ring.senders.slice(first), stations))
-      ring.slice = { first, avatarChanges, avatars, compressed: undefined }
+      ring.slice = { first, avatarChanges, records: recordsFrom(ring, first), avatars, compressed: undefined }
     }
     return ring.slice
   }
 
-  function compress(key: StationKey, kept: Kept, slice: Slice, text: JsonText): GzipHead | Promise<GzipHead> {
-    const made = gzipHead(bytesOf(text))
+  function compress(key: StationKey, kept: Kept, slice: Slice): GzipHead | Promise<GzipHead> {
+    const made = gzipHead(bytesOfSlice(slice))
     const keepCompressed = (compressed: GzipHead | undefined): void => {
       slice.compressed = compressed
       weighAgain(key, kept)
@@ -218,14 +192,5 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
     get bytes() {
       return bytes
     },
-  }
-}
-
-/** Nearly all clients take it as it is: no text is made for those. */
-function compressedHead(compressed: GzipHead): BodyHead {
-  return {
-    bytes: compressed.bytes,
-    text: () => textOfBytes(uncompressed(compressed)),
-    compressed: () => compressed,
   }
 }

@@ -20,6 +20,8 @@ export interface Ring {
    * several times their size until the garbage collector came by.
    */
   space: Buffer
+  /** What is in `space` was handed out: other records may come behind it, and nothing of it changes any more. */
+  shared: boolean
   /** How many messages came since somebody asked: most come while nobody does. */
   unasked: number
   /** What was asked for since the last message came. */
@@ -31,6 +33,8 @@ export interface Slice {
   /** Index of its first message. */
   readonly first: number
   readonly avatarChanges: number
+  /** The records, oldest first, as the inside of a JSON array. They stay the same when the ring changes. */
+  readonly records: Buffer
   readonly avatars: JsonText
   /** An answer's beginning with both. */
   compressed: GzipHead | Promise<GzipHead> | undefined
@@ -60,6 +64,7 @@ export function createRing(
     ends,
     begin: 0,
     space,
+    shared: false,
     unasked: 0,
     slice: undefined,
   }
@@ -99,11 +104,13 @@ export function firstAfter({ times }: Ring, since: number): number {
   return low
 }
 
-/** The records from the message with that index on, oldest first, as the inside of a JSON array. It stays the same when the ring changes. */
-export function recordsFrom({ ends, begin, space }: Ring, first: number): JsonText {
+/** The records from the message with that index on: those of a {@link Slice}. */
+export function recordsFrom(ring: Ring, first: number): Buffer {
+  const { ends, begin, space } = ring
   const start = ends[first - 1] ?? begin
   const end = ends.at(-1) ?? begin
-  return start === end ? '' : space.toString('latin1', start, end - COMMA_BYTES)
+  ring.shared = true
+  return space.subarray(start, Math.max(start, end - COMMA_BYTES))
 }
 
 /** What a ring takes in memory, about. */
@@ -130,15 +137,16 @@ function spaceFor(bytes: number): Buffer {
 }
 
 /**
- * Where the next record goes. At the end of the space the records are moved to its front: a new space each time would be garbage that
- * the collector does not see, since it is outside the heap.
+ * Where the next record goes. At the end of the space the records are moved to its front, of another one only where somebody may still
+ * read them here: a new space each time would be garbage that the collector does not see, since it is outside the heap.
  */
 function roomFor(ring: Ring, bytes: number): number {
   const { begin, space } = ring
   const end = ring.ends.at(-1) ?? begin
   if (end + bytes <= space.length) return end
   const needed = end - begin + bytes
-  if (needed * LEAST_SPARE > space.length) ring.space = spaceFor(needed)
+  if (ring.shared || needed * LEAST_SPARE > space.length) ring.space = spaceFor(needed)
+  ring.shared = false
   space.copy(ring.space, 0, begin, end)
   ring.ends = ring.ends.map((position) => position - begin)
   ring.begin = 0

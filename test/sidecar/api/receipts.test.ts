@@ -21,11 +21,13 @@ describe('The receipt of an answer', () => {
       receipts.asked(request.socket)
       // At the end of a turn of the event loop, as the API does.
       setImmediate(() => {
+        if (path === '/never') return
         response.end('answer')
         receipts.watch(request.socket, response, {
           sent: () => told.push(`${path} sent`),
           lost: () => told.push(`${path} lost`),
         })
+        server.emit('watched')
       })
     })
     server.on('connection', (socket) => sockets.push(socket))
@@ -72,6 +74,17 @@ describe('The receipt of an answer', () => {
     await once(client, 'close')
     await closed()
     expect(told).to.deep.equal(['/one sent', '/one lost'])
+  })
+
+  it('does not come for an answer that waits for an earlier one, which the client gave up waiting for', async () => {
+    const client = open().resume()
+    const watched = once(server, 'watched')
+    client.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\nGET /one HTTP/1.1\r\nHost: a\r\n\r\n')
+    await watched
+    client.end()
+    await once(client, 'close')
+    await closed()
+    expect(told).to.deep.equal([])
   })
 
   it('does not come when the client took leave before the answer left, while the server closes', async () => {

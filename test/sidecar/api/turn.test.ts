@@ -1,0 +1,26 @@
+import { expect } from 'chai'
+import { createAtEndOfTurn } from '../../../sidecar/api/turn.ts'
+
+describe('What is done at the end of a turn of the event loop', () => {
+  it('is done for all at once, and what comes of it in the same turn, whatever was planned before', async () => {
+    const done: string[] = []
+    const leaving = createAtEndOfTurn<string>((item) => done.push(`${item} leaves`))
+    const arrived = createAtEndOfTurn<string>((item) => {
+      done.push(`${item} is taken in`)
+      queueMicrotask(() => leaving.add(item))
+    }, leaving.last)
+    leaving.add('an earlier one')
+    arrived.add('one')
+    arrived.add('two')
+    const next = new Promise((resolve) => setImmediate(resolve))
+    expect(done).to.deep.equal([])
+    await next
+    expect(done).to.deep.equal([
+      'an earlier one leaves',
+      'one is taken in',
+      'two is taken in',
+      'one leaves',
+      'two leaves',
+    ])
+  })
+})
