@@ -1,4 +1,6 @@
-import { isDeepStrictEqual } from 'node:util'
+import { serialize } from 'node:v8'
+import { checkKeysNeeded } from './credentials/client-keys-needed.ts'
+import { NO_CREDENTIALS } from './credentials/credentials.ts'
 import { checkSecretNeeded } from './credentials/secret-needed.ts'
 import { type AlikeSettings, alikeSettings } from './defaults.ts'
 import { isJsonObject, type JsonObject } from './json/json-object.ts'
@@ -25,6 +27,8 @@ export interface OidcReading {
   /** Under canonical names, without what is not known. */
   readonly oidc: JsonObject
   readonly findings: readonly Finding[]
+  /** What it asks of a client's keys, and a domain without any does not have. */
+  readonly withoutKeys: readonly Finding[]
   /** Where a moved value stands in the file: its new place, as a path, to the old one. */
   readonly origins: ReadonlyMap<string, Steps>
   /** Null exactly when there is a problem among the findings. */
@@ -50,22 +54,21 @@ export interface OidcRules {
  * and to read each by itself took a third of such a server's start.
  */
 export function oidcReader(rules: OidcRules, options: OidcReadOptions): OidcReader {
-  const known = new Map<string, { readonly raw: unknown; readonly reading: OidcReading }>()
+  const known = new Map<string, OidcReading>()
   return (raw) => {
-    const text = textOf(raw)
-    const before = text === undefined ? undefined : known.get(text)
-    // A text of JSON does not tell everything apart that is not from one, such as a member that is undefined.
-    if (before && isDeepStrictEqual(before.raw, raw)) return before.reading
+    const bytes = bytesOf(raw)
+    const before = bytes === undefined ? undefined : known.get(bytes)
+    if (before) return before
     const reading = readAlone(raw, options, rules)
-    if (text !== undefined) known.set(text, { raw, reading })
+    if (bytes !== undefined) known.set(bytes, reading)
     return reading
   }
 }
 
-/** Undefined: it cannot be written as JSON, so it is none. */
-function textOf(raw: unknown): string | undefined {
+/** Not JSON, which takes a member that is undefined for one that is missing. Undefined: it holds functions or the like. */
+function bytesOf(raw: unknown): string | undefined {
   try {
-    return JSON.stringify(raw)
+    return serialize(raw).toString('latin1')
   } catch {
     return undefined
   }
@@ -78,7 +81,7 @@ function readAlone(
 ): OidcReading {
   if (!isJsonObject(raw)) {
     const finding: Finding = { at: [], reason: 'must be an object', remedy: schema.description }
-    return { oidc: {}, findings: [finding], origins: new Map(), usable: null }
+    return { oidc: {}, findings: [finding], withoutKeys: [], origins: new Map(), usable: null }
   }
   const cased = settleLetterCase(withoutSchema(raw), schema)
   const moved = moveDeprecatedKeys(cased.oidc)
@@ -107,7 +110,8 @@ function readAlone(
   ]
   const fits = preset !== undefined && findings.every(({ warning }) => warning) && check.isOidcConfig(known)
   const usable = fits ? alikeSettings(known, preset, urls) : null
-  return { oidc: known, findings, origins: moved.origins, usable }
+  const withoutKeys = checkKeysNeeded(known, NO_CREDENTIALS)
+  return { oidc: known, findings, withoutKeys, origins: moved.origins, usable }
 }
 
 /** Without `$schema`, which is for editors. */

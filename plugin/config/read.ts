@@ -1,5 +1,5 @@
 import { checkKeysNeeded } from './credentials/client-keys-needed.ts'
-import { type CredentialOptions, readCredentials } from './credentials/credentials.ts'
+import { type CredentialOptions, NO_CREDENTIALS, readCredentials } from './credentials/credentials.ts'
 import { fillIn } from './defaults.ts'
 import { type DomainAddress, domainAddress, type HostAddresses } from './domains/domain-address.ts'
 import { type FoundDomain, findDomains } from './domains/find-domains.ts'
@@ -83,11 +83,12 @@ function readDomain(
   const elsewhere = [...found.problems, ...addressProblems, ...(address ? claimAddress(found, address, taken) : [])]
 
   const files = readCredentials(found, options)
-  const { oidc, findings: common, origins, usable } = readOidc(found.oidc)
+  const { oidc, findings: common, withoutKeys, origins, usable } = readOidc(found.oidc)
+  const keysNeeded = files.credentials === NO_CREDENTIALS ? withoutKeys : checkKeysNeeded(oidc, files.credentials)
   const findings = [
     ...common,
     // What is wrong with the files is told by itself: mending it may be all.
-    ...(files.findings.every(({ warning }) => warning) ? checkKeysNeeded(oidc, files.credentials) : []),
+    ...(files.findings.every(({ warning }) => warning) ? keysNeeded : []),
     ...(address ? checkRedirectAddress(oidc, address) : []),
   ]
   const placed = [
