@@ -31,7 +31,7 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
   const { fetch = directFetch(FETCH_LIMITS), presets = {}, now = Date.now } = options
   const clock = watchClock(idpFetchOf(settings, fetch), now)
   let outcome: DiscoveryOutcome | undefined
-  const { issuer, keySet, client, clientOf } = openProvider(settings, {
+  const provider = openProvider(settings, {
     idpFetch: clock.fetch,
     fetch,
     presets,
@@ -45,6 +45,7 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
     },
     onAudience: () => undefined,
   })
+  const { issuer, keySet, client, clientOf } = provider
   try {
     // `onFailure` was told why.
     const metadata = await issuer.metadata().catch(() => undefined)
@@ -57,6 +58,6 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
     ])
     return [...verdicts, keys, ...clock.verdicts(), ...judgePublished(metadata, settings), ...endpoints]
   } finally {
-    client.close()
+    provider.close()
   }
 }

@@ -18,13 +18,13 @@ import { directFetch } from './provider/http/direct-fetch.ts'
 import { type Fetch, guardFetch } from './provider/http/guarded-fetch.ts'
 import { discoveryLog } from './provider/issuer/discovery-log.ts'
 import { createDocuments, type Documents } from './provider/issuer/documents.ts'
-import { createEndSession } from './provider/logout/end-session.ts'
-import { createLogoutTokens } from './provider/logout/logout-tokens.ts'
+import { createEndSession, type EndSession } from './provider/logout/end-session.ts'
+import { createLogoutTokens, type LogoutTokens } from './provider/logout/logout-tokens.ts'
 import { readDomains } from './read-domains.ts'
 import { type FormParser, type HostApp, mountRoutes } from './routes/mount.ts'
 import { introspect } from './routes/sessions/introspect.ts'
 import { introspectInUse } from './routes/sessions/sessions-in-use.ts'
-import { routePaths, type Strategy, type WorkingStrategy } from './routes/strategy.ts'
+import { type RoutePaths, type Strategy, sharedRoutePaths, type WorkingStrategy } from './routes/strategy.ts'
 import { watchDiscovery } from './status/discovery-watch.ts'
 import { type DomainStatus, domainStatus, type WorkingDomain } from './status/domain-status.ts'
 import { createLoginHistory, type LoginHistory } from './status/login-history.ts'
@@ -125,6 +125,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
     fetch: own ? guardFetch((url, init) => own(url, init as RequestInit), FETCH_LIMITS) : directFetch(FETCH_LIMITS),
     presets: options.presets ?? {},
     documents: createDocuments(),
+    pathsOf: sharedRoutePaths(PRESET_NAMES),
   }
   const opened = domains.map((domain) => openDomain(domain, parts))
   const strategies = opened.map(({ strategy }) => strategy)
@@ -150,7 +151,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
     close: async () => {
       endRounds()
       review.close()
-      for (const { working } of strategies) working?.client.close()
+      for (const { close } of opened) close()
       parts.documents.close()
     },
   }
@@ -205,23 +206,25 @@ interface StrategyParts {
   readonly fetch: Fetch
   readonly presets: PresetUrls
   readonly documents: Documents
+  readonly pathsOf: (base: string, redirectUri: string | undefined) => RoutePaths
 }
 
 interface OpenedDomain {
   readonly strategy: Strategy
   /** What its status is read from; null where its configuration has errors. */
   readonly watched: WorkingDomain | null
+  readonly close: () => void
 }
 
 function openDomain(
   { key, settings }: DomainReading,
-  { host, log, fetch, presets, documents }: StrategyParts,
+  { host, log, fetch, presets, documents, pathsOf }: StrategyParts,
 ): OpenedDomain {
-  const paths = routePaths(host.basePath?.(key) ?? '/', settings?.client.redirect_uri, PRESET_NAMES)
-  if (!settings) return { strategy: { domainKey: key, paths, working: null }, watched: null }
+  const paths = pathsOf(host.basePath?.(key) ?? '/', settings?.client.redirect_uri)
+  if (!settings) return { strategy: { domainKey: key, paths, working: null }, watched: null, close: () => undefined }
   const idpFetch = idpFetchOf(settings, fetch)
   const discovery = watchDiscovery(discoveryLog(settings, log), Date.now)
-  const { issuer, keySet, preset, client } = openProvider(settings, {
+  const provider = openProvider(settings, {
     idpFetch,
     fetch,
     presets,
@@ -235,27 +238,50 @@ function openDomain(
     },
     now: Date.now,
   })
-  const endSession = createEndSession(settings, {
-    issuer,
-    fetch: idpFetch,
-    onMissing: (address, status) =>
-      host.authLog({
-        level: 'warn',
-        event: 'end-session-missing',
-        message:
-          'The IdP publishes no end-session endpoint and has none at the default address: logouts end on the login page here, and people stay signed in there. Set `logouturl` to the page that signs them out, or to the login page.',
-        domain: key,
-        fields: { address, status },
-      }),
+  const { issuer, keySet, preset } = provider
+  // What only a login or a logout needs is made at the first one.
+  let endSession: EndSession | undefined
+  let logoutTokens: LogoutTokens | undefined
+  const working: WorkingStrategy = {
+    settings,
+    preset,
+    get client() {
+      return provider.client
+    },
+    get endSession() {
+      endSession ??= createEndSession(settings, {
+        issuer,
+        fetch: idpFetch,
+        onMissing: (address, status) => reportNoEndSession(host, key, address, status),
+      })
+      return endSession
+    },
+    get logoutTokens() {
+      logoutTokens ??= createLogoutTokens(settings, {
+        issuer,
+        keySet,
+        now: Date.now,
+        shared: host.sessions.revocations,
+      })
+      return logoutTokens
+    },
+  }
+  return {
+    strategy: { domainKey: key, paths, working },
+    watched: { settings, routes: paths, discovery, keySet },
+    close: provider.close,
+  }
+}
+
+function reportNoEndSession(host: Host, domain: string, address: string, status: number): void {
+  host.authLog({
+    level: 'warn',
+    event: 'end-session-missing',
+    message:
+      'The IdP publishes no end-session endpoint and has none at the default address: logouts end on the login page here, and people stay signed in there. Set `logouturl` to the page that signs them out, or to the login page.',
+    domain,
+    fields: { address, status },
   })
-  const logoutTokens = createLogoutTokens(settings, {
-    issuer,
-    keySet,
-    now: Date.now,
-    shared: host.sessions.revocations,
-  })
-  const strategy = { domainKey: key, paths, working: { settings, client, preset, endSession, logoutTokens } }
-  return { strategy, watched: { settings, routes: paths, discovery, keySet } }
 }
 
 /** The same host, whose authentication log is remembered as far as a status tells of it. */

@@ -23,14 +23,16 @@ export interface ProviderDeps extends Pick<DiscoveryDeps, 'documents' | 'onFailu
   readonly now: () => number
 }
 
-/** One domain's identity provider, and this server as its client there. To close it, close the client. */
+/** One domain's identity provider, and this server as its client there. */
 export interface Provider {
   readonly issuer: Issuer
   readonly keySet: KeySet
   readonly preset: Preset
+  /** Made when it is first asked for: most of 1,000 domains have no login for long after a start. */
   readonly client: ProviderClient
-  /** The same IdP with this server as another client; it is closed with the first. */
+  /** The same IdP with this server as another client. */
   readonly clientOf: (settings: DomainSettings) => ProviderClient
+  close(): void
 }
 
 /** What asks the IdP of a domain: with the client certificate, where there is one. */
@@ -44,19 +46,35 @@ export function openProvider(settings: DomainSettings, deps: ProviderDeps): Prov
   const discovery = { fetch: idpFetch, documents, now, random: Math.random, onFailure, onDiscovered }
   const issuer = openIssuer(settings.issuer, discovery)
   const preset = choosePreset(settings.custom.preset, presets, fetch)
-  const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null
   const keySet = createKeySet({ fetch: idpFetch, elapsed: () => performance.now() })
-  const clientDeps = {
+  const clientOf = (own: DomainSettings) => {
+    const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null
+    return createProviderClient(own, {
+      issuer,
+      keySet,
+      fetch: idpFetch,
+      scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings)])],
+      claims: claimsRead(settings.custom.claims, groupsClaim),
+      onAudience: deps.onAudience,
+      now,
+    })
+  }
+  // One that has a key to make begins with that at once, so that no login waits for it.
+  let client = settings.client.dpop_bound_access_tokens ? clientOf(settings) : undefined
+  return {
     issuer,
     keySet,
-    fetch: idpFetch,
-    scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings)])],
-    claims: claimsRead(settings.custom.claims, groupsClaim),
-    onAudience: deps.onAudience,
-    now,
+    preset,
+    get client() {
+      client ??= clientOf(settings)
+      return client
+    },
+    clientOf,
+    close() {
+      keySet.close()
+      issuer.close()
+    },
   }
-  const clientOf = (own: DomainSettings) => createProviderClient(own, clientDeps)
-  return { issuer, keySet, preset, client: clientOf(settings), clientOf }
 }
 
 /** What a login looks for in the ID token before it asks for more. */

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync } from 'node:crypto'
+import { createRandomBytes } from './random-bytes.ts'
 
 const IV_BYTES = 12
 const TAG_BYTES = 16
@@ -16,7 +17,8 @@ export interface Seal {
  * it within the call: twice a login, Web Crypto's round trips through the thread pool cost as much as a request.
  */
 export function createSeal(secret: string | Uint8Array, purpose: string): Seal {
-  const key = new Uint8Array(hkdfSync('sha256', secret, '', `mesh-companion ${purpose}`, 32))
+  const key = createSecretKey(new Uint8Array(hkdfSync('sha256', secret, '', `mesh-companion ${purpose}`, 32)))
+  const randomBytes = createRandomBytes()
   return {
     seal(text, place) {
       const iv = randomBytes(IV_BYTES)

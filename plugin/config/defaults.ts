@@ -15,28 +15,44 @@ import type {
   ManualMetadata,
 } from './settings.ts'
 
+/** What is the same in all domains with the same `oidc` object, and the Client object, whose addresses are each domain's own. */
+export interface AlikeSettings
+  extends Pick<DomainSettings, 'issuer' | 'custom' | 'groups' | 'logoutUrl' | 'newAccounts'> {
+  readonly client: ClientConfig
+}
+
 /** A checked `oidc` object with every default filled in. Source: the specification's tables, column Default. */
-export function fillIn(
-  key: string,
-  oidc: OidcConfig,
-  preset: PresetRules | null,
-  { hostName, origin, basePath }: DomainAddress,
-  presetUrls: UrlOverrides,
-  credentials: Credentials,
-): DomainSettings {
+export function alikeSettings(oidc: OidcConfig, preset: PresetRules | null, presetUrls: UrlOverrides): AlikeSettings {
   const groups = oidc.groups ? groupSettings(oidc.groups, preset) : null
   const custom = customSettings(oidc.custom ?? {}, preset, groups)
   return {
-    key,
-    hostName,
-    origin,
     issuer: issuerSettings(oidc, preset, custom, presetUrls),
-    client: clientSettings(oidc.client, origin + basePath),
-    credentials,
+    client: oidc.client,
     custom,
     groups,
     logoutUrl: oidc.logouturl ?? null,
     newAccounts: oidc.newAccounts ?? null,
+  }
+}
+
+/** The settings of one domain. */
+export function fillIn(
+  key: string,
+  { issuer, client, custom, groups, logoutUrl, newAccounts }: AlikeSettings,
+  { hostName, origin, basePath }: DomainAddress,
+  credentials: Credentials,
+): DomainSettings {
+  return {
+    key,
+    hostName,
+    origin,
+    issuer,
+    client: clientSettings(client, origin + basePath),
+    credentials,
+    custom,
+    groups,
+    logoutUrl,
+    newAccounts,
   }
 }
 

@@ -1,33 +1,19 @@
 import { checkKeysNeeded } from './credentials/client-keys-needed.ts'
-import { type CredentialOptions, type CredentialReading, readCredentials } from './credentials/credentials.ts'
-import { checkSecretNeeded } from './credentials/secret-needed.ts'
+import { type CredentialOptions, NO_CREDENTIALS, readCredentials } from './credentials/credentials.ts'
 import { fillIn } from './defaults.ts'
 import { type DomainAddress, domainAddress, type HostAddresses } from './domains/domain-address.ts'
 import { type FoundDomain, findDomains } from './domains/find-domains.ts'
 import { isJsonObject, type JsonObject } from './json/json-object.ts'
 import { jsonPath } from './json/json-path.ts'
 import { spellingsOf } from './json/member-name.ts'
-import { moveDeprecatedKeys } from './migration/deprecated-keys.ts'
-import { settleLetterCase } from './migration/key-case.ts'
+import { type OidcReader, oidcReader } from './oidc-reading.ts'
 import type { Finding, Problem, Steps, Warning } from './problem.ts'
-import { checkAddresses } from './rules/addresses/addresses.ts'
 import { checkRedirectHost } from './rules/addresses/redirect-host.ts'
 import { checkRedirectPath } from './rules/addresses/redirect-path.ts'
 import { checkAddress, ENDPOINT_RULES } from './rules/addresses/web-address.ts'
-import { checkAuthorizationParams } from './rules/authorization-params.ts'
-import { checkButton } from './rules/button.ts'
-import { checkGroupsSource } from './rules/groups-source.ts'
-import { checkIdentityClaim } from './rules/identity-claim.ts'
-import { checkPlaceholder } from './rules/placeholder.ts'
-import { checkPreset, checkUnusedMembers, choosePreset, withoutIssuer } from './rules/preset-name.ts'
 import type { PresetRules, UrlOverrides } from './rules/preset-rules.ts'
-import type { MemberSchema } from './rules/schema/member-schema.ts'
 import { oidcSchema } from './rules/schema/schema.ts'
-import { type SchemaCheck, schemaCheck, withoutUnknown } from './rules/schema/schema-check.ts'
-import { checkScopes } from './rules/scope.ts'
-import { checkAlgorithms } from './rules/supported/algorithms.ts'
-import { checkResponseMode, checkResponseTypes } from './rules/supported/response-types.ts'
-import { checkSupported } from './rules/supported/supported.ts'
+import { schemaCheck } from './rules/schema/schema-check.ts'
 import type { DomainSettings } from './settings.ts'
 
 export type { CredentialFiles } from './credentials/credentials.ts'
@@ -76,15 +62,10 @@ export function domainReader(presets: readonly PresetRules[]): DomainReader {
   return (config, options = {}) => {
     const { settings, domains, problems } = findDomains(config)
     const taken = new Map<string, string>()
-    const read = (found: FoundDomain) => readDomain(found, settings, options, taken, rules)
+    const readOidc = oidcReader(rules, options)
+    const read = (found: FoundDomain) => readDomain(found, settings, options, taken, readOidc)
     return deepFreeze({ domains: domains.map(read), problems })
   }
-}
-
-interface Rules {
-  readonly presets: readonly PresetRules[]
-  readonly schema: MemberSchema
-  readonly check: SchemaCheck
 }
 
 /** `taken` remembers which domain is served where, from one domain to the next. */
@@ -93,7 +74,7 @@ function readDomain(
   settings: JsonObject,
   options: ConfigReadOptions,
   taken: Map<string, string>,
-  rules: Rules,
+  readOidc: OidcReader,
 ): DomainReading {
   const { key, domain } = found
   const titles = spellingsOf(domain, 'title').map((name) => domain[name])
@@ -102,7 +83,14 @@ function readDomain(
   const elsewhere = [...found.problems, ...addressProblems, ...(address ? claimAddress(found, address, taken) : [])]
 
   const files = readCredentials(found, options)
-  const { oidc, findings, origins, preset } = readOidc(found.oidc, address, files, options, rules)
+  const { oidc, findings: common, withoutKeys, origins, usable } = readOidc(found.oidc)
+  const keysNeeded = files.credentials === NO_CREDENTIALS ? withoutKeys : checkKeysNeeded(oidc, files.credentials)
+  const findings = [
+    ...common,
+    // What is wrong with the files is told by itself: mending it may be all.
+    ...(files.findings.every(({ warning }) => warning) ? keysNeeded : []),
+    ...(address ? checkRedirectAddress(oidc, address) : []),
+  ]
   const placed = [
     ...findings.map((one) => ({
       ...one,
@@ -118,64 +106,8 @@ function readDomain(
   const warnings = onePerPath(
     placed.flatMap((finding) => (finding.warning ? [{ code: finding.warning, ...toProblem(finding) }] : [])),
   )
-  const usable = problems.length === 0 && address && preset !== undefined && rules.check.isOidcConfig(oidc)
-  const finished = usable ? fillIn(key, oidc, preset, address, options.presets ?? {}, files.credentials) : null
+  const finished = problems.length === 0 && address && usable ? fillIn(key, usable, address, files.credentials) : null
   return { key, title, settings: finished, problems, warnings }
-}
-
-/** The `oidc` object, ready to be filled in unless there is a problem among the findings. */
-function readOidc(
-  raw: unknown,
-  address: DomainAddress | null,
-  files: CredentialReading,
-  { unknownKeys = 'error', inferPresets = false }: ConfigReadOptions,
-  { presets, schema, check }: Rules,
-) {
-  if (!isJsonObject(raw)) {
-    const finding: Finding = { at: [], reason: 'must be an object', remedy: schema.description }
-    return { oidc: {}, findings: [finding], origins: new Map<string, Steps>(), preset: null }
-  }
-  const cased = settleLetterCase(withoutSchema(raw), schema)
-  const moved = moveDeprecatedKeys(cased.oidc)
-  const { preset, keepsIssuer } = choosePreset(moved.oidc, presets, inferPresets)
-  const oidc = preset && !keepsIssuer ? withoutIssuer(moved.oidc) : moved.oidc
-  const known = withoutUnknown(oidc, schema)
-  const findings = [
-    ...cased.problems,
-    ...moved.warnings,
-    ...check.findings(oidc, unknownKeys),
-    ...checkSecretNeeded(known),
-    ...(preset === null ? needIssuer(oidc.issuer) : []),
-    ...(preset ? checkPreset(moved.oidc, preset, keepsIssuer) : []),
-    ...(preset === undefined ? [] : checkUnusedMembers(known, presets, preset)),
-    ...(preset === undefined ? [] : checkGroupsSource(known, preset)),
-    ...checkPlaceholder(known),
-    ...checkButton(known),
-    ...checkAddresses(known),
-    ...checkResponseTypes(known),
-    ...checkResponseMode(known),
-    ...checkAlgorithms(known),
-    ...checkSupported(known),
-    ...checkScopes(known),
-    ...checkAuthorizationParams(known),
-    ...checkIdentityClaim(known),
-    // What is wrong with the files is told by itself: mending it may be all.
-    ...(files.findings.every(({ warning }) => warning) ? checkKeysNeeded(known, files.credentials) : []),
-    ...(address ? checkRedirectAddress(known, address) : []),
-  ]
-  return { oidc: known, findings, origins: moved.origins, preset }
-}
-
-/** Without `$schema`, which is for editors. */
-function withoutSchema(oidc: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(oidc).filter(([name]) => name !== '$schema'))
-}
-
-function needIssuer(issuer: unknown): readonly Finding[] {
-  const inside = isJsonObject(issuer)
-  if (inside ? issuer.issuer !== undefined : issuer !== undefined) return []
-  const remedy = "Write the issuer's complete https address, exactly as the IdP states it, or choose a preset."
-  return [{ at: inside ? ['issuer', 'issuer'] : ['issuer'], reason: 'is missing, and there is no preset', remedy }]
 }
 
 function checkRedirectAddress(oidc: JsonObject, address: DomainAddress): readonly Finding[] {

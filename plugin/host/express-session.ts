@@ -43,7 +43,10 @@ interface Kept extends SignIn {
  */
 export function expressSessions(options: ExpressSessionsOptions = {}): Sessions {
   const { cookieName = 'connect.sid', storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS, now = Date.now } = options
-  const revocations = withTimeLimit(options.revocations ?? memoryRevocations({ now }), storeTimeoutMs)
+  // The memory of the process answers within the call.
+  const revocations = options.revocations
+    ? withTimeLimit(options.revocations, storeTimeoutMs)
+    : memoryRevocations({ now })
   const settle = <Result = void>(what: string, run: StoreCall<Result>) => withinTime(storeTimeoutMs, what, run)
   const index = createSessionIndex()
   const listings = new WeakMap<Store, () => Promise<readonly Kept[]>>()

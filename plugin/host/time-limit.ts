@@ -2,6 +2,15 @@
 export function withinTime<Result>(work: Promise<Result>, limitMs: number, reason: string): Promise<Result> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(reason)), limitMs)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
+    work.then(
+      (result) => {
+        clearTimeout(timer)
+        resolve(result)
+      },
+      (error: unknown) => {
+        clearTimeout(timer)
+        reject(error)
+      },
+    )
   })
 }

@@ -25,5 +25,7 @@ export function anotherAccountIsIn(rules: CookieRules): string {
 }
 
 export function isAnotherAccountWanted(rules: CookieRules, cookieHeader: string | undefined): boolean {
+  // Hardly any browser has it, and all of them send cookies that it takes time to read.
+  if (!cookieHeader?.includes(NAME)) return false
   return readCookies(cookieHeader)[fullName(NAME, rules)] !== undefined
 }

@@ -5,7 +5,7 @@ const MARKS = ['state', 'code', 'error', 'response']
 
 /** The parameters of a request to the redirect path: of its address, or of a posted form. */
 export function answerOf(req: Request): URLSearchParams {
-  if (req.method !== 'POST') return new URL(req.originalUrl, 'http://here.invalid').searchParams
+  if (req.method !== 'POST') return new URLSearchParams(queryOf(req.originalUrl))
   const body: unknown = req.body
   const answer = new URLSearchParams()
   for (const [name, value] of Object.entries(typeof body === 'object' && body !== null ? body : {})) {
@@ -15,9 +15,15 @@ export function answerOf(req: Request): URLSearchParams {
   return answer
 }
 
-/** Whether a request to the redirect path brings an answer at all. */
-export function bringsAnswer(req: Request): boolean {
-  const answer = answerOf(req)
+function queryOf(address: string): string {
+  const at = address.indexOf('?')
+  if (at === -1) return ''
+  const end = address.indexOf('#', at)
+  return address.slice(at + 1, end === -1 ? undefined : end)
+}
+
+/** Whether the parameters of a request to the redirect path are an answer at all. */
+export function isAnswer(answer: URLSearchParams): boolean {
   return MARKS.some((name) => answer.has(name))
 }
 

@@ -65,22 +65,23 @@ export function mountRoutes(
       onUnreadable: refuseLogout,
     },
   }
-  const byDomain = new Map(
-    strategies.map((strategy) => [strategy.domainKey, { strategy, kinds: kindsOf(strategy.paths) }]),
-  )
-  const known = new Set([...byDomain.values()].flatMap(({ kinds }) => [...kinds.keys()]))
-  const logouts = new Set(strategies.map(({ paths }) => plainRoute(paths.logout)))
+  const byPaths = new Map<RoutePaths, ReadonlyMap<string, Kind>>()
+  for (const { paths } of strategies) if (!byPaths.has(paths)) byPaths.set(paths, kindsOf(paths))
+  const byDomain = new Map(strategies.map((strategy) => [strategy.domainKey, strategy]))
+  const known = new Set([...byPaths.values()].flatMap((kinds) => [...kinds.keys()]))
+  const logouts = new Set([...byPaths.keys()].map(({ logout }) => plainRoute(logout)))
 
   app.use((req, res, next) => {
     const plain = plainRoute(req.path)
     if (!known.has(req.path) && !logouts.has(plain)) return next()
     const domainKey = domainOf(req)
-    const own = domainKey === undefined ? undefined : byDomain.get(domainKey)
+    const strategy = domainKey === undefined ? undefined : byDomain.get(domainKey)
     // The host may have a logout of its own in another spelling, which would end less than ours.
     const kind =
-      own?.kinds.get(req.path) ?? (own && plain === plainRoute(own.strategy.paths.logout) ? 'logout' : undefined)
-    if (!own || kind === undefined) return next()
-    const { strategy } = own
+      strategy &&
+      (byPaths.get(strategy.paths)?.get(req.path) ??
+        (plain === plainRoute(strategy.paths.logout) ? 'logout' : undefined))
+    if (!strategy || kind === undefined) return next()
     const { route, methods, form: parse, onUnreadable } = entries[kind]
     // A preview or a scanner that asks for the head alone must not use up a login.
     if (!methods.includes(req.method)) return next()

@@ -64,3 +64,15 @@ export function routePaths(base: string, redirectUri: string | undefined, preset
   const own = new Set([authorize, ...callbacks, logout, backchannelLogout, jwks, login])
   return { base, authorize, callbacks, logout, backchannelLogout, jwks, login, own }
 }
+
+/** The same for all domains of a server. Those that have the same paths, each under a host name of its own, share them. */
+export function sharedRoutePaths(presets: readonly string[]) {
+  const known = new Map<string, RoutePaths>()
+  return (base: string, redirectUri: string | undefined): RoutePaths => {
+    // No path of a URL has a blank in it.
+    const place = `${base} ${redirectUri === undefined ? '' : new URL(redirectUri).pathname}`
+    const paths = known.get(place) ?? routePaths(base, redirectUri, presets)
+    known.set(place, paths)
+    return paths
+  }
+}

@@ -36,7 +36,8 @@ export interface CredentialReading {
 
 const FILES = ['jwksFile', 'tlsCertFile', 'tlsKeyFile'] as const
 type FileMember = (typeof FILES)[number]
-const NONE: Credentials = { keys: [], certificate: null }
+/** Of a domain without any, always this very object. */
+export const NO_CREDENTIALS: Credentials = { keys: [], certificate: null }
 
 /** The keys and the certificate of one domain's client, out of the files that are named for it. */
 export function readCredentials({ key, domain }: FoundDomain, options: CredentialOptions): CredentialReading {
@@ -46,12 +47,12 @@ export function readCredentials({ key, domain }: FoundDomain, options: Credentia
   const raw: unknown = given ?? own.value
   if (given === undefined && own.problems.length > 0) {
     const findings = own.problems.map(({ reason, remedy }) => ({ at: [], reason, remedy }))
-    return { credentials: NONE, at, findings }
+    return { credentials: NO_CREDENTIALS, at, findings }
   }
-  if (raw === undefined) return { credentials: NONE, at, findings: [] }
+  if (raw === undefined) return { credentials: NO_CREDENTIALS, at, findings: [] }
   if (!isJsonObject(raw)) {
     const remedy = `Write an object with any of ${FILES.join(', ')}.`
-    return { credentials: NONE, at, findings: [{ at: [], reason: 'must be an object', remedy }] }
+    return { credentials: NO_CREDENTIALS, at, findings: [{ at: [], reason: 'must be an object', remedy }] }
   }
   const texts = readFiles(raw, options)
   const keys = texts.jwksFile === undefined ? NONE_READ : readKeySet(texts.jwksFile)

@@ -57,7 +57,11 @@ function nameProblem(path: string, missing: boolean): Problem {
 /** A host name as browsers send it: lower case, `xn--` form; null for anything else. */
 export function nameOfHost(value: unknown): string | null {
   if (typeof value !== 'string' || !/^[\p{L}\p{N}\p{M}_.-]+$/u.test(value)) return null
-  return URL.canParse(`https://${value}`) ? new URL(`https://${value}`).hostname : null
+  try {
+    return new URL(`https://${value}`).hostname
+  } catch {
+    return null
+  }
 }
 
 function portOf(settings: JsonObject): { readonly value: number; readonly problems: readonly Problem[] } {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { createRandomBytes } from '../../random-bytes.ts'
 import { createSeal } from '../../seal.ts'
 import { type CookieRules, type Cookies, digestOf, fullName, readCookies, setCookie } from './login-cookie.ts'
 
@@ -46,6 +47,7 @@ export interface Transactions {
 /** @param secret of the host; without one, logins under way end with the process */
 export function createTransactions(secret: string | undefined, now: () => number): Transactions {
   const seal = createSeal(secret ?? randomBytes(32), 'login transaction')
+  const drawn = createRandomBytes()
   const finished = new Map<string, number>()
 
   function finish(digest: string): boolean {
@@ -70,7 +72,7 @@ export function createTransactions(secret: string | undefined, now: () => number
     begin(login, rules, cookieHeader) {
       const transaction: Transaction = {
         ...login,
-        ...randomTexts(),
+        ...randomTexts(drawn(96)),
         startedAt: now(),
       }
       const name = cookieName(transaction.state, transaction.startedAt, rules)
@@ -100,9 +102,8 @@ export function createTransactions(secret: string | undefined, now: () => number
   }
 }
 
-/** Each 256 bits as 43 characters of base64url. Drawn at once: each draw takes longer than its bytes. */
-function randomTexts(): Pick<Transaction, 'state' | 'nonce' | 'codeVerifier'> {
-  const bytes = randomBytes(96)
+/** Each 256 bits as 43 characters of base64url. */
+function randomTexts(bytes: Buffer): Pick<Transaction, 'state' | 'nonce' | 'codeVerifier'> {
   return {
     state: bytes.toString('base64url', 0, 32),
     nonce: bytes.toString('base64url', 32, 64),

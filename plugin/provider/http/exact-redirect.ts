@@ -6,7 +6,9 @@ import type { Fetch } from './guarded-fetch.ts'
  */
 export function withExactRedirect(fetch: Fetch, redirectUri: string): Fetch {
   return (url, init) => {
-    if (!(init.body instanceof URLSearchParams) || !init.body.has('redirect_uri')) return fetch(url, init)
+    if (!(init.body instanceof URLSearchParams)) return fetch(url, init)
+    const written = init.body.get('redirect_uri')
+    if (written === null || written === redirectUri) return fetch(url, init)
     const body = new URLSearchParams(init.body)
     body.set('redirect_uri', redirectUri)
     return fetch(url, { ...init, body })

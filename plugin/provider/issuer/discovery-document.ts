@@ -1,4 +1,5 @@
 import type { ServerMetadata } from 'openid-client'
+import { ISSUER_ENDPOINTS } from '../../config/rules/issuer-members.ts'
 import { printableText } from '../../log.ts'
 import { type Fetch, ForbiddenExchange, isAllowedAddress } from '../http/guarded-fetch.ts'
 import { NotedAnswer, noteExchanges, type Refusal } from '../http/noted-exchange.ts'
@@ -41,9 +42,13 @@ export async function loadDocument(issuer: string, fetch: Fetch): Promise<Server
   return document
 }
 
+/** Where this server or a browser is sent: nobody registers anything. */
+const ENDPOINTS = ISSUER_ENDPOINTS.filter((name) => name !== 'registration_endpoint')
+
 /** @throws ForbiddenExchange `PLAIN_HTTP`: secrets and codes go to these addresses */
-export function assertSafeAddresses(addresses: Iterable<readonly [name: string, address: unknown]>): void {
-  for (const [name, address] of addresses) {
+export function assertSafeAddresses(metadata: ServerMetadata): void {
+  const aliases = Object.entries(metadata.mtls_endpoint_aliases ?? {})
+  for (const [name, address] of [...ENDPOINTS.map((name) => [name, metadata[name]] as const), ...aliases]) {
     if (typeof address !== 'string' || (URL.canParse(address) && isAllowedAddress(new URL(address)))) continue
     throw new ForbiddenExchange('PLAIN_HTTP', `The IdP publishes a ${name} that is not reached over TLS`)
   }

@@ -1,5 +1,4 @@
 import type * as oidc from 'openid-client'
-import { ISSUER_ENDPOINTS } from '../../config/rules/issuer-members.ts'
 import type { IssuerSettings } from '../../config/settings.ts'
 import type { LoginError } from '../../errors.ts'
 import { discoveryFault } from '../faults/discovery-fault.ts'
@@ -13,9 +12,6 @@ const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 5 * 60_000
 /** What discovery found is looked up anew after this, in the background: endpoints move, rarely. */
 const FRESH_MS = 60 * 60_000
-
-/** Where this server or a browser is sent: nobody registers anything. */
-const ENDPOINTS = ISSUER_ENDPOINTS.filter((name) => name !== 'registration_endpoint')
 
 /** What is known of an issuer: discovered, and overlaid with what an administrator set by hand. */
 export interface Issuer {
@@ -132,17 +128,20 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
   }
 }
 
-async function discoverOnce(settings: IssuerSettings, { document }: AskedDocument): Promise<oidc.ServerMetadata> {
-  const metadata = overlay(await document, settings)
-  const aliases = Object.entries(metadata.mtls_endpoint_aliases ?? {})
-  assertSafeAddresses([...ENDPOINTS.map((name) => [name, metadata[name]] as const), ...aliases])
+async function discoverOnce(settings: IssuerSettings, asked: AskedDocument): Promise<oidc.ServerMetadata> {
+  // As it is, then: where many domains share an IdP, one copy of what it publishes serves them all.
+  if (isNothingByHand(settings)) return asked.safe()
+  const metadata = overlay(await asked.document, settings)
+  assertSafeAddresses(metadata)
   return metadata
+}
+
+function isNothingByHand({ manual }: IssuerSettings): boolean {
+  return Object.keys(manual).length === 0
 }
 
 /** What was set by hand wins, even where it differs. Source: Issuer object, and "Discovery" under "What the service does". */
 function overlay(found: oidc.ServerMetadata, settings: IssuerSettings): oidc.ServerMetadata {
-  // As it is, then: where many domains share an IdP, one copy of what it publishes serves them all.
-  if (Object.keys(settings.manual).length === 0) return found
   const { mtls_endpoint_aliases: aliases, ...manual } = structuredClone(settings.manual) as Partial<oidc.ServerMetadata>
   // An endpoint that was set by hand is not bypassed by the alias that discovery has for it.
   const foundAliases = Object.entries(found.mtls_endpoint_aliases ?? {}).filter(([name]) => !(name in manual))

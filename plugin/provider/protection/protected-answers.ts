@@ -61,6 +61,7 @@ export function openAnswers(inner: Fetch, endpoints: AnsweringEndpoints, identit
   const tokens = client.id_token_encrypted_response_alg === undefined ? undefined : endpoints.token
   const closed = client.userinfo_encrypted_response_alg !== undefined || isShared(client.userinfo_signed_response_alg)
   const userinfo = closed ? endpoints.userinfo : undefined
+  if (tokens === undefined && userinfo === undefined) return inner
   return async (url, init) => {
     const response = await inner(url, init)
     if (response.status !== 200) return response

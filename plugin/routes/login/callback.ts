@@ -16,7 +16,7 @@ import { digestOf } from '../../login/transaction/login-cookie.ts'
 import { TRANSACTION_MS, type Transaction } from '../../login/transaction/transaction.ts'
 import type { Evidence } from '../../presets/preset.ts'
 import { mayComeInFragment } from '../../provider/authorization/response-mode.ts'
-import { answerOf, bringsAnswer, isPrefetch } from '../answer.ts'
+import { answerOf, isAnswer, isPrefetch } from '../answer.ts'
 import { cookieRules } from '../cookie-rules.ts'
 import { sendOn } from '../send-on.ts'
 import { endSessionsOfRefused } from '../sessions/refused-user.ts'
@@ -29,7 +29,7 @@ import { sendFragmentPage } from './fragment-page.ts'
  * page of ours can read.
  */
 export function isForCallback({ domainKey, working }: Strategy, { transactions }: RouteDeps, req: Request): boolean {
-  if (bringsAnswer(req)) return true
+  if (isAnswer(answerOf(req))) return true
   if (req.method !== 'GET' || !working || !mayComeInFragment(working.settings.client)) return false
   return transactions.isUnderWay(domainKey, cookieRules(working.settings), req.headers.cookie)
 }
@@ -42,11 +42,11 @@ export async function callback(strategy: Strategy, deps: RouteDeps, req: Request
     res.status(503).end()
     return
   }
-  if (!bringsAnswer(req)) return sendFragmentPage(res, paths.login)
+  const answer = answerOf(req)
+  if (!isAnswer(answer)) return sendFragmentPage(res, paths.login)
   let ours = false
   try {
     if (!working) throw new LoginError('not_configured')
-    const answer = answerOf(req)
     const state = await working.client.stateIn(answer)
     if (state === undefined) throw new LoginError('transaction_missing')
     const transaction = await takeTransaction(state, working.settings, deps, req, res)

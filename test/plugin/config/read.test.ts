@@ -2,6 +2,10 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { readDomains } from '../../../plugin/read-domains.ts'
 import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, serverWith, settingsOf, warningsOf } from './one-domain.ts'
+import { validOidc } from './valid-oidc.ts'
+
+const SETTINGS = { cert: 'mesh.example.com' }
+const domainOf = (at: number, oidc: unknown) => ({ dns: `d${at}.example.com`, authStrategies: { oidc } })
 
 describe('reading an oidc object', () => {
   it('takes the minimal configuration, and has a default for everything else', () => {
@@ -108,6 +112,31 @@ describe('reading an oidc object', () => {
       'logouturl',
       'newAccounts',
     ])
+  })
+
+  it('says of each domain the same, whether others have one alike or not', () => {
+    const same = (one: unknown) => structuredClone(one)
+    const wrong = { issuer: 'http://idp.example.com', clientid: 'old', client: { client_secret: 'x' } }
+    fc.assert(
+      fc.property(fc.array(fc.oneof(validOidc, fc.constant(wrong), fc.jsonValue()), { minLength: 1 }), (objects) => {
+        const all = [...objects, ...objects.map(same)].map((oidc, at) => [`d${at}`, domainOf(at, oidc)] as const)
+        const together = readDomains({ settings: SETTINGS, domains: Object.fromEntries(all) }).domains
+        const alone = all.flatMap(
+          ([key, domain]) => readDomains({ settings: SETTINGS, domains: { [key]: domain } }).domains,
+        )
+        expect(together).to.deep.equal(alone)
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it('tells objects apart whose difference no JSON shows', () => {
+    const presets = [null, Number.NaN, null].map((preset, at) => [
+      `d${at}`,
+      domainOf(at, { ...MINIMAL, custom: { preset } }),
+    ])
+    const { domains } = readDomains({ settings: SETTINGS, domains: Object.fromEntries(presets) })
+    expect(domains.map(({ settings }) => settings !== null)).to.deep.equal([true, false, true])
   })
 
   it('gives each mistake a reason to be read after its path and a remedy in whole sentences', () => {

@@ -1,0 +1,127 @@
+import { serialize } from 'node:v8'
+import { checkKeysNeeded } from './credentials/client-keys-needed.ts'
+import { NO_CREDENTIALS } from './credentials/credentials.ts'
+import { checkSecretNeeded } from './credentials/secret-needed.ts'
+import { type AlikeSettings, alikeSettings } from './defaults.ts'
+import { isJsonObject, type JsonObject } from './json/json-object.ts'
+import { moveDeprecatedKeys } from './migration/deprecated-keys.ts'
+import { settleLetterCase } from './migration/key-case.ts'
+import type { Finding, Steps } from './problem.ts'
+import { checkAddresses } from './rules/addresses/addresses.ts'
+import { checkAuthorizationParams } from './rules/authorization-params.ts'
+import { checkButton } from './rules/button.ts'
+import { checkGroupsSource } from './rules/groups-source.ts'
+import { checkIdentityClaim } from './rules/identity-claim.ts'
+import { checkPlaceholder } from './rules/placeholder.ts'
+import { checkPreset, checkUnusedMembers, choosePreset, withoutIssuer } from './rules/preset-name.ts'
+import type { PresetRules, UrlOverrides } from './rules/preset-rules.ts'
+import type { MemberSchema } from './rules/schema/member-schema.ts'
+import { type SchemaCheck, withoutUnknown } from './rules/schema/schema-check.ts'
+import { checkScopes } from './rules/scope.ts'
+import { checkAlgorithms } from './rules/supported/algorithms.ts'
+import { checkResponseMode, checkResponseTypes } from './rules/supported/response-types.ts'
+import { checkSupported } from './rules/supported/supported.ts'
+
+/** What an `oidc` object says, whichever domain it is of. */
+export interface OidcReading {
+  /** Under canonical names, without what is not known. */
+  readonly oidc: JsonObject
+  readonly findings: readonly Finding[]
+  /** What it asks of a client's keys, and a domain without any does not have. */
+  readonly withoutKeys: readonly Finding[]
+  /** Where a moved value stands in the file: its new place, as a path, to the old one. */
+  readonly origins: ReadonlyMap<string, Steps>
+  /** Null exactly when there is a problem among the findings. */
+  readonly usable: AlikeSettings | null
+}
+
+export type OidcReader = (raw: unknown) => OidcReading
+
+export interface OidcReadOptions {
+  readonly presets?: UrlOverrides
+  readonly unknownKeys?: 'error' | 'warn'
+  readonly inferPresets?: boolean
+}
+
+export interface OidcRules {
+  readonly presets: readonly PresetRules[]
+  readonly schema: MemberSchema
+  readonly check: SchemaCheck
+}
+
+/**
+ * A reader of all `oidc` objects of one configuration. Ones that are alike are read and checked once: of 1,000 domains at one IdP most are,
+ * and to read each by itself took a quarter of such a server's start.
+ */
+export function oidcReader(rules: OidcRules, options: OidcReadOptions): OidcReader {
+  const known = new Map<string, OidcReading>()
+  return (raw) => {
+    const bytes = bytesOf(raw)
+    const before = bytes === undefined ? undefined : known.get(bytes)
+    if (before) return before
+    const reading = readAlone(raw, options, rules)
+    if (bytes !== undefined) known.set(bytes, reading)
+    return reading
+  }
+}
+
+/** Not JSON, which takes a member that is undefined for one that is missing. Undefined: it holds functions or the like. */
+function bytesOf(raw: unknown): string | undefined {
+  try {
+    return serialize(raw).toString('latin1')
+  } catch {
+    return undefined
+  }
+}
+
+function readAlone(
+  raw: unknown,
+  { unknownKeys = 'error', inferPresets = false, presets: urls = {} }: OidcReadOptions,
+  { presets, schema, check }: OidcRules,
+): OidcReading {
+  if (!isJsonObject(raw)) {
+    const finding: Finding = { at: [], reason: 'must be an object', remedy: schema.description }
+    return { oidc: {}, findings: [finding], withoutKeys: [], origins: new Map(), usable: null }
+  }
+  const cased = settleLetterCase(withoutSchema(raw), schema)
+  const moved = moveDeprecatedKeys(cased.oidc)
+  const { preset, keepsIssuer } = choosePreset(moved.oidc, presets, inferPresets)
+  const oidc = preset && !keepsIssuer ? withoutIssuer(moved.oidc) : moved.oidc
+  const known = withoutUnknown(oidc, schema)
+  const findings = [
+    ...cased.problems,
+    ...moved.warnings,
+    ...check.findings(oidc, unknownKeys),
+    ...checkSecretNeeded(known),
+    ...(preset === null ? needIssuer(oidc.issuer) : []),
+    ...(preset ? checkPreset(moved.oidc, preset, keepsIssuer) : []),
+    ...(preset === undefined ? [] : checkUnusedMembers(known, presets, preset)),
+    ...(preset === undefined ? [] : checkGroupsSource(known, preset)),
+    ...checkPlaceholder(known),
+    ...checkButton(known),
+    ...checkAddresses(known),
+    ...checkResponseTypes(known),
+    ...checkResponseMode(known),
+    ...checkAlgorithms(known),
+    ...checkSupported(known),
+    ...checkScopes(known),
+    ...checkAuthorizationParams(known),
+    ...checkIdentityClaim(known),
+  ]
+  const fits = preset !== undefined && findings.every(({ warning }) => warning) && check.isOidcConfig(known)
+  const usable = fits ? alikeSettings(known, preset, urls) : null
+  const withoutKeys = checkKeysNeeded(known, NO_CREDENTIALS)
+  return { oidc: known, findings, withoutKeys, origins: moved.origins, usable }
+}
+
+/** Without `$schema`, which is for editors. */
+function withoutSchema(oidc: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(oidc).filter(([name]) => name !== '$schema'))
+}
+
+function needIssuer(issuer: unknown): readonly Finding[] {
+  const inside = isJsonObject(issuer)
+  if (inside ? issuer.issuer !== undefined : issuer !== undefined) return []
+  const remedy = "Write the issuer's complete https address, exactly as the IdP states it, or choose a preset."
+  return [{ at: inside ? ['issuer', 'issuer'] : ['issuer'], reason: 'is missing, and there is no preset', remedy }]
+}
