@@ -6,6 +6,8 @@ import { alternate, type Measurement, median } from './measurement.ts'
 import { type Program, startProgram } from './program.ts'
 
 const ROUNDS = 5
+/** Until V8 has compiled what a login runs: the first thousands take two to three times as long. */
+const WARM_UP_LOGINS = 3000
 const LOGINS_A_ROUND = 100
 /** Of each browser: a single burst of 100 says more of the moment than of who answers it. */
 const FEWEST_EACH = 3
@@ -57,20 +59,18 @@ function ask<Answer>(program: Program, order: IdpOrder | PartyOrder): Promise<An
 }
 
 async function atOnceRows(ours: Side, peer: Side): Promise<readonly Measurement[]> {
+  for (const { party } of [ours, peer]) await withBrowsers(party, 10, (people) => logIn(people, party, WARM_UP_LOGINS))
   const rows: Measurement[] = []
   const cpu: Record<'ours' | 'peer', number[]> = { ours: [], peer: [] }
   for (const atOnce of [1, 10, 100]) {
-    const run = async (kind: 'ours' | 'peer', { program, party }: Side) => {
-      const { cpu: before } = await ask<{ cpu: number }>(program, { kind: 'cpu' })
-      const { seconds, logins } = await logIn(party, atOnce, Math.max(LOGINS_A_ROUND, FEWEST_EACH * atOnce))
-      const { cpu: after } = await ask<{ cpu: number }>(program, { kind: 'cpu' })
-      if (atOnce === 10) cpu[kind].push((after - before) / 1000 / logins)
-      return logins / seconds
-    }
-    await run('ours', ours)
-    await run('peer', peer)
-    // The first run of each only warms up.
-    if (atOnce === 10) for (const kind of ['ours', 'peer'] as const) cpu[kind].length = 0
+    const run = (kind: 'ours' | 'peer', { program, party }: Side) =>
+      withBrowsers(party, atOnce, async (people) => {
+        const { cpu: before } = await ask<{ cpu: number }>(program, { kind: 'cpu' })
+        const { seconds, logins } = await logIn(people, party, Math.max(LOGINS_A_ROUND, FEWEST_EACH * atOnce))
+        const { cpu: after } = await ask<{ cpu: number }>(program, { kind: 'cpu' })
+        if (atOnce === 10) cpu[kind].push((after - before) / 1000 / logins)
+        return logins / seconds
+      })
     const medians = await alternate(
       ROUNDS,
       () => run('ours', ours),
@@ -87,7 +87,7 @@ async function waitRows(ours: Side, peer: Side): Promise<readonly Measurement[]>
     const waits: number[] = []
     for (let i = 0; i < LONE_LOGINS; i += 1) {
       await setTimeout(LONE_EVERY_MS)
-      waits.push((await logIn(party, 1, 1)).waitMs)
+      waits.push((await withBrowsers(party, 1, (people) => logIn(people, party, 1))).waitMs)
     }
     return median(waits)
   }
@@ -105,20 +105,28 @@ function cheaper(name: string, unit: string, ours: number, peer: number): Measur
   return { name, unit, ours, peer, peerName: PEER, ratio: peer / ours }
 }
 
+/** Browsers that have a session at the IdP, while `use` needs them. */
+async function withBrowsers<T>(
+  { login }: Party,
+  count: number,
+  use: (people: readonly ScriptedBrowser[]) => Promise<T>,
+): Promise<T> {
+  const people = Array.from({ length: count }, () => new ScriptedBrowser())
+  try {
+    await Promise.all(people.map(async (browser) => browser.signIn(await browser.get(login), 'alice', 'alice-demo')))
+    return await use(people)
+  } finally {
+    for (const browser of people) browser.close()
+  }
+}
+
 /** @returns `waitMs`: the median of how long the callback took; the signed-in request comes after it */
 async function logIn(
+  people: readonly ScriptedBrowser[],
   { login, callback, me }: Party,
-  atOnce: number,
   wanted: number,
 ): Promise<{ seconds: number; logins: number; waitMs: number }> {
-  const people = await Promise.all(
-    Array.from({ length: atOnce }, async () => {
-      const browser = new ScriptedBrowser()
-      await browser.signIn(await browser.get(login), 'alice', 'alice-demo')
-      return browser
-    }),
-  )
-  const each = Math.ceil(wanted / atOnce)
+  const each = Math.ceil(wanted / people.length)
   const waits: number[] = []
   const start = performance.now()
   await Promise.all(
@@ -127,8 +135,7 @@ async function logIn(
     }),
   )
   const seconds = (performance.now() - start) / 1000
-  for (const browser of people) browser.close()
-  return { seconds, logins: each * atOnce, waitMs: median(waits) }
+  return { seconds, logins: each * people.length, waitMs: median(waits) }
 }
 
 /** Redirects only, no page in between. @returns how long the callback took, in milliseconds */
