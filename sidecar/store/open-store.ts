@@ -109,7 +109,7 @@ export async function openFile(path: string): Promise<Connection> {
       PRAGMA synchronous = FULL;
       PRAGMA foreign_keys = OFF;
       PRAGMA temp_store = MEMORY;
-      PRAGMA cache_size = -16000;
+      PRAGMA cache_size = -4000;
       PRAGMA wal_autocheckpoint = 2000;
       PRAGMA journal_size_limit = 16000000;`)
     await migrate(connection, version)
