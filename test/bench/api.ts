@@ -61,8 +61,8 @@ const QUESTIONS: readonly Question[] = [
 
 /**
  * Requests per second under 64 keep-alive connections while 1,000 messages a second arrive, and how long the slowest hundredth of
- * them took (`….p99`): 100 of 5,000 stations call and get the messages, a sync brings 50 of them. `….all`: all 5,000 call in turn, as they
- * do when each syncs for the first time. `….cursors`: they go on from the server time of their last answer, as phones do. `….tls`: the
+ * them took (`….p99`): 100 of 5,000 stations call and get the messages, a sync brings 50 of them. `….all`: all 5,000 call in turn,
+ * whose messages were read from the file before. `….cursors`: they go on from the server time of their last answer, as phones do. `….tls`: the
  * sidecar serves TLS, and the peer does. The peer is Node's HTTP server in a process of its own, which parses the request, looks the
  * station up, sends the same bytes, and gets as many lines from upstream; it checks and stores nothing.
  *
