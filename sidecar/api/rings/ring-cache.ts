@@ -1,9 +1,10 @@
+import { firstNewer } from '../../messages/first-newer.ts'
 import type { Feed, History, StationKey, Stations, StoredMessage } from '../../messages/store.ts'
 import type { BodyHead } from '../answers/answer.ts'
 import { type GzipHead, gzipHead } from '../answers/gzip-head.ts'
 import { jsonText } from '../answers/json-text.ts'
 import { senderAvatars } from '../answers/message-record.ts'
-import { addToRing, bytesOfRing, createRing, firstAfter, isStale, type Ring, recordsFrom, type Slice } from './ring.ts'
+import { addToRing, bytesOfRing, createRing, isStale, type Ring, recordsFrom, type Slice } from './ring.ts'
 import { bytesOfSlice, sliceHead } from './slice-head.ts'
 
 /** What stations got, ready to be sent. */
@@ -150,7 +151,7 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
 
   /** What one asks for now, the next one mostly asks for too. */
   function sliceOf(ring: Ring, since: number): Slice {
-    const first = firstAfter(ring, since)
+    const first = firstNewer(ring.times, since)
     const { avatarChanges } = stations
     if (ring.slice?.first !== first || ring.slice.avatarChanges !== avatarChanges) {
       const avatars = jsonText(senderAvatars(ring.senders.slice(first), stations))

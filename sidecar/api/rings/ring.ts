@@ -92,18 +92,6 @@ export function isStale({ unasked, times }: Ring): boolean {
   return unasked > times.length
 }
 
-/** Index of the first message that is strictly newer than `since`; the number of messages where none is. */
-export function firstAfter({ times }: Ring, since: number): number {
-  let low = 0
-  let high = times.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((times[middle] as number) > since) high = middle
-    else low = middle + 1
-  }
-  return low
-}
-
 /** The records from the message with that index on: those of a {@link Slice}. */
 export function recordsFrom(ring: Ring, first: number): Buffer {
   const { ends, begin, space } = ring

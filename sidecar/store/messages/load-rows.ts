@@ -1,3 +1,4 @@
+import { firstNewer } from '../../messages/first-newer.ts'
 import type { StationKey } from '../../messages/store.ts'
 import type { Connection } from '../database/connection.ts'
 
@@ -76,7 +77,7 @@ async function fitRings(connection: Connection, stations: Loaded['stations'], pe
   const before = state?.perStation || perStation
   const below: number[] = []
   for (const rows of stations.values()) {
-    rows.dropped = Math.max(firstAfter(rows.times, 0), rows.times.length - before)
+    rows.dropped = Math.max(firstNewer(rows.times, 0), rows.times.length - before)
     if (before < perStation) {
       for (const time of rows.times.slice(0, rows.dropped)) if (time > 0) below.push(time)
       rows.times = rows.times.map((time, index) => (index < rows.dropped && time > 0 ? time - BELOW : time))
@@ -106,16 +107,4 @@ export async function droppedBefore(
 
 function numbersOf(json: string | undefined): readonly number[] {
   return JSON.parse(json ?? '[]') as readonly number[]
-}
-
-/** Index of the first of `times`, which grow, that is greater than `since`; how many they are where none is. */
-export function firstAfter(times: readonly number[], since: number): number {
-  let low = 0
-  let high = times.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((times[middle] as number) > since) high = middle
-    else low = middle + 1
-  }
-  return low
 }

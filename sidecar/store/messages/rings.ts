@@ -1,10 +1,11 @@
 import TinyQueue from 'tinyqueue'
 import type { HistorySettings } from '../../config/settings.ts'
+import { firstNewer } from '../../messages/first-newer.ts'
 import type { StationKey } from '../../messages/store.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Transaction } from '../database/database.ts'
 import { horizonsMs } from './duplicate-horizons.ts'
-import { droppedBefore, firstAfter, loadRows, type Rows } from './load-rows.ts'
+import { droppedBefore, loadRows, type Rows } from './load-rows.ts'
 
 /** Rows that rings have dropped: 11 MB, as many as there are marks for. Beyond it the oldest go. */
 const MOST_DROPPED = 100_000
@@ -130,14 +131,14 @@ export async function openRings(connection: Connection, settings: HistorySetting
     rings: {
       newer(station, since) {
         const rows = stations.get(station)
-        return rows ? rows.times.slice(Math.max(rows.dropped, firstAfter(rows.times, since))) : []
+        return rows ? rows.times.slice(Math.max(rows.dropped, firstNewer(rows.times, since))) : []
       },
       newest: (station) => Math.max(0, stations.get(station)?.times.at(-1) ?? 0),
       keys: () => stations.keys(),
       fromBefore(station) {
         const times = stations.get(station)?.times ?? []
         const first = firstAtStart.get(station) ?? startedAt
-        return times.slice(firstAfter(times, first - 1), firstAfter(times, startedAt))
+        return times.slice(firstNewer(times, first - 1), firstNewer(times, startedAt))
       },
       dropped: () =>
         [...stations.values()].flatMap(({ times, dropped }) => times.slice(0, dropped)).sort((a, b) => a - b),

@@ -1,0 +1,11 @@
+/** Index of the first of `times`, which grow, that is strictly newer than `since`; how many they are where none is. */
+export function firstNewer(times: readonly number[], since: number): number {
+  let low = 0
+  let high = times.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((times[middle] as number) > since) high = middle
+    else low = middle + 1
+  }
+  return low
+}
