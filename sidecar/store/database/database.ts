@@ -222,7 +222,8 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
   async function finish(last: (tx: Transaction) => Promise<void>): Promise<void> {
     await working
     await new Promise<void>((resolve, reject) => {
-      const kind: Write<unknown, unknown> = { run: async (tx) => [await last(tx)] }
+      // Several writes one after the other, none of which is the last one: a transaction for all of them.
+      const kind: Write<unknown, unknown> = { run: async (tx) => [await last({ ...tx, last: tx.all })] }
       void commit([{ kind, input: undefined, rows: 1, resolve: () => resolve(), reject }])
     }).catch((error: unknown) => {
       log.warn('store-close-unclean', 'The database was closed without its last entry; this loses nothing.', { error })
