@@ -93,7 +93,8 @@ export const MIGRATIONS: readonly string[] = [
   DROP TABLE station;
   ALTER TABLE station_anew RENAME TO station;
   `,
-  // Messages in the order of coming. What was dropped has no stamp any more: it gets one below all that are made since, 2^52.
+  // Messages in the order of coming. What was dropped has no stamp any more: it gets one far below 0, in the order of dropping, from
+  // which no stamp that is moved below 0 later can be taken for one of these.
   `
   CREATE TABLE message_anew (
     time INTEGER PRIMARY KEY,
