@@ -1,6 +1,6 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { API_ERRORS } from './errors.ts'
 import { PLATFORMS, type Platform } from './messages/store.ts'
+import type { Distribution, Exposed, Exposition, Family, Reading } from './metrics/exposition.ts'
 import { STORE_FAULTS } from './store/store-error.ts'
 
 /** Every counter: its name behind `mesh_companion_`, without the `_total` that it is shown with, and what it counts. */
@@ -66,13 +66,15 @@ type Case<Name extends LabelledCounter> = {
     : never
 }
 
-/** A number with the labels that tell it from its neighbours. */
-export interface Reading {
-  readonly labels: Readonly<Record<string, string>>
-  readonly value: number
+const PUSH_LATENCY: Distribution = {
+  name: 'mesh_companion_push_latency_seconds',
+  help: 'From the oldest message of a notification coming in to the gateway accepting it',
+  label: 'platform',
+  cases: PLATFORMS,
+  buckets: [0.25, 0.5, 1, 2, 2.5, 3, 4, 6, 10, 30, 60, 300, 900, 3600],
 }
-
-const LATENCY_BUCKETS_S = [0.25, 0.5, 1, 2, 2.5, 3, 4, 6, 10, 30, 60, 300, 900, 3600]
+/** So many observations wait until the numbers are first asked for. More load what takes them: they must not grow for ever. */
+const MAX_WAITING = 1000
 
 /** Counts outcomes, and shows them in the Prometheus text format. */
 export interface Metrics {
@@ -87,39 +89,39 @@ export interface Metrics {
   gauge(name: string, help: string, read: () => number | Promise<number>): void
   /** Several numbers of one name, or none; `labels` are the names of what tells them apart. */
   gauges(name: string, help: string, labels: readonly string[], read: () => readonly Reading[]): void
-  contentType: string
-  expose(): Promise<string>
+  expose(): Promise<Exposed>
 }
 
 /** Counters of one sidecar; nothing is shared between two in one process. */
 export function createMetrics(): Metrics {
-  const registry = new Registry()
   // Counted in plain objects and handed over when asked: the pipeline counts several times a packet.
   const values = Object.fromEntries(Object.keys(COUNTERS).map((name) => [name, 0])) as Record<CounterName, number>
   const cases = new Map<string, Map<string, { readonly labels: Reading['labels']; value: number }>>()
+  const families: Family[] = []
   for (const [name, help] of Object.entries(COUNTERS)) {
     const labels = name in LABELS ? LABELS[name as LabelledCounter] : {}
-    cases.set(name, new Map(combinationsOf(labels).map((one) => [caseKey(one), { labels: one, value: 0 }])))
-    new Counter({
+    const ofName = new Map(combinationsOf(labels).map((one) => [caseKey(one), { labels: one, value: 0 }]))
+    cases.set(name, ofName)
+    families.push({
+      kind: 'counter',
       name: `mesh_companion_${name}_total`,
       help,
-      labelNames: Object.keys(labels),
-      registers: [registry],
-      collect() {
-        this.reset()
-        if (!(name in LABELS)) this.inc(values[name as CounterName])
-        else for (const one of cases.get(name)?.values() ?? []) this.inc({ ...one.labels }, one.value)
-      },
+      labels: Object.keys(labels),
+      read: () => (name in LABELS ? [...ofName.values()] : [{ labels: {}, value: values[name as CounterName] }]),
     })
   }
-  const pushLatency = new Histogram({
-    name: 'mesh_companion_push_latency_seconds',
-    help: 'From the oldest message of a notification coming in to the gateway accepting it',
-    labelNames: ['platform'],
-    buckets: LATENCY_BUCKETS_S,
-    registers: [registry],
-  })
-  for (const platform of PLATFORMS) pushLatency.zero({ platform })
+  const latencies: { readonly platform: Platform; readonly seconds: number }[] = []
+  let loading: Promise<Exposition> | undefined
+
+  /** What shows the numbers, with all that waited for it. Not loaded before it is needed: it would take a tenth of the start. */
+  async function exposition(): Promise<Exposition> {
+    loading ??= import('./metrics/exposition.ts').then((loaded) => loaded.createExposition(PUSH_LATENCY))
+    const loaded = await loading
+    for (const family of families.splice(0)) loaded.show(family)
+    for (const { platform, seconds } of latencies.splice(0)) loaded.observe(platform, seconds)
+    return loaded
+  }
+
   return {
     count: (name, by = 1) => {
       values[name] += by
@@ -133,31 +135,19 @@ export function createMetrics(): Metrics {
       else ofName?.set(caseKey(labels), { labels, value: by })
     },
     value: (name) => values[name],
-    observePushLatency: (platform, seconds) => pushLatency.observe({ platform }, seconds),
+    observePushLatency: (platform, seconds) => {
+      latencies.push({ platform, seconds })
+      // Where it cannot be loaded, /metrics says so.
+      if (latencies.length === MAX_WAITING) exposition().catch(() => latencies.splice(0))
+    },
     gauge: (name, help, read) => {
-      new Gauge({
-        name: `mesh_companion_${name}`,
-        help,
-        registers: [registry],
-        async collect() {
-          this.set(await read())
-        },
-      })
+      const family = { kind: 'gauge', name: `mesh_companion_${name}`, help, labels: [] } as const
+      families.push({ ...family, read: async () => [{ labels: {}, value: await read() }] })
     },
     gauges: (name, help, labels, read) => {
-      new Gauge({
-        name: `mesh_companion_${name}`,
-        help,
-        labelNames: [...labels],
-        registers: [registry],
-        collect() {
-          this.reset()
-          for (const one of read()) this.set({ ...one.labels }, one.value)
-        },
-      })
+      families.push({ kind: 'gauge', name: `mesh_companion_${name}`, help, labels, read })
     },
-    contentType: registry.contentType,
-    expose: () => registry.metrics(),
+    expose: async () => (await exposition()).expose(),
   }
 }
 

@@ -23,7 +23,7 @@ interface AdminParts {
   /** The page for a person, as HTML that {@link POLICY} fits; whether it loads itself anew is the reader's choice. */
   readonly statusPage: (refresh: boolean) => Promise<string>
   readonly backUp: () => Promise<BackupOutcome>
-  readonly metrics: Pick<Metrics, 'contentType' | 'expose'>
+  readonly metrics: Pick<Metrics, 'expose'>
   readonly clock: Clock
   readonly log: Log
 }
@@ -73,7 +73,13 @@ export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
         return reasons.length === 0 ? json(200, { status: 'ready' }) : json(503, { status: 'not_ready', reasons })
       },
     ],
-    ['/metrics', async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.expose() })],
+    [
+      '/metrics',
+      async () => {
+        const { contentType, text } = await metrics.expose()
+        return { status: 200, contentType, body: text }
+      },
+    ],
   ])
 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { COUNTERS, createMetrics, LABELS, type Metrics } from '../../sidecar/metrics.ts'
 
 async function linesOf(metrics: Metrics): Promise<readonly string[]> {
-  return (await metrics.expose()).split('\n')
+  return (await metrics.expose()).text.split('\n')
 }
 
 describe('the metrics', () => {

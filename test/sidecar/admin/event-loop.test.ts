@@ -8,7 +8,8 @@ describe('the lag of the event loop', () => {
     const clock = new FakeClock()
     const metrics = createMetrics()
     const { close } = watchEventLoop(metrics, clock)
-    const lagS = async () => Number(/^mesh_companion_event_loop_lag_seconds (\S+)$/m.exec(await metrics.expose())?.[1])
+    const lagS = async () =>
+      Number(/^mesh_companion_event_loop_lag_seconds (\S+)$/m.exec((await metrics.expose()).text)?.[1])
     return { clock, lagS, close }
   }
 
