@@ -1,4 +1,4 @@
-import { createTask } from 'node-cron'
+import { createTask, type ScheduledTask } from 'node-cron'
 import type { Clock } from '../clock.ts'
 
 /**
@@ -23,8 +23,9 @@ export function runOnSchedule(
   when: string = HOURLY,
 ): { close(): Promise<void> } {
   // Only ever asked: by a timer of its own it waits for the old time when the clock is set back, and counts one by one what it missed
-  // when the clock goes from 1970 to now, which takes 20 s and 300 MB for hours, and sixty times that for minutes.
-  const cron = createTask(when, () => {})
+  // when the clock goes from 1970 to now, which takes 20 s and 300 MB for hours, and sixty times that for minutes. Made by the first look:
+  // a start has better to do.
+  let cron: ScheduledTask | undefined
   let looked = minuteOf(clock.now())
   let running = false
   let timer = clock.after(untilNextMinute(clock.now()), look)
@@ -34,17 +35,22 @@ export function runOnSchedule(
     timer = clock.after(untilNextMinute(now), look)
     const minutes = minutesToJudge(looked, minuteOf(now))
     looked = minutes.at(-1) ?? looked
-    if (running || !minutes.some((minute) => cron.match(new Date(minute * MINUTE_MS)))) return
+    if (running || !minutes.some(isDue)) return
     running = true
     void task().finally(() => {
       running = false
     })
   }
 
+  function isDue(minute: number): boolean {
+    cron ??= createTask(when, () => {})
+    return cron.match(new Date(minute * MINUTE_MS))
+  }
+
   return {
     async close() {
       timer.cancel()
-      await cron.destroy()
+      await cron?.destroy()
     },
   }
 }

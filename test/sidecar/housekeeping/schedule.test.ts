@@ -108,6 +108,7 @@ describe('the schedule', () => {
     await schedule.close()
     const [tasks, timers] = [getTasks().size, clock.pending]
     const another = runOnSchedule(async () => {}, clock)
+    await clock.advance(MINUTE)
     expect([getTasks().size, clock.pending]).to.deep.equal([tasks + 1, timers + 1])
     await another.close()
     await another.close()
