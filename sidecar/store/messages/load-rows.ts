@@ -17,8 +17,8 @@ const SET_BELOW = `UPDATE message SET time = time - ${BELOW} WHERE time > 0 AND 
 export interface Rows {
   /** Their stamps, oldest first. */
   times: number[]
-  /** How many of them, the oldest, its ring has dropped. */
-  dropped: number
+  /** When its ring has dropped the oldest of them, so many as there are here: by the wall clock, in milliseconds. */
+  droppedAt: number[]
 }
 
 /** What is in the file. */
@@ -30,10 +30,11 @@ interface Loaded {
   readonly newest: number
 }
 
-/** Reads it, and fits it to rings of `perStation` messages. */
+/** Reads it, and fits it to rings of `perStation` messages. What was dropped before counts as dropped when it came. */
 export async function loadRows(connection: Connection, perStation: number): Promise<Loaded> {
   const loaded = await load(connection)
-  await fitRings(connection, loaded.stations, perStation)
+  const counts = await fitRings(connection, loaded.stations, perStation)
+  await dateDropped(connection, counts)
   return loaded
 }
 
@@ -51,7 +52,7 @@ async function load(connection: Connection): Promise<Loaded> {
       const owner = owners[index] as StationKey
       const rows = stations.get(owner)
       if (rows) rows.times.push(time)
-      else stations.set(owner, { times: [time], dropped: 0 })
+      else stations.set(owner, { times: [time], droppedAt: [] })
       const known = senders.get(owner)
       if (known) known.add(sources[index] as string)
       else senders.set(owner, new Set([sources[index] as string]))
@@ -69,40 +70,41 @@ interface LoadedPage {
 }
 
 /**
- * Finds what each ring has dropped. What a smaller ring has dropped stays so in a larger one, which would have gaps else. Interrupted
+ * Finds how many each ring has dropped. What a smaller ring has dropped stays so in a larger one, which would have gaps else. Interrupted
  * anywhere, it is done again at the next start.
  */
-async function fitRings(connection: Connection, stations: Loaded['stations'], perStation: number): Promise<void> {
+async function fitRings(
+  connection: Connection,
+  stations: Loaded['stations'],
+  perStation: number,
+): Promise<ReadonlyMap<Rows, number>> {
   const [state] = await connection.all<{ perStation: number }>('SELECT per_station AS perStation FROM state')
   const before = state?.perStation || perStation
   const below: number[] = []
+  const counts = new Map<Rows, number>()
   for (const rows of stations.values()) {
-    rows.dropped = Math.max(firstNewer(rows.times, 0), rows.times.length - before)
+    const dropped = Math.max(firstNewer(rows.times, 0), rows.times.length - before)
     if (before < perStation) {
-      for (const time of rows.times.slice(0, rows.dropped)) if (time > 0) below.push(time)
-      rows.times = rows.times.map((time, index) => (index < rows.dropped && time > 0 ? time - BELOW : time))
+      for (const time of rows.times.slice(0, dropped)) if (time > 0) below.push(time)
+      rows.times = rows.times.map((time, index) => (index < dropped && time > 0 ? time - BELOW : time))
     }
-    rows.dropped = Math.max(rows.dropped, rows.times.length - perStation)
+    counts.set(rows, Math.max(dropped, rows.times.length - perStation))
   }
   if (below.length > 0) await connection.all(SET_BELOW, JSON.stringify(below))
   if (state?.perStation !== perStation) await connection.all('UPDATE state SET per_station = ?', perStation)
+  return counts
 }
 
-/** What was dropped before the start, the oldest first, and when it came, by the wall clock. */
-export async function droppedBefore(
-  connection: Connection,
-  stations: Loaded['stations'],
-): Promise<readonly { readonly time: number; readonly rows: Rows; readonly at: number }[]> {
-  const found = [...stations.values()]
-    .flatMap((rows) => rows.times.slice(0, rows.dropped).map((time) => ({ time, rows })))
+async function dateDropped(connection: Connection, counts: ReadonlyMap<Rows, number>): Promise<void> {
+  const found = [...counts]
+    .flatMap(([rows, count]) => rows.times.slice(0, count).map((time) => ({ time, rows })))
     .sort((one, other) => one.time - other.time)
-  const received: number[] = []
   for (let first = 0; first < found.length; first += PAGE_ROWS) {
-    const times = found.slice(first, first + PAGE_ROWS).map(({ time }) => time)
-    const [page] = await connection.all<{ received: string }>(RECEIVED, JSON.stringify(times))
-    received.push(...numbersOf(page?.received))
+    const some = found.slice(first, first + PAGE_ROWS)
+    const [page] = await connection.all<{ received: string }>(RECEIVED, JSON.stringify(some.map(({ time }) => time)))
+    const received = numbersOf(page?.received)
+    for (const [index, { rows }] of some.entries()) rows.droppedAt.push(received[index] ?? 0)
   }
-  return found.map((one, index) => ({ ...one, at: received[index] ?? 0 }))
 }
 
 function numbersOf(json: string | undefined): readonly number[] {

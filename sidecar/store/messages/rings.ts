@@ -1,11 +1,11 @@
-import TinyQueue from 'tinyqueue'
+import FlatQueue from 'flatqueue'
 import type { HistorySettings } from '../../config/settings.ts'
 import { firstNewer } from '../../messages/first-newer.ts'
 import type { StationKey } from '../../messages/store.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Transaction } from '../database/database.ts'
 import { horizonsMs } from './duplicate-horizons.ts'
-import { droppedBefore, loadRows, type Rows } from './load-rows.ts'
+import { loadRows, type Rows } from './load-rows.ts'
 
 /** Rows that rings have dropped: 11 MB, as many as there are marks for. Beyond it the oldest go. */
 const MOST_DROPPED = 100_000
@@ -47,10 +47,8 @@ export interface Rings {
 
 /** A row that a ring has dropped. */
 interface Dropped {
-  readonly time: number
   readonly rows: Rows
-  /** By the wall clock, in milliseconds. */
-  readonly at: number
+  readonly time: number
 }
 
 /** The rings of a file, and of each station who wrote to it before the start. */
@@ -65,63 +63,74 @@ export async function openRings(connection: Connection, settings: HistorySetting
   const { numbered, unnumbered } = horizonsMs(settings)
   const longestMs = Math.max(numbered, unnumbered)
   const { stations, senders, newest: startedAt } = await loadRows(connection, perStation)
-  const firstAtStart = new Map([...stations].map(([key, { times, dropped }]) => [key, times[dropped] ?? startedAt + 1]))
+  const firstAtStart = new Map(
+    [...stations].map(([key, { times, droppedAt }]) => [key, times[droppedAt.length] ?? startedAt + 1]),
+  )
 
-  /** The oldest first. Of stations that were removed it may have what is in the file no more. */
-  const dropped = new TinyQueue<Dropped>([], (one, other) => one.time - other.time)
-  for (const one of await droppedBefore(connection, stations)) dropped.push(one)
+  /** Whose row it is, by its stamp. Of stations that were removed it may have what is in the file no more. */
+  const dropped = new FlatQueue<Rows>()
+  for (const rows of stations.values())
+    for (const time of rows.times.slice(0, rows.droppedAt.length)) dropped.push(rows, time)
 
   /** Returns what the ring has dropped for it. */
   function addOne(key: StationKey, time: number, now: number): Dropped | undefined {
     const rows = stations.get(key) ?? newRows(key)
     rows.times.push(time)
-    if (rows.times.length - rows.dropped <= perStation) return undefined
-    rows.dropped += 1
-    return { time: rows.times[rows.dropped - 1] as number, rows, at: now }
+    const first = rows.droppedAt.length
+    if (rows.times.length - first <= perStation) return undefined
+    rows.droppedAt.push(now)
+    return { rows, time: rows.times[first] as number }
   }
 
-  function takeBack(key: StationKey, one: Dropped | undefined): void {
+  function takeBack(key: StationKey, leaving: Dropped | undefined): void {
     const rows = stations.get(key)
     if (!rows) return
     rows.times.pop()
     if (rows.times.length === 0) stations.delete(key)
-    if (one) rows.dropped -= 1
+    if (leaving) rows.droppedAt.pop()
   }
 
   function newRows(key: StationKey): Rows {
-    const rows = { times: [], dropped: 0 }
+    const rows = { times: [], droppedAt: [] }
     stations.set(key, rows)
     return rows
   }
 
-  function isOver(one: Dropped | undefined, now: number): boolean {
+  /** Of what was dropped and is too much, or has expired at `now`, or is in the file no more, the oldest; undefined when there is none. */
+  function nextOver(now: number, taken?: ReadonlyMap<Rows, number>): Dropped | undefined {
+    const rows = dropped.peek()
+    const time = dropped.peekValue()
+    if (!rows || time === undefined) return undefined
+    const index = taken?.get(rows) ?? 0
+    const gone = rows.times[index] !== time
     // In either direction, so that a clock that was wrong for a while leaves nothing behind.
-    return one !== undefined && (dropped.length > MOST_DROPPED || Math.abs(now - one.at) >= longestMs)
+    const expired = Math.abs(now - (rows.droppedAt[index] ?? now)) >= longestMs
+    return gone || expired || dropped.length > MOST_DROPPED ? { rows, time } : undefined
   }
 
   /** Takes the first `count` rows of a station out; undone when `tx` fails. */
   function cut(tx: Transaction, rows: Rows, count: number): readonly number[] {
     const gone = rows.times.splice(0, count)
-    const dropped = Math.min(rows.dropped, gone.length)
-    rows.dropped -= dropped
+    const droppedAt = rows.droppedAt.splice(0, count)
     tx.onRollback(() => {
       rows.times = gone.concat(rows.times)
-      rows.dropped += dropped
+      rows.droppedAt = droppedAt.concat(rows.droppedAt)
     })
     return gone
   }
 
   async function sweep(tx: Transaction, now: number, most: number): Promise<void> {
     const over: Dropped[] = []
-    while (over.length < most && isOver(dropped.peek(), now)) over.push(dropped.pop() as Dropped)
-    tx.onRollback(() => {
-      for (const one of over) dropped.push(one)
-    })
     const counts = new Map<Rows, number>()
-    for (const { rows, time } of over) {
-      const before = counts.get(rows) ?? 0
-      if (rows.times[before] === time) counts.set(rows, before + 1)
+    for (let one = nextOver(now, counts); one && over.length < most; one = nextOver(now, counts)) {
+      over.push(one)
+      dropped.pop()
+      const before = counts.get(one.rows) ?? 0
+      if (one.rows.times[before] === one.time) counts.set(one.rows, before + 1)
     }
+    tx.onRollback(() => {
+      for (const { rows, time } of over) dropped.push(rows, time)
+    })
     const gone = [...counts].flatMap(([rows, count]) => cut(tx, rows, count))
     if (gone.length > 0) await tx.all(DELETE, JSON.stringify(gone))
   }
@@ -131,7 +140,7 @@ export async function openRings(connection: Connection, settings: HistorySetting
     rings: {
       newer(station, since) {
         const rows = stations.get(station)
-        return rows ? rows.times.slice(Math.max(rows.dropped, firstNewer(rows.times, since))) : []
+        return rows ? rows.times.slice(Math.max(rows.droppedAt.length, firstNewer(rows.times, since))) : []
       },
       newest: (station) => Math.max(0, stations.get(station)?.times.at(-1) ?? 0),
       keys: () => stations.keys(),
@@ -141,21 +150,23 @@ export async function openRings(connection: Connection, settings: HistorySetting
         return times.slice(firstNewer(times, first - 1), firstNewer(times, startedAt))
       },
       dropped: () =>
-        [...stations.values()].flatMap(({ times, dropped }) => times.slice(0, dropped)).sort((a, b) => a - b),
+        [...stations.values()]
+          .flatMap(({ times, droppedAt }) => times.slice(0, droppedAt.length))
+          .sort((a, b) => a - b),
       add(tx, messages, now) {
         const leaving = messages.map(({ to, time }) => addOne(to, time, now))
         tx.onRollback(() => {
           for (const [index, { to }] of [...messages.entries()].reverse()) takeBack(to, leaving[index])
         })
         tx.onCommit(() => {
-          for (const one of leaving) if (one) dropped.push(one)
+          for (const one of leaving) if (one) dropped.push(one.rows, one.time)
         })
       },
       async sweepFor(tx, now, coming) {
         const most = coming < MANY ? SWEPT_AT_ONCE : coming
         if (dropped.length >= MOST_DROPPED + most) await sweep(tx, now, most)
       },
-      isSweepable: (now) => isOver(dropped.peek(), now),
+      isSweepable: (now) => nextOver(now) !== undefined,
       sweep: (tx, now) => sweep(tx, now, SWEPT_AT_ONCE),
       async discard(tx, keys, atMost = Number.POSITIVE_INFINITY) {
         const gone = keys.flatMap((key) => {

@@ -125,4 +125,29 @@ describe('What memory knows of the rings in the file', () => {
     expect([rings.isSweepable(stores.clock.now()), rings.dropped()]).to.deep.equal([false, []])
     await close()
   })
+
+  it('keeps what was dropped before the start for that long too, counted from when each message came', async () => {
+    await open()
+    const came = stores.clock.now()
+    const rows = Array.from({ length: 2 * (PER_STATION + 2) }, (_, index) => [
+      index + 1,
+      STATIONS[index % 2],
+      came + 1000 * index,
+    ])
+    await connection.all(
+      "INSERT INTO message SELECT value ->> 0, value ->> 1, 'W1AW', '', x'', value ->> 2 FROM json_each(?)",
+      JSON.stringify(rows),
+    )
+    rings = (await openRings(connection, SETTINGS)).rings
+    const state = () => [rings.isSweepable(stores.clock.now()), rings.dropped()]
+    await stores.clock.advance(HOUR - 1)
+    expect(state()).to.deep.equal([false, [1, 2, 3, 4]])
+    await stores.clock.advance(1)
+    for (const left of [[2, 3, 4], [3, 4], [4], []]) {
+      await run([{ kind: 'sweep' }], false)
+      expect(state()).to.deep.equal([false, left])
+      await stores.clock.advance(1000)
+    }
+    await close()
+  })
 })
