@@ -71,6 +71,8 @@ export async function restoreDatabase(source: string, database: string, now: num
     await giveTo(former.exists ? path : dirname(path), draft)
     keeping = true
     if (former.exists) await keep(path, kept)
+    // Gone with a crash, a database leaves its log, which SQLite would take for that of the backup.
+    for (const suffix of COMPANIONS) await rm(path + suffix, { force: true })
     await rename(draft, path)
     await syncFolder(dirname(path))
     return { ...held, kept: former.exists ? kept : undefined }
@@ -106,15 +108,17 @@ interface Former {
 }
 
 /**
- * Keeps every sidecar from opening the former database until it is replaced, and takes its log into it. Where it cannot be read, its
- * log is kept beside `kept` instead.
+ * Keeps every sidecar from opening the former database until it is replaced, and takes its log into it. Where it cannot be read, or is
+ * gone, its log is kept beside `kept` instead.
  */
 async function claimFormer(path: string, kept: string): Promise<Former> {
   const found = await stat(path).catch(() => undefined)
-  if (!found) return { exists: false, reserved: 0, release: async () => {} }
-  if (!found.isFile()) throw new RestoreError(`"database" names ${path}, which is no file.`, 'Correct "database".')
-  // SQLite throws a log away that does not fit a damaged file, and there may be something in it.
+  if (found && !found.isFile())
+    throw new RestoreError(`"database" names ${path}, which is no file.`, 'Correct "database".')
+  // SQLite throws a log away that does not fit a damaged file, and there may be something in it. So there may be in one whose file is
+  // gone: it may come back.
   for (const suffix of COMPANIONS) await copyFile(path + suffix, kept + suffix).catch(() => undefined)
+  if (!found) return { exists: false, reserved: 0, release: async () => {} }
   let connection: Connection | undefined
   try {
     connection = await connect(path, 0)
@@ -187,7 +191,6 @@ async function giveTo(example: string, draft: string): Promise<void> {
 async function keep(path: string, kept: string): Promise<void> {
   // File systems without hard links take a copy.
   await link(path, kept).catch(() => copyFile(path, kept, constants.COPYFILE_EXCL))
-  for (const suffix of COMPANIONS) await rm(path + suffix, { force: true })
 }
 
 async function discard(path: string): Promise<void> {

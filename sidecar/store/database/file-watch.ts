@@ -85,7 +85,7 @@ export async function watchDatabaseFile(path: string, clock: Clock, log: Log): P
 }
 
 /** Device and inode: no other file has them while this one is open. `none` where there is no file. */
-type Identity = `${bigint}:${bigint}` | 'none' | 'unknown'
+export type Identity = `${bigint}:${bigint}` | 'none' | 'unknown'
 
 interface OpenFile {
   readonly file: string
@@ -99,7 +99,7 @@ async function filesOf(path: string): Promise<readonly OpenFile[]> {
   return found.filter(({ identity }) => identity !== 'none' && identity !== 'unknown')
 }
 
-async function identityOf(file: string): Promise<Identity> {
+export async function identityOf(file: string): Promise<Identity> {
   return stat(file, { bigint: true }).then(identityBy, withoutIdentity)
 }
 

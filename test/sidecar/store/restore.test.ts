@@ -1,4 +1,5 @@
 import { chown, copyFile, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { expect } from 'chai'
 import sqlite3 from 'sqlite3'
 import { restoreDatabase } from '../../../sidecar/store/copies/restore.ts'
@@ -109,6 +110,21 @@ describe('A restore', () => {
     const { kept } = await restoreDatabase(backup(), stores.path('crashed/store.sqlite'), stores.clock.now())
     const former = await stores.open({}, kept)
     expect(texts((await newer(former, 'N0CALL')).messages)).to.deep.equal(['in the log'])
+  })
+
+  it('is of nothing but the backup where the database is gone and its log is left, which is kept', async () => {
+    const store = await stores.open()
+    await register(store, 'N0CALL')
+    await store.history.append([message('in the backup')], false)
+    await store.backUp(backup(), running)
+    await store.history.append([message('in the log', { seqId: '2' })], false)
+    const place = stores.path('gone.sqlite')
+    await copyFile(`${stores.path()}-wal`, `${place}-wal`)
+    await restoreDatabase(backup(), place, stores.clock.now())
+    const restored = await stores.open({}, place)
+    expect(texts((await newer(restored, 'N0CALL')).messages)).to.deep.equal(['in the backup'])
+    const beside = await readdir(dirname(place))
+    expect(beside.filter((name) => /^gone\.sqlite\.before-restore-\w+-wal$/.test(name))).to.have.length(1)
   })
 
   it('replaces what a link leads to, and not the link', async () => {
