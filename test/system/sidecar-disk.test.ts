@@ -22,6 +22,27 @@ describe('the sidecar as a process, and its disk', () => {
     expect(line.remedy).to.match(/"database"/)
   })
 
+  it('is told by the check that its disk has no room for a database', async function () {
+    const config = await its.configure()
+    const disk = join(its.folder.path, 'data')
+    const onFullDisk = (command: string) =>
+      spawnSync(
+        'unshare',
+        ['-rm', 'sh', '-c', `mkdir -p ${disk} && mount -t tmpfs -o size=64k none ${disk} && ${command}`],
+        { encoding: 'utf8' },
+      )
+    if (onFullDisk('true').status !== 0) {
+      console.log('      skipped: no file system can be mounted here')
+      this.skip()
+    }
+    const check = `${process.execPath} --import tsx sidecar/main.ts --config ${config} --check`
+    const { status, stdout } = onFullDisk(
+      `(cat /dev/zero > ${disk}/rest; ${check}; code=$?; ls -A ${disk}; exit $code)`,
+    )
+    expect(status).to.equal(78)
+    expect(stdout).to.match(/^database: There is no space left for the database\..*\nrest\n$/m)
+  })
+
   it('says in one line how to mend it when the library of SQLite was not built', async () => {
     // What npm leaves behind where install scripts may not run, or the machine has another system or Node.
     const hiding = join(its.folder.path, 'hide-sqlite.cjs')
