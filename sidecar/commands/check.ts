@@ -15,6 +15,7 @@ import { isPostgresAddress } from '../postgres-address.ts'
 import { openGateways } from '../push/open-gateways.ts'
 import { trialKeys, VapidKeysError, warnOfUnkeptKeys } from '../push/web-push/vapid-file.ts'
 import { inspectDatabase, tryFolder } from '../store/inspect.ts'
+import { inWords } from './in-words.ts'
 
 /** What a start with these settings would meet, each in a sentence or two. */
 export interface Findings {
@@ -117,11 +118,4 @@ async function tryAddress(
     )
     return isLoopback((await lookup(host)).address)
   }
-}
-
-function inWords(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const said = error.cause instanceof Error ? error.cause.message : ''
-  const cause = error.message.includes(said) ? '' : ` (${said})`
-  return `${error.message}${cause}${'remedy' in error ? ` ${error.remedy}` : ''}`
 }

@@ -135,6 +135,19 @@ describe('A restore', () => {
     expect(await messagesSince(0)).to.deep.equal(['kept'])
   })
 
+  it('makes the folder of the database where it is missing, as on a new machine, and not for nothing', async () => {
+    await storeAndBackup()
+    const place = stores.path('new/machine/store.sqlite')
+    await rejection(restoreDatabase(stores.path('nowhere'), place, stores.clock.now()))
+    await writeFile(stores.path('text'), 'no database')
+    await rejection(restoreDatabase(stores.path('text'), place, stores.clock.now()))
+    expect(await readdir(stores.path('.'))).to.not.include('new')
+    await restoreDatabase(backup(), place, stores.clock.now())
+    expect((await stat(dirname(place))).mode & 0o777).to.equal(0o700)
+    const restored = await stores.open({}, place)
+    expect(texts((await newer(restored, 'N0CALL')).messages)).to.deep.equal(['kept'])
+  })
+
   const isRoot = process.getuid?.() === 0
   const asRoot = isRoot ? it : it.skip
   const unless = isRoot ? '' : ' (skipped: only root may give files away)'
@@ -149,6 +162,9 @@ describe('A restore', () => {
     await restoreDatabase(backup(), stores.path('theirs/store.sqlite'), stores.clock.now())
     const fresh = await stat(stores.path('theirs/store.sqlite'))
     expect([fresh.uid, fresh.gid]).to.deep.equal([12_346, 23_457])
+    await restoreDatabase(backup(), stores.path('theirs/new/store.sqlite'), stores.clock.now())
+    const within = await stat(stores.path('theirs/new'))
+    expect([within.uid, within.gid]).to.deep.equal([12_346, 23_457])
   })
 
   describe('refuses, and leaves everything as it was,', () => {
