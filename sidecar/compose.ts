@@ -20,6 +20,7 @@ import { openGateways } from './push/open-gateways.ts'
 import { agreeOnVapidKeys } from './push/web-push/shared-vapid-keys.ts'
 import { reloadBy } from './reload.ts'
 import { createShutdown } from './shutdown.ts'
+import { createMarkReader } from './store/database/file-mark.ts'
 import { watchDatabaseFile } from './store/database/file-watch.ts'
 
 /** A sidecar at work. */
@@ -47,6 +48,7 @@ const CLOSE_WITHIN = {
   housekeeping: 100,
   admin: 200,
   watch: 50,
+  mark: 20,
 } as const
 
 /**
@@ -59,8 +61,13 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
   const shutdown = createShutdown(clock, log)
   try {
     const metrics = createMetrics()
+    const marks = shutdown.add('mark', CLOSE_WITHIN.mark, createMarkReader(settings.database))
     const store = shutdown.add('store', CLOSE_WITHIN.store, await openDatabase(settings, clock, log, metrics))
-    const file = shutdown.add('watch', CLOSE_WITHIN.watch, await watchDatabaseFile(settings.database, clock, log))
+    const file = shutdown.add(
+      'watch',
+      CLOSE_WITHIN.watch,
+      await watchDatabaseFile(settings.database, marks, clock, log),
+    )
     const { stations, history, pushes } = store
     const calls = createCallRules({
       lists: settings.stations,

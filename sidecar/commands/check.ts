@@ -1,5 +1,7 @@
 import { lookup } from 'node:dns/promises'
+import { access, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { dirname, join } from 'node:path'
 import { warnNotLocal } from '../admin/server.ts'
 import { createApiServer } from '../api/listener.ts'
 import { warnWithoutTls } from '../api/server.ts'
@@ -11,8 +13,9 @@ import { isLoopback, ListenError, listenHttp } from '../http-listener.ts'
 import type { Log } from '../log.ts'
 import { isPostgresAddress } from '../postgres-address.ts'
 import { openGateways } from '../push/open-gateways.ts'
-import { trialKeys, warnOfUnkeptKeys } from '../push/web-push/vapid-file.ts'
-import { inspectDatabase } from '../store/inspect.ts'
+import { trialKeys, VapidKeysError, warnOfUnkeptKeys } from '../push/web-push/vapid-file.ts'
+import { inspectDatabase, tryFolder } from '../store/inspect.ts'
+import { inWords } from './in-words.ts'
 
 /** What a start with these settings would meet, each in a sentence or two. */
 export interface Findings {
@@ -55,6 +58,7 @@ export async function checkStart(settings: Settings): Promise<Findings> {
     } else if ((await inspectDatabase(settings.database)) === 'in_use')
       warnings.push('The database is in use, by a sidecar most likely: whether it is sound was not looked at.')
   })
+  await attempt('push.webpush.keyFile', () => tryVapidFile(settings))
   await attempt('backup.folder', () => tryBackupFolder(settings.backup))
   await attempt('listen', () => createApiServer(settings.listen))
   for (const name of ['listen', 'admin'] as const) {
@@ -75,6 +79,28 @@ async function tryGateways(settings: Settings, log: Log): Promise<void> {
   await Promise.all(Object.values(gateways).map((gateway) => gateway.close()))
 }
 
+/** The keys of Web Push are made at the first start: where that could not be, this rejects. Beside the database it is as with that. */
+async function tryVapidFile({ push: { webpush } }: Settings): Promise<void> {
+  const { subject, keyFile } = webpush
+  if (subject === null || keyFile === null) return
+  try {
+    await access(keyFile)
+  } catch {
+    await tryFolder(dirname(keyFile), (trial) => writeFile(join(trial, 'keys.json'), MADE_OF)).catch(
+      (error: unknown) => {
+        const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+        throw new VapidKeysError(
+          `${keyFile} is not there and cannot be made (${code}).`,
+          'Let the user that runs the sidecar write into its folder, or name another file.',
+        )
+      },
+    )
+  }
+}
+
+/** As long as a pair of keys. */
+const MADE_OF = ' '.repeat(200)
+
 /** Says whether only this machine can reach the address. Rejects when it cannot be had, unless something else has it now. */
 async function tryAddress(
   name: 'listen' | 'admin',
@@ -92,10 +118,4 @@ async function tryAddress(
     )
     return isLoopback((await lookup(host)).address)
   }
-}
-
-function inWords(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const cause = error.cause instanceof Error ? ` (${error.cause.message})` : ''
-  return `${error.message}${cause}${'remedy' in error ? ` ${error.remedy}` : ''}`
 }

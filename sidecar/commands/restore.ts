@@ -5,6 +5,7 @@ import { isPostgresAddress } from '../postgres-address.ts'
 import { restoreDatabase } from '../store/copies/restore.ts'
 import { keysBeside } from '../store/write-contents.ts'
 import { vapidKeyFile } from '../webpush/vapid-keys.ts'
+import { inWords } from './in-words.ts'
 import { demandPackages } from './packages.ts'
 
 /** What `--restore` has to say, and whether the backup is in its place now. */
@@ -27,9 +28,7 @@ export async function restoreBackup(backup: string, settings: Settings): Promise
     if (await restoreKeys(backup, settings)) lines.push('The keys of Web Push are back, too.')
     return { done: true, lines: [...lines, 'Start the sidecar again.'] }
   } catch (error) {
-    const { message } = error instanceof Error ? error : new Error(String(error))
-    const remedy = error instanceof Error && 'remedy' in error ? ` ${error.remedy}` : ''
-    return { done: false, lines: [`Nothing was restored. ${message}${remedy}`] }
+    return { done: false, lines: [`Nothing was restored. ${inWords(error)}`] }
   }
 }
 

@@ -1,4 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { isIPv6 } from 'node:net'
 import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from '../webpush/vapid-keys.ts'
 import { addressIsReadable, listenersCarryAll, somebodyListens, vapidKeysAreShared } from './database-rules.ts'
 import type { Problem } from './problem.ts'
@@ -44,7 +45,7 @@ export const RULES: readonly Rule[] = [
 ]
 
 function portsDiffer({ listen, admin }: Settings): readonly Problem[] {
-  if (listen.port === 0 || listen.port !== admin.port || listen.host !== admin.host) return []
+  if (listen.port === 0 || listen.port !== admin.port || !(covers(listen, admin) || covers(admin, listen))) return []
   return [
     {
       path: 'admin.port',
@@ -52,6 +53,11 @@ function portsDiffer({ listen, admin }: Settings): readonly Problem[] {
       remedy: "Give the operator's port a number of its own.",
     },
   ]
+}
+
+/** Whether the first host stands for the second one too: `::` does for every address of the machine, `0.0.0.0` for those of IPv4. */
+function covers({ host }: { readonly host: string }, { host: other }: { readonly host: string }): boolean {
+  return host === other || host === '::' || (host === '0.0.0.0' && !isIPv6(other))
 }
 
 function certificateIsComplete({ listen }: Settings, around: Surroundings): readonly Problem[] {
@@ -167,14 +173,15 @@ function subjectIsAddress({ push }: Settings): readonly Problem[] {
 function vapidKeysAreUsable({ push: { webpush }, database }: Settings, { readFile }: Surroundings): readonly Problem[] {
   const file = vapidKeyFile(webpush.keyFile, database)
   if (webpush.subject === null || file === null) return []
-  const problem = (what: string) => [
-    { path: 'push.webpush.keyFile', reason: `names ${file}, which ${what}`, remedy: VAPID_REMEDY },
+  const problem = (what: string, remedy: string) => [
+    { path: 'push.webpush.keyFile', reason: `names ${file}, which ${what}`, remedy },
   ]
   try {
-    return parseVapidKeys(readFile(file)) ? [] : problem('is not a file with VAPID keys, or is damaged')
+    return parseVapidKeys(readFile(file)) ? [] : problem('is not a file with VAPID keys, or is damaged', VAPID_REMEDY)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    return code === 'ENOENT' ? [] : problem(`cannot be read (${code})`)
+    // Whether one can be made there is for the start to find out.
+    return code === 'ENOENT' || code === 'ENOTDIR' ? [] : problem(`cannot be read (${code})`, READABLE)
   }
 }
 
@@ -182,6 +189,9 @@ const CERTIFICATE = 'certificate in PEM'
 const PRIVATE_KEY = 'private key in PEM without a passphrase'
 const SIGNING_KEY = 'signing key for APNs, as downloaded from Apple (.p8)'
 const SERVICE_ACCOUNT = "service account's JSON key file"
+
+const READABLE =
+  'Check that the file is there and that the server may read it; paths are relative to the configuration file.'
 
 type Loaded<T> = { readonly value: T } | { readonly problem: Problem }
 
@@ -202,8 +212,7 @@ function load<T>(
       problem: {
         path,
         reason: `names ${file}, which cannot be read (${code})`,
-        remedy:
-          'Check that the file is there and that the server may read it; paths are relative to the configuration file.',
+        remedy: READABLE,
       },
     }
   }

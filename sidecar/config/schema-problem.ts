@@ -34,7 +34,7 @@ function unknownMember(name: string, known: readonly string[]): Omit<Problem, 'p
 function reasonOf(error: ErrorObject, schema: MemberSchema): string {
   switch (error.keyword) {
     case 'type':
-      return `must be ${[schema.type].flat().map(typeInWords).join(' or ')}, not ${typeInWords(typeName(error.data))}`
+      return `must be ${[schema.type].flat().map(typeInWords).join(' or ')}, not ${typeInWords(typeName(error.data, schema))}`
     case 'minimum':
     case 'maximum':
     case 'exclusiveMinimum':
@@ -52,8 +52,9 @@ function reasonOf(error: ErrorObject, schema: MemberSchema): string {
   }
 }
 
-function typeName(value: unknown): string {
+function typeName(value: unknown, { type }: MemberSchema): string {
   if (value === null) return 'null'
+  if (typeof value === 'number' && [type].flat().includes('integer')) return 'fraction'
   return Array.isArray(value) ? 'array' : typeof value
 }
 
@@ -65,6 +66,7 @@ const TYPES_IN_WORDS: Readonly<Record<string, string>> = {
   string: 'a text',
   integer: 'a whole number',
   number: 'a number',
+  fraction: 'a fraction',
   boolean: 'true or false',
   array: 'a list',
   object: 'an object',

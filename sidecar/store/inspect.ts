@@ -1,9 +1,9 @@
-import { access, constants, mkdtemp, rmdir, stat } from 'node:fs/promises'
+import { access, constants, mkdtemp, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { connect } from './database/connection.ts'
 import { IN_MEMORY } from './database/database-file.ts'
 import { schemaVersion } from './database/migrations.ts'
-import { checkPages } from './open-store.ts'
+import { checkPages, openFile } from './open-store.ts'
 import { StoreError, toStoreError } from './store-error.ts'
 
 /** A database that is not there yet, one that a start could open, or one that another process has open, so that nothing is known. */
@@ -17,9 +17,9 @@ export async function inspectDatabase(path: string): Promise<Inspection> {
   if (path === IN_MEMORY) return 'new'
   try {
     const found = await stat(path).catch(orNothing)
-    if (found) return await inspectFile(path, found.isFile(), found.size)
-    await tryFolder(dirname(path))
-    return 'new'
+    const inspection = found ? await inspectFile(path, found.isFile(), found.size) : 'new'
+    if (inspection === 'new') await tryFolder(dirname(path), makeDatabase)
+    return inspection
   } catch (error) {
     const fault = toStoreError(error)
     if (fault.code === 'database_locked') return 'in_use'
@@ -42,11 +42,25 @@ async function inspectFile(path: string, isFile: boolean, size: number): Promise
   }
 }
 
-/** Rejects when no folder could be made where `folder` is missing. Permissions do not say so: /proc takes none from anybody. */
-async function tryFolder(folder: string): Promise<void> {
+async function makeDatabase(folder: string): Promise<void> {
+  const connection = await openFile(join(folder, 'sidecar.sqlite'))
+  await connection.close()
+}
+
+/**
+ * Does `work` in a folder that is made in `folder`, or, where that is missing, in the nearest one above it, and is gone when this
+ * resolves. Rejects when none can be made, and with what `work` does. Permissions and free space say neither: /proc takes none from
+ * anybody, and a quota may be used up.
+ */
+export async function tryFolder(folder: string, work: (trial: string) => Promise<void>): Promise<void> {
   const found = await stat(folder).catch(orNothing)
-  if (!found && dirname(folder) !== folder) return tryFolder(dirname(folder))
-  await rmdir(await mkdtemp(join(folder, '.mesh-companion-check-')))
+  if (!found && dirname(folder) !== folder) return tryFolder(dirname(folder), work)
+  const trial = await mkdtemp(join(folder, '.mesh-companion-check-'))
+  try {
+    await work(trial)
+  } finally {
+    await rm(trial, { recursive: true })
+  }
 }
 
 function orNothing(error: NodeJS.ErrnoException): undefined {

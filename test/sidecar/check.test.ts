@@ -116,6 +116,25 @@ describe('the check of what a start would find', () => {
     }
   })
 
+  it('finds a place where no keys for Web Push can be made, and says nothing of keys beside such a database', async () => {
+    await writeFile(join(folder, 'file'), '')
+    const push = (webpush: object) => ({ push: { webpush: { subject: 'mailto:operator@example.org', ...webpush } } })
+    for (const keyFile of ['file/keys.json', '/proc/nope/keys.json']) {
+      const { errors } = await checkStart(settings(push({ keyFile })))
+      expect(errors).to.have.length(1)
+      expect(errors[0]).to.match(/^push\.webpush\.keyFile: .*keys\.json is not there and cannot be made \(E\w+\)/)
+    }
+    expect((await checkStart(settings(push({ keyFile: 'keys/keys.json' })))).errors).to.deep.equal([])
+    const { errors } = await checkStart(settings({ ...push({}), database: 'file/sidecar.sqlite' }))
+    expect(errors.map((error) => error.split(':')[0])).to.deep.equal(['database'])
+    expect(await readdir(folder)).to.deep.equal(['file'])
+  })
+
+  it('says what the system says of an address once', async () => {
+    const { errors } = await checkStart(settings({ listen: { host: '192.0.2.1', port: 0 } }))
+    expect(errors.join().match(/EADDRNOTAVAIL/g)).to.have.length(1)
+  })
+
   it('finds a folder for backups that cannot be had', async () => {
     await writeFile(join(folder, 'file'), '')
     for (const place of ['file', 'file/backups', 'nowhere/backups']) {

@@ -15,6 +15,7 @@ import { codesIn, namesIn, rowsIn, textOf } from './docs/page.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const ALERTS = 'sidecar/deploy/alerts.yml'
+const WHEN_ALERTS_COME = 'test/sidecar/alerts.yml'
 const DASHBOARD = 'sidecar/deploy/grafana-dashboard.json'
 
 /** Names of ours in a text. */
@@ -138,6 +139,13 @@ describe('what is monitored', () => {
   whereThereIs(`passes Prometheus' own check of rules${unless}`, () => {
     const { status, stderr } = spawnSync(promtool, ['check', 'rules', join(ROOT, ALERTS)], { encoding: 'utf8' })
     expect([status, stderr]).to.deep.equal([0, ''])
+  })
+
+  whereThereIs(`alerts when the page for operators says so, and not sooner${unless}`, () => {
+    const { status, stdout, stderr } = spawnSync(promtool, ['test', 'rules', join(ROOT, WHEN_ALERTS_COME)], {
+      encoding: 'utf8',
+    })
+    expect([status, stderr], stdout).to.deep.equal([0, ''])
   })
 
   whereThereIs(`has queries on the dashboard that Prometheus can read${unless}`, async () => {

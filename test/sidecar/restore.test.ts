@@ -11,4 +11,13 @@ describe('the restoring of a backup', () => {
     expect(done).to.equal(false)
     expect(lines.join('\n')).to.include('PostgreSQL').and.not.include('h0rse')
   })
+
+  it('says what the system says of a place that takes nothing', async () => {
+    const config = { aprsis: { callsign: 'N0CALL' }, database: '/proc/nowhere/sidecar.sqlite' }
+    const outcome = settingsFrom(JSON.stringify(config), '/')
+    if ('problems' in outcome) throw new Error('The configuration is wrong.')
+    const { done, lines } = await restoreBackup('package.json', outcome.settings)
+    expect(done).to.equal(false)
+    expect(lines.join('\n')).to.match(/^Nothing was restored\. The database file cannot .*\(ENOENT: .*\/proc\/nowhere/)
+  })
 })

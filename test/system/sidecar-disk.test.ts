@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, watch } from 'node:fs'
-import { rm, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { claim, registration } from '../support/running-api.ts'
@@ -20,6 +20,27 @@ describe('the sidecar as a process, and its disk', () => {
     const line = await failed.logged('start-failed')
     expect(line.error).to.deep.include({ code: 'database_not_writable' })
     expect(line.remedy).to.match(/"database"/)
+  })
+
+  it('is told by the check that its disk has no room for a database', async function () {
+    const config = await its.configure()
+    const disk = join(its.folder.path, 'data')
+    const onFullDisk = (command: string) =>
+      spawnSync(
+        'unshare',
+        ['-rm', 'sh', '-c', `mkdir -p ${disk} && mount -t tmpfs -o size=64k none ${disk} && ${command}`],
+        { encoding: 'utf8' },
+      )
+    if (onFullDisk('true').status !== 0) {
+      console.log('      skipped: no file system can be mounted here')
+      this.skip()
+    }
+    const check = `${process.execPath} --import tsx sidecar/main.ts --config ${config} --check`
+    const { status, stdout } = onFullDisk(
+      `(cat /dev/zero > ${disk}/rest; ${check}; code=$?; ls -A ${disk}; exit $code)`,
+    )
+    expect(status).to.equal(78)
+    expect(stdout).to.match(/^database: There is no space left for the database\..*\nrest\n$/m)
   })
 
   it('says in one line how to mend it when the library of SQLite was not built', async () => {
@@ -121,5 +142,26 @@ describe('the sidecar as a process, and its disk', () => {
     expect(await sidecar.ended).to.deep.equal({ outcome: 0, stderr: '' })
     const next = its.start(['--config', await its.configure()])
     expect((await next.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).status).to.equal(404)
+  })
+
+  it('says that its database was overwritten by a backup, is not ready, and leaves that backup whole for the next start', async () => {
+    const config = await its.configure({ backup: { folder: 'backups' } })
+    const sidecar = its.start(['--config', config])
+    await sidecar.post('/v1/register', registration('N1CALL'))
+    const answer = await fetch(`${await sidecar.adminUrl()}/backup`, { method: 'POST' })
+    const file = join(its.folder.path, 'backups', ((await answer.json()) as { file: string }).file)
+    await sidecar.post('/v1/register', registration('N2CALL'))
+    const database = join(its.folder.path, 'data/sidecar.sqlite')
+    await copyFile(file, database)
+    expect(await sidecar.logged('database-gone')).to.include({ level: 'error' })
+    expect((await fetch(`${await sidecar.adminUrl()}/readyz`)).status).to.equal(503)
+    await sidecar.post('/v1/register', registration('N3CALL'))
+
+    sidecar.kill('SIGTERM')
+    expect(await sidecar.ended).to.deep.equal({ outcome: 0, stderr: '' })
+    expect((await readFile(database)).equals(await readFile(file))).to.equal(true)
+    const next = its.start(['--config', config])
+    const asked = ['N1CALL', 'N2CALL', 'N3CALL'].map((call) => next.post('/v1/sync', { ...claim(call), since: 0 }))
+    expect((await Promise.all(asked)).map(({ status }) => status)).to.deep.equal([200, 404, 404])
   })
 })

@@ -1,4 +1,4 @@
-import { chown, constants, copyFile, link, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { chown, constants, copyFile, link, mkdir, open, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Connection, connect } from '../database/connection.ts'
 import { IN_MEMORY, restrictFile } from '../database/database-file.ts'
@@ -41,6 +41,8 @@ const BACKUP_FAULTS: Readonly<Partial<Record<StoreErrorCode, readonly [what: str
 // What belongs to a SQLite file by its name. One that is left beside another file would be taken for that one's.
 const COMPANIONS = ['-wal', '-journal', '-shm'] as const
 
+const FOLDER_OWNER_ONLY = 0o700
+
 /**
  * Stamps may be ahead of the clock by half a minute, and a burst; what was issued after the backup was made, and after the former
  * database, if that cannot be read any more, is at most as far ahead of now. In milliseconds.
@@ -62,8 +64,10 @@ export async function restoreDatabase(source: string, database: string, now: num
   const draft = `${path}.restoring`
   const kept = `${path}.before-restore-${new Date(now).toISOString().replaceAll(/[-:.]/g, '')}`
   const former = await claimFormer(path, kept)
+  const folders: string[] = []
   let keeping = false
   try {
+    await makeFolder(dirname(path), folders)
     await discard(draft)
     const held = await copyAndCheck(source, draft, Math.max(former.reserved, now + STAMPS_AHEAD_MS)).catch((error) => {
       throw faultOf(source, error)
@@ -71,12 +75,15 @@ export async function restoreDatabase(source: string, database: string, now: num
     await giveTo(former.exists ? path : dirname(path), draft)
     keeping = true
     if (former.exists) await keep(path, kept)
+    // Gone with a crash, a database leaves its log, which SQLite would take for that of the backup.
+    for (const suffix of COMPANIONS) await rm(path + suffix, { force: true })
     await rename(draft, path)
     await syncFolder(dirname(path))
     return { ...held, kept: former.exists ? kept : undefined }
   } catch (error) {
     await discard(draft).catch(() => undefined)
     if (!keeping) await discard(kept).catch(() => undefined)
+    for (const folder of folders.toReversed()) await rmdir(folder).catch(() => undefined)
     throw error instanceof RestoreError ? error : toStoreError(error)
   } finally {
     await former.release()
@@ -106,15 +113,17 @@ interface Former {
 }
 
 /**
- * Keeps every sidecar from opening the former database until it is replaced, and takes its log into it. Where it cannot be read, its
- * log is kept beside `kept` instead.
+ * Keeps every sidecar from opening the former database until it is replaced, and takes its log into it. Where it cannot be read, or is
+ * gone, its log is kept beside `kept` instead.
  */
 async function claimFormer(path: string, kept: string): Promise<Former> {
   const found = await stat(path).catch(() => undefined)
-  if (!found) return { exists: false, reserved: 0, release: async () => {} }
-  if (!found.isFile()) throw new RestoreError(`"database" names ${path}, which is no file.`, 'Correct "database".')
-  // SQLite throws a log away that does not fit a damaged file, and there may be something in it.
+  if (found && !found.isFile())
+    throw new RestoreError(`"database" names ${path}, which is no file.`, 'Correct "database".')
+  // SQLite throws a log away that does not fit a damaged file, and there may be something in it. So there may be in one whose file is
+  // gone: it may come back.
   for (const suffix of COMPANIONS) await copyFile(path + suffix, kept + suffix).catch(() => undefined)
+  if (!found) return { exists: false, reserved: 0, release: async () => {} }
   let connection: Connection | undefined
   try {
     connection = await connect(path, 0)
@@ -137,6 +146,16 @@ async function claimFormer(path: string, kept: string): Promise<Former> {
     // of then.
     return { exists: true, reserved: Math.floor(found.mtimeMs) + STAMPS_AHEAD_MS, release: async () => {} }
   }
+}
+
+/** As a start does where it is missing, as on a new machine; for whoever has the folder above it. Those that it makes are added to `made`. */
+async function makeFolder(folder: string, made: string[]): Promise<void> {
+  const found = await stat(folder).catch(() => undefined)
+  if (found || dirname(folder) === folder) return
+  await makeFolder(dirname(folder), made)
+  await mkdir(folder, { mode: FOLDER_OWNER_ONLY })
+  made.push(folder)
+  await giveTo(dirname(folder), folder)
 }
 
 function faultOf(source: string, error: unknown): Error {
@@ -187,7 +206,6 @@ async function giveTo(example: string, draft: string): Promise<void> {
 async function keep(path: string, kept: string): Promise<void> {
   // File systems without hard links take a copy.
   await link(path, kept).catch(() => copyFile(path, kept, constants.COPYFILE_EXCL))
-  for (const suffix of COMPANIONS) await rm(path + suffix, { force: true })
 }
 
 async function discard(path: string): Promise<void> {

@@ -4,6 +4,8 @@ import type { Clock, Timer } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import { isPostgresAddress } from '../../postgres-address.ts'
 import { IN_MEMORY } from './database-file.ts'
+import type { MarkReader } from './file-mark.ts'
+import { watchForOverwriting } from './overwriting.ts'
 
 /** Whether the open database is still the one that a restart would find. */
 export interface FileWatch {
@@ -16,18 +18,25 @@ export interface FileWatch {
   close(): Promise<void>
 }
 
-/** A third of the time within which it has to be noticed; it costs two calls of the system. */
+/** A third of the time within which it has to be noticed; it costs three calls of the system. */
 const CHECK_EVERY_MS = 3000
 /** For how long one look will do. */
 const FRESH_MS = 100
 
+const REMEDY_GONE =
+  'Save what the process still holds by POST /backup on the operator port, stop it, restore that, and start it again; or move the very same file back.'
+const REMEDY_OVERWRITTEN =
+  'Stop the sidecar and start it again: it goes on with what is in the file now. To go back to a backup, stop it and use --restore.'
+
 /**
  * Watches the files of the database that is open at `path`. Deleted or replaced under it, a file goes on as it was for whoever has it
- * open, so that SQLite says nothing, and is gone with the process. Moved back in time, nothing is lost. Of a database that is no file there
- * is nothing to be watched.
+ * open, so that SQLite says nothing, and is gone with the process. Moved back in time, nothing is lost. Another one that was copied over
+ * it, into the same file, is known by its mark; this process would write into it, and is kept from that. Of a database that is no file
+ * there is nothing to be watched.
  */
-export async function watchDatabaseFile(path: string, clock: Clock, log: Log): Promise<FileWatch> {
+export async function watchDatabaseFile(path: string, marks: MarkReader, clock: Clock, log: Log): Promise<FileWatch> {
   const opened = path === IN_MEMORY || isPostgresAddress(path) ? [] : await filesOf(path)
+  const overwriting = await watchForOverwriting(path, marks)
   let isKept = true
   let lookedAt = clock.now()
   let looks = 0
@@ -39,6 +48,7 @@ export async function watchDatabaseFile(path: string, clock: Clock, log: Log): P
     looks += 1
     const look = looks
     const found = await Promise.all(opened.map(({ file }) => identityOf(file)))
+    await overwriting.look()
     // Somebody who asked has seen something newer.
     if (look === looks) compare(found)
   }
@@ -48,18 +58,17 @@ export async function watchDatabaseFile(path: string, clock: Clock, log: Log): P
     // What the system does not say for another reason says nothing of a lost file.
     if (found.includes('unknown')) return
     const index = opened.findIndex(({ identity }, index) => found[index] !== identity)
-    const lost = opened[index]
+    const lost = overwriting.isFound() ? opened[0] : opened[index]
     if (closed || isKept === (lost === undefined)) return
     isKept = lost === undefined
     if (!lost) {
       log.info('database-back', 'The file of the database is back: nothing was lost.')
       return
     }
-    const fate = found[index] === 'none' ? 'deleted' : 'replaced'
+    const fate = overwriting.isFound() ? 'overwritten' : found[index] === 'none' ? 'deleted' : 'replaced'
     log.error('database-gone', `A file of the database was ${fate}: what is stored now goes with this process.`, {
       file: lost.file,
-      remedy:
-        'Save what the process still holds by POST /backup on the operator port, stop it, restore that, and start it again; or move the very same file back.',
+      remedy: fate === 'overwritten' ? REMEDY_OVERWRITTEN : REMEDY_GONE,
     })
   }
 
@@ -78,14 +87,16 @@ export async function watchDatabaseFile(path: string, clock: Clock, log: Log): P
     },
     problems: () => (isKept ? [] : ['database_replaced']),
     async close() {
+      if (closed) return
       closed = true
       timer?.cancel()
+      if (opened.length > 0) await overwriting.finish()
     },
   }
 }
 
 /** Device and inode: no other file has them while this one is open. `none` where there is no file. */
-type Identity = `${bigint}:${bigint}` | 'none' | 'unknown'
+export type Identity = `${bigint}:${bigint}` | 'none' | 'unknown'
 
 interface OpenFile {
   readonly file: string
@@ -99,7 +110,7 @@ async function filesOf(path: string): Promise<readonly OpenFile[]> {
   return found.filter(({ identity }) => identity !== 'none' && identity !== 'unknown')
 }
 
-async function identityOf(file: string): Promise<Identity> {
+export async function identityOf(file: string): Promise<Identity> {
   return stat(file, { bigint: true }).then(identityBy, withoutIdentity)
 }
 

@@ -213,6 +213,24 @@ describe('configuration', () => {
     expect(pathsOf(ports(0))).to.deep.equal([])
   })
 
+  for (const [listen, admin, refused] of [
+    ['::', '127.0.0.1', true],
+    ['127.0.0.1', '::', true],
+    ['0.0.0.0', '127.0.0.1', true],
+    ['0.0.0.0', '::', true],
+    ['192.0.2.1', '127.0.0.1', false],
+    ['0.0.0.0', '::1', false],
+  ] as const)
+    it(`${refused ? 'refuses' : 'takes'} one port for both servers on ${listen} and ${admin}`, () => {
+      const config = { aprsis: { callsign }, listen: { host: listen, port: 80 }, admin: { host: admin, port: 80 } }
+      expect(pathsOf(config)).to.deep.equal(refused ? ['admin.port'] : [])
+    })
+
+  it('calls a number that is not whole a fraction', () => {
+    const [problem] = problemsOf({ aprsis: { callsign, passcode: 1.5 } })
+    expect(problem?.reason).to.equal('must be a whole number, not a fraction')
+  })
+
   it('never quotes a value, which may be a secret', () => {
     const secret = 'S3CRET-value'
     fc.assert(

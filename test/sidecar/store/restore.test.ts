@@ -1,4 +1,5 @@
 import { chown, copyFile, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { expect } from 'chai'
 import sqlite3 from 'sqlite3'
 import { restoreDatabase } from '../../../sidecar/store/copies/restore.ts'
@@ -111,12 +112,40 @@ describe('A restore', () => {
     expect(texts((await newer(former, 'N0CALL')).messages)).to.deep.equal(['in the log'])
   })
 
+  it('is of nothing but the backup where the database is gone and its log is left, which is kept', async () => {
+    const store = await stores.open()
+    await register(store, 'N0CALL')
+    await store.history.append([message('in the backup')], false)
+    await store.backUp(backup(), running)
+    await store.history.append([message('in the log', { seqId: '2' })], false)
+    const place = stores.path('gone.sqlite')
+    await copyFile(`${stores.path()}-wal`, `${place}-wal`)
+    await restoreDatabase(backup(), place, stores.clock.now())
+    const restored = await stores.open({}, place)
+    expect(texts((await newer(restored, 'N0CALL')).messages)).to.deep.equal(['in the backup'])
+    const beside = await readdir(dirname(place))
+    expect(beside.filter((name) => /^gone\.sqlite\.before-restore-\w+-wal$/.test(name))).to.have.length(1)
+  })
+
   it('replaces what a link leads to, and not the link', async () => {
     await storeAndBackup()
     await symlink(stores.path(), stores.path('link.sqlite'))
     const { kept } = await restoreDatabase(backup(), stores.path('link.sqlite'), stores.clock.now())
     expect(kept).to.match(/store\.sqlite\.before-restore-/)
     expect(await messagesSince(0)).to.deep.equal(['kept'])
+  })
+
+  it('makes the folder of the database where it is missing, as on a new machine, and not for nothing', async () => {
+    await storeAndBackup()
+    const place = stores.path('new/machine/store.sqlite')
+    await rejection(restoreDatabase(stores.path('nowhere'), place, stores.clock.now()))
+    await writeFile(stores.path('text'), 'no database')
+    await rejection(restoreDatabase(stores.path('text'), place, stores.clock.now()))
+    expect(await readdir(stores.path('.'))).to.not.include('new')
+    await restoreDatabase(backup(), place, stores.clock.now())
+    expect((await stat(dirname(place))).mode & 0o777).to.equal(0o700)
+    const restored = await stores.open({}, place)
+    expect(texts((await newer(restored, 'N0CALL')).messages)).to.deep.equal(['kept'])
   })
 
   const isRoot = process.getuid?.() === 0
@@ -133,6 +162,9 @@ describe('A restore', () => {
     await restoreDatabase(backup(), stores.path('theirs/store.sqlite'), stores.clock.now())
     const fresh = await stat(stores.path('theirs/store.sqlite'))
     expect([fresh.uid, fresh.gid]).to.deep.equal([12_346, 23_457])
+    await restoreDatabase(backup(), stores.path('theirs/new/store.sqlite'), stores.clock.now())
+    const within = await stat(stores.path('theirs/new'))
+    expect([within.uid, within.gid]).to.deep.equal([12_346, 23_457])
   })
 
   describe('refuses, and leaves everything as it was,', () => {
