@@ -7,7 +7,7 @@ import { Happenings } from './happenings.ts'
 import { judgeHistory } from './judgement.ts'
 import { Lives } from './lives.ts'
 import { Phone, type Shown, Stamps } from './phones.ts'
-import type { Act, GatewayAct, Moment, Plan } from './plan.ts'
+import type { Act, Moment, Plan } from './plan.ts'
 import { Pushes } from './pushes.ts'
 import { Traffic } from './traffic.ts'
 
@@ -64,7 +64,12 @@ export class Chaos {
     const lives = new Lives(config, this.#plan.clocks, this.#happenings)
     this.#closers.push(() => lives.abandon())
     await lives.start()
-    const parts = { fetch: lives.fetch, stamps: this.#stamps, happenings: this.#happenings }
+    const parts = {
+      fetch: lives.fetch,
+      subscribe: gateways.subscribe,
+      stamps: this.#stamps,
+      happenings: this.#happenings,
+    }
     this.#phones = Array.from({ length: PHONES }, (_, index) => new Phone(index, parts))
     this.#closers.push(() => {
       for (const phone of this.#phones) phone.close()
@@ -177,7 +182,7 @@ export class Chaos {
   async calm(): Promise<void> {
     const { air, gateways, lives, traffic } = this.#its
     traffic.quiet = true
-    for (const gateway of ['fcm', 'apns'] as const satisfies GatewayAct['gateway'][]) await gateways.recover(gateway)
+    await gateways.recoverAll()
     await lives.countStored()
     await lives.end('SIGTERM')
     await lives.start()

@@ -13,7 +13,7 @@ export type Moment = 'packet' | 'ack' | 'sync' | 'push'
 
 /** What happens to a push gateway. */
 export interface GatewayAct {
-  readonly gateway: 'fcm' | 'apns'
+  readonly gateway: 'fcm' | 'apns' | 'webpush'
   readonly kind: 'cut' | 'errors' | 'hang' | 'lost' | 'farewell'
   readonly times: number
   readonly down: number
@@ -78,7 +78,7 @@ const acts = fc
   .chain((all) => fc.shuffledSubarray(all as unknown as Act[], { minLength: all.length }))
 
 const gatewayAct = fc.record({
-  gateway: fc.constantFrom<GatewayAct['gateway']>('fcm', 'apns'),
+  gateway: fc.constantFrom<GatewayAct['gateway']>('fcm', 'apns', 'webpush'),
   kind: fc.constantFrom<GatewayAct['kind']>('cut', 'errors', 'errors', 'hang', 'lost', 'farewell'),
   times: fc.integer({ min: 1, max: 10 }),
   down: fc.integer({ min: 10, max: 120 }),
