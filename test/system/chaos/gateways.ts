@@ -2,10 +2,10 @@ import { type ApnsFixture, startApns } from '../../../fixtures/push/apns.ts'
 import { type FcmFixture, startFcm } from '../../../fixtures/push/fcm.ts'
 import { startWebPush, type WebPushFixture } from '../../../fixtures/push/webpush.ts'
 import { startTcpRelay, type TcpRelay } from '../../support/tcp-relay.ts'
-import type { GatewayAct } from './plan.ts'
+import type { Gateway, GatewayAct } from './plan.ts'
 import type { Pushes } from './pushes.ts'
 
-type Lines = Readonly<Record<GatewayAct['gateway'], TcpRelay>>
+type Lines = Readonly<Record<Gateway, TcpRelay>>
 
 interface Services {
   readonly fcm: FcmFixture
@@ -52,7 +52,7 @@ export class Gateways {
   readonly subscribe = (publicKey: string): string => JSON.stringify(this.#services.webpush.subscribe(publicKey))
 
   /** Begins what is over with {@link recover}. */
-  async fail({ gateway, kind, times }: GatewayAct): Promise<void> {
+  async fail(gateway: Gateway, { kind, times }: GatewayAct): Promise<void> {
     if (kind === 'cut') await this.#lines[gateway].cut()
     else if (gateway === 'fcm') this.#failFcm(kind, times)
     else if (gateway === 'apns') this.#failApns(kind, times)
@@ -86,15 +86,10 @@ export class Gateways {
     else webpush.fail({ status: 403, text: 'The signature has expired.' }, times)
   }
 
-  async recover(gateway: GatewayAct['gateway']): Promise<void> {
+  async recover(gateway: Gateway): Promise<void> {
     await this.#lines[gateway].mend()
     this.#services[gateway].recover()
     if (gateway === 'fcm') this.#services.fcm.failTokenEndpoint()
-  }
-
-  async recoverAll(): Promise<void> {
-    for (const gateway of ['fcm', 'apns', 'webpush'] as const satisfies readonly GatewayAct['gateway'][])
-      await this.recover(gateway)
   }
 
   async close(): Promise<void> {
