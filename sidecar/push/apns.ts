@@ -6,12 +6,16 @@ import type { ProviderOptions } from 'node-apn'
 import { type Clock, systemClock } from '../clock.ts'
 import type { ApnsSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
+import { createApnsTokenPause } from './apns-token-pause.ts'
 import type { Notification, PushGateway, PushOutcome } from './gateway.ts'
 import { createInFlight, SEND_LIMIT_MS } from './in-flight.ts'
 import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from './notification.ts'
 import { throughProxy } from './tunnel.ts'
 
 type Failed = Exclude<PushOutcome, { kind: 'accepted' }>
+
+// It answers with the first of the two words, and documents the second.
+const OTHER_ENVIRONMENT = 'the signing key is for the other environment (push.apns.production)'
 
 /** What APNs' reason means for a notification. https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns */
 const OUTCOMES: Readonly<Record<string, readonly [Failed['kind'], string]>> = {
@@ -35,7 +39,8 @@ const OUTCOMES: Readonly<Record<string, readonly [Failed['kind'], string]>> = {
   BadTopic: ['unauthorized', 'push.apns.topic is no bundle id'],
   MissingTopic: ['unauthorized', 'push.apns.topic is missing'],
   TopicDisallowed: ['unauthorized', 'the signing key may not send to push.apns.topic'],
-  BadEnvironmentKeyInToken: ['unauthorized', 'the signing key is for the other environment (push.apns.production)'],
+  BadEnvironmentKeyInToken: ['unauthorized', OTHER_ENVIRONMENT],
+  BadEnvironmentKeyIdInToken: ['unauthorized', OTHER_ENVIRONMENT],
   PayloadTooLarge: ['refused', 'the payload is too big for APNs'],
 }
 
@@ -57,6 +62,7 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   const key = readSigningKey(keyFile)
   const connections = createConnections(settings)
   const inFlight = createInFlight(clock)
+  const pause = createApnsTokenPause(clock)
   const open = () => openClient({ key, keyId, teamId }, settings.production, connections)
   /** How far the wall clock is ahead of elapsed time, at most since the client was made. */
   let aheadMs = aheadOf(clock)
@@ -79,6 +85,7 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   const send = async (pushToken: string, notification: Notification): Promise<PushOutcome> => {
     // The token becomes part of a path: APNs would answer something else than what it means.
     if (!/^[0-9a-f]{1,200}$/i.test(pushToken)) return outcomeOf({ status: 400, reason: 'BadDeviceToken' })
+    if (pause.isOn()) return outcomeOf(EXPIRED)
     const { provider, Message } = await currentClient()
     const fitted = fitNotification(notification, measure)
     const message = new Message()
@@ -94,7 +101,9 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
     }
     let failure = await attempt()
     // The client has made itself a new token by now.
-    if (failure?.reason === 'ExpiredProviderToken') failure = await attempt()
+    if (failure?.reason === EXPIRED.reason) failure = await attempt()
+    if (failure?.reason === EXPIRED.reason) pause.begin()
+    else if (!failure || failure.status !== undefined) pause.end()
     if (!failure) return { kind: 'accepted' }
     const outcome = outcomeOf(failure)
     log.debug('apns-answer', 'APNs did not take a notification.', { outcome: outcome.kind, reason: outcome.reason })
@@ -167,8 +176,10 @@ interface Failure {
   readonly reason: string
 }
 
+const EXPIRED: Failure = { status: 403, reason: 'ExpiredProviderToken' }
+
 function outcomeOf({ status, reason }: Failure): Failed {
-  const known = OUTCOMES[reason]
+  const known = Object.hasOwn(OUTCOMES, reason) ? OUTCOMES[reason] : undefined
   if (known) return { kind: known[0], reason: `${reason}: ${known[1]}` }
   if (status === undefined) return { kind: 'try_later', reason }
   return { kind: kindOf(status), reason: `${reason} (status ${status})` }

@@ -48,14 +48,14 @@ class Tunnel extends Duplex {
       return
     }
     const { protocol, hostname, port, username, password } = new URL(this.#proxy)
-    const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-    const shown = { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` }
+    const credentials = Buffer.concat([decode(username), Buffer.from(':'), decode(password)])
+    const shown = { 'proxy-authorization': `Basic ${credentials.toString('base64')}` }
     const connecting = (protocol === 'https:' ? secureRequest : request)({
       method: 'CONNECT',
       host: hostname.replace(/^\[|\]$/g, ''),
       port: port || (protocol === 'https:' ? 443 : 80),
       path: this.#target,
-      headers: { host: this.#target, ...(credentials === ':' ? {} : shown) },
+      headers: { host: this.#target, ...(username === '' && password === '' ? {} : shown) },
       agent: false,
       signal: AbortSignal.any([this.#opening.signal, AbortSignal.timeout(OPENING_MS)]),
     })
@@ -100,6 +100,12 @@ class Tunnel extends Duplex {
     this.#socket?.destroy()
     done(error)
   }
+}
+
+/** Percent-encoded as in an address; a percent sign that nobody encoded stands for itself. */
+function decode(text: string): Buffer {
+  const bytes = text.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(bytes, 'latin1')
 }
 
 function refusal(code: 'PROXY_REFUSED' | 'PROXY_UNUSABLE'): Error {

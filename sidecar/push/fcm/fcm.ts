@@ -83,7 +83,7 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
       const { renewals } = tokens
       const outcome = await attempt(call, pushToken, notification, dryRun)
       // The access token expired early, or was withdrawn.
-      if (call.status !== 401 || abandoned || !tokens.renew(renewals)) return outcome
+      if (call.status !== 401 || outcome.kind !== 'unauthorized' || abandoned || !tokens.renew(renewals)) return outcome
       call = new WireCall()
       return attempt(call, pushToken, notification, dryRun)
     }
@@ -144,11 +144,17 @@ function measure(notification: Notification): number {
 function outcomeOf(error: unknown, call: WireCall): Failure {
   const { code, message } = describe(error)
   if (call.status === 503) return later('FCM is not available', call)
+  // Of the token, not of us: whoever has the app can get one for a browser of their own.
+  if (call.status === 401 && /APNS|Web ?Push/i.test(message))
+    return later('the token is of an iPhone or a browser, for which the Firebase project has no credentials', call)
   if (call.status === 401) {
     const remedy = "check this machine's clock, and that the service account has not been disabled"
     return { kind: 'unauthorized', reason: `FCM does not accept our access token: ${remedy}` }
   }
   if (code === 'app/invalid-credential') return credentialOutcome(message, call)
+  // By its status alone, this is the code of a page too.
+  if (code === 'messaging/invalid-argument' && message.includes('Raw server response'))
+    return later(unexpected(call), call)
   // The code stands for the payload as well as for the token; only the text tells them apart.
   if (code === 'messaging/invalid-argument' && /registration token/i.test(message)) {
     return { kind: 'token_gone', reason: 'FCM did not issue this token' }
@@ -161,8 +167,12 @@ function outcomeOf(error: unknown, call: WireCall): Failure {
 }
 
 /** What has no code of its own: something between us and FCM answers, or nothing does. */
-function byStatus({ status }: WireCall): readonly ['try_later', string] {
-  return ['try_later', status === undefined ? 'FCM cannot be reached' : `unexpected answer with status ${status}`]
+function byStatus(call: WireCall): readonly ['try_later', string] {
+  return ['try_later', call.status === undefined ? 'FCM cannot be reached' : unexpected(call)]
+}
+
+function unexpected({ status }: WireCall): string {
+  return `unexpected answer with status ${status}`
 }
 
 function credentialOutcome(message: string, call: WireCall): Failure {

@@ -94,9 +94,12 @@ describe('APNs through node-apn', () => {
     ['InvalidProviderToken', 403, 'unauthorized', /push\.apns\.keyFile, keyId and teamId/],
     ['TopicDisallowed', 403, 'unauthorized', /push\.apns\.topic/],
     ['BadTopic', 400, 'unauthorized', /push\.apns\.topic/],
+    ['BadEnvironmentKeyInToken', 403, 'unauthorized', /push\.apns\.production/],
+    ['BadEnvironmentKeyIdInToken', 403, 'unauthorized', /push\.apns\.production/],
     ['SomethingNew', 403, 'unauthorized', /^SomethingNew \(status 403\)$/],
     ['PayloadTooLarge', 413, 'refused', /too big/],
     ['SomethingNew', 400, 'refused', /^SomethingNew \(status 400\)$/],
+    ['constructor', 400, 'refused', /^constructor \(status 400\)$/],
     [`<b>${TOKEN}</b>`, 400, 'refused', /^unknown reason \(status 400\)$/],
   ]
   for (const [reason, status, kind, words] of rows) {
@@ -145,6 +148,36 @@ describe('APNs through node-apn', () => {
     expect(outcome).to.have.property('kind', 'unauthorized')
     expect(outcome).to.have.property('reason').that.includes('clock')
     expect(apns.attempts).to.equal(2)
+  })
+
+  describe('while each new provider token is too old for it', () => {
+    const EXPIRED: ApnsFault = { status: 403, reason: 'ExpiredProviderToken' }
+    const PAUSES_MS = [10_000, 20_000, 40_000, 80_000]
+    const refused = async () => expect(await gateway.send(TOKEN, NOTIFICATION)).to.include({ kind: 'unauthorized' })
+
+    it('is left alone for 10 s, and twice as long each time, however many notifications there are', async () => {
+      apns.fail(EXPIRED, 1000)
+      for (const [round, pauseMs] of PAUSES_MS.entries()) {
+        for (let sent = 0; sent < 10; sent++) await refused()
+        await clock.advance(pauseMs - 1)
+        await refused()
+        expect(apns.attempts).to.equal(2 * (round + 1))
+        await clock.advance(1)
+      }
+    })
+
+    it('is asked again once the clock is set, and after anything else that it says not so much later', async () => {
+      apns.fail(EXPIRED, 2 * PAUSES_MS.length)
+      for (const _ of PAUSES_MS) {
+        await refused()
+        clock.set(clock.now() + 3_600_000)
+      }
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(ACCEPTED)
+      apns.fail(EXPIRED, 2)
+      await refused()
+      await clock.advance(10_000)
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(ACCEPTED)
+    })
   })
 
   for (const fault of ['goaway', 'drop'] satisfies ApnsFault[]) {

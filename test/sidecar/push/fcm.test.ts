@@ -134,6 +134,19 @@ describe('FCM through firebase-admin', () => {
       { kind: 'unauthorized', reason: 'FCM refuses the service account: check its role' },
     ],
     [
+      'tries later after a 400 that is not in words of FCM',
+      { status: 400, text: '<h1>No</h1><p>Your registration token is not valid.' },
+      { kind: 'try_later', reason: 'unexpected answer with status 400' },
+    ],
+    [
+      'tries later, with the access token that it has, where the project has no credentials for the kind of phone',
+      { errorCode: 'THIRD_PARTY_AUTH_ERROR', message: 'Auth error from APNS or Web Push Service' },
+      {
+        kind: 'try_later',
+        reason: 'the token is of an iPhone or a browser, for which the Firebase project has no credentials',
+      },
+    ],
+    [
       'tries later after a 404 that is not in words of FCM',
       { status: 404, text: '<h1>No</h1>' },
       { kind: 'try_later', reason: 'unexpected answer with status 404' },

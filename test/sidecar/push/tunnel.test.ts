@@ -95,6 +95,19 @@ describe('a proxy on the way to the push gateways', () => {
     })
   }
 
+  for (const [written, meant] of [
+    ['m%C3%A9:p%40ss', 'mé:p@ss'],
+    ['me:50%off%25', 'me:50%off%'],
+  ] as const)
+    it(`is shown ${meant} where its address has ${written}`, async () => {
+      const proxy = await startProxy({ credentials: meant }, written)
+      const fixture = await startApns()
+      const gateway = openApns(fixture.settings, log(), new FakeClock(Date.now()))
+      open.push(fixture.close, () => gateway.close())
+      expect(await gateway.send('aB'.repeat(32), NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+      expect(proxy.tunnels).to.have.length(1)
+    })
+
   it('on another machine is never asked for loopback', () => {
     process.env.HTTPS_PROXY = 'http://proxy.example:3128'
     for (const host of ['127.0.0.1', 'localhost', '::1']) expect(throughProxy(host, 443), host).to.equal(undefined)

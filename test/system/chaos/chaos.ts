@@ -7,7 +7,7 @@ import { Happenings } from './happenings.ts'
 import { judgeHistory } from './judgement.ts'
 import { Lives } from './lives.ts'
 import { Phone, type Shown, Stamps } from './phones.ts'
-import type { Act, GatewayAct, Moment, Plan } from './plan.ts'
+import { type Act, GATEWAYS, type Gateway, type Moment, type Plan } from './plan.ts'
 import { Pushes } from './pushes.ts'
 import { Traffic } from './traffic.ts'
 
@@ -64,7 +64,12 @@ export class Chaos {
     const lives = new Lives(config, this.#plan.clocks, this.#happenings)
     this.#closers.push(() => lives.abandon())
     await lives.start()
-    const parts = { fetch: lives.fetch, stamps: this.#stamps, happenings: this.#happenings }
+    const parts = {
+      fetch: lives.fetch,
+      subscribe: gateways.subscribe,
+      stamps: this.#stamps,
+      happenings: this.#happenings,
+    }
     this.#phones = Array.from({ length: PHONES }, (_, index) => new Phone(index, parts))
     this.#closers.push(() => {
       for (const phone of this.#phones) phone.close()
@@ -86,7 +91,7 @@ export class Chaos {
       over = true
       this.#happenings.tell()
     })
-    await Promise.all([main, this.#rageAtGateways(() => over)])
+    await Promise.all([main, ...GATEWAYS.map((gateway) => this.#rageAtGateway(gateway, () => over))])
   }
 
   async #rageOutside(): Promise<void> {
@@ -146,13 +151,13 @@ export class Chaos {
     await this.#happenings.until(() => !air.loggedIn || air.listensTo([phone.key]), `${phone.key} was in the filter`)
   }
 
-  async #rageAtGateways(over: () => boolean): Promise<void> {
+  async #rageAtGateway(gateway: Gateway, over: () => boolean): Promise<void> {
     const { gateways } = this.#its
-    for (const act of this.#plan.gatewayActs) {
+    for (const act of this.#plan.gatewayActs[gateway]) {
       if (over()) return
-      await gateways.fail(act)
+      await gateways.fail(gateway, act)
       await this.#messages(act.down, over)
-      await gateways.recover(act.gateway)
+      await gateways.recover(gateway)
       await this.#messages(act.rest, over)
     }
   }
@@ -177,7 +182,7 @@ export class Chaos {
   async calm(): Promise<void> {
     const { air, gateways, lives, traffic } = this.#its
     traffic.quiet = true
-    for (const gateway of ['fcm', 'apns'] as const satisfies GatewayAct['gateway'][]) await gateways.recover(gateway)
+    for (const gateway of GATEWAYS) await gateways.recover(gateway)
     await lives.countStored()
     await lives.end('SIGTERM')
     await lives.start()

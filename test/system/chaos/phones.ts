@@ -13,6 +13,7 @@ import {
   type PhoneClient,
   type Timers,
 } from '../../../sidecar/client/index.ts'
+import { PLATFORMS, type Platform } from '../../../sidecar/messages/store.ts'
 import { claim } from '../../support/running-api.ts'
 import type { Happenings } from './happenings.ts'
 
@@ -66,6 +67,8 @@ export class Stamps {
 interface PhoneParts {
   /** Leads to the sidecar that runs now; rejects when it does not answer. */
   readonly fetch: Fetch
+  /** Subscribes to Web Push, for the server with this public key: resolves with what the phone registers as its push token. */
+  readonly subscribe: (publicKey: string) => string
   readonly stamps: Stamps
   readonly happenings: Happenings
 }
@@ -84,7 +87,7 @@ interface Answer {
  */
 export class Phone {
   readonly key: string
-  readonly platform: 'android' | 'ios'
+  readonly platform: Platform
   readonly acks: boolean
   readonly shown: Shown[] = []
   registered = false
@@ -99,7 +102,8 @@ export class Phone {
     avatars: () => this.#direct.avatars({ ...claim(this.#callsign), stations: [] }),
   }
   readonly #parts: PhoneParts
-  readonly #options: ClientOptions
+  readonly #options: Omit<ClientOptions, 'pushToken'>
+  #pushToken: string | undefined
   /** Calls that the app has no reason for. */
   readonly #direct: Calls
   #client: PhoneClient | undefined
@@ -112,8 +116,11 @@ export class Phone {
   constructor(index: number, parts: PhoneParts) {
     this.#callsign = `N${index}CALL`
     this.key = `${this.#callsign}-7`
-    this.platform = index % 2 === 0 ? 'android' : 'ios'
-    this.acks = index % 3 !== 2
+    this.platform = PLATFORMS[index % PLATFORMS.length] ?? 'android'
+    this.acks = index % 4 !== 3
+    // A subscription is made once the sidecar has said its key.
+    if (this.platform !== 'webpush')
+      this.#pushToken = this.platform === 'ios' ? `${index}a`.repeat(32) : `token-of-${this.#callsign}`
     this.#parts = parts
     this.#options = {
       baseUrl: 'http://sidecar.invalid',
@@ -124,7 +131,6 @@ export class Phone {
       ssid: 7,
       passcode: passcodeOf(this.#callsign),
       platform: this.platform,
-      pushToken: this.platform === 'ios' ? `${index}a`.repeat(32) : `token-of-${this.#callsign}`,
       ackMessages: this.acks,
       store: this.#store,
     }
@@ -156,9 +162,16 @@ export class Phone {
   /** The app ends and starts again; what it has stored stays. */
   async #launch(): Promise<void> {
     this.close()
-    this.#client = await createClient(this.#options)
+    this.#pushToken ??= await this.#subscribe()
+    this.#client = await createClient({ ...this.#options, pushToken: this.#pushToken })
     await this.#client.start()
     this.registered = true
+  }
+
+  async #subscribe(): Promise<string> {
+    const { fetch, subscribe } = this.#parts
+    const { publicKey } = await createCalls({ ...this.#options, fetch }).webPush()
+    return subscribe(publicKey)
   }
 
   readonly #store: AppStore = {

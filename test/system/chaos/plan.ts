@@ -11,9 +11,11 @@ export type Act =
   | { readonly kind: 'newcomer' }
 export type Moment = 'packet' | 'ack' | 'sync' | 'push'
 
+export const GATEWAYS = ['fcm', 'apns', 'webpush'] as const
+export type Gateway = (typeof GATEWAYS)[number]
+
 /** What happens to a push gateway. */
 export interface GatewayAct {
-  readonly gateway: 'fcm' | 'apns'
   readonly kind: 'cut' | 'errors' | 'hang' | 'lost' | 'farewell'
   readonly times: number
   readonly down: number
@@ -21,7 +23,7 @@ export interface GatewayAct {
 
 export interface Plan {
   readonly acts: readonly (Act & { readonly rest: number })[]
-  readonly gatewayActs: readonly (GatewayAct & { readonly rest: number })[]
+  readonly gatewayActs: Readonly<Record<Gateway, readonly (GatewayAct & { readonly rest: number })[]>>
   readonly messages: readonly MessagePlan[]
   /** Of each life of the sidecar: how its clock goes. */
   readonly clocks: readonly ClockPlan[]
@@ -78,12 +80,13 @@ const acts = fc
   .chain((all) => fc.shuffledSubarray(all as unknown as Act[], { minLength: all.length }))
 
 const gatewayAct = fc.record({
-  gateway: fc.constantFrom<GatewayAct['gateway']>('fcm', 'apns'),
   kind: fc.constantFrom<GatewayAct['kind']>('cut', 'errors', 'errors', 'hang', 'lost', 'farewell'),
   times: fc.integer({ min: 1, max: 10 }),
   down: fc.integer({ min: 10, max: 120 }),
   rest: fc.integer({ min: 10, max: 60 }),
 })
+
+const gatewayActs = fc.array(gatewayAct, { minLength: 60, maxLength: 60 })
 
 const message = fc.record({
   from: fc.nat(11),
@@ -102,7 +105,7 @@ const plan: fc.Arbitrary<Plan> = fc.record({
       .array(fc.integer({ min: 30, max: 120 }), { minLength: list.length, maxLength: list.length })
       .map((holds) => list.map((act, index) => ({ ...act, rest: holds[index] ?? 0 }))),
   ),
-  gatewayActs: fc.array(gatewayAct, { minLength: 60, maxLength: 60 }),
+  gatewayActs: fc.record({ fcm: gatewayActs, apns: gatewayActs, webpush: gatewayActs }),
   messages: fc.array(message, { minLength: 4000, maxLength: 4000 }),
   clocks: fc.array(fc.record({ behindMs, laterBehindMs: behindMs }), { minLength: 20, maxLength: 20 }),
   calls: fc.array(fc.record({ phone: fc.nat(1000), how: phoneCall }), { minLength: 4000, maxLength: 4000 }),

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Calls, ClientError, type MessageRecord, type RegisterBody } from '../../../../sidecar/client/index.ts'
+import { type Calls, ClientError, type MessageRecord } from '../../../../sidecar/client/index.ts'
+import { PLATFORMS, type Platform } from '../../../../sidecar/messages/store.ts'
 import { claim, registration } from '../../../support/running-api.ts'
 import type { Happenings } from '../happenings.ts'
 import { type Shown, shownOf } from '../phones.ts'
@@ -12,6 +13,14 @@ export interface Callee {
 
 /** Calls that are kept, to be told of where a phone went astray. */
 const MOST_CALLS = 100
+
+interface CallerParts {
+  readonly happenings: Happenings
+  /** Whether an instance has reason to answer 500 now. */
+  readonly mayFail: () => boolean
+  /** Subscribes to Web Push, for the servers with this public key: gives what the phone registers as its push token. */
+  readonly subscribe: (publicKey: string) => string
+}
 
 /** An answer of the API, with what some of them have. */
 interface Answer {
@@ -31,28 +40,35 @@ export class Caller {
   /** Answers that were 500. */
   failures = 0
   readonly #callsign: string
-  readonly #registration: RegisterBody
+  readonly #platform: Platform
   readonly #ids = new Set<string>()
   readonly #calls: string[] = []
   readonly #happenings: Happenings
   readonly #mayFail: () => boolean
+  readonly #subscribe: CallerParts['subscribe']
+  #pushToken: string | undefined
   #cursor = 0
 
-  /** `mayFail`: whether an instance has reason to answer 500 now. */
-  constructor(index: number, happenings: Happenings, mayFail: () => boolean) {
+  constructor(index: number, { happenings, mayFail, subscribe }: CallerParts) {
     this.#callsign = `N${index}C`
     this.key = `${this.#callsign}-7`
-    this.acks = index % 3 !== 2
+    this.acks = index % 4 !== 3
     this.#happenings = happenings
     this.#mayFail = mayFail
-    const token = index.toString(16).padStart(64, '0')
-    const [platform, pushToken] = index % 2 === 0 ? ['android', `token-of-${this.#callsign}`] : ['ios', token]
-    this.#registration = registration(this.#callsign, { platform, pushToken, ackMessages: this.acks })
+    this.#subscribe = subscribe
+    this.#platform = PLATFORMS[index % PLATFORMS.length] ?? 'android'
+    // A subscription is made once an instance has said the key of all.
+    if (this.#platform !== 'webpush')
+      this.#pushToken = this.#platform === 'ios' ? index.toString(16).padStart(64, '0') : `token-of-${this.#callsign}`
   }
 
   /** False where there was no answer. */
   async register(callee: Callee): Promise<boolean> {
-    const answer = await this.#answered(callee, 'register', (calls) => calls.register(this.#registration))
+    const answer = await this.#answered(callee, 'register', async (calls) => {
+      this.#pushToken ??= this.#subscribe((await calls.webPush()).publicKey)
+      const more = { platform: this.#platform, pushToken: this.#pushToken, ackMessages: this.acks }
+      return calls.register(registration(this.#callsign, more))
+    })
     // It may be older: what is newer, another instance may know alone.
     if (answer) this.#cursor = Math.max(this.#cursor, answer.serverTime)
     return answer !== undefined

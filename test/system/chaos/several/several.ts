@@ -1,5 +1,6 @@
-import { makeCertificates } from '../../../../fixtures/certificate.ts'
+import { type Certificates, makeCertificates } from '../../../../fixtures/certificate.ts'
 import { type Postgres, startPostgres } from '../../../../fixtures/demo/postgres.ts'
+import { startWebPush, type WebPushFixture } from '../../../../fixtures/push/webpush.ts'
 import { passcodeOf } from '../../../../sidecar/aprs/passcode.ts'
 import { createSidecarFolder } from '../../../support/sidecar-process.ts'
 import { Happenings } from '../happenings.ts'
@@ -54,6 +55,7 @@ export class SeveralChaos {
   readonly #counts = { kills: 0, freezes: 0, upgrades: 0, calls: 0 }
   #mail: Mail | undefined
   #postgres: Postgres | undefined
+  #webPush: WebPushFixture | undefined
   #troubleUntil = 0
   #turn: readonly Caller[] = []
 
@@ -61,7 +63,9 @@ export class SeveralChaos {
     this.#scale = scale
     this.#dice = diceOf(scale.seed)
     const mayFail = () => performance.now() < this.#troubleUntil
-    this.#callers = Array.from({ length: scale.stations }, (_, index) => new Caller(index, this.happenings, mayFail))
+    const subscribe = (publicKey: string) => JSON.stringify(this.#webPush?.subscribe(publicKey))
+    const parts = { happenings: this.happenings, mayFail, subscribe }
+    this.#callers = Array.from({ length: scale.stations }, (_, index) => new Caller(index, parts))
     this.#stations = this.#callers.map(({ key }) => key)
   }
 
@@ -70,7 +74,9 @@ export class SeveralChaos {
     this.#postgres = postgres
     this.#closers.push(() => postgres.stop())
     const certificates = await makeCertificates()
-    for (const name of NAMES) this.#instances.push(await this.#instance(name, postgres.address, certificates))
+    const webPush = await this.#startWebPush(certificates)
+    for (const name of NAMES)
+      this.#instances.push(await this.#instance(name, postgres.address, { certificates, webPush }))
     await Promise.all(this.#instances.map((instance) => instance.start()))
     for (const caller of this.#callers)
       if (!(await caller.register(this.#anyone()))) throw new Error(`${caller.key} could not register`)
@@ -85,7 +91,27 @@ export class SeveralChaos {
     mail.start(this.#scale.messagesPerSecond)
   }
 
-  async #instance(name: string, database: string, certificates: Parameters<typeof startSite>[1]['certificates']) {
+  /** One for all, since whoever registers chooses it: what comes there is told apart by who signed it. */
+  async #startWebPush(certificates: Certificates): Promise<WebPushFixture> {
+    const webPush = await startWebPush({
+      certificates,
+      onReceived: ({ payload, subject }) => {
+        const sender = this.#instances.find(({ name }) => subject === subjectOf(name))
+        if (sender) this.#told.take(payload, sender.life)
+        else this.happenings.blame(`a notification was signed by ${subject}`)
+        this.happenings.tell()
+      },
+    })
+    this.#webPush = webPush
+    this.#closers.push(() => webPush.close())
+    return webPush
+  }
+
+  async #instance(
+    name: string,
+    database: string,
+    { certificates, webPush }: { readonly certificates: Certificates; readonly webPush: WebPushFixture },
+  ) {
     const { messagesPerSecond, seconds, stations } = this.#scale
     const { happenings } = this
     // What comes from it comes by its own site: it is there before anything comes.
@@ -109,7 +135,7 @@ export class SeveralChaos {
       aprsis: { ...site.aprsis, callsign: LOGIN, passcode: passcodeOf(LOGIN), filterDebounceMs: 50 },
       // An ack goes out once in 31 s, as always; no sender and no phone is limited beyond that.
       history: { perStation: Math.max(50, Math.ceil((messagesPerSecond * seconds) / stations)) },
-      push: { coalesceMs: COALESCE_MS, ...site.push },
+      push: { coalesceMs: COALESCE_MS, ...site.push, webpush: { ...webPush.settings, subject: subjectOf(name) } },
       ack: { maxPerSenderPerMinute: 1000 },
       rateLimit: { max: 1_000_000, newStationsPerHour: 100_000, connectionsPerAddress: 10_000 },
     })
@@ -122,7 +148,7 @@ export class SeveralChaos {
     const knows = performance.now() - FINDS_OUT_MS
     for (const { name, site, isAwake, thawedAt } of this.#instances)
       if (site !== of && isAwake && thawedAt < knows && site.calls.has(call))
-        this.happenings.blame(`$calllogged in while ${name} was logged in by it`)
+        this.happenings.blame(`${call} logged in while ${name} was logged in by it`)
   }
 
   #anyone(): Instance {
@@ -312,4 +338,9 @@ export class SeveralChaos {
   async close(): Promise<void> {
     for (const close of this.#closers.splice(0).toReversed()) await close()
   }
+}
+
+/** By which an instance signs. */
+function subjectOf(name: string): string {
+  return `mailto:${name}@example.org`
 }
