@@ -8,12 +8,12 @@ describe('The receipt of an answer', () => {
   let server: Server
   let told: string[]
   let closing: boolean
-  let sockets: Socket[]
+  let ends: Promise<void>[]
 
   /** Answers every request, and writes down what becomes of the answers, by their paths. */
   beforeEach(async () => {
     told = []
-    sockets = []
+    ends = []
     closing = false
     const receipts = createReceipts(() => closing)
     const open = new Map<Socket, number>()
@@ -34,7 +34,7 @@ describe('The receipt of an answer', () => {
         server.emit('watched')
       })
     })
-    server.on('connection', (socket) => sockets.push(socket))
+    server.on('connection', (socket) => ends.push(new Promise((resolve) => void socket.once('close', () => resolve()))))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   })
   afterEach(() => {
@@ -50,10 +50,7 @@ describe('The receipt of an answer', () => {
   }
 
   /** The server's end of the newest connection is closed. */
-  async function closed(): Promise<void> {
-    const socket = sockets.at(-1)
-    if (!socket?.closed) await new Promise<void>((resolve) => socket?.once('close', () => resolve()))
-  }
+  const closed = () => ends.at(-1)
 
   it('comes with the next request on the connection', async () => {
     const client = open()
