@@ -104,7 +104,7 @@ function refusalSection(refusals: readonly Refusal[], now: number): string {
   if (list === '') return '<h2>Last refusals</h2><p>None.</p>'
   // Their values may be of persons: they are there, and not here.
   const elsewhere =
-    '<p class="quiet">Members of the log line that a text names, such as <code>reason</code> or <code>missingClaim</code>, are in the authentication log (<code>settings.authLog</code>) alone.</p>'
+    '<p class="quiet">Members of the log line that a text names, such as <code>reason</code> or <code>claimNames</code>, are in the authentication log (<code>settings.authLog</code>) alone.</p>'
   return `<h2>Last refusals</h2>${elsewhere}<ul>${list}</ul>`
 }
 

@@ -65,7 +65,7 @@ export function oidcReader(rules: OidcRules, options: OidcReadOptions): OidcRead
   }
 }
 
-/** Not JSON, which takes a member that is undefined for one that is missing. Undefined: it holds functions or the like. */
+/** Not JSON, which takes what is not a number for null. Undefined: it holds functions or the like. */
 function bytesOf(raw: unknown): string | undefined {
   try {
     return serialize(raw).toString('latin1')

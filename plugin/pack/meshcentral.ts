@@ -25,7 +25,7 @@ const FOLDER = join(PLACE, NAME)
 const compiledSchema: Plugin = {
   name: 'compiled-schema',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]config[\\/]rules[\\/]compile-schema\.ts$/ }, () => {
+    onLoad({ filter: /[\\/]compile-schema\.ts$/ }, () => {
       const ajv = createAjv({ source: true, esm: true })
       const code = standaloneCode.default(ajv, ajv.compile(oidcSchema(PRESETS)))
       return { contents: `${code}\nexport const compileSchema = () => validate\n`, loader: 'js', resolveDir: ROOT }

@@ -90,8 +90,7 @@ export function createHandler({
       return
     }
     metrics.count('api_requests')
-    receipts.asked(request.socket)
-    unanswered.asked(request)
+    receipts.asked(request.socket, unanswered.asked(request))
     arrived.add({ request, response, client })
   }
 

@@ -72,11 +72,7 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
   /** The station is to be unregistered: what was asked for before, or comes by a late push, does not bring it back. */
   let left = false
 
-  const book = createAvatarBook(avatars, async (stations) => {
-    const answer = await calls.avatars({ ...claim, stations })
-    await cursor.pass(answer)
-    return answer.avatars
-  })
+  const book = createAvatarBook(avatars, async (stations) => (await calls.avatars({ ...claim, stations })).avatars)
 
   function ownHash(): string {
     return avatar ? avatarHash(avatar) : ''
@@ -102,18 +98,14 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
   }
 
   async function beat(): Promise<void> {
-    const answer = await calls.register(registration())
-    await cursor.pass(answer)
-    await registered(answer)
+    await registered(await calls.register(registration()))
   }
 
   async function uploadAvatar(): Promise<void> {
     const { icon, image } = avatar ?? { icon: '', image: '' }
     const body = registration()
     try {
-      const answer = await calls.register({ ...body, avatarIcon: icon, avatarImage: image, avatarUpdate: true })
-      await cursor.pass(answer)
-      await registered(answer)
+      await registered(await calls.register({ ...body, avatarIcon: icon, avatarImage: image, avatarUpdate: true }))
     } catch (error) {
       if (error instanceof ClientError && error.code === 'invalid_request') {
         // It would be refused at every heartbeat, and the station forgotten over it.

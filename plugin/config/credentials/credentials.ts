@@ -101,7 +101,7 @@ function namedFiles(raw: JsonObject): NamedFiles & { readonly findings: readonly
   const findings: Finding[] = []
   const named: NamedFiles = {}
   for (const written of Object.keys(raw)) {
-    if (canonicalName(written, FILES) !== undefined) continue
+    if (raw[written] === undefined || canonicalName(written, FILES) !== undefined) continue
     const near = nearestName(written, FILES)
     const remedy = near === undefined ? `Remove it. Known here: ${FILES.join(', ')}.` : `Did you mean ${quoted(near)}?`
     findings.push({ at: [written], reason: 'is not a known setting', remedy })

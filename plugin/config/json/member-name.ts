@@ -1,3 +1,5 @@
+import type { JsonObject } from './json-object.ts'
+
 /** Which of the `known` names a member means: that very name, else the first that differs in letter case only. */
 export function canonicalName(written: string, known: readonly string[]): string | undefined {
   if (known.includes(written)) return written
@@ -5,7 +7,9 @@ export function canonicalName(written: string, known: readonly string[]): string
   return known.find((name) => name.toLowerCase() === lowered)
 }
 
-/** The names in `members` that mean `name`, as they are written there. */
-export function spellingsOf(members: object, name: string, known: readonly string[] = [name]): readonly string[] {
-  return Object.keys(members).filter((written) => canonicalName(written, known) === name)
+/** The names in `members` that mean `name`, as they are written there; not those of what is undefined. */
+export function spellingsOf(members: JsonObject, name: string, known: readonly string[] = [name]): readonly string[] {
+  return Object.keys(members).filter(
+    (written) => members[written] !== undefined && canonicalName(written, known) === name,
+  )
 }

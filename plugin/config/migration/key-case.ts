@@ -8,6 +8,7 @@ import { OIDC_NAMES } from './deprecated-keys.ts'
 /**
  * The `oidc` object with every name that is known there, deprecated ones included, in its canonical letter case.
  * Some hosts lower-case their configuration, and a name that is written in two ways would then mean either.
+ * Members that are undefined, which code writes for "not given", are left out.
  */
 export function settleLetterCase(
   oidc: JsonObject,
@@ -25,6 +26,7 @@ function settle(object: JsonObject, schema: MemberSchema, at: Steps, problems: F
   const known = [...Object.keys(members), ...oldNames(at)]
   const settled = new Map<string, { written: string; value: unknown }>()
   for (const [written, value] of Object.entries(object)) {
+    if (value === undefined) continue
     const name = canonicalName(written, known) ?? written
     const first = settled.get(name)
     if (first) {
@@ -36,7 +38,7 @@ function settle(object: JsonObject, schema: MemberSchema, at: Steps, problems: F
       continue
     }
     const inner = Object.hasOwn(members, name) ? members[name] : undefined
-    const deeper = inner?.properties && isJsonObject(value)
+    const deeper = inner && (inner.properties ?? inner.additionalProperties) && isJsonObject(value)
     settled.set(name, { written, value: deeper ? settle(value, inner, [...at, name], problems) : value })
   }
   return Object.fromEntries([...settled].map(([name, { value }]) => [name, value]))

@@ -33,7 +33,9 @@ export function reportedGroups(
   const isRefused = scope !== null && grantedScopes !== null && !grantedScopes.includes(scope)
   return {
     groups: [],
-    ...(claim !== null && claimAt(claims, claim) === undefined ? { missingClaim: claim } : {}),
+    ...(claim !== null && claimAt(claims, claim) === undefined
+      ? { missingClaim: claim, claimNames: Object.keys(claims).slice(0, MOST_SHOWN) }
+      : {}),
     ...(isRefused ? { scopeNotGranted: scope } : {}),
   }
 }
@@ -43,9 +45,11 @@ export function missingGroupsRemedy({
   missingClaim,
   scopeNotGranted,
 }: Readonly<Record<string, unknown>>): string | undefined {
+  const refused = 'The user is in none of the groups in `groups.required`'
   if (scopeNotGranted !== undefined) {
-    return 'The user is in none of the groups in `groups.required`: no groups came, and the IdP did not grant the scope for them, `scopeNotGranted`. Allow it to this client there, or set `groups.scope`.'
+    return `${refused}: no groups came, and the IdP did not grant the scope for them, \`${scopeNotGranted}\`. Allow it to this client there (in Keycloak by "Add client scope" in the client), or set \`groups.scope\`.`
   }
   if (missingClaim === undefined) return undefined
-  return 'The user is in none of the groups in `groups.required`: the claim `missingClaim` did not come. Have the IdP put it into the ID token or UserInfo for this client (in Keycloak by a mapper), or set `groups.claim`. People in no group may have none.'
+  // It has to fit a line's 300 characters.
+  return `${refused}: neither ID token nor UserInfo had the claim \`${missingClaim}\`. Have the IdP put it there (Keycloak: a mapper with "Add to ID token"; Entra ID: "Add groups claim", or assign an app role), or set \`groups.claim\` to one of \`claimNames\`.`
 }

@@ -4,7 +4,8 @@ import { ApiError } from '../../errors.ts'
 
 /** Sockets on which answers are still to come: another answer in between would be taken for one of them. */
 export interface Unanswered {
-  asked(request: IncomingMessage): void
+  /** Says whether an earlier one on its socket is unanswered. */
+  asked(request: IncomingMessage): boolean
   /** `response` has just been given what answers `request`. */
   answered(request: IncomingMessage, response: ServerResponse): void
   has(socket: Duplex): boolean
@@ -23,7 +24,7 @@ export function trackUnanswered(): Unanswered {
   }
 
   return {
-    asked: (request) => void openOn(request.socket).add(request),
+    asked: (request) => openOn(request.socket).add(request).size > 1,
     answered(request, response) {
       const forget = () => requests.get(request.socket)?.delete(request)
       // Mostly the system has taken all of it by now, and a listener for each answer costs more than looking.

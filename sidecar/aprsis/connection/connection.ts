@@ -146,7 +146,9 @@ export function openConnection(options: ConnectionOptions): Connection {
     moving = true
     login = undefined
     timer?.cancel()
-    log.info('upstream-moves', 'Another listener is on this APRS-IS server, too: the connection logs in anew.', {
+    // An address that has one server only leads to it each time: one move is told once.
+    const tell = moves === 1 ? log.info : log.debug
+    tell('upstream-moves', 'Another listener is on this APRS-IS server, too: the connection logs in anew.', {
       call,
       server,
       moves,

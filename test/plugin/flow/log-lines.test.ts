@@ -392,10 +392,12 @@ describe('the log line of a login that fails', () => {
       expect(line.groups).to.have.length(50)
     })
 
-    it('says that the claim did not come, by its path', async () => {
+    it('says that the claim did not come, by its path, and which ones did', async () => {
       const setup = await login({ claim: 'realm_access.roles' }, { groups: ['ops'] })
       const details = { groups: [], missingClaim: 'realm_access.roles' }
-      expectLine(setup, ['not_in_required_group', details, /put it into the ID token.*`groups\.claim`/])
+      const remedy = /the claim `realm_access\.roles`.*"Add to ID token".*app role.*set `groups\.claim`/
+      const line = expectLine(setup, ['not_in_required_group', details, remedy])
+      expect(line.claimNames).to.include.members(['sub', 'name', 'groups']).and.not.include('ops')
       const empty = await login({}, { groups: [] })
       expect(expectLine(empty, ['not_in_required_group', { groups: [] }, /./])).to.not.have.property('missingClaim')
     })
@@ -408,7 +410,7 @@ describe('the log line of a login that fails', () => {
         body: (answer) => ({ ...(answer as object), scope: 'openid profile email' }),
       })
       await failedLogin(setup)
-      expectLine(setup, ['not_in_required_group', { scopeNotGranted: 'groups' }, /did not grant the scope/])
+      expectLine(setup, ['not_in_required_group', { scopeNotGranted: 'groups' }, /did not grant the scope.*`groups`/])
     })
   })
 })

@@ -35,13 +35,19 @@ describe('A server time', () => {
 
   const phoneOf = (api: Api): Calls => createCalls({ baseUrl: api.url })
 
-  /** Asks for messages, and breaks the connection after `meanwhile`. */
-  async function hangUp(api: Api, body: object, meanwhile: (phone: Socket) => Promise<unknown>): Promise<void> {
-    const text = JSON.stringify(body)
+  /** Asks for messages, by several requests without waiting for answers where there are several, and breaks the connection after `meanwhile`. */
+  async function hangUp(
+    api: Api,
+    bodies: readonly object[],
+    meanwhile: (phone: Socket) => Promise<unknown>,
+  ): Promise<void> {
+    const requests = bodies.map((body) => {
+      const text = JSON.stringify(body)
+      return `POST /v1/sync HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`
+    })
     const phone = connect(Number(new URL(api.url).port), '127.0.0.1')
     phone.on('error', () => {})
-    phone.write('POST /v1/sync HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n')
-    phone.write(`Content-Length: ${text.length}\r\n\r\n${text}`)
+    phone.write(requests.join(''))
     await meanwhile(phone)
     phone.resetAndDestroy()
     // On connections of their own: by the time that they are answered, the end of that one is known.
@@ -151,7 +157,7 @@ describe('A server time', () => {
       const first = await heartbeat()
       const time = await receive()
       const slowApi = await serve({ ...store, history: slow })
-      await hangUp(slowApi, { ...claim('N0CALL'), since: first }, () => asked)
+      await hangUp(slowApi, [{ ...claim('N0CALL'), since: first }], () => asked)
       go()
       // All that it does then, it does without waiting for anything outside.
       for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
@@ -161,11 +167,23 @@ describe('A server time', () => {
     it('is not moved by an answer that went out and was lost on the way', async () => {
       const first = await heartbeat()
       const time = await receive()
-      await hangUp(api, { ...claim('N0CALL'), since: first }, (phone) => once(phone, 'data'))
+      await hangUp(api, [{ ...claim('N0CALL'), since: first }], (phone) => once(phone, 'data'))
       expect(await heartbeat()).to.be.below(time)
       const { messages, serverTime } = await sync(first)
       expect(messages).to.have.length(1)
       expect(await heartbeat()).to.be.above(serverTime)
+    })
+
+    it('is not moved by any of several answers that were lost together', async () => {
+      const first = await heartbeat()
+      const time = await receive()
+      const body = { ...claim('N0CALL'), since: first }
+      await hangUp(api, [body, body, body], async (phone) => {
+        let received = ''
+        while (received.split('"serverTime"').length < 4) received += String((await once(phone, 'data'))[0])
+      })
+      expect(await heartbeat()).to.be.below(time)
+      expect((await sync(first)).messages).to.have.length(1)
     })
 
     it('is older than the messages of a station that registers again', async () => {
@@ -208,10 +226,14 @@ describe('A server time', () => {
           callsign,
         }),
       },
-      // A sync whose answer is lost with its connection, on the way or before it has left.
+      // Syncs whose answers are lost with their connection, on the way or before they have left.
       {
         weight: 2,
-        arbitrary: fc.record({ do: fc.constant('lose' as const), callsign, turns: fc.nat(30) }),
+        arbitrary: fc.record({
+          do: fc.constant('lose' as const),
+          callsigns: fc.array(callsign, { minLength: 1, maxLength: 4 }),
+          turns: fc.nat(30),
+        }),
       },
       { weight: 1, arbitrary: fc.record({ do: fc.constant('anew' as const), callsign }) },
     )
@@ -308,9 +330,10 @@ describe('A server time', () => {
       async function run(life: Life, one: Steps[number]['actions'][number]['action']): Promise<void> {
         if (life.crashed) return
         if (one.do === 'receive') return receive(life, one.to)
+        if (one.do === 'lose') return
         const phone = phones.get(one.callsign)!
         if (one.do === 'heartbeat' || one.do === 'avatars') return byPhone[one.do](life, one.callsign, phone)
-        const ask = one.do === 'anew' || one.do === 'lose' ? byPhone.sync : byPhone[one.do]
+        const ask = one.do === 'anew' ? byPhone.sync : byPhone[one.do]
         phone.asking = phone.asking.then(() => ask(life, one.callsign, phone))
         return phone.asking
       }
@@ -324,10 +347,10 @@ describe('A server time', () => {
       }
 
       /** While nothing else goes on: for whoever has lost the network. */
-      async function lose(life: Life, call_: Callsign, afterTurns: number): Promise<void> {
-        await receive(life, [call_])
-        const body = { ...claim(call_), since: phones.get(call_)!.cursor }
-        await hangUp(life.api, body, () => turns(afterTurns))
+      async function lose(life: Life, calls: readonly Callsign[], afterTurns: number): Promise<void> {
+        await receive(life, calls)
+        const bodies = calls.map((call_) => ({ ...claim(call_), since: phones.get(call_)!.cursor }))
+        await hangUp(life.api, bodies, () => turns(afterTurns))
       }
 
       let life = await live()
@@ -352,7 +375,7 @@ describe('A server time', () => {
         if (end.kind === 'go on') {
           for (const { action: one } of actions) {
             if (one.do === 'anew') await anew(now, one.callsign)
-            if (one.do === 'lose') await lose(now, one.callsign, one.turns)
+            if (one.do === 'lose') await lose(now, one.callsigns, one.turns)
           }
           continue
         }

@@ -8,21 +8,25 @@ describe('The receipt of an answer', () => {
   let server: Server
   let told: string[]
   let closing: boolean
-  let sockets: Socket[]
+  let ends: Promise<void>[]
 
   /** Answers every request, and writes down what becomes of the answers, by their paths. */
   beforeEach(async () => {
     told = []
-    sockets = []
+    ends = []
     closing = false
     const receipts = createReceipts(() => closing)
+    const open = new Map<Socket, number>()
     server = createServer((request, response) => {
       const path = request.url ?? ''
-      receipts.asked(request.socket)
+      const unanswered = open.get(request.socket) ?? 0
+      receipts.asked(request.socket, unanswered > 0)
+      open.set(request.socket, unanswered + 1)
       // At the end of a turn of the event loop, as the API does.
       setImmediate(() => {
         if (path === '/never') return
         response.end('answer')
+        open.set(request.socket, (open.get(request.socket) ?? 0) - 1)
         receipts.watch(request.socket, response, {
           sent: () => told.push(`${path} sent`),
           lost: () => told.push(`${path} lost`),
@@ -30,7 +34,7 @@ describe('The receipt of an answer', () => {
         server.emit('watched')
       })
     })
-    server.on('connection', (socket) => sockets.push(socket))
+    server.on('connection', (socket) => ends.push(new Promise((resolve) => void socket.once('close', () => resolve()))))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   })
   afterEach(() => {
@@ -46,10 +50,7 @@ describe('The receipt of an answer', () => {
   }
 
   /** The server's end of the newest connection is closed. */
-  async function closed(): Promise<void> {
-    const socket = sockets.at(-1)
-    if (!socket?.closed) await new Promise<void>((resolve) => socket?.once('close', () => resolve()))
-  }
+  const closed = () => ends.at(-1)
 
   it('comes with the next request on the connection', async () => {
     const client = open()
@@ -58,6 +59,42 @@ describe('The receipt of an answer', () => {
     client.resetAndDestroy()
     await closed()
     expect(told).to.deep.equal(['/one sent', '/two sent', '/two lost'])
+  })
+
+  describe('of one who asks again before the answer is there', () => {
+    const pipelined = (...paths: readonly string[]) =>
+      paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join('')
+
+    async function sent(...paths: readonly string[]): Promise<void> {
+      while (!paths.every((path) => told.includes(`${path} sent`))) await once(server, 'watched')
+    }
+
+    it('does not come for any of the answers when the connection breaks', async () => {
+      const client = open()
+      client.write(pipelined('/one', '/two', '/three'))
+      await sent('/one', '/two', '/three')
+      client.resetAndDestroy()
+      await closed()
+      expect(told.slice(3).sort()).to.deep.equal(['/one lost', '/three lost', '/two lost'])
+    })
+
+    it('does not come with later requests, nor when the client takes leave', async () => {
+      const client = open().resume()
+      client.write(pipelined('/one', '/two'))
+      await sent('/one', '/two')
+      await ask(client, '/three')
+      client.end()
+      await closed()
+      expect(told.slice(3).sort()).to.deep.equal(['/one lost', '/three lost', '/two lost'])
+    })
+
+    it('is given up for the oldest of many answers at once, so that there is an end to what is kept', async () => {
+      const paths = Array.from({ length: 33 }, (_, index) => `/${index}`)
+      const client = open().resume()
+      client.write(pipelined(...paths))
+      await sent(...paths)
+      expect(told.filter((line) => line.endsWith('lost'))).to.deep.equal(['/0 lost'])
+    })
   })
 
   it('comes when the client takes leave', async () => {

@@ -103,12 +103,17 @@ describe("an app's client", () => {
     expect(texts()).to.deep.equal(['one'])
   })
 
-  it('moves its cursor by answers without messages too, while nothing was lost', async () => {
+  it('does not move its cursor by a heartbeat, past what only another phone of the station got', async () => {
     const client = await launched()
-    const before = app.state?.cursor ?? Number.NaN
-    api.clock.set(api.clock.now() + HOUR)
+    const other = new AppOfStation(api)
+    const second = await other.launch()
+    clients.push(second)
+    await second.start()
+    await receive('one')
+    await second.sync()
     await client.setPushToken('another')
-    expect(app.state?.cursor).to.be.above(before)
+    await client.sync()
+    expect([texts(), other.shown.map(({ text }) => text)]).to.deep.equal([['one'], ['one']])
   })
 
   it('registers every 6 hours, and at a sync after its timers stood still', async () => {

@@ -1,0 +1,69 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { oidcSchema } from '../../../plugin/config/rules/schema/schema.ts'
+import { PRESETS } from '../../../plugin/presets/all.ts'
+import { readDomains } from '../../../plugin/read-domains.ts'
+import { MINIMAL, readOne, settingsOf } from './one-domain.ts'
+import { validOidc } from './valid-oidc.ts'
+
+type Members = Record<string, unknown>
+type Schema = ReturnType<typeof oidcSchema>
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Every name that means something anywhere in a configuration, and some that mean nothing. */
+function namesIn({ properties = {} }: Schema): readonly string[] {
+  return Object.entries(properties).flatMap(([name, inner]) => [name, ...namesIn(inner)])
+}
+const OLD = ['clientid', 'clientsecret', 'callbackURL', 'logoutURL', 'scope', 'tenantid', 'customerid', 'enabled']
+const AROUND = ['settings', 'cert', 'port', 'aliasPort', 'dns', 'title', 'authStrategies', 'oidc', 'oidcCredentials']
+const names = fc
+  .tuple(fc.constantFrom(...namesIn(oidcSchema(PRESETS)), ...OLD, ...AROUND, 'nothing', '$schema'), fc.boolean())
+  .map(([name, upper]) => (upper ? name.toUpperCase() : name))
+
+/** The same, with members that are undefined in every object of it; those that are given stay. */
+function sprinkled(value: unknown, added: readonly (readonly string[])[], depth = 0): unknown {
+  if (!isMembers(value)) return value
+  const given = Object.entries(value).map(([name, member]) => [name, sprinkled(member, added, depth + 1)])
+  const more = (added[depth % added.length] ?? []).filter((name) => !Object.hasOwn(value, name))
+  return Object.fromEntries([...more.map((name) => [name, undefined]), ...given])
+}
+
+describe('A member that is undefined, as code may write it,', () => {
+  it('is one that is not there, wherever it stands', () => {
+    const config = fc.record({
+      oidc: fc.oneof(
+        validOidc,
+        fc.constant({ ...MINIMAL, custom: { authorization_params: { prompt: 'login' } } }),
+        fc.jsonValue(),
+      ),
+      dns: fc.constant('a.example'),
+    })
+    const added = fc.array(fc.uniqueArray(names, { maxLength: 12 }), { minLength: 1, maxLength: 5 })
+    fc.assert(
+      fc.property(config, added, ({ oidc, dns }, more) => {
+        const whole = { settings: { cert: 'x.example' }, domains: { Key: { dns, authStrategies: { oidc } } } }
+        expect(readDomains(sprinkled(whole, more))).to.deep.equal(readDomains(whole))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('leaves the choice of a preset to the client id', () => {
+    const { settings, problems } = readOne({ ...MINIMAL, custom: { preset: undefined } })
+    expect([problems, settings]).to.deep.equal([[], settingsOf(MINIMAL)])
+    const client = { client_id: '1-a.apps.googleusercontent.com', client_secret: 'x' }
+    expect(settingsOf({ client, custom: { preset: undefined } }).custom.preset).to.equal('google')
+  })
+
+  it('has its default', () => {
+    const client = { ...MINIMAL.client, redirect_uri: undefined, require_auth_time: undefined }
+    const custom = { claims: { uuid: undefined }, authorization_params: { prompt: undefined } }
+    expect(settingsOf({ ...MINIMAL, client, custom })).to.deep.equal(settingsOf(MINIMAL))
+  })
+
+  it('is no login strategy', () => {
+    expect(readDomains({ domains: { '': { authStrategies: { oidc: undefined } } } }).domains).to.deep.equal([])
+  })
+})

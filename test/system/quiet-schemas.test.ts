@@ -1,0 +1,28 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+const COMPILE_ALL = `
+  import { oidcSchema } from './plugin/config/rules/schema/schema.ts'
+  import { schemaCheck } from './plugin/config/rules/schema/schema-check.ts'
+  import { PRESETS } from './plugin/presets/all.ts'
+  import { createBodyChecks } from './sidecar/api/requests/schemas.ts'
+  import { readSettings } from './sidecar/config/read.ts'
+
+  schemaCheck(oidcSchema(PRESETS))
+  schemaCheck(oidcSchema([]))
+  readSettings({ text: '{}', folder: '.', env: {}, readFile: () => '', passcodeOf: () => 0 })
+  const { register } = createBodyChecks({ allowPrivate: false })
+  for (const platform of ['android', 'webpush']) try { register({ platform }) } catch {}
+`
+
+describe('Schemas', () => {
+  it('are loaded and compiled without a word on the console', async () => {
+    const args = ['--import', 'tsx', '--input-type=module', '-e', COMPILE_ALL]
+    const said = await promisify(execFile)(process.execPath, args, { cwd: ROOT })
+    expect(said).to.include({ stdout: '', stderr: '' })
+  })
+})
