@@ -6,6 +6,11 @@ import { lineSplitter, MAX_LINE_BYTES } from './lines.ts'
 import { type LoginAnswer, loginLine, parseLoginAnswer } from './login.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
+/**
+ * Of a name with several addresses, how long each but the last one has. Node's own 250 ms are less than a round trip by satellite: there no
+ * address would ever be reached where the last one is of no use, such as one of IPv6 on a line without it.
+ */
+const ADDRESS_TIMEOUT_MS = 2500
 const LOGIN_TIMEOUT_MS = 10_000
 const FILTER_TIMEOUT_MS = 10_000
 const LEAVE_TIMEOUT_MS = 5000
@@ -69,7 +74,14 @@ export interface SessionOptions {
 export function openSession(options: SessionOptions): Session {
   const { host, port, call, passcode, clock, metrics } = options
   // The name is looked up anew for each session: rotate.aprs2.net hands out another server each time.
-  const socket = connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 })
+  const socket = connect({
+    host,
+    port,
+    autoSelectFamilyAttemptTimeout: ADDRESS_TIMEOUT_MS,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
+  })
   const split = lineSplitter(MAX_LINE_BYTES, () => metrics.count('lines_too_long'))
 
   let login: LoginAnswer | undefined

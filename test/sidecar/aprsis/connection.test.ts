@@ -1,3 +1,4 @@
+import dns, { type LookupAddress } from 'node:dns'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { passcodeOf } from '../../../fixtures/aprsis/passcode.ts'
@@ -152,6 +153,32 @@ describe('A connection to APRS-IS', () => {
     expect(reasons[0]).to.equal('no connection within 10 s')
     for (const filler of fillers) filler.destroy()
     listener.close()
+  })
+
+  it('gives each address of a name more than the round trip of a slow line, whatever the next one is', async () => {
+    const { listener, fillers } = await fullListener()
+    const { port } = listener.address() as { port: number }
+    listener.on('connection', (socket) => {
+      fillers.push(socket)
+      socket.once('data', () => socket.write('# logresp N0CALL verified, server T2SLOW\r\n'))
+    })
+    // The kernel drops the first packet to it and takes the next one, a second later; nobody listens at the other address.
+    const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }))
+    const { lookup } = dns
+    const lookUp = (_name: string, _options: object, found: (error: null, all: LookupAddress[]) => void) =>
+      process.nextTick(found, null, addresses)
+    try {
+      Object.assign(dns, { lookup: lookUp })
+      open({ host: 'two.test', port })
+      Object.assign(dns, { lookup })
+      await until(() => ['up', 'waiting'].includes(connection.status().state))
+      expect(reasons).to.deep.equal([])
+      expect(connection.server).to.equal('T2SLOW')
+    } finally {
+      Object.assign(dns, { lookup })
+      for (const filler of fillers) filler.destroy()
+      listener.close()
+    }
   })
 
   it('closes at once while the connection is not established', async () => {
