@@ -4,7 +4,8 @@ import type { ClientAddress, ClientOfPeer } from './client-address.ts'
 
 /**
  * Ends each connection of a client beyond `max` at once, without a byte and, where there is TLS, before any of that. An idle connection
- * costs its owner nothing, and there is room for so many only: without this, one client takes it all.
+ * costs its owner nothing, and there is room for so many only: without this, one client takes it all. `onDropped` is told of those beyond
+ * that room, too, which are many clients' doing.
  */
 export function limitConnections(server: Server, max: number, clientOf: ClientOfPeer, onDropped: () => void): void {
   const open = new Map<ClientAddress, number>()
@@ -15,6 +16,7 @@ export function limitConnections(server: Server, max: number, clientOf: ClientOf
     else open.delete(client)
   }
 
+  server.on('drop', onDropped)
   server.prependListener('connection', (socket: Socket) => {
     const client = clientOf(socket.remoteAddress)
     if (client === undefined) return

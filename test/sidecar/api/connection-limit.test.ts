@@ -1,12 +1,15 @@
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { expect } from 'chai'
 import { makeCertificates } from '../../../fixtures/certificate.ts'
+import { limitConnections } from '../../../sidecar/api/requests/connection-limit.ts'
 import type { ListenSettings } from '../../../sidecar/config/settings.ts'
+import { listenHttp } from '../../../sidecar/http-listener.ts'
 import { type RunningApi, startApi } from '../../support/running-api.ts'
 
 const LIMIT = 3
@@ -119,4 +122,28 @@ describe('the connections that one address may have', () => {
       expect(await over()).to.equal(counted)
     })
   }
+
+  it('are counted when they are ended for want of room for anybody, too', async () => {
+    let dropped = 0
+    const server = createServer()
+    server.maxConnections = 1
+    limitConnections(
+      server,
+      LIMIT,
+      (peer) => peer,
+      () => {
+        dropped += 1
+      },
+    )
+    const listener = await listenHttp(server, 'http', '127.0.0.1', 0)
+    try {
+      const port = Number(new URL(listener.url).port)
+      await once(connect({ host: '127.0.0.1', port }), 'connect')
+      const refused = connect({ host: '127.0.0.1', port }).on('error', () => {})
+      await once(refused, 'close')
+      expect(dropped).to.equal(1)
+    } finally {
+      await listener.close()
+    }
+  })
 })
