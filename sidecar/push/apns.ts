@@ -6,6 +6,7 @@ import type { ProviderOptions } from 'node-apn'
 import { type Clock, systemClock } from '../clock.ts'
 import type { ApnsSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
+import { waitForLastAnswers } from './apns-farewell.ts'
 import { createApnsTokenPause } from './apns-token-pause.ts'
 import type { Notification, PushGateway, PushOutcome } from './gateway.ts'
 import { createInFlight, SEND_LIMIT_MS } from './in-flight.ts'
@@ -152,7 +153,9 @@ function openClient(
       requestTimeout: SEND_LIMIT_MS,
       createConnection: connections.open,
     }
-    return { provider: new Provider(options), Message }
+    const provider = new Provider(options)
+    waitForLastAnswers(provider)
+    return { provider, Message }
   })
   // Whoever sends next is told; nobody may have sent yet.
   client.catch(() => {})

@@ -20,13 +20,22 @@ export interface ThroughTunnel {
  */
 export function throughProxy(host: string, port: number): ThroughTunnel | undefined {
   const name = isIP(host) === 6 ? `[${host}]` : host
-  const written = getProxyForUrl(`https://${name}:${port}`)
+  const written = proxyFor(`https://${name}:${port}`)
   if (written === '' || (isLoopback(name) && !isLoopback(hostOf(written)))) return undefined
   return {
     socket: new Tunnel(written, `${name}:${port}`),
     // By itself Node compares the certificate for an IP address with another name.
     checkServerIdentity: (_name, certificate) => checkServerIdentity(host, certificate),
   }
+}
+
+/** As with other programs, a proxy without a scheme is reached by http: the package takes it to have that of the address. */
+function proxyFor(address: string): string {
+  const proxy = getProxyForUrl(address)
+  const isWhole = ['https_proxy', 'all_proxy'].some((name) =>
+    [process.env[name], process.env[name.toUpperCase()]].includes(proxy),
+  )
+  return isWhole ? proxy : proxy.replace(/^https:/, 'http:')
 }
 
 /** One tunnel, opened by CONNECT: what is written before it is there waits. Errors say nothing of the proxy's address: it may hold a password. */

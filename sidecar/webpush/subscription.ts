@@ -21,6 +21,8 @@ const MAX_ENDPOINT_CHARACTERS = 2048
 /** Source: RFC 1035, 2.3.4. */
 const MAX_HOST_CHARACTERS = 253
 const AUTH_BYTES = 16
+/** Google's push service until 2019. Of its addresses `web-push` writes to stderr, each time, and leaves out our signature. */
+const GCM = 'https://android.googleapis.com/gcm/send'
 const FORM = 'It must be the JSON of a push subscription: { "endpoint": …, "keys": { "p256dh": …, "auth": … } }.'
 
 /** The subscription that a JSON text stands for, or every mistake in it. Members that it does not know are dropped. Source: RFC 8030, RFC 8291. */
@@ -65,6 +67,7 @@ function parseEndpoint(value: unknown, allowPrivate: boolean): { readonly href: 
   if (local && !allowPrivate) return { reason: 'It must be on the public internet.' }
   if (host.length > MAX_HOST_CHARACTERS)
     return { reason: `Its host must be at most ${MAX_HOST_CHARACTERS} characters long.` }
+  if (url.href.startsWith(GCM)) return { reason: 'It must not be of GCM, which has ended.' }
   url.hash = ''
   if (url.href.length > MAX_ENDPOINT_CHARACTERS)
     return { reason: `It must be at most ${MAX_ENDPOINT_CHARACTERS} characters long.` }

@@ -191,6 +191,27 @@ describe('APNs through node-apn', () => {
     })
   }
 
+  it('waits for the answers that APNs still gives after a GOAWAY: those phones are told once', async () => {
+    const tokens = Array.from({ length: 50 }, (_, index) => index.toString(16).padStart(64, '0'))
+    let farewell: Promise<void> | undefined
+    const leaving = await startApns({
+      onReceived: () => {
+        if (leaving.attempts === tokens.length) farewell ??= leaving.goaway()
+      },
+    })
+    const other = open(leaving.settings)
+    try {
+      const outcomes = await Promise.all(tokens.map((token) => other.send(token, NOTIFICATION)))
+      expect(outcomes).to.deep.equal(tokens.map(() => ACCEPTED))
+      await farewell
+      expect(await other.send(TOKEN, NOTIFICATION)).to.deep.equal(ACCEPTED)
+      expect(leaving).to.include({ attempts: 51, connections: 2 })
+    } finally {
+      await other.close()
+      await leaving.close()
+    }
+  })
+
   it('sends over a new connection after a GOAWAY between notifications', async () => {
     await gateway.send(TOKEN, NOTIFICATION)
     await apns.goaway()

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { expect } from 'chai'
 import { startApns } from '../../../fixtures/push/apns.ts'
 import { startFcm } from '../../../fixtures/push/fcm.ts'
@@ -107,6 +108,24 @@ describe('a proxy on the way to the push gateways', () => {
       expect(await gateway.send('aB'.repeat(32), NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
       expect(proxy.tunnels).to.have.length(1)
     })
+
+  it('is reached by http where its address says nothing else', async () => {
+    const proxy = await startProxy({ credentials: 'me:p@ss' })
+    process.env.HTTPS_PROXY = process.env.HTTPS_PROXY?.replace('http://', '')
+    const fixture = await startApns()
+    const gateway = openApns(fixture.settings, log(), new FakeClock(Date.now()))
+    open.push(fixture.close, () => gateway.close())
+    expect(await gateway.send('aB'.repeat(32), NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+    expect(proxy.tunnels).to.have.length(1)
+  })
+
+  it('is not reached by http where its address says https', async () => {
+    const proxy = await startProxy()
+    process.env.HTTPS_PROXY = `https://127.0.0.1:${proxy.port}`
+    const { socket } = throughProxy('127.0.0.1', 443) ?? expect.fail('no tunnel')
+    await once(socket, 'error')
+    expect(proxy.tunnels).to.deep.equal([])
+  })
 
   it('on another machine is never asked for loopback', () => {
     process.env.HTTPS_PROXY = 'http://proxy.example:3128'

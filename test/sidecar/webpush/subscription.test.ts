@@ -77,6 +77,15 @@ describe('a push subscription', () => {
     expect(endpointOf(`https://${'a.'.repeat(200)}org/`)).to.include('253')
   })
 
+  it('has no endpoint of GCM, about which the client library writes to stderr at each notification', () => {
+    for (const endpoint of [
+      'https://android.googleapis.com/gcm/send/a',
+      'https://ANDROID.googleapis.com:443/gcm/sender',
+    ])
+      expect(endpointOf(endpoint)).to.equal('It must not be of GCM, which has ended.')
+    expect(endpointOf('https://android.googleapis.com/wp/a')).to.match(/^https:/)
+  })
+
   for (const host of [
     'localhost',
     'intranet',
