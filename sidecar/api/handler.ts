@@ -45,6 +45,8 @@ interface HandlerParts {
   readonly documents: ReadonlyMap<string, Body>
   readonly clientOf: ClientAddressOf
   readonly limit: RateLimit
+  /** Whether a connection's peer is a proxy. */
+  readonly isProxy: (peer: string | undefined) => boolean
   /** Whether connections are being ended because the API is. */
   readonly isClosing: () => boolean
   readonly clock: Clock
@@ -57,6 +59,7 @@ export function createHandler({
   documents,
   clientOf,
   limit,
+  isProxy,
   isClosing,
   clock,
   metrics,
@@ -71,7 +74,8 @@ export function createHandler({
     try {
       send(response, status, encoded)
       unanswered.answered(request, response)
-      if (delivery) receipts.watch(request.socket, response, delivery)
+      // A proxy has it then, and keeps its connection whatever becomes of the phone's: only the phone's next cursor tells.
+      if (delivery && !isProxy(request.socket.remoteAddress)) receipts.watch(request.socket, response, delivery)
     } catch {
       request.socket.destroy()
     }

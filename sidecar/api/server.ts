@@ -14,7 +14,7 @@ import { unregisterCall } from './calls/unregister.ts'
 import { createHandler } from './handler.ts'
 import { createApiServer } from './listener.ts'
 import { openApiDocument } from './openapi/document.ts'
-import { clientAddressBy, clientOfPeerBy } from './requests/client-address.ts'
+import { clientAddressBy, clientOfPeerBy, isProxyBy } from './requests/client-address.ts'
 import { limitConnections } from './requests/connection-limit.ts'
 import { createBodyChecks } from './requests/schemas.ts'
 import { createReadThrough } from './rings/read-through.ts'
@@ -70,9 +70,10 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
   const documents = new Map<string, Body>([['/v1/openapi.json', lastingBody(openApiDocument())]])
   if (publicKey !== undefined) documents.set('/v1/webpush', lastingBody({ publicKey }))
   const clientOf = clientAddressBy(listen.trustProxy)
+  const isProxy = isProxyBy(listen.trustProxy)
   const isClosing = () => !server.listening
   const limit = createRateLimit(rateLimit)
-  const handler = createHandler({ calls, documents, clientOf, limit, isClosing, clock, metrics, log })
+  const handler = createHandler({ calls, documents, clientOf, limit, isProxy, isClosing, clock, metrics, log })
 
   const { server, scheme, reloadCertificate, certificateExpiresAt } = await createApiServer(listen)
   limitConnections(server, rateLimit.connectionsPerAddress, clientOfPeerBy(listen.trustProxy), () =>

@@ -39,9 +39,10 @@ export function createCursor(store: AppStore, loaded: ClientState): Cursor {
     },
 
     async take(ask) {
-      const answer = await ask(state.cursor)
-      const cursor = Math.max(state.cursor, answer.serverTime)
-      await save({ ...state, cursor }, await unheard(answer.messages ?? []))
+      const first = await ask(state.cursor)
+      // A server that is not as far began anew, on an empty database and with a slower clock: none of what it has is known.
+      const answer = first.serverTime < state.cursor ? await ask(0) : first
+      await save({ ...state, cursor: answer.serverTime }, await unheard(answer.messages ?? []))
       return answer
     },
 

@@ -11,9 +11,15 @@ export type ClientAddressOf = (peer: string | undefined, forwardedFor: string | 
 export type ClientOfPeer = (peer: string | undefined) => ClientAddress | undefined
 
 export function clientOfPeerBy(trustProxy: ListenSettings['trustProxy']): ClientOfPeer {
-  if (trustProxy === true) return () => undefined
-  const trusted = trustProxy === false ? undefined : blockList(trustProxy)
-  return (peer) => (trusted && isListed(trusted, unmapped(peer ?? '')) ? undefined : addressKey(peer ?? ''))
+  const isProxy = isProxyBy(trustProxy)
+  return (peer) => (isProxy(peer) ? undefined : addressKey(peer ?? ''))
+}
+
+/** Whether a connection's peer is a trusted proxy. */
+export function isProxyBy(trustProxy: ListenSettings['trustProxy']): (peer: string | undefined) => boolean {
+  if (typeof trustProxy === 'boolean') return () => trustProxy
+  const trusted = blockList(trustProxy)
+  return (peer) => isListed(trusted, unmapped(peer ?? ''))
 }
 
 /**

@@ -18,9 +18,9 @@ describe('A server time', () => {
     for (const api of apis.splice(0)) await api.close()
   })
 
-  async function serve(store: Store): Promise<Api> {
+  async function serve(store: Store, trustProxy: boolean | readonly string[] = false): Promise<Api> {
     const api = await serveApi({
-      listen: { host: '127.0.0.1', port: 0, certFile: null, keyFile: null, trustProxy: false },
+      listen: { host: '127.0.0.1', port: 0, certFile: null, keyFile: null, trustProxy },
       rateLimit: { windowMs: 60_000, max: 1_000_000, newStationsPerHour: 1_000_000, connectionsPerAddress: 64 },
       store,
       isReserved: () => false,
@@ -184,6 +184,30 @@ describe('A server time', () => {
       })
       expect(await heartbeat()).to.be.below(time)
       expect((await sync(first)).messages).to.have.length(1)
+    })
+
+    for (const trustProxy of [true, ['127.0.0.0/8']])
+      it(`is moved behind a proxy (${trustProxy}) only by a cursor that the phone brings, whatever the proxy got`, async () => {
+        await api.close()
+        api = await serve(store, trustProxy)
+        const first = await heartbeat()
+        const time = await receive()
+        await sync(first)
+        for (const ask of [heartbeat, avatars]) expect(await ask()).to.be.below(time)
+        const { messages, serverTime } = await sync(first)
+        expect(messages).to.have.length(1)
+        await receive()
+        await sync(serverTime)
+        expect(await heartbeat()).to.equal(serverTime)
+      })
+
+    it('goes by the connections of who is no proxy', async () => {
+      await api.close()
+      api = await serve(store, ['192.0.2.1'])
+      const first = await heartbeat()
+      await receive()
+      const { serverTime } = await sync(first)
+      expect(await heartbeat()).to.be.above(serverTime)
     })
 
     it('is older than the messages of a station that registers again', async () => {

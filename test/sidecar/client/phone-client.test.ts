@@ -116,6 +116,17 @@ describe("an app's client", () => {
     expect([texts(), other.shown.map(({ text }) => text)]).to.deep.equal([['one'], ['one']])
   })
 
+  it('begins anew where the server did, on an empty database and by a clock that is behind', async () => {
+    app.state = { cursor: api.clock.now() + HOUR }
+    const client = await launched()
+    await receive('one')
+    await client.sync()
+    await receive('two')
+    await client.sync()
+    expect(texts()).to.deep.equal(['one', 'two'])
+    expect(app.state?.cursor).to.be.below(api.clock.now() + HOUR)
+  })
+
   it('registers every 6 hours, and at a sync after its timers stood still', async () => {
     const client = await launched()
     await app.clock.advance(6 * HOUR)
