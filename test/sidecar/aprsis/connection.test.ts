@@ -45,6 +45,7 @@ describe('A connection to APRS-IS', () => {
       random: () => 0,
       mayLogIn: () => true,
       avoids: () => false,
+      hasSuccessor: () => false,
       onLines: (received) => {
         lines.push(...received)
         changed()
