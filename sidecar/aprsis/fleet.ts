@@ -243,6 +243,8 @@ export function createFleet(options: FleetOptions): Fleet {
       call,
       filter: filterText(stations, call, settings),
       mayLogIn: () => calls.mayLogIn(call),
+      hasSuccessor: () =>
+        [...members.values()].some(({ id, connection }) => id > member.id && connection.call === call),
       onChange: () => onConnectionChange(member),
     })
     const member: FleetMember = {

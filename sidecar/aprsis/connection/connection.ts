@@ -54,6 +54,8 @@ export interface ConnectionOptions {
   mayLogIn(): boolean
   /** Whether a login to another server would be better than one to this. */
   avoids(server: string): boolean
+  /** Whether another connection takes over its call: then the server ends this one. */
+  hasSuccessor(): boolean
   onLines(lines: readonly string[]): void
   /** The status changed. */
   onChange(): void
@@ -182,7 +184,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     else {
       // The last login lasted: the next one may be to any server again.
       if (failures === 0 && drops === 0) moves = 0
-      if (last) metrics.count('upstream_disconnects')
+      if (last && !options.hasSuccessor()) metrics.count('upstream_disconnects')
       // An unverified login where a verified one was wanted is one that the server may not want.
       if (last?.verified || (last && options.passcode === -1)) reconnect(reason)
       else retry(reason, last !== undefined)
@@ -196,7 +198,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     drops += 1
     const retryInMs = drops === 1 ? backoffMs(1, options.random()) : afterDropMs(options.random())
     connectIn(retryInMs)
-    const tell = isTold(drops) ? log.warn : log.debug
+    const tell = isTold(drops) && !options.hasSuccessor() ? log.warn : log.debug
     tell('upstream-down', 'The connection to APRS-IS ended.', { call, reason, retryInMs, drops })
   }
 

@@ -213,7 +213,7 @@ export function openSession(options: SessionOptions): Session {
       if (login && asked === undefined) askForFilter()
     },
     send(line) {
-      if (!login?.verified || leaving || ended || socket.writableLength > MAX_UNSENT_BYTES) return false
+      if (!login?.verified || leaving || !socket.writable || socket.writableLength > MAX_UNSENT_BYTES) return false
       // The first character also keeps a packet from being taken for a command.
       if (!/^[A-Za-z0-9][^\r\n\0]*$/.test(line) || Buffer.byteLength(line) > MAX_PACKET_LINE_BYTES) return false
       write(line)

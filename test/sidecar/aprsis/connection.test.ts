@@ -45,6 +45,7 @@ describe('A connection to APRS-IS', () => {
       random: () => 0,
       mayLogIn: () => true,
       avoids: () => false,
+      hasSuccessor: () => false,
       onLines: (received) => {
         lines.push(...received)
         changed()
@@ -224,6 +225,16 @@ describe('A connection to APRS-IS', () => {
     server.resume()
     await closed
     await server.until(() => server.received.at(-1)?.line.startsWith(`N0CALL>APRS,TCPIP*:>${sent - 1}x`) === true)
+  })
+
+  it('accepts nothing once it closes, and delivers what it accepted before', async () => {
+    open()
+    await inState('up')
+    expect(connection.send('N0CALL>APRS,TCPIP*:>in time')).to.equal(true)
+    const closed = connection.close()
+    expect(connection.send('N0CALL>APRS,TCPIP*:>late')).to.equal(false)
+    await closed
+    await server.waitFor(({ line }) => line === 'N0CALL>APRS,TCPIP*:>in time')
   })
 
   it('asks one filter at a time, and of those that wait only for the newest', async () => {

@@ -190,6 +190,9 @@ describe('The link to APRS-IS with many stations', () => {
     await its.pass(60_000)
     expect(its.server.traffic.logins).to.equal(2)
     expect(texts.filter((text) => !its.has(text))).to.deep.equal([])
+    // That the server ended the first one is our doing.
+    expect(its.logged.filter(({ level }) => level === 'warn')).to.deep.equal([])
+    expect(its.metrics.value('upstream_disconnects')).to.equal(0)
   })
 
   it('never logs in as a registered station, and moves away from a call that becomes one', async () => {
