@@ -250,12 +250,22 @@ describe('configuration', () => {
         '/etc/sidecar/key.pem': one.server.key,
         '/etc/sidecar/other.pem': other.server.key,
         '/etc/sidecar/text.pem': 'SECRET text',
+        '/etc/sidecar/chain.pem': `what it is\n${one.server.cert}\nwho signed it\n${one.ca.cert}`,
+        '/etc/sidecar/broken.pem': `${one.server.cert}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
       }
     })
     const listening = (listen: object) => problemsOf({ aprsis: { callsign }, listen }, { files })
 
     it('takes a certificate with its key', () => {
       expect(listening({ certFile: 'cert.pem', keyFile: 'key.pem' })).to.deep.equal([])
+    })
+
+    it('takes a whole chain, with text between, and names the file where one of it is broken', () => {
+      expect(listening({ certFile: 'chain.pem', keyFile: 'key.pem' })).to.deep.equal([])
+      const [problem, ...others] = listening({ certFile: 'broken.pem', keyFile: 'key.pem' })
+      expect(others).to.deep.equal([])
+      expect(problem?.path).to.equal('listen.certFile')
+      expect(problem?.reason).to.include('/etc/sidecar/broken.pem, which is not a certificate in PEM')
     })
 
     it('needs both or neither', () => {
