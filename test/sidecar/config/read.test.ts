@@ -226,6 +226,26 @@ describe('configuration', () => {
       expect(pathsOf(config)).to.deep.equal(refused ? ['admin.port'] : [])
     })
 
+  for (const host of ['rotate.aprs2.net', '127.0.0.1', '::1', '2001:db8::14', '::ffff:192.0.2.1'])
+    it(`takes the host ${host}`, () => expect(pathsOf({ aprsis: { callsign, host } })).to.deep.equal([]))
+
+  for (const host of [
+    'rotate.aprs2.net:14580',
+    '127.0.0.1:14580',
+    '[::1]',
+    '[::1]:14580',
+    'tcp://rotate.aprs2.net',
+    'a b',
+  ])
+    it(`refuses the host ${host}: a port goes elsewhere`, () => {
+      const push = { apns: { address: host } }
+      expect(pathsOf({ aprsis: { callsign, host }, listen: { host }, push })).to.have.members([
+        'aprsis.host',
+        'listen.host',
+        'push.apns.address',
+      ])
+    })
+
   it('calls a number that is not whole a fraction', () => {
     const [problem] = problemsOf({ aprsis: { callsign, passcode: 1.5 } })
     expect(problem?.reason).to.equal('must be a whole number, not a fraction')
