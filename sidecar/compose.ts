@@ -162,7 +162,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
     return {
       url: api.url,
       adminUrl: admin.url,
-      reload: reloadBy({ changeCalls, reloadTls: api.reloadTls, log }),
+      reload: reloadBy({ settings, changeCalls, reloadTls: api.reloadTls, log }),
       close: shutdown.close,
     }
   } catch (error) {

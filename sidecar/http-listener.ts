@@ -21,6 +21,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EACCES:
     'Ports below 1024 need a right that this user does not have: run the sidecar as the service that comes with it, or set listen.port to 1024 or above.',
   EADDRNOTAVAIL: 'This machine does not have this address: correct listen.host or admin.host.',
+  EAFNOSUPPORT:
+    'This machine has no IPv6: give an IPv4 address in listen.host or admin.host, or 0.0.0.0 in the place of ::.',
   ENOTFOUND: 'This name has no address: correct listen.host or admin.host.',
 }
 

@@ -147,11 +147,13 @@ function report({ done, lines }: { readonly done: boolean; readonly lines: reado
 
 async function run({ settings, warnings }: Configuration, readAgain: () => Reading): Promise<void> {
   const log = createLog(settings.log.level)
+  // Of the start, and of what ended it: these lines come at every level, the first for whoever starts the sidecar on free ports.
+  const announcements = createLog('info')
   const die = (event: string, msg: string, error: unknown): never => {
     // The log may be what failed, as when nobody reads stdout any more.
     try {
       const advice = error instanceof Error && 'remedy' in error ? { remedy: error.remedy } : {}
-      log.error(event, msg, { error, ...advice })
+      announcements.error(event, msg, { error, ...advice })
     } finally {
       process.exit(1)
     }
@@ -192,8 +194,6 @@ async function run({ settings, warnings }: Configuration, readAgain: () => Readi
     if (stopping) return
     starting = startSidecar(settings, log)
     const { url, adminUrl } = await starting
-    // At every level: whoever starts the sidecar on free ports learns them from this line.
-    const announcements = createLog('info')
     if (!stopping)
       announcements.info('listening', 'The sidecar serves its API and the operator port.', { url, adminUrl })
   } catch (error) {

@@ -60,7 +60,14 @@ export async function checkStart(settings: Settings): Promise<Findings> {
   })
   await attempt('push.webpush.keyFile', () => tryVapidFile(settings))
   await attempt('backup.folder', () => tryBackupFolder(settings.backup))
-  await attempt('listen', () => createApiServer(settings.listen))
+  await attempt('listen', async () => {
+    const { certificateExpiresAt } = await createApiServer(settings.listen)
+    const at = certificateExpiresAt()
+    if (at !== undefined && at < systemClock.now())
+      warnings.push(
+        `The certificate in listen.certFile, or one of its chain, expired on ${new Date(at).toISOString().slice(0, 10)}: phones do not trust it. Renew it.`,
+      )
+  })
   for (const name of ['listen', 'admin'] as const) {
     await attempt(name, async () => {
       const loopback = await tryAddress(name, settings[name], warnings)

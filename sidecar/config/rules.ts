@@ -65,7 +65,7 @@ function certificateIsComplete({ listen }: Settings, around: Surroundings): read
   if (certFile === null && keyFile === null) return []
   if (certFile === null) return [missingHalf('listen.certFile', 'listen.keyFile')]
   if (keyFile === null) return [missingHalf('listen.keyFile', 'listen.certFile')]
-  const certificate = load('listen.certFile', certFile, around, CERTIFICATE, (pem) => new X509Certificate(pem))
+  const certificate = load('listen.certFile', certFile, around, CERTIFICATE, firstOfChain)
   const key = load('listen.keyFile', keyFile, around, PRIVATE_KEY, createPrivateKey)
   if ('problem' in certificate || 'problem' in key) return problemsOf(certificate, key)
   if (certificate.value.checkPrivateKey(key.value)) return []
@@ -154,7 +154,7 @@ function apnsIsComplete({ push }: Settings): readonly Problem[] {
 }
 
 function authoritiesAreUsable(path: string, file: string | null, around: Surroundings): readonly Problem[] {
-  return file === null ? [] : problemsOf(load(path, file, around, CERTIFICATE, (pem) => new X509Certificate(pem)))
+  return file === null ? [] : problemsOf(load(path, file, around, CERTIFICATE, firstOfChain))
 }
 
 function subjectIsAddress({ push }: Settings): readonly Problem[] {
@@ -183,6 +183,15 @@ function vapidKeysAreUsable({ push: { webpush }, database }: Settings, { readFil
     // Whether one can be made there is for the start to find out.
     return code === 'ENOENT' || code === 'ENOTDIR' ? [] : problem(`cannot be read (${code})`, READABLE)
   }
+}
+
+/** Throws where any certificate of the file is no good: a start would fail over that, too, without saying over which file. */
+function firstOfChain(text: string): X509Certificate {
+  const [first, ...others] = text
+    .split(/(?<=-----END [A-Z ]*CERTIFICATE-----)/)
+    .filter((pem) => pem.includes('-----BEGIN'))
+  for (const other of others) new X509Certificate(other)
+  return new X509Certificate(first ?? text)
 }
 
 const CERTIFICATE = 'certificate in PEM'

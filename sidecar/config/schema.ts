@@ -30,8 +30,11 @@ function port(description: string, fallback: number): MemberSchema {
   return { description, type: 'integer', minimum: 0, maximum: 65535, default: fallback }
 }
 
+/** A name, or an address. A single colon is in neither: somebody wrote the port behind it, where it would be looked up with the name. */
+const HOST_PATTERN = '^([A-Za-z0-9._-]{1,253}|(?=([^:]*:){2})[0-9A-Fa-f:.]{2,45})$'
+
 function host(description: string, fallback: string): MemberSchema {
-  return { description, type: 'string', pattern: '^[A-Za-z0-9._:-]{1,253}$', default: fallback }
+  return { description, type: 'string', pattern: HOST_PATTERN, default: fallback }
 }
 
 /** A path, relative to the folder of the configuration file, or null. */
@@ -158,7 +161,7 @@ const push = section('The push gateways.', {
     address: {
       description: "Give the host name of a server to use instead of Apple's, or null.",
       type: ['string', 'null'],
-      pattern: '^[A-Za-z0-9._:-]{1,253}$',
+      pattern: HOST_PATTERN,
       default: null,
     },
     port: {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startAprsIs } from '../../fixtures/aprsis/server.ts'
+import { makeClientCertificate } from '../../fixtures/certificate.ts'
 import { checkStart } from '../../sidecar/commands/check.ts'
 import { createLog, type Settings, settingsFrom, startSidecar } from '../../sidecar/index.ts'
 import { connect } from '../../sidecar/store/database/connection.ts'
@@ -141,6 +142,20 @@ describe('the check of what a start would find', () => {
       const { errors } = await checkStart(settings({ backup: { folder: place } }))
       expect(errors.join()).to.match(/^backup\.folder: /)
     }
+  })
+
+  it('warns of a certificate that has expired, and of none that is good', async () => {
+    const listen = { port: 0, certFile: 'cert.pem', keyFile: 'key.pem' }
+    const warningsOf = async ({ cert, key }: { cert: string; key: string }) => {
+      await writeFile(join(folder, 'cert.pem'), cert)
+      await writeFile(join(folder, 'key.pem'), key)
+      const { errors, warnings } = await checkStart(settings({ listen }))
+      expect(errors).to.deep.equal([])
+      return warnings.filter((warning) => warning.includes('expired on'))
+    }
+    expect(await warningsOf(await makeClientCertificate())).to.deep.equal([])
+    const [warning] = await warningsOf(await makeClientCertificate({ expired: true }))
+    expect(warning).to.match(/^The certificate in listen\.certFile, .* expired on \d{4}-\d\d-\d\d: /)
   })
 
   it('finds an address that this machine does not have', async () => {

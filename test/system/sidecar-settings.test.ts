@@ -37,6 +37,27 @@ describe('the sidecar as a process, and its settings', () => {
     })
   }
 
+  it('says why it cannot start at the log level silent, too', async () => {
+    const file = await its.configure({ log: { level: 'silent' }, database: '.' })
+    const sidecar = its.start(['--config', file])
+    expect(await sidecar.ended).to.deep.equal({ outcome: 1, stderr: '' })
+    expect(sidecar.lines.map(({ level, event }) => [level, event])).to.deep.equal([['error', 'start-failed']])
+  })
+
+  it('warns on SIGHUP of what is different and needs a restart, and of nothing that it takes up', async () => {
+    const file = await its.configure()
+    const sidecar = its.start(['--config', file])
+    await sidecar.logged('listening')
+    await its.configure({ stations: { reserved: ['N2CALL'] } })
+    sidecar.kill('SIGHUP')
+    await sidecar.logged('call-lists-changed')
+    await its.configure({ rateLimit: { max: 7 }, listen: { port: 0, trustProxy: ['192.0.2.1'] } })
+    sidecar.kill('SIGHUP')
+    const { level, paths } = await sidecar.logged('config-needs-restart')
+    expect([level, paths]).to.deep.equal(['warn', ['listen.trustProxy', 'rateLimit.max']])
+    expect(sidecar.lines.filter(({ event }) => event === 'config-needs-restart')).to.have.length(1)
+  })
+
   it('follows other lists of calls on SIGHUP, without a restart, and keeps those it has when the file is wrong', async () => {
     const file = await its.configure()
     const sidecar = its.start(['--config', file])

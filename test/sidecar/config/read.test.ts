@@ -226,6 +226,26 @@ describe('configuration', () => {
       expect(pathsOf(config)).to.deep.equal(refused ? ['admin.port'] : [])
     })
 
+  for (const host of ['rotate.aprs2.net', '127.0.0.1', '::1', '2001:db8::14', '::ffff:192.0.2.1'])
+    it(`takes the host ${host}`, () => expect(pathsOf({ aprsis: { callsign, host } })).to.deep.equal([]))
+
+  for (const host of [
+    'rotate.aprs2.net:14580',
+    '127.0.0.1:14580',
+    '[::1]',
+    '[::1]:14580',
+    'tcp://rotate.aprs2.net',
+    'a b',
+  ])
+    it(`refuses the host ${host}: a port goes elsewhere`, () => {
+      const push = { apns: { address: host } }
+      expect(pathsOf({ aprsis: { callsign, host }, listen: { host }, push })).to.have.members([
+        'aprsis.host',
+        'listen.host',
+        'push.apns.address',
+      ])
+    })
+
   it('calls a number that is not whole a fraction', () => {
     const [problem] = problemsOf({ aprsis: { callsign, passcode: 1.5 } })
     expect(problem?.reason).to.equal('must be a whole number, not a fraction')
@@ -250,12 +270,22 @@ describe('configuration', () => {
         '/etc/sidecar/key.pem': one.server.key,
         '/etc/sidecar/other.pem': other.server.key,
         '/etc/sidecar/text.pem': 'SECRET text',
+        '/etc/sidecar/chain.pem': `what it is\n${one.server.cert}\nwho signed it\n${one.ca.cert}`,
+        '/etc/sidecar/broken.pem': `${one.server.cert}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
       }
     })
     const listening = (listen: object) => problemsOf({ aprsis: { callsign }, listen }, { files })
 
     it('takes a certificate with its key', () => {
       expect(listening({ certFile: 'cert.pem', keyFile: 'key.pem' })).to.deep.equal([])
+    })
+
+    it('takes a whole chain, with text between, and names the file where one of it is broken', () => {
+      expect(listening({ certFile: 'chain.pem', keyFile: 'key.pem' })).to.deep.equal([])
+      const [problem, ...others] = listening({ certFile: 'broken.pem', keyFile: 'key.pem' })
+      expect(others).to.deep.equal([])
+      expect(problem?.path).to.equal('listen.certFile')
+      expect(problem?.reason).to.include('/etc/sidecar/broken.pem, which is not a certificate in PEM')
     })
 
     it('needs both or neither', () => {
