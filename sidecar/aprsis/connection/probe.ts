@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { AprsisSettings } from '../../config/settings.ts'
 import { createMetrics } from '../../metrics.ts'
-import { loginCallCount } from '../listeners/login-calls.ts'
+import { loginCallCount, loginCalls } from '../listeners/login-calls.ts'
 import { openSession } from './session.ts'
 
 /** What one login showed. */
@@ -22,8 +22,8 @@ export interface ProbeOutcome {
  */
 export function probeUpstream(settings: AprsisSettings, clock: Clock): Promise<ProbeOutcome> {
   const { host, port, callsign, passcode } = settings
-  const [base = callsign] = callsign.split('-')
-  const call = loginCallCount(callsign) > 1 ? `${base}-16` : callsign
+  const others = loginCallCount(callsign) > 1 ? loginCalls(callsign).filter((one) => one !== callsign) : []
+  const call = others.at(-1) ?? callsign
   // Nothing that anybody sends: both ask for what the login gets anyway.
   const [first, second] = [`g/${call}`, `g/${call}/${call}-0`]
   return new Promise((resolve) => {
