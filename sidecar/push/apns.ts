@@ -104,7 +104,7 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
     // The client has made itself a new token by now.
     if (failure?.reason === EXPIRED.reason) failure = await attempt()
     if (failure?.reason === EXPIRED.reason) pause.begin()
-    else if (!failure || failure.status !== undefined) pause.end()
+    else if (!failure || hasTakenToken(failure)) pause.end()
     if (!failure) return { kind: 'accepted' }
     const outcome = outcomeOf(failure)
     log.debug('apns-answer', 'APNs did not take a notification.', { outcome: outcome.kind, reason: outcome.reason })
@@ -180,6 +180,11 @@ interface Failure {
 }
 
 const EXPIRED: Failure = { status: 403, reason: 'ExpiredProviderToken' }
+
+/** That it gets too many of them says nothing about this one. */
+function hasTakenToken({ status, reason }: Failure): boolean {
+  return status !== undefined && reason !== 'TooManyProviderTokenUpdates'
+}
 
 function outcomeOf({ status, reason }: Failure): Failed {
   const known = Object.hasOwn(OUTCOMES, reason) ? OUTCOMES[reason] : undefined

@@ -166,6 +166,19 @@ describe('APNs through node-apn', () => {
       }
     })
 
+    it('is left alone for longer and longer also when it says that there were too many', async () => {
+      apns.fail(EXPIRED, 2)
+      await refused()
+      await clock.advance(10_000)
+      apns.fail({ status: 429, reason: 'TooManyProviderTokenUpdates' })
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.include({ kind: 'try_later' })
+      apns.fail(EXPIRED, 2)
+      await refused()
+      await clock.advance(19_999)
+      await refused()
+      expect(apns.attempts).to.equal(5)
+    })
+
     it('is asked again once the clock is set, and after anything else that it says not so much later', async () => {
       apns.fail(EXPIRED, 2 * PAUSES_MS.length)
       for (const _ of PAUSES_MS) {
