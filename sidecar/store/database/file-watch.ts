@@ -23,11 +23,13 @@ const FRESH_MS = 100
 
 /**
  * Watches the files of the database that is open at `path`. Deleted or replaced under it, a file goes on as it was for whoever has it
- * open, so that SQLite says nothing, and is gone with the process. Moved back in time, nothing is lost. Of a database that is no file there
- * is nothing to be watched.
+ * open, so that SQLite says nothing, and is gone with the process. Moved back in time, nothing is lost. Written over, as by `cp`, it is
+ * still the same one, which shows where it got smaller. Of a database that is no file there is nothing to be watched.
  */
 export async function watchDatabaseFile(path: string, clock: Clock, log: Log): Promise<FileWatch> {
   const opened = path === IN_MEMORY || isPostgresAddress(path) ? [] : await filesOf(path)
+  let largest = opened[0]?.bytes ?? 0n
+  let overwritten = false
   let isKept = true
   let lookedAt = clock.now()
   let looks = 0
@@ -38,24 +40,39 @@ export async function watchDatabaseFile(path: string, clock: Clock, log: Log): P
   async function check(): Promise<void> {
     looks += 1
     const look = looks
-    const found = await Promise.all(opened.map(({ file }) => identityOf(file)))
+    const found = await Promise.all(opened.map(({ file }) => lookAt(file)))
     // Somebody who asked has seen something newer.
     if (look === looks) compare(found)
   }
 
-  function compare(found: readonly Identity[]): void {
+  function compare(found: readonly Look[]): void {
     lookedAt = clock.now()
     // What the system does not say for another reason says nothing of a lost file.
-    if (found.includes('unknown')) return
-    const index = opened.findIndex(({ identity }, index) => found[index] !== identity)
-    const lost = opened[index]
+    if (found.some(({ identity }) => identity === 'unknown')) return
+    const index = opened.findIndex(({ identity }, index) => found[index]?.identity !== identity)
+    const bytes = found[0]?.bytes ?? 0n
+    // It never gets smaller by SQLite's doing: nothing is vacuumed. Overwritten once, it does not get right by growing again.
+    if (index < 0 && bytes < largest) overwritten = true
+    else if (index < 0) largest = bytes
+    const lost = overwritten ? opened[0] : opened[index]
     if (closed || isKept === (lost === undefined)) return
     isKept = lost === undefined
     if (!lost) {
       log.info('database-back', 'The file of the database is back: nothing was lost.')
       return
     }
-    const fate = found[index] === 'none' ? 'deleted' : 'replaced'
+    if (overwritten) {
+      log.error(
+        'database-gone',
+        'The file of the database was overwritten: what was stored, and is stored now, is lost.',
+        {
+          file: lost.file,
+          remedy: 'Stop the sidecar, move the file away, go back to a backup with --restore, and start it again.',
+        },
+      )
+      return
+    }
+    const fate = found[index]?.identity === 'none' ? 'deleted' : 'replaced'
     log.error('database-gone', `A file of the database was ${fate}: what is stored now goes with this process.`, {
       file: lost.file,
       remedy:
@@ -73,7 +90,7 @@ export async function watchDatabaseFile(path: string, clock: Clock, log: Log): P
     kept() {
       if (closed || Math.abs(clock.now() - lookedAt) < FRESH_MS) return isKept
       looks += 1
-      compare(opened.map(({ file }) => identityNow(file)))
+      compare(opened.map(({ file }) => lookNowAt(file)))
       return isKept
     },
     problems: () => (isKept ? [] : ['database_replaced']),
@@ -87,35 +104,44 @@ export async function watchDatabaseFile(path: string, clock: Clock, log: Log): P
 /** Device and inode: no other file has them while this one is open. `none` where there is no file. */
 export type Identity = `${bigint}:${bigint}` | 'none' | 'unknown'
 
-interface OpenFile {
-  readonly file: string
+/** What a look at a file shows. */
+interface Look {
   readonly identity: Identity
+  readonly bytes: bigint
+}
+
+interface OpenFile extends Look {
+  readonly file: string
 }
 
 /** The database and its log, which keeps its file for as long as the database is open. */
 async function filesOf(path: string): Promise<readonly OpenFile[]> {
   const files = [path, `${path}-wal`]
-  const found = await Promise.all(files.map(async (file) => ({ file, identity: await identityOf(file) })))
+  const found = await Promise.all(files.map(async (file) => ({ file, ...(await lookAt(file)) })))
   return found.filter(({ identity }) => identity !== 'none' && identity !== 'unknown')
 }
 
 export async function identityOf(file: string): Promise<Identity> {
-  return stat(file, { bigint: true }).then(identityBy, withoutIdentity)
+  return (await lookAt(file)).identity
 }
 
-function identityNow(file: string): Identity {
+function lookAt(file: string): Promise<Look> {
+  return stat(file, { bigint: true }).then(lookBy, withoutLook)
+}
+
+function lookNowAt(file: string): Look {
   try {
-    return identityBy(statSync(file, { bigint: true }))
+    return lookBy(statSync(file, { bigint: true }))
   } catch (error) {
-    return withoutIdentity(error)
+    return withoutLook(error)
   }
 }
 
-function identityBy({ dev, ino }: BigIntStats): Identity {
-  return `${dev}:${ino}`
+function lookBy({ dev, ino, size }: BigIntStats): Look {
+  return { identity: `${dev}:${ino}`, bytes: size }
 }
 
-function withoutIdentity(error: unknown): Identity {
+function withoutLook(error: unknown): Look {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return code === 'ENOENT' || code === 'ENOTDIR' ? 'none' : 'unknown'
+  return { identity: code === 'ENOENT' || code === 'ENOTDIR' ? 'none' : 'unknown', bytes: 0n }
 }

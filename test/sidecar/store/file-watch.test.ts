@@ -1,4 +1,4 @@
-import { copyFile, rename, rm } from 'node:fs/promises'
+import { copyFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { expect } from 'chai'
 import type { Store } from '../../../sidecar/messages/store.ts'
@@ -43,6 +43,22 @@ describe('The watch over the file of the database', () => {
       expect(stores.lines[0]?.remedy).to.match(/\.$/)
     })
   }
+
+  for (const [what, happens] of [
+    ['cut off', (path: string) => truncate(path, 0)],
+    ['written over with something else', (path: string) => writeFile(path, 'SQLite format 3\0'.repeat(100))],
+  ] as const)
+    it(`notices that it was ${what}, and is not content when it has grown again`, async () => {
+      const path = await open()
+      await happens(path)
+      await tenSeconds()
+      expect(watch.problems()).to.deep.equal(['database_replaced'])
+      expect(events()).to.deep.equal([['error', 'database-gone']])
+      expect(stores.lines[0]?.remedy).to.include('--restore')
+      await truncate(path, 10_000_000)
+      await tenSeconds()
+      expect([watch.kept(), events().length]).to.deep.equal([false, 1])
+    })
 
   it('notices when it is asked, without waiting for the time of its own look', async () => {
     const path = await open()
