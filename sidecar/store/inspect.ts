@@ -43,8 +43,14 @@ async function inspectFile(path: string, isFile: boolean, size: number): Promise
 }
 
 async function makeDatabase(folder: string): Promise<void> {
-  const connection = await openFile(join(folder, 'sidecar.sqlite'))
-  await connection.close()
+  try {
+    const connection = await openFile(join(folder, 'sidecar.sqlite'))
+    await connection.close()
+  } catch (error) {
+    // Nobody else knows of it.
+    if (toStoreError(error).code !== 'database_locked') throw error
+    throw new StoreError('disk_failing', { cause: new Error('its file system locks no files') })
+  }
 }
 
 /**

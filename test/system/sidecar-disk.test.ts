@@ -43,6 +43,39 @@ describe('the sidecar as a process, and its disk', () => {
     expect(stdout).to.match(/^database: There is no space left for the database\..*\nrest\n$/m)
   })
 
+  it('is told by the check that the file system of its database locks no files, as some on a network', async function () {
+    const config = await its.configure()
+    const inFolder = (name: string) => join(its.folder.path, name)
+    await writeFile(
+      inFolder('lockless.c'),
+      `#define _GNU_SOURCE
+      #include <dlfcn.h>
+      #include <errno.h>
+      #include <fcntl.h>
+      #include <stdarg.h>
+      static int without_locks(const char *name, int file, int command, void *value) {
+        if (command == F_SETLK || command == F_SETLKW) { errno = ENOLCK; return -1; }
+        return ((int (*)(int, int, ...))dlsym(RTLD_NEXT, name))(file, command, value);
+      }
+      #define WRAP(name) int name(int file, int command, ...) { \\
+        va_list rest; va_start(rest, command); void *value = va_arg(rest, void *); va_end(rest); \\
+        return without_locks(#name, file, command, value); }
+      WRAP(fcntl)
+      WRAP(fcntl64)`,
+    )
+    const library = inFolder('lockless.so')
+    const { status: made } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, inFolder('lockless.c'), '-ldl'])
+    if (made !== 0 || process.platform !== 'linux') {
+      console.log('      skipped: this needs Linux and a C compiler')
+      this.skip()
+    }
+    const args = ['--import', 'tsx', 'sidecar/main.ts', '--config', config, '--check']
+    const env = { ...process.env, LD_PRELOAD: library }
+    const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env })
+    expect(status).to.equal(78)
+    expect(stdout).to.match(/^database: The disk refused .* \(its file system locks no files\)/m)
+  })
+
   it('says in one line how to mend it when the library of SQLite was not built', async () => {
     // What npm leaves behind where install scripts may not run, or the machine has another system or Node.
     const hiding = join(its.folder.path, 'hide-sqlite.cjs')
