@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net'
 import { parseArgs } from 'node:util'
 import { loadSettings } from './commands/load-settings.ts'
 import { demandPackages, PackagesMissingError } from './commands/packages.ts'
@@ -26,6 +27,12 @@ const EXIT_CONFIG = 78
 
 /** Closing is bounded by itself; this is for the case that it is not. Service managers kill soon after 5 s. */
 const CLOSE_WITHIN_MS = 4800
+
+/**
+ * Of a name with several addresses, how long each but the last one is tried by whatever goes out. Node's own 250 ms are less than a round
+ * trip by satellite: there nothing would ever be reached whose last address is of no use, such as one of IPv6 on a line without it.
+ */
+const ADDRESS_TIMEOUT_MS = 2500
 
 interface Arguments {
   readonly config: string
@@ -212,6 +219,7 @@ function endBy(signal: NodeJS.Signals): never {
   process.exit(0)
 }
 
+setDefaultAutoSelectFamilyAttemptTimeout(ADDRESS_TIMEOUT_MS)
 const given = readArguments()
 const configuration = readConfiguration(given)
 if (given.restore !== undefined) await restore(given.restore, configuration.settings)

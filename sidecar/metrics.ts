@@ -32,7 +32,7 @@ export const COUNTERS = {
   api_requests: 'API requests',
   api_errors: 'API requests answered with an error',
   api_dropped: 'API requests dropped by the rate limit',
-  api_connections_dropped: 'Connections to the API ended at once, since their address had too many',
+  api_connections_dropped: 'Connections to the API ended at once, since their address had too many, or all together',
   stations_registered: 'Stations registered for the first time',
   stations_unregistered: 'Stations unregistered',
   stations_expired: 'Stations forgotten because they had not registered for too long',

@@ -122,7 +122,7 @@ function duplicateProblem(steps: readonly string[]): Problem {
 
 /** Whoever reads of a mistake that an environment variable made must not look for it in the file. */
 function withVariable(problem: Problem, overrides: readonly Override[]): Problem {
-  const override = overrides.find(({ steps }) => problem.path === jsonPath(steps))
+  const override = overrides.find(({ steps }) => within(problem.path, jsonPath(steps)))
   return override ? { ...problem, reason: `${problem.reason} (set by ${override.variable})` } : problem
 }
 

@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { registration } from '../support/running-api.ts'
 import { sidecarProcesses } from '../support/sidecar-processes.ts'
@@ -95,5 +97,15 @@ describe('the sidecar as a process, and its settings', () => {
       ['error', 'listen.prt'],
     ])
     expect(sidecar.lines.filter(({ event }) => event === 'call-lists-changed')).to.have.length(1)
+  })
+
+  it('gives each address of a name more than the round trip of a slow line, whoever goes out', async () => {
+    const telling = join(its.folder.path, 'telling.cjs')
+    await writeFile(
+      telling,
+      "process.on('exit', () => console.error(require('node:net').getDefaultAutoSelectFamilyAttemptTimeout()))",
+    )
+    const args = ['--require', telling, '--import', 'tsx', 'sidecar/main.ts', '--version']
+    expect(spawnSync(process.execPath, args, { encoding: 'utf8' }).stderr).to.equal('2500\n')
   })
 })

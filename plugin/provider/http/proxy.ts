@@ -19,7 +19,7 @@ export interface Proxy {
  * @throws ForbiddenExchange `PROXY_UNUSABLE`
  */
 export function proxyFor(url: URL): Proxy | undefined {
-  const written = getProxyForUrl(url.href)
+  const written = writtenFor(url)
   if (written === '') return undefined
   if (!URL.canParse(written)) throw new ForbiddenExchange('PROXY_UNUSABLE', 'The proxy address is none')
   const { protocol, host, hostname, username, password } = new URL(written)
@@ -27,11 +27,26 @@ export function proxyFor(url: URL): Proxy | undefined {
   if (protocol !== 'http:' && protocol !== 'https:') {
     throw new ForbiddenExchange('PROXY_UNUSABLE', 'A proxy is reached by http or https')
   }
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const credentials = Buffer.concat([decode(username), Buffer.from(':'), decode(password)])
   return {
     address: new URL(`${protocol}//${host}`),
-    authorization: credentials === ':' ? undefined : `Basic ${Buffer.from(credentials).toString('base64')}`,
+    authorization: username === '' && password === '' ? undefined : `Basic ${credentials.toString('base64')}`,
   }
+}
+
+/** As with other programs, a proxy without a scheme is reached by http: the package takes it to have that of the address. */
+function writtenFor(url: URL): string {
+  const proxy = getProxyForUrl(url.href)
+  const isWhole = ['https_proxy', 'all_proxy'].some((name) =>
+    [process.env[name], process.env[name.toUpperCase()]].includes(proxy),
+  )
+  return isWhole ? proxy : proxy.replace(/^https:/, 'http:')
+}
+
+/** Percent-encoded as in an address; a percent sign that nobody encoded stands for itself. */
+function decode(text: string): Buffer {
+  const bytes = text.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(bytes, 'latin1')
 }
 
 /**

@@ -16,7 +16,7 @@ export async function agreeOnVapidKeys(
 ): Promise<VapidKeys | undefined> {
   const { subject, keyFile } = settings.push.webpush
   if (keyring === undefined || subject === null) return openVapidKeys(settings, log)
-  const own = keyFile === null ? undefined : openVapidKeys(settings, log)
+  const own = keyFile === null ? undefined : await openVapidKeys(settings, log)
   const proposal = own ?? makeVapidKeys()
   const keys = parseVapidKeys(await keyring.settle(VAPID_KEYS, JSON.stringify(proposal)))
   if (!keys)

@@ -1,7 +1,9 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Settings, WebPushSettings } from '../../config/settings.ts'
 import type { Log } from '../../log.ts'
+import { makeFolder } from '../../make-folder.ts'
 import { isPostgresAddress } from '../../postgres-address.ts'
 import { makeVapidKeys, parseVapidKeys, VAPID_REMEDY, type VapidKeys, vapidKeyFile } from '../../webpush/vapid-keys.ts'
 
@@ -18,9 +20,9 @@ export class VapidKeysError extends Error {
 
 /**
  * The keys that subscriptions are made with: those in their file, or new ones, kept there, where it is missing. Undefined while Web Push
- * is off. Throws a {@link VapidKeysError}.
+ * is off. Rejects with a {@link VapidKeysError}.
  */
-export function openVapidKeys(settings: Settings, log: Log): VapidKeys | undefined {
+export async function openVapidKeys(settings: Settings, log: Log): Promise<VapidKeys | undefined> {
   const { webpush } = settings.push
   if (webpush.subject === null) return undefined
   const file = vapidKeyFile(webpush.keyFile, settings.database)
@@ -63,17 +65,21 @@ function read(file: string): string | undefined {
 }
 
 /** Whole, or not at all: half a file would have to be taken for a damaged one. */
-function create(file: string, log: Log): VapidKeys {
+async function create(file: string, log: Log): Promise<VapidKeys> {
   const keys = makeVapidKeys()
   const draft = `${file}.new`
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    const handle = openSync(draft, 'w', 0o600)
-    writeSync(handle, `${JSON.stringify(keys)}\n`)
-    fsyncSync(handle)
-    closeSync(handle)
-    renameSync(draft, file)
+    await makeFolder(dirname(file))
+    const handle = await open(draft, 'w', 0o600)
+    try {
+      await handle.writeFile(`${JSON.stringify(keys)}\n`)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(draft, file)
   } catch (error) {
+    await rm(draft, { force: true }).catch(() => undefined)
     throw new VapidKeysError(
       `push.webpush.keyFile: ${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`,
       'Let the user that runs the sidecar write into its folder, or name another file.',

@@ -1,12 +1,12 @@
-import { access, chmod, constants, mkdir, open, stat, statfs } from 'node:fs/promises'
+import { access, chmod, constants, open, stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { makeFolder } from '../../make-folder.ts'
 
 /** The path that means a database in memory, gone when it is closed. */
 export const IN_MEMORY = ':memory:'
 
 // Push tokens let anyone who has the app's keys write to a phone: nobody else on the machine may read them.
 const OWNER_ONLY = 0o600
-const FOLDER_OWNER_ONLY = 0o700
 
 /**
  * Makes sure that the file and its folder exist and can be written. Rejects with the file system's error, which SQLite
@@ -22,21 +22,6 @@ export async function prepareFile(path: string): Promise<void> {
     if (!isCode(error, 'EEXIST')) throw error
     // Not opened to find out: POSIX drops a process's locks on a file as soon as it closes any handle on it.
     await access(path, constants.R_OK | constants.W_OK)
-  }
-}
-
-/** Makes a folder and those above it. Not by Node's `recursive`, which tries for ever where a folder takes none, as `/proc` does. */
-async function makeFolder(folder: string): Promise<void> {
-  const make = () =>
-    mkdir(folder, FOLDER_OWNER_ONLY).catch((error: unknown) => {
-      if (!isCode(error, 'EEXIST')) throw error
-    })
-  try {
-    await make()
-  } catch (error) {
-    if (!isCode(error, 'ENOENT') || dirname(folder) === folder) throw error
-    await makeFolder(dirname(folder))
-    await make()
   }
 }
 

@@ -122,6 +122,16 @@ describe('configuration', () => {
     expect(databaseOf(':memory:')).to.equal(':memory:')
   })
 
+  it('says which variable a mistake in an entry of a list comes from', () => {
+    const env = { SIDECAR_STATIONS_BLOCKED_SENDERS: 'N1CALL,N2 CALL', SIDECAR_LISTEN_TRUST_PROXY: '10.0.0.0/33' }
+    expect(
+      problemsOf({ aprsis: { callsign } }, { env }).map(({ path, reason }) => [path, reason.match(/\(.*\)$/)?.[0]]),
+    ).to.have.deep.members([
+      ['stations.blockedSenders[1]', '(set by SIDECAR_STATIONS_BLOCKED_SENDERS)'],
+      ['listen.trustProxy[0]', '(set by SIDECAR_LISTEN_TRUST_PROXY)'],
+    ])
+  })
+
   it('reports every mistake at once, each with its path, reason and remedy', () => {
     const problems = problemsOf(
       `{

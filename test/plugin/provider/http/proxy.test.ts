@@ -77,6 +77,30 @@ describe('the proxy of the environment', () => {
     expect(proxy?.authorization).to.equal(`Basic ${Buffer.from('me:p@ss').toString('base64')}`)
   })
 
+  it('may have a name or password in which nobody encoded a percent sign, or that is not ASCII', () => {
+    for (const [written, meant] of [
+      ['me:50%off%25', 'me:50%off%'],
+      ['m%C3%A9:%', 'mé:%'],
+    ]) {
+      process.env.HTTPS_PROXY = `http://${written}@proxy.example:3128`
+      const proxy = proxyFor(new URL('https://idp.example/'))
+      expect(proxy?.authorization).to.equal(`Basic ${Buffer.from(meant ?? '').toString('base64')}`)
+    }
+  })
+
+  it('is reached by http where its address has no scheme, and by https where it says so', () => {
+    for (const [written, meant] of [
+      ['proxy.example:3128', 'http://proxy.example:3128/'],
+      ['https://proxy.example:3128', 'https://proxy.example:3128/'],
+    ]) {
+      for (const name of ['HTTPS_PROXY', 'all_proxy']) {
+        process.env[name] = written
+        expect(addressFor('https://idp.example/'), name).to.equal(meant)
+        delete process.env[name]
+      }
+    }
+  })
+
   async function failureThrough(options: ConnectProxyOptions, totalMs = 5000) {
     const proxy = await startConnectProxy(options)
     open.push(proxy.close)
