@@ -1,6 +1,6 @@
 import { API_ERRORS } from './errors.ts'
+import type { Distribution, Exposed, Exposition, Family, Reading } from './exposition.ts'
 import { PLATFORMS, type Platform } from './messages/store.ts'
-import type { Distribution, Exposed, Exposition, Family, Reading } from './metrics/exposition.ts'
 import { STORE_FAULTS } from './store/store-error.ts'
 
 /** Every counter: its name behind `mesh_companion_`, without the `_total` that it is shown with, and what it counts. */
@@ -115,7 +115,7 @@ export function createMetrics(): Metrics {
 
   /** What shows the numbers, with all that waited for it. Not loaded before it is needed: it would take a tenth of the start. */
   async function exposition(): Promise<Exposition> {
-    loading ??= import('./metrics/exposition.ts').then((loaded) => loaded.createExposition(PUSH_LATENCY))
+    loading ??= import('./exposition.ts').then((loaded) => loaded.createExposition(PUSH_LATENCY))
     const loaded = await loading
     for (const family of families.splice(0)) loaded.show(family)
     for (const { platform, seconds } of latencies.splice(0)) loaded.observe(platform, seconds)
