@@ -47,4 +47,16 @@ describe('the metrics', () => {
       'mesh_companion_push_latency_seconds_count{platform="ios"} 2',
     ])
   })
+
+  it('show every latency of a push, however many there were before and between two looks', async () => {
+    const metrics = createMetrics()
+    const shown = 'mesh_companion_push_latency_seconds_count{platform="android"}'
+    for (const [more, all] of [
+      [2500, 2500],
+      [1, 2501],
+    ] as const) {
+      for (let count = 0; count < more; count += 1) metrics.observePushLatency('android', 1)
+      expect(await linesOf(metrics)).to.include(`${shown} ${all}`)
+    }
+  })
 })
