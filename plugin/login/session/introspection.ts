@@ -29,8 +29,18 @@ export interface Introspection {
 /** @param now milliseconds since 1970 */
 export function createIntrospection(now: () => number): Introspection {
   const answers = new Map<string, { readonly at: number; readonly state: Promise<SessionState> }>()
-  /** By domain, whether its IdP tells living refresh tokens from dead ones. */
-  const tellsRefreshTokens = new Map<string, boolean>()
+  /** Domains whose IdP has called a refresh token active, and so tells living ones from dead ones. */
+  const tellsRefreshTokens = new Set<string>()
+  /**
+   * By domain, when its IdP last called a refresh token inactive beside an active access token. Either it does so with all of them, or that
+   * session was just ending: what one token was called must not be held against those of everybody for good.
+   */
+  const doubtedAt = new Map<string, number>()
+
+  /** Not when the clock was set back. */
+  function isFresh(at: number | undefined): boolean {
+    return at !== undefined && now() - at < FRESH_MS && now() >= at
+  }
 
   function keep(key: string, state: Promise<SessionState>): Promise<SessionState> {
     answers.delete(key)
@@ -46,7 +56,7 @@ export function createIntrospection(now: () => number): Introspection {
     const { access, accessExpiresAt, refresh } = tokens
     const askRefresh = async (token: string) => {
       const status = await ask(token, 'refresh_token')
-      if (status?.active) tellsRefreshTokens.set(domainKey, true)
+      if (status?.active) tellsRefreshTokens.add(domainKey)
       return status
     }
     // That it is over is no news of the session.
@@ -54,10 +64,10 @@ export function createIntrospection(now: () => number): Introspection {
     const status = isOver ? undefined : await ask(access, 'access_token')
     if (status === null) return 'unknown'
     if (status?.active) {
-      if (refresh !== null && !tellsRefreshTokens.has(domainKey)) {
-        // Once: some IdPs call every refresh token inactive, and then it says nothing once the access token has run out.
+      if (refresh !== null && !tellsRefreshTokens.has(domainKey) && !isFresh(doubtedAt.get(domainKey))) {
+        // Some IdPs call every refresh token inactive, and then it says nothing once the access token has run out.
         const told = await askRefresh(refresh).catch(() => null)
-        if (told) tellsRefreshTokens.set(domainKey, told.active)
+        if (told?.active === false) doubtedAt.set(domainKey, now())
       }
       return 'active'
     }
@@ -65,7 +75,7 @@ export function createIntrospection(now: () => number): Introspection {
     const told = await askRefresh(refresh)
     if (told === null) return 'unknown'
     if (told.active) return 'active'
-    return isOver && tellsRefreshTokens.get(domainKey) === false ? 'unknown' : 'ended'
+    return isOver && doubtedAt.has(domainKey) && !tellsRefreshTokens.has(domainKey) ? 'unknown' : 'ended'
   }
 
   function stateNow({ domainKey, tokens }: SignIn, ask: AskAboutToken): Promise<SessionState> {
@@ -76,7 +86,7 @@ export function createIntrospection(now: () => number): Introspection {
     stateNow,
     async stateOf(session, ask) {
       const known = session.tokens && answers.get(keyOf(session.domainKey, session.tokens))
-      if (known && now() - known.at < FRESH_MS && now() >= known.at) return known.state
+      if (known && isFresh(known.at)) return known.state
       return stateNow(session, ask)
     },
   }

@@ -78,7 +78,7 @@ describe('the state of a session at the IdP', () => {
       active = ['a']
       expect(await own.stateOf(session({ refresh: 'r', access: 'a' }), say)).to.equal('active')
       expect(await own.stateOf(session({ refresh: 's', access: 'a' }), say)).to.equal('active')
-      // Found out once, with the first session.
+      // Found out with the first session, and not anew with each of the next ones.
       expect(asked).to.deep.equal(['access_token a', 'refresh_token r', 'access_token a'])
       active = []
       clock += 10_000
@@ -93,6 +93,37 @@ describe('the state of a session at the IdP', () => {
       expect(await own.stateOf(session({ refresh: 'r', access: 'a' }), say)).to.equal('active')
       active = []
       expect(await own.stateOf(session({ refresh: 'r', access: 'b', ...over }), say)).to.equal('ended')
+    })
+
+    it('has ended once the other has run out, where the first refresh token asked about was that of a session just ending', async () => {
+      const own = createIntrospection(() => clock)
+      active = ['a', 'b', 'living']
+      expect(await own.stateOf(session({ access: 'a', refresh: 'ending' }), say)).to.equal('active')
+      clock += 9_999
+      await own.stateOf(session({ access: 'b', refresh: 'living' }), say)
+      expect(asked).not.to.include('refresh_token living')
+      clock += 1
+      await own.stateNow(session({ access: 'b', refresh: 'living' }), say)
+      expect(asked).to.include('refresh_token living')
+      expect(await own.stateOf(session({ access: 'c', refresh: 'idle', ...over }), say)).to.equal('ended')
+    })
+
+    it('has ended once the other has run out, where a session was just ending while another refresh token was called active', async () => {
+      const own = createIntrospection(() => clock)
+      active = ['a', 'b', 'living']
+      let answer = () => {}
+      const late = new Promise<void>((resolve) => {
+        answer = resolve
+      })
+      const slow = async (token: string, kind: string) => {
+        if (token === 'ending') await late
+        return say(token, kind)
+      }
+      const ending = own.stateOf(session({ access: 'a', refresh: 'ending' }), slow)
+      await own.stateOf(session({ access: 'b', refresh: 'living' }), slow)
+      answer()
+      expect(await ending).to.equal('active')
+      expect(await own.stateOf(session({ access: 'c', refresh: 'idle', ...over }), say)).to.equal('ended')
     })
 
     it('stays what the access token says when the IdP fails at the other', async () => {
