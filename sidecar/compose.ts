@@ -129,6 +129,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       CLOSE_WITHIN.backups,
       await openBackups({
         store,
+        assertOwn: file.assertOwn,
         settings: settings.backup,
         callsign: settings.aprsis.callsign,
         clock,

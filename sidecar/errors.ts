@@ -15,7 +15,10 @@ export const API_ERRORS = {
     message: 'There is no such call; there are /v1/register, /v1/sync, /v1/avatars and /v1/unregister.',
   },
   method_not_allowed: { status: 405, message: 'This call takes another method: the header Allow says which one.' },
-  too_large: { status: 413, message: 'The request is too large: a body has at most 65536 bytes.' },
+  too_large: {
+    status: 413,
+    message: 'The request is too large: a body has at most 65536 bytes, and all headers together 16384.',
+  },
   unsupported_media_type: {
     status: 415,
     message: 'The body must be application/json in UTF-8, without a content encoding.',

@@ -41,7 +41,7 @@ interface Leaving extends Omit<Exchange, 'client'> {
 interface HandlerParts {
   /** By path. */
   readonly calls: ReadonlyMap<string, Call>
-  /** By path: what a GET gets, whoever asks. */
+  /** By path: what a GET or HEAD gets, whoever asks. */
   readonly documents: ReadonlyMap<string, Body>
   readonly clientOf: ClientAddressOf
   readonly limit: RateLimit
@@ -130,7 +130,8 @@ export function createHandler({
     const path = pathOf(url)
     const document = documents.get(path)
     if (document) {
-      if (method !== 'GET') throw new ApiError('method_not_allowed')
+      // Node leaves out the body for HEAD (RFC 9110, section 9.3.2).
+      if (method !== 'GET' && method !== 'HEAD') throw new ApiError('method_not_allowed')
       return async () => answerWith(document)
     }
     const call = calls.get(path)
@@ -150,7 +151,7 @@ export function createHandler({
       })
     if (response.headersSent) return void request.socket.destroy()
     if (error.code === 'method_not_allowed')
-      response.setHeader('Allow', documents.has(pathOf(request.url ?? '')) ? 'GET' : 'POST')
+      response.setHeader('Allow', documents.has(pathOf(request.url ?? '')) ? 'GET, HEAD' : 'POST')
     const encoded = await encodeAnswer(request, errorBody(error))
     leaving.add({ request, response, status: API_ERRORS[error.code].status, encoded, delivery: undefined })
   }

@@ -30,6 +30,8 @@ export interface Backups {
 interface Parts {
   /** Of the processes that share it one makes a backup at a time. */
   readonly store: Pick<Store, 'backUp' | 'leases'>
+  /** Rejects where what is open is not what the sidecar wrote: copies of that would push out those that are good. */
+  readonly assertOwn: () => Promise<void>
   readonly settings: BackupSettings
   /** The sidecar's own call, which the files bear: several sidecars may share a folder. */
   readonly callsign: string
@@ -92,7 +94,7 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 function backupsIn(folder: string, parts: Parts, newestAt: number | undefined): Backups {
-  const { store, settings, callsign, clock, metrics, log } = parts
+  const { store, assertOwn, settings, callsign, clock, metrics, log } = parts
   const stopping = new AbortController()
   let making: Promise<BackupOutcome> | undefined
   let lastMadeAt = newestAt
@@ -123,7 +125,12 @@ function backupsIn(folder: string, parts: Parts, newestAt: number | undefined): 
     try {
       await removeDrafts()
       stopping.signal.throwIfAborted()
+      await assertOwn()
       const bytes = await store.backUp(join(folder, file), stopping.signal)
+      await assertOwn().catch(async (error: unknown) => {
+        await rm(join(folder, file), { force: true })
+        throw error
+      })
       lastMadeAt = clock.now()
       metrics.count('backups_made')
       log.info('backup-made', 'The database was copied.', { file, bytes })

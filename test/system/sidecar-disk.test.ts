@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, watch } from 'node:fs'
-import { copyFile, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { copyFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { expect } from 'chai'
 import { claim, registration } from '../support/running-api.ts'
 import { sidecarProcesses } from '../support/sidecar-processes.ts'
@@ -189,6 +189,10 @@ describe('the sidecar as a process, and its disk', () => {
     expect(await sidecar.logged('database-gone')).to.include({ level: 'error' })
     expect((await fetch(`${await sidecar.adminUrl()}/readyz`)).status).to.equal(503)
     await sidecar.post('/v1/register', registration('N3CALL'))
+    const refused = await fetch(`${await sidecar.adminUrl()}/backup`, { method: 'POST' })
+    expect(refused.status).to.equal(500)
+    expect(await refused.json()).to.include({ error: 'backup_failed', code: 'database_overwritten' })
+    expect(await readdir(join(its.folder.path, 'backups'))).to.deep.equal([basename(file)])
 
     sidecar.kill('SIGTERM')
     expect(await sidecar.ended).to.deep.equal({ outcome: 0, stderr: '' })

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises'
 import type { Clock, Timer } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import { isPostgresAddress } from '../../postgres-address.ts'
+import { STORE_FAULTS, StoreError } from '../store-error.ts'
 import { IN_MEMORY } from './database-file.ts'
 import type { MarkReader } from './file-mark.ts'
 import { watchForOverwriting } from './overwriting.ts'
@@ -15,6 +16,11 @@ export interface FileWatch {
    */
   kept(): boolean
   problems(): readonly 'database_replaced'[]
+  /**
+   * Looks now, for whoever is about to copy what this process has open. Rejects with the {@link StoreError} `database_overwritten` when that
+   * is not its own any more. Deleted or replaced it still is, and a copy saves it.
+   */
+  assertOwn(): Promise<void>
   close(): Promise<void>
 }
 
@@ -25,8 +31,6 @@ const FRESH_MS = 100
 
 const REMEDY_GONE =
   'Save what the process still holds by POST /backup on the operator port, stop it, restore that, and start it again; or move the very same file back.'
-const REMEDY_OVERWRITTEN =
-  'Stop the sidecar and start it again: it goes on with what is in the file now. To go back to a backup, stop it and use --restore.'
 
 /**
  * Watches the files of the database that is open at `path`. Deleted or replaced under it, a file goes on as it was for whoever has it
@@ -68,7 +72,7 @@ export async function watchDatabaseFile(path: string, marks: MarkReader, clock: 
     const fate = overwriting.isFound() ? 'overwritten' : found[index] === 'none' ? 'deleted' : 'replaced'
     log.error('database-gone', `A file of the database was ${fate}: what is stored now goes with this process.`, {
       file: lost.file,
-      remedy: fate === 'overwritten' ? REMEDY_OVERWRITTEN : REMEDY_GONE,
+      remedy: fate === 'overwritten' ? STORE_FAULTS.database_overwritten.remedy : REMEDY_GONE,
     })
   }
 
@@ -86,6 +90,10 @@ export async function watchDatabaseFile(path: string, marks: MarkReader, clock: 
       return isKept
     },
     problems: () => (isKept ? [] : ['database_replaced']),
+    async assertOwn() {
+      await overwriting.look()
+      if (overwriting.isFound()) throw new StoreError('database_overwritten')
+    },
     async close() {
       if (closed) return
       closed = true

@@ -14,6 +14,7 @@ import { expect } from 'chai'
 import type { Store } from '../../../sidecar/messages/store.ts'
 import { createMarkReader, type MarkReader } from '../../../sidecar/store/database/file-mark.ts'
 import { type FileWatch, watchDatabaseFile } from '../../../sidecar/store/database/file-watch.ts'
+import type { StoreError } from '../../../sidecar/store/store-error.ts'
 import { register, temporaryStores } from './temporary-stores.ts'
 
 describe('The watch over the file of the database', () => {
@@ -55,6 +56,8 @@ describe('The watch over the file of the database', () => {
       await happens(await open())
       await tenSeconds()
       await tenSeconds()
+      // What it holds is still its own, and to be saved.
+      await watch.assertOwn()
       expect(watch.problems()).to.deep.equal(['database_replaced'])
       expect(events()).to.deep.equal([['error', 'database-gone']])
       expect(stores.lines[0]?.remedy).to.match(/\.$/)
@@ -80,6 +83,7 @@ describe('The watch over the file of the database', () => {
       await register(store, 'N1CALL')
       await overwrite(path)
       const put = await readFile(path)
+      expect(await watch.assertOwn().catch((error: StoreError) => error.code)).to.equal('database_overwritten')
       await tenSeconds()
       expect([watch.kept(), watch.problems()]).to.deep.equal([false, ['database_replaced']])
       expect(events()).to.deep.equal([['error', 'database-gone']])

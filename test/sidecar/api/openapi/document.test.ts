@@ -52,6 +52,14 @@ describe('/v1/openapi.json', () => {
     expect(Object.keys(paths)).to.include.members([...told, '/v1/webpush', '/v1/openapi.json'])
   })
 
+  it('is told of by HEAD as by GET, without being sent', async () => {
+    const [head, get] = await Promise.all(
+      ['HEAD', 'GET'].map((method) => fetch(`${api.api.url}/v1/openapi.json`, { method })),
+    )
+    expect([head?.status, head?.headers.get('content-type')]).to.deep.equal([200, get?.headers.get('content-type')])
+    expect(await head?.text()).to.equal('')
+  })
+
   it('tells every way in which a call refuses, but for addresses and methods that there are not', () => {
     const text = JSON.stringify(openApiDocument().paths)
     const untold = Object.keys(API_ERRORS).filter((code) => !text.includes(`"${code}"`))
