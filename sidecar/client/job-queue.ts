@@ -11,8 +11,8 @@ export interface JobQueue<Name extends string> {
   run(name: Name): Promise<void>
   /** Has jobs that wait after a failure go on at once. */
   hurry(): void
-  /** What waits rejects with `closed`. */
-  close(): void
+  /** What waits rejects with `closed`. Resolves once the job under way has ended, too. */
+  close(): Promise<void>
 }
 
 interface QueueParts<Name extends string> {
@@ -24,7 +24,7 @@ interface QueueParts<Name extends string> {
 
 export function createJobQueue<Name extends string>({ jobs, timers, random }: QueueParts<Name>): JobQueue<Name> {
   const waiting = new Map<Name, Promise<void>>()
-  let last: Promise<unknown> = Promise.resolve()
+  let last: Promise<void> = Promise.resolve()
   let failures = 0
   let closed = false
   let pause: { readonly over: Promise<void>; end(): void } | undefined
@@ -81,6 +81,7 @@ export function createJobQueue<Name extends string>({ jobs, timers, random }: Qu
     close() {
       closed = true
       pause?.end()
+      return last
     },
   }
 }

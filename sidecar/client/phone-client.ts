@@ -52,8 +52,11 @@ export interface PhoneClient {
   networkChanged(): void
   /** Has the server forget the station and its messages; registers no more, until {@link start}. */
   unregister(): Promise<void>
-  /** Ends what is under way, all waiting and the heartbeat. The station stays registered. */
-  close(): void
+  /**
+   * Ends what is under way, all waiting and the heartbeat. The station stays registered. Resolves once the app's stores are left alone: what
+   * was being saved is saved by then (so they must not wait for it themselves).
+   */
+  close(): Promise<void>
 }
 
 /** Loads the state from the store; sends nothing yet. */
@@ -157,11 +160,19 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
     await cursor.confirm(undefined)
   }
 
+  /** Avatars that pushes brought, on their way into the app's store. */
+  const keeping = new Set<Promise<void>>()
+
+  function kept(avatar: Promise<void>): Promise<void> {
+    keeping.add(avatar)
+    return avatar.finally(() => keeping.delete(avatar))
+  }
+
   const queue = createJobQueue({ jobs: { launch, sync, heartbeat: keepRegistered, unregister }, timers, random })
 
   async function pushReceived(data: unknown): Promise<void> {
     const push = readPush(data)
-    if (push) await book.pushed(push)
+    if (push && !ending.signal.aborted) await kept(book.pushed(push))
     await queue.run('sync')
   }
 
@@ -193,10 +204,11 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
       left = true
       return queue.run('unregister')
     },
-    close() {
+    async close() {
       heartbeat?.cancel()
-      queue.close()
+      const ended = queue.close()
       ending.abort()
+      await Promise.all([ended, ...[...keeping].map((one) => one.catch(() => {}))])
     },
   }
 }

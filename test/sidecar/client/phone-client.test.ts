@@ -19,7 +19,7 @@ describe("an app's client", () => {
     app = new AppOfStation(api)
   })
   afterEach(async () => {
-    for (const client of clients.splice(0)) client.close()
+    for (const client of clients.splice(0)) await client.close()
     await api.close()
   })
 
@@ -274,7 +274,7 @@ describe("an app's client", () => {
       await api.clock.advance(60_000)
       await app.clock.advance(1)
       expect(await codeOf(calls[0] ?? Promise.resolve())).to.equal('none')
-      client.close()
+      await client.close()
       await Promise.allSettled(calls)
     })
 
@@ -345,11 +345,37 @@ describe("an app's client", () => {
         fetch: (_address, { signal }) =>
           new Promise((_resolve, reject) => {
             signal.addEventListener('abort', () => reject(signal.reason))
-            client.close()
+            void client.close()
           }),
       })
       expect(await codeOf(client.start())).to.equal('closed')
       expect(app.clock.pending).to.equal(0)
+    })
+
+    it('is closed once nothing of it is on its way into the stores of the app any more', async () => {
+      let release = () => {}
+      const held = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      const begun: string[] = []
+      const ended: string[] = []
+      const keep = async (what: string) => {
+        begun.push(what)
+        await held
+        ended.push(what)
+      }
+      const client = await launch({
+        avatars: { hashOf: () => undefined, put: () => keep('avatar') },
+        store: { load: async () => undefined, save: () => keep('state') },
+      })
+      const asking = [client.start(), client.pushReceived(push({ fromAvatarIcon: '/>', fromAvatarHash: 'icon:/>' }))]
+      while (begun.length < 2) await new Promise((resolve) => setImmediate(resolve))
+      const closed = client.close().then(() => ended.push('closed'))
+      release()
+      await Promise.allSettled([closed, ...asking])
+      expect(begun).to.include.members(['avatar', 'state'])
+      expect(ended).to.have.length(begun.length + 1)
+      expect(ended.at(-1)).to.equal('closed')
     })
 
     it('sends nothing once it is closed, and tells who waits', async () => {
@@ -357,7 +383,7 @@ describe("an app's client", () => {
       app.fates = ['request_lost']
       await codeOf(client.start())
       const waiting = codeOf(client.sync())
-      client.close()
+      await client.close()
       expect(await waiting).to.equal('closed')
       await app.clock.advance(7 * HOUR)
       expect(asked()).to.deep.equal(['register'])
@@ -410,7 +436,7 @@ describe("an app's client", () => {
           app.fates = [...one.fates]
           app.saves = [...one.saves]
           if (one.kind === 'launch') {
-            client.close()
+            await client.close()
             client = await launch({ callsign })
             await settled(client, client.start())
           } else if (one.kind === 'token') await settled(client, client.setPushToken(`token-${index}`))
@@ -420,7 +446,7 @@ describe("an app's client", () => {
         }
         await settled(client, client.sync())
         await client.sync()
-        client.close()
+        await client.close()
         expect(texts()).to.deep.equal(sent)
       }),
       { numRuns: 60 },
