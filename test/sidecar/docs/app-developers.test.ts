@@ -117,7 +117,7 @@ describe('the page for the developer of the app', () => {
       ...{ baseUrl: 'http://127.0.0.1', callsign: 'N0CALL', ssid: 7, passcode: 13023 },
       ...{ platform: 'android', pushToken: 'token', store: { load: async () => undefined, save: async () => {} } },
     })
-    phone.close()
+    await phone.close()
     const page = textOf(NAME, '## The client in TypeScript')
     const methods = namesIn(page, 'method').map((code) => code.replace(/\(.*/, ''))
     expect(methods).to.have.members(Object.keys(phone))

@@ -71,8 +71,8 @@ export class Chaos {
       happenings: this.#happenings,
     }
     this.#phones = Array.from({ length: PHONES }, (_, index) => new Phone(index, parts))
-    this.#closers.push(() => {
-      for (const phone of this.#phones) phone.close()
+    this.#closers.push(async () => {
+      await Promise.all(this.#phones.map((phone) => phone.close()))
     })
     for (const phone of this.#phones.slice(0, EARLY_PHONES)) await this.#answered(phone, 'launch')
     const traffic = new Traffic({ plan: this.#plan, air, phones: this.#phones, stamps: this.#stamps })

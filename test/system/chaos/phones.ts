@@ -155,13 +155,13 @@ export class Phone {
     }
   }
 
-  close(): void {
-    this.#client?.close()
+  async close(): Promise<void> {
+    await this.#client?.close()
   }
 
   /** The app ends and starts again; what it has stored stays. */
   async #launch(): Promise<void> {
-    this.close()
+    await this.close()
     this.#pushToken ??= await this.#subscribe()
     this.#client = await createClient({ ...this.#options, pushToken: this.#pushToken })
     await this.#client.start()
