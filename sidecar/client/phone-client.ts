@@ -92,12 +92,20 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
     return avatar !== undefined && confirmed !== undefined && confirmed !== hash && hash !== refusedHash
   }
 
+  function planHeartbeat(): void {
+    heartbeat?.cancel()
+    if (ending.signal.aborted || left) return
+    heartbeat = timers.after(HEARTBEAT_MS, () => {
+      // Before this one, which may be refused for good, by an operator's mistake that is mended by the next.
+      planHeartbeat()
+      queue.run('heartbeat').catch(() => {})
+    })
+  }
+
   async function registered(answer: RegisterAnswer): Promise<void> {
     await cursor.confirm(answer.avatarHash)
     registeredAt = timers.now()
-    heartbeat?.cancel()
-    if (ending.signal.aborted) return
-    heartbeat = timers.after(HEARTBEAT_MS, () => void queue.run('heartbeat').catch(() => {}))
+    planHeartbeat()
   }
 
   async function beat(): Promise<void> {
@@ -111,9 +119,9 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
       await registered(await calls.register({ ...body, avatarIcon: icon, avatarImage: image, avatarUpdate: true }))
     } catch (error) {
       if (error instanceof ClientError && error.code === 'invalid_request') {
-        // It would be refused at every heartbeat, and the station forgotten over it.
-        refusedHash = body.avatarHash ?? undefined
         await beat()
+        // Without it all is well. It would be refused at every heartbeat, and the station forgotten over it.
+        refusedHash = body.avatarHash ?? undefined
       }
       throw error
     }
@@ -121,6 +129,7 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
 
   async function launch(): Promise<void> {
     if (left) return
+    planHeartbeat()
     const answer = await cursor.take((since) => calls.register({ ...registration(), wantHistory: true, since }))
     await registered(answer)
     await book.advertised(answer.avatars)

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { avatarHash } from '../../../sidecar/avatars/avatar.ts'
@@ -193,6 +194,14 @@ describe("an app's client", () => {
       expect(held()).to.include({ hash: 'icon:dog' })
     })
 
+    it('is not blamed for what else the server refuses', async () => {
+      const client = await launched({ platform: 'ios', pushToken: 'ab'.repeat(32) })
+      expect(await codeOf(client.setPushToken('no hex'))).to.equal('invalid_request')
+      expect(await codeOf(client.setAvatar({ icon: 'cat', image: '' }))).to.equal('invalid_request')
+      await client.setPushToken('cd'.repeat(32))
+      expect(held()).to.include({ hash: 'icon:cat' })
+    })
+
     it('says that one is refused, stays registered, and does not send it again', async () => {
       const client = await launched()
       expect(await codeOf(client.setAvatar({ icon: '', image: 'no image' }))).to.equal('invalid_request')
@@ -359,8 +368,10 @@ describe("an app's client", () => {
       })
       const begun: string[] = []
       const ended: string[] = []
+      const saves = new EventEmitter()
       const keep = async (what: string) => {
         begun.push(what)
+        if (begun.length === 2) saves.emit('both')
         await held
         ended.push(what)
       }
@@ -368,8 +379,9 @@ describe("an app's client", () => {
         avatars: { hashOf: () => undefined, put: () => keep('avatar') },
         store: { load: async () => undefined, save: () => keep('state') },
       })
+      const both = once(saves, 'both', { signal: AbortSignal.timeout(10_000) })
       const asking = [client.start(), client.pushReceived(push({ fromAvatarIcon: '/>', fromAvatarHash: 'icon:/>' }))]
-      while (begun.length < 2) await new Promise((resolve) => setImmediate(resolve))
+      await both
       const closed = client.close().then(() => ended.push('closed'))
       release()
       await Promise.allSettled([closed, ...asking])
@@ -390,6 +402,40 @@ describe("an app's client", () => {
       expect(app.clock.pending).to.equal(0)
     })
   })
+
+  for (const [what, isRefused] of [
+    ['refused for good, as by an operator who reserved its call by mistake', true],
+    ['answered, but could not be saved', false],
+  ] as const) {
+    it(`registers again 6 hours after a heartbeat that was ${what}`, async () => {
+      let refuses = false
+      const answered: number[] = []
+      const answers = new EventEmitter()
+      const client = await launched({
+        async fetch(address, init) {
+          const answer = refuses
+            ? { status: 403, json: async () => ({ error: 'reserved', message: 'This call is reserved.' }) }
+            : await fetch(address, init)
+          answered.push(answer.status)
+          answers.emit('one')
+          return answer
+        },
+      })
+      // The server holds another avatar than it confirmed: that is to be saved.
+      await api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
+      refuses = isRefused
+      app.saves = isRefused ? [] : [false]
+      for (let beats = 0; beats < 3; beats++) {
+        const one = once(answers, 'one', { signal: AbortSignal.timeout(10_000) })
+        await app.clock.advance(6 * HOUR)
+        await one
+        refuses = false
+      }
+      await client.close()
+      expect(answered).to.deep.equal([200, isRefused ? 403 : 200, 200, 200])
+      expect(app.state?.avatarHash).to.equal('icon:dog')
+    })
+  }
 
   it('unregisters, and is not brought back by a late push or a heartbeat', async () => {
     const client = await launched()
