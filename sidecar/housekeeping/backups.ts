@@ -21,7 +21,10 @@ export type BackupOutcome =
 export interface Backups {
   /** Makes one now; never rejects. `file` is its name in `backup.folder`. */
   make(): Promise<BackupOutcome>
-  /** When the newest one was made, in milliseconds since 1970; undefined when there is none, or no folder. */
+  /**
+   * When the newest one was made, in milliseconds since 1970; undefined when there is none, or no folder. One that is later than now says
+   * nothing: the clock was ahead.
+   */
   lastMadeAt(): number | undefined
   /** Ends one that is under way, which leaves nothing behind. Twice is fine. */
   close(): Promise<void>
@@ -67,7 +70,7 @@ export async function openBackups(parts: Parts): Promise<Backups> {
   try {
     await makeFolder(folder)
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-    return backupsIn(folder, parts, await newestIn(folder, parts.callsign))
+    return backupsIn(folder, parts, await timesIn(folder, parts.callsign))
   } catch (error) {
     throw new BackupFolderError(folder, error)
   }
@@ -93,11 +96,12 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-function backupsIn(folder: string, parts: Parts, newestAt: number | undefined): Backups {
+function backupsIn(folder: string, parts: Parts, found: readonly number[]): Backups {
   const { store, assertOwn, settings, callsign, clock, metrics, log } = parts
   const stopping = new AbortController()
   let making: Promise<BackupOutcome> | undefined
-  let lastMadeAt = newestAt
+  /** Of those in the folder. */
+  let times = found
   const schedule = runOnSchedule(async () => void (await make()), clock, DAILY)
 
   function make(): Promise<BackupOutcome> {
@@ -131,10 +135,11 @@ function backupsIn(folder: string, parts: Parts, newestAt: number | undefined): 
         await rm(join(folder, file), { force: true })
         throw error
       })
-      lastMadeAt = clock.now()
+      times = [timeOf(file)]
       metrics.count('backups_made')
       log.info('backup-made', 'The database was copied.', { file, bytes })
       await removeOld(file)
+      times = await timesIn(folder, callsign)
       return { kind: 'made', file, bytes }
     } catch (error) {
       return failed(error)
@@ -157,16 +162,20 @@ function backupsIn(folder: string, parts: Parts, newestAt: number | undefined): 
     for (const name of await readdir(folder)) if (isDraft(name, callsign)) await rm(join(folder, name), { force: true })
   }
 
-  /** Whatever the clock said when they were made, the one just made is the newest. */
+  /** The one just made is the newest: what says that it is of later was made while the clock was ahead, and goes before all others. */
   async function removeOld(newest: string): Promise<void> {
-    const names = (await readdir(folder)).filter((name) => isBackup(name, callsign) && name !== newest)
-    const old = names.sort().slice(0, Math.max(0, names.length - (settings.keep - 1)))
+    const names = (await readdir(folder)).filter((name) => isBackup(name, callsign) && name !== newest).sort()
+    const byAge = [...names.filter((name) => name > newest), ...names.filter((name) => name < newest)]
+    const old = byAge.slice(0, Math.max(0, byAge.length - (settings.keep - 1)))
     for (const name of old.flatMap((one) => [one, one + KEYS])) await rm(join(folder, name), { force: true })
   }
 
   return {
     make,
-    lastMadeAt: () => lastMadeAt,
+    lastMadeAt() {
+      const past = times.filter((time) => time <= clock.now())
+      return past.length === 0 ? undefined : Math.max(...past)
+    },
     async close() {
       stopping.abort()
       await schedule.close()
@@ -175,10 +184,8 @@ function backupsIn(folder: string, parts: Parts, newestAt: number | undefined): 
   }
 }
 
-async function newestIn(folder: string, callsign: string): Promise<number | undefined> {
-  const names = (await readdir(folder)).filter((name) => isBackup(name, callsign))
-  const times = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).mtimeMs))
-  return times.length === 0 ? undefined : Math.max(...times)
+async function timesIn(folder: string, callsign: string): Promise<readonly number[]> {
+  return (await readdir(folder)).filter((name) => isBackup(name, callsign)).map(timeOf)
 }
 
 const PREFIX = 'mesh-companion-'
@@ -189,6 +196,12 @@ const TIME = '\\d{8}T\\d{9}Z'
 /** `mesh-companion-N0CALL-10-20260131T235959123Z.sqlite`, in UTC: names sort by age. */
 function nameOf(callsign: string, now: number): string {
   return `${PREFIX}${callsign}-${new Date(now).toISOString().replaceAll(/[-:.]/g, '')}.sqlite`
+}
+
+/** When a backup of that name was made, in milliseconds since 1970. */
+function timeOf(name: string): number {
+  const written = name.slice(name.lastIndexOf('-') + 1)
+  return Date.parse(written.replace(/^(.{4})(..)(..T..)(..)(..)(.*Z).*$/, '$1-$2-$3:$4:$5.$6'))
 }
 
 // Exactly ours: whatever else is in the folder is somebody else's.

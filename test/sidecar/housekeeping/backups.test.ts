@@ -109,6 +109,26 @@ describe('the backups', () => {
     ])
   })
 
+  it('are those of the last nights, where some were made while the clock was ahead', async () => {
+    const { make, lastMadeAt } = await open({ keep: 3 })
+    const right = clock.now()
+    clock.set(Date.UTC(2040, 0))
+    for (let made = 0; made < 3; made++) {
+      await make()
+      await clock.advance(1)
+    }
+    clock.set(right)
+    expect(lastMadeAt()).to.equal(undefined)
+    for (let made = 0; made < 3; made++) {
+      await make()
+      expect(lastMadeAt()).to.equal(clock.now())
+      await clock.advance(HOUR_MS)
+    }
+    expect((await files()).sort()).to.deep.equal([NAME, NAME.replace('T00', 'T01'), NAME.replace('T00', 'T02')])
+    await backups.close()
+    expect((await open()).lastMadeAt()).to.equal(right + 2 * HOUR_MS)
+  })
+
   it('are made one at a time', async () => {
     const { make } = await open()
     const [first, second] = await Promise.all([make(), make()])
