@@ -122,7 +122,10 @@ describe('user groups in MeshCentral', () => {
     for (const person of people) await login(person)
     await login(setup.person({ groups: ['shared'] }), {}, 'other')
     expect(membersOf(await shown(page), 'shared').toSorted()).to.deep.equal(people.map(({ name }) => name).toSorted())
-    const records = [...(await setup.data.records()).values()].filter(({ name }) => name === 'shared')
+    const records = await until('both groups to be written', async () => {
+      const found = [...(await setup.data.records()).values()].filter(({ name }) => name === 'shared')
+      return found.length > 1 && found
+    })
     expect(records.map(({ domain }) => domain).toSorted()).to.deep.equal(['', 'other'])
   })
 

@@ -116,7 +116,7 @@ describe('MeshCentral with Keycloak', () => {
   it('lets nobody go idle there who is busy here, and signs out who comes back after the session there went idle', async () => {
     await register(true)
     const realm = await idp().admin.get<object>(`/${REALM}`)
-    await idp().admin.put(`/${REALM}`, { ...realm, accessTokenLifespan: 2, ssoSessionIdleTimeout: 8 })
+    await idp().admin.put(`/${REALM}`, { ...realm, accessTokenLifespan: 2, ssoSessionIdleTimeout: 15 })
     const page = await open(await signedIn(ALICE))
     const away = await signedIn(BOB)
     await until('the idle session there to end', async () => (await idp().ownSessions(BOB)) === 0, 60_000)

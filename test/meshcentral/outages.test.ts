@@ -84,10 +84,11 @@ describe('MeshCentral beside an IdP that is down, slow or hostile', () => {
       waiting.push(browser.get(address).then((page) => ({ message: messageOn(page), ms: performance.now() - begun })))
       await until('the request', () => setup.idp.requests(endpoint) > before)
     }
-    const begun = performance.now()
-    expect(await answers(setup.port)).to.equal(true)
+    let answered = 0
+    for (const answer of waiting) void answer.then(() => (answered += 1))
+    await until('an answer', () => answers(setup.port))
     await signedIn(setup, setup.person())
-    expect(performance.now() - begun).to.be.below(5_000)
+    expect(answered).to.equal(0)
     for (const { message, ms } of await Promise.all(waiting)) {
       expect(message).to.equal(112)
       expect(ms).to.be.within(5_000, 14_000)

@@ -3,10 +3,11 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { freePort } from '../../fixtures/free-port.ts'
 import { startTcpRelay, type TcpRelay } from '../support/tcp-relay.ts'
 import { type ControlSocket, openPage } from './support/control-socket.ts'
 import { INSTALL_LIMIT_MS } from './support/installation.ts'
-import { laboratory, lastingPort, useLaboratory } from './support/laboratory.ts'
+import { laboratory, useLaboratory } from './support/laboratory.ts'
 import { type MeshSetup, type Person, setUpMesh } from './support/mesh-setup.ts'
 import { type MongoStandIn, startMongoStandIn } from './support/mongo-stand-in.ts'
 import { isSignedIn, signedIn, thiefOf } from './support/session.ts'
@@ -36,7 +37,7 @@ describe('two peers of MeshCentral by its own peering, on mongo-java-server in p
       this.skip()
     }
     database = started
-    const second = await lastingPort()
+    const second = await freePort()
     relay = await startTcpRelay(second)
     const settings = { mongoDb: database.url, mongoDbName: 'mesh', mongoDbChangeStream: true }
     // The first one by name connects to the others.

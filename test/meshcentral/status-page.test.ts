@@ -205,8 +205,10 @@ describe('the status page in MeshCentral', () => {
       expect(await backOf(page)).to.equal('rgb(255, 255, 255)')
 
       await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+      // Looked for before it is there: it says so for two seconds.
+      const copied = page.getByRole('button', { name: 'Copied' }).waitFor()
       await page.locator('[data-copy=redirect]').click()
-      await page.getByRole('button', { name: 'Copied' }).waitFor()
+      await copied
       expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(`${setup.url}auth-oidc-callback`)
 
       await page.getByRole('button', { name: 'Ask now' }).click()

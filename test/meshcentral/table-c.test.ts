@@ -15,6 +15,7 @@ import {
   signIn,
   thiefOf,
 } from './support/session.ts'
+import { until } from './support/until.ts'
 
 useLaboratory()
 
@@ -300,8 +301,10 @@ describe('where MeshCentral itself falls short, the plugin', () => {
     await again(person, { groups: ['row-two'] })
     await setup.account(person, '', ({ links }) => Object.keys(links ?? {}).length === 1)
     expect(await groupsOf(person)).to.deep.equal(['row-two'])
-    const empty = [...(await setup.data.records()).values()].find(({ name }) => name === 'row-one')
-    expect(empty?.links).to.deep.equal({})
+    const emptied = async () => [...(await setup.data.records()).values()].find(({ name }) => name === 'row-one')
+    // Written after the account.
+    await until('the group to be emptied', async () => Object.keys((await emptied())?.links ?? {}).length === 0)
+    expect((await emptied())?.links).to.deep.equal({})
   })
 
   for (const [what, claims] of [
@@ -336,11 +339,12 @@ describe('where MeshCentral itself falls short, the plugin', () => {
 
   it('notes the time of each login in the account', async () => {
     const person = setup.person()
+    // Times are in whole seconds: not at the end of one.
+    await until('a second to begin', () => Date.now() % 1000 < 200)
     await signedIn(setup, person)
     const { login, creation } = await setup.account(person)
     expect(login).to.equal(creation)
-    // Times are in whole seconds.
-    while (Math.floor(Date.now() / 1000) <= Number(creation)) await new Promise((resolve) => setTimeout(resolve, 20))
+    await until('the next second', () => Math.floor(Date.now() / 1000) > Number(creation))
     await signedIn(setup, person)
     const record = await setup.account(person, '', (one) => Number(one.login) > Number(creation))
     expect(record.access).to.equal(record.login)

@@ -15,5 +15,5 @@ describe('The sidecar amid chaos', () => {
     await chaos.calm()
     await chaos.judge()
     console.log(`      ${chaos.figures()}`)
-  }).timeout(118_000)
+  }).timeout(240_000)
 })

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { freePort } from '../../fixtures/free-port.ts'
 import { type Idp, startIdp } from '../../fixtures/idp/server.ts'
 import { answerFromIdp, CLIENT } from '../support/sign-in-setup.ts'
 
@@ -82,13 +83,3 @@ describe('the reference host as a process', () => {
       expect(text).to.not.include(secret)
   })
 })
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net')
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
-}

@@ -68,7 +68,7 @@ export const SESSIONS: Runs<
   | 'key_rotation'
 > = {
   max_age: async ({ idp, lab: start }) => {
-    const lab = await start({ client: { default_max_age: 2 } })
+    const lab = await start({ client: { default_max_age: 5 } })
     const { browser, ...visit } = await lab.signIn(ALICE)
     expectSignedIn(lab, { browser, ...visit }, ALICE)
     const again = await until('the provider to ask again', async () => {

@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { freePort } from '../../../fixtures/free-port.ts'
 import { type DataFolder, makeDataFolder } from './data-folder.ts'
 import { INSTALL_LIMIT_MS, type Installation, installMeshCentral } from './installation.ts'
 import { startMeshProcess } from './mesh-process.ts'
@@ -39,7 +38,7 @@ async function open(): Promise<Opened> {
   const installed = await installMeshCentral()
   const first = await makeDataFolder()
   try {
-    const port = await lastingPort()
+    const port = await freePort()
     await first.writeConfig({ settings: serverSettings(port), domains: { '': { title: TITLE } } })
     const server = await startMeshProcess({ installation: installed.folder, dataPath: first.path, port })
     await server.stop()
@@ -53,23 +52,6 @@ async function open(): Promise<Opened> {
 
 /** Of the default domain; agents are signed with it. */
 export const TITLE = 'Lab'
-
-/** Below the ports that systems hand out: nobody gets it while a server is restarted. */
-export async function lastingPort(): Promise<number> {
-  for (let attempt = 0; attempt < 50; attempt += 1) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000)
-    const server = createServer().listen(port, '127.0.0.1')
-    try {
-      await once(server, 'listening')
-    } catch {
-      continue
-    }
-    server.close()
-    await once(server, 'close')
-    return port
-  }
-  throw new Error('no free port')
-}
 
 /** Of a server on loopback, which asks nobody outside for anything. `cert` is a number, since a name would mean LAN mode. */
 export function serverSettings(port: number): Readonly<Record<string, unknown>> {

@@ -4,7 +4,7 @@ import { request } from 'node:https'
 import { join } from 'node:path'
 import { until } from './until.ts'
 
-const START_LIMIT_MS = 30_000
+const START_LIMIT_MS = 120_000
 
 /** MeshCentral's working process, without the launcher that would start it again. */
 export interface MeshProcess {

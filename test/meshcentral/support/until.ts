@@ -1,11 +1,11 @@
 const EVERY_MS = 15
-const LIMIT_MS = 10_000
+const LIMIT_MS = 30_000
 
 /**
  * Waits for what another process does without saying so, such as writing to a file: asks again and again until the answer is there.
  *
  * @param what is waited for, for the error
- * @throws Error after 10 s
+ * @throws Error after 30 s
  */
 export async function until<Answer>(
   what: string,

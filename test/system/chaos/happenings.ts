@@ -22,7 +22,7 @@ export class Happenings {
   }
 
   /** Resolves once `holds` does; rejects after `timeoutMs`, or at once when something is to blame. */
-  async until(holds: () => boolean, what: string, timeoutMs = 20_000): Promise<void> {
+  async until(holds: () => boolean, what: string, timeoutMs = 60_000): Promise<void> {
     if (!(await this.#awaited(holds, timeoutMs)))
       throw new Error(`Within ${timeoutMs} ms it did not happen that ${what}.`)
   }

@@ -4,7 +4,7 @@ import { type LogLine, type SidecarProcess, startSidecarProcess } from '../../su
 import type { Happenings } from './happenings.ts'
 import type { ClockPlan } from './plan.ts'
 
-const START_LIMIT_MS = 20_000
+const START_LIMIT_MS = 60_000
 const METRICS_LIMIT_MS = 5000
 
 /** The sidecar, again and again: one process after the other on the same files. */
