@@ -1,6 +1,7 @@
 import type { RevocationStore } from '../../revocation-store.ts'
 import { askDatabase } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
+import { type CleaningOptions, cleanWhileSteady } from './cleaning.ts'
 import type { Endings } from './open-sessions.ts'
 import type { Peers } from './peers.ts'
 
@@ -33,16 +34,20 @@ const TYPE = 'meshcompanion'
 const PREFIX = `${TYPE}/ended/`
 /** Beyond that the oldest are forgotten, and all that began before them with them: none comes back to life. */
 const MOST = 50_000
-const CLEAN_UP_MS = 60 * 60_000
 const RETRY_MS = 5_000
 const READ_AGAIN_MS = 30_000
 
 /** @param shared where other servers work with the same database */
-export function endedInDatabase(db: MeshDatabase, now: () => number, shared?: SharedEnded): Ended {
+export function endedInDatabase(
+  db: MeshDatabase,
+  now: () => number,
+  shared?: SharedEnded,
+  cleaning: Pick<CleaningOptions, 'everyMs' | 'elapsed'> = {},
+): Ended {
   const records = new Map<string, EndedRecord>()
   let loaded = false
   let loading = load()
-  const cleaning = setInterval(cleanUp, CLEAN_UP_MS).unref()
+  const stopCleaning = cleanWhileSteady({ ...cleaning, now, cleanUp })
   let retry: NodeJS.Timeout | undefined
   let again: NodeJS.Timeout | undefined
   let isClosed = false
@@ -56,7 +61,6 @@ export function endedInDatabase(db: MeshDatabase, now: () => number, shared?: Sh
   function load(): Promise<void> {
     const attempt = read().then(() => {
       loaded = true
-      cleanUp()
       if (shared) readLater(shared)
     })
     // Told to whoever asks meanwhile; nobody is signed in until it has worked.
@@ -72,7 +76,10 @@ export function endedInDatabase(db: MeshDatabase, now: () => number, shared?: Sh
     const found = await askDatabase<readonly Members[] | null>('read which sessions have ended', (done) =>
       db.GetAllType(TYPE, done),
     )
+    const begun = loaded ? [] : [...records]
     takeIn((found ?? []).flatMap(recordIn).sort(([, one], [, other]) => one.endedAt - other.endedAt))
+    // What ended meanwhile is the newest.
+    for (const [key, record] of begun) keep(key, record)
   }
 
   /** Counted from the end of a reading: a slow database is not asked any faster. */
@@ -111,23 +118,27 @@ export function endedInDatabase(db: MeshDatabase, now: () => number, shared?: Sh
     return record
   }
 
-  function cleanUp(): void {
+  function cleanUp(most = 0): void {
     if (!loaded) return
     for (const [key, { until }] of records) {
-      if (until > now()) continue
-      records.delete(key)
-      db.Remove(PREFIX + key)
+      if (records.size <= most) return
+      if (until <= now()) remove(key)
     }
   }
 
+  function remove(key: string): void {
+    records.delete(key)
+    db.Remove(PREFIX + key)
+  }
+
   async function makeRoom(): Promise<void> {
+    // No more of it than has to go: the clock may be wrong.
+    cleanUp(MOST)
     if (records.size <= MOST) return
-    cleanUp()
     let all: EndedRecord | undefined
     for (const [key, { endedAt, until }] of records) {
       if (records.size < MOST) break
-      records.delete(key)
-      db.Remove(PREFIX + key)
+      remove(key)
       all = { endedAt: Math.max(endedAt, all?.endedAt ?? 0), until: Math.max(until, all?.until ?? 0) }
     }
     if (all) await write(EVERYTHING, keep(EVERYTHING, all))
@@ -165,7 +176,7 @@ export function endedInDatabase(db: MeshDatabase, now: () => number, shared?: Sh
     close() {
       isClosed = true
       shared?.peers.listen(null)
-      clearInterval(cleaning)
+      stopCleaning()
       clearTimeout(retry)
       clearTimeout(again)
     },

@@ -4,6 +4,7 @@ import { keyOfHandle, keysOfSignIn } from '../../revocations.ts'
 import { isObject, readTokens } from '../../sign-in-record.ts'
 import { askDatabase } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
+import { type CleaningOptions, cleanWhileSteady } from './cleaning.ts'
 
 /** What a session keeps on the server: none of it goes into a cookie. */
 export type Secrets = Pick<SignIn, 'idToken' | 'tokens'>
@@ -39,6 +40,7 @@ export interface SessionSecretsOptions {
   readonly most?: number
   /** Records of one person, so that nobody can push out those of others. Default 100. */
   readonly mostOfOne?: number
+  readonly cleaning?: Pick<CleaningOptions, 'everyMs' | 'elapsed'>
 }
 
 interface Entry {
@@ -52,15 +54,14 @@ const TYPE = 'meshcompaniontokens'
 const PREFIX = `${TYPE}/`
 /** Of one record. Tokens with hundreds of groups have 10,000; an IdP may answer with a million. */
 const MOST_CHARACTERS = 40_000
-const CLEAN_UP_MS = 60 * 60_000
 const RETRY_MS = 60_000
 const NOTHING: Secrets = { idToken: null, tokens: null }
 
 export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
-  const { db, secret, now, onFailure, most = 20_000, mostOfOne = 100 } = options
+  const { db, secret, now, onFailure, most = 20_000, mostOfOne = 100, cleaning } = options
   /** By digest of the handle, oldest first. What it is for is only to remove: reading asks the database. */
   const entries = new Map<string, Entry>()
-  const cleaning = setInterval(cleanUp, CLEAN_UP_MS).unref()
+  const stopCleaning = cleanWhileSteady({ ...cleaning, now, cleanUp })
   let retry: NodeJS.Timeout | undefined
   void load()
 
@@ -82,7 +83,6 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       for (const one of [...(found ?? [])].sort((a, b) => Number(a.until) - Number(b.until))) takeIn(one)
       // What was begun meanwhile is the newest.
       for (const [key, entry] of begun) entries.set(key, entry)
-      cleanUp()
       makeRoom()
     } catch (error) {
       onFailure(error)
@@ -159,7 +159,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       for (const [key, entry] of entries) if (entry.keys.some((own) => keys.includes(own))) drop(key)
     },
     close() {
-      clearInterval(cleaning)
+      stopCleaning()
       clearTimeout(retry)
     },
   }
