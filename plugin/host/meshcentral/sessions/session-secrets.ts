@@ -17,7 +17,7 @@ export interface SessionSecrets {
   /**
    * What is kept counts until then. In the background: no login waits for it.
    *
-   * @returns keys, by {@link keyOfHandle}, of the person's oldest sessions, whose secrets had to go since there are too many
+   * @returns keys, by {@link keyOfHandle}, of the oldest sessions, of the person and of all, whose secrets had to go since there are too many
    */
   keep(signIn: SignIn, handle: string, until: number): readonly string[]
   /** Others in the place of what is kept; nothing where nothing is. @throws Error when the database does not answer */
@@ -54,6 +54,8 @@ const TYPE = 'meshcompaniontokens'
 const PREFIX = `${TYPE}/`
 /** Of one record. Tokens with hundreds of groups have 10,000; an IdP may answer with a million. */
 const MOST_CHARACTERS = 40_000
+/** Sessions whose end has to be written. There are more when servers of one database had room for as many each. */
+const MOST_AT_ONCE = 100
 const RETRY_MS = 60_000
 const NOTHING: Secrets = { idToken: null, tokens: null }
 
@@ -83,7 +85,6 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       for (const one of [...(found ?? [])].sort((a, b) => Number(a.until) - Number(b.until))) takeIn(one)
       // What was begun meanwhile is the newest.
       for (const [key, entry] of begun) entries.set(key, entry)
-      makeRoom()
     } catch (error) {
       onFailure(error)
       retry = setTimeout(load, RETRY_MS).unref()
@@ -104,11 +105,15 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
     for (const [key, { until }] of entries) if (until <= now()) drop(key)
   }
 
-  function makeRoom(): void {
-    for (const oldest of entries.keys()) {
-      if (entries.size <= most) return
+  /** Those whose secrets went though they still count. */
+  function makeRoom(): readonly string[] {
+    const gone: string[] = []
+    for (const [oldest, { until }] of entries) {
+      if (entries.size <= most || gone.length === MOST_AT_ONCE) break
       drop(oldest)
+      if (until > now()) gone.push(oldest)
     }
+    return gone
   }
 
   /** @throws Error when it is too large, or the database does not answer */
@@ -137,8 +142,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       if (idToken === null && tokens === null) return []
       const entry: Entry = { until, keys: keysOfSignIn(signIn) }
       write(handle, { idToken, tokens }, entry).catch(onFailure)
-      makeRoom()
-      return dropOldestOf(entry.keys[0])
+      return [...makeRoom(), ...dropOldestOf(entry.keys[0])]
     },
     async replace(handle, secrets) {
       const key = keyOfHandle(handle)

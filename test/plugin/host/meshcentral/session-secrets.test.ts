@@ -113,12 +113,37 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     expect(secrets.keep(signIn({ sid: 's-2' }), 'handle-2', LATER)).to.deep.equal([])
     expect(secrets.keep(signIn({ sid: 's-3' }), 'handle-3', LATER)).to.deep.equal([keyOfHandle('handle-1')])
     expect(await secrets.read('handle-1')).to.deep.equal(NOTHING)
-    for (const other of ['u-2', 'u-3', 'u-4']) {
+    for (const other of ['u-2', 'u-3']) {
       expect(secrets.keep(signIn({ subject: other }), other, LATER)).to.deep.equal([])
     }
+    expect(secrets.keep(signIn({ subject: 'u-4' }), 'u-4', LATER)).to.deep.equal([keyOfHandle('handle-2')])
     expect(rows.size).to.equal(4)
     expect(await secrets.read('handle-2')).to.deep.equal(NOTHING)
     expect(failures).to.deep.equal([])
+  })
+
+  it('are bounded after a restart as well: the next login names the oldest, but none that is over anyway', async () => {
+    const rows = new Map<string, Members>()
+    const before = open(databaseOf(rows))
+    before.keep(signIn({ subject: 'u-1' }), 'over', 2_000)
+    for (const subject of ['u-2', 'u-3', 'u-4']) before.keep(signIn({ subject }), subject, LATER)
+    const after = open(databaseOf(rows), { most: 3 })
+    await settled()
+    expect(rows.size).to.equal(4)
+    expect(after.keep(signIn({ subject: 'u-5' }), 'u-5', LATER)).to.deep.equal([keyOfHandle('u-2')])
+    expect(rows.size).to.equal(3)
+    expect(await after.read('over')).to.deep.equal(NOTHING)
+  })
+
+  it('make room a hundred at a time', async () => {
+    const rows = new Map<string, Members>()
+    const before = open(databaseOf(rows))
+    for (let n = 0; n < 300; n += 1) before.keep(signIn({ subject: `u-${n}` }), `handle-${n}`, LATER)
+    const after = open(databaseOf(rows), { most: 100 })
+    await settled()
+    const kept = ['a', 'b', 'c', 'd'].map((subject) => after.keep(signIn({ subject }), subject, LATER).length)
+    expect(kept).to.deep.equal([100, 100, 3, 1])
+    expect(rows.size).to.equal(100)
   })
 
   it('are not kept, and somebody is told, where they are too large or the database fails', async () => {

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import type { Response } from 'express'
 import type { MeshDatabase, MeshRequest, MeshSocket, MeshUser } from '../../../../plugin/host/meshcentral/server.ts'
 import { type Ended, endedInDatabase } from '../../../../plugin/host/meshcentral/sessions/ended.ts'
+import { keptSessions } from '../../../../plugin/host/meshcentral/sessions/kept-sessions.ts'
 import {
   createOpenSessions,
   keysOfOpen,
@@ -9,8 +10,15 @@ import {
   type OpenSessions,
 } from '../../../../plugin/host/meshcentral/sessions/open-sessions.ts'
 import { keyOfSealed } from '../../../../plugin/host/meshcentral/sessions/owner.ts'
-import { type MeshSessions, meshSessions } from '../../../../plugin/host/meshcentral/sessions/sessions.ts'
+import { sessionSecrets } from '../../../../plugin/host/meshcentral/sessions/session-secrets.ts'
+import {
+  type MeshSessions,
+  maxAgeOf,
+  meshSessions,
+  ownSession,
+} from '../../../../plugin/host/meshcentral/sessions/sessions.ts'
 import type { SignIn } from '../../../../plugin/host/port.ts'
+import { keyOfHandle } from '../../../../plugin/host/revocations.ts'
 import { databaseOf, standIn } from './stand-in.ts'
 
 const SECRET = 'a secret of the server with more than 32 characters'
@@ -28,6 +36,7 @@ const SIGN_IN: SignIn = {
 const { idToken: _idToken, tokens: _tokens, ...RECORD } = SIGN_IN
 const SESSION: OpenSession = { user: USER, x: 'x', signIn: { ...RECORD, handle: 'handle' } }
 
+const socketThat = (close: () => void): MeshSocket => ({ on: () => undefined, emit: () => true, close })
 const response = { append: () => undefined } as unknown as Response
 
 describe('a session of MeshCentral whose end the database does not answer', () => {
@@ -72,8 +81,7 @@ describe('a session of MeshCentral whose end the database does not answer', () =
       const close = () => {
         isOpen = false
       }
-      const socket: MeshSocket = { on: () => undefined, emit: () => true, close }
-      open.seen(SESSION, socket)
+      open.seen(SESSION, socketThat(close))
       const told = end().then(
         () => 'fine',
         (error: Error) => error.message,
@@ -87,4 +95,45 @@ describe('a session of MeshCentral whose end the database does not answer', () =
       expect(await told).to.match(/could not write that a session has ended/)
     })
   }
+})
+
+describe('a session of MeshCentral whose tokens had to make room', () => {
+  it('ends with its pages: nobody could be asked about it any more', async () => {
+    const { server, web } = standIn()
+    web.users[USER] = { _id: USER, name: 'one', domain: '' } as MeshUser
+    const now = () => 10_000
+    const ended = endedInDatabase(server.db, now)
+    const failures: unknown[] = []
+    const onFailure = (error: unknown) => void failures.push(error)
+    const secrets = sessionSecrets({ db: server.db, secret: SECRET, now, onFailure, most: 1 })
+    try {
+      await ended.endedAt([])
+      const open = createOpenSessions(10, now)
+      const own = meshSessions({ server, web, ended, open, secret: SECRET, now })
+      const sessions = keptSessions(own, { secrets, open, ended, now, onFailure, maxAgeMs: maxAgeOf(web) })
+      const tokens = { access: 'an access token', accessExpiresAt: null, refresh: null }
+      const request = () => ({ session: {}, headers: {}, clientIp: '127.0.0.1' }) as unknown as MeshRequest
+      const browser = request()
+      await sessions.start(browser, response, { ...SIGN_IN, subject: 'another', tokens })
+      const oldest = ownSession(browser)
+      if (!oldest) throw new Error('nobody is signed in')
+      let isOpen = true
+      open.seen(
+        oldest,
+        socketThat(() => {
+          isOpen = false
+        }),
+      )
+      const another = request()
+      await sessions.start(another, response, { ...SIGN_IN, tokens })
+      expect(isOpen).to.equal(false)
+      expect(ended.latest([keyOfHandle(oldest.signIn.handle)])).to.equal(10_000)
+      expect(await sessions.current(browser)).to.equal(undefined)
+      expect(await sessions.current(another)).to.deep.include({ subject: '1' })
+      expect(failures).to.deep.equal([])
+    } finally {
+      ended.close()
+      secrets.close()
+    }
+  })
 })
