@@ -7,7 +7,16 @@ import { alteredProgram } from './support/data-folder.ts'
 import { useLaboratory } from './support/laboratory.ts'
 import { answers } from './support/mesh-process.ts'
 import { type MeshSetup, setUpMesh } from './support/mesh-setup.ts'
-import { answerOfIdp, authCookieOn, isApp, isLoginPage, messageOn, signedIn, signIn } from './support/session.ts'
+import {
+  answerOfIdp,
+  authCookieOn,
+  isApp,
+  isLoginPage,
+  messageOn,
+  signedIn,
+  signIn,
+  thiefOf,
+} from './support/session.ts'
 import { until } from './support/until.ts'
 
 useLaboratory()
@@ -266,5 +275,21 @@ describe('MeshCentral whose database fails', () => {
     expect(told.status).to.equal(400)
     await until('the page to be closed', () => !othersPage.isOpen())
     expect(isApp(await others.step(setup.url))).to.equal(false)
+  })
+
+  it('remembers through a restart what ended while it failed, once it works again', async () => {
+    const failing = `const { Set } = server.db, isOurs = ${ours};
+      let failed = 0;
+      server.db.Set = (record, done) => isOurs(record) && failed++ < 2 ? done(new Error('disk')) : Set(record, done)`
+    setup = await setUpMesh({ program: await alteredProgram(failing) })
+    const browser = await signedIn(setup, setup.person())
+    const copy = thiefOf(setup, browser)
+    expect((await browser.step(`${setup.url}logout`)).status).to.equal(500)
+    const remembered = async () =>
+      [...(await setup.data.records()).values()].filter(({ type }) => type === 'meshcompanion')
+    await until('both records', async () => (await remembered()).length === 2)
+    await setup.restart()
+    expect(isApp(await copy.step(setup.url))).to.equal(false)
+    await signedIn(setup, setup.person())
   })
 })

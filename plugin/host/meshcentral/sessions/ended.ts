@@ -25,6 +25,12 @@ export interface SharedEnded {
   readonly readAgainMs?: number
 }
 
+export interface EndedTiming {
+  readonly cleaning?: Pick<CleaningOptions, 'everyMs' | 'elapsed'>
+  /** How soon the database is tried again after it failed. Default 5,000. */
+  readonly retryMs?: number
+}
+
 interface EndedRecord {
   readonly endedAt: number
   readonly until: number
@@ -42,7 +48,7 @@ export function endedInDatabase(
   db: MeshDatabase,
   now: () => number,
   shared?: SharedEnded,
-  cleaning: Pick<CleaningOptions, 'everyMs' | 'elapsed'> = {},
+  { cleaning, retryMs = RETRY_MS }: EndedTiming = {},
 ): Ended {
   const records = new Map<string, EndedRecord>()
   let loaded = false
@@ -50,6 +56,9 @@ export function endedInDatabase(
   const stopCleaning = cleanWhileSteady({ ...cleaning, now, cleanUp })
   let retry: NodeJS.Timeout | undefined
   let again: NodeJS.Timeout | undefined
+  /** Whoever ended it was told; nobody may come to end it again. */
+  const unwritten = new Set<string>()
+  let writing: NodeJS.Timeout | undefined
   let isClosed = false
   let isReadable = true
   let onElsewhere: (endings: Endings) => void = () => undefined
@@ -67,7 +76,7 @@ export function endedInDatabase(
     attempt.catch(() => {
       retry = setTimeout(() => {
         loading = load()
-      }, RETRY_MS).unref()
+      }, retryMs).unref()
     })
     return attempt
   }
@@ -144,10 +153,35 @@ export function endedInDatabase(
     if (all) await write(EVERYTHING, keep(EVERYTHING, all))
   }
 
-  async function write(key: string, { endedAt, until }: EndedRecord): Promise<void> {
-    await askDatabase('write that a session has ended', (done) =>
-      db.Set({ type: TYPE, _id: PREFIX + key, domain: '', endedAt, until }, done),
-    )
+  async function write(key: string, record: EndedRecord): Promise<void> {
+    try {
+      await askDatabase('write that a session has ended', (done) =>
+        db.Set({ type: TYPE, _id: PREFIX + key, domain: '', ...record }, done),
+      )
+      // A later one may have failed meanwhile.
+      if (records.get(key) === record) unwritten.delete(key)
+    } catch (error) {
+      unwritten.add(key)
+      writeLater()
+      throw error
+    }
+  }
+
+  function writeLater(): void {
+    if (isClosed) return
+    writing ??= setTimeout(async () => {
+      try {
+        for (const key of unwritten) {
+          const record = records.get(key)
+          if (record) await write(key, record)
+          else unwritten.delete(key)
+        }
+      } catch {
+        // The first that fails tells that it still does.
+      }
+      writing = undefined
+      if (unwritten.size > 0) writeLater()
+    }, retryMs).unref()
   }
 
   function latestOf(keys: readonly string[]): number | undefined {
@@ -179,6 +213,7 @@ export function endedInDatabase(
       stopCleaning()
       clearTimeout(retry)
       clearTimeout(again)
+      clearTimeout(writing)
     },
   }
 }

@@ -7,7 +7,7 @@ import { HALF_A_DAY_MS, type Time, timeFrom } from './time.ts'
 describe('what has ended, in the database of MeshCentral', () => {
   const opened: { close(): void }[] = []
   const open = (db: MeshDatabase, { now, cleaning }: Pick<Time, 'now' | 'cleaning'> = timeFrom(1_000)) => {
-    const ended = endedInDatabase(db, now, undefined, cleaning)
+    const ended = endedInDatabase(db, now, undefined, { cleaning })
     opened.push(ended)
     return ended
   }
@@ -100,5 +100,28 @@ describe('what has ended, in the database of MeshCentral', () => {
     const ended = open(full)
     expect(await message(ended.revoke(['a'], 900, 5_000))).to.match(/could not write/)
     expect(await ended.endedAt(['a'])).to.equal(900)
+  })
+
+  it('is written once the database works again, where it failed: the IdP does not tell of it twice', async () => {
+    const rows = new Map<string, Members>()
+    const db = databaseOf(rows)
+    const { Set: write } = db
+    let tries = 0
+    const written = new Promise<void>((resolve) => {
+      db.Set = (row, done) => {
+        tries += 1
+        if (tries <= 4) return void done?.(new Error('disk full'))
+        write(row, done)
+        if (rows.size === 2) resolve()
+      }
+    })
+    const ended = endedInDatabase(db, () => 1_000, undefined, { retryMs: 1 })
+    opened.push(ended)
+    await ended.revoke(['a', 'b'], 800, 5_000).catch(() => undefined)
+    await ended.revoke(['b'], 900, 5_000).catch(() => undefined)
+    await written
+    expect(await open(databaseOf(rows)).endedAt(['a'])).to.equal(800)
+    expect(await open(databaseOf(rows)).endedAt(['b'])).to.equal(900)
+    expect(tries).to.equal(6)
   })
 })
