@@ -20,7 +20,7 @@ const LOCK = 0x6d636f69
 
 /**
  * Revocations in PostgreSQL, for all processes of a server and through their restarts. A look-up is one statement by primary key. What has
- * run out is deleted once an hour.
+ * run out is deleted once an hour: by the clock of the database too, so that no process with a wrong one deletes what the others need.
  */
 export function pgRevocations(pool: PgPool, options: PgRevocationsOptions = {}): RevocationStore {
   const { table = 'mesh_companion_revocation', now = Date.now } = options
@@ -52,7 +52,7 @@ export function pgRevocations(pool: PgPool, options: PgRevocationsOptions = {}):
   async function cleanUp(): Promise<void> {
     if (now() - cleanedAt < CLEAN_UP_MS) return
     cleanedAt = now()
-    await pool.query(`DELETE FROM ${name} WHERE until <= $1`, [now()])
+    await pool.query(`DELETE FROM ${name} WHERE until <= least($1, extract(epoch FROM now()) * 1000)`, [now()])
   }
 
   return {

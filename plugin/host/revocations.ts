@@ -20,12 +20,12 @@ export function memoryRevocations({ most = 50_000, now = Date.now }: MemoryRevoc
   const entries = new Map<string, { readonly endedAt: number; readonly until: number }>()
   let allEndedAt: number | undefined
 
+  /** None before it has to go: by a clock that is wrong for a while all would have run out. */
   function forgetOldest() {
     for (const [key, { endedAt, until }] of entries) {
-      const expired = until <= now()
-      if (!expired && entries.size <= most) return
+      if (entries.size <= most) return
       entries.delete(key)
-      if (!expired) allEndedAt = Math.max(endedAt, allEndedAt ?? endedAt)
+      if (until > now()) allEndedAt = Math.max(endedAt, allEndedAt ?? endedAt)
     }
   }
 

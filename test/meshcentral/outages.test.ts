@@ -1,12 +1,22 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { Endpoint, Fault } from '../../fixtures/idp/faults.ts'
 import { linesOf, pluginLines } from './support/auth-log.ts'
-import { openControl } from './support/control-socket.ts'
+import { openControl, openPage } from './support/control-socket.ts'
 import { alteredProgram } from './support/data-folder.ts'
 import { useLaboratory } from './support/laboratory.ts'
 import { answers } from './support/mesh-process.ts'
 import { type MeshSetup, setUpMesh } from './support/mesh-setup.ts'
-import { answerOfIdp, authCookieOn, isApp, isLoginPage, messageOn, signedIn, signIn } from './support/session.ts'
+import {
+  answerOfIdp,
+  authCookieOn,
+  isApp,
+  isLoginPage,
+  messageOn,
+  signedIn,
+  signIn,
+  thiefOf,
+} from './support/session.ts'
 import { until } from './support/until.ts'
 
 useLaboratory()
@@ -242,6 +252,45 @@ describe('MeshCentral whose database fails', () => {
     expect(body).to.include('Signing out did not work')
     expect(isApp(await browser.step(setup.url))).to.equal(false)
     expect((await pluginLines(setup)).some(({ event }) => event === 'logout-failed')).to.equal(true)
+    await signedIn(setup, setup.person())
+  })
+
+  it('closes the pages of sessions that end, though it cannot remember their end', async () => {
+    const failing = `const { Set } = server.db, isOurs = ${ours};
+      server.db.Set = (record, done) => isOurs(record) ? done(new Error('disk')) : Set(record, done)`
+    setup = await setUpMesh({ program: await alteredProgram(failing) })
+    const [one, other] = [setup.person(), setup.person()]
+    const [own, others] = [await signedIn(setup, one), await signedIn(setup, other)]
+    const [ownPage, othersPage] = [await openPage(setup, own), await openPage(setup, others)]
+    expect((await own.step(`${setup.url}logout`)).status).to.equal(500)
+    await until('the page to be closed', () => !ownPage.isOpen())
+    expect(othersPage.isOpen()).to.equal(true)
+    const iat = Math.floor(Date.now() / 1000)
+    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} }
+    const token = await setup.idp.sign(
+      { iss: setup.idp.issuer, aud: 'mesh', sub: other.sub, iat, exp: iat + 120, jti: randomUUID(), events },
+      { alg: 'RS256', typ: 'logout+jwt' },
+    )
+    const form = [['logout_token', token]] as const
+    const told = await setup.browser().step(`${setup.url}auth-oidc-backchannel-logout`, { form })
+    expect(told.status).to.equal(400)
+    await until('the page to be closed', () => !othersPage.isOpen())
+    expect(isApp(await others.step(setup.url))).to.equal(false)
+  })
+
+  it('remembers through a restart what ended while it failed, once it works again', async () => {
+    const failing = `const { Set } = server.db, isOurs = ${ours};
+      let failed = 0;
+      server.db.Set = (record, done) => isOurs(record) && failed++ < 2 ? done(new Error('disk')) : Set(record, done)`
+    setup = await setUpMesh({ program: await alteredProgram(failing) })
+    const browser = await signedIn(setup, setup.person())
+    const copy = thiefOf(setup, browser)
+    expect((await browser.step(`${setup.url}logout`)).status).to.equal(500)
+    const remembered = async () =>
+      [...(await setup.data.records()).values()].filter(({ type }) => type === 'meshcompanion')
+    await until('both records', async () => (await remembered()).length === 2)
+    await setup.restart()
+    expect(isApp(await copy.step(setup.url))).to.equal(false)
     await signedIn(setup, setup.person())
   })
 })

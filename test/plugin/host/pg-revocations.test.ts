@@ -63,7 +63,7 @@ describe('Revocations in PostgreSQL', () => {
   })
 
   it('throw away what has run out, an hour after the last time', async () => {
-    let clock = Date.now()
+    let clock = Date.now() - 2 * HOUR_MS
     const table = 'cleaned'
     const owner = pool()
     const store = pgRevocations(owner, { table, now: () => clock })
@@ -74,6 +74,15 @@ describe('Revocations in PostgreSQL', () => {
     await store.revoke(['another'], clock, clock + HOUR_MS)
     const { rows } = await owner.query(`SELECT key FROM ${table} ORDER BY key`)
     expect(rows).to.deep.equal([{ key: 'another' }, { key: 'long' }])
+  })
+
+  it('throw nothing away by a clock that is ahead of that of the database', async () => {
+    const clock = Date.now()
+    const table = 'ahead'
+    await pgRevocations(pool(), { table }).revoke(['a key'], clock, clock + HOUR_MS)
+    const store = pgRevocations(pool(), { table, now: () => clock + 1000 * HOUR_MS })
+    await store.revoke(['another'], clock, clock + HOUR_MS)
+    expect(await store.endedAt(['a key'])).to.equal(clock)
   })
 
   it('let a key that has run out be used again', async () => {

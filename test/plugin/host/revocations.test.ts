@@ -41,6 +41,15 @@ describe('revocations in memory', () => {
     expect(await store.endedAt(['a'])).to.equal(undefined)
     expect(await store.endedAt(['z'])).to.equal(undefined)
   })
+
+  it('stay while there is room, whatever the clock says: it may be wrong', async () => {
+    const store = memoryRevocations({ most: 2, now })
+    await store.revoke(['a'], 10, 5_000)
+    clock = 1_000_000
+    await store.revoke(['b'], 20, 2_000_000)
+    clock = 2_000
+    expect(await store.endedAt(['a'])).to.equal(10)
+  })
 })
 
 describe('the keys of ended sessions', () => {

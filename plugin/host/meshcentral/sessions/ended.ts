@@ -1,6 +1,7 @@
 import type { RevocationStore } from '../../revocation-store.ts'
 import { askDatabase } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
+import { type CleaningOptions, cleanWhileSteady } from './cleaning.ts'
 import type { Endings } from './open-sessions.ts'
 import type { Peers } from './peers.ts'
 
@@ -24,6 +25,12 @@ export interface SharedEnded {
   readonly readAgainMs?: number
 }
 
+export interface EndedTiming {
+  readonly cleaning?: Pick<CleaningOptions, 'everyMs' | 'elapsed'>
+  /** How soon the database is tried again after it failed. Default 5,000. */
+  readonly retryMs?: number
+}
+
 interface EndedRecord {
   readonly endedAt: number
   readonly until: number
@@ -33,18 +40,25 @@ const TYPE = 'meshcompanion'
 const PREFIX = `${TYPE}/ended/`
 /** Beyond that the oldest are forgotten, and all that began before them with them: none comes back to life. */
 const MOST = 50_000
-const CLEAN_UP_MS = 60 * 60_000
 const RETRY_MS = 5_000
 const READ_AGAIN_MS = 30_000
 
 /** @param shared where other servers work with the same database */
-export function endedInDatabase(db: MeshDatabase, now: () => number, shared?: SharedEnded): Ended {
+export function endedInDatabase(
+  db: MeshDatabase,
+  now: () => number,
+  shared?: SharedEnded,
+  { cleaning, retryMs = RETRY_MS }: EndedTiming = {},
+): Ended {
   const records = new Map<string, EndedRecord>()
   let loaded = false
   let loading = load()
-  const cleaning = setInterval(cleanUp, CLEAN_UP_MS).unref()
+  const stopCleaning = cleanWhileSteady({ ...cleaning, now, cleanUp })
   let retry: NodeJS.Timeout | undefined
   let again: NodeJS.Timeout | undefined
+  /** Whoever ended it was told; nobody may come to end it again. */
+  const unwritten = new Set<string>()
+  let writing: NodeJS.Timeout | undefined
   let isClosed = false
   let isReadable = true
   let onElsewhere: (endings: Endings) => void = () => undefined
@@ -56,14 +70,13 @@ export function endedInDatabase(db: MeshDatabase, now: () => number, shared?: Sh
   function load(): Promise<void> {
     const attempt = read().then(() => {
       loaded = true
-      cleanUp()
       if (shared) readLater(shared)
     })
     // Told to whoever asks meanwhile; nobody is signed in until it has worked.
     attempt.catch(() => {
       retry = setTimeout(() => {
         loading = load()
-      }, RETRY_MS).unref()
+      }, retryMs).unref()
     })
     return attempt
   }
@@ -72,7 +85,10 @@ export function endedInDatabase(db: MeshDatabase, now: () => number, shared?: Sh
     const found = await askDatabase<readonly Members[] | null>('read which sessions have ended', (done) =>
       db.GetAllType(TYPE, done),
     )
+    const begun = loaded ? [] : [...records]
     takeIn((found ?? []).flatMap(recordIn).sort(([, one], [, other]) => one.endedAt - other.endedAt))
+    // What ended meanwhile is the newest.
+    for (const [key, record] of begun) keep(key, record)
   }
 
   /** Counted from the end of a reading: a slow database is not asked any faster. */
@@ -111,32 +127,61 @@ export function endedInDatabase(db: MeshDatabase, now: () => number, shared?: Sh
     return record
   }
 
-  function cleanUp(): void {
+  function cleanUp(most = 0): void {
     if (!loaded) return
     for (const [key, { until }] of records) {
-      if (until > now()) continue
-      records.delete(key)
-      db.Remove(PREFIX + key)
+      if (records.size <= most) return
+      if (until <= now()) remove(key)
     }
   }
 
+  function remove(key: string): void {
+    records.delete(key)
+    db.Remove(PREFIX + key)
+  }
+
   async function makeRoom(): Promise<void> {
+    // No more of it than has to go: the clock may be wrong.
+    cleanUp(MOST)
     if (records.size <= MOST) return
-    cleanUp()
     let all: EndedRecord | undefined
     for (const [key, { endedAt, until }] of records) {
       if (records.size < MOST) break
-      records.delete(key)
-      db.Remove(PREFIX + key)
+      remove(key)
       all = { endedAt: Math.max(endedAt, all?.endedAt ?? 0), until: Math.max(until, all?.until ?? 0) }
     }
     if (all) await write(EVERYTHING, keep(EVERYTHING, all))
   }
 
-  async function write(key: string, { endedAt, until }: EndedRecord): Promise<void> {
-    await askDatabase('write that a session has ended', (done) =>
-      db.Set({ type: TYPE, _id: PREFIX + key, domain: '', endedAt, until }, done),
-    )
+  async function write(key: string, record: EndedRecord): Promise<void> {
+    try {
+      await askDatabase('write that a session has ended', (done) =>
+        db.Set({ type: TYPE, _id: PREFIX + key, domain: '', ...record }, done),
+      )
+      // A later one may have failed meanwhile.
+      if (records.get(key) === record) unwritten.delete(key)
+    } catch (error) {
+      unwritten.add(key)
+      writeLater()
+      throw error
+    }
+  }
+
+  function writeLater(): void {
+    if (isClosed) return
+    writing ??= setTimeout(async () => {
+      try {
+        for (const key of unwritten) {
+          const record = records.get(key)
+          if (record) await write(key, record)
+          else unwritten.delete(key)
+        }
+      } catch {
+        // The first that fails tells that it still does.
+      }
+      writing = undefined
+      if (unwritten.size > 0) writeLater()
+    }, retryMs).unref()
   }
 
   function latestOf(keys: readonly string[]): number | undefined {
@@ -165,9 +210,10 @@ export function endedInDatabase(db: MeshDatabase, now: () => number, shared?: Sh
     close() {
       isClosed = true
       shared?.peers.listen(null)
-      clearInterval(cleaning)
+      stopCleaning()
       clearTimeout(retry)
       clearTimeout(again)
+      clearTimeout(writing)
     },
   }
 }

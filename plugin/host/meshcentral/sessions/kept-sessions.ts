@@ -56,8 +56,7 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
 
   /** What nobody can be asked about any more would outlive its end at the IdP. */
   async function endOldest(keys: readonly string[]): Promise<void> {
-    await ended.revoke(keys, now(), now() + maxAgeMs)
-    await Promise.all(open.find(keys).map(endOne))
+    await Promise.all([ended.revoke(keys, now(), now() + maxAgeMs), ...open.find(keys).map(endOne)])
   }
 
   return {

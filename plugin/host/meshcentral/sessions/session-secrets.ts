@@ -4,6 +4,7 @@ import { keyOfHandle, keysOfSignIn } from '../../revocations.ts'
 import { isObject, readTokens } from '../../sign-in-record.ts'
 import { askDatabase } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
+import { type CleaningOptions, cleanWhileSteady } from './cleaning.ts'
 
 /** What a session keeps on the server: none of it goes into a cookie. */
 export type Secrets = Pick<SignIn, 'idToken' | 'tokens'>
@@ -16,7 +17,7 @@ export interface SessionSecrets {
   /**
    * What is kept counts until then. In the background: no login waits for it.
    *
-   * @returns keys, by {@link keyOfHandle}, of the person's oldest sessions, whose secrets had to go since there are too many
+   * @returns keys, by {@link keyOfHandle}, of the oldest sessions, of the person and of all, whose secrets had to go since there are too many
    */
   keep(signIn: SignIn, handle: string, until: number): readonly string[]
   /** Others in the place of what is kept; nothing where nothing is. @throws Error when the database does not answer */
@@ -39,6 +40,7 @@ export interface SessionSecretsOptions {
   readonly most?: number
   /** Records of one person, so that nobody can push out those of others. Default 100. */
   readonly mostOfOne?: number
+  readonly cleaning?: Pick<CleaningOptions, 'everyMs' | 'elapsed'>
 }
 
 interface Entry {
@@ -52,15 +54,16 @@ const TYPE = 'meshcompaniontokens'
 const PREFIX = `${TYPE}/`
 /** Of one record. Tokens with hundreds of groups have 10,000; an IdP may answer with a million. */
 const MOST_CHARACTERS = 40_000
-const CLEAN_UP_MS = 60 * 60_000
+/** Sessions whose end has to be written. There are more when servers of one database had room for as many each. */
+const MOST_AT_ONCE = 100
 const RETRY_MS = 60_000
 const NOTHING: Secrets = { idToken: null, tokens: null }
 
 export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
-  const { db, secret, now, onFailure, most = 20_000, mostOfOne = 100 } = options
+  const { db, secret, now, onFailure, most = 20_000, mostOfOne = 100, cleaning } = options
   /** By digest of the handle, oldest first. What it is for is only to remove: reading asks the database. */
   const entries = new Map<string, Entry>()
-  const cleaning = setInterval(cleanUp, CLEAN_UP_MS).unref()
+  const stopCleaning = cleanWhileSteady({ ...cleaning, now, cleanUp })
   let retry: NodeJS.Timeout | undefined
   void load()
 
@@ -82,8 +85,6 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       for (const one of [...(found ?? [])].sort((a, b) => Number(a.until) - Number(b.until))) takeIn(one)
       // What was begun meanwhile is the newest.
       for (const [key, entry] of begun) entries.set(key, entry)
-      cleanUp()
-      makeRoom()
     } catch (error) {
       onFailure(error)
       retry = setTimeout(load, RETRY_MS).unref()
@@ -104,11 +105,15 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
     for (const [key, { until }] of entries) if (until <= now()) drop(key)
   }
 
-  function makeRoom(): void {
-    for (const oldest of entries.keys()) {
-      if (entries.size <= most) return
+  /** Those whose secrets went though they still count. */
+  function makeRoom(): readonly string[] {
+    const gone: string[] = []
+    for (const [oldest, { until }] of entries) {
+      if (entries.size <= most || gone.length === MOST_AT_ONCE) break
       drop(oldest)
+      if (until > now()) gone.push(oldest)
     }
+    return gone
   }
 
   /** @throws Error when it is too large, or the database does not answer */
@@ -137,8 +142,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       if (idToken === null && tokens === null) return []
       const entry: Entry = { until, keys: keysOfSignIn(signIn) }
       write(handle, { idToken, tokens }, entry).catch(onFailure)
-      makeRoom()
-      return dropOldestOf(entry.keys[0])
+      return [...makeRoom(), ...dropOldestOf(entry.keys[0])]
     },
     async replace(handle, secrets) {
       const key = keyOfHandle(handle)
@@ -159,7 +163,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       for (const [key, entry] of entries) if (entry.keys.some((own) => keys.includes(own))) drop(key)
     },
     close() {
-      clearInterval(cleaning)
+      stopCleaning()
       clearTimeout(retry)
     },
   }

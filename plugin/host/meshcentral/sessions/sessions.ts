@@ -58,6 +58,16 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
     await written
   }
 
+  /**
+   * Closes what has ended by now in the memory of this process. Not once that is written: a database that is slow or fails would leave
+   * web sockets open that nobody closes any more. Settles when all of it has.
+   */
+  async function endWhileWritten(written: Promise<unknown>, found: readonly OpenSession[]): Promise<void> {
+    const all = [written, ...found.map(endPages)]
+    await Promise.allSettled(all)
+    await Promise.all(all)
+  }
+
   function destroy(user: string, x: string): void {
     const { destroyedSessions } = web
     for (const [name, at] of Object.entries(destroyedSessions)) {
@@ -72,8 +82,7 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
       const user = web.users[userKey(signIn.domainKey, signIn.userId)]
       if (!user) throw new Error('The account is gone.')
       const before = ownSession(request)
-      await cookies.start(req, res, signIn)
-      if (before) await endPages(before)
+      await endWhileWritten(cookies.start(req, res, signIn), before ? [before] : [])
       Object.assign(request.session ?? {}, {
         userid: user._id,
         // Binds the session to the address: MeshCentral compares it at each request.
@@ -93,25 +102,26 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
       const { userid, x } = request.session ?? {}
       const before = ownSession(request)
       const user = typeof userid === 'string' ? web.users[userid] : undefined
-      await cookies.end(req, res)
+      const written = cookies.end(req, res)
+      if (!before && typeof userid === 'string' && typeof x === 'string') destroy(userid, x)
+      await endWhileWritten(written, before ? [before] : [])
       if (user) recordLogout(server, web, request, user)
-      if (before) await endPages(before)
-      else if (typeof userid === 'string' && typeof x === 'string') destroy(userid, x)
     },
 
     async endMatching(req, those) {
       const keys = keysOfEnded(those)
       const found = open.find(keys)
-      await cookies.endMatching(req, those)
+      const written = cookies.endMatching(req, those)
       open.end(keys)
-      await Promise.all(found.map(endPages))
+      await endWhileWritten(written, found)
       return null
     },
 
     async endOne(session) {
       const { handle, startedAt } = session.signIn
-      await ended.revoke([keyOfHandle(handle)], endOfNow(ended, now()), startedAt + maxAgeMs)
-      await endPages(session)
+      await endWhileWritten(ended.revoke([keyOfHandle(handle)], endOfNow(ended, now()), startedAt + maxAgeMs), [
+        session,
+      ])
     },
 
     async endedElsewhere(endings) {

@@ -7,6 +7,7 @@ import {
 import type { SignIn } from '../../../../plugin/host/port.ts'
 import { keyOfHandle, keysOfEnded } from '../../../../plugin/host/revocations.ts'
 import { databaseOf } from './stand-in.ts'
+import { HALF_A_DAY_MS, timeFrom } from './time.ts'
 
 const SECRET = 'a secret of the server with more than 32 characters'
 const NOTHING = { idToken: null, tokens: null }
@@ -64,7 +65,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     expect(await open(databaseOf(new Map([[moved, row]]))).read('handle-2')).to.deep.equal(NOTHING)
   })
 
-  it('go with their session, with all sessions of a person, and when they are too old', async () => {
+  it('go with their session, and with all sessions of a person', async () => {
     const rows = new Map<string, Members>()
     const secrets = open(databaseOf(rows))
     await settled()
@@ -76,12 +77,23 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     secrets.removeMatching(keysOfEnded({ domainKey: '', issuer: 'https://idp.example', subject: 'u-1', sid: null }))
     expect(await secrets.read('handle-1')).to.deep.equal(NOTHING)
     expect(rows.size).to.equal(1)
-    open(databaseOf(rows), { now: () => LATER })
+  })
+
+  it('go when they are too old, but not at a start: the clock may be wrong then', async () => {
+    const rows = new Map<string, Members>()
+    const before = open(databaseOf(rows))
+    before.keep(signIn(), 'handle-1', LATER)
+    before.keep(signIn({ sid: 's-2' }), 'handle-2', LATER + HALF_A_DAY_MS + 1)
+    const time = timeFrom(LATER)
+    const after = open(databaseOf(rows), time)
     await settled()
+    await time.looked()
+    expect(rows.size).to.equal(2)
+    time.pass(HALF_A_DAY_MS)
+    await time.looked()
+    expect(await after.read('handle-1')).to.deep.equal(NOTHING)
+    expect(await after.read('handle-2')).not.to.deep.equal(NOTHING)
     expect(rows.size).to.equal(1)
-    open(databaseOf(rows), { now: () => LATER + 1 })
-    await settled()
-    expect(rows.size).to.equal(0)
   })
 
   it('are known after a restart to those who end all sessions of a person', async () => {
@@ -101,12 +113,37 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     expect(secrets.keep(signIn({ sid: 's-2' }), 'handle-2', LATER)).to.deep.equal([])
     expect(secrets.keep(signIn({ sid: 's-3' }), 'handle-3', LATER)).to.deep.equal([keyOfHandle('handle-1')])
     expect(await secrets.read('handle-1')).to.deep.equal(NOTHING)
-    for (const other of ['u-2', 'u-3', 'u-4']) {
+    for (const other of ['u-2', 'u-3']) {
       expect(secrets.keep(signIn({ subject: other }), other, LATER)).to.deep.equal([])
     }
+    expect(secrets.keep(signIn({ subject: 'u-4' }), 'u-4', LATER)).to.deep.equal([keyOfHandle('handle-2')])
     expect(rows.size).to.equal(4)
     expect(await secrets.read('handle-2')).to.deep.equal(NOTHING)
     expect(failures).to.deep.equal([])
+  })
+
+  it('are bounded after a restart as well: the next login names the oldest, but none that is over anyway', async () => {
+    const rows = new Map<string, Members>()
+    const before = open(databaseOf(rows))
+    before.keep(signIn({ subject: 'u-1' }), 'over', 2_000)
+    for (const subject of ['u-2', 'u-3', 'u-4']) before.keep(signIn({ subject }), subject, LATER)
+    const after = open(databaseOf(rows), { most: 3 })
+    await settled()
+    expect(rows.size).to.equal(4)
+    expect(after.keep(signIn({ subject: 'u-5' }), 'u-5', LATER)).to.deep.equal([keyOfHandle('u-2')])
+    expect(rows.size).to.equal(3)
+    expect(await after.read('over')).to.deep.equal(NOTHING)
+  })
+
+  it('make room a hundred at a time', async () => {
+    const rows = new Map<string, Members>()
+    const before = open(databaseOf(rows))
+    for (let n = 0; n < 300; n += 1) before.keep(signIn({ subject: `u-${n}` }), `handle-${n}`, LATER)
+    const after = open(databaseOf(rows), { most: 100 })
+    await settled()
+    const kept = ['a', 'b', 'c', 'd'].map((subject) => after.keep(signIn({ subject }), subject, LATER).length)
+    expect(kept).to.deep.equal([100, 100, 3, 1])
+    expect(rows.size).to.equal(100)
   })
 
   it('are not kept, and somebody is told, where they are too large or the database fails', async () => {
