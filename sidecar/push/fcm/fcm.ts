@@ -144,8 +144,7 @@ function measure(notification: Notification): number {
 function outcomeOf(error: unknown, call: WireCall): Failure {
   const { code, message } = describe(error)
   if (call.status === 503) return later('FCM is not available', call)
-  // Of the token, not of us: whoever has the app can get one for a browser of their own.
-  if (call.status === 401 && /APNS|Web ?Push/i.test(message))
+  if (call.status === 401 && isAboutToken(message, call))
     return later('the token is of an iPhone or a browser, for which the Firebase project has no credentials', call)
   if (call.status === 401) {
     const remedy = "check this machine's clock, and that the service account has not been disabled"
@@ -164,6 +163,14 @@ function outcomeOf(error: unknown, call: WireCall): Failure {
   }
   const [kind, reason] = OUTCOMES[code] ?? byStatus(call)
   return kind === 'try_later' ? later(reason, call) : { kind, reason }
+}
+
+/**
+ * Of the token, not of us: whoever has the app can get one for a browser of their own. FCM often words it as if our access token were
+ * missing (https://github.com/firebase/firebase-admin-node/issues/3215), and the client's code for both is the same.
+ */
+function isAboutToken(message: string, { errorCodes }: WireCall): boolean {
+  return errorCodes?.includes('THIRD_PARTY_AUTH_ERROR') || /APNS|Web ?Push/i.test(message)
 }
 
 /** What has no code of its own: something between us and FCM answers, or nothing does. */
