@@ -45,6 +45,9 @@ const OUTCOMES: Readonly<Record<string, readonly [Failed['kind'], string]>> = {
   PayloadTooLarge: ['refused', 'the payload is too big for APNs'],
 }
 
+/** What can be no device token. */
+const NO_TOKEN: PushOutcome = { kind: 'token_gone', reason: 'it is no device token', unasked: true }
+
 /** A token that no phone has. */
 const NOBODY = '0'.repeat(64)
 
@@ -85,7 +88,7 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
 
   const send = async (pushToken: string, notification: Notification): Promise<PushOutcome> => {
     // The token becomes part of a path: APNs would answer something else than what it means.
-    if (!/^[0-9a-f]{1,200}$/i.test(pushToken)) return outcomeOf({ status: 400, reason: 'BadDeviceToken' })
+    if (!/^[0-9a-f]{1,200}$/i.test(pushToken)) return NO_TOKEN
     if (pause.isOn()) return outcomeOf(EXPIRED)
     const { provider, Message } = await currentClient()
     const fitted = fitNotification(notification, measure)

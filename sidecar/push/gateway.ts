@@ -8,10 +8,11 @@ export interface Notification {
   readonly data: Readonly<Record<string, string>>
 }
 
+/** What came of one notification. What is `unasked` nobody was asked about: it says nothing of the gateway. */
 export type PushOutcome =
   | { readonly kind: 'accepted' }
   /** The gateway knows the token no longer: stop pushing to it until the station registers one again. */
-  | { readonly kind: 'token_gone'; readonly reason: string }
+  | { readonly kind: 'token_gone'; readonly reason: string; readonly unasked?: true }
   /** A passing fault; `afterMs` is the gateway's own delay, where its client library hands it over. */
   | { readonly kind: 'try_later'; readonly reason: string; readonly afterMs?: number }
   /**
@@ -20,7 +21,7 @@ export type PushOutcome =
    */
   | { readonly kind: 'unauthorized'; readonly reason: string }
   /** The notification itself is at fault: trying again cannot help. */
-  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: string; readonly unasked?: true }
 
 /** A push gateway behind the one verb that we need. */
 export interface PushGateway {

@@ -31,7 +31,7 @@ export function createInFlight(clock: Clock): InFlight {
         }
         const timer = clock.after(SEND_LIMIT_MS, () => giveUp(`no answer within ${SEND_LIMIT_MS / 1000} s`))
         calls.add(giveUp)
-        work().then(settle, (error: unknown) => settle({ kind: 'refused', reason: `unexpected ${nameOf(error)}` }))
+        work().then(settle, (error: unknown) => settle(unexpected(error)))
       })
     },
     close() {
@@ -41,7 +41,8 @@ export function createInFlight(clock: Clock): InFlight {
   }
 }
 
-// Its message is not ours, and could quote the token.
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error
+/** What is none of the outcomes that a gateway knows: a fault of ours. Its message is not ours, and could quote the token. */
+function unexpected(error: unknown): PushOutcome {
+  const name = error instanceof Error ? error.name : typeof error
+  return { kind: 'refused', reason: `unexpected ${name}`, unasked: true }
 }

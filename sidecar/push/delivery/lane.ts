@@ -77,6 +77,8 @@ export function openLane({ platform, gateway, onRoom, clock, log }: LaneParts): 
     ...places,
     async send(pushToken, notification) {
       const outcome = await gateway.send(pushToken, notification)
+      // Whoever registers what cannot be a token could say by it that a gateway which refuses us has let us in.
+      if ('unasked' in outcome) return outcome
       answers.note(outcome)
       // Of a gateway that cannot be asked nothing is known.
       if (outcome.kind === 'try_later') warnFailing(outcome.reason)

@@ -75,7 +75,8 @@ export function openWebPush(
 
   const send = async (pushToken: string, notification: Notification, signal: AbortSignal): Promise<PushOutcome> => {
     const parsed = parseSubscription(pushToken, allowPrivate)
-    if ('problems' in parsed) return { kind: 'token_gone', reason: 'it is no subscription to a public push service' }
+    if ('problems' in parsed)
+      return { kind: 'token_gone', reason: 'it is no subscription to a public push service', unasked: true }
     const { default: webPush } = await client
     const { endpoint } = parsed.subscription
     const payload = payloadOf(fitNotification(notification, measure, MAX_TEXT_BYTES))
@@ -161,6 +162,7 @@ function unansweredOutcome(error: unknown, endpoint: string): Failure {
     return {
       kind: 'token_gone',
       reason: `${host} is in a private network, which push.webpush.allowPrivate does not allow`,
+      unasked: true,
     }
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
   return { kind: 'try_later', reason: `${host} cannot be reached (${code})` }

@@ -592,6 +592,22 @@ describe('The dispatcher', () => {
       expect(await left()).to.deep.equal([KEY])
     })
 
+    for (const kind of ['token_gone', 'refused'] as const) {
+      it(`goes on saying so whatever is ${kind} without anybody being asked`, async () => {
+        await receive()
+        await dispatched()
+        const said = dispatcher.gateways()[0]
+        expect(said).to.include({ state: 'refusing', credentialsRefused: true })
+        android.always = { kind, reason: 'it is no token', unasked: true }
+        await register('N1CALL')
+        await receive('Hello', 'N1CALL')
+        await dispatched()
+        expect(android.sent).to.have.length(2)
+        expect(dispatcher.gateways()[0]).to.deep.equal(said)
+        expect(events('push-authorized')).to.deep.equal([])
+      })
+    }
+
     it('gives the whole time for another try to what fails for now afterwards', async () => {
       await receive()
       await dispatched()
