@@ -11,6 +11,7 @@ import { createApnsTokenPause } from './apns-token-pause.ts'
 import type { Notification, PushGateway, PushOutcome } from './gateway.ts'
 import { createInFlight, SEND_LIMIT_MS } from './in-flight.ts'
 import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from './notification.ts'
+import { loadPackage, withoutPackage } from './package.ts'
 import { throughProxy } from './tunnel.ts'
 
 type Failed = Exclude<PushOutcome, { kind: 'accepted' }>
@@ -130,6 +131,7 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   return {
     send: sendInTime,
     verify: () => sendInTime(NOBODY, TRIAL),
+    loaded: client.then(() => undefined, withoutPackage),
     close() {
       closing ??= close()
       return closing
@@ -146,7 +148,8 @@ function openClient(
   production: boolean,
   connections: ReturnType<typeof createConnections>,
 ) {
-  const client = import('node-apn').then(({ Notification: Message, Provider }) => {
+  const client = loadPackage('node-apn', async () => {
+    const { Notification: Message, Provider } = await import('node-apn')
     const options: ProviderOptions & { createConnection: () => TLSSocket } = {
       token,
       address: connections.host,

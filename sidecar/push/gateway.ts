@@ -16,8 +16,8 @@ export type PushOutcome =
   /** A passing fault; `afterMs` is the gateway's own delay, where its client library hands it over. */
   | { readonly kind: 'try_later'; readonly reason: string; readonly afterMs?: number }
   /**
-   * The gateway refuses us, whatever we send: somebody has to mend credentials, configuration or clock. What waits then is sent,
-   * however late. `reason` says what to mend.
+   * The gateway refuses us, whatever we send: somebody has to mend credentials, configuration, clock or installation. What waits then
+   * is sent, however late. `reason` says what to mend.
    */
   | { readonly kind: 'unauthorized'; readonly reason: string }
   /** The notification itself is at fault: trying again cannot help. */
@@ -32,5 +32,7 @@ export interface PushGateway {
    * {@link send}. Absent where nothing can be asked without a phone's own token.
    */
   verify?(): Promise<PushOutcome>
+  /** Resolves as soon as its client is loaded, or with what every notification will come to since it cannot be. Never rejects. */
+  readonly loaded?: Promise<PushOutcome | undefined>
   close(): Promise<void>
 }

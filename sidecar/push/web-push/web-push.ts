@@ -11,6 +11,7 @@ import type { VapidKeys } from '../../webpush/vapid-keys.ts'
 import type { Notification, PushGateway, PushOutcome } from '../gateway.ts'
 import { createInFlight, SEND_LIMIT_MS } from '../in-flight.ts'
 import { fitNotification, MAX_NOTIFICATION_BYTES, NOTIFICATION_TTL_MS } from '../notification.ts'
+import { loadPackage, withoutPackage } from '../package.ts'
 import { parseRetryAfter } from '../retry-after.ts'
 import { AddressRefused, WebPushAgent } from './web-push-agent.ts'
 
@@ -68,9 +69,7 @@ export function openWebPush(
   const trust = caFile === null ? {} : { ca: readFile(caFile) }
   const agent = new WebPushAgent({ allowPrivate, ...trust, ...(dnsServers && { dnsServers }) })
   const inFlight = createInFlight(clock)
-  const client = import('web-push')
-  // Whoever sends next is told; nobody may have sent yet.
-  client.catch(() => {})
+  const client = loadPackage('web-push', () => import('web-push'))
   log.info('push-gateway-on', 'Other phones are notified by Web Push.', { subject, allowPrivate })
 
   const send = async (pushToken: string, notification: Notification, signal: AbortSignal): Promise<PushOutcome> => {
@@ -99,6 +98,7 @@ export function openWebPush(
   }
 
   return {
+    loaded: client.then(() => undefined, withoutPackage),
     send(pushToken, notification) {
       const call = new AbortController()
       const signal = AbortSignal.any([call.signal, AbortSignal.timeout(REQUEST_LIMIT_MS)])
