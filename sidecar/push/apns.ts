@@ -11,6 +11,7 @@ import { createApnsTokenPause } from './apns-token-pause.ts'
 import type { Notification, PushGateway, PushOutcome } from './gateway.ts'
 import { createInFlight, SEND_LIMIT_MS } from './in-flight.ts'
 import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from './notification.ts'
+import { loadPackage, withoutPackage } from './package.ts'
 import { throughProxy } from './tunnel.ts'
 
 type Failed = Exclude<PushOutcome, { kind: 'accepted' }>
@@ -44,6 +45,9 @@ const OUTCOMES: Readonly<Record<string, readonly [Failed['kind'], string]>> = {
   BadEnvironmentKeyIdInToken: ['unauthorized', OTHER_ENVIRONMENT],
   PayloadTooLarge: ['refused', 'the payload is too big for APNs'],
 }
+
+/** What can be no device token. */
+const NO_TOKEN: PushOutcome = { kind: 'token_gone', reason: 'it is no device token', unasked: true }
 
 /** A token that no phone has. */
 const NOBODY = '0'.repeat(64)
@@ -85,7 +89,7 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
 
   const send = async (pushToken: string, notification: Notification): Promise<PushOutcome> => {
     // The token becomes part of a path: APNs would answer something else than what it means.
-    if (!/^[0-9a-f]{1,200}$/i.test(pushToken)) return outcomeOf({ status: 400, reason: 'BadDeviceToken' })
+    if (!/^[0-9a-f]{1,200}$/i.test(pushToken)) return NO_TOKEN
     if (pause.isOn()) return outcomeOf(EXPIRED)
     const { provider, Message } = await currentClient()
     const fitted = fitNotification(notification, measure)
@@ -127,6 +131,7 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   return {
     send: sendInTime,
     verify: () => sendInTime(NOBODY, TRIAL),
+    loaded: client.then(() => undefined, withoutPackage),
     close() {
       closing ??= close()
       return closing
@@ -143,7 +148,8 @@ function openClient(
   production: boolean,
   connections: ReturnType<typeof createConnections>,
 ) {
-  const client = import('node-apn').then(({ Notification: Message, Provider }) => {
+  const client = loadPackage('node-apn', async () => {
+    const { Notification: Message, Provider } = await import('node-apn')
     const options: ProviderOptions & { createConnection: () => TLSSocket } = {
       token,
       address: connections.host,

@@ -8,19 +8,20 @@ export interface Notification {
   readonly data: Readonly<Record<string, string>>
 }
 
+/** What came of one notification. What is `unasked` nobody was asked about: it says nothing of the gateway. */
 export type PushOutcome =
   | { readonly kind: 'accepted' }
   /** The gateway knows the token no longer: stop pushing to it until the station registers one again. */
-  | { readonly kind: 'token_gone'; readonly reason: string }
+  | { readonly kind: 'token_gone'; readonly reason: string; readonly unasked?: true }
   /** A passing fault; `afterMs` is the gateway's own delay, where its client library hands it over. */
   | { readonly kind: 'try_later'; readonly reason: string; readonly afterMs?: number }
   /**
-   * The gateway refuses us, whatever we send: somebody has to mend credentials, configuration or clock. What waits then is sent,
-   * however late. `reason` says what to mend.
+   * The gateway refuses us, whatever we send: somebody has to mend credentials, configuration, clock or installation. What waits then
+   * is sent, however late. `reason` says what to mend.
    */
   | { readonly kind: 'unauthorized'; readonly reason: string }
   /** The notification itself is at fault: trying again cannot help. */
-  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: string; readonly unasked?: true }
 
 /** A push gateway behind the one verb that we need. */
 export interface PushGateway {
@@ -31,5 +32,7 @@ export interface PushGateway {
    * {@link send}. Absent where nothing can be asked without a phone's own token.
    */
   verify?(): Promise<PushOutcome>
+  /** Resolves as soon as its client is loaded, or with what every notification will come to since it cannot be. Never rejects. */
+  readonly loaded?: Promise<PushOutcome | undefined>
   close(): Promise<void>
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { PushOutcome } from './gateway.ts'
+import { withoutPackage } from './package.ts'
 
 /** The longest that one call of {@link PushGateway.send} takes, in milliseconds. */
 export const SEND_LIMIT_MS = 10_000
@@ -31,7 +32,7 @@ export function createInFlight(clock: Clock): InFlight {
         }
         const timer = clock.after(SEND_LIMIT_MS, () => giveUp(`no answer within ${SEND_LIMIT_MS / 1000} s`))
         calls.add(giveUp)
-        work().then(settle, (error: unknown) => settle({ kind: 'refused', reason: `unexpected ${nameOf(error)}` }))
+        work().then(settle, (error: unknown) => settle(withoutPackage(error) ?? unexpected(error)))
       })
     },
     close() {
@@ -41,7 +42,8 @@ export function createInFlight(clock: Clock): InFlight {
   }
 }
 
-// Its message is not ours, and could quote the token.
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error
+/** What is none of the outcomes that a gateway knows: a fault of ours. Its message is not ours, and could quote the token. */
+function unexpected(error: unknown): PushOutcome {
+  const name = error instanceof Error ? error.name : typeof error
+  return { kind: 'refused', reason: `unexpected ${name}`, unasked: true }
 }

@@ -104,9 +104,11 @@ export async function openStations(
 
   function remember(row: StationRow): void {
     const station = stationOf(row)
-    const before = entries.get(row.key)?.station
-    if (!isSameAvatar(station.avatar, before?.avatar)) avatarChanges += 1
-    if (before) byPlatform[before.platform] -= 1
+    const before = entries.get(row.key)
+    // Of heartbeats that changed nothing memory knows more than the file.
+    if (before?.lastSeenOnDisk === row.lastSeenAt) station.lastSeenAt = before.station.lastSeenAt
+    if (!isSameAvatar(station.avatar, before?.station.avatar)) avatarChanges += 1
+    if (before) byPlatform[before.station.platform] -= 1
     byPlatform[station.platform] += 1
     entries.set(row.key, { station, lastSeenOnDisk: row.lastSeenAt })
   }
@@ -279,7 +281,7 @@ async function storeAvatar(tx: Transaction, key: StationKey, avatar: AvatarUploa
   else await tx.all(SET_AVATAR, key, avatar.icon, avatar.hash, stamp, avatar.image)
 }
 
-function stationOf(row: StationRow): Station {
+function stationOf(row: StationRow): Entry['station'] {
   return stationFrom({ ...row, tokenDead: row.tokenDead === 1, ackMessages: row.ackMessages === 1 })
 }
 

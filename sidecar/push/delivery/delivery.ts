@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { type Log, shortToken } from '../../log.ts'
 import type { PushClaim, PushQueue } from '../../messages/push-queue.ts'
-import type { StationKey, Stations } from '../../messages/store.ts'
+import type { Platform, StationKey, Stations } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { PushOutcome } from '../gateway.ts'
 import { buildNotification, type SenderAvatar } from '../notification.ts'
@@ -11,6 +11,7 @@ import { type NextTry, planAfterFailure, planAfterRefusal } from './retry-plan.t
 interface DeliveryParts {
   readonly stations: Pick<Stations, 'get' | 'markTokenDead'>
   readonly pushes: Pick<PushQueue, 'settle' | 'later'>
+  readonly hasGateway: (platform: Platform) => boolean
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
@@ -43,20 +44,22 @@ interface Failure {
 
 const MS_PER_S = 1000
 
+/** Where several share the store, what memory has of the registry may be this much older than a claim: asked at once, both go round in circles. */
+const CLAIM_AGAIN_MS = 1_000
+
 /** Once `closed` says so, whatever has no answer is handed back to the queue as it was. */
 export function createDeliveries(parts: DeliveryParts, closed: () => boolean): Deliveries {
-  const { stations, pushes, clock, log, metrics, random } = parts
+  const { stations, pushes, hasGateway, clock, log, metrics, random } = parts
 
   async function deliver(claimed: Claimed, avatar: SenderAvatar): Promise<void> {
     const { claim, lane } = claimed
-    const { key, platform, pushToken, tokenDead } = claim.station
+    const { key, pushToken, tokenDead } = claim.station
     if (closed()) {
       lane.leave()
       return handBack(claimed)
     }
     if (!lane.send || tokenDead) {
-      metrics.countCase('pushes_unsendable', { platform, reason: lane.send ? 'token_dead' : 'gateway_off' })
-      await noted(key, pushes.settle(claim))
+      await letRest(claimed)
       return lane.leave()
     }
     let outcome: PushOutcome
@@ -69,6 +72,16 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
     // Before the database has it, so that the gateway does not wait for the disk.
     lane.leave()
     await conclude(claimed, outcome)
+  }
+
+  /** Nowhere to send to, as the claim had it. Its phone may have registered anew since: it has not been told. */
+  function letRest({ claim, lane }: Claimed): Promise<void> {
+    const { key, platform } = claim.station
+    const now = stations.get(key)
+    if (now && !now.tokenDead && hasGateway(now.platform))
+      return noted(key, pushes.later(claim, { delayMs: CLAIM_AGAIN_MS, tries: 0, refusals: 0 }))
+    metrics.countCase('pushes_unsendable', { platform, reason: lane.send ? 'token_dead' : 'gateway_off' })
+    return noted(key, pushes.settle(claim))
   }
 
   async function conclude(claimed: Claimed, outcome: PushOutcome): Promise<void> {

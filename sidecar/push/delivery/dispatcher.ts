@@ -51,7 +51,11 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   )
   /** Those of which something may be due that is not claimed. */
   const due = new Set<Lane>()
-  const deliveries = createDeliveries({ stations, pushes, clock, log, metrics, random }, () => closing !== undefined)
+  const hasGateway = (platform: Platform) => gateways[platform] !== undefined
+  const deliveries = createDeliveries(
+    { stations, pushes, hasGateway, clock, log, metrics, random },
+    () => closing !== undefined,
+  )
   /** Claims to come, and what was claimed. */
   const working = new Set<Promise<void>>()
   let isClaiming = false

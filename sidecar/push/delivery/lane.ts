@@ -72,15 +72,23 @@ export function openLane({ platform, gateway, onRoom, clock, log }: LaneParts): 
       onRoom()
     },
   }
+  function hear(outcome: PushOutcome): void {
+    // Whoever registers what cannot be a token could say by it that a gateway which refuses us has let us in.
+    if ('unasked' in outcome) return
+    answers.note(outcome)
+    // Of a gateway that cannot be asked nothing is known.
+    if (outcome.kind === 'try_later') warnFailing(outcome.reason)
+    else noteStanding(outcome.kind === 'unauthorized' ? outcome.reason : undefined)
+  }
+
   if (!gateway) return places
+  // Said at once: nobody may have anything to be told for hours.
+  void gateway.loaded?.then((fault) => fault && hear(fault))
   return {
     ...places,
     async send(pushToken, notification) {
       const outcome = await gateway.send(pushToken, notification)
-      answers.note(outcome)
-      // Of a gateway that cannot be asked nothing is known.
-      if (outcome.kind === 'try_later') warnFailing(outcome.reason)
-      else noteStanding(outcome.kind === 'unauthorized' ? outcome.reason : undefined)
+      hear(outcome)
       return outcome
     },
     answers: answers.read,

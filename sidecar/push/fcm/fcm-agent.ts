@@ -4,6 +4,7 @@ import { Agent, type RequestOptions } from 'node:https'
 import { isIP } from 'node:net'
 import { parseRetryAfter } from '../retry-after.ts'
 import { throughProxy } from '../tunnel.ts'
+import { type FcmErrorCodes, readErrorCodes } from './fcm-error-codes.ts'
 
 declare module 'http' {
   interface Agent {
@@ -35,6 +36,8 @@ export class WireCall {
   status: number | undefined
   /** That answer's Retry-After, in milliseconds from then. */
   retryAfterMs: number | undefined
+  /** That answer's, where it is a 401. */
+  errorCodes: FcmErrorCodes | undefined
   /** Of the last request that failed, such as `ECONNREFUSED`. */
   errorCode: string | undefined
   #sends = 0
@@ -69,9 +72,11 @@ export class WireCall {
     if (isSend) request.prependOnceListener('response', (response) => this.#note(response, now()))
   }
 
-  #note({ statusCode, headers }: IncomingMessage, now: number): void {
+  #note(response: IncomingMessage, now: number): void {
+    const { statusCode, headers } = response
     this.status = statusCode
     this.retryAfterMs = parseRetryAfter(headers['retry-after'], now)
+    this.errorCodes = statusCode === 401 ? readErrorCodes(response) : undefined
     // The client would wait and repeat, for up to a minute, while the dispatcher has a better plan.
     if (statusCode === 503) this.abandon()
   }

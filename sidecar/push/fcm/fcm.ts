@@ -1,5 +1,6 @@
 import { createPrivateKey, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import type { AppOptions } from 'firebase-admin/app'
 import type { Message } from 'firebase-admin/messaging'
 import { type Clock, systemClock } from '../../clock.ts'
@@ -8,6 +9,7 @@ import type { Log } from '../../log.ts'
 import type { Notification, PushGateway, PushOutcome } from '../gateway.ts'
 import { createInFlight } from '../in-flight.ts'
 import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from '../notification.ts'
+import { loadPackage, withoutPackage } from '../package.ts'
 import { createAccessTokens, refusalIn, type ServiceAccount } from './fcm-access-tokens.ts'
 import { FcmAgent, WireCall } from './fcm-agent.ts'
 
@@ -46,9 +48,8 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
   const agent = new FcmAgent(endpointOf(settings), () => clock.now())
   const tokens = createAccessTokens(account, agent, clock)
   const inFlight = createInFlight(clock)
-  const client = connect({ credential: tokens, projectId, httpAgent: agent })
-  // Whoever sends next is told; nobody may have sent yet.
-  client.catch(() => {})
+  const connected = () => connect({ credential: tokens, projectId, httpAgent: agent })
+  const client = loadPackage('firebase-admin', connected)
   log.info('push-gateway-on', 'Android phones are notified through FCM.', {
     project: projectId,
     endpoint: settings.endpoint,
@@ -60,8 +61,8 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
     notification: Notification,
     dryRun: boolean,
   ): Promise<PushOutcome> {
+    const { messaging } = await client
     try {
-      const { messaging } = await client
       const message = fcmMessage(fitNotification(notification, measure))
       await call.watch(() => messaging.send({ ...message, token: pushToken }, dryRun))
       return { kind: 'accepted' }
@@ -96,6 +97,7 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
   return {
     send: (pushToken, notification) => ask(pushToken, notification, false),
     verify: () => ask(NOBODY, TRIAL, true),
+    loaded: client.then(() => undefined, withoutPackage),
     async close() {
       inFlight.close()
       agent.destroy()
@@ -104,11 +106,14 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
   }
 }
 
+// Imported, they are modules around others, and when one of these cannot be loaded Node 20 ends the process, whoever catches it.
+const require = createRequire(import.meta.url)
+
 async function connect(options: AppOptions) {
-  const [{ deleteApp, initializeApp }, { getMessaging }] = await Promise.all([
-    import('firebase-admin/app'),
-    import('firebase-admin/messaging'),
-  ])
+  // The most of it, and what access tokens come by. Nothing of all this is loaded in the breath in which the sidecar starts.
+  await import('google-auth-library')
+  const { deleteApp, initializeApp }: typeof import('firebase-admin/app') = require('firebase-admin/app')
+  const { getMessaging }: typeof import('firebase-admin/messaging') = require('firebase-admin/messaging')
   const app = initializeApp(options, `mesh-companion-${randomUUID()}`)
   let closing: Promise<void> | undefined
   return {
@@ -144,8 +149,7 @@ function measure(notification: Notification): number {
 function outcomeOf(error: unknown, call: WireCall): Failure {
   const { code, message } = describe(error)
   if (call.status === 503) return later('FCM is not available', call)
-  // Of the token, not of us: whoever has the app can get one for a browser of their own.
-  if (call.status === 401 && /APNS|Web ?Push/i.test(message))
+  if (call.status === 401 && isAboutToken(message, call))
     return later('the token is of an iPhone or a browser, for which the Firebase project has no credentials', call)
   if (call.status === 401) {
     const remedy = "check this machine's clock, and that the service account has not been disabled"
@@ -164,6 +168,14 @@ function outcomeOf(error: unknown, call: WireCall): Failure {
   }
   const [kind, reason] = OUTCOMES[code] ?? byStatus(call)
   return kind === 'try_later' ? later(reason, call) : { kind, reason }
+}
+
+/**
+ * Of the token, not of us: whoever has the app can get one for a browser of their own. FCM often words it as if our access token were
+ * missing (https://github.com/firebase/firebase-admin-node/issues/3215), and the client's code for both is the same.
+ */
+function isAboutToken(message: string, { errorCodes }: WireCall): boolean {
+  return errorCodes?.includes('THIRD_PARTY_AUTH_ERROR') || /APNS|Web ?Push/i.test(message)
 }
 
 /** What has no code of its own: something between us and FCM answers, or nothing does. */

@@ -11,6 +11,7 @@ import type { VapidKeys } from '../../webpush/vapid-keys.ts'
 import type { Notification, PushGateway, PushOutcome } from '../gateway.ts'
 import { createInFlight, SEND_LIMIT_MS } from '../in-flight.ts'
 import { fitNotification, MAX_NOTIFICATION_BYTES, NOTIFICATION_TTL_MS } from '../notification.ts'
+import { loadPackage, withoutPackage } from '../package.ts'
 import { parseRetryAfter } from '../retry-after.ts'
 import { AddressRefused, WebPushAgent } from './web-push-agent.ts'
 
@@ -68,14 +69,13 @@ export function openWebPush(
   const trust = caFile === null ? {} : { ca: readFile(caFile) }
   const agent = new WebPushAgent({ allowPrivate, ...trust, ...(dnsServers && { dnsServers }) })
   const inFlight = createInFlight(clock)
-  const client = import('web-push')
-  // Whoever sends next is told; nobody may have sent yet.
-  client.catch(() => {})
+  const client = loadPackage('web-push', () => import('web-push'))
   log.info('push-gateway-on', 'Other phones are notified by Web Push.', { subject, allowPrivate })
 
   const send = async (pushToken: string, notification: Notification, signal: AbortSignal): Promise<PushOutcome> => {
     const parsed = parseSubscription(pushToken, allowPrivate)
-    if ('problems' in parsed) return { kind: 'token_gone', reason: 'it is no subscription to a public push service' }
+    if ('problems' in parsed)
+      return { kind: 'token_gone', reason: 'it is no subscription to a public push service', unasked: true }
     const { default: webPush } = await client
     const { endpoint } = parsed.subscription
     const payload = payloadOf(fitNotification(notification, measure, MAX_TEXT_BYTES))
@@ -98,6 +98,7 @@ export function openWebPush(
   }
 
   return {
+    loaded: client.then(() => undefined, withoutPackage),
     send(pushToken, notification) {
       const call = new AbortController()
       const signal = AbortSignal.any([call.signal, AbortSignal.timeout(REQUEST_LIMIT_MS)])
@@ -161,6 +162,7 @@ function unansweredOutcome(error: unknown, endpoint: string): Failure {
     return {
       kind: 'token_gone',
       reason: `${host} is in a private network, which push.webpush.allowPrivate does not allow`,
+      unasked: true,
     }
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
   return { kind: 'try_later', reason: `${host} cannot be reached (${code})` }

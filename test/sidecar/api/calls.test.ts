@@ -287,6 +287,7 @@ describe('the API', () => {
     [{ pushToken: 'a b' }, 'pushToken'],
     [{ pushToken: 'x'.repeat(4097) }, 'pushToken'],
     [{ platform: 'ios', pushToken: 'abc' }, 'pushToken'],
+    [{ pushToken: 'ab'.repeat(101), platform: 'ios' }, 'pushToken'],
     [{ platform: 'ios', pushToken: 'cGxhaW4=' }, 'pushToken'],
     [{ platform: 'ios', pushToken: `<${'ab'.repeat(32)}>` }, 'pushToken'],
     [{ platform: 'ios', pushToken: 'eX1:APA91bHPRgkF' }, 'pushToken'],
@@ -313,13 +314,14 @@ describe('the API', () => {
     expect(ios.details).to.deep.equal([
       {
         path: 'pushToken',
-        reason: 'On iOS it must be the device token that APNs gave the app, in hex: two of 0-9 and a-f for each byte.',
+        reason:
+          'On iOS it must be the device token that APNs gave the app, in hex: two of 0-9 and a-f for each of at most 100 bytes.',
       },
     ])
     expect(api.store.stations.size).to.equal(0)
   })
 
-  it('takes device tokens of any number of bytes, in either letter case', async () => {
+  it('takes device tokens of up to 100 bytes, in either letter case', async () => {
     for (const pushToken of ['0A'.repeat(32), 'f'.repeat(64), '80'.repeat(80), 'ab'.repeat(100)]) {
       expect((await register('N0CALL', { platform: 'ios', pushToken })).status).to.equal(200)
       expect(api.store.stations.get('N0CALL-7')?.pushToken).to.equal(pushToken)

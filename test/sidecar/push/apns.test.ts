@@ -107,6 +107,7 @@ describe('APNs through node-apn', () => {
       apns.fail({ status, reason })
       const outcome = await gateway.send(TOKEN, NOTIFICATION)
       expect(outcome).to.have.property('kind', kind)
+      expect(outcome).not.to.have.property('unasked')
       expect(outcome).to.have.property('reason').that.matches(words)
       expect(apns.attempts).to.equal(1)
       expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(ACCEPTED)
@@ -115,7 +116,7 @@ describe('APNs through node-apn', () => {
 
   it('takes what is no device token for gone, without asking', async () => {
     for (const token of ['', '../../../etc', 'xyz', `${TOKEN}\r\n`, 'a'.repeat(201)]) {
-      expect(await gateway.send(token, NOTIFICATION)).to.have.property('kind', 'token_gone')
+      expect(await gateway.send(token, NOTIFICATION)).to.include({ kind: 'token_gone', unasked: true })
     }
     expect(apns.attempts).to.equal(0)
   })

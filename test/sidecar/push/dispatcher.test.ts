@@ -284,6 +284,49 @@ describe('The dispatcher', () => {
       await nothingSaid(1)
     })
 
+    describe('and the phone registers anew meanwhile', () => {
+      let meanwhile = () => register()
+      beforeEach(async () => {
+        await start({
+          stations: (original) => ({
+            ...original,
+            async avatars(keys) {
+              await meanwhile()
+              return original.avatars(keys)
+            },
+          }),
+        })
+        await register('W1AW', 'token-of-W1AW', 'android', { icon: 'car', image: '', hash: 'icon:car' })
+      })
+
+      for (const [what, before] of [
+        ['that was dead', () => store.stations.markTokenDead(KEY, 'token-of-N0CALL-7')],
+        ['of a platform without a gateway', () => register(KEY, 'token', 'ios')],
+      ] as const) {
+        it(`sends to the new token in place of one ${what}`, async () => {
+          await before()
+          meanwhile = () => register(KEY, 'another token')
+          await receive()
+          await dispatched()
+          await advance(1_000)
+          expect(android.sent).to.have.length(1)
+          expect(android.sent[0]).to.deep.include({ pushToken: 'another token' })
+          expect(isUnpushed()).to.equal(false)
+          expect(metrics.value('pushes_unsendable')).to.equal(0)
+          expect(stores.clock.pending).to.equal(0)
+        })
+      }
+
+      it('lets it rest where the new token is of a platform without a gateway', async () => {
+        await store.stations.markTokenDead(KEY, 'token-of-N0CALL-7')
+        meanwhile = () => register(KEY, 'another token', 'ios')
+        await receive()
+        await dispatched()
+        await nothingSaid(1)
+        expect(stores.clock.pending).to.equal(0)
+      })
+    })
+
     it('does nothing for a station that is not registered', async () => {
       await store.stations.remove(KEY)
       await dispatched()
@@ -548,6 +591,22 @@ describe('The dispatcher', () => {
       await dispatcher.close()
       expect(await left()).to.deep.equal([KEY])
     })
+
+    for (const kind of ['token_gone', 'refused'] as const) {
+      it(`goes on saying so whatever is ${kind} without anybody being asked`, async () => {
+        await receive()
+        await dispatched()
+        const said = dispatcher.gateways()[0]
+        expect(said).to.include({ state: 'refusing', credentialsRefused: true })
+        android.always = { kind, reason: 'it is no token', unasked: true }
+        await register('N1CALL')
+        await receive('Hello', 'N1CALL')
+        await dispatched()
+        expect(android.sent).to.have.length(2)
+        expect(dispatcher.gateways()[0]).to.deep.equal(said)
+        expect(events('push-authorized')).to.deep.equal([])
+      })
+    }
 
     it('gives the whole time for another try to what fails for now afterwards', async () => {
       await receive()

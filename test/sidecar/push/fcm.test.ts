@@ -139,14 +139,6 @@ describe('FCM through firebase-admin', () => {
       { kind: 'try_later', reason: 'unexpected answer with status 400' },
     ],
     [
-      'tries later, with the access token that it has, where the project has no credentials for the kind of phone',
-      { errorCode: 'THIRD_PARTY_AUTH_ERROR', message: 'Auth error from APNS or Web Push Service' },
-      {
-        kind: 'try_later',
-        reason: 'the token is of an iPhone or a browser, for which the Firebase project has no credentials',
-      },
-    ],
-    [
       'tries later after a 404 that is not in words of FCM',
       { status: 404, text: '<h1>No</h1>' },
       { kind: 'try_later', reason: 'unexpected answer with status 404' },
@@ -182,6 +174,25 @@ describe('FCM through firebase-admin', () => {
       { kind: 'try_later', reason: 'unexpected answer with status 200' },
     ],
   ]
+  const ofOtherPhone: readonly [string, FcmFault][] = [
+    ['in words of its own', { errorCode: 'UNAUTHENTICATED', message: 'Auth error from APNS or Web Push Service' }],
+    ['as if the access token were missing', { errorCode: 'THIRD_PARTY_AUTH_ERROR' }],
+    ['as if the access token were missing, compressed', { errorCode: 'THIRD_PARTY_AUTH_ERROR', gzip: true }],
+  ]
+  for (const [how, fault] of ofOtherPhone) {
+    it(`keeps its access token and tries later where the project has no credentials for the kind of phone, which FCM says ${how}`, async () => {
+      await gateway.send(TOKEN, NOTIFICATION)
+      fcm.fail(fault, 2)
+      for (let tries = 0; tries < 2; tries++)
+        expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({
+          kind: 'try_later',
+          reason: 'the token is of an iPhone or a browser, for which the Firebase project has no credentials',
+        })
+      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+      expect(fcm).to.include({ tokenRequests: 1, attempts: 4 })
+    })
+  }
+
   for (const [name, fault, expected] of rows) {
     it(`${name}, asking once`, async () => {
       fcm.fail(fault)
@@ -266,19 +277,30 @@ describe('FCM through firebase-admin', () => {
       expect(fcm.received).to.have.length(21)
     })
 
-    it('says what to mend when the other one is not accepted either, and asks for a third one not before 10 s', async () => {
-      fcm.fail({ errorCode: 'UNAUTHENTICATED' }, 4)
-      const outcome = await gateway.send(TOKEN, NOTIFICATION)
-      expect(outcome).to.have.property('kind', 'unauthorized')
-      expect(outcome)
-        .to.have.property('reason')
-        .that.matches(/clock.*service account/)
-      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(outcome)
-      expect(fcm).to.include({ tokenRequests: 2, attempts: 3 })
-      await clock.advance(PAUSE_MS)
-      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
-      expect(fcm).to.include({ tokenRequests: 3, attempts: 5 })
-    })
+    const refusals: readonly [string, FcmFault][] = [
+      ['', { errorCode: 'UNAUTHENTICATED' }],
+      [', compressed', { errorCode: 'UNAUTHENTICATED', gzip: true }],
+      [
+        ', longer than any answer of FCM',
+        { errorCode: 'UNAUTHENTICATED', message: 'no'.repeat(1_000_000), gzip: true },
+      ],
+      [', as a page', { status: 401, text: '<h1>THIRD_PARTY_AUTH_ERROR</h1>' }],
+    ]
+    for (const [how, fault] of refusals) {
+      it(`says what to mend when the other one is not accepted either${how}, and asks for a third one not before 10 s`, async () => {
+        fcm.fail(fault, 4)
+        const outcome = await gateway.send(TOKEN, NOTIFICATION)
+        expect(outcome).to.have.property('kind', 'unauthorized')
+        expect(outcome)
+          .to.have.property('reason')
+          .that.matches(/clock.*service account/)
+        expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(outcome)
+        expect(fcm).to.include({ tokenRequests: 2, attempts: 3 })
+        await clock.advance(PAUSE_MS)
+        expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+        expect(fcm).to.include({ tokenRequests: 3, attempts: 5 })
+      })
+    }
 
     it('does not send again what was given up meanwhile', async () => {
       await gateway.send(TOKEN, NOTIFICATION)

@@ -129,6 +129,7 @@ describe('Web Push through web-push', () => {
       service.fail(fault)
       const outcome = await send()
       expect(outcome).to.have.property('kind', kind)
+      expect(outcome).not.to.have.property('unasked')
       expect(outcome).to.have.property('reason').that.matches(words)
       expect(service.attempts).to.equal(1)
       expect(await send()).to.deep.equal(ACCEPTED)
@@ -172,7 +173,8 @@ describe('Web Push through web-push', () => {
   it('takes an end of the subscription, and what is none, for gone', async () => {
     service.unsubscribe(phone)
     expect(await send()).to.include({ kind: 'token_gone' })
-    expect(await gateway.send('not a subscription', NOTIFICATION)).to.include({ kind: 'token_gone' })
+    const unasked = { kind: 'token_gone', unasked: true }
+    expect(await gateway.send('not a subscription', NOTIFICATION)).to.include(unasked)
     expect(service.attempts).to.equal(1)
   })
 
@@ -257,7 +259,7 @@ describe('Web Push through web-push', () => {
 
     /** The endpoint of the phone on another host. */
     const named = (name: string) => ({ ...phone, endpoint: phone.endpoint.replace(PUBLIC_NAME, name) })
-    const REFUSED = { kind: 'token_gone' }
+    const REFUSED = { kind: 'token_gone', unasked: true }
 
     it('an endpoint there is never connected to', async () => {
       for (const host of ['127.0.0.1', '127.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0x7f000001'])

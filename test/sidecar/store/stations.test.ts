@@ -43,6 +43,16 @@ describe('The registry in SQLite', () => {
       expect(await onDiskAfter(HOUR + 1)).to.equal(start + HOUR + 1)
     })
 
+    it('still knows its time when the token is found dead', async () => {
+      const start = stores.clock.now()
+      await register(store, 'N0CALL')
+      stores.clock.set(start + 60_000)
+      await register(store, 'N0CALL')
+      await store.stations.markTokenDead('N0CALL', 'token-of-N0CALL')
+      expect(store.stations.get('N0CALL')).to.include({ tokenDead: true, lastSeenAt: start + 60_000 })
+      expect((await reopened()).stations.get('N0CALL')?.lastSeenAt).to.equal(start)
+    })
+
     it('takes a time back that a wrong clock wrote', async () => {
       const start = stores.clock.now()
       stores.clock.set(start + 1000 * HOUR)
