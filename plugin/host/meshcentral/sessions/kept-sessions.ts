@@ -102,10 +102,15 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
     },
 
     async *inUse(domainKey, before) {
-      for (const session of open.inUse(before)) {
-        if (session.signIn.domainKey !== domainKey) continue
-        open.taken(session)
-        yield await told(session)
+      for (const session of open.inUse(domainKey, before)) {
+        const at = now()
+        const taken = () => open.taken(session, at)
+        const kept = await told(session).catch((error: unknown) => {
+          // It would come first the next time too, and keep all others from their turn.
+          taken()
+          throw error
+        })
+        yield { ...kept, taken }
       }
     },
   }

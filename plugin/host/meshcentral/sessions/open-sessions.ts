@@ -26,11 +26,12 @@ export interface OpenSessions {
   /** Sessions that are over by these endings. */
   findOver(endings: Endings): readonly OpenSession[]
   /**
-   * Those that have a socket, or were seen since they were last taken, if that was not later than then. To begin with they count as taken
-   * at their login. Milliseconds since 1970.
+   * Those of a domain that have a socket, or were seen since they were last taken, if that was not later than then. To begin with they
+   * count as taken at their login. Milliseconds since 1970.
    */
-  inUse(before: number): readonly OpenSession[]
-  taken(session: OpenSession): void
+  inUse(domainKey: string, before: number): readonly OpenSession[]
+  /** @param at when it was. Milliseconds since 1970 */
+  taken(session: OpenSession, at: number): void
   /** The session that MeshCentral calls so. */
   named(user: string, x: string): OpenSession | undefined
   isUserIn(user: string): boolean
@@ -126,18 +127,19 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
     },
     find: (keys) => sessionsThat((one) => hasOneOf(one, keys)),
     findOver: (endings) => sessionsThat((one) => isOver(one, endings)),
-    inUse(before) {
+    inUse(domainKey, before) {
       // The first is of the session itself.
       const sealedFor = new Set([...sealed.values()].map(({ keys }) => keys[0]))
       return [...sessions.values()].flatMap(({ session, keys, sockets, seenAt, takenAt }) => {
+        if (session.signIn.domainKey !== domainKey) return []
         const isUsed = sockets.size > 0 || seenAt > takenAt || sealedFor.has(keys[0])
         // Later than now: the clock was set back.
         return isUsed && (takenAt <= before || takenAt > now()) ? [session] : []
       })
     },
-    taken({ signIn: { handle } }) {
+    taken({ signIn: { handle } }, at) {
       const found = sessions.get(handle)
-      if (found) found.takenAt = now()
+      if (found) found.takenAt = at
     },
     named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
     isUserIn: (user) => [...sessions.values()].some(({ session }) => session.user === user),

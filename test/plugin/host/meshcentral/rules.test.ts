@@ -224,7 +224,7 @@ describe('open sessions', () => {
     let now = 10
     const open = createOpenSessions(10, () => now)
     const [own, sealed] = [socket(), socket()]
-    const inUse = (before: number) => open.inUse(before).map(({ signIn: { handle } }) => handle)
+    const inUse = (before: number) => open.inUse('', before).map(({ signIn: { handle } }) => handle)
     open.seen(session('a'), own)
     open.seen(session('b'))
     open.seenSealed(owner('b'), 'user//~oidc:1', sealed)
@@ -232,7 +232,7 @@ describe('open sessions', () => {
     const { startedAt } = signIn('a')
     expect(inUse(startedAt - 1)).to.deep.equal([])
     expect(inUse(startedAt)).to.deep.equal(['a', 'b', 'c'])
-    for (const handle of ['a', 'b', 'c', 'unknown']) open.taken(session(handle))
+    for (const handle of ['a', 'b', 'c', 'unknown']) open.taken(session(handle), now)
     expect(inUse(9)).to.deep.equal([])
     expect(inUse(10)).to.deep.equal(['a', 'b'])
     own.close()
@@ -241,7 +241,7 @@ describe('open sessions', () => {
     now = 11
     open.seen(session('c'))
     expect(inUse(10)).to.deep.equal(['c'])
-    open.taken(session('c'))
+    open.taken(session('c'), now)
     now = 5
     open.seen(session('c'), socket())
     expect(inUse(4)).to.deep.equal(['c'])
