@@ -19,6 +19,8 @@ export interface Reviewed {
   readonly active: readonly OpenSession[]
   /** There were too many, or the IdP took too long. */
   readonly notAsked: readonly OpenSession[]
+  /** Nobody could tell, since something failed. */
+  readonly failed: readonly OpenSession[]
   /** The first of what failed; undefined: nothing did. */
   readonly failure: unknown
 }
@@ -95,12 +97,13 @@ export function createSessionReview(
   ): Promise<Reviewed> {
     const outcomes = await Promise.all(sessions.map((session) => look(session, ask, prepare)))
     const which = (wanted: Outcome) => sessions.filter((_, at) => outcomes[at] === wanted)
-    const failed = outcomes.find((outcome) => typeof outcome === 'object')
+    const failure = outcomes.find((outcome) => typeof outcome === 'object')
     return {
       ended: which('ended').length,
       active: which('active'),
       notAsked: which('not_asked'),
-      failure: failed?.failure,
+      failed: sessions.filter((_, at) => typeof outcomes[at] === 'object'),
+      failure: failure?.failure,
     }
   }
 
@@ -129,7 +132,7 @@ export function createSessionReview(
         const [first] = left
         if (!first) return
         if (!(await pause(ms, first.signIn.domainKey, left.length))) {
-          if (!closed) onReviewed({ ended: 0, active: [], notAsked: left, failure: undefined })
+          if (!closed) onReviewed({ ended: 0, active: [], notAsked: left, failed: [], failure: undefined })
           return
         }
         const reviewed = await review(left, ask)

@@ -83,11 +83,11 @@ function startRoundsOf(domain: AskedDomain, options: SessionRoundsOptions): () =
   /** Asks about these. @returns false: that was enough for this round */
   async function goesOnAfter(sessions: readonly OpenSession[]): Promise<boolean> {
     if (!(await domain.introspects())) {
-      for (const session of sessions) session.taken?.()
+      for (const session of sessions) session.taken?.(true)
       return false
     }
-    const { ended, active, notAsked, failure } = await review.review(sessions, domain.ask, prepared)
-    for (const session of sessions) if (!notAsked.includes(session)) session.taken?.()
+    const { ended, active, notAsked, failed, failure } = await review.review(sessions, domain.ask, prepared)
+    for (const session of sessions) if (!notAsked.includes(session)) session.taken?.(!failed.includes(session))
     if (failure !== undefined) tell(failure)
     const isSpared = failure !== undefined && isAway(failure) && ended + active.length === 0
     if (isSpared) sparedUntil = now() + everyMs
@@ -156,7 +156,7 @@ async function* together(sessions: AsyncIterable<OpenSession>): AsyncIterable<re
   let some: OpenSession[] = []
   for await (const session of sessions) {
     if (!session.signIn.tokens) {
-      session.taken?.()
+      session.taken?.(true)
       continue
     }
     some.push(session)

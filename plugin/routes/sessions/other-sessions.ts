@@ -45,7 +45,7 @@ export async function reviewOthers(
 ): Promise<() => void> {
   const ask: AskAboutToken = (token, kind) => client.introspect(token, kind)
 
-  function tell(subject: string, { ended, notAsked, failure }: Omit<Reviewed, 'active'>): void {
+  function tell(subject: string, { ended, notAsked, failure }: Omit<Reviewed, 'active' | 'failed'>): void {
     if (failure !== undefined) {
       const told = failure instanceof LoginError ? failure : new LoginError('host_failed', { cause: failure })
       logFailure(host, req, domainKey, 'introspection-failed', told)

@@ -104,10 +104,10 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
     async *inUse(domainKey, before) {
       for (const session of open.inUse(domainKey, before)) {
         const at = now()
-        const taken = () => open.taken(session, at)
+        const taken = (isAnswered: boolean) => open.taken(session, at, isAnswered)
         const kept = await told(session).catch((error: unknown) => {
           // It would come first the next time too, and keep all others from their turn.
-          taken()
+          taken(false)
           throw error
         })
         yield { ...kept, taken }

@@ -27,11 +27,12 @@ export interface OpenSessions {
   findOver(endings: Endings): readonly OpenSession[]
   /**
    * Those of a domain that have a socket, or were seen since they were last taken, if that was not later than then. To begin with they
-   * count as taken at their login. Milliseconds since 1970.
+   * count as taken at their login. Who has waited longest comes first, and after all others who got no answer: a few of these must not
+   * have every turn. Milliseconds since 1970.
    */
   inUse(domainKey: string, before: number): readonly OpenSession[]
   /** @param at when it was. Milliseconds since 1970 */
-  taken(session: OpenSession, at: number): void
+  taken(session: OpenSession, at: number, isAnswered: boolean): void
   /** The session that MeshCentral calls so. */
   named(user: string, x: string): OpenSession | undefined
   isUserIn(user: string): boolean
@@ -58,6 +59,7 @@ interface Tracked extends Keyed {
   readonly session: OpenSession
   seenAt: number
   takenAt: number
+  isAnswered: boolean
 }
 
 /** One takes about a kilobyte. */
@@ -99,6 +101,7 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
         sockets: new Set<MeshSocket>(),
         seenAt: 0,
         takenAt: session.signIn.startedAt,
+        isAnswered: true,
       }
       current.seenAt = now()
       // Put at the end, which keeps the map in the order of use.
@@ -130,16 +133,18 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
     inUse(domainKey, before) {
       // The first is of the session itself.
       const sealedFor = new Set([...sealed.values()].map(({ keys }) => keys[0]))
-      return [...sessions.values()].flatMap(({ session, keys, sockets, seenAt, takenAt }) => {
-        if (session.signIn.domainKey !== domainKey) return []
+      const due = [...sessions.values()].filter(({ session, keys, sockets, seenAt, takenAt }) => {
+        if (session.signIn.domainKey !== domainKey) return false
         const isUsed = sockets.size > 0 || seenAt > takenAt || sealedFor.has(keys[0])
         // Later than now: the clock was set back.
-        return isUsed && (takenAt <= before || takenAt > now()) ? [session] : []
+        return isUsed && (takenAt <= before || takenAt > now())
       })
+      due.sort((a, b) => Number(b.isAnswered) - Number(a.isAnswered) || a.takenAt - b.takenAt)
+      return due.map(({ session }) => session)
     },
-    taken({ signIn: { handle } }, at) {
+    taken({ signIn: { handle } }, at, isAnswered) {
       const found = sessions.get(handle)
-      if (found) found.takenAt = at
+      if (found) Object.assign(found, { takenAt: at, isAnswered })
     },
     named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
     isUserIn: (user) => [...sessions.values()].some(({ session }) => session.user === user),

@@ -69,7 +69,7 @@ describe('the sessions of MeshCentral, with their tokens', () => {
     expect((await inUse('')).map(({ signIn }) => signIn)).to.deep.equal([first, second, other])
     expect((await inUse('other')).map(({ signIn }) => signIn)).to.deep.equal([elsewhere])
     // Who was not taken is still due.
-    for (const { taken } of (await inUse('')).slice(1)) taken?.()
+    for (const { taken } of (await inUse('')).slice(1)) taken?.(true)
     expect((await inUse('')).map(({ signIn }) => signIn)).to.deep.equal([first])
   })
 

@@ -151,6 +151,41 @@ describe('sessions of MeshCentral that are in use', () => {
     expect(leastAsked('slow', 8 * 12)).to.equal(1)
   })
 
+  describe('about some of which the IdP gives no answer', () => {
+    const answer = (token: string) => (token.includes('hanging') ? Promise.reject(AWAY) : active())
+    /** Until the IdP is spared, for as long as an answer holds. */
+    const nextRound = async () => {
+      const before = failures.length
+      clock += EVERY_MS
+      await until(() => failures.length > before)
+    }
+
+    it('are not kept from their turn by the same few', async () => {
+      beginMany('', 8, 'hanging')
+      beginMany('', 24, 'good')
+      start({ '': answer })
+      await until(() => failures.length === 1)
+      expect([leastAsked('', 8, 'hanging'), asked.size]).to.deep.equal([1, 8])
+      for (let round = 1; round <= 4; round += 1) {
+        await nextRound()
+        await until(() => leastAsked('', 24, 'good') === round)
+      }
+    })
+
+    it('come before those as soon as these are known', async () => {
+      beginMany('', 40, 'hanging')
+      beginMany('', 24, 'good')
+      start({ '': answer })
+      await until(() => failures.length === 1)
+      while (leastAsked('', 40, 'hanging') === 0) await nextRound()
+      const before = leastAsked('', 24, 'good')
+      for (let round = 1; round <= 10; round += 1) await nextRound()
+      expect(leastAsked('', 24, 'good')).to.be.at.least(before + 9)
+      // They have their turns as well, one after the other.
+      expect(leastAsked('', 40, 'hanging')).to.be.at.least(2)
+    })
+  })
+
   it('stay due where they were not asked about, and that is told of once', async () => {
     beginMany('', 20)
     const waiting: (() => void)[] = []
