@@ -133,18 +133,23 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
     inUse(domainKey, before) {
       // The first is of the session itself.
       const sealedFor = new Set([...sealed.values()].map(({ keys }) => keys[0]))
-      const due = [...sessions.values()].filter(({ session, keys, sockets, seenAt, takenAt }) => {
-        if (session.signIn.domainKey !== domainKey) return false
-        const isUsed = sockets.size > 0 || seenAt > takenAt || sealedFor.has(keys[0])
-        // Later than now: the clock was set back.
-        return isUsed && (takenAt <= before || takenAt > now())
+      // Later than now: the clock was set back.
+      const sinceOf = ({ takenAt }: Tracked) => (takenAt > now() ? 0 : takenAt)
+      const due = [...sessions.values()].filter((one) => {
+        const { session, keys, sockets, seenAt } = one
+        const since = sinceOf(one)
+        if (session.signIn.domainKey !== domainKey || since > before) return false
+        return sockets.size > 0 || seenAt > since || sealedFor.has(keys[0])
       })
-      due.sort((a, b) => Number(b.isAnswered) - Number(a.isAnswered) || a.takenAt - b.takenAt)
+      due.sort((a, b) => Number(b.isAnswered) - Number(a.isAnswered) || sinceOf(a) - sinceOf(b))
       return due.map(({ session }) => session)
     },
     taken({ signIn: { handle } }, at, isAnswered) {
       const found = sessions.get(handle)
-      if (found) Object.assign(found, { takenAt: at, isAnswered })
+      if (!found) return
+      Object.assign(found, { takenAt: at, isAnswered })
+      // The clock was set back: it would count as seen since then until that time comes.
+      if (found.seenAt > now()) found.seenAt = at
     },
     named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
     isUserIn: (user) => [...sessions.values()].some(({ session }) => session.user === user),

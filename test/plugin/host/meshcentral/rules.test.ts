@@ -241,10 +241,6 @@ describe('open sessions', () => {
     now = 11
     open.seen(session('c'))
     expect(inUse(10)).to.deep.equal(['c'])
-    open.taken(session('c'), now, true)
-    now = 5
-    open.seen(session('c'), socket())
-    expect(inUse(4)).to.deep.equal(['c'])
   })
 
   it('are in use in the order in which they were taken, and those come last about which nobody could tell', () => {
@@ -260,6 +256,20 @@ describe('open sessions', () => {
     open.taken(session('b'), 12, true)
     open.taken(session('d'), 9, false)
     expect(inUse()).to.deep.equal(['c', 'a', 'b', 'd'])
+  })
+
+  it('are in use, and come first, where the clock was set back since they were taken: nobody knows whether they were seen', () => {
+    let now = 100
+    const open = createOpenSessions(10, () => now)
+    for (const handle of ['a', 'b']) open.seen(session(handle))
+    open.taken(session('a'), 100, true)
+    now = 50
+    open.taken(session('b'), 40, true)
+    open.seen(session('b'))
+    expect(open.inUse('', 45).map(({ x }) => x)).to.deep.equal(['a', 'b'])
+    open.taken(session('a'), 50, true)
+    now = 60
+    expect(open.inUse('', 55).map(({ x }) => x)).to.deep.equal(['b'])
   })
 
   it("are found by MeshCentral's own name for them", () => {
