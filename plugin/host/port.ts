@@ -174,8 +174,8 @@ export interface Sessions {
   kept?(req: Request): Promise<Pick<SignIn, 'idToken' | 'tokens'>>
   /**
    * The sessions of a domain that were used since they were last taken from here, with what was kept of their logins, each read when it is
-   * handed out; those that were taken longest ago come first, and those that got no answer last. The login itself counts as such a time. What was handed out and then not
-   * taken is handed out again. Absent: nobody keeps track of that.
+   * handed out: those that were taken longest ago come first, and those that got no answer last. The login itself counts as such a time.
+   * What was handed out and then not taken is handed out again. Absent: nobody keeps track of that.
    *
    * @param before those that were taken later than that are left out. Milliseconds since 1970
    */

@@ -131,15 +131,19 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
     find: (keys) => sessionsThat((one) => hasOneOf(one, keys)),
     findOver: (endings) => sessionsThat((one) => isOver(one, endings)),
     inUse(domainKey, before) {
-      // The first is of the session itself.
-      const sealedFor = new Set([...sealed.values()].map(({ keys }) => keys[0]))
+      const at = now()
       // Later than now: the clock was set back.
-      const sinceOf = ({ takenAt }: Tracked) => (takenAt > now() ? 0 : takenAt)
+      const sinceOf = ({ takenAt }: Tracked) => (takenAt > at ? 0 : takenAt)
+      let sealedFor: ReadonlySet<string | undefined> | undefined
+      // The first is of the session itself. Made for few: each domain asks by itself, every few seconds.
+      const isSealedFor = ({ keys }: Tracked) => {
+        sealedFor ??= new Set([...sealed.values()].map((one) => one.keys[0]))
+        return sealedFor.has(keys[0])
+      }
       const due = [...sessions.values()].filter((one) => {
-        const { session, keys, sockets, seenAt } = one
         const since = sinceOf(one)
-        if (session.signIn.domainKey !== domainKey || since > before) return false
-        return sockets.size > 0 || seenAt > since || sealedFor.has(keys[0])
+        if (one.session.signIn.domainKey !== domainKey || since > before) return false
+        return one.sockets.size > 0 || one.seenAt > since || isSealedFor(one)
       })
       due.sort((a, b) => Number(b.isAnswered) - Number(a.isAnswered) || sinceOf(a) - sinceOf(b))
       return due.map(({ session }) => session)
