@@ -132,6 +132,12 @@ export interface OpenSession {
   end(): Promise<boolean>
   /** Keeps tokens that came in the place of its own. Absent: they stay as they are. */
   renewed?(tokens: Tokens): Promise<OpenSession>
+  /**
+   * Of one from `inUse`: it has had its turn. Absent: it had it when it was handed out.
+   *
+   * @param isAnswered false: whoever was asked about it gave no answer, and others come before it the next time
+   */
+  taken?(isAnswered: boolean): void
 }
 
 /** The server's sessions. */
@@ -167,10 +173,11 @@ export interface Sessions {
    */
   kept?(req: Request): Promise<Pick<SignIn, 'idToken' | 'tokens'>>
   /**
-   * The sessions of a domain that were used since they were last handed out here, with what was kept of their logins, each read when its
-   * turn comes. The login itself counts as such a time. Absent: nobody keeps track of that.
+   * The sessions of a domain that were used since they were last taken from here, with what was kept of their logins, each read when it is
+   * handed out: those that were taken longest ago come first, and those that got no answer last. The login itself counts as such a time.
+   * What was handed out and then not taken is handed out again. Absent: nobody keeps track of that.
    *
-   * @param before those that were handed out later than that are left out. Milliseconds since 1970
+   * @param before those that were taken later than that are left out. Milliseconds since 1970
    */
   inUse?(domainKey: string, before: number): AsyncIterable<OpenSession>
 }

@@ -1,10 +1,9 @@
 import type { OpenSession } from '../../host/port.ts'
 import type { AskAboutToken, Introspection, SessionState } from './introspection.ts'
+import { createSessionTurns } from './session-turns.ts'
 
-/** Questions under way. */
-const AT_ONCE = 8
-/** Sessions that wait for theirs; more are not asked about. */
-const MOST_WAITING = 1_000
+/** Sessions of one domain that wait for a later look; more have none. */
+const MOST_PAUSING = 1_000
 /** Whoever has waited for longer is not asked about any more: the IdP is in trouble, and is spared. */
 const LONGEST_WAIT_MS = 60_000
 
@@ -19,19 +18,33 @@ export interface Reviewed {
   readonly ended: number
   readonly active: readonly OpenSession[]
   /** There were too many, or the IdP took too long. */
-  readonly notAsked: number
+  readonly notAsked: readonly OpenSession[]
+  /** Nobody could tell, since something failed. */
+  readonly failed: readonly OpenSession[]
   /** The first of what failed; undefined: nothing did. */
   readonly failure: unknown
 }
 
-/** Asks IdPs about sessions, and ends those that they have ended. Nothing else changes any, a failure least of all. */
+/**
+ * Asks IdPs about sessions, and ends those that they have ended. Nothing else changes any, a failure least of all. Each domain has its own
+ * line, so that an IdP that hangs keeps nobody waiting but its own.
+ */
 export interface SessionReview {
-  /** Never rejects. */
-  review(sessions: readonly OpenSession[], ask: AskAboutToken): Promise<Reviewed>
+  /**
+   * Never rejects.
+   *
+   * @param prepare what is asked about in the place of a session, found when its turn has come. Default: itself
+   */
+  review(
+    sessions: readonly OpenSession[],
+    ask: AskAboutToken,
+    prepare?: (session: OpenSession) => Promise<OpenSession>,
+  ): Promise<Reviewed>
   /**
    * The same in the background for those that went on, three times within 36 s.
    *
-   * @param onReviewed called after each look
+   * @param sessions of one domain
+   * @param onReviewed called after each look, and when there is none since too many wait for theirs
    */
   reviewLater(sessions: readonly OpenSession[], ask: AskAboutToken, onReviewed: (reviewed: Reviewed) => void): void
   /** Nobody is asked about any more, and no answer that is still to come ends anything. */
@@ -49,34 +62,23 @@ export function createSessionReview(
   now: () => number,
   laterMs: readonly number[] = LATER_MS,
 ): SessionReview {
-  const waiting: ((isNext: boolean) => void)[] = []
+  const turns = createSessionTurns()
   const pauses = new Set<(isOver: boolean) => void>()
-  let underWay = 0
-  /** Sessions that wait for a later look. */
-  let pausing = 0
+  /** Sessions that wait for a later look, by domain. */
+  const pausing = new Map<string, number>()
   let closed = false
 
-  function turn(): Promise<boolean> {
-    if (closed || waiting.length >= MOST_WAITING) return Promise.resolve(false)
-    if (underWay < AT_ONCE) {
-      underWay += 1
-      return Promise.resolve(true)
-    }
-    return new Promise((resolve) => waiting.push(resolve))
-  }
-
-  function done(): void {
-    const next = waiting.shift()
-    // Hands its place on.
-    if (next) next(true)
-    else underWay -= 1
-  }
-
-  async function look({ signIn, end }: OpenSession, ask: AskAboutToken): Promise<Outcome> {
+  async function look(
+    session: OpenSession,
+    ask: AskAboutToken,
+    prepare: (session: OpenSession) => Promise<OpenSession>,
+  ): Promise<Outcome> {
+    const { domainKey } = session.signIn
     const begun = now()
-    if (!(await turn())) return 'not_asked'
+    if (!(await turns.take(domainKey))) return 'not_asked'
     try {
       if (closed || now() - begun > LONGEST_WAIT_MS) return 'not_asked'
+      const { signIn, end } = await prepare(session)
       const state = await introspection.stateNow(signIn, ask)
       if (state !== 'ended') return state
       if (closed) return 'not_asked'
@@ -84,32 +86,38 @@ export function createSessionReview(
     } catch (failure) {
       return { failure }
     } finally {
-      done()
+      turns.done(domainKey)
     }
   }
 
-  async function review(sessions: readonly OpenSession[], ask: AskAboutToken): Promise<Reviewed> {
-    const outcomes = await Promise.all(sessions.map((session) => look(session, ask)))
+  async function review(
+    sessions: readonly OpenSession[],
+    ask: AskAboutToken,
+    prepare = async (session: OpenSession) => session,
+  ): Promise<Reviewed> {
+    const outcomes = await Promise.all(sessions.map((session) => look(session, ask, prepare)))
     const which = (wanted: Outcome) => sessions.filter((_, at) => outcomes[at] === wanted)
-    const failed = outcomes.find((outcome) => typeof outcome === 'object')
+    const failure = outcomes.find((outcome) => typeof outcome === 'object')
     return {
       ended: which('ended').length,
       active: which('active'),
-      notAsked: which('not_asked').length,
-      failure: failed?.failure,
+      notAsked: which('not_asked'),
+      failed: sessions.filter((_, at) => typeof outcomes[at] === 'object'),
+      failure: failure?.failure,
     }
   }
 
-  /** False: too many sessions pause already, or it was closed meanwhile. */
-  function pause(ms: number, sessions: number): Promise<boolean> {
-    if (closed || pausing + sessions > MOST_WAITING) return Promise.resolve(false)
-    pausing += sessions
+  /** False: too many sessions of the domain pause already, or it was closed meanwhile. */
+  function pause(ms: number, domainKey: string, sessions: number): Promise<boolean> {
+    const beside = pausing.get(domainKey) ?? 0
+    if (closed || beside + sessions > MOST_PAUSING) return Promise.resolve(false)
+    pausing.set(domainKey, beside + sessions)
     return new Promise<boolean>((resolve) => {
       const timer = setTimeout(() => end(true), ms).unref()
       const end = (isOver: boolean) => {
         clearTimeout(timer)
         pauses.delete(end)
-        pausing -= sessions
+        pausing.set(domainKey, (pausing.get(domainKey) ?? 0) - sessions)
         resolve(isOver)
       }
       pauses.add(end)
@@ -121,7 +129,12 @@ export function createSessionReview(
     async reviewLater(sessions, ask, onReviewed) {
       let left = sessions
       for (const ms of laterMs) {
-        if (left.length === 0 || !(await pause(ms, left.length))) return
+        const [first] = left
+        if (!first) return
+        if (!(await pause(ms, first.signIn.domainKey, left.length))) {
+          if (!closed) onReviewed({ ended: 0, active: [], notAsked: left, failed: [], failure: undefined })
+          return
+        }
         const reviewed = await review(left, ask)
         onReviewed(reviewed)
         left = reviewed.active
@@ -129,7 +142,7 @@ export function createSessionReview(
     },
     close() {
       closed = true
-      for (const next of waiting.splice(0)) next(false)
+      turns.close()
       for (const end of [...pauses]) end(false)
     },
   }

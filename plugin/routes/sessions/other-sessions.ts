@@ -45,18 +45,18 @@ export async function reviewOthers(
 ): Promise<() => void> {
   const ask: AskAboutToken = (token, kind) => client.introspect(token, kind)
 
-  function tell(subject: string, { ended, notAsked, failure }: Omit<Reviewed, 'active'>): void {
+  function tell(subject: string, { ended, notAsked, failure }: Omit<Reviewed, 'active' | 'failed'>): void {
     if (failure !== undefined) {
       const told = failure instanceof LoginError ? failure : new LoginError('host_failed', { cause: failure })
       logFailure(host, req, domainKey, 'introspection-failed', told)
     }
-    if (ended === 0 && notAsked === 0) return
+    if (ended === 0 && notAsked.length === 0) return
     host.authLog({
-      level: notAsked > 0 ? 'warn' : 'info',
+      level: notAsked.length > 0 ? 'warn' : 'info',
       event: 'other-sessions-ended',
       message: 'The IdP was asked about the other sessions of a user: those that it had ended are over.',
       domain: domainKey,
-      fields: { subject, sessions: ended, ...(notAsked > 0 ? { notAsked } : {}) },
+      fields: { subject, sessions: ended, ...(notAsked.length > 0 ? { notAsked: notAsked.length } : {}) },
     })
   }
 
@@ -67,7 +67,7 @@ export async function reviewOthers(
       tell(subject, reviewed)
       return () => review.reviewLater(reviewed.active, ask, (again) => tell(subject, again))
     } catch (error) {
-      tell(subject, { ended: 0, notAsked: 0, failure: error })
+      tell(subject, { ended: 0, notAsked: [], failure: error })
       return () => undefined
     }
   }

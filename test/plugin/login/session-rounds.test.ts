@@ -209,15 +209,18 @@ describe('rounds of introspection', () => {
           onFailure: (domainKey, failure) => void beside.failures.push([domainKey, failure]),
         }),
       )
-      const more = async (rounds: number) => {
-        const until = beside.rounds + rounds
-        while (beside.rounds < until) await new Promise((resolve) => setTimeout(resolve, 1))
+      const until = async (isSo: () => boolean) => {
+        while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1))
       }
-      return { beside, more }
+      const more = (rounds: number) => {
+        const last = beside.rounds + rounds
+        return until(() => beside.rounds >= last)
+      }
+      return { beside, until, more }
     }
 
     it('spare an IdP that is away for as long as an answer would hold', async () => {
-      const { beside, more } = startBeside(
+      const { beside, until, more } = startBeside(
         async function* () {
           yield* many(20)
         },
@@ -225,21 +228,25 @@ describe('rounds of introspection', () => {
           throw AWAY
         },
       )
+      await until(() => beside.failures.length > 0)
       await more(5)
       expect([beside.asked, beside.failures]).to.deep.equal([8, [['wrong', AWAY]]])
       beside.clock += 1
+      await until(() => beside.failures.length > 1)
       await more(5)
       expect([beside.asked, beside.failures.length]).to.deep.equal([16, 2])
     })
 
     it('tell of it once for as long as an answer would hold, and go on', async () => {
       const broken = new Error('the database is away')
-      const { beside, more } = startBeside(() => ({
+      const { beside, until, more } = startBeside(() => ({
         [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(broken) }),
       }))
+      await until(() => beside.failures.length > 0)
       await more(5)
       expect(beside.failures).to.deep.equal([['wrong', broken]])
       beside.clock += 1
+      await until(() => beside.failures.length > 1)
       await more(5)
       expect(beside.failures).to.have.length(2)
     })

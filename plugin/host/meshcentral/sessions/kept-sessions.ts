@@ -31,25 +31,48 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
   const { secrets, open, ended, now, maxAgeMs, onFailure } = options
   const { endOne, ...base } = sessions
 
+  /**
+   * What came in the place of what the database has, and does not lie there yet: an IdP may call that used up, and so inactive. Here until
+   * it does, and no longer than the session is open.
+   */
+  const unwritten = new WeakMap<Seen, Secrets>()
+
+  /** Nothing where nothing is kept, as after its end. @throws Error when the database does not answer */
+  async function read(session: Seen): Promise<Secrets> {
+    const before = unwritten.get(session)
+    const kept = await secrets.read(session.signIn.handle)
+    // It may have come, or have been written, meanwhile.
+    return kept.tokens ? (unwritten.get(session) ?? before ?? kept) : kept
+  }
+
+  /** @throws Error when the database does not take it: then it counts all the same */
+  async function write(session: Seen, fresh: Secrets): Promise<void> {
+    unwritten.set(session, fresh)
+    await secrets.replace(session.signIn.handle, fresh)
+    if (unwritten.get(session) === fresh) unwritten.delete(session)
+  }
+
   async function told(session: Seen): Promise<OpenSession> {
-    return withSecrets(session, await secrets.read(session.signIn.handle))
+    return withSecrets(session, await read(session))
   }
 
   function withSecrets(session: Seen, kept: Secrets): OpenSession {
     const { handle, ...record } = session.signIn
+    /** The IdP is asked about these. */
+    let current = kept
     return {
       signIn: { ...record, ...kept },
       async end() {
-        const { tokens } = await secrets.read(handle)
-        if (tokens?.access !== kept.tokens?.access) return false
+        const { tokens } = await read(session)
+        if (tokens?.access !== current.tokens?.access) return false
         await endOne(session)
         secrets.remove(handle)
         return true
       },
       async renewed(tokens) {
-        const fresh = { ...kept, tokens }
-        await secrets.replace(handle, fresh)
-        return withSecrets(session, fresh)
+        current = { ...kept, tokens }
+        await write(session, current)
+        return withSecrets(session, current)
       },
     }
   }
@@ -90,7 +113,8 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
 
     async kept(req) {
       const own = ownSession(req as MeshRequest)
-      return own ? secrets.read(own.signIn.handle) : { idToken: null, tokens: null }
+      if (!own) return { idToken: null, tokens: null }
+      return read(open.named(own.user, own.x) ?? own)
     },
 
     // One after the other: there are a few of one person, and the database is busy enough.
@@ -101,10 +125,18 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
     },
 
     async *inUse(domainKey, before) {
-      for (const session of open.inUse(before)) {
-        if (session.signIn.domainKey !== domainKey) continue
-        open.taken(session)
-        yield await told(session)
+      for (const session of open.inUse(domainKey, before)) {
+        const fresh = unwritten.get(session)
+        // That it could not be written was told of when it came, and is again when the next comes.
+        if (fresh) await write(session, fresh).catch(() => undefined)
+        const at = now()
+        const taken = (isAnswered: boolean) => open.taken(session, at, isAnswered)
+        const kept = await told(session).catch((error: unknown) => {
+          // It would come first the next time too, and keep all others from their turn.
+          taken(false)
+          throw error
+        })
+        yield { ...kept, taken }
       }
     },
   }

@@ -26,11 +26,13 @@ export interface OpenSessions {
   /** Sessions that are over by these endings. */
   findOver(endings: Endings): readonly OpenSession[]
   /**
-   * Those that have a socket, or were seen since they were last taken, if that was not later than then. To begin with they count as taken
-   * at their login. Milliseconds since 1970.
+   * Those of a domain that have a socket, or were seen since they were last taken, if that was not later than then. To begin with they
+   * count as taken at their login. Who has waited longest comes first, and after all others who got no answer: a few of these must not
+   * have every turn. Milliseconds since 1970.
    */
-  inUse(before: number): readonly OpenSession[]
-  taken(session: OpenSession): void
+  inUse(domainKey: string, before: number): readonly OpenSession[]
+  /** @param at when it was. Milliseconds since 1970 */
+  taken(session: OpenSession, at: number, isAnswered: boolean): void
   /** The session that MeshCentral calls so. */
   named(user: string, x: string): OpenSession | undefined
   isUserIn(user: string): boolean
@@ -57,6 +59,7 @@ interface Tracked extends Keyed {
   readonly session: OpenSession
   seenAt: number
   takenAt: number
+  isAnswered: boolean
 }
 
 /** One takes about a kilobyte. */
@@ -98,6 +101,7 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
         sockets: new Set<MeshSocket>(),
         seenAt: 0,
         takenAt: session.signIn.startedAt,
+        isAnswered: true,
       }
       current.seenAt = now()
       // Put at the end, which keeps the map in the order of use.
@@ -126,18 +130,30 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
     },
     find: (keys) => sessionsThat((one) => hasOneOf(one, keys)),
     findOver: (endings) => sessionsThat((one) => isOver(one, endings)),
-    inUse(before) {
-      // The first is of the session itself.
-      const sealedFor = new Set([...sealed.values()].map(({ keys }) => keys[0]))
-      return [...sessions.values()].flatMap(({ session, keys, sockets, seenAt, takenAt }) => {
-        const isUsed = sockets.size > 0 || seenAt > takenAt || sealedFor.has(keys[0])
-        // Later than now: the clock was set back.
-        return isUsed && (takenAt <= before || takenAt > now()) ? [session] : []
+    inUse(domainKey, before) {
+      const at = now()
+      // Later than now: the clock was set back.
+      const sinceOf = ({ takenAt }: Tracked) => (takenAt > at ? 0 : takenAt)
+      let sealedFor: ReadonlySet<string | undefined> | undefined
+      // The first is of the session itself. Made for few: each domain asks by itself, every few seconds.
+      const isSealedFor = ({ keys }: Tracked) => {
+        sealedFor ??= new Set([...sealed.values()].map((one) => one.keys[0]))
+        return sealedFor.has(keys[0])
+      }
+      const due = [...sessions.values()].filter((one) => {
+        const since = sinceOf(one)
+        if (one.session.signIn.domainKey !== domainKey || since > before) return false
+        return one.sockets.size > 0 || one.seenAt > since || isSealedFor(one)
       })
+      due.sort((a, b) => Number(b.isAnswered) - Number(a.isAnswered) || sinceOf(a) - sinceOf(b))
+      return due.map(({ session }) => session)
     },
-    taken({ signIn: { handle } }) {
+    taken({ signIn: { handle } }, at, isAnswered) {
       const found = sessions.get(handle)
-      if (found) found.takenAt = now()
+      if (!found) return
+      Object.assign(found, { takenAt: at, isAnswered })
+      // The clock was set back: it would count as seen since then until that time comes.
+      if (found.seenAt > now()) found.seenAt = at
     },
     named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
     isUserIn: (user) => [...sessions.values()].some(({ session }) => session.user === user),

@@ -17,9 +17,14 @@ describe('the sessions of MeshCentral, with their tokens', () => {
   let secrets: SessionSecrets
   let open: OpenSessions
   let sessions: Sessions
+  /** Stands between the sessions and the database when they are written. */
+  let onSet: () => Promise<unknown>
 
   beforeEach(async () => {
     const { server, web } = standIn()
+    const { Set: set } = server.db
+    onSet = async () => undefined
+    server.db.Set = (record, done) => void onSet().then(() => set(record, done), done)
     const now = () => 10_000
     const onFailure = (error: unknown) => expect.fail(String(error))
     ended = endedInDatabase(server.db, now)
@@ -68,8 +73,9 @@ describe('the sessions of MeshCentral, with their tokens', () => {
     expect((await matching('1')).map(({ signIn }) => signIn)).to.deep.equal([first, second])
     expect((await inUse('')).map(({ signIn }) => signIn)).to.deep.equal([first, second, other])
     expect((await inUse('other')).map(({ signIn }) => signIn)).to.deep.equal([elsewhere])
-    // Each has been handed out now.
-    expect(await inUse('')).to.deep.equal([])
+    // Who was not taken is still due.
+    for (const { taken } of (await inUse('')).slice(1)) taken?.(true)
+    expect((await inUse('')).map(({ signIn }) => signIn)).to.deep.equal([first])
   })
 
   it('end one by one, and their tokens with them', async () => {
@@ -94,6 +100,75 @@ describe('the sessions of MeshCentral, with their tokens', () => {
     expect(now?.signIn).to.deep.include({ tokens: fresh, idToken: 'ID token of a' })
     expect(await renewed?.end()).to.equal(true)
     expect(await matching('1')).to.deep.equal([])
+  })
+
+  describe('whose renewed tokens the database', () => {
+    const fresh = { access: 'new', accessExpiresAt: null, refresh: 'next' }
+    const full = new Error('the disk is full')
+    const tokensOf = async () => (await matching('1')).map(({ signIn }) => signIn.tokens)
+
+    it('does not take are asked about and end by these, and by nothing that was learnt of those before', async () => {
+      begin('a')
+      const [asked, same] = [...(await matching('1')), ...(await inUse(''))]
+      onSet = () => Promise.reject(full)
+      const failure = await same?.renewed?.(fresh).catch((error: unknown) => error)
+      expect(failure).to.have.property('cause', full)
+      expect(await tokensOf()).to.deep.equal([fresh])
+      expect(await asked?.end()).to.equal(false)
+      expect(await matching('1')).to.have.length(1)
+      onSet = async () => undefined
+      expect(await same?.end()).to.equal(true)
+      expect(await matching('1')).to.deep.equal([])
+    })
+
+    it('does not take are written when they are next in use, and nothing is told where that fails', async () => {
+      begin('a')
+      onSet = () => Promise.reject(full)
+      for (const one of await inUse('')) await one.renewed?.(fresh).catch(() => undefined)
+      expect((await inUse('')).map(({ signIn }) => signIn.tokens)).to.deep.equal([fresh])
+      expect((await secrets.read('a')).tokens).to.not.deep.equal(fresh)
+      onSet = async () => undefined
+      await inUse('')
+      expect(await secrets.read('a')).to.deep.equal({ idToken: 'ID token of a', tokens: fresh })
+      const again = { ...fresh, access: 'newer' }
+      await secrets.replace('a', { idToken: null, tokens: again })
+      expect(await tokensOf()).to.deep.equal([again])
+    })
+
+    it('is still taking do not end by what was learnt of those before', async () => {
+      begin('a')
+      const [asked, same] = [...(await matching('1')), ...(await matching('1'))]
+      const writes: (() => void)[] = []
+      onSet = () => new Promise<void>((resolve) => writes.push(resolve))
+      const work = same?.renewed?.(fresh)
+      expect(await asked?.end()).to.equal(false)
+      expect(await tokensOf()).to.deep.equal([fresh])
+      for (const goOn of writes) goOn()
+      await work
+      expect(await secrets.read('a')).to.deep.include({ tokens: fresh })
+    })
+
+    it('does not take are those that a logout revokes', async () => {
+      begin('a')
+      onSet = () => Promise.reject(full)
+      for (const one of await inUse('')) await one.renewed?.(fresh).catch(() => undefined)
+      const [own] = open.find([keyOfHandle('a')])
+      const session = { oidcSignIn: own?.signIn, userid: own?.user, x: own?.x }
+      expect(await sessions.kept?.({ session } as unknown as Request)).to.deep.equal({
+        idToken: 'ID token of a',
+        tokens: fresh,
+      })
+    })
+
+    it('does not take are gone with the session', async () => {
+      begin('a')
+      onSet = () => Promise.reject(full)
+      const [same] = await inUse('')
+      await same?.renewed?.(fresh).catch(() => undefined)
+      onSet = async () => undefined
+      await sessions.endMatching(REQUEST, { domainKey: '', issuer: 'https://idp.example', subject: '1', sid: null })
+      expect(await same?.end()).to.equal(false)
+    })
   })
 
   it('lose their tokens with all sessions that an IdP has ended', async () => {

@@ -224,7 +224,7 @@ describe('open sessions', () => {
     let now = 10
     const open = createOpenSessions(10, () => now)
     const [own, sealed] = [socket(), socket()]
-    const inUse = (before: number) => open.inUse(before).map(({ signIn: { handle } }) => handle)
+    const inUse = (before: number) => open.inUse('', before).map(({ signIn: { handle } }) => handle)
     open.seen(session('a'), own)
     open.seen(session('b'))
     open.seenSealed(owner('b'), 'user//~oidc:1', sealed)
@@ -232,7 +232,7 @@ describe('open sessions', () => {
     const { startedAt } = signIn('a')
     expect(inUse(startedAt - 1)).to.deep.equal([])
     expect(inUse(startedAt)).to.deep.equal(['a', 'b', 'c'])
-    for (const handle of ['a', 'b', 'c', 'unknown']) open.taken(session(handle))
+    for (const handle of ['a', 'b', 'c', 'unknown']) open.taken(session(handle), now, true)
     expect(inUse(9)).to.deep.equal([])
     expect(inUse(10)).to.deep.equal(['a', 'b'])
     own.close()
@@ -241,10 +241,35 @@ describe('open sessions', () => {
     now = 11
     open.seen(session('c'))
     expect(inUse(10)).to.deep.equal(['c'])
-    open.taken(session('c'))
-    now = 5
-    open.seen(session('c'), socket())
-    expect(inUse(4)).to.deep.equal(['c'])
+  })
+
+  it('are in use in the order in which they were taken, and those come last about which nobody could tell', () => {
+    let now = 10
+    const open = createOpenSessions(10, () => now)
+    const inUse = () => open.inUse('', now).map(({ signIn: { handle } }) => handle)
+    for (const handle of ['a', 'b', 'c', 'd']) open.seen(session(handle), socket())
+    open.taken(session('a'), 12, true)
+    open.taken(session('b'), 11, false)
+    open.taken(session('c'), 11, true)
+    now = 13
+    expect(inUse()).to.deep.equal(['d', 'c', 'a', 'b'])
+    open.taken(session('b'), 12, true)
+    open.taken(session('d'), 9, false)
+    expect(inUse()).to.deep.equal(['c', 'a', 'b', 'd'])
+  })
+
+  it('are in use, and come first, where the clock was set back since they were taken: nobody knows whether they were seen', () => {
+    let now = 100
+    const open = createOpenSessions(10, () => now)
+    for (const handle of ['a', 'b']) open.seen(session(handle))
+    open.taken(session('a'), 100, true)
+    now = 50
+    open.taken(session('b'), 40, true)
+    open.seen(session('b'))
+    expect(open.inUse('', 45).map(({ x }) => x)).to.deep.equal(['a', 'b'])
+    open.taken(session('a'), 50, true)
+    now = 60
+    expect(open.inUse('', 55).map(({ x }) => x)).to.deep.equal(['b'])
   })
 
   it("are found by MeshCentral's own name for them", () => {
