@@ -50,6 +50,8 @@ export function tokenVerbs(
     const userInfo = endpointAddress(config.serverMetadata(), credentials, 'userinfo_endpoint')
     if (knowsUs === undefined && (kind === 'refresh_token' || userInfo === undefined)) return
     if (kind === 'access_token' && userInfo !== undefined && !(await isTaken(config, token, userInfo))) return
+    // Meanwhile it may have called another token active.
+    if (knowsUs) return
     knowsUs = false
     throw notMeant('tokens are called inactive that the UserInfo endpoint takes')
   }

@@ -10,13 +10,17 @@ import { type ClientKeyPair, makeKey } from '../../../support/client-keys.ts'
 
 const CALLBACK = 'http://127.0.0.1:1/callback'
 const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-the-tests', redirect_uri: CALLBACK }
+const INACTIVE = { kind: 'answer', status: 200, body: '{"active":false}' } as const
 const TRANSACTION = { domainKey: '', state: 's'.repeat(43), nonce: 'n', codeVerifier: 'v'.repeat(43), returnPath: null }
 
 describe('verbs about tokens', () => {
   let idp: Idp
   const open: ProviderClient[] = []
+  /** Where requests go on to; a test may hold some. */
+  let fetch: typeof globalThis.fetch
   beforeEach(async () => {
     idp = await startIdp()
+    fetch = (url, init) => globalThis.fetch(url, init)
   })
   afterEach(async () => {
     for (const client of open.splice(0)) client.close()
@@ -37,8 +41,8 @@ describe('verbs about tokens', () => {
       },
     ).domains
     if (!reading?.settings) throw new Error(JSON.stringify(reading?.problems))
-    const fetch: typeof globalThis.fetch = (url, init) => globalThis.fetch(url, init)
-    const deps = { fetch: fetch as never, now: Date.now }
+    const passOn: typeof globalThis.fetch = (url, init) => fetch(url, init)
+    const deps = { fetch: passOn as never, now: Date.now }
     const discovery = {
       ...deps,
       documents: createDocuments(),
@@ -160,6 +164,26 @@ describe('verbs about tokens', () => {
       if (method !== 'none') expect((await client.introspect(token))?.active).to.equal(false)
     })
   }
+
+  it('believe the IdP when it calls another token active while its UserInfo endpoint is asked', async () => {
+    await register()
+    const client = connect()
+    const [one, other] = [await accessToken(client), await accessToken(client)]
+    let answerUserInfo: (() => void) | undefined
+    fetch = async (url, init) => {
+      if (String(url) === `${idp.issuer}/me`) await new Promise<void>((resolve) => (answerUserInfo = resolve))
+      return globalThis.fetch(url, init)
+    }
+    idp.faults.set('introspection', INACTIVE)
+    const asked = client.introspect(one)
+    while (!answerUserInfo) await new Promise(setImmediate)
+    idp.faults.clear()
+    expect((await client.introspect(other))?.active).to.equal(true)
+    answerUserInfo()
+    expect(await asked).to.deep.equal({ active: false, claims: {} })
+    idp.faults.set('introspection', INACTIVE)
+    expect(await client.introspect('a refresh token', 'refresh_token')).to.deep.equal({ active: false, claims: {} })
+  })
 
   it('go to the endpoints that were set by hand', async () => {
     await register()
