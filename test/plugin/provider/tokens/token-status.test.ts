@@ -185,6 +185,35 @@ describe('verbs about tokens', () => {
     expect(await client.introspect('a refresh token', 'refresh_token')).to.deep.equal({ active: false, claims: {} })
   })
 
+  it('do not believe an IdP that has just refused this client, though it called a token active before', async () => {
+    await register()
+    const client = connect()
+    const token = await accessToken(client)
+    expect((await client.introspect(token))?.active).to.equal(true)
+    // The secret was changed there. Strangers are told that no token is active.
+    idp.faults.set('introspection', INACTIVE)
+    idp.faults.set('token', { kind: 'answer', status: 401, body: '{"error":"invalid_client"}' })
+    const session = { access: token, accessExpiresAt: 1, refresh: 'the-token', offline: false }
+    expect(await failureOf(client.renew(session))).to.equal('token_request_failed')
+    expect(await failureOf(client.introspect('the-token', 'refresh_token'))).to.equal('introspection_failed')
+    expect(await failureOf(client.introspect(token))).to.equal('introspection_failed')
+    idp.faults.clear()
+    expect((await client.introspect(token))?.active).to.equal(true)
+    idp.faults.set('introspection', INACTIVE)
+    expect((await client.introspect('the-token', 'refresh_token'))?.active).to.equal(false)
+  })
+
+  it('do not take it for the word of UserInfo that it was asked too often', async () => {
+    await register()
+    const client = connect()
+    const token = await accessToken(client)
+    idp.faults.set('introspection', INACTIVE)
+    idp.faults.set('userinfo', { kind: 'answer', status: 429 })
+    expect(await failureOf(client.introspect(token))).to.equal('introspection_failed')
+    idp.faults.set('userinfo', { kind: 'answer', status: 401 })
+    expect((await client.introspect(token))?.active).to.equal(false)
+  })
+
   it('go to the endpoints that were set by hand', async () => {
     await register()
     const asked: string[] = []
