@@ -253,6 +253,7 @@ function openDomain(
         issuer,
         fetch: idpFetch,
         onMissing: (address, status) => reportNoEndSession(host, key, address, status),
+        elapsed: () => performance.now(),
       })
       return endSession
     },

@@ -20,6 +20,7 @@ import type { Issuer } from './issuer/discovery.ts'
 import type { KeySet } from './issuer/key-set.ts'
 import { withServedKeys } from './issuer/served-keys.ts'
 import { openAnswers } from './protection/protected-answers.ts'
+import { createInactiveAnswers } from './tokens/inactive-answers.ts'
 import { createCodeTrial, type OfferMadeUpCode } from './tokens/made-up-code.ts'
 import { createRenewal, type Renew } from './tokens/renewal.ts'
 import { type TokenVerbs, tokenVerbs } from './tokens/token-status.ts'
@@ -52,6 +53,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
   const { issuer, fetch, now } = deps
   const [responseType] = client.response_types
   const dpop = client.dpop_bound_access_tokens ? createDpopKey() : null
+  const inactive = createInactiveAnswers(() => performance.now())
   const audiences = createAssertionAudiences(client.assertion_audience, deps.onAudience)
 
   /** @param token whose signature the library is about to verify, if any */
@@ -97,11 +99,19 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
       configured: (metadata) => keptConfiguration(metadata).config,
     }),
 
-    renew: createRenewal({ ...deps, dpop, configured: async () => configure(await issuer.metadata()) }),
+    renew: createRenewal({
+      ...deps,
+      dpop,
+      configured: async () => configure(await issuer.metadata()),
+      onRefused: inactive.noteRefused,
+    }),
 
     offerMadeUpCode: createCodeTrial(client, { dpop, configured: async () => configure(await issuer.metadata()) }),
 
-    ...tokenVerbs(settings, async (endpoint) => configure(await issuer.metadata(), endpoint)),
+    ...tokenVerbs(settings, {
+      configured: async (endpoint) => configure(await issuer.metadata(), endpoint),
+      inactive,
+    }),
 
     close() {
       deps.keySet.close()

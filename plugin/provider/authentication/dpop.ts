@@ -8,14 +8,27 @@ import * as oidc from 'openid-client'
  */
 export type DpopKey = (config: oidc.Configuration) => Promise<oidc.DPoPHandle>
 
-/** Begins to make a key at once, so that no login waits for it. It cannot be taken out of this process. */
+/**
+ * Begins to make a key at once, so that no login waits for it. It cannot be taken out of this process. Where that fails, whoever signs in
+ * next is told, and the one after that has another try.
+ */
 export function createDpopKey(): DpopKey {
-  const pair = oidc.randomDPoPKeyPair('ES256', { extractable: false })
-  // Whoever signs in next is told; nobody may be waiting yet.
-  pair.catch(() => undefined)
-  let handle: Promise<oidc.DPoPHandle> | undefined
-  return (config) => {
-    handle ??= pair.then((keys) => oidc.getDPoPHandle(config, keys))
+  let pair: ReturnType<typeof oidc.randomDPoPKeyPair> | undefined
+  let handle: oidc.DPoPHandle | undefined
+
+  function keys(): ReturnType<typeof oidc.randomDPoPKeyPair> {
+    pair ??= oidc.randomDPoPKeyPair('ES256', { extractable: false })
+    return pair
+  }
+
+  // Nobody may be waiting yet.
+  keys().catch(() => undefined)
+  return async (config) => {
+    const made = await keys().catch((error: unknown) => {
+      pair = undefined
+      throw error
+    })
+    handle ??= oidc.getDPoPHandle(config, made)
     return handle
   }
 }

@@ -112,7 +112,9 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
   return {
     async metadata() {
       if (known) {
-        if (deps.now() - known.at > FRESH_MS && failures === 0) inBackground()
+        const age = deps.now() - known.at
+        // Below zero the clock was set back: how old it is, nobody knows.
+        if ((age > FRESH_MS || age < 0) && failures === 0) inBackground()
         return known.metadata
       }
       if (fallback && failures > 0) return fallback

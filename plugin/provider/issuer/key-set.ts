@@ -65,7 +65,8 @@ export function createKeySet({ fetch, elapsed }: KeySetDeps): KeySet {
     const asked: KeyRequest = { address, at: elapsed(), outcome, failed: false }
     asked.outcome.then(
       (document) => {
-        useful = { address, at: asked.at, document }
+        // One that took longer than the next has nothing new to say.
+        if (useful === undefined || asked.at >= useful.at) useful = { address, at: asked.at, document }
       },
       () => {
         asked.failed = true

@@ -6,8 +6,13 @@ import type { Issuer } from '../issuer/discovery.ts'
 
 /** Servers and proxies refuse addresses that are much longer; an ID token with many groups is. */
 const MOST_HINT_CHARACTERS = 4_096
-/** A person waits for this, once. */
+/** A person waits for this. */
 const QUESTION_MS = 5_000
+/**
+ * How long it is believed that there is nothing at the default address. A proxy says so, too, while the IdP behind it starts anew: who
+ * signs out after that is to leave the session there behind no more.
+ */
+const NOTHING_THERE_MS = 60_000
 
 /** What is known of a session that ends. */
 export interface EndingSession {
@@ -42,18 +47,26 @@ export interface EndSessionDeps {
   readonly issuer: Issuer
   /** Guarded. */
   readonly fetch: Fetch
-  /** Called once when there proves to be nothing at the default address. */
+  /** Called when there proves to be nothing at the default address, and not again before something was there. */
   readonly onMissing: (address: string, status: number) => void
+  /** Milliseconds from any point on; never goes back, whatever becomes of the clock. */
+  readonly elapsed: () => number
 }
 
-export function createEndSession(settings: DomainSettings, { issuer, fetch, onMissing }: EndSessionDeps): EndSession {
+export function createEndSession(settings: DomainSettings, deps: EndSessionDeps): EndSession {
+  const { issuer, fetch, onMissing, elapsed } = deps
   const { client, logoutUrl } = settings
   let asked: { readonly metadata: ServerMetadata; readonly answer: Promise<boolean> } | undefined
+  let missedAt: number | undefined
   let told = false
 
   /** Asked for at the first logout after a discovery: many an IdP without an end-session endpoint has nothing there either. */
   function isDefaultThere(metadata: ServerMetadata): Promise<boolean> {
-    if (asked?.metadata !== metadata) asked = { metadata, answer: askDefault(defaultAddress(metadata)) }
+    const isStale = missedAt !== undefined && elapsed() - missedAt >= NOTHING_THERE_MS
+    if (isStale || asked?.metadata !== metadata) {
+      missedAt = undefined
+      asked = { metadata, answer: askDefault(defaultAddress(metadata)) }
+    }
     return asked.answer
   }
 
@@ -62,10 +75,13 @@ export function createEndSession(settings: DomainSettings, { issuer, fetch, onMi
     try {
       const request = { method: 'GET', headers: {}, body: undefined, redirect: 'manual', signal } as const
       const { status } = await fetch(address, request)
-      if (status !== 404 && status !== 410) return true
-      if (!told) onMissing(address, status)
-      told = true
-      return false
+      const isThere = status !== 404 && status !== 410
+      if (!isThere) {
+        missedAt = elapsed()
+        if (!told) onMissing(address, status)
+      }
+      told = !isThere
+      return isThere
     } catch {
       // The browser may reach what this server does not.
       return true

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 import { isShared } from '../authentication/client-signature.ts'
@@ -8,9 +7,8 @@ import { keyIdOf } from '../issuer/served-keys.ts'
 import { openIdToken, verifySharedSignature } from '../protection/protected-answers.ts'
 import { verifySignature } from '../protection/signature.ts'
 import { inspectLogoutToken, type Logout, objectionToIssuer } from './logout-token.ts'
+import { createUsedTokens, type SharedUse } from './used-tokens.ts'
 
-/** Tokens that were redeemed and could come again; the oldest are forgotten first. Each counts for 10 minutes at most. */
-const MOST_REDEEMED = 10_000
 /**
  * How long the IdP is waited for with its keys, where there are some at hand: a second, after the one at most that a request may have to
  * wait for the one before it. An IdP that answers at once with a failure is none that is late.
@@ -24,17 +22,10 @@ export interface LogoutTokens {
   /**
    * Checks a token and hands what it says to `act`, once. When `act` rejects, the token may come again: IdPs try more than once.
    *
+   * @returns null: a copy of the token that came just before has done it
    * @throws LoginError `logout_token_invalid`, or whatever keeps the token from being checked; and what `act` rejects with
    */
-  redeem<Result>(token: string, act: (logout: Logout) => Promise<Result>): Promise<Result>
-}
-
-/** What several processes know together of what was used. */
-export interface SharedUse {
-  /** True for the first call with a key, of whichever process, until then. */
-  once?(key: string, until: number): Promise<boolean>
-  /** Takes it back. */
-  release?(key: string): Promise<void>
+  redeem<Result>(token: string, act: (logout: Logout) => Promise<Result>): Promise<Result | null>
 }
 
 export interface LogoutTokenDeps {
@@ -54,7 +45,7 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
     clientId: client.client_id,
     algorithm: client.id_token_signed_response_alg,
   }
-  const redeemed = new Map<string, number>()
+  const used = createUsedTokens({ domainKey: settings.key, shared, now })
 
   async function verify(token: string, logout: Logout): Promise<void> {
     const { issuer: name, jwks_uri: address } = await deps.issuer.metadata()
@@ -90,54 +81,17 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
     )
   }
 
-  function claim(key: string, until: number): boolean {
-    if (redeemed.has(key)) return false
-    for (const [oldest, end] of redeemed) {
-      if (end > now() && redeemed.size < MOST_REDEEMED) break
-      redeemed.delete(oldest)
-    }
-    redeemed.set(key, until)
-    return true
-  }
-
-  /** A process cannot know what another one has taken. */
-  async function claimForAll(key: string, until: number): Promise<boolean> {
-    return (await shared?.once?.(`logout token ${key}`, until).catch(hostFailed)) ?? true
-  }
-
   return {
     async redeem(sent, act) {
       const token = await openIdToken(sent, settings).catch(refuse)
       const logout = inspectLogoutToken(token, rules, now() / 1000)
       if (typeof logout === 'string') throw refusal(logout)
-      const key = createHash('sha256').update(logout.jti).digest('base64url')
-      // Before the IdP is asked for its keys, and again below, for one that came twice at the same time.
-      if (redeemed.has(key)) throw refusal(REPLAYED)
+      // Before the IdP is asked for its keys.
+      used.assertUnused(logout)
       await verify(token, logout)
-      const until = logout.refusedFromS * 1000
-      if (!claim(key, until)) throw refusal(REPLAYED)
-      try {
-        if (!(await claimForAll(key, until))) throw refusal(REPLAYED)
-      } catch (error) {
-        redeemed.delete(key)
-        throw error
-      }
-      try {
-        return await act(logout)
-      } catch (error) {
-        redeemed.delete(key)
-        // The IdP is told of what failed before; a token that cannot be given back is one attempt less.
-        await shared?.release?.(`logout token ${key}`).catch(() => undefined)
-        throw error
-      }
+      return used.use(logout, () => act(logout))
     },
   }
-}
-
-const REPLAYED = 'it was used before'
-
-function hostFailed(cause: unknown): never {
-  throw new LoginError('host_failed', { cause })
 }
 
 /** Whether something is not there within {@link PATIENCE_MS}. */

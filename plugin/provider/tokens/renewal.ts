@@ -17,6 +17,8 @@ export interface RenewalDeps {
   readonly dpop: DpopKey | null
   /** With this server's way to authenticate at the token endpoint, and used for nothing else. */
   readonly configured: () => Promise<oidc.Configuration>
+  /** Told of what the token endpoint objects to, as it names it. */
+  readonly onRefused: (refreshToken: string, error: unknown) => void
 }
 
 /**
@@ -27,7 +29,7 @@ export interface RenewalDeps {
  */
 export type Renew = (tokens: RenewableTokens) => Promise<RenewableTokens | null>
 
-export function createRenewal({ now, dpop, configured }: RenewalDeps): Renew {
+export function createRenewal({ now, dpop, configured, onRefused }: RenewalDeps): Renew {
   return async (tokens) => {
     const { refresh } = tokens
     if (refresh === null) return null
@@ -44,7 +46,9 @@ export function createRenewal({ now, dpop, configured }: RenewalDeps): Renew {
         refresh: fresh.refresh_token ?? refresh,
       }
     } catch (error) {
-      throw translateTokenFault(error, 'token_request_failed')
+      const fault = translateTokenFault(error, 'token_request_failed')
+      onRefused(refresh, fault.details.error)
+      throw fault
     }
   }
 }

@@ -4,6 +4,7 @@ import { LoginError } from '../../errors.ts'
 import type { AuthenticatedEndpoint } from '../authentication/client-options.ts'
 import { translateTokenFault } from '../faults.ts'
 import { endpointAddress } from '../http/endpoint-address.ts'
+import type { InactiveAnswers } from './inactive-answers.ts'
 
 /** What an IdP says of a token (RFC 7662). Where it is not active, there is nothing more. */
 export interface TokenStatus {
@@ -29,29 +30,26 @@ export interface TokenVerbs {
   revoke(token: string, kind: TokenKind): Promise<boolean>
 }
 
-/** @param configured what is known of the IdP now, with this server's way to authenticate at an endpoint */
-export function tokenVerbs(
-  { credentials }: DomainSettings,
-  configured: (endpoint: AuthenticatedEndpoint) => Promise<oidc.Configuration>,
-): TokenVerbs {
-  /** Whether the IdP has said anything but no to this client, or has been caught. Undefined: neither yet. */
-  let knowsUs: boolean | undefined
+export interface TokenVerbDeps {
+  /** What is known of the IdP now, with this server's way to authenticate at an endpoint. */
+  readonly configured: (endpoint: AuthenticatedEndpoint) => Promise<oidc.Configuration>
+  readonly inactive: InactiveAnswers
+}
 
-  /**
-   * "Not active" is also what an IdP says to a client that it does not know by its authentication, or that may not ask about the token
-   * (RFC 7662, section 2.2; authentik does). Until it has called a token active, its UserInfo endpoint, which wants nothing but the access
-   * token, has to agree.
-   *
-   * @throws LoginError `introspection_failed`
-   */
+export function tokenVerbs({ credentials }: DomainSettings, { configured, inactive }: TokenVerbDeps): TokenVerbs {
+  async function isActive(token: string, kind: TokenKind): Promise<boolean> {
+    return (await oidc.tokenIntrospection(await configured('introspection'), token, { token_type_hint: kind })).active
+  }
+
+  /** @throws LoginError `introspection_failed` */
   async function assertMeant(config: oidc.Configuration, token: string, kind: TokenKind, claims: object) {
-    if ('error' in claims) throw notMeant('the answer is not active and an error at the same time')
-    if (knowsUs) return
+    if ('error' in claims) {
+      const reason = 'the answer is not active and an error at the same time'
+      throw new LoginError('introspection_failed', { details: { reason } })
+    }
     const userInfo = endpointAddress(config.serverMetadata(), credentials, 'userinfo_endpoint')
-    if (knowsUs === undefined && (kind === 'refresh_token' || userInfo === undefined)) return
-    if (kind === 'access_token' && userInfo !== undefined && !(await isTaken(config, token, userInfo))) return
-    knowsUs = false
-    throw notMeant('tokens are called inactive that the UserInfo endpoint takes')
+    const isAsked = kind === 'access_token' && userInfo !== undefined
+    await inactive.assertMeant(token, isAsked ? () => isTaken(config, token, userInfo) : null)
   }
 
   return {
@@ -64,7 +62,7 @@ export function tokenVerbs(
       if (!endpointAddress(config.serverMetadata(), credentials, 'introspection_endpoint')) return null
       try {
         const { active, ...claims } = await oidc.tokenIntrospection(config, token, { token_type_hint: kind })
-        if (active) knowsUs = true
+        if (active) inactive.noteActive({ token, isActive: () => isActive(token, kind) })
         else await assertMeant(config, token, kind, claims)
         return { active, claims: active ? claims : {} }
       } catch (error) {
@@ -93,10 +91,7 @@ async function isTaken(config: oidc.Configuration, token: string, endpoint: stri
       throw error
     })
   if (status === 200) return true
-  if (status >= 400 && status < 500) return false
+  // Asked too often, it says nothing of the token.
+  if (status >= 400 && status < 500 && status !== 429) return false
   throw new LoginError('introspection_failed', { details: { endpoint: 'userinfo_endpoint', status } })
-}
-
-function notMeant(reason: string): LoginError {
-  return new LoginError('introspection_failed', { details: { reason } })
 }

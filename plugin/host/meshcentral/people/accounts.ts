@@ -29,9 +29,12 @@ export function meshAccounts(
 
     create: async (domainId, profile) => {
       const { domain, own } = takenDomain(taken, domainId)
-      await checkLimit(server, domain)
+      const most = mostAccounts(domain)
+      if (most !== null) await checkLimit(server, domainId, most)
       // From here on in one go, so that of two first logins at once the second one finds the account.
       if (recordOf(domainId, profile.id)) throw new Error('The account exists by now.')
+      // The database may not have those that were made while it counted.
+      if (most !== null && liveAccounts(web, domainId) >= most) throw new LoginError('account_limit')
       const user = newUser(domainId, withoutMarkup(profile), Math.floor(now() / 1000))
       const rights = rightsOfNewAccounts(server, domain, own)
       if (rights !== undefined) user.siteadmin = rights
@@ -114,15 +117,24 @@ function countsAsVerified(emailVerified: Profile['emailVerified']): boolean {
   return emailVerified ?? true
 }
 
-async function checkLimit(server: MeshServer, { id, limits }: TakenDomain['domain']): Promise<void> {
-  const most: unknown =
-    typeof limits === 'object' && limits !== null ? Reflect.get(limits, 'maxuseraccounts') : undefined
-  if (typeof most !== 'number') return
+async function checkLimit(server: MeshServer, domainId: string, most: number): Promise<void> {
   const isFull = await askDatabase<boolean>('count the accounts', (done) =>
     // It says whether there are more than that already: one less leaves room for one.
-    server.db.isMaxType(most - 1, 'user', id, (reached) => done(null, reached)),
+    server.db.isMaxType(most - 1, 'user', domainId, (reached) => done(null, reached)),
   )
   if (isFull) throw new LoginError('account_limit')
+}
+
+/** Null: as many as there are people. */
+function mostAccounts({ limits }: TakenDomain['domain']): number | null {
+  const most: unknown =
+    typeof limits === 'object' && limits !== null ? Reflect.get(limits, 'maxuseraccounts') : undefined
+  return typeof most === 'number' ? most : null
+}
+
+function liveAccounts(web: MeshWeb, domainId: string): number {
+  const start = userKey(domainId, '')
+  return Object.keys(web.users).filter((key) => key.startsWith(start)).length
 }
 
 function rightsOfNewAccounts(server: MeshServer, domain: Members, oidc: Members): number | undefined {

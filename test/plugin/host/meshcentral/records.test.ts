@@ -183,6 +183,15 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(error).to.be.instanceOf(LoginError).and.to.include({ code: 'account_limit' })
   })
 
+  it('are no more than the limit of the domain where several are made at once, each of which found room', async () => {
+    const { accounts, web } = open({ limits: { maxuseraccounts: 2 } })
+    const ids = ['~oidc:1', '~oidc:2', '~oidc:3'] as const
+    const outcomes = await Promise.allSettled(ids.map((id) => accounts.create('', { ...ALICE, id })))
+    const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+    expect(refused.map(({ code }) => code)).to.deep.equal(['account_limit'])
+    expect(Object.keys(web.users)).to.have.length(2)
+  })
+
   it('keep an address that MeshCentral has verified, and believe the IdP about a new one', async () => {
     const { accounts, web } = open()
     await accounts.create('', ALICE)

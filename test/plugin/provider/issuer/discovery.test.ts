@@ -195,4 +195,17 @@ describe('discovery of an issuer', () => {
     await firstFailure
     expect(await issuer.metadata()).to.equal(first)
   })
+
+  it('looks up again in the background what it found while the clock was ahead, once that was set back', async () => {
+    now += 40 * 24 * 60 * 60_000
+    const { issuer } = start()
+    const first = await issuer.metadata()
+    now -= 40 * 24 * 60 * 60_000
+    expect(await issuer.metadata()).to.equal(first)
+    while ((await issuer.metadata()) === first) await new Promise(setImmediate)
+    const asked = idp.requests('discovery')
+    expect(asked).to.equal(2)
+    await issuer.metadata()
+    expect(idp.requests('discovery')).to.equal(asked)
+  })
 })

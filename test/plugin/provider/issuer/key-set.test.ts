@@ -77,6 +77,25 @@ describe('the key set of an IdP', () => {
     expect(asked).to.have.length(2)
   })
 
+  it('stays what was asked for last when an answer from before comes after it', async () => {
+    let now = 0
+    const answers: ((kid: string) => void)[] = []
+    const fetch: Fetch = () =>
+      new Promise((resolve) => answers.push((kid) => resolve(Response.json({ keys: [{ kty: 'oct', kid }] }))))
+    const keySet = createKeySet({ fetch, elapsed: () => now })
+    open.push(keySet)
+    const before = keySet.current(ADDRESS)
+    now += 1_000
+    const after = keySet.current(ADDRESS)
+    while (answers.length < 2) await Promise.resolve()
+    answers[1]?.('new')
+    await after
+    answers[0]?.('old')
+    await before
+    const atHand = keySet.atHand(ADDRESS, 0)
+    expect(atHand && idsIn(atHand)).to.deep.equal(['new'])
+  })
+
   it('is unreachable with any status but 200, and of no use with anything but keys', async () => {
     for (const [answer, code] of [
       [new Response('', { status: 500 }), 'provider_unreachable'],

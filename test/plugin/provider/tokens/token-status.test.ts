@@ -10,13 +10,17 @@ import { type ClientKeyPair, makeKey } from '../../../support/client-keys.ts'
 
 const CALLBACK = 'http://127.0.0.1:1/callback'
 const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-the-tests', redirect_uri: CALLBACK }
+const INACTIVE = { kind: 'answer', status: 200, body: '{"active":false}' } as const
 const TRANSACTION = { domainKey: '', state: 's'.repeat(43), nonce: 'n', codeVerifier: 'v'.repeat(43), returnPath: null }
 
 describe('verbs about tokens', () => {
   let idp: Idp
   const open: ProviderClient[] = []
+  /** Where requests go on to; a test may hold some. */
+  let fetch: typeof globalThis.fetch
   beforeEach(async () => {
     idp = await startIdp()
+    fetch = (url, init) => globalThis.fetch(url, init)
   })
   afterEach(async () => {
     for (const client of open.splice(0)) client.close()
@@ -37,8 +41,8 @@ describe('verbs about tokens', () => {
       },
     ).domains
     if (!reading?.settings) throw new Error(JSON.stringify(reading?.problems))
-    const fetch: typeof globalThis.fetch = (url, init) => globalThis.fetch(url, init)
-    const deps = { fetch: fetch as never, now: Date.now }
+    const passOn: typeof globalThis.fetch = (url, init) => fetch(url, init)
+    const deps = { fetch: passOn as never, now: Date.now }
     const discovery = {
       ...deps,
       documents: createDocuments(),
@@ -160,6 +164,55 @@ describe('verbs about tokens', () => {
       if (method !== 'none') expect((await client.introspect(token))?.active).to.equal(false)
     })
   }
+
+  it('believe the IdP when it calls another token active while its UserInfo endpoint is asked', async () => {
+    await register()
+    const client = connect()
+    const [one, other] = [await accessToken(client), await accessToken(client)]
+    let answerUserInfo: (() => void) | undefined
+    fetch = async (url, init) => {
+      if (String(url) === `${idp.issuer}/me`) await new Promise<void>((resolve) => (answerUserInfo = resolve))
+      return globalThis.fetch(url, init)
+    }
+    idp.faults.set('introspection', INACTIVE)
+    const asked = client.introspect(one)
+    while (!answerUserInfo) await new Promise(setImmediate)
+    idp.faults.clear()
+    expect((await client.introspect(other))?.active).to.equal(true)
+    answerUserInfo()
+    expect(await asked).to.deep.equal({ active: false, claims: {} })
+    idp.faults.set('introspection', INACTIVE)
+    expect(await client.introspect('a refresh token', 'refresh_token')).to.deep.equal({ active: false, claims: {} })
+  })
+
+  it('do not believe an IdP that has just refused this client, though it called a token active before', async () => {
+    await register()
+    const client = connect()
+    const token = await accessToken(client)
+    expect((await client.introspect(token))?.active).to.equal(true)
+    // The secret was changed there. Strangers are told that no token is active.
+    idp.faults.set('introspection', INACTIVE)
+    idp.faults.set('token', { kind: 'answer', status: 401, body: '{"error":"invalid_client"}' })
+    const session = { access: token, accessExpiresAt: 1, refresh: 'the-token', offline: false }
+    expect(await failureOf(client.renew(session))).to.equal('token_request_failed')
+    expect(await failureOf(client.introspect('the-token', 'refresh_token'))).to.equal('introspection_failed')
+    expect(await failureOf(client.introspect(token))).to.equal('introspection_failed')
+    idp.faults.clear()
+    expect((await client.introspect(token))?.active).to.equal(true)
+    idp.faults.set('introspection', INACTIVE)
+    expect((await client.introspect('the-token', 'refresh_token'))?.active).to.equal(false)
+  })
+
+  it('do not take it for the word of UserInfo that it was asked too often', async () => {
+    await register()
+    const client = connect()
+    const token = await accessToken(client)
+    idp.faults.set('introspection', INACTIVE)
+    idp.faults.set('userinfo', { kind: 'answer', status: 429 })
+    expect(await failureOf(client.introspect(token))).to.equal('introspection_failed')
+    idp.faults.set('userinfo', { kind: 'answer', status: 401 })
+    expect((await client.introspect(token))?.active).to.equal(false)
+  })
 
   it('go to the endpoints that were set by hand', async () => {
     await register()

@@ -1,0 +1,126 @@
+import { hash } from 'node:crypto'
+import { LoginError } from '../../errors.ts'
+import type { Logout } from './logout-token.ts'
+
+/** Tokens that were used and could come again; the oldest are forgotten first. Each counts for 10 minutes at most. */
+const MOST_USED = 10_000
+/**
+ * How long a token belongs to the process that is at work with it. One that dies meanwhile has left it free after that; whoever takes
+ * longer may find that another one has done the same, which is as well.
+ */
+const LEASE_MS = 15_000
+
+/** What several processes know together of what was used. */
+export interface SharedUse {
+  /** True for the first call with a key, of whichever process, until then. */
+  once?(key: string, until: number): Promise<boolean>
+  /** Takes it back. */
+  release?(key: string): Promise<void>
+}
+
+export interface UsedTokensDeps {
+  /** Key of the domain: processes share what they know for all domains. */
+  readonly domainKey: string
+  readonly shared: SharedUse | undefined
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** Which logout tokens have done their work, by issuer and `jti` (OpenID Connect Back-Channel Logout 1.0, section 2.6). */
+export interface UsedTokens {
+  /** As far as this process knows; nobody is asked. @throws LoginError `logout_token_invalid` */
+  assertUnused(logout: Logout): void
+  /**
+   * Lets a token do its work, once. It is used when `act` has resolved and not before, so that none is lost with what it was for: where
+   * `act` rejects, or its process dies, the token may come again.
+   *
+   * @returns what `act` resolves with; null: a copy of the token that came just before has done it
+   * @throws LoginError `logout_token_invalid`, `host_failed`; and what `act` rejects with, that of the copy too
+   */
+  use<Result>(logout: Logout, act: () => Promise<Result>): Promise<Result | null>
+}
+
+export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): UsedTokens {
+  const used = new Map<string, number>()
+  const atWork = new Map<string, { readonly logout: Logout; readonly done: Promise<unknown> }>()
+
+  function assertUnused(logout: Logout): void {
+    if (used.has(keyOf(logout))) throw refusal(BEFORE)
+  }
+
+  function remember(key: string, until: number): void {
+    for (const [oldest, end] of used) {
+      if (end > now() && used.size < MOST_USED) break
+      used.delete(oldest)
+    }
+    used.set(key, until)
+  }
+
+  async function amongAll<Result>(key: string, until: number, act: () => Promise<Result>): Promise<Result> {
+    const once = async (what: string, end: number) => (await shared?.once?.(what, end).catch(hostFailed)) ?? true
+    // What can be taken back can be lent.
+    if (!shared?.release) {
+      if (!(await once(`logout token ${key}`, until))) throw refusal(BEFORE)
+      return act()
+    }
+    const [work, mark] = [`logout token at work ${key}`, `logout token ${key}`]
+    const end = Math.min(until, now() + LEASE_MS)
+    // From then on they may be those of another process.
+    const release = async (what: string) => (now() < end ? shared.release?.(what) : undefined)
+    if (!(await once(work, end))) throw refusal('another process is at work with it')
+    try {
+      if (!(await once(mark, end))) throw refusal(BEFORE)
+      const result = await act().catch(async (error: unknown) => {
+        // The IdP is told of what failed before; a token that cannot be given back is one attempt less.
+        await release(mark).catch(() => undefined)
+        throw error
+      })
+      // The logout has taken place, whatever the store says now. In between nobody else has the work.
+      await release(mark)
+        .then(() => once(mark, until))
+        .catch(() => undefined)
+      return result
+    } finally {
+      await release(work).catch(() => undefined)
+    }
+  }
+
+  function keyOf({ issuer, jti }: Logout): string {
+    return hash('sha256', JSON.stringify([domainKey, issuer, jti]), 'base64url')
+  }
+
+  return {
+    assertUnused,
+    async use(logout, act) {
+      assertUnused(logout)
+      const key = keyOf(logout)
+      const first = atWork.get(key)
+      if (first) {
+        if (first.logout.subject !== logout.subject || first.logout.sid !== logout.sid) throw refusal(BEFORE)
+        // An IdP that waited in vain sends it again: it is told what became of it.
+        await first.done
+        return null
+      }
+      const until = logout.refusedFromS * 1000
+      const done = amongAll(key, until, act)
+      atWork.set(key, { logout, done })
+      try {
+        const result = await done
+        remember(key, until)
+        return result
+      } finally {
+        atWork.delete(key)
+      }
+    },
+  }
+}
+
+const BEFORE = 'it was used before'
+
+function refusal(reason: string): LoginError {
+  return new LoginError('logout_token_invalid', { details: { reason } })
+}
+
+function hostFailed(cause: unknown): never {
+  throw new LoginError('host_failed', { cause })
+}
