@@ -22,10 +22,9 @@ export interface LogoutTokens {
   /**
    * Checks a token and hands what it says to `act`, once. When `act` rejects, the token may come again: IdPs try more than once.
    *
-   * @returns null: a copy of the token that came just before has done it
    * @throws LoginError `logout_token_invalid`, or whatever keeps the token from being checked; and what `act` rejects with
    */
-  redeem<Result>(token: string, act: (logout: Logout) => Promise<Result>): Promise<Result | null>
+  redeem<Result>(token: string, act: (logout: Logout) => Promise<Result>): Promise<Result>
 }
 
 export interface LogoutTokenDeps {

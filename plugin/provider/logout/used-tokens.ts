@@ -34,15 +34,14 @@ export interface UsedTokens {
    * Lets a token do its work, once. It is used when `act` has resolved and not before, so that none is lost with what it was for: where
    * `act` rejects, or its process dies, the token may come again.
    *
-   * @returns what `act` resolves with; null: a copy of the token that came just before has done it
-   * @throws LoginError `logout_token_invalid`, `host_failed`; and what `act` rejects with, that of the copy too
+   * @throws LoginError `logout_token_invalid`, `host_failed`; and what `act` rejects with, to a copy that came meanwhile too
    */
-  use<Result>(logout: Logout, act: () => Promise<Result>): Promise<Result | null>
+  use<Result>(logout: Logout, act: () => Promise<Result>): Promise<Result>
 }
 
 export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): UsedTokens {
   const used = new Map<string, number>()
-  const atWork = new Map<string, { readonly logout: Logout; readonly done: Promise<unknown> }>()
+  const atWork = new Map<string, Promise<unknown>>()
 
   function assertUnused(logout: Logout): void {
     if (used.has(keyOf(logout))) throw refusal(BEFORE)
@@ -95,15 +94,14 @@ export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): Us
       assertUnused(logout)
       const key = keyOf(logout)
       const first = atWork.get(key)
-      if (first) {
-        if (first.logout.subject !== logout.subject || first.logout.sid !== logout.sid) throw refusal(BEFORE)
-        // An IdP that waited in vain sends it again: it is told what became of it.
-        await first.done
-        return null
+      if (first !== undefined) {
+        // An IdP that waited in vain sends it again: where the first one fails, so does this one, and the IdP has another try.
+        await first
+        throw refusal(BEFORE)
       }
       const until = logout.refusedFromS * 1000
       const done = amongAll(key, until, act)
-      atWork.set(key, { logout, done })
+      atWork.set(key, done)
       try {
         const result = await done
         remember(key, until)

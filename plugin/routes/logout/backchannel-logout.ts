@@ -23,7 +23,7 @@ export async function backchannelLogout(
   const begun = performance.now()
   try {
     if (!working) throw new LoginError('not_configured')
-    const ended = await working.logoutTokens.redeem(tokenOf(req), async (logout: Logout) => {
+    const { those, sessions, subjects } = await working.logoutTokens.redeem(tokenOf(req), async (logout: Logout) => {
       const { issuer, subject, sid } = logout
       const those = { domainKey, issuer, subject, sid }
       const subjects = await subjectsOf(working, deps, req, those)
@@ -32,11 +32,6 @@ export async function backchannelLogout(
       })
       return { those, sessions, subjects }
     })
-    if (ended === null) {
-      res.status(200).end()
-      return
-    }
-    const { those, sessions, subjects } = ended
     const { subject, sid } = those
     host.authLog({
       level: 'info',

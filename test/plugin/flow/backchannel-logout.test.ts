@@ -625,10 +625,7 @@ describe('a logout that the IdP tells of', () => {
     const person = await signedIn(setup)
     const token = await setup.idp.sign(claimsFor(setup))
     const answers = await Promise.all([send(setup, token), send(setup, token), send(setup, token)])
-    // Whoever comes while it is carried out is told that it was; whoever comes after that, that the token was used.
-    expect(answers.map(({ status }) => status).toSorted()[0]).to.equal(200)
-    const refused = answers.filter(({ status }) => status === 400).map(({ body }) => body.error)
-    expect(refused).to.deep.equal(refused.map(() => 'invalid_request'))
+    expect(answers.map(({ status }) => status).toSorted()).to.deep.equal([200, 400, 400])
     expect(lines(setup, 'backchannel-logout').map(({ fields }) => fields.sessions)).to.deep.equal([1])
     expect(await isSignedIn(setup, person)).to.equal(false)
     expect((await send(setup, token)).status).to.equal(400)
