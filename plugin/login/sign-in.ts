@@ -13,6 +13,8 @@ export interface SignInResult {
   readonly siteAdmin: 'grant' | 'revoke' | 'keep'
   readonly joined: readonly string[]
   readonly left: readonly string[]
+  /** In how many groups the person is, where that is too many to be mirrored. */
+  readonly tooMany?: number
 }
 
 /**
@@ -102,11 +104,11 @@ async function mirror(
   memberships: Memberships,
   settings: DomainSettings,
   { groups }: Pick<Host, 'groups'>,
-): Promise<Pick<SignInResult, 'joined' | 'left'>> {
+): Promise<Pick<SignInResult, 'joined' | 'left' | 'tooMany'>> {
   const sync = settings.groups?.sync ?? false
   if (sync === false) return { joined: [], left: [] }
-  const changes = groupChanges(memberships, sync, await groups.mirroredOf(settings.key, profile.id))
-  for (const name of changes.join) await groups.join(settings.key, profile.id, name)
-  for (const name of changes.leave) await groups.leave(settings.key, profile.id, name)
-  return { joined: changes.join, left: changes.leave }
+  const { join, leave, ...more } = groupChanges(memberships, sync, await groups.mirroredOf(settings.key, profile.id))
+  for (const name of join) await groups.join(settings.key, profile.id, name)
+  for (const name of leave) await groups.leave(settings.key, profile.id, name)
+  return { joined: join, left: leave, ...more }
 }

@@ -4,7 +4,12 @@ import { isNamed, type Memberships, UUID } from './memberships.ts'
 export interface GroupChanges {
   readonly join: readonly string[]
   readonly leave: readonly string[]
+  /** How many there are to mirror, where that is too many: none is joined. */
+  readonly tooMany?: number
 }
+
+/** Of one user. Servers write the whole account with each that is joined: 5,000 kept one busy for a quarter of a minute. */
+const MOST_MIRRORED = 1_000
 
 /**
  * Which mirrored groups a user joins and leaves at this login. Source: Groups object, `sync`.
@@ -21,9 +26,11 @@ export function groupChanges(
   // Two groups with one name are one mirrored group: it is joined once, and left when the user is in neither.
   const wanted = new Map(chosen.map(({ name }) => [mirrorKey(name), name]))
   const current = new Set(mirrored.map(mirrorKey))
+  const isTooMany = wanted.size > MOST_MIRRORED
   return {
-    join: [...wanted].flatMap(([key, name]) => (current.has(key) ? [] : [name])),
+    join: isTooMany ? [] : [...wanted].flatMap(([key, name]) => (current.has(key) ? [] : [name])),
     leave: [...new Set(mirrored)].filter((name) => !wanted.has(mirrorKey(name))),
+    ...(isTooMany && { tooMany: wanted.size }),
   }
 }
 

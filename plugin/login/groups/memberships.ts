@@ -15,8 +15,6 @@ export type Memberships = readonly Membership[] | 'unknown'
 /** What object ids look like. */
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-const MOST_GROUPS = 5000
-
 /**
  * Memberships from a groups claim: an array of names, one name, or objects with `name`, `id` or both.
  * A claim that is missing means none: that is how IdPs say it. Any other shape is unknown.
@@ -24,7 +22,6 @@ const MOST_GROUPS = 5000
 export function membershipsOf(claim: unknown): Memberships {
   if (claim === undefined || claim === null) return []
   const entries: readonly unknown[] = Array.isArray(claim) ? claim : [claim]
-  if (entries.length > MOST_GROUPS) return 'unknown'
   const memberships = entries.map(membershipOf)
   return memberships.every((membership) => membership !== undefined) ? memberships : 'unknown'
 }

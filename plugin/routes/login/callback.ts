@@ -193,6 +193,16 @@ async function learnMemberships(
 }
 
 function logSignIn(host: Host, req: Request, domain: string, profile: Profile, result: SignInResult): void {
+  if (result.tooMany !== undefined) {
+    host.authLog({
+      level: 'warn',
+      event: 'groups-not-mirrored',
+      message:
+        'A user is in more groups than are mirrored: none was joined. Name those that are needed in groups.sync.filter.',
+      domain,
+      fields: { user: profile.id, groups: result.tooMany },
+    })
+  }
   host.authLog({
     level: 'info',
     event: 'login',

@@ -279,6 +279,17 @@ describe('groups in a whole login', () => {
     })
   })
 
+  it('are not mirrored beyond 1,000, which is said, while rights still go by all of them', async () => {
+    const setup = await withGroups({ siteadmin: 'ops', sync: true })
+    setBob(setup, { groups: ['ops', 'radio'] })
+    await signIn(setup)
+    setBob(setup, { groups: ['radio', ...Array.from({ length: 1_000 }, (_, at) => `own ${at}`)] })
+    const { who } = await signIn(setup)
+    expect(who).to.deep.include({ status: 200, siteAdmin: false, userGroups: ['radio'] })
+    expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login', 'groups-not-mirrored', 'login'])
+    expect(setup.authLog[1]?.fields).to.include({ groups: 1_001 })
+  })
+
   describe('that cannot be learned', () => {
     const unusable = { groups: 7 }
 
