@@ -1,4 +1,5 @@
 import type { NextFunction, RequestHandler, Response } from 'express'
+import { isSameRoute } from '../../same-route.ts'
 import { cookieSignIn } from '../cookie-session.ts'
 import type { Sessions } from '../port.ts'
 import type { MeshRequest } from './server.ts'
@@ -29,11 +30,13 @@ export interface GuardOptions {
  */
 export function sessionGuard({ sessions, open, domains, onFailure, work }: GuardOptions): RequestHandler {
   /** @returns the session where it still counts */
-  async function checkOwn(req: MeshRequest, own: OpenSession): Promise<OpenSession | undefined> {
-    if (await sessions.current(req)) {
+  async function checkOwn(req: MeshRequest, res: Response, own: OpenSession): Promise<OpenSession | undefined> {
+    const counts = (await sessions.current(req)) !== undefined
+    if (counts && !leavesElsewhere(req, domains)) {
       open.seen(own, req.ws)
       return own
     }
+    if (counts) await sessions.end(req, res)
     signOut(req)
     return undefined
   }
@@ -44,9 +47,9 @@ export function sessionGuard({ sessions, open, domains, onFailure, work }: Guard
   }
 
   /** Nothing where there is nothing to ask: agents, and most who come, bring no session. */
-  function check(req: MeshRequest): Promise<OpenSession | undefined> | undefined {
+  function check(req: MeshRequest, res: Response): Promise<OpenSession | undefined> | undefined {
     const own = ownSession(req)
-    if (own) return checkOwn(req, own)
+    if (own) return checkOwn(req, res, own)
     dropForeign(req, domains)
     const apart = apartSession(req)
     return apart?.owner.kind === 'session' ? checkApart(req, apart.user, apart.owner) : undefined
@@ -59,7 +62,7 @@ export function sessionGuard({ sessions, open, domains, onFailure, work }: Guard
       if (!request.ws) markApart(request, res, here, domains)
       work.run(here, next)
     }
-    const checked = check(request)
+    const checked = check(request, res)
     if (!checked) {
       goOn()
       return
@@ -69,6 +72,15 @@ export function sessionGuard({ sessions, open, domains, onFailure, work }: Guard
       refuse(request, res, next)
     })
   }
+}
+
+/**
+ * All domains of one host name share the cookie of the session: MeshCentral's logout of one without single sign-on takes it away, and would
+ * leave the session as it is for whoever has a copy.
+ */
+function leavesElsewhere({ method, path, xdomain }: MeshRequest, domains: ReadonlySet<string>): boolean {
+  if (!xdomain || domains.has(xdomain.id) || !['GET', 'HEAD'].includes(method)) return false
+  return isSameRoute(path, `${xdomain.url}logout`)
 }
 
 /**
