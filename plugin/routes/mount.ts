@@ -83,6 +83,12 @@ export function mountRoutes(
         (plain === plainRoute(strategy.paths.logout) ? 'logout' : undefined))
     if (!strategy || kind === undefined) return next()
     const { route, methods, form: parse, onUnreadable } = entries[kind]
+    // Express takes it to the host's own logout for GET, which would end less than ours.
+    if (kind === 'logout' && req.method === 'HEAD') {
+      res.setHeader('Allow', methods.join(', '))
+      res.status(405).end()
+      return
+    }
     // A preview or a scanner that asks for the head alone must not use up a login.
     if (!methods.includes(req.method)) return next()
     const answer = (error?: unknown) => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { decodeJwt } from 'jose'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { anyCertificateFetch } from './support/any-certificate-fetch.ts'
 import { pluginLines } from './support/auth-log.ts'
 import { type ControlSocket, openControl, openPage } from './support/control-socket.ts'
 import { useLaboratory } from './support/laboratory.ts'
@@ -59,6 +60,9 @@ describe('a session in MeshCentral', () => {
     const { action, cause } = await openAlone(auth).message((one) => ['userinfo', 'close'].includes(one.action ?? ''))
     return action === 'userinfo' ? 'signed in' : cause
   }
+  /** By any method, with the cookies that the browser has; none that come back are kept. */
+  const ask = (browser: ScriptedBrowser, address: string, method: string) =>
+    anyCertificateFetch(address, { method, headers: { cookie: browser.cookies.header(new URL(address)) ?? '' } })
   const closes = (page: ControlSocket) => until('the server to close the socket', () => !page.isOpen())
   const nowS = () => Math.floor(Date.now() / 1000)
   const tokenFor = (claims: Record<string, unknown>) =>
@@ -251,6 +255,38 @@ describe('a session in MeshCentral', () => {
     )
     await setup.restart()
     for (const thief of thieves) expect(await isSignedIn(setup, thief)).to.equal(false)
+  })
+
+  it('ends as lastingly by the logout of a domain without single sign-on, which has the same cookie', async () => {
+    const gone = await Promise.all(
+      (['GET', 'HEAD'] as const).map(async (method) => {
+        const browser = await signedIn(setup, setup.person())
+        const page = await open(browser)
+        const thief = thiefOf(setup, browser)
+        expect((await ask(browser, `${setup.urlOf('local')}logout`, method)).status).to.equal(302)
+        await closes(page)
+        expect(await verdictOn(page.auth)).to.equal('noauth')
+        expect(await isSignedIn(setup, thief)).to.equal(false)
+        return thief
+      }),
+    )
+    await setup.restart()
+    for (const thief of gone) expect(await isSignedIn(setup, thief)).to.equal(false)
+  })
+
+  it('goes on where somebody asks for the head of its logout alone, or sends what is no logout', async () => {
+    const browser = await signedIn(setup, setup.person())
+    const page = await open(browser)
+    for (const [path, method, status] of [
+      ['logout', 'HEAD', 405],
+      ['LOGOUT/', 'HEAD', 405],
+      ['local/logout', 'POST', 404],
+      ['local/logouts', 'GET', 404],
+    ] as const) {
+      expect((await ask(browser, setup.url + path, method)).status, path).to.equal(status)
+      expect(await isSignedIn(setup, browser), path).to.equal(true)
+    }
+    expect(page.isOpen()).to.equal(true)
   })
 
   it('that this process has never seen ends too, with the cookies of its pages', async () => {

@@ -1,5 +1,6 @@
 import { isSameRoute } from '../../same-route.ts'
 import type { AuthLogEntry, Host } from '../port.ts'
+import type { GuardedSessions } from './guard.ts'
 import {
   carry,
   failurePath,
@@ -34,11 +35,16 @@ export interface MeshHostOptions {
   readonly onFailure: (error: unknown) => void
 }
 
+export interface MeshHost extends Host {
+  readonly sessions: GuardedSessions
+}
+
 /** MeshCentral as the server that the plugin signs people in to. */
-export function meshHost(options: MeshHostOptions): Host {
+export function meshHost(options: MeshHostOptions): MeshHost {
   const { server, web, taken, ended, secret, now, onFailure } = options
   const secrets = sessionSecrets({ db: server.db, secret, now, onFailure })
-  const sessions = keptSessions(meshSessions(options), { ...options, secrets, maxAgeMs: maxAgeOf(web) })
+  const maxAgeMs = maxAgeOf(web)
+  const sessions = keptSessions(meshSessions(options), { ...options, secrets, maxAgeMs })
   ended.onElsewhere((endings) => sessions.endedElsewhere(endings).catch(onFailure))
   const isStrict = String(web.args.sessionsamesite).toLowerCase() === 'strict'
   const inMaintenance = () => {
@@ -49,7 +55,11 @@ export function meshHost(options: MeshHostOptions): Host {
   return {
     accounts: meshAccounts(server, web, taken, now),
     groups: meshUserGroups(server, web, options.presets),
-    sessions,
+    sessions: {
+      ...sessions,
+      isOver: async ({ keys, startedAt }) =>
+        startedAt + maxAgeMs <= now() || startedAt <= ((await ended.endedAt(keys)) ?? Number.NEGATIVE_INFINITY),
+    },
     secret,
     authLog: (entry) => server.authLog('OIDC', authLogText(entry)),
     domainOf: (req) => {

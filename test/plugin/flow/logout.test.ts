@@ -61,6 +61,16 @@ describe('a logout', () => {
     expect((await whoAmI(person, host.url)).status).to.equal(401)
   })
 
+  it('is none where somebody asks for the head alone, which no logout of the host answers either', async () => {
+    const { host, person } = await start()
+    const { status, headers } = await fetch(`${host.url}logout`, {
+      method: 'HEAD',
+      headers: { cookie: person.cookies.header(new URL(host.url))! },
+    })
+    expect([status, headers.get('allow')]).to.deep.equal([405, 'GET, POST'])
+    expect((await whoAmI(person, host.url)).status).to.equal(200)
+  })
+
   it('ends the session at the IdP and comes back to the login page: the next login asks for the password', async () => {
     const { host, person } = await start()
     const [form] = (await person.get(host.url)).forms
