@@ -65,6 +65,8 @@ export interface MeshDatabase {
 
 export interface MeshWeb {
   readonly app: Application
+  /** Of the port for agents, where it has one of its own (`settings.agentPort`). It knows no sessions. */
+  readonly agentapp?: Application
   /** By id, `user/<domain id>/<name>`; live: what is changed here holds in open pages at once. */
   readonly users: Record<string, MeshUser>
   /** By id, `ugrp/<domain id>/<hash>`. */
