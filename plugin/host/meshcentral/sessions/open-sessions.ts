@@ -35,7 +35,8 @@ export interface OpenSessions {
   taken(session: OpenSession, at: number, isAnswered: boolean): void
   /** The session that MeshCentral calls so. */
   named(user: string, x: string): OpenSession | undefined
-  isUserIn(user: string): boolean
+  /** Who has a session. */
+  usersIn(): ReadonlySet<string>
   /**
    * Forgets the sessions that have one of the keys, and closes their sockets. By `keyOfSealed` these are the sockets of a user that belong
    * to nobody knows which session.
@@ -128,7 +129,7 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
         if (current.sockets.size === 0 && sealed.get(name) === current) sealed.delete(name)
       })
     },
-    find: (keys) => sessionsThat((one) => hasOneOf(one, keys)),
+    find: (keys) => sessionsThat(hasOneOf(keys)),
     findOver: (endings) => sessionsThat((one) => isOver(one, endings)),
     inUse(domainKey, before) {
       const at = now()
@@ -156,8 +157,8 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
       if (found.seenAt > now()) found.seenAt = at
     },
     named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
-    isUserIn: (user) => [...sessions.values()].some(({ session }) => session.user === user),
-    end: (keys) => endAll((one) => hasOneOf(one, keys)),
+    usersIn: () => new Set([...sessions.values()].map(({ session }) => session.user)),
+    end: (keys) => endAll(hasOneOf(keys)),
     endOver: (endings) => endAll((one) => isOver(one, endings)),
   }
 }
@@ -167,8 +168,9 @@ export function keysOfOpen(signIn: CookieSignIn): readonly string[] {
   return [keyOfHandle(signIn.handle), ...keysOfSignIn({ ...signIn, idToken: null, tokens: null })]
 }
 
-function hasOneOf({ keys: own }: { readonly keys: readonly string[] }, keys: readonly string[]): boolean {
-  return own.some((key) => keys.includes(key))
+function hasOneOf(keys: readonly string[]): (one: Keyed) => boolean {
+  const wanted = new Set(keys)
+  return (one) => one.keys.some((key) => wanted.has(key))
 }
 
 function isOver({ keys, startedAt }: Keyed, endings: Endings): boolean {

@@ -46,16 +46,19 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
   const cookies = cookieSessions({ secret, revocations: ended, maxAgeMs, now })
 
   /**
-   * What a session leaves once it has ended: its name at MeshCentral, and its sockets. What was sealed for it bears it; what was sealed
-   * for nobody knows whom goes with the last session of the user.
+   * What sessions leave once they have ended: their names at MeshCentral, and their sockets. What was sealed for one bears it; what was
+   * sealed for nobody knows whom goes with the last session of the user. All of them at once: an IdP may end thousands.
+   *
+   * @returns what is still being written
    */
-  async function endPages({ signIn, user, x }: OpenSession): Promise<void> {
-    destroy(user, x)
-    open.end([keyOfHandle(signIn.handle)])
-    if (open.isUserIn(user)) return
-    const written = ended.revoke([keyOfSealed(user)], endOfNow(ended, now()), now() + SEALED_MS)
-    open.end([keyOfSealed(user)])
-    await written
+  function endPages(those: readonly OpenSession[]): readonly Promise<void>[] {
+    destroy(those)
+    open.end(those.map(({ signIn }) => keyOfHandle(signIn.handle)))
+    const stillIn = open.usersIn()
+    const gone = [...new Set(those.map(({ user }) => user))].filter((user) => !stillIn.has(user))
+    const written = gone.map((user) => ended.revoke([keyOfSealed(user)], endOfNow(ended, now()), now() + SEALED_MS))
+    open.end(gone.map(keyOfSealed))
+    return written
   }
 
   /**
@@ -63,17 +66,17 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
    * web sockets open that nobody closes any more. Settles when all of it has.
    */
   async function endWhileWritten(written: Promise<unknown>, found: readonly OpenSession[]): Promise<void> {
-    const all = [written, ...found.map(endPages)]
+    const all = [written, ...endPages(found)]
     await Promise.allSettled(all)
     await Promise.all(all)
   }
 
-  function destroy(user: string, x: string): void {
+  function destroy(those: readonly Pick<OpenSession, 'user' | 'x'>[]): void {
     const { destroyedSessions } = web
     for (const [name, at] of Object.entries(destroyedSessions)) {
       if (at < now() - DESTROYED_MS) delete destroyedSessions[name]
     }
-    destroyedSessions[`${user}/${x}`] = now()
+    for (const { user, x } of those) destroyedSessions[`${user}/${x}`] = now()
   }
 
   return {
@@ -103,7 +106,7 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
       const before = ownSession(request)
       const user = typeof userid === 'string' ? web.users[userid] : undefined
       const written = cookies.end(req, res)
-      if (!before && typeof userid === 'string' && typeof x === 'string') destroy(userid, x)
+      if (!before && typeof userid === 'string' && typeof x === 'string') destroy([{ user: userid, x }])
       await endWhileWritten(written, before ? [before] : [])
       if (user) recordLogout(server, web, request, user)
     },
@@ -127,7 +130,7 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
     async endedElsewhere(endings) {
       const found = open.findOver(endings)
       open.endOver(endings)
-      await Promise.all(found.map(endPages))
+      await Promise.all(endPages(found))
       return found
     },
   }

@@ -210,10 +210,10 @@ describe('open sessions', () => {
     const all = [own, sealed, other, sealedForOther, unknown, none]
     open.end([keyOfHandle('a')])
     expect(all.map(isClosed)).to.deep.equal([true, true, false, false, false, false])
-    expect(open.isUserIn(user)).to.equal(true)
+    expect(open.usersIn().has(user)).to.equal(true)
     open.end(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
     expect(all.map(isClosed)).to.deep.equal([true, true, true, true, false, false])
-    expect(open.isUserIn(user)).to.equal(false)
+    expect(open.usersIn().has(user)).to.equal(false)
     open.end([keyOfSealed('user//~oidc:2')])
     expect(isClosed(unknown)).to.equal(false)
     open.end([keyOfSealed(user)])
