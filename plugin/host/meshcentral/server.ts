@@ -125,6 +125,9 @@ export interface MeshCookie {
   /** Device and public name of what a user shares with a guest. */
   readonly nid?: unknown
   readonly pid?: unknown
+  /** Device and port that a tunnel leads to. */
+  readonly nodeid?: unknown
+  readonly tcpport?: unknown
   /** Whose session it belongs to: ours. */
   readonly oidcSession?: unknown
   /** Milliseconds since 1970, of whole seconds. */

@@ -243,6 +243,17 @@ describe('open sessions', () => {
     expect(inUse(10)).to.deep.equal(['c'])
   })
 
+  it('are in use, each of them, while there is a tunnel that may be that of any', () => {
+    const open = createOpenSessions(10, () => 10)
+    for (const handle of ['a', 'b', 'c']) {
+      open.seen(session(handle))
+      open.taken(session(handle), 10, true)
+    }
+    const keys = ['a', 'b'].flatMap((handle) => owner(handle).keys)
+    open.seenSealed({ ...owner('a'), keys }, 'user//~oidc:1', socket())
+    expect(open.inUse('', 10).map(({ signIn: { handle } }) => handle)).to.deep.equal(['a', 'b'])
+  })
+
   it('are in use in the order in which they were taken, and those come last about which nobody could tell', () => {
     let now = 10
     const open = createOpenSessions(10, () => now)

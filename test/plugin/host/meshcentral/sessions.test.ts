@@ -137,6 +137,27 @@ describe('many sessions of MeshCentral', () => {
   })
 })
 
+describe('a session of MeshCentral that a web relay alone tells of', () => {
+  it('is over for MeshCentral too once the IdP has ended it, and no other one is', async () => {
+    const { server, web } = standIn()
+    const now = () => 10_000
+    const ended = endedInDatabase(server.db, now)
+    try {
+      await ended.endedAt([])
+      const open = createOpenSessions(10, now)
+      const sessions = meshSessions({ server, web, ended, open, secret: SECRET, now })
+      for (const sid of ['one', 'other']) {
+        const keys = keysOfOpen({ ...RECORD, sid, handle: sid })
+        open.relays.opened(USER, { kind: 'session', keys, startedAt: 1_000 }, `x of ${sid}`)
+      }
+      await sessions.endMatching({} as MeshRequest, { ...RECORD, sid: 'one' })
+      expect(web.destroyedSessions).to.deep.equal({ [`${USER}/x of one`]: 10_000 })
+    } finally {
+      ended.close()
+    }
+  })
+})
+
 describe('a session of MeshCentral whose tokens had to make room', () => {
   it('ends with its pages: nobody could be asked about it any more', async () => {
     const { server, web } = standIn()
