@@ -124,7 +124,10 @@ function install(
   Object.assign(server, sealedBySession({ server, ended, open, work, domains, now: Date.now }))
   const visits = createEndedVisits()
   web.app.use(guarded(visits.note, report))
-  web.app.use(guarded(sessionGuard({ sessions: host.sessions, open, domains, onFailure: report, work }), report))
+  const guard = guarded(sessionGuard({ sessions: host.sessions, open, domains, onFailure: report, work }), report)
+  web.app.use(guard)
+  // Tunnels come in there too, by a cookie: their sockets close with the session that it was sealed for.
+  web.agentapp?.use(guard)
   const paths = new Map(
     readings.domains.map(({ key: id, settings }) => [
       id,

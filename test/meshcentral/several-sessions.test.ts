@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { freePort } from '../../fixtures/free-port.ts'
 import { type ControlSocket, openControl, openPage } from './support/control-socket.ts'
 import { useLaboratory } from './support/laboratory.ts'
 import { type MeshSetup, type Person, setUpMesh } from './support/mesh-setup.ts'
@@ -18,10 +19,14 @@ interface Sealed {
 
 describe('of several sessions in MeshCentral', () => {
   let setup: MeshSetup
+  /** Where agents come in, and whoever has a cookie for a tunnel. */
+  let agents: { readonly url: string }
   const sockets: { close(): void }[] = []
 
   before(async () => {
-    setup = await setUpMesh({ settings: { allowLoginToken: true } })
+    const agentPort = await freePort()
+    agents = { url: `https://localhost:${agentPort}/` }
+    setup = await setUpMesh({ settings: { allowLoginToken: true, agentPort, agentPortBind: '127.0.0.1' } })
   })
   after(() => setup?.close())
   afterEach(async () => {
@@ -50,9 +55,9 @@ describe('of several sessions in MeshCentral', () => {
     return { auth: String(cookie), rauth: String(rcookie) }
   }
   /** Both ends of a new tunnel, opened with nothing else. */
-  const tunnel = ({ auth, rauth }: Sealed): readonly [RelayEnd, RelayEnd] => {
+  const tunnel = ({ auth, rauth }: Sealed, at: Pick<MeshSetup, 'url'> = setup): readonly [RelayEnd, RelayEnd] => {
     const id = randomUUID()
-    return [keep(openRelay(setup, { id, auth, p: '2' })), keep(openRelay(setup, { id, rauth, p: '2' }))]
+    return [keep(openRelay(at, { id, auth, p: '2' })), keep(openRelay(at, { id, rauth, p: '2' }))]
   }
   const joins = async (sealed: Sealed) => (await tunnel(sealed)[0].verdict()) === 'joined'
   const closes = (...those: readonly { isOpen(): boolean }[]) =>
@@ -112,6 +117,20 @@ describe('of several sessions in MeshCentral', () => {
     expect(await verdictOn(String(toDevice))).to.equal('refused')
     expect(await verdictOn(String(login))).to.equal('refused')
     expect(await isSignedIn(setup, other)).to.equal(true)
+  })
+
+  it('each takes along its tunnels by the port for agents, and those of another stay', async () => {
+    const [one, other] = await twoOf(setup.person())
+    const [sealed, kept] = [await sealedOn(one), await sealedOn(other)]
+    const [own, others] = [tunnel(sealed, agents), tunnel(kept, agents)]
+    expect(await Promise.all([...own, ...others].map((end) => end.verdict()))).to.deep.equal(Array(4).fill('joined'))
+
+    await one.step(`${setup.url}logout`)
+    await closes(...own)
+    expect(await tunnel(sealed, agents)[0].verdict()).to.equal('closed')
+    expect(await others[0].tell(others[1], 'a picture')).to.equal('a picture')
+    const again = tunnel(kept, agents)
+    expect(await Promise.all(again.map((end) => end.verdict()))).to.deep.equal(['joined', 'joined'])
   })
 
   it('one ends by another login in its browser, and another goes on', async () => {

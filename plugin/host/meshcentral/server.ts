@@ -65,6 +65,8 @@ export interface MeshDatabase {
 
 export interface MeshWeb {
   readonly app: Application
+  /** Of the port for agents, where it has one of its own (`settings.agentPort`). It knows no sessions. */
+  readonly agentapp?: Application
   /** By id, `user/<domain id>/<name>`; live: what is changed here holds in open pages at once. */
   readonly users: Record<string, MeshUser>
   /** By id, `ugrp/<domain id>/<hash>`. */
@@ -123,6 +125,9 @@ export interface MeshCookie {
   /** Device and public name of what a user shares with a guest. */
   readonly nid?: unknown
   readonly pid?: unknown
+  /** Device and port that a tunnel leads to. */
+  readonly nodeid?: unknown
+  readonly tcpport?: unknown
   /** Whose session it belongs to: ours. */
   readonly oidcSession?: unknown
   /** Milliseconds since 1970, of whole seconds. */

@@ -16,13 +16,16 @@ export interface RelayEnd {
   close(): void
 }
 
-/** @param query `id` of the tunnel, and `auth` of a page or `rauth` of a device */
+/**
+ * @param at the server: the address of its pages, or of the port that it has for agents
+ * @param query `id` of the tunnel, and `auth` of a page or `rauth` of a device
+ */
 export function openRelay(
-  setup: MeshSetup,
+  at: Pick<MeshSetup, 'url'>,
   query: Readonly<Record<string, string>>,
   browser?: ScriptedBrowser,
 ): RelayEnd {
-  const url = new URL('meshrelay.ashx', setup.url)
+  const url = new URL('meshrelay.ashx', at.url)
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
   const cookie = browser?.cookies.header(url)
   const { host } = url

@@ -3,6 +3,7 @@ import { keyOfHandle, keysOfSignIn } from '../../revocations.ts'
 import { sendToLogin } from '../open-page.ts'
 import type { MeshSocket } from '../server.ts'
 import { keyOfSealed, type Owner } from './owner.ts'
+import { createWebRelays, type RelayedSession, type WebRelays } from './web-relays.ts'
 
 /** A session as this process has seen it in requests. */
 export interface OpenSession {
@@ -21,10 +22,14 @@ export interface OpenSessions {
   seen(session: OpenSession, socket?: MeshSocket): void
   /** A socket that came with a cookie of that owner, sealed in the name of that user. */
   seenSealed(owner: Owner, user: string, socket: MeshSocket): void
+  readonly relays: WebRelays
   /** Sessions that have one of the keys. */
   find(keys: readonly string[]): readonly OpenSession[]
   /** Sessions that are over by these endings. */
   findOver(endings: Endings): readonly OpenSession[]
+  /** The same of sessions by whose cookies web relays were opened, whether they were seen here or not. */
+  findRelayed(keys: readonly string[]): readonly RelayedSession[]
+  findRelayedOver(endings: Endings): readonly RelayedSession[]
   /**
    * Those of a domain that have a socket, or were seen since they were last taken, if that was not later than then. To begin with they
    * count as taken at their login. Who has waited longest comes first, and after all others who got no answer: a few of these must not
@@ -35,7 +40,8 @@ export interface OpenSessions {
   taken(session: OpenSession, at: number, isAnswered: boolean): void
   /** The session that MeshCentral calls so. */
   named(user: string, x: string): OpenSession | undefined
-  isUserIn(user: string): boolean
+  /** Who has a session. */
+  usersIn(): ReadonlySet<string>
   /**
    * Forgets the sessions that have one of the keys, and closes their sockets. By `keyOfSealed` these are the sockets of a user that belong
    * to nobody knows which session.
@@ -48,10 +54,13 @@ export interface OpenSessions {
 /** Key → when what bears it has ended: what began later goes on. Milliseconds since 1970. */
 export type Endings = ReadonlyMap<string, number>
 
-/** What sockets hang on: a session, or something sealed. */
-interface Keyed {
+interface Endable {
   readonly keys: readonly string[]
   readonly startedAt: number
+}
+
+/** What sockets hang on: a session, or something sealed. */
+interface Keyed extends Endable {
   readonly sockets: Set<MeshSocket>
 }
 
@@ -69,6 +78,7 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
   const sessions = new Map<string, Tracked>()
   /** By what they came with. */
   const sealed = new Map<string, Keyed>()
+  const relays = createWebRelays()
 
   function forgetIdle(): void {
     if (sessions.size <= mostIdle) return
@@ -128,16 +138,19 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
         if (current.sockets.size === 0 && sealed.get(name) === current) sealed.delete(name)
       })
     },
-    find: (keys) => sessionsThat((one) => hasOneOf(one, keys)),
+    find: (keys) => sessionsThat(hasOneOf(keys)),
     findOver: (endings) => sessionsThat((one) => isOver(one, endings)),
+    relays,
+    findRelayed: (keys) => relays.sessionsThat(hasOneOf(keys)),
+    findRelayedOver: (endings) => relays.sessionsThat((one) => isOver(one, endings)),
     inUse(domainKey, before) {
       const at = now()
       // Later than now: the clock was set back.
       const sinceOf = ({ takenAt }: Tracked) => (takenAt > at ? 0 : takenAt)
       let sealedFor: ReadonlySet<string | undefined> | undefined
-      // The first is of the session itself. Made for few: each domain asks by itself, every few seconds.
+      // The first is of the session itself; a tunnel may be that of several. Made for few: each domain asks by itself, every few seconds.
       const isSealedFor = ({ keys }: Tracked) => {
-        sealedFor ??= new Set([...sealed.values()].map((one) => one.keys[0]))
+        sealedFor ??= new Set([...sealed.values()].flatMap((one) => one.keys))
         return sealedFor.has(keys[0])
       }
       const due = [...sessions.values()].filter((one) => {
@@ -156,8 +169,8 @@ export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Dat
       if (found.seenAt > now()) found.seenAt = at
     },
     named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
-    isUserIn: (user) => [...sessions.values()].some(({ session }) => session.user === user),
-    end: (keys) => endAll((one) => hasOneOf(one, keys)),
+    usersIn: () => new Set([...sessions.values()].map(({ session }) => session.user)),
+    end: (keys) => endAll(hasOneOf(keys)),
     endOver: (endings) => endAll((one) => isOver(one, endings)),
   }
 }
@@ -167,11 +180,12 @@ export function keysOfOpen(signIn: CookieSignIn): readonly string[] {
   return [keyOfHandle(signIn.handle), ...keysOfSignIn({ ...signIn, idToken: null, tokens: null })]
 }
 
-function hasOneOf({ keys: own }: { readonly keys: readonly string[] }, keys: readonly string[]): boolean {
-  return own.some((key) => keys.includes(key))
+function hasOneOf(keys: readonly string[]): (one: Endable) => boolean {
+  const wanted = new Set(keys)
+  return (one) => one.keys.some((key) => wanted.has(key))
 }
 
-function isOver({ keys, startedAt }: Keyed, endings: Endings): boolean {
+function isOver({ keys, startedAt }: Endable, endings: Endings): boolean {
   return keys.some((key) => startedAt <= (endings.get(key) ?? Number.NEGATIVE_INFINITY))
 }
 

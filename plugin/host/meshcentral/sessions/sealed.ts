@@ -27,11 +27,15 @@ export function sealedBySession(options: SealedOptions): Pick<MeshServer, 'encod
   const seal = server.encodeCookie.bind(server)
   const unseal = server.decodeCookie.bind(server)
 
-  function ownerNow(user: string, { x }: MeshCookie): Owner {
+  function ownerNow(user: string, { x, nodeid, tcpport }: MeshCookie): Owner {
     const here = work.get()
     if (here) return here.session?.user === user ? ownerOf(here.session) : (here.brought.get(user) ?? NONE)
     const named = typeof x === 'string' ? open.named(user, x) : undefined
-    return named ? ownerOf(named) : { kind: 'unknown', sealedAt: now() }
+    if (named) return ownerOf(named)
+    // Of all that is sealed behind our back only web relays lead to a port of a device.
+    const isTunnel = nodeid !== undefined && tcpport !== undefined
+    const relayed = isTunnel ? open.relays.ownerOf(user, (owner) => hasEnded(owner, user)) : undefined
+    return relayed ?? { kind: 'unknown', sealedAt: now() }
   }
 
   function hasEnded(owner: Owner, user: string): boolean {
@@ -57,6 +61,7 @@ export function sealedBySession(options: SealedOptions): Pick<MeshServer, 'encod
       if (isGuests && !isForGuests(here)) return null
       const owner = isGuests ? NONE : readOwner(cookie)
       if (hasEnded(owner, user)) return null
+      if (!here && opensRelay(cookie)) open.relays.opened(user, owner, isGuests ? undefined : String(cookie.x))
       here?.brought.set(user, owner)
       if (here?.socket) open.seenSealed(owner, user, here.socket)
       return cookie
@@ -83,6 +88,11 @@ function userOf(cookie: MeshCookie): string | undefined {
 /** What a guest's page got in the name of the user who shares a device with it. It is good as long as that is shared. */
 function isOfGuest({ nid, pid }: MeshCookie): boolean {
   return typeof nid === 'string' && typeof pid === 'string'
+}
+
+/** What a page has a web relay opened by, where it comes in behind our back. */
+function opensRelay(cookie: MeshCookie): boolean {
+  return isOfGuest(cookie) || (typeof cookie.ruserid === 'string' && typeof cookie.x === 'string')
 }
 
 /** MeshCentral's web relay, where guests come too, has a server of its own. */

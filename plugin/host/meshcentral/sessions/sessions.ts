@@ -30,6 +30,9 @@ export function maxAgeOf({ args }: MeshWeb): number {
   return Math.max(MOST_AGE_MS, Number(args.sessiontime ?? 0) * 60_000)
 }
 
+/** MeshCentral's own name of a session. */
+type Named = Pick<OpenSession, 'user' | 'x'>
+
 export interface MeshSessions extends Sessions {
   /** Ends one session of whichever browser, and its open pages. */
   endOne(session: OpenSession): Promise<void>
@@ -46,34 +49,42 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
   const cookies = cookieSessions({ secret, revocations: ended, maxAgeMs, now })
 
   /**
-   * What a session leaves once it has ended: its name at MeshCentral, and its sockets. What was sealed for it bears it; what was sealed
-   * for nobody knows whom goes with the last session of the user.
+   * What sessions leave once they have ended: their names at MeshCentral, and their sockets. What was sealed for one bears it; what was
+   * sealed for nobody knows whom goes with the last session of the user. All of them at once: an IdP may end thousands.
+   *
+   * @param relayed of which nothing is known but their names
+   * @returns what is still being written
    */
-  async function endPages({ signIn, user, x }: OpenSession): Promise<void> {
-    destroy(user, x)
-    open.end([keyOfHandle(signIn.handle)])
-    if (open.isUserIn(user)) return
-    const written = ended.revoke([keyOfSealed(user)], endOfNow(ended, now()), now() + SEALED_MS)
-    open.end([keyOfSealed(user)])
-    await written
+  function endPages(those: readonly OpenSession[], relayed: readonly Named[]): readonly Promise<void>[] {
+    destroy([...those, ...relayed])
+    open.end(those.map(({ signIn }) => keyOfHandle(signIn.handle)))
+    const stillIn = open.usersIn()
+    const gone = [...new Set(those.map(({ user }) => user))].filter((user) => !stillIn.has(user))
+    const written = gone.map((user) => ended.revoke([keyOfSealed(user)], endOfNow(ended, now()), now() + SEALED_MS))
+    open.end(gone.map(keyOfSealed))
+    return written
   }
 
   /**
    * Closes what has ended by now in the memory of this process. Not once that is written: a database that is slow or fails would leave
    * web sockets open that nobody closes any more. Settles when all of it has.
    */
-  async function endWhileWritten(written: Promise<unknown>, found: readonly OpenSession[]): Promise<void> {
-    const all = [written, ...found.map(endPages)]
+  async function endWhileWritten(
+    written: Promise<unknown>,
+    found: readonly OpenSession[],
+    relayed: readonly Named[] = [],
+  ): Promise<void> {
+    const all = [written, ...endPages(found, relayed)]
     await Promise.allSettled(all)
     await Promise.all(all)
   }
 
-  function destroy(user: string, x: string): void {
+  function destroy(those: readonly Named[]): void {
     const { destroyedSessions } = web
     for (const [name, at] of Object.entries(destroyedSessions)) {
       if (at < now() - DESTROYED_MS) delete destroyedSessions[name]
     }
-    destroyedSessions[`${user}/${x}`] = now()
+    for (const { user, x } of those) destroyedSessions[`${user}/${x}`] = now()
   }
 
   return {
@@ -103,7 +114,7 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
       const before = ownSession(request)
       const user = typeof userid === 'string' ? web.users[userid] : undefined
       const written = cookies.end(req, res)
-      if (!before && typeof userid === 'string' && typeof x === 'string') destroy(userid, x)
+      if (!before && typeof userid === 'string' && typeof x === 'string') destroy([{ user: userid, x }])
       await endWhileWritten(written, before ? [before] : [])
       if (user) recordLogout(server, web, request, user)
     },
@@ -113,7 +124,7 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
       const found = open.find(keys)
       const written = cookies.endMatching(req, those)
       open.end(keys)
-      await endWhileWritten(written, found)
+      await endWhileWritten(written, found, open.findRelayed(keys))
       return null
     },
 
@@ -127,7 +138,7 @@ export function meshSessions({ server, web, ended, open, secret, now }: MeshSess
     async endedElsewhere(endings) {
       const found = open.findOver(endings)
       open.endOver(endings)
-      await Promise.all(found.map(endPages))
+      await Promise.all(endPages(found, open.findRelayedOver(endings)))
       return found
     },
   }

@@ -160,6 +160,18 @@ describe('peers of MeshCentral', () => {
     expect(here.ended.latest([keyOfSealed(USER)])).to.equal(15_000)
   })
 
+  it('end for MeshCentral a session of which only a web relay tells there, and none that began later', async () => {
+    const bus = createBus()
+    const db = databaseOf()
+    const [here, there] = [await setUp(bus, db), await setUp(bus, db)]
+    for (const { user, x, signIn } of [session('before', 1_000), session('after', 15_001)]) {
+      there.open.relays.opened(user, { kind: 'session', keys: keysOfOpen(signIn), startedAt: signIn.startedAt }, x)
+    }
+    await here.sessions.endMatching({} as Request, everythingOf)
+    await there.closed()
+    expect(Object.keys(there.web.destroyedSessions)).to.deep.equal([`${USER}/x of before`])
+  })
+
   it('read in the database what they were not told, again and again', async () => {
     const bus = createBus()
     const db = databaseOf()

@@ -210,10 +210,10 @@ describe('open sessions', () => {
     const all = [own, sealed, other, sealedForOther, unknown, none]
     open.end([keyOfHandle('a')])
     expect(all.map(isClosed)).to.deep.equal([true, true, false, false, false, false])
-    expect(open.isUserIn(user)).to.equal(true)
+    expect(open.usersIn().has(user)).to.equal(true)
     open.end(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
     expect(all.map(isClosed)).to.deep.equal([true, true, true, true, false, false])
-    expect(open.isUserIn(user)).to.equal(false)
+    expect(open.usersIn().has(user)).to.equal(false)
     open.end([keyOfSealed('user//~oidc:2')])
     expect(isClosed(unknown)).to.equal(false)
     open.end([keyOfSealed(user)])
@@ -241,6 +241,17 @@ describe('open sessions', () => {
     now = 11
     open.seen(session('c'))
     expect(inUse(10)).to.deep.equal(['c'])
+  })
+
+  it('are in use, each of them, while there is a tunnel that may be that of any', () => {
+    const open = createOpenSessions(10, () => 10)
+    for (const handle of ['a', 'b', 'c']) {
+      open.seen(session(handle))
+      open.taken(session(handle), 10, true)
+    }
+    const keys = ['a', 'b'].flatMap((handle) => owner(handle).keys)
+    open.seenSealed({ ...owner('a'), keys }, 'user//~oidc:1', socket())
+    expect(open.inUse('', 10).map(({ signIn: { handle } }) => handle)).to.deep.equal(['a', 'b'])
   })
 
   it('are in use in the order in which they were taken, and those come last about which nobody could tell', () => {

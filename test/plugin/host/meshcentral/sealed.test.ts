@@ -200,6 +200,87 @@ describe('what MeshCentral seals', () => {
     expect([opens(all, named), opens(all, unknown)]).to.deep.equal([false, true])
   })
 
+  describe('for the tunnel of a web relay', () => {
+    /** As MeshCentral seals it, on the port or host name that web relays have of their own. */
+    const tunnelOf = ({ seal }: SetUp) => seal({ userid: USER, domainid: '', nodeid: 'node//1', tcpport: 80 }) ?? ''
+    /** A page of the session has a relay opened. */
+    const relay = (all: SetUp, one: OpenSession) => {
+      const cookie = sealedFor(all, work({ session: one }), { ruserid: USER, x: one.x })
+      expect(opens(all, cookie)).to.equal(true)
+    }
+    const guest = (all: SetUp) =>
+      opens(all, sealedFor(all, work(), { userid: USER, nid: 'node//1', pid: 'public', r: 8, port: 80 }))
+
+    it('is of the session by whose cookie that was opened, and ends with that one alone', async () => {
+      const all = await setUp()
+      all.open.seen(session('b'))
+      relay(all, session('a'))
+      const [first, second] = [tunnelOf(all), tunnelOf(all)]
+      const socket = new Socket()
+      all.work.run(work({ socket }), () => all.unseal(first))
+      await all.revoke(keyOfHandle('b'), keyOfSealed(USER))
+      all.open.end([keyOfHandle('b'), keyOfSealed(USER)])
+      expect([opens(all, first), opens(all, second), socket.isOpen]).to.deep.equal([true, true, true])
+      await all.revoke(keyOfHandle('a'))
+      all.open.end([keyOfHandle('a')])
+      expect([opens(all, first), opens(all, second), socket.isOpen]).to.deep.equal([false, false, false])
+      // A request that still waits there.
+      all.clock.now += 5_000
+      expect(opens(all, tunnelOf(all))).to.equal(false)
+    })
+
+    it('ends with the first to end of the sessions whose it may be, and a new one is of those that are left', async () => {
+      for (const [ends, stays] of [
+        ['a', 'b'],
+        ['b', 'a'],
+      ] as const) {
+        const all = await setUp()
+        for (const handle of ['a', 'b']) relay(all, session(handle))
+        const either = tunnelOf(all)
+        expect(opens(all, either)).to.equal(true)
+        await all.revoke(keyOfHandle(ends))
+        const left = tunnelOf(all)
+        expect([opens(all, either), opens(all, left)]).to.deep.equal([false, true])
+        await all.revoke(keyOfHandle(stays))
+        expect([opens(all, left), opens(all, tunnelOf(all))]).to.deep.equal([false, false])
+      }
+    })
+
+    it('is not ended by what ended before the later of them began', async () => {
+      const all = await setUp()
+      const later = { ...session('b'), signIn: { ...session('b').signIn, startedAt: 20_000 } }
+      await all.revoke(...keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: null, sid: 'sid of b' }))
+      all.clock.now = 21_000
+      for (const one of [session('a'), later]) relay(all, one)
+      const either = tunnelOf(all)
+      expect(opens(all, either)).to.equal(true)
+      await all.revoke(keyOfHandle('a'))
+      expect(opens(all, either)).to.equal(false)
+    })
+
+    it('goes on for guests, and for whoever has a login token, after all sessions of the user', async () => {
+      for (const open of [
+        guest,
+        (all: SetUp) => opens(all, sealedFor(all, work(), { ruserid: USER, x: 'x of a tool' })),
+      ]) {
+        const all = await setUp()
+        relay(all, session('a'))
+        open(all)
+        await all.revoke(keyOfHandle('a'), keyOfSealed(USER))
+        all.clock.now += 1
+        expect(opens(all, tunnelOf(all))).to.equal(true)
+      }
+    })
+
+    it('is not what leads to no port of a device, such as a tunnel to a peer', async () => {
+      const all = await setUp()
+      relay(all, session('a'))
+      const toPeer = all.seal({ userid: USER, domainid: '', ps: 1 }) ?? ''
+      await all.revoke(keyOfHandle('a'))
+      expect(opens(all, toPeer)).to.equal(true)
+    })
+  })
+
   it('for nobody knows which session ends with the last of the user, to the millisecond', async () => {
     const all = await setUp()
     const before = all.seal({ userid: USER }) ?? ''

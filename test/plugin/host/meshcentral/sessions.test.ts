@@ -87,7 +87,7 @@ describe('a session of MeshCentral whose end the database does not answer', () =
         (error: Error) => error.message,
       )
       expect(isOpen).to.equal(false)
-      expect(open.isUserIn(USER)).to.equal(false)
+      expect(open.usersIn().has(USER)).to.equal(false)
       expect(destroyed).to.have.all.keys(`${USER}/x`)
       expect(ended.latest([keyOfSealed(USER)])).to.equal(10_000)
       expect(ended.latest(keysOfOpen(SESSION.signIn))).to.equal(10_000)
@@ -95,6 +95,67 @@ describe('a session of MeshCentral whose end the database does not answer', () =
       expect(await told).to.match(/could not write that a session has ended/)
     })
   }
+})
+
+describe('many sessions of MeshCentral', () => {
+  it('end at once: what MeshCentral has ended of late is gone through a single time, and all of them are in it', async () => {
+    const { server, web } = standIn()
+    const now = () => 100_000_000
+    const ended = endedInDatabase(server.db, now)
+    try {
+      await ended.endedAt([])
+      let readings = 0
+      const destroyed = new Proxy<Record<string, number>>(
+        { 'user//~oidc:0/long ago': 1, 'user//~oidc:0/of late': now() - 1 },
+        {
+          ownKeys(target) {
+            readings += 1
+            return Reflect.ownKeys(target)
+          },
+        },
+      )
+      const open = createOpenSessions(1_000, now)
+      const sessions = meshSessions({
+        ...{ server, web: { ...web, destroyedSessions: destroyed }, ended, open, secret: SECRET, now },
+      })
+      const names = Array.from({ length: 50 }, (_, at) => String(at))
+      let closed = 0
+      for (const x of names) {
+        open.seen(
+          { user: USER, x, signIn: { ...RECORD, sid: x, handle: x } },
+          socketThat(() => {
+            closed += 1
+          }),
+        )
+      }
+      await sessions.endMatching({} as MeshRequest, { ...RECORD, sid: null })
+      expect([readings, closed]).to.deep.equal([1, 50])
+      expect(destroyed).to.have.all.keys('user//~oidc:0/of late', ...names.map((x) => `${USER}/${x}`))
+    } finally {
+      ended.close()
+    }
+  })
+})
+
+describe('a session of MeshCentral that a web relay alone tells of', () => {
+  it('is over for MeshCentral too once the IdP has ended it, and no other one is', async () => {
+    const { server, web } = standIn()
+    const now = () => 10_000
+    const ended = endedInDatabase(server.db, now)
+    try {
+      await ended.endedAt([])
+      const open = createOpenSessions(10, now)
+      const sessions = meshSessions({ server, web, ended, open, secret: SECRET, now })
+      for (const sid of ['one', 'other']) {
+        const keys = keysOfOpen({ ...RECORD, sid, handle: sid })
+        open.relays.opened(USER, { kind: 'session', keys, startedAt: 1_000 }, `x of ${sid}`)
+      }
+      await sessions.endMatching({} as MeshRequest, { ...RECORD, sid: 'one' })
+      expect(web.destroyedSessions).to.deep.equal({ [`${USER}/x of one`]: 10_000 })
+    } finally {
+      ended.close()
+    }
+  })
 })
 
 describe('a session of MeshCentral whose tokens had to make room', () => {
