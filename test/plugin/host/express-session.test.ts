@@ -78,7 +78,7 @@ describe('Sessions over express-session', () => {
   let browser: ScriptedBrowser
   let signIn: unknown
   const underWay = new EventEmitter()
-  const sessions = expressSessions({ cookieName: 'sid', storeTimeoutMs: 100 })
+  const sessions = expressSessions({ cookieName: 'sid', storeTimeoutMs: 1_000 })
 
   beforeEach(async () => {
     store = new MoodyStore()

@@ -50,7 +50,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
   }
 
   async function serve(): Promise<void> {
-    const { sessions, middleware } = open({ revocations: moody, now, maxAgeMs: 12 * HOUR_MS, storeTimeoutMs: 50 })
+    const { sessions, middleware } = open({ revocations: moody, now, maxAgeMs: 12 * HOUR_MS, storeTimeoutMs: 1_000 })
     const app = express()
     app.use(express.json(), middleware)
     const answer =
