@@ -28,6 +28,8 @@ interface Row {
 
 /** What the database has of a station, all of one moment. */
 export interface Reading {
+  /** How many were begun up to it, itself included: that moment was after its beginning. */
+  readonly number: number
   readonly registeredAt: number
   /** As its cursor was written last. */
   readonly asked: number
@@ -42,6 +44,8 @@ export interface Reading {
 export interface Reader {
   /** `last`: newer than whatever was stored by then, and older than whatever is stored later. */
   read(station: StationKey, since: number): Promise<{ readonly last: number; readonly station: Reading | undefined }>
+  /** How many readings were begun. */
+  readonly begun: number
 }
 
 /** Has those that come at once, or while statements are under way, share one. */
@@ -56,14 +60,20 @@ export function openReader(database: Queries): Reader {
     parallel: STATEMENTS,
     mostWaiting: WAITING_READS,
   })
+  let begun = 0
   return {
     async read(station, since) {
+      begun += 1
+      const number = begun
       const row = await batches.add({ station, since })
       if (!row) return { last: 0, station: undefined }
       const { last, registeredAt, asked, seen, newest, messages } = row
       if (registeredAt === null) return { last, station: undefined }
       const unpacked = messages ? unpackMessages(station, messages) : []
-      return { last, station: { registeredAt, asked, seen, newest: newest ?? 0, messages: unpacked } }
+      return { last, station: { number, registeredAt, asked, seen, newest: newest ?? 0, messages: unpacked } }
+    },
+    get begun() {
+      return begun
     },
   }
 }

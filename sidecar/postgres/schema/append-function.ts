@@ -102,12 +102,15 @@ BEGIN
         identity = excluded.identity, received_at = excluded.received_at;
 
     -- With the messages: none is ever durable without its push being due. Sorted, as whoever else locks several of these rows does.
+    -- What came in later than now did so before the clock was set back: its window would end as much later.
     INSERT INTO push_due AS due (station, newest, due_at, oldest_at)
       SELECT station, base + max(i), now + coalesce_ms, now - max(age)
       FROM unnest(stations, ages) WITH ORDINALITY AS message (station, age, i) WHERE kind[i] = 2
       GROUP BY station ORDER BY station COLLATE "C"
       ON CONFLICT (station) DO UPDATE SET
         newest = excluded.newest,
+        due_at = CASE WHEN due.oldest_at > now AND due.owner = '' AND due.tries = 0 AND due.refusals = 0
+          THEN least(due.due_at, excluded.due_at) ELSE due.due_at END,
         again_at = CASE WHEN due.owner = '' THEN NULL ELSE coalesce(due.again_at, excluded.due_at) END;
   END IF;
 

@@ -1,3 +1,8 @@
+/** Longer than anybody puts an entry off, and than any lease: what is due later is so by a clock that was ahead of today's. */
+const LONGEST_WAIT_MS = 20 * 60 * 1000
+/** Of those, as many at a time. */
+const RECALLED = 1000
+
 /**
  * Leases what is due. In two steps: what is stored between the two is read, and else noted as stored while it was leased, since the row
  * shows that. Moving `due_at` to the end of the lease is what has others take it over then.
@@ -14,6 +19,11 @@ DECLARE
   taken text[];
   told int;
 BEGIN
+  -- The database's clock was set back, or another one took over from it. An array, so that next to nothing is looked at where there is none.
+  UPDATE push_due SET due_at = now WHERE station = ANY (ARRAY(
+    SELECT station FROM push_due WHERE due_at > now + ${LONGEST_WAIT_MS}
+    ORDER BY due_at LIMIT ${RECALLED} FOR UPDATE SKIP LOCKED));
+
   WITH due AS (
     SELECT oldest.station FROM unnest(platforms, rooms) AS lane (platform, room)
       CROSS JOIN LATERAL (

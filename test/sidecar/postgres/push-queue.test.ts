@@ -1,16 +1,72 @@
 import { expect } from 'chai'
 import { systemClock } from '../../../sidecar/clock.ts'
+import type { Store } from '../../../sidecar/messages/store.ts'
 import type { Queries } from '../../../sidecar/postgres/database/connection.ts'
 import { openAppends } from '../../../sidecar/postgres/messages/appends.ts'
 import { openPushQueue } from '../../../sidecar/postgres/pushes/push-queue.ts'
+import { planAfterFailure } from '../../../sidecar/push/delivery/retry-plan.ts'
 import { StoreError } from '../../../sidecar/store/store-error.ts'
 import { pushQueueContract } from '../store/contract/push-queue.contract.ts'
-import { SETTINGS } from '../store/temporary-stores.ts'
+import { message, registration, SETTINGS } from '../store/temporary-stores.ts'
 import { messageTables, registerIn } from './message-tables.ts'
 import { postgresStores } from './postgres-stores.ts'
 
+const MINUTE = 60_000
+
 describe('The push queue in PostgreSQL', () => {
   pushQueueContract(postgresStores(), { leasesEnd: true, runs: 20 })
+
+  describe('when the database goes by another clock', () => {
+    const stores = postgresStores()
+    let store: Store
+    beforeEach(async () => {
+      store = await stores.open()
+      for (const key of ['W1AW', 'K1AB']) await store.stations.register(registration(key))
+    })
+
+    const receive = (to: string, text: string) => store.history.append([message(text, { to })], false)
+    const claim = () => store.pushes.claim({ android: 10, ios: 10, webpush: 10 })
+    const claimed = async () => (await claim()).map(({ station }) => station.key)
+    /** The database's alone: no timer of ours runs. */
+    const step = (ms: number) => stores.clock.set(stores.clock.now() + ms)
+    const windowEnds = () => step(SETTINGS.push.coalesceMs)
+
+    it('tells at once what was due, where the new one is further behind than anything is put off', async () => {
+      await receive('W1AW', 'one')
+      await receive('K1AB', 'two')
+      step(-21 * MINUTE)
+      expect(await claimed()).to.have.members(['W1AW', 'K1AB'])
+      expect(await claimed()).to.deep.equal([])
+    })
+
+    it('tells at the end of its window what comes in after a smaller step, with what was waiting', async () => {
+      await receive('W1AW', 'one')
+      await receive('K1AB', 'two')
+      step(-10 * MINUTE)
+      await receive('W1AW', 'three')
+      windowEnds()
+      const claims = await claim()
+      expect(claims.map(({ station, unpushed }) => [station.key, unpushed.count])).to.deep.equal([['W1AW', 2]])
+    })
+
+    it('brings forward nothing that was put off, nor for longer than any plan does', async () => {
+      await receive('W1AW', 'one')
+      windowEnds()
+      const [tried] = await claim()
+      if (!tried) throw new Error('Nothing was due.')
+      const failed = { claim: { tries: 9 }, elapsedMs: 0, afterMs: Number.POSITIVE_INFINITY }
+      const next = planAfterFailure(failed, 1)
+      if (!next) throw new Error('It was given up.')
+      await store.pushes.later(tried, next)
+      expect(await claimed()).to.deep.equal([])
+      step(-1)
+      await receive('W1AW', 'two')
+      windowEnds()
+      expect(await claimed()).to.deep.equal([])
+      step(next.delayMs)
+      expect(await claimed()).to.deep.equal(['W1AW'])
+    })
+  })
 
   const tables = messageTables()
 
