@@ -145,6 +145,10 @@ describe('Cursors of which answers are lost', () => {
         expectSafe(serverTime, 'this instance')
         return serverTime
       },
+      async seal() {
+        await here.cursors.seal()
+        expectSafe(await inDatabase(), 'the database')
+      },
       /** Whatever is under way ends, and what is old is written. */
       async end() {
         wire.writes = wire.reads = 'prompt'
@@ -242,6 +246,19 @@ describe('Cursors of which answers are lost', () => {
     await lose(0)
     await beat()
     await end()
+  })
+
+  it('are closed once what was lost in the middle of a write is taken back', async () => {
+    const { wire, receive, leave, age, lose, release, seal } = await scene()
+    await receive()
+    await leave(true)
+    wire.writes = 'slow to answer'
+    await age()
+    wire.writes = 'prompt'
+    await lose(0)
+    const sealed = seal()
+    await release()
+    await sealed
   })
 
   it('write down what was received', async () => {
