@@ -102,7 +102,7 @@ function buildStore(
   metrics: Pick<Metrics, 'count'>,
 ): Store {
   const { history: kept, ack, push } = settings
-  const reader = openReader(postgres)
+  const reader = openReader({ query: postgres.read })
   const cursors = openCursors({ database: postgres, reader, clock })
   const pushes = openPushQueue({
     database: postgres,
@@ -136,7 +136,7 @@ function buildStore(
     stations,
     history: openHistory({ appends, reader, cursors, perStation: kept.perStation }),
     pushes,
-    serverTime: openServerTime(postgres),
+    serverTime: openServerTime({ query: postgres.read }),
     cursors,
     housekeeping: openHousekeeping({ database: postgres, stations, duplicateMs, ackMs: ack.minIntervalMs }),
     leases: openLeases(postgres, instance, clock),

@@ -24,13 +24,15 @@ export interface Session extends Queries {
 
 /** PostgreSQL, as a pool of connections. Each statement may run on another one, beside others that were begun before it. */
 export interface Postgres extends Queries {
+  /** As `query`, for a statement that only reads and so waits for nobody: however many writes do, there is a connection for it. */
+  readonly read: Queries['query']
   /** Gives `work` a connection to itself, without a time limit for its statements. It is closed at the end. */
   session<T>(work: (session: Session) => Promise<T>): Promise<T>
   /** Calls `heard` at each notification on `channel`, and each time that some may have been missed. On a connection of its own, made again by itself. */
   listen(channel: string, heard: () => void): void
   /** What is wrong with the database, since a statement failed for it; undefined when nothing is. Then a write of next to nothing is tried each second. */
   fault(): StoreErrorCode | undefined
-  /** Finds out whether a write works now, which {@link fault} then says. Never rejects. */
+  /** Finds out whether a write works now, which {@link fault} then says; who asks meanwhile shares the answer. Never rejects. */
   probe(): Promise<void>
   /** Takes no more statements, waits for those under way, 500 ms at most, and ends all connections. Twice is fine. */
   close(): Promise<void>
@@ -45,7 +47,10 @@ export interface PostgresSettings {
   readonly databaseTls: { readonly caFile: string | null }
 }
 
-const POOL_SIZE = 6
+/** Statements of any kind that have a connection. */
+const MOST_UNDER_WAY = 4
+/** More connections, for what only reads: writes that wait, for a row or a standby, each hold one, and there may be any number of them. */
+const MORE_READS = 2
 /** Statements that wait for a connection. Each waits for {@link CONNECT_MS} at most. */
 const MOST_WAITING = 10_000
 const CONNECT_MS = 5000
@@ -81,7 +86,8 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   const { Client, Pool, types } = await loadPg()
   const sockets = new Set<Socket>()
   let failing: StoreErrorCode | undefined
-  let probing: Timer | undefined
+  let planned: Timer | undefined
+  let probing: Promise<void> | undefined
   const stopListening: (() => Promise<void>)[] = []
   const names = new Map<string, string>()
   let closing: Promise<void> | undefined
@@ -100,13 +106,17 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
       return socket.once('close', () => sockets.delete(socket))
     },
   }
-  let pool = openPool()
+  let pools = openPools()
 
-  function openPool(): pg.Pool {
+  function openPools() {
+    return { forAll: openPool(MOST_UNDER_WAY), forReads: openPool(MORE_READS) }
+  }
+
+  function openPool(max: number): pg.Pool {
     const opened = new Pool({
       ...config,
       options: OPTIONS,
-      max: POOL_SIZE,
+      max,
       query_timeout: ANSWER_MS,
       idleTimeoutMillis: 0,
     })
@@ -115,16 +125,24 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     return opened
   }
 
-  async function query<Row>(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
+  const query: Queries['query'] = (text, values = []) => runIn(pools.forAll, text, values)
+
+  const read: Queries['query'] = (text, values = []) => {
+    const { forAll, forReads } = pools
+    // While nothing is stuck, reads may take all connections.
+    return runIn(hasRoom(forAll) && !hasRoom(forReads) ? forAll : forReads, text, values)
+  }
+
+  async function runIn<Row>(pool: pg.Pool, text: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
     if (closing !== undefined) throw new StoreError('store_closed')
     if (pool.waitingCount >= MOST_WAITING) throw new StoreError('store_overloaded')
-    const used = pool
+    const used = pools
     try {
-      return (await used.query({ name: nameOf(text), text, values: [...values] })).rows as readonly Row[]
+      return (await pool.query({ name: nameOf(text), text, values: [...values] })).rows as readonly Row[]
     } catch (cause) {
       const error = toStoreError(cause)
       // The name has come to lead elsewhere, or soon will.
-      if (error.code === 'database_read_only' && used === pool) renewPool()
+      if (error.code === 'database_read_only' && used === pools) renewPools()
       if (FAULTS.has(error.code)) noteHealth(error)
       throw error
     }
@@ -140,16 +158,17 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     return name
   }
 
-  function renewPool(): void {
-    const before = pool
-    pool = openPool()
-    before.end().catch(() => undefined)
+  function renewPools(): void {
+    const before = pools
+    pools = openPools()
+    for (const pool of Object.values(before)) pool.end().catch(() => undefined)
   }
 
   function planProbe(): void {
-    if (closing !== undefined) return
-    probing ??= clock.after(AGAIN_MS, () => {
-      probing = undefined
+    // One that is under way plans the next at its end: each may wait for long, and holds a connection meanwhile.
+    if (closing !== undefined || probing !== undefined) return
+    planned ??= clock.after(AGAIN_MS, () => {
+      planned = undefined
       void probe()
     })
   }
@@ -162,13 +181,21 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     failing = error?.code
   }
 
-  async function probe(): Promise<void> {
+  function probe(): Promise<void> {
+    probing ??= tryToWrite().finally(() => {
+      probing = undefined
+      // As long as something is wrong, it is tried again.
+      if (failing !== undefined) planProbe()
+    })
+    return probing
+  }
+
+  async function tryToWrite(): Promise<void> {
     try {
       await query(PROBE)
       noteHealth(undefined)
     } catch {
-      // What is wrong is noted, and as long as something was, it is tried again.
-      if (failing !== undefined) planProbe()
+      // What is wrong is noted.
     }
   }
 
@@ -222,8 +249,8 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   }
 
   async function shutDown(): Promise<void> {
-    probing?.cancel()
-    const ended = Promise.all([pool.end(), ...stopListening.map((stop) => stop())])
+    planned?.cancel()
+    const ended = Promise.all([pools.forAll.end(), pools.forReads.end(), ...stopListening.map((stop) => stop())])
     const late = new Promise<void>((resolve) => {
       const timer = clock.after(CLOSE_MS, resolve)
       void ended.catch(() => undefined).finally(() => timer.cancel())
@@ -234,6 +261,7 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
 
   return {
     query,
+    read,
     session,
     listen,
     fault: () => failing,
@@ -251,6 +279,11 @@ const INT8_ARRAY = 1016
 const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
   [INT8]: Number,
   [INT8_ARRAY]: (text) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)),
+}
+
+/** Whether the next statement there need not wait for one that is under way. */
+function hasRoom({ waitingCount, idleCount, totalCount, options }: pg.Pool): boolean {
+  return waitingCount < idleCount + options.max - totalCount
 }
 
 /** Here and not above, so that whoever starts without it is told what to do. */

@@ -30,7 +30,7 @@ export interface OwnInstance extends Instances {
 
 /** Says each second that it is there. Rejects with `instance_taken` where another instance goes on under that name. */
 export async function openInstance(
-  postgres: Pick<Postgres, 'query'>,
+  postgres: Pick<Postgres, 'query' | 'read'>,
   name: string,
   clock: Clock,
   log: Log,
@@ -79,7 +79,7 @@ export async function openInstance(
     owner,
     isTaken: () => taken,
     async list() {
-      const found = await postgres.query<Instance>(LIST)
+      const found = await postgres.read<Instance>(LIST)
       // The others see it at the next beat.
       return found.map((one) => (one.name === name ? { ...one, note } : one))
     },

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import { LEASE_MS, type Lease, type Leases } from '../../messages/leases.ts'
-import type { Postgres, SqlValue } from '../database/connection.ts'
+import type { Postgres } from '../database/connection.ts'
 import { watchContact } from './contact.ts'
 import type { OwnInstance } from './instances.ts'
 
@@ -12,14 +12,14 @@ const LIST = `
 
 /** The leases in the table, held in the name of `instance`. */
 export function openLeases(
-  database: Pick<Postgres, 'query'>,
+  database: Pick<Postgres, 'query' | 'read'>,
   instance: Pick<OwnInstance, 'name' | 'owner'>,
   clock: Pick<Clock, 'elapsed'>,
 ): Leases {
   const contact = watchContact()
 
-  async function query<Row>(text: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
-    const rows = await database.query<Row>(text, values)
+  async function noted<Row>(rows: Promise<readonly Row[]>): Promise<readonly Row[]> {
+    await rows
     contact.answered(clock.elapsed())
     return rows
   }
@@ -27,16 +27,11 @@ export function openLeases(
   return {
     async hold(names, note = '') {
       if (names.length === 0) return new Set()
-      const held = await query<{ name: string }>(HOLD, [
-        names,
-        instance.name,
-        instance.owner,
-        note,
-        contact.lasts(clock.elapsed()),
-      ])
+      const values = [names, instance.name, instance.owner, note, contact.lasts(clock.elapsed())]
+      const held = await noted(database.query<{ name: string }>(HOLD, values))
       return new Set(held.map(({ name }) => name))
     },
-    release: async (names) => void (await query(RELEASE, [names, instance.owner])),
-    list: () => query<Lease>(LIST, [instance.owner]),
+    release: async (names) => void (await noted(database.query(RELEASE, [names, instance.owner]))),
+    list: () => noted(database.read<Lease>(LIST, [instance.owner])),
   }
 }

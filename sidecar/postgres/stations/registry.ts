@@ -76,7 +76,7 @@ interface ChangeRow extends Versioned<StationRecord> {
 }
 
 interface RegistryParts {
-  readonly postgres: Pick<Postgres, 'query' | 'listen'>
+  readonly postgres: Pick<Postgres, 'query' | 'read' | 'listen'>
   readonly settings: Pick<StoreSettings, 'stations' | 'rateLimit'>
   readonly clock: Clock
   readonly log: Log
@@ -93,7 +93,7 @@ export interface Registry extends Stations {
  * What this instance changes is in it when the call returns.
  */
 export async function openRegistry({ postgres, settings, clock, log }: RegistryParts): Promise<Registry> {
-  const { query } = postgres
+  const { query, read } = postgres
   const copy = createStationCopy(log)
   const write = inTurn(clock)
   let looking = false
@@ -102,10 +102,10 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
   let closed = false
 
   async function load(): Promise<void> {
-    const [before] = await query<{ version: number }>(LAST)
+    const [before] = await read<{ version: number }>(LAST)
     const records: StationRecord[] = []
     for (let last = ''; ; ) {
-      const page = await query<StationRecord>(LOAD, [last])
+      const page = await read<StationRecord>(LOAD, [last])
       records.push(...page)
       if (page.length < PAGE) break
       last = page.at(-1)?.key ?? last
@@ -115,7 +115,7 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
 
   async function follow(): Promise<void> {
     const since = copy.seen
-    const rows = await query<ChangeRow>(CHANGES, [since])
+    const rows = await read<ChangeRow>(CHANGES, [since])
     const [first] = rows
     // Older than what was seen: a standby without the last transactions has become the primary.
     if (!first || first.version < since || first.changesSince > since) return load()
@@ -185,7 +185,7 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
     async find(key) {
       const known = copy.get(key)
       if (known) return known
-      const [found] = await query<Versioned<StationRecord>>(FIND, [key])
+      const [found] = await read<Versioned<StationRecord>>(FIND, [key])
       if (!found) return undefined
       copy.take([key, found], found.version)
       return copy.get(key) ?? stationFrom(found)
@@ -221,7 +221,7 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
         if ((marked?.version ?? null) !== null) await follow()
       }),
     async avatars(keys) {
-      const rows = await query<AvatarRecord & { readonly station: StationKey }>(AVATARS, [keys])
+      const rows = await read<AvatarRecord & { readonly station: StationKey }>(AVATARS, [keys])
       return new Map(rows.map(({ station, icon, image, hash }) => [station, { icon, image, hash }]))
     },
     get avatarChanges() {

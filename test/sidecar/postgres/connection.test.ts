@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import pg from 'pg'
 import { type Clock, systemClock } from '../../../sidecar/clock.ts'
 import { createLog } from '../../../sidecar/log.ts'
 import { connectPostgres, type Postgres } from '../../../sidecar/postgres/database/connection.ts'
@@ -113,6 +114,50 @@ describe('The connections to PostgreSQL', () => {
     expect(events).to.deep.equal(['store-write-failed', 'store-write-recovered'])
   })
 
+  it('try one write at a time while writes wait, whoever asks for it and whatever fails meanwhile', async () => {
+    const planned: (() => void)[] = []
+    const { query, fault, probe } = await connect({
+      ...systemClock,
+      after(_, task) {
+        planned.push(task)
+        return { cancel: () => undefined }
+      },
+    })
+    const fail = async () => {
+      const failed = rejection(query('SELECT pg_sleep(60)'))
+      await until(async () => (await kill('pg_sleep')) > 0)
+      expect((await failed).code).to.equal('database_unreachable')
+    }
+    const unlock = await lockClock()
+    await fail()
+    expect(planned).to.have.lengthOf(1)
+    planned.shift()?.()
+    const asked = [probe(), probe()]
+    await until(async () => (await active('UPDATE clock')) > 0)
+    await fail()
+    expect(planned).to.have.lengthOf(0)
+    await unlock()
+    await Promise.all(asked)
+    expect(fault()).to.equal(undefined)
+    expect(await count('UPDATE clock')).to.equal(1)
+  })
+
+  it('leave some to what only reads when any number of writes waits, and all of them when none does', async () => {
+    const { query, read } = await connect()
+    const unlock = await lockClock()
+    const writes = Array.from({ length: 20 }, () => query('UPDATE clock SET per_station = per_station'))
+    const written = Promise.allSettled(writes)
+    await until(async () => (await active('UPDATE clock')) === 4)
+    expect(await read('SELECT 1 AS one')).to.deep.equal([{ one: 1 }])
+    await unlock()
+    await written
+    const release = await lock('SELECT pg_advisory_lock(1)')
+    const reads = Promise.all(Array.from({ length: 8 }, () => read('SELECT pg_advisory_lock_shared(1)')))
+    await until(async () => (await active('pg_advisory_lock_shared')) === 6)
+    await release()
+    await reads
+  })
+
   it('call it no fault of the database when a statement is at fault', async () => {
     const { query, fault } = await connect()
     expect((await rejection(query('SELECT 1 / 0'))).code).to.equal('store_fault')
@@ -156,12 +201,24 @@ describe('The connections to PostgreSQL', () => {
     expect((await rejection(postgres.query('SELECT 1'))).code).to.equal('store_closed')
   })
 
+  const lockClock = () => lock('BEGIN; SELECT FROM mesh_companion.clock FOR UPDATE')
+
+  /** Resolves with how to end what `text` locks. */
+  async function lock(text: string): Promise<() => Promise<void>> {
+    const client = new pg.Client(address)
+    await client.connect()
+    closing.push(() => client.end())
+    await client.query(text)
+    return () => client.end()
+  }
+
   async function until(condition: () => Promise<boolean>): Promise<void> {
     while (!(await condition()));
   }
 
   const others = (text: string) =>
     `FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%${text}%'`
+  const count = async (text: string) => (await runAt(address, `SELECT 1 ${others(text)}`)).length
   const active = async (text: string) => (await runAt(address, `SELECT 1 ${others(text)} AND state = 'active'`)).length
   const kill = async (text: string) => (await runAt(address, `SELECT pg_terminate_backend(pid) ${others(text)}`)).length
 })

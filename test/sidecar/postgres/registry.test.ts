@@ -48,7 +48,7 @@ describe('The registry of several instances', () => {
   } = {}): Promise<Registry> {
     const own = await connect()
     const registry = await openRegistry({
-      postgres: { query: own.query, listen: listen ?? own.listen },
+      postgres: { query: own.query, read: own.read, listen: listen ?? own.listen },
       settings: SETTINGS,
       clock,
       log,
@@ -196,7 +196,12 @@ describe('The registry of several instances', () => {
     const settings = { ...SETTINGS, rateLimit: { ...SETTINGS.rateLimit, newStationsPerHour: 5 } }
     const instances = await Promise.all(
       [0, 1].map(async () =>
-        openRegistry({ postgres: { query: postgres.query, listen: DEAF }, settings, clock: STILL, log }),
+        openRegistry({
+          postgres: { query: postgres.query, read: postgres.read, listen: DEAF },
+          settings,
+          clock: STILL,
+          log,
+        }),
       ),
     )
     const outcomes = await Promise.all(
