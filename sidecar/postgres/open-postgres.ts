@@ -5,7 +5,7 @@ import type { Metrics } from '../metrics.ts'
 import { StoreError, type StoreErrorCode } from '../store/store-error.ts'
 import { writeContents } from '../store/write-contents.ts'
 import { within } from '../within.ts'
-import { connectPostgres, type Postgres, type PostgresSettings } from './database/connection.ts'
+import { connectPostgres, type Postgres, type PostgresSettings, WHOLE_TABLE_MS } from './database/connection.ts'
 import { warnOfLoss } from './database/durability.ts'
 import { readContents } from './database-contents.ts'
 import { openHousekeeping } from './housekeeping.ts'
@@ -84,7 +84,7 @@ async function begin(postgres: Postgres, settings: PostgresStoreSettings, clock:
 async function tryToBegin(postgres: Postgres, settings: PostgresStoreSettings, clock: Clock, log: Log): Promise<Begun> {
   await migrate(postgres)
   // All rings at once, where another size was set, which may take a while.
-  await postgres.session(({ query }) => query(FIT_RINGS, [settings.history.perStation]))
+  await postgres.session(({ query }) => query(FIT_RINGS, [settings.history.perStation], WHOLE_TABLE_MS))
   await warnOfLoss(postgres, log)
   const instance = await openInstance(postgres, settings.instance, clock, log)
   try {

@@ -6,6 +6,8 @@ export interface TcpRelay {
   readonly port: number
   /** Resets every connection and takes no new one. */
   cut(): Promise<void>
+  /** Passes nothing on any more, and keeps every connection, as when the machine behind it has lost its power. */
+  silence(): void
   /** Takes connections again, at the same port. */
   mend(): Promise<void>
   close(): Promise<void>
@@ -48,6 +50,10 @@ export async function startTcpRelay(targetPort: number): Promise<TcpRelay> {
     await closed
   }
 
+  function silence(): void {
+    for (const socket of sockets) socket.unpipe().pause()
+  }
+
   await mend()
-  return { port, cut, mend, close: cut }
+  return { port, cut, silence, mend, close: cut }
 }

@@ -4,6 +4,7 @@ import type pg from 'pg'
 import type { Clock, Timer } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import { StoreError, type StoreErrorCode } from '../../store/store-error.ts'
+import { within } from '../../within.ts'
 import { readAddress, tlsTo } from './address.ts'
 import { toStoreError } from './postgres-error.ts'
 
@@ -16,17 +17,18 @@ export interface Queries {
   query<Row>(text: string, values?: readonly SqlValue[]): Promise<readonly Row[]>
 }
 
-/** One connection to itself. */
+/** One connection to itself. A statement that is not answered within `answerMs`, a minute by default, rejects with `database_unreachable`. */
 export interface Session extends Queries {
+  query<Row>(text: string, values?: readonly SqlValue[], answerMs?: number): Promise<readonly Row[]>
   /** Runs several statements that take no values. */
-  run(text: string): Promise<void>
+  run(text: string, answerMs?: number): Promise<void>
 }
 
 /** PostgreSQL, as a pool of connections. Each statement may run on another one, beside others that were begun before it. */
 export interface Postgres extends Queries {
   /** As `query`, for a statement that only reads and so waits for nobody: however many writes do, there is a connection for it. */
   readonly read: Queries['query']
-  /** Gives `work` a connection to itself, without a time limit for its statements. It is closed at the end. */
+  /** Gives `work` a connection to itself, which is closed at the end: the transaction that is open then is undone. */
   session<T>(work: (session: Session) => Promise<T>): Promise<T>
   /** Calls `heard` at each notification on `channel`, and each time that some may have been missed. On a connection of its own, made again by itself. */
   listen(channel: string, heard: () => void): void
@@ -58,13 +60,19 @@ const STATEMENT_MS = 10_000
 /** The server should be the first to give up, for then it is clear what became of the statement. */
 const ANSWER_MS = 15_000
 const SESSION_WAIT_MS = 30_000
+const SESSION_ANSWER_MS = 60_000
+/** For a statement that goes over whole tables: other places for the messages of 36,000 stations took 53 s. */
+export const WHOLE_TABLE_MS = 600_000
+/** Of a server without a sign of life: then it is asked for one each second, ten times. Without this that begins after 2 hours. */
+const SILENCE_MS = 10_000
 const AGAIN_MS = 1000
 const CLOSE_MS = 500
 
 // JIT added 20 ms to each statement of 1,000 rows.
 const OPTIONS = `-c search_path=${SCHEMA} -c jit=off -c statement_timeout=${STATEMENT_MS} -c idle_in_transaction_session_timeout=${STATEMENT_MS}`
-// Their statements may take long, but not what they wait for: a machine that hangs in the middle is not to hold up all others.
-const OPTIONS_FOR_SESSIONS = `-c search_path=${SCHEMA} -c jit=off -c client_min_messages=warning -c lock_timeout=${SESSION_WAIT_MS} -c idle_in_transaction_session_timeout=${SESSION_WAIT_MS}`
+// Their statements may take long, but not what they wait for: a machine that hangs in the middle is not to hold up all others. Nor does one
+// go on for which nobody waits any more.
+const OPTIONS_FOR_SESSIONS = `-c search_path=${SCHEMA} -c jit=off -c client_min_messages=warning -c statement_timeout=${WHOLE_TABLE_MS} -c lock_timeout=${SESSION_WAIT_MS} -c idle_in_transaction_session_timeout=${SESSION_WAIT_MS}`
 
 const PROBE = 'UPDATE clock SET per_station = per_station'
 
@@ -97,16 +105,19 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     ssl,
     application_name: 'mesh-companion-sidecar',
     keepAlive: true,
+    keepAliveInitialDelayMillis: SILENCE_MS,
     connectionTimeoutMillis: CONNECT_MS,
     types: { getTypeParser: (oid, format) => PARSERS[oid] ?? types.getTypeParser(oid, format) },
-    // Kept, so that none is left open by a server that does not answer.
-    stream: () => {
-      const socket = new Socket()
-      sockets.add(socket)
-      return socket.once('close', () => sockets.delete(socket))
-    },
+    stream: openSocket,
   }
   let pools = openPools()
+
+  /** Kept, so that none is left open by a server that does not answer. */
+  function openSocket(): Socket {
+    const socket = new Socket()
+    sockets.add(socket)
+    return socket.once('close', () => sockets.delete(socket))
+  }
 
   function openPools() {
     return { forAll: openPool(MOST_UNDER_WAY), forReads: openPool(MORE_READS) }
@@ -200,21 +211,24 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   }
 
   async function session<T>(work: (one: Session) => Promise<T>): Promise<T> {
-    const client = new Client({ ...config, options: OPTIONS_FOR_SESSIONS })
+    const socket = openSocket()
+    const client = new Client({ ...config, stream: () => socket, options: OPTIONS_FOR_SESSIONS })
     client.on('error', () => undefined)
     try {
       await client.connect()
       return await work({
-        query: async <Row>(text: string, values: readonly SqlValue[] = []) =>
-          (await client.query({ text, values: [...values] })).rows as readonly Row[],
-        run: async (text) => void (await client.query(text)),
+        query: async <Row>(text: string, values: readonly SqlValue[] = [], answerMs = SESSION_ANSWER_MS) =>
+          (await within(answerMs, client.query({ text, values: [...values] }), clock)).rows as readonly Row[],
+        run: async (text, answerMs = SESSION_ANSWER_MS) => void (await within(answerMs, client.query(text), clock)),
       })
     } catch (cause) {
       const error = toStoreError(cause)
       if (FAULTS.has(error.code)) noteHealth(error)
       throw error
     } finally {
-      await client.end().catch(() => undefined)
+      // Whoever has fallen silent does not answer a good-bye either.
+      await within(CLOSE_MS, client.end(), clock).catch(() => undefined)
+      socket.destroy()
     }
   }
 

@@ -1,4 +1,5 @@
 import { StoreError, type StoreErrorCode } from '../../store/store-error.ts'
+import { TimeLimitError } from '../../within.ts'
 
 // SQLSTATEs (PostgreSQL, Appendix A), Node's codes for sockets and certificates, as far as they say whose fault it is. Two characters
 // stand for a class.
@@ -52,6 +53,7 @@ export function toStoreError(cause: unknown): StoreError {
 
 function codeOf(error: unknown): StoreErrorCode | undefined {
   if (!(error instanceof Error)) return undefined
+  if (error instanceof TimeLimitError) return 'database_unreachable'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   const known = CODES[code] ?? (/^[0-9A-Z]{5}$/.test(code) ? CODES[code.slice(0, 2)] : undefined)
   if (known) return known

@@ -1,5 +1,5 @@
 import { StoreError } from '../../store/store-error.ts'
-import { type Postgres, type Queries, SCHEMA, type Session } from '../database/connection.ts'
+import { type Postgres, type Queries, SCHEMA, type Session, WHOLE_TABLE_MS } from '../database/connection.ts'
 import { FUNCTIONS } from './functions.ts'
 import { MIGRATIONS } from './schema.ts'
 
@@ -43,7 +43,7 @@ async function takeSteps(session: Session, steps: readonly string[]): Promise<vo
   // Asked first: whoever has made the schema may have given this user no right to make one.
   const [schema] = await session.query<{ there: boolean }>('SELECT to_regnamespace($1) IS NOT NULL AS there', [SCHEMA])
   if (!schema?.there) await session.run(`CREATE SCHEMA ${SCHEMA}`)
-  for (const step of steps.slice(version)) await session.run(step)
+  for (const step of steps.slice(version)) await session.run(step, WHOLE_TABLE_MS)
   await session.query('UPDATE clock SET version = $1', [steps.length])
 }
 

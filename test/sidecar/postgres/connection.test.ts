@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import pg from 'pg'
 import { type Clock, systemClock } from '../../../sidecar/clock.ts'
@@ -25,8 +26,7 @@ describe('The connections to PostgreSQL', () => {
   before(async function () {
     this.timeout(120_000)
     address = await freshDatabase()
-    const postgres = await connect()
-    await migrate(postgres)
+    await migrate(await connect(systemClock))
   })
   beforeEach(() => {
     events = []
@@ -156,6 +156,28 @@ describe('The connections to PostgreSQL', () => {
     await until(async () => (await active('pg_advisory_lock_shared')) === 6)
     await release()
     await reads
+  })
+
+  it('show what a statement may take when they are for a session, past which the server breaks it off', async () => {
+    const { session } = await connect()
+    const [limit] = await session(({ query }) => query("SELECT current_setting('statement_timeout') AS most"))
+    expect(limit).to.deep.equal({ most: '10min' })
+  })
+
+  it('are asked for a sign of life after 10 s without one', async function () {
+    if (process.platform !== 'linux') {
+      console.log('      left out: only the tables of Linux show the timers of connections')
+      this.skip()
+    }
+    const postgres = await connect()
+    await postgres.session(async ({ query }) => {
+      await Promise.all([postgres.query('SELECT 1'), postgres.read('SELECT 1'), query('SELECT 1')])
+      const port = Number(new URL(address).port).toString(16).toUpperCase().padStart(4, '0')
+      const ours = new RegExp(`^ *\\d+: \\S+ \\S+:${port} 01 \\S+ 02:(\\S+)`, 'gm')
+      const found = [...(await readFile('/proc/net/tcp', 'utf8')).matchAll(ours)]
+      // In hundredths of a second. Connections of others may be among them.
+      expect(found.filter(([, left]) => Number.parseInt(left ?? '', 16) <= 1000)).to.have.lengthOf.at.least(3)
+    })
   })
 
   it('call it no fault of the database when a statement is at fault', async () => {

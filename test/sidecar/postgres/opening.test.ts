@@ -20,11 +20,11 @@ import { authority, freshDatabase, runAt } from './shared-server.ts'
 
 const SECRET = 'correct-horse-battery'
 
-/** A minute of it passes in less than a second. */
+/** A minute of it passes in less than a second; an answer of the database has its time all the same. */
 const HASTY: Clock = {
   ...systemClock,
   elapsed: () => systemClock.elapsed() * 100,
-  after: (delayMs, task) => systemClock.after(delayMs / 100, task),
+  after: (delayMs, task) => systemClock.after(delayMs < 60_000 ? delayMs / 100 : delayMs, task),
 }
 
 describe('Opening the store in PostgreSQL', () => {
