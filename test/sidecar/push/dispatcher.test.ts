@@ -730,7 +730,8 @@ describe('The dispatcher', () => {
     )
     await dispatched()
     expect(android.sent).to.have.length(300)
-    expect(asked).to.be.below(20)
+    // Some 7 here; where places become free while the machine has other work, more. For one after the other it would be 300.
+    expect(asked).to.be.below(150)
     await receive()
     asked = 0
     await dispatched()
