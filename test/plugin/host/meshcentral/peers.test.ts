@@ -184,8 +184,10 @@ describe('peers of MeshCentral', () => {
       ['one', one],
       ['other', other],
     ] as const) {
-      await here.ended.revoke([keyOfHandle(handle)], 2_000, 900_000)
+      const written = here.ended.revoke([keyOfHandle(handle)], 2_000, 900_000)
+      // Before it can be read: once it is written, that may be at any moment.
       expect(open.isOpen).to.equal(true)
+      await written
       await until(() => !open.isOpen)
       expect(there.ended.latest([keyOfHandle(handle)])).to.equal(2_000)
     }
