@@ -123,10 +123,9 @@ describe('a logout of one session that the IdP tells of, and the other sessions 
   it('let the IdP wait for no more than some 4 s', async () => {
     const { setup, tellOf, signedInNow } = await startWithThree()
     setup.idp.faults.set('introspection', { kind: 'hang' })
-    // Who would wait for the IdP's answer waits for 10 s.
     const begun = performance.now()
     expect((await tellOf()).status).to.equal(200)
-    expect(performance.now() - begun).to.be.within(3_500, 8_000)
+    expect(performance.now() - begun).to.be.within(3_500, 4_900)
     expect(await signedInNow()).to.deep.equal([false, true, true, true])
     setup.idp.faults.clear('introspection')
   })
