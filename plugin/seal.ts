@@ -1,5 +1,4 @@
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync } from 'node:crypto'
-import { createRandomBytes } from './random-bytes.ts'
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto'
 
 const IV_BYTES = 12
 const TAG_BYTES = 16
@@ -18,7 +17,6 @@ export interface Seal {
  */
 export function createSeal(secret: string | Uint8Array, purpose: string): Seal {
   const key = createSecretKey(new Uint8Array(hkdfSync('sha256', secret, '', `mesh-companion ${purpose}`, 32)))
-  const randomBytes = createRandomBytes()
   return {
     seal(text, place) {
       const iv = randomBytes(IV_BYTES)

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { createRandomBytes } from '../../random-bytes.ts'
 import { createSeal } from '../../seal.ts'
 import { type CookieRules, type Cookies, digestOf, fullName, readCookies, setCookie } from './login-cookie.ts'
 
@@ -47,7 +46,6 @@ export interface Transactions {
 /** @param secret of the host; without one, logins under way end with the process */
 export function createTransactions(secret: string | undefined, now: () => number): Transactions {
   const seal = createSeal(secret ?? randomBytes(32), 'login transaction')
-  const drawn = createRandomBytes()
   const finished = new Map<string, number>()
 
   function finish(digest: string): boolean {
@@ -72,7 +70,9 @@ export function createTransactions(secret: string | undefined, now: () => number
     begin(login, rules, cookieHeader) {
       const transaction: Transaction = {
         ...login,
-        ...randomTexts(drawn(96)),
+        state: randomText(),
+        nonce: randomText(),
+        codeVerifier: randomText(),
         startedAt: now(),
       }
       const name = cookieName(transaction.state, transaction.startedAt, rules)
@@ -102,13 +102,9 @@ export function createTransactions(secret: string | undefined, now: () => number
   }
 }
 
-/** Each 256 bits as 43 characters of base64url. */
-function randomTexts(bytes: Buffer): Pick<Transaction, 'state' | 'nonce' | 'codeVerifier'> {
-  return {
-    state: bytes.toString('base64url', 0, 32),
-    nonce: bytes.toString('base64url', 32, 64),
-    codeVerifier: bytes.toString('base64url', 64),
-  }
+/** 256 bits as 43 characters of base64url. */
+function randomText(): string {
+  return randomBytes(32).toString('base64url')
 }
 
 function prefix(rules: CookieRules): string {
