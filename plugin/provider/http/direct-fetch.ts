@@ -7,9 +7,9 @@ import {
   type Fetch,
   type FetchLimits,
   ForbiddenExchange,
+  MAY_HAVE_NO_BODY,
 } from './guarded-fetch.ts'
 import { proxyFor, throughProxy } from './proxy.ts'
-import { ReadAnswer } from './read-answer.ts'
 
 /** A connection that has been idle for longer is not used again: the other side may be about to close it. */
 const IDLE_MS = 4_000
@@ -117,5 +117,6 @@ function toResponse(incoming: IncomingMessage, body: Buffer<ArrayBuffer>): Respo
     if (typeof value === 'string') headers.push([name, value])
     else for (const one of value) headers.push([name, one])
   }
-  return new ReadAnswer(body, { status: incoming.statusCode ?? 0, statusText: incoming.statusMessage ?? '', headers })
+  const { statusCode: status = 0, statusMessage: statusText = '' } = incoming
+  return new Response(MAY_HAVE_NO_BODY.includes(status) ? null : body, { status, statusText, headers })
 }

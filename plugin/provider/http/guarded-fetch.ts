@@ -1,5 +1,4 @@
 import type { CustomFetch } from 'openid-client'
-import { ReadAnswer } from './read-answer.ts'
 
 /** `fetch` as openid-client calls it. */
 export type Fetch = CustomFetch
@@ -10,6 +9,9 @@ export interface FetchLimits {
   /** Of the decoded body. */
   readonly maxBytes: number
 }
+
+/** Statuses that may have no body in a `Response`, not even an empty one. */
+export const MAY_HAVE_NO_BODY: readonly number[] = [204, 205, 304]
 
 type ForbiddenCode = 'PLAIN_HTTP' | 'ANSWER_TOO_LARGE' | 'PROXY_REFUSED' | 'PROXY_UNUSABLE'
 
@@ -35,7 +37,7 @@ export function guardFetch(inner: Fetch, limits: FetchLimits): Fetch {
     try {
       const response = await inner(url, { ...init, redirect: 'manual', signal })
       const body = await boundedBody(response, limits.maxBytes, signal)
-      return new ReadAnswer(body, response)
+      return new Response(MAY_HAVE_NO_BODY.includes(response.status) ? null : body, response)
     } finally {
       clear()
     }

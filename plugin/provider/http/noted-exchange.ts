@@ -1,5 +1,5 @@
 import { printableText } from '../../log.ts'
-import type { Fetch } from './guarded-fetch.ts'
+import { type Fetch, MAY_HAVE_NO_BODY } from './guarded-fetch.ts'
 
 /** What a log line says of a request to an IdP that was not answered as it should be. */
 export interface Exchange {
@@ -69,8 +69,6 @@ export function noteExchanges(inner: Fetch, endpointOf: (address: string) => str
     return new NotedAnswer(MAY_HAVE_NO_BODY.includes(status) ? null : text, response, refusal)
   }
 }
-
-const MAY_HAVE_NO_BODY = [204, 205, 304]
 
 /** A page with status 200 is none: a proxy answers so that wants somebody to sign in. */
 function isSuccess({ status, headers }: Response): boolean {

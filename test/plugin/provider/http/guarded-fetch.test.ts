@@ -55,6 +55,14 @@ for (const [whose, make] of Object.entries(makers)) {
       expect(await response.json()).to.deep.equal({ a: 1 })
     })
 
+    it('have no body where their status allows none', async () => {
+      for (const status of [204, 205, 304]) {
+        answer = (_, res) => res.writeHead(status).end(status === 205 ? 'x' : undefined)
+        const response = await guarded()(url, init)
+        expect([response.status, await response.text()]).to.deep.equal([status, ''])
+      }
+    })
+
     it('take a body up to the limit and refuse one byte more, also when it is declared nowhere', async () => {
       answer = (_, res) => res.end('x'.repeat(1000))
       expect((await (await guarded()(url, init)).text()).length).to.equal(1000)
