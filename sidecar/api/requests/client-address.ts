@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
 import type { ListenSettings } from '../../config/settings.ts'
 
 /** Who a request counts for: an IPv4 address, or the /64 network of an IPv6 address, which is one customer's. */
@@ -19,7 +20,7 @@ export function clientOfPeerBy(trustProxy: ListenSettings['trustProxy']): Client
 export function isProxyBy(trustProxy: ListenSettings['trustProxy']): (peer: string | undefined) => boolean {
   if (typeof trustProxy === 'boolean') return () => trustProxy
   const trusted = blockList(trustProxy)
-  return (peer) => isListed(trusted, unmapped(peer ?? ''))
+  return (peer) => isListed(trusted, peer ?? '')
 }
 
 /**
@@ -30,10 +31,10 @@ export function clientAddressBy(trustProxy: ListenSettings['trustProxy']): Clien
   if (trustProxy === false) return (peer) => addressKey(peer ?? '')
   const trusted = trustProxy === true ? undefined : blockList(trustProxy)
   return (peer, forwardedFor) => {
-    let client = unmapped(peer ?? '')
+    let client = peer ?? ''
     const entries = forwardedFor?.split(',') ?? []
     while (entries.length > 0 && (trusted === undefined || isListed(trusted, client))) {
-      const next = unmapped(withoutPort(entries.pop()?.trim() ?? ''))
+      const next = withoutPort(entries.pop()?.trim() ?? '')
       if (isIP(next) === 0) break
       client = next
       // True trusts whoever connects, and nobody further away.
@@ -54,6 +55,7 @@ function blockList(ranges: readonly string[]): BlockList {
   return list
 }
 
+/** The list itself takes `::ffff:192.0.2.1`, as a dual-stack socket shows IPv4 addresses, for IPv4, and looks at no zone. */
 function isListed(list: BlockList, address: string): boolean {
   const version = isIP(address)
   return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
@@ -66,31 +68,10 @@ function withoutPort(entry: string): string {
   return /^[\d.]+:\d+$/.test(entry) ? entry.slice(0, entry.indexOf(':')) : entry
 }
 
-/** An IPv4 address that a dual-stack socket shows as `::ffff:192.0.2.1`, or any address without its zone. */
-function unmapped(address: string): string {
-  if (!address.includes(':')) return address
-  const bare = address.split('%', 1)[0] ?? ''
-  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1] ?? bare
-}
-
-function addressKey(address: string): ClientAddress {
-  const bare = unmapped(address)
-  return bare.includes(':') && isIP(bare) === 6 ? networkOf(bare) : bare
-}
-
-/** The first four groups, in lower case without leading zeros. */
-function networkOf(address: string): string {
-  const [head = '', tail] = address.toLowerCase().split('::')
-  const before = groupsOf(head)
-  const after = tail === undefined ? [] : groupsOf(tail)
-  const groups = [...before, ...new Array<string>(8 - before.length - after.length).fill('0'), ...after]
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, ''))
-    .join(':')}::/64`
-}
-
-/** An IPv4 address at the end takes the place of two groups; which ones they are does not matter for the network. */
-function groupsOf(part: string): string[] {
-  return part === '' ? [] : part.split(':').flatMap((group) => (group.includes('.') ? ['0', '0'] : [group]))
+function addressKey(text: string): ClientAddress {
+  if (isIP(text) !== 6) return text
+  const address = ipaddr.process(text)
+  if (address instanceof ipaddr.IPv4) return address.toString()
+  const network = address.parts.slice(0, 4).map((part) => part.toString(16))
+  return `${network.join(':')}::/64`
 }

@@ -22,6 +22,7 @@ describe('the client that a request counts for', () => {
     it('is the IPv4 address that a dual-stack socket shows as IPv6', () => {
       expect(clientOf('::ffff:192.0.2.1', undefined)).to.equal('192.0.2.1')
       expect(clientOf('::FFFF:192.0.2.1', undefined)).to.equal('192.0.2.1')
+      expect(clientOf('::ffff:c000:201', undefined)).to.equal('192.0.2.1')
     })
 
     it('is nobody in particular when the peer is gone', () => {
@@ -51,12 +52,13 @@ describe('the client that a request counts for', () => {
   })
 
   describe('when some proxies are trusted', () => {
-    const clientOf = clientAddressBy(['10.0.0.0/8', '192.0.2.5', '2001:db8:1::/48'])
+    const clientOf = clientAddressBy(['10.0.0.0/8', '192.0.2.5', '2001:db8:1::/48', 'fe80::/10'])
 
     it('is the last entry that no trusted proxy is', () => {
       expect(clientOf('10.1.2.3', '203.0.113.9, 198.51.100.7, 192.0.2.5')).to.equal('198.51.100.7')
       expect(clientOf('2001:db8:1::9', '198.51.100.7')).to.equal('198.51.100.7')
       expect(clientOf('::ffff:10.1.2.3', '198.51.100.7')).to.equal('198.51.100.7')
+      expect(clientOf('fe80::1%eth0', '198.51.100.7')).to.equal('198.51.100.7')
     })
 
     it('is the peer when it is not one of them', () => {
