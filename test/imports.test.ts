@@ -87,56 +87,78 @@ describe('imports', () => {
     expect(packages.filter((name) => !brought.includes(name))).to.deep.equal([])
   })
 
-  /** Folder → what else of its own half it may import, beside the files at the half's root. */
-  const allowed = {
+  /** Rooms of a half, the highest first, with the files at its root that all of them may use. Arrows run down only. */
+  const floors = {
     plugin: {
-      config: [],
-      host: [],
-      login: ['config', 'host'],
-      presets: ['config', 'login'],
-      provider: ['config', 'login'],
-      live: ['config', 'login', 'provider'],
-      status: ['config', 'host', 'provider'],
-      admin: ['host', 'live', 'status'],
-      routes: ['config', 'host', 'login', 'presets', 'provider'],
-    },
-    sidecar: {
-      config: ['aprs', 'webpush'],
-      aprs: [],
-      avatars: [],
-      webpush: [],
-      wire: [],
-      client: ['wire'],
-      messages: ['aprs', 'avatars', 'config'],
-      aprsis: ['config', 'aprs', 'avatars', 'messages'],
-      push: ['config', 'aprs', 'avatars', 'webpush', 'messages', 'wire'],
-      store: ['config', 'aprs', 'avatars', 'messages'],
-      // The store's own errors, of which there is one table.
-      postgres: ['config', 'aprs', 'avatars', 'messages', 'store'],
-      api: ['config', 'aprs', 'avatars', 'webpush', 'messages', 'wire'],
-      admin: ['config', 'aprs', 'avatars', 'messages'],
-      housekeeping: ['config', 'aprs', 'avatars', 'messages'],
+      rooms: ['meshcentral', 'doctor', 'mount', 'routes', 'sessions', 'provider', 'presets', 'login', 'host', 'config'],
+      open: ['errors', 'log'],
+      faces: ['index', 'meshcentral', 'check'],
     },
   } as const
 
-  for (const [half, imports] of [
-    ['plugin', plugin],
-    ['sidecar', sidecar],
-  ] as const) {
-    for (const [folder, others] of Object.entries(allowed[half]) as [string, readonly string[]][]) {
-      it(`of ${half}/${folder} go one way`, () => {
-        const home = `${half}/${folder}/`
-        const open = new RegExp(`^${half}/[\\w-]+\\.ts$`)
-        const roots =
-          /^(plugin\/(index|meshcentral|mount-oidc|register|check|check-live|open-provider|read-domains)|sidecar\/(index|compose|start|main|open-database|commands\/[\w-]+))\.ts$/
+  for (const [half, imports] of [['plugin', plugin]] as const) {
+    const { rooms, open, faces } = floors[half]
+    const shared = open.map((name) => `${half}/${name}.ts`)
+
+    it(`of ${half} have every room on a floor, and nothing at the root but its faces and what is open to all`, () => {
+      const names = readdirSync(join(ROOT, half), { recursive: true, encoding: 'utf8' })
+      const sources = names.filter((name) => name.endsWith('.ts')).map((name) => name.split(sep))
+      const folders = new Set(sources.filter(({ length }) => length > 1).map(([folder]) => folder))
+      const files = sources.filter(({ length }) => length === 1).map(([name]) => name?.slice(0, -3))
+      expect([...folders]).to.have.members(rooms)
+      expect(files).to.have.members([...open, ...faces])
+    })
+
+    for (const [at, room] of rooms.entries()) {
+      it(`of ${half}/${room} lead down, to ${rooms.slice(at + 1).join(', ') || 'no other room'}`, () => {
+        const below = rooms.slice(at).map((name) => `${half}/${name}/`)
         const wrong = violations(imports, ({ from, to }) => {
-          if (!from.startsWith(home) || !to.startsWith(`${half}/`) || to.startsWith(home)) return false
-          if (open.test(to)) return roots.test(to)
-          return !others.some((other) => to.startsWith(`${half}/${other}/`))
+          if (!from.startsWith(`${half}/${room}/`) || !to.startsWith(`${half}/`)) return false
+          return !shared.includes(to) && !below.some((one) => to.startsWith(one))
         })
         expect(wrong).to.deep.equal([])
       })
     }
+
+    it(`of what is open to all of ${half} lead to no room`, () => {
+      const wrong = violations(
+        imports,
+        ({ from, to }) => shared.includes(from) && to.startsWith(`${half}/`) && !shared.includes(to),
+      )
+      expect(wrong).to.deep.equal([])
+    })
+  }
+
+  /** Folder → what else of its own half it may import, beside the files at the half's root. */
+  const allowed = {
+    config: ['aprs', 'webpush'],
+    aprs: [],
+    avatars: [],
+    webpush: [],
+    wire: [],
+    client: ['wire'],
+    messages: ['aprs', 'avatars', 'config'],
+    aprsis: ['config', 'aprs', 'avatars', 'messages'],
+    push: ['config', 'aprs', 'avatars', 'webpush', 'messages', 'wire'],
+    store: ['config', 'aprs', 'avatars', 'messages'],
+    // The store's own errors, of which there is one table.
+    postgres: ['config', 'aprs', 'avatars', 'messages', 'store'],
+    api: ['config', 'aprs', 'avatars', 'webpush', 'messages', 'wire'],
+    admin: ['config', 'aprs', 'avatars', 'messages'],
+    housekeeping: ['config', 'aprs', 'avatars', 'messages'],
+  } as const
+
+  for (const [folder, others] of Object.entries(allowed) as [string, readonly string[]][]) {
+    it(`of sidecar/${folder} go one way`, () => {
+      const home = `sidecar/${folder}/`
+      const roots = /^sidecar\/(index|compose|start|main|open-database|commands\/[\w-]+)\.ts$/
+      const wrong = violations(sidecar, ({ from, to }) => {
+        if (!from.startsWith(home) || !to.startsWith('sidecar/') || to.startsWith(home)) return false
+        if (/^sidecar\/[\w-]+\.ts$/.test(to)) return roots.test(to)
+        return !others.some((other) => to.startsWith(`sidecar/${other}/`))
+      })
+      expect(wrong).to.deep.equal([])
+    })
   }
 
   it("of the app's client lead out of its folder for types only, and to no package", () => {

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { parseCookie, stringifySetCookie } from 'cookie'
 import type { Request, Response } from 'express'
-import { createSeal } from '../seal.ts'
 import type { Sessions } from './port.ts'
 import { endOfNow, type RevocationStore } from './revocation-store.ts'
 import { keyOfHandle, keysOfEnded, keysOfSignIn, MAX_SESSION_MS, withTimeLimit } from './revocations.ts'
+import { createSeal } from './seal.ts'
 import { isObject, readRecord, type SignInRecord } from './sign-in-record.ts'
 
 export interface CookieSessionsOptions {

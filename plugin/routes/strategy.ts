@@ -1,13 +1,13 @@
 import { ROUTE_NAMES } from '../config/domains/route-names.ts'
 import type { DomainSettings } from '../config/settings.ts'
 import type { Host } from '../host/port.ts'
-import type { SessionReview } from '../login/session/session-review.ts'
 import type { Landings } from '../login/transaction/landings.ts'
 import type { Transactions } from '../login/transaction/transaction.ts'
 import type { Preset } from '../presets/preset.ts'
 import type { ProviderClient } from '../provider/client.ts'
 import type { EndSession } from '../provider/logout/end-session.ts'
 import type { LogoutTokens } from '../provider/logout/logout-tokens.ts'
+import type { SessionReview } from '../sessions/session-review.ts'
 
 /** One domain's login strategy, as its routes use it. */
 export interface Strategy {

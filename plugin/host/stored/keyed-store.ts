@@ -1,5 +1,5 @@
 import { withinTime } from '../time-limit.ts'
-import { createTurns } from './turns.ts'
+import { createTurns } from './key-queues.ts'
 
 /**
  * A store of texts by key, at once or by promises: a `Map`, a client of Redis, `jsonFileStore`. Several parts may share one. The process

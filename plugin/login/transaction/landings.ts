@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { SignIn } from '../../host/port.ts'
-import { createSeal } from '../../seal.ts'
+import { createSeal } from '../../host/seal.ts'
 import { type CookieRules, digestOf, fullName, readCookies, setCookie } from './login-cookie.ts'
 
 /** How long after a login its answer may come again: by a reload, or the way back. */

@@ -1,4 +1,4 @@
-import { isSameRoute } from '../../same-route.ts'
+import { isSameRoute } from '../../config/domains/same-route.ts'
 
 // It travels in the transaction cookie: ten of those must fit into the 16 KiB of headers that Node accepts.
 const LONGEST = 512

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createSeal } from '../../seal.ts'
+import { createSeal } from '../../host/seal.ts'
 import { type CookieRules, type Cookies, digestOf, fullName, readCookies, setCookie } from './login-cookie.ts'
 
 /** Logins that take longer are forgotten. */

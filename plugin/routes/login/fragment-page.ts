@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Response } from 'express'
-import { escapeMarkup } from '../../markup.ts'
+import { escapeMarkup } from '../markup.ts'
 
 /**
  * Takes the answer out of the address before anything else, so that neither the history nor a copied address keeps it, and posts its

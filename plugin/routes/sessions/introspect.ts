@@ -1,7 +1,7 @@
 import type { Request } from 'express'
 import { LoginError } from '../../errors.ts'
 import type { Host } from '../../host/port.ts'
-import type { Introspection, SessionState } from '../../login/session/introspection.ts'
+import type { Introspection, SessionState } from '../../sessions/introspection.ts'
 import { logFailure } from '../login/failure.ts'
 import type { Strategy } from '../strategy.ts'
 

@@ -1,8 +1,8 @@
 import type { Request } from 'express'
 import { LoginError } from '../../errors.ts'
 import type { EndedSessions } from '../../host/port.ts'
-import type { AskAboutToken } from '../../login/session/introspection.ts'
-import type { Reviewed } from '../../login/session/session-review.ts'
+import type { AskAboutToken } from '../../sessions/introspection.ts'
+import type { Reviewed } from '../../sessions/session-review.ts'
 import { logFailure } from '../login/failure.ts'
 import type { RouteDeps, WorkingStrategy } from '../strategy.ts'
 

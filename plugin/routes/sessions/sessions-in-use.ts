@@ -1,6 +1,6 @@
 import { LoginError } from '../../errors.ts'
-import { startSessionRounds } from '../../login/session/session-rounds.ts'
 import { gotNoAnswer } from '../../provider/http/no-answer.ts'
+import { startSessionRounds } from '../../sessions/session-rounds.ts'
 import { logFailure } from '../login/failure.ts'
 import type { RouteDeps, Strategy } from '../strategy.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { askProvider } from '../../../plugin/check-live.ts'
-import { readDomains } from '../../../plugin/read-domains.ts'
+import { askProvider } from '../../../plugin/doctor/check-live.ts'
+import { readDomains } from '../../../plugin/mount/read-domains.ts'
 import type { LabOptions } from '../support/lab.ts'
 import type { Bench, Runs } from './run.ts'
 

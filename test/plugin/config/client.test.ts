@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { makeClientCertificate } from '../../../fixtures/certificate.ts'
-import { type ReadOptions, readDomains } from '../../../plugin/read-domains.ts'
+import { type ReadOptions, readDomains } from '../../../plugin/mount/read-domains.ts'
 import { makeKey } from '../../support/client-keys.ts'
 import * as oneDomain from './one-domain.ts'
 import { CLIENT, ISSUER, MINIMAL } from './one-domain.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type ReadOptions, readDomains } from '../../../plugin/read-domains.ts'
+import { type ReadOptions, readDomains } from '../../../plugin/mount/read-domains.ts'
 import { CLIENT, MINIMAL, readOne, settingsOf } from './one-domain.ts'
 
 const oidc = { authStrategies: { oidc: MINIMAL } }

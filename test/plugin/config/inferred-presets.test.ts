@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { ReadOptions } from '../../../plugin/read-domains.ts'
+import type { ReadOptions } from '../../../plugin/mount/read-domains.ts'
 import { CLIENT, ISSUER, problemPaths, readOne, settingsOf, warningsOf } from './one-domain.ts'
 
 const TENANT = '5d7c3f0e-1111-2222-3333-444455556666'

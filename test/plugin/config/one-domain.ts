@@ -1,6 +1,6 @@
 import type { DomainReading } from '../../../plugin/config/read.ts'
 import type { DomainSettings } from '../../../plugin/config/settings.ts'
-import { type ReadOptions, readDomains } from '../../../plugin/read-domains.ts'
+import { type ReadOptions, readDomains } from '../../../plugin/mount/read-domains.ts'
 
 type Members = Readonly<Record<string, unknown>>
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { oidcSchema } from '../../../plugin/config/rules/schema/schema.ts'
+import { readDomains } from '../../../plugin/mount/read-domains.ts'
 import { PRESETS } from '../../../plugin/presets/all.ts'
-import { readDomains } from '../../../plugin/read-domains.ts'
 import { MINIMAL, readOne, settingsOf } from './one-domain.ts'
 import { validOidc } from './valid-oidc.ts'
 

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
-import { check } from '../../../plugin/check.ts'
 import { DEPRECATED_NAMES, moveDeprecatedKeys } from '../../../plugin/config/migration/deprecated-keys.ts'
 import type { MemberSchema } from '../../../plugin/config/rules/schema/member-schema.ts'
 import { oidcSchema } from '../../../plugin/config/rules/schema/schema.ts'
 import { AUTH_METHODS, type DomainSettings, RESPONSE_MODES } from '../../../plugin/config/settings.ts'
-import { readIntrospectMinutes } from '../../../plugin/host/meshcentral/sessions/introspect-minutes.ts'
+import { check } from '../../../plugin/doctor/check.ts'
+import { readIntrospectMinutes } from '../../../plugin/meshcentral/sessions/introspect-minutes.ts'
+import { readDomains } from '../../../plugin/mount/read-domains.ts'
 import { PRESETS } from '../../../plugin/presets/all.ts'
-import { readDomains } from '../../../plugin/read-domains.ts'
 import { inCode, readDocument, section, tableRows } from '../../support/documents.ts'
 
 const PAGE = readDocument('plugin/docs/configuration.md')

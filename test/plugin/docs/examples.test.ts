@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { oidcSchema } from '../../../plugin/config/rules/schema/schema.ts'
+import { readDomains } from '../../../plugin/mount/read-domains.ts'
 import { PRESETS } from '../../../plugin/presets/all.ts'
-import { readDomains } from '../../../plugin/read-domains.ts'
 import { makeKey } from '../../support/client-keys.ts'
 import { codeBlocks, readDocuments } from '../../support/documents.ts'
 

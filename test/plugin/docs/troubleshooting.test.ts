@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { WARNING_CODES } from '../../../plugin/config/problem.ts'
 import { LOGIN_ERRORS, type LoginErrorCode, MESSAGES } from '../../../plugin/errors.ts'
-import { MESSAGE, messageOf } from '../../../plugin/host/meshcentral/login-page.ts'
+import { MESSAGE, messageOf } from '../../../plugin/meshcentral/pages/login-page.ts'
 import { inCode, readDocument, section, tableRows } from '../../support/documents.ts'
 
 const PAGE = readDocument('plugin/docs/troubleshooting.md')
@@ -31,7 +31,7 @@ const namesBelow = (heading: string) => tableRows(section(PAGE, heading)).flatMa
 function eventsInSources(): ReadonlySet<string> {
   const texts = readdirSync(PLUGIN, { recursive: true, encoding: 'utf8' })
     // What a person reads of a check is no log.
-    .filter((name) => name.endsWith('.ts') && !name.startsWith('live') && name !== 'check-live.ts')
+    .filter((name) => name.endsWith('.ts') && !/^doctor\/(live\/|check-live\.ts)/.test(name))
     .map((name) => readFileSync(join(PLUGIN, name), 'utf8'))
   const found = texts.flatMap((text) => [
     ...[...text.matchAll(/\blog\.(?:info|warn|error)\('([a-z-]+)'/g)].map(([, event = '']) => event),

@@ -27,7 +27,7 @@ describe('the page on a server of your own', () => {
   })
 
   it('has every option of registerOidc and every member of a host, and none that there is not', () => {
-    const [options, host] = [membersOf('mount-oidc.ts', 'MountOptions'), membersOf('host/port.ts', 'Host')]
+    const [options, host] = [membersOf('mount/mount-oidc.ts', 'MountOptions'), membersOf('host/port.ts', 'Host')]
     expect([options.length, host.length]).to.satisfy((counts: readonly number[]) => counts.every((count) => count > 8))
     const documented = tableRows(section(PAGE, '## Options of `registerOidc`')).flatMap(([names = '']) => inCode(names))
     // These two are MeshCentral's adapter's alone.

@@ -1,6 +1,6 @@
-import { plainRoute } from '../../../same-route.ts'
 import type { DomainAddress } from '../../domains/domain-address.ts'
 import { ROUTE_NAMES } from '../../domains/route-names.ts'
+import { plainRoute } from '../../domains/same-route.ts'
 import { isJsonObject, type JsonObject } from '../../json/json-object.ts'
 import type { Finding } from '../../problem.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { findMisplaced } from '../../../../plugin/config/domains/misplaced.ts'
-import { readDomains } from '../../../../plugin/read-domains.ts'
+import { readDomains } from '../../../../plugin/mount/read-domains.ts'
 import { MINIMAL } from '../one-domain.ts'
 
 const STRATEGIES = { oidc: MINIMAL }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { moveDeprecatedKeys } from '../../../../plugin/config/migration/deprecated-keys.ts'
-import { readDomains } from '../../../../plugin/read-domains.ts'
+import { readDomains } from '../../../../plugin/mount/read-domains.ts'
 import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, serverWith, settingsOf, warningsOf } from '../one-domain.ts'
 import { validOidc } from '../valid-oidc.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { readDomains } from '../../../../plugin/read-domains.ts'
+import { readDomains } from '../../../../plugin/mount/read-domains.ts'
 import { MINIMAL, problemPaths, readOne, settingsOf, warningsOf } from '../one-domain.ts'
 import { validOidc } from '../valid-oidc.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { readDomains } from '../../../../plugin/read-domains.ts'
+import { readDomains } from '../../../../plugin/mount/read-domains.ts'
 import { CLIENT, MINIMAL, readOne, warningsOf } from '../one-domain.ts'
 
 const withRedirect = (redirect_uri: string) => ({ ...MINIMAL, client: { ...CLIENT, redirect_uri } })

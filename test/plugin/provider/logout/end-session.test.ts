@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { DomainSettings } from '../../../../plugin/config/settings.ts'
+import { readDomains } from '../../../../plugin/mount/read-domains.ts'
 import { createEndSession } from '../../../../plugin/provider/logout/end-session.ts'
-import { readDomains } from '../../../../plugin/read-domains.ts'
 
 const ISSUER = 'https://idp.example/one'
 const ENDPOINT = `${ISSUER}/end?tenant=x`

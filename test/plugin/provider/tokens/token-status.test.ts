@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { ScriptedBrowser } from '../../../../fixtures/browser.ts'
 import { type Idp, startIdp } from '../../../../fixtures/idp/server.ts'
+import { readDomains } from '../../../../plugin/mount/read-domains.ts'
 import { createProviderClient, type ProviderClient } from '../../../../plugin/provider/client.ts'
 import { openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
 import { createDocuments } from '../../../../plugin/provider/issuer/documents.ts'
 import { createKeySet } from '../../../../plugin/provider/issuer/key-set.ts'
-import { readDomains } from '../../../../plugin/read-domains.ts'
 import { type ClientKeyPair, makeKey } from '../../../support/client-keys.ts'
 
 const CALLBACK = 'http://127.0.0.1:1/callback'

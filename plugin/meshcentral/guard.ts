@@ -1,0 +1,114 @@
+import type { NextFunction, RequestHandler, Response } from 'express'
+import { isSameRoute } from '../config/domains/same-route.ts'
+import { cookieSignIn } from '../host/cookie-session.ts'
+import type { Sessions } from '../host/port.ts'
+import type { MeshRequest } from './server.ts'
+import type { CurrentWork, Work } from './sessions/current-work.ts'
+import { apartSession, markApart, type SessionOwner } from './sessions/foreign-sessions.ts'
+import type { OpenSession, OpenSessions } from './sessions/open-sessions.ts'
+import { isOurs } from './sessions/sealed.ts'
+import { ownSession } from './sessions/sessions.ts'
+
+export interface GuardedSessions extends Sessions {
+  /** Whether the session is over that something belongs to. A rejection means that nobody knows. */
+  isOver(owner: SessionOwner): Promise<boolean>
+}
+
+export interface GuardOptions {
+  readonly sessions: GuardedSessions
+  readonly open: OpenSessions
+  /** Ids of the domains whose logins are ours. */
+  readonly domains: ReadonlySet<string>
+  /** Called when nobody knows whether sessions have ended. */
+  readonly onFailure: (error: unknown) => void
+  readonly work: CurrentWork
+}
+
+/**
+ * Lets only sessions through that still count, and keeps track of their web sockets. In place before MeshCentral's own routes; web
+ * sockets pass through it as well.
+ */
+export function sessionGuard({ sessions, open, domains, onFailure, work }: GuardOptions): RequestHandler {
+  /** @returns the session where it still counts */
+  async function checkOwn(req: MeshRequest, res: Response, own: OpenSession): Promise<OpenSession | undefined> {
+    const counts = (await sessions.current(req)) !== undefined
+    if (counts && !leavesElsewhere(req, domains)) {
+      open.seen(own, req.ws)
+      return own
+    }
+    if (counts) await sessions.end(req, res)
+    signOut(req)
+    return undefined
+  }
+
+  async function checkApart(req: MeshRequest, user: string, owner: SessionOwner): Promise<undefined> {
+    if (await sessions.isOver(owner)) signOut(req)
+    else if (req.ws) open.seenSealed(owner, user, req.ws)
+  }
+
+  /** Nothing where there is nothing to ask: agents, and most who come, bring no session. */
+  function check(req: MeshRequest, res: Response): Promise<OpenSession | undefined> | undefined {
+    const own = ownSession(req)
+    if (own) return checkOwn(req, res, own)
+    dropForeign(req, domains)
+    const apart = apartSession(req)
+    return apart?.owner.kind === 'session' ? checkApart(req, apart.user, apart.owner) : undefined
+  }
+
+  return (req, res, next) => {
+    const request = req as MeshRequest
+    const goOn = (session?: OpenSession) => {
+      const here = workFor(request, session)
+      if (!request.ws) markApart(request, res, here, domains)
+      work.run(here, next)
+    }
+    const checked = check(request, res)
+    if (!checked) {
+      goOn()
+      return
+    }
+    checked.then(goOn, (error: unknown) => {
+      onFailure(error)
+      refuse(request, res, next)
+    })
+  }
+}
+
+/**
+ * All domains of one host name share the cookie of the session: MeshCentral's logout of one without single sign-on takes it away, and would
+ * leave the session as it is for whoever has a copy.
+ */
+function leavesElsewhere({ method, path, xdomain }: MeshRequest, domains: ReadonlySet<string>): boolean {
+  if (!xdomain || domains.has(xdomain.id) || !['GET', 'HEAD'].includes(method)) return false
+  return isSameRoute(path, `${xdomain.url}logout`)
+}
+
+/**
+ * A session of one of our users that began neither by a login of ours nor at MeshCentral's own routes: no end of a session would end it.
+ * The web relay makes such, and so did the built-in strategy. And a record of ours in a session of somebody else's.
+ */
+function dropForeign(req: MeshRequest, domains: ReadonlySet<string>): void {
+  const { session } = req
+  if (!session) return
+  if (typeof session.userid === 'string' && isOurs(session.userid, domains) && !apartSession(req)) signOut(req)
+  else if (cookieSignIn(req)) delete session.oidcSignIn
+}
+
+function workFor(req: MeshRequest, session: OpenSession | undefined): Work {
+  const { path, ws } = req
+  const apart = session ? undefined : apartSession(req)
+  // What is sealed for a session that a login cookie began ends with that cookie's session.
+  return { path, session, socket: ws, brought: new Map(apart ? [[apart.user, apart.owner]] : []) }
+}
+
+function signOut(req: MeshRequest): void {
+  Reflect.set(req, 'session', {})
+}
+
+/** Somebody who may have signed out is nobody, but does not lose the session for a database that does not answer. */
+function refuse(req: MeshRequest, res: Response, next: NextFunction): void {
+  if (req.ws) req.ws.close()
+  else if (res.headersSent) next()
+  else
+    res.status(503).set('Retry-After', '5').type('text/plain').send('The server cannot check sessions at the moment.')
+}

@@ -1,0 +1,110 @@
+import { isSameRoute } from '../config/domains/same-route.ts'
+import type { AuthLogEntry, Host } from '../host/port.ts'
+import type { GuardedSessions } from './guard.ts'
+import {
+  carry,
+  failurePath,
+  goOn,
+  messageOf,
+  SIGNED_OUT_HERE,
+  sayOnceSignedOut,
+  withLoginKey,
+  withQuery,
+} from './pages/login-page.ts'
+import { meshAccounts } from './people/accounts.ts'
+import { meshUserGroups } from './people/user-groups.ts'
+import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
+import type { Ended } from './sessions/ended.ts'
+import { keptSessions } from './sessions/kept-sessions.ts'
+import type { OpenSessions } from './sessions/open-sessions.ts'
+import { sessionSecrets } from './sessions/session-secrets.ts'
+import { maxAgeOf, meshSessions, ownSession } from './sessions/sessions.ts'
+import type { TakenDomain } from './take-over.ts'
+
+export interface MeshHostOptions {
+  readonly server: MeshServer
+  readonly web: MeshWeb
+  readonly taken: ReadonlyMap<string, TakenDomain>
+  readonly ended: Ended
+  readonly open: OpenSessions
+  readonly secret: string
+  /** Names of the presets. */
+  readonly presets: readonly string[]
+  readonly now: () => number
+  /** Called when something went wrong that nobody waits for. */
+  readonly onFailure: (error: unknown) => void
+}
+
+export interface MeshHost extends Host {
+  readonly sessions: GuardedSessions
+}
+
+/** MeshCentral as the server that the plugin signs people in to. */
+export function meshHost(options: MeshHostOptions): MeshHost {
+  const { server, web, taken, ended, secret, now, onFailure } = options
+  const secrets = sessionSecrets({ db: server.db, secret, now, onFailure })
+  const maxAgeMs = maxAgeOf(web)
+  const sessions = keptSessions(meshSessions(options), { ...options, secrets, maxAgeMs })
+  ended.onElsewhere((endings) => sessions.endedElsewhere(endings).catch(onFailure))
+  const isStrict = String(web.args.sessionsamesite).toLowerCase() === 'strict'
+  const inMaintenance = () => {
+    const { maintenancemode } = server.config.settings
+    return maintenancemode !== undefined && maintenancemode !== null
+  }
+
+  return {
+    accounts: meshAccounts(server, web, taken, now),
+    groups: meshUserGroups(server, web, options.presets),
+    sessions: {
+      ...sessions,
+      isOver: async ({ keys, startedAt }) =>
+        startedAt + maxAgeMs <= now() || startedAt <= ((await ended.endedAt(keys)) ?? Number.NEGATIVE_INFINITY),
+    },
+    secret,
+    authLog: (entry) => server.authLog('OIDC', authLogText(entry)),
+    domainOf: (req) => {
+      const request = req as MeshRequest
+      const domain = taken.get(request.xdomain?.id ?? '')?.domain
+      if (!domain || domain !== request.xdomain) return undefined
+      // Sessions that began with a password end as they always did.
+      return isSameRoute(request.path, `${domain.url}logout`) && !ownSession(request) ? undefined : domain.id
+    },
+    basePath: (domainKey) => taken.get(domainKey)?.domain.url ?? '/',
+    newAccountsAllowed: (domainKey) => {
+      const allowed = taken.get(domainKey)?.domain.newaccounts
+      return allowed === true || allowed === 1
+    },
+    inMaintenance,
+    clientAddress: (req) => (req as MeshRequest).clientIp,
+    land: (req, res, path) => {
+      const withKey = withLoginKey(path, req as MeshRequest)
+      // In maintenance mode that is the way past the notice.
+      goOn(res, inMaintenance() ? withQuery(withKey, 'loginscreen', '1') : withKey, isStrict)
+    },
+    loginPage: {
+      showFailure: (req, res, domainKey, failure) => {
+        const request = req as MeshRequest
+        const domain = taken.get(domainKey)?.domain
+        if (!domain) throw new Error('The domain is not one of ours.')
+        if (failure.code === SIGNED_OUT_HERE) {
+          sayOnceSignedOut(res, domain, request, isStrict)
+          return
+        }
+        // Somebody who went back in the browser, or was sent here by another page, goes on with the session that there is.
+        if (ownSession(request)) {
+          goOn(res, withLoginKey(domain.url, request), isStrict)
+          return
+        }
+        const message = messageOf(failure)
+        carry(res, 'failure', String(message))
+        goOn(res, failurePath(domain, message, request), isStrict)
+      },
+    },
+  }
+}
+
+/** One line of text: the log is a plain file. */
+function authLogText({ level, event, message, domain, fields }: AuthLogEntry): string {
+  const place = domain === '' ? '' : ` domain=${domain}`
+  return `${level.toUpperCase()} ${event}${place}: ${message} ${JSON.stringify(fields)}`
+}

@@ -1,0 +1,82 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import standaloneCode from 'ajv/dist/standalone/index.js'
+import { build, type Plugin } from 'esbuild'
+import { zipSync } from 'fflate'
+import { createAjv } from '../../config/rules/schema/compile-schema.ts'
+import { oidcSchema } from '../../config/rules/schema/schema.ts'
+import { PRESETS } from '../../presets/all.ts'
+
+/**
+ * `npm run pack:meshcentral [-- --url BASE]`: the folder that is copied into MeshCentral's `plugins` folder, and the same as a zip. One CommonJS file
+ * with everything in it: a bare `require('openid-client')` would find the one that MeshCentral installs for itself, which is older.
+ *
+ * MeshCentral's plugin page installs from a server: `BASE` is where both `config.json` and the zip will lie. Without it the manifest
+ * names no place, so that nobody can offer an update from there.
+ */
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const NAME = 'meshcompanion'
+const PLACE = join(ROOT, 'dist/meshcentral-plugin')
+const FOLDER = join(PLACE, NAME)
+
+/** The schema is compiled here and now: it took as long as all the rest of loading the plugin, and needs all of Ajv. */
+const compiledSchema: Plugin = {
+  name: 'compiled-schema',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]compile-schema\.ts$/ }, () => {
+      const ajv = createAjv({ source: true, esm: true })
+      const code = standaloneCode.default(ajv, ajv.compile(oidcSchema(PRESETS)))
+      return { contents: `${code}\nexport const compileSchema = () => validate\n`, loader: 'js', resolveDir: ROOT }
+    })
+  },
+}
+
+const { values } = parseArgs({ options: { url: { type: 'string' } } })
+const { version, license } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as Record<string, string>
+const manifest = JSON.parse(await readFile(new URL('config.json', import.meta.url), 'utf8')) as object
+
+const { outputFiles } = await build({
+  absWorkingDir: ROOT,
+  entryPoints: ['plugin/meshcentral.ts'],
+  bundle: true,
+  write: false,
+  outfile: join(FOLDER, `${NAME}.js`),
+  platform: 'node',
+  target: 'node20.19',
+  format: 'cjs',
+  plugins: [compiledSchema],
+  legalComments: 'inline',
+  logLevel: 'warning',
+})
+const files: Record<string, Uint8Array> = {
+  [`${NAME}.js`]: outputFiles[0]?.contents ?? new Uint8Array(),
+  'config.json': json({ ...manifest, version, ...(values.url === undefined ? {} : placesBelow(values.url)) }),
+  // MeshCentral's own folders decide otherwise whether `.js` is CommonJS.
+  'package.json': json({ name: NAME, version, license, type: 'commonjs', main: `${NAME}.js`, private: true }),
+  LICENSE: await readFile(join(ROOT, 'LICENSE')),
+}
+
+await rm(PLACE, { recursive: true, force: true })
+await mkdir(FOLDER, { recursive: true })
+for (const [name, bytes] of Object.entries(files)) await writeFile(join(FOLDER, name), bytes)
+// MeshCentral unpacks the top folder's content into a folder of the plugin's name. No times: the same sources make the same zip.
+const zipped = zipSync(Object.fromEntries(Object.entries(files).map(([name, bytes]) => [`${NAME}/${name}`, bytes])), {
+  mtime: new Date('1980-01-01T00:00:00'),
+  // Unix, a plain file that all may read: MeshCentral takes its mode from there.
+  os: 3,
+  attrs: 0o100644 << 16,
+})
+await writeFile(join(PLACE, `${NAME}.zip`), zipped)
+process.stdout.write(`${join('dist/meshcentral-plugin', NAME)}/ and ${NAME}.zip, version ${version}\n`)
+
+function placesBelow(base: string): object {
+  const at = (name: string) => new URL(name, base.endsWith('/') ? base : `${base}/`).href
+  const downloadUrl = at(`${NAME}.zip`)
+  return { configUrl: at('config.json'), downloadUrl, repository: { type: 'git', url: at('') } }
+}
+
+function json(value: object): Uint8Array {
+  return Buffer.from(`${JSON.stringify(value, null, 2)}\n`)
+}

@@ -1,0 +1,111 @@
+import type { Response } from 'express'
+import type { LiveChecks } from '../../doctor/live-checks.ts'
+import { POLICY } from '../../doctor/page-look.ts'
+import { statusPage } from '../../doctor/status-page.ts'
+import { createSeal } from '../../host/seal.ts'
+import type { DomainStatus } from '../../mount/status/domain-status.ts'
+import { type MeshRequest, type MeshServer, type MeshUser, SITE_ADMIN } from '../server.ts'
+
+/** What MeshCentral calls at `<url>pluginadmin.ashx?pin=meshcompanion`, with whoever is signed in. */
+export interface AdminPage {
+  handleAdminReq(req: MeshRequest, res: Response, user: MeshUser): void
+  handleAdminPostReq(req: MeshRequest, res: Response, user: MeshUser): void
+}
+
+export interface AdminPageOptions {
+  readonly server: Pick<MeshServer, 'config'>
+  readonly secret: string
+  readonly status: () => readonly DomainStatus[]
+  readonly checks: LiveChecks
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+const ADDRESS = 'pluginadmin.ashx?pin=meshcompanion'
+/** How long a page that is left open can begin a check. */
+const TOKEN_MS = 12 * 60 * 60_000
+
+/**
+ * The status page in MeshCentral, for full administrators of the domain that it is of. MeshCentral lets everybody come here who is signed
+ * in, at whichever domain of the host name.
+ */
+export function meshAdminPage({ server, secret, status, checks, now }: AdminPageOptions): AdminPage {
+  const tokens = createSeal(secret, 'status page')
+  /** Of this session: no other page can make one, nor use that of another person. */
+  const placeOf = (req: MeshRequest, user: MeshUser) => JSON.stringify([user._id, req.session?.x])
+
+  function isGenuine(req: MeshRequest, user: MeshUser): boolean {
+    // Told by browsers alone, and not by all of them.
+    const from = req.headers['sec-fetch-site']
+    if (from !== undefined && from !== 'same-origin') return false
+    const body: unknown = req.body
+    const token: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'token') : undefined
+    const madeAt = typeof token === 'string' ? tokens.open(token, placeOf(req, user)) : null
+    return madeAt !== null && Math.abs(now() - Number(madeAt)) <= TOKEN_MS
+  }
+
+  return {
+    handleAdminReq(req, res, user) {
+      if (!isAdminHere(req, user)) return sendElsewhere(server, req, res, user)
+      const domainKey = user.domain
+      const page = statusPage({
+        status: status().find((one) => one.domainKey === domainKey),
+        check: checks.of(domainKey),
+        token: tokens.seal(String(now()), placeOf(req, user)),
+        look: lookOf(req),
+        now: now(),
+      })
+      res
+        .status(200)
+        .set({ 'Content-Security-Policy': POLICY, 'X-Frame-Options': 'SAMEORIGIN', 'Cache-Control': 'no-store' })
+        .type('html')
+        .send(page)
+    },
+    handleAdminPostReq(req, res, user) {
+      if (!isAdminHere(req, user)) return refuse(res, 'This page is for full site administrators of its domain.')
+      if (!isGenuine(req, user))
+        return refuse(res, 'This page is too old, or the request came from another one. Load it again.')
+      checks.start(user.domain)
+      res.redirect(303, `?${ADDRESS.split('?')[1]}`)
+    },
+  }
+}
+
+/** The same page, which throws nothing: MeshCentral's server answers with a stack trace. */
+export function guardedPage(
+  { handleAdminReq, handleAdminPostReq }: AdminPage,
+  onFailure: (error: unknown) => void,
+): AdminPage {
+  const guarded =
+    (handle: AdminPage['handleAdminReq']): AdminPage['handleAdminReq'] =>
+    (req, res, user) => {
+      try {
+        handle(req, res, user)
+      } catch (error) {
+        onFailure(error)
+        if (!res.headersSent) res.status(500).type('text/plain').send('Something went wrong. Please try again.')
+      }
+    }
+  return { handleAdminReq: guarded(handleAdminReq), handleAdminPostReq: guarded(handleAdminPostReq) }
+}
+
+function isAdminHere({ xdomain }: MeshRequest, { siteadmin, domain }: MeshUser): boolean {
+  return siteadmin === SITE_ADMIN && xdomain?.id === domain
+}
+
+/** MeshCentral's list of plugins leads to the page of the default domain, whichever domain somebody is of. */
+function sendElsewhere({ config }: Pick<MeshServer, 'config'>, req: MeshRequest, res: Response, user: MeshUser): void {
+  const own = Object.hasOwn(config.domains, user.domain) ? config.domains[user.domain] : undefined
+  const path = own && (own.dns === undefined || own.dns === null) ? own.url + ADDRESS : undefined
+  if (user.siteadmin === SITE_ADMIN && path !== undefined && !path.startsWith(`${req.path}?`)) res.redirect(302, path)
+  else refuse(res, 'This page is for full site administrators of its domain.')
+}
+
+function refuse(res: Response, text: string): void {
+  res.status(403).set('Cache-Control', 'no-store').type('text/plain').send(text)
+}
+
+function lookOf({ xdomain }: MeshRequest): 'night' | 'day' | null {
+  if (xdomain?.nightmode === 1) return 'night'
+  return xdomain?.nightmode === 2 ? 'day' : null
+}

@@ -1,0 +1,61 @@
+import type { RequestHandler, Response } from 'express'
+import type { Members, MeshDomain, MeshRequest, MeshServer, MeshWeb } from '../server.ts'
+import { isListed } from './address-list.ts'
+
+export interface GateOptions {
+  readonly server: MeshServer
+  readonly web: MeshWeb
+  /** Whether a request comes back from the IdP: its login began here, so it has passed the rules for links once. */
+  readonly isAnswer: (req: MeshRequest) => boolean
+  /** Called when an address may not try passwords either at the moment. */
+  readonly onBanned: (req: MeshRequest, res: Response, domain: MeshDomain) => void
+}
+
+/**
+ * What MeshCentral asks of everybody who wants to sign in, before any route of a login: its own routes ask it each for themselves.
+ * Addresses first, then the login key and the required header.
+ */
+export function loginGate({ server, web, isAnswer, onBanned }: GateOptions): RequestHandler {
+  return (req, res, next) => {
+    const request = req as MeshRequest
+    const domain = request.xdomain
+    if (!domain) {
+      res.sendStatus(404)
+      return
+    }
+    const refused = [server.config.settings, domain].find((rules) => !admitsAddress(rules, request.clientIp))
+    if (refused) {
+      web.blockedUsers += 1
+      const elsewhere = refused.ipblockeduserredirect
+      if (typeof elsewhere === 'string') res.redirect(elsewhere)
+      else res.sendStatus(401)
+      return
+    }
+    if (!hasRequiredHeader(domain, request) || (!isAnswer(request) && loginKeyOf(domain, request.query.key) === null)) {
+      res.sendStatus(404)
+      return
+    }
+    if (web.checkAllowLogin(request)) next()
+    else onBanned(request, res, domain)
+  }
+}
+
+/** Both lists of the server or of a domain. An address that is unknown passes no list of allowed ones. */
+export function admitsAddress({ userblockedip, userallowedip }: Members, address: string | undefined): boolean {
+  const isIn = (list: unknown) => address !== undefined && isListed(address, Array.isArray(list) ? list : [list])
+  const isSet = (list: unknown) => list !== undefined && list !== null
+  if (isSet(userblockedip) && isIn(userblockedip)) return false
+  return !isSet(userallowedip) || isIn(userallowedip)
+}
+
+/** The login key of a request that a domain asks for: `undefined` when it asks for none, null when the key is not one of its keys. */
+export function loginKeyOf({ loginkey }: MeshDomain, given: unknown): string | null | undefined {
+  if (loginkey === undefined || loginkey === null) return undefined
+  const keys: readonly unknown[] = Array.isArray(loginkey) ? loginkey : [loginkey]
+  return typeof given === 'string' && keys.includes(given) ? given : null
+}
+
+function hasRequiredHeader({ userrequiredhttpheader }: MeshDomain, { headers }: MeshRequest): boolean {
+  if (typeof userrequiredhttpheader !== 'object' || userrequiredhttpheader === null) return true
+  return Object.entries(userrequiredhttpheader).some(([name, value]) => headers[name.toLowerCase()] === value)
+}

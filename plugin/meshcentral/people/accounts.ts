@@ -1,0 +1,170 @@
+import { LoginError } from '../../errors.ts'
+import type { Account, Accounts, Profile, UserId } from '../../host/port.ts'
+import { askDatabase } from '../database.ts'
+import { announceAccount, tell } from '../events.ts'
+import { isLocked, type Members, type MeshServer, type MeshUser, type MeshWeb, SITE_ADMIN, userKey } from '../server.ts'
+import type { TakenDomain } from '../take-over.ts'
+import { withoutAngleBrackets } from './harmless-name.ts'
+import { addToGroup } from './user-groups.ts'
+
+/** MeshCentral's own users: the live records, the database, and the events that open pages follow. */
+export function meshAccounts(
+  server: MeshServer,
+  web: MeshWeb,
+  taken: ReadonlyMap<string, TakenDomain>,
+  now: () => number,
+): Accounts {
+  const recordOf = (domainId: string, id: UserId): MeshUser | undefined => ownValue(web.users, userKey(domainId, id))
+  const knownRecord = (domainId: string, id: UserId): MeshUser => {
+    const user = recordOf(domainId, id)
+    if (!user) throw new Error('The account is gone.')
+    return user
+  }
+
+  return {
+    find: async (domainId, id) => {
+      const user = recordOf(domainId, id)
+      return user && accountOf(id, user)
+    },
+
+    create: async (domainId, profile) => {
+      const { domain, own } = takenDomain(taken, domainId)
+      const most = mostAccounts(domain)
+      if (most !== null) await checkLimit(server, domainId, most)
+      // From here on in one go, so that of two first logins at once the second one finds the account.
+      if (recordOf(domainId, profile.id)) throw new Error('The account exists by now.')
+      // The database may not have those that were made while it counted.
+      if (most !== null && liveAccounts(web, domainId) >= most) throw new LoginError('account_limit')
+      const user = newUser(domainId, withoutMarkup(profile), Math.floor(now() / 1000))
+      const rights = rightsOfNewAccounts(server, domain, own)
+      if (rights !== undefined) user.siteadmin = rights
+      const realms = textsIn(own.newaccountrealms) ?? textsIn(domain.newaccountrealms)
+      if (realms) user.groups = realms
+      web.users[user._id] = user
+      for (const name of groupsOfNewAccounts(domain, own)) {
+        const group = ownValue(web.userGroups, name.includes('/') ? name : `ugrp/${domainId}/${name}`)
+        if (group) addToGroup(server, web, user, group)
+      }
+      server.db.SetUser(user)
+      announceAccount(server, web, user, 'accountcreate', `Account created, username is ${user.name}`)
+    },
+
+    update: async (domainId, profile) => {
+      const user = knownRecord(domainId, profile.id)
+      if (!takeOnProfile(user, withoutMarkup(profile))) return
+      server.db.SetUser(user)
+      announceAccount(server, web, user, 'accountchange', 'Account changed')
+    },
+
+    setSiteAdmin: async (domainId, id, siteAdmin) => {
+      const user = knownRecord(domainId, id)
+      const { domain, own } = takenDomain(taken, domainId)
+      // Who is no site admin any more is what a new account is, not less; but none that the groups say is none.
+      const rights = rightsOfNewAccounts(server, domain, own)
+      if (siteAdmin) user.siteadmin = SITE_ADMIN
+      else if (rights === undefined || rights === SITE_ADMIN) delete user.siteadmin
+      else user.siteadmin = rights
+      server.db.SetUser(user)
+      announceAccount(server, web, user, 'accountchange', `Account changed: ${user.name}`)
+      // Open pages take in what they may now hear of, and no more.
+      tell(server, web, [user._id], 'resubscribe')
+    },
+  }
+}
+
+function accountOf(id: UserId, user: MeshUser): Account {
+  return {
+    id,
+    name: user.name,
+    email: user.email ?? null,
+    siteAdmin: user.siteadmin === SITE_ADMIN,
+    ...(isLocked(user) ? { locked: true } : {}),
+  }
+}
+
+function newUser(domain: string, { id, name, email, emailVerified }: Profile, seconds: number): MeshUser {
+  return {
+    type: 'user',
+    _id: userKey(domain, id),
+    name,
+    ...(email === null ? {} : { email, emailVerified: countsAsVerified(emailVerified) }),
+    creation: seconds,
+    login: seconds,
+    access: seconds,
+    domain,
+  }
+}
+
+function withoutMarkup(profile: Profile): Profile {
+  const { name, email } = profile
+  return { ...profile, name: withoutAngleBrackets(name), email: email === null ? null : withoutAngleBrackets(email) }
+}
+
+/** Whether anything changed. An address that MeshCentral has verified by itself stays so. */
+function takeOnProfile(user: MeshUser, { name, email, emailVerified }: Profile): boolean {
+  const newName = user.name !== name
+  const newAddress = email !== null && user.email !== email
+  const verified = countsAsVerified(emailVerified)
+  const newlyVerified = email !== null && verified && user.emailVerified !== true
+  if (newName) user.name = name
+  if (newAddress) user.email = email
+  if (newAddress || newlyVerified) user.emailVerified = verified
+  return newName || newAddress || newlyVerified
+}
+
+/** MeshCentral's own strategy takes an address for verified unless the IdP says that it is not. */
+function countsAsVerified(emailVerified: Profile['emailVerified']): boolean {
+  return emailVerified ?? true
+}
+
+async function checkLimit(server: MeshServer, domainId: string, most: number): Promise<void> {
+  const isFull = await askDatabase<boolean>('count the accounts', (done) =>
+    // It says whether there are more than that already: one less leaves room for one.
+    server.db.isMaxType(most - 1, 'user', domainId, (reached) => done(null, reached)),
+  )
+  if (isFull) throw new LoginError('account_limit')
+}
+
+/** Null: as many as there are people. */
+function mostAccounts({ limits }: TakenDomain['domain']): number | null {
+  const most: unknown =
+    typeof limits === 'object' && limits !== null ? Reflect.get(limits, 'maxuseraccounts') : undefined
+  return typeof most === 'number' ? most : null
+}
+
+function liveAccounts(web: MeshWeb, domainId: string): number {
+  const start = userKey(domainId, '')
+  return Object.keys(web.users).filter((key) => key.startsWith(start)).length
+}
+
+function rightsOfNewAccounts(server: MeshServer, domain: Members, oidc: Members): number | undefined {
+  // The domain's own were made a number when the server started.
+  const rights = oidc.newaccountsrights
+    ? server.common.meshServerRightsArrayToNumber(oidc.newaccountsrights)
+    : domain.newaccountsrights
+  return typeof rights === 'number' && rights !== 0 ? rights : undefined
+}
+
+function groupsOfNewAccounts(domain: Members, oidc: Members): readonly string[] {
+  return textsIn(oidc.newaccountsusergroups) ?? textsIn(domain.newaccountsusergroups) ?? []
+}
+
+function textsIn(value: unknown): readonly string[] | undefined {
+  return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string') ? value : undefined
+}
+
+/** @returns the domain, and what its `oidc` object says of new accounts */
+function takenDomain(
+  taken: ReadonlyMap<string, TakenDomain>,
+  id: string,
+): { readonly domain: TakenDomain['domain']; readonly own: Members } {
+  const found = taken.get(id)
+  if (!found) throw new Error('The domain is not one of ours.')
+  const { domain, oidc } = found
+  return { domain, own: typeof oidc === 'object' && oidc !== null ? (oidc as Members) : {} }
+}
+
+/** Ids come from claims, and `__proto__` is one like another. */
+function ownValue<Value>(records: Readonly<Record<string, Value>>, key: string): Value | undefined {
+  return Object.hasOwn(records, key) ? records[key] : undefined
+}

@@ -1,0 +1,224 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { findMisplaced } from '../config/domains/misplaced.ts'
+import { canonicalName } from '../config/json/member-name.ts'
+import { askProvider } from '../doctor/check-live.ts'
+import { createLiveChecks } from '../doctor/live-checks.ts'
+import type { Log } from '../log.ts'
+import { deepestMessage, printableFields, printableText } from '../log.ts'
+import { type MountOptions, mountOidc, type Oidc, readOptions } from '../mount/mount-oidc.ts'
+import { PRESETS, type PresetUrls } from '../presets/all.ts'
+import { routePaths } from '../routes/strategy.ts'
+import { earlyCookieKey } from './cookie-key.ts'
+import { sessionGuard } from './guard.ts'
+import { meshHost } from './host.ts'
+import { type AdminPage, guardedPage, meshAdminPage } from './pages/admin-page.ts'
+import { PAGE_FUNCTIONS } from './pages/open-page.ts'
+import { answerPlainly, guarded, loginVisits } from './routes.ts'
+import { type MeshServer, type MeshWeb, missingParts } from './server.ts'
+import { followWork } from './sessions/current-work.ts'
+import { endedInDatabase } from './sessions/ended.ts'
+import { createEndedVisits } from './sessions/ended-visits.ts'
+import { readIntrospectMinutes } from './sessions/introspect-minutes.ts'
+import { createOpenSessions } from './sessions/open-sessions.ts'
+import { meshPeers } from './sessions/peers.ts'
+import { sealedBySession } from './sessions/sealed.ts'
+import { pluginConfig, showButton, type TakenDomain, takeOver } from './take-over.ts'
+
+const PRESET_NAMES = PRESETS.map(({ name }) => name)
+
+/** What MeshCentral calls of a plugin. */
+export interface MeshCompanion extends Partial<AdminPage> {
+  hook_setupHttpHandlers(web: MeshWeb, server: MeshServer): void
+  /** Names of its members that stand in the signed-in page too, as functions. */
+  readonly exports?: readonly string[]
+}
+
+/**
+ * The plugin as MeshCentral loads it, by the name of its folder. From here on MeshCentral itself has no OpenID Connect strategy: ours
+ * takes its place once the server's routes are made, and where it cannot, the authentication log says why and nobody gets in that way.
+ *
+ * @param pluginHandler MeshCentral's own; `parent` is the server
+ */
+export function meshcompanion({ parent: server }: { readonly parent: MeshServer }): MeshCompanion {
+  if (hasOwnStrategy(server)) {
+    giveUp(server, 'was loaded too late: name it in settings.plugins.list. The built-in strategy is at work')
+    return { hook_setupHttpHandlers: () => undefined }
+  }
+  const taken = takeOver(server.config.domains)
+  const cookieKey = taken.size > 0 ? earlyCookieKey(server) : undefined
+  return {
+    ...PAGE_FUNCTIONS,
+    exports: Object.keys(PAGE_FUNCTIONS),
+    hook_setupHttpHandlers(web) {
+      try {
+        reportMisplaced(server)
+        // By this very object MeshCentral finds the page.
+        if (cookieKey) Object.assign(this, install(server, web, taken, cookieKey()))
+      } catch (error) {
+        giveUp(server, `failed to start: ${deepestMessage(error)}`)
+      }
+    },
+  }
+}
+
+/** MeshCentral marks what it has set up; OpenID Connect is this bit. */
+function hasOwnStrategy({ config }: MeshServer): boolean {
+  return Object.values(config.domains).some(
+    ({ authstrategies }) => (Number(authstrategies?.authStrategyFlags ?? 0) & 32) !== 0,
+  )
+}
+
+function install(
+  server: MeshServer,
+  web: MeshWeb,
+  taken: ReadonlyMap<string, TakenDomain>,
+  key: Buffer | undefined,
+): AdminPage | undefined {
+  const missing = missingParts(server, web)
+  const { certificates } = server
+  if (missing.length === 0 && !key) {
+    giveUp(server, 'failed to start: the database did not tell the key of cookies in time. Start MeshCentral again')
+    return undefined
+  }
+  if (missing.length > 0 || !certificates || !key) {
+    giveUp(server, `does not know this version of MeshCentral. It lacks: ${missing.join(', ')}`)
+    return undefined
+  }
+  const domains: ReadonlySet<string> = new Set(taken.keys())
+  const report = (error: unknown) => reportFailure(server, error)
+  const secret = key.toString('hex')
+  const peers = meshPeers(server, web, secret)
+  const ended = endedInDatabase(server.db, Date.now, peers && { peers, onFailure: report })
+  const open = createOpenSessions()
+  const host = meshHost({
+    server,
+    web,
+    taken,
+    ended,
+    open,
+    secret,
+    presets: PRESET_NAMES,
+    now: Date.now,
+    onFailure: report,
+  })
+  const presets = presetUrls(server)
+  const options: MountOptions = {
+    config: pluginConfig(taken, {
+      // A certificate may be for all names below one.
+      hostName: certificates.CommonName.replace(/^\*\./, ''),
+      port: web.args.aliasport ?? web.args.port,
+    }),
+    host,
+    presets,
+    unknownKeys: 'warn',
+    inferPresets: true,
+    log: logOf(server),
+    introspectEveryMs: introspectEveryMs(server),
+    urlencoded: web.bodyParser.urlencoded,
+  }
+  const readings = readOptions(options, (file) => readFileSync(resolve(server.datapath, file), 'utf8'))
+
+  // In this order: what ended is out before any route sees it, and MeshCentral's own routes come after all of ours.
+  const work = followWork(server.db)
+  Object.assign(server, sealedBySession({ server, ended, open, work, domains, now: Date.now }))
+  const visits = createEndedVisits()
+  web.app.use(guarded(visits.note, report))
+  const guard = guarded(sessionGuard({ sessions: host.sessions, open, domains, onFailure: report, work }), report)
+  web.app.use(guard)
+  // Tunnels come in there too, by a cookie: their sockets close with the session that it was sealed for.
+  web.agentapp?.use(guard)
+  const paths = new Map(
+    readings.domains.map(({ key: id, settings }) => [
+      id,
+      routePaths(host.basePath?.(id) ?? '/', settings?.client.redirect_uri, PRESET_NAMES),
+    ]),
+  )
+  web.app.use(guarded(loginVisits({ server, web, paths, hasEnded: visits.hasEnded }), report))
+  const oidc = mountOidc(web.app, options, readings)
+  web.app.use(answerPlainly(paths, report))
+
+  for (const { key: id, settings } of readings.domains) {
+    const domain = taken.get(id)
+    if (domain && settings && isOffered(oidc, id)) {
+      showButton(domain, settings.custom.preset, settings.groups?.sync === 'all', settings.custom)
+    } else giveUp(server, `is off for ${nameOf(id)}: its \`oidc\` object has errors`)
+  }
+  const askers = new Map(
+    readings.domains.flatMap(({ key: id, settings }) =>
+      settings ? [[id, () => askProvider(settings, { presets })] as const] : [],
+    ),
+  )
+  const checks = createLiveChecks(askers, Date.now, report)
+  return guardedPage(meshAdminPage({ server, secret, status: oidc.status, checks, now: Date.now }), report)
+}
+
+function isOffered(oidc: Oidc, id: string): boolean {
+  return oidc.loginOptions(id).length > 0
+}
+
+function nameOf(id: string): string {
+  return id === '' ? 'the default domain' : `the domain "${id}"`
+}
+
+/** Says so where an administrator looks. MeshCentral writes no authentication log unless it is told to. */
+function giveUp(server: MeshServer, what: string): void {
+  const text = printableText(`Single sign-on by meshcompanion ${what}.`)
+  server.authLog('OIDC', `ERROR not-taken-over: ${text}`)
+  server.addServerWarning?.(`${text} See the authentication log (settings.authLog).`)
+}
+
+/** What is written beside the place where strategies are taken from: the plugin itself reads no more than those. */
+function reportMisplaced(server: MeshServer): void {
+  const log = logOf(server)
+  for (const { path, code, reason, remedy } of findMisplaced(server.config)) {
+    log.warn('configuration-warning', `${path} ${reason}. ${remedy}`, { path, code })
+  }
+}
+
+function reportFailure(server: MeshServer, error: unknown): void {
+  server.authLog('OIDC', `ERROR internal: ${deepestMessage(error)}`)
+}
+
+/** The plugin's own lines. Never to the console: MeshCentral's launcher acts upon phrases that it reads there. */
+function logOf(server: MeshServer): Log {
+  const at =
+    (level: string) =>
+    (event: string, msg: string, fields: Readonly<Record<string, unknown>> = {}) =>
+      server.authLog('OIDC', `${level} ${event}: ${printableText(msg)} ${JSON.stringify(printableFields(fields))}`)
+  return { info: at('INFO'), warn: at('WARN'), error: at('ERROR') }
+}
+
+/** Of `settings.plugins.meshcompanion`. MeshCentral has made the names lower-case. */
+function ownSetting({ config }: MeshServer, name: string): unknown {
+  return memberOf(memberOf(memberOf(config.settings, 'plugins'), 'meshcompanion'), name)
+}
+
+/** `introspectMinutes`. */
+function introspectEveryMs(server: MeshServer): number {
+  const { minutes, problem } = readIntrospectMinutes(ownSetting(server, 'introspectminutes'))
+  if (problem !== undefined) {
+    server.authLog('OIDC', `ERROR configuration-error: ${problem}`)
+    server.addServerWarning?.(problem)
+  }
+  return minutes * 60_000
+}
+
+/** `presets`: base URLs of vendors, for sovereign clouds. */
+function presetUrls(server: MeshServer): PresetUrls {
+  const given = ownSetting(server, 'presets')
+  const ofPreset = ({ name, urls }: (typeof PRESETS)[number]) => {
+    const own = memberOf(given, name)
+    const known = Object.keys(urls)
+    const texts = Object.entries(typeof own === 'object' && own !== null ? own : {}).flatMap(([written, url]) => {
+      const member = canonicalName(written, known)
+      return member !== undefined && typeof url === 'string' ? [[member, url] as const] : []
+    })
+    return [name, Object.fromEntries(texts)] as const
+  }
+  return Object.fromEntries(PRESETS.map(ofPreset))
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}

@@ -1,0 +1,229 @@
+import type { RevocationStore } from '../../host/revocation-store.ts'
+import { askDatabase } from '../database.ts'
+import type { Members, MeshDatabase } from '../server.ts'
+import { type CleaningOptions, cleanWhileSteady } from './cleaning.ts'
+import type { Endings } from './open-sessions.ts'
+import type { Peers } from './peers.ts'
+
+/**
+ * What has ended, in the memory of this process and in MeshCentral's database: it has sessions in cookies, which are good until
+ * somebody says otherwise, and its own list of ended ones is lost with a restart and after two hours.
+ */
+export interface Ended extends RevocationStore {
+  /** The same as `endedAt`, at once. Everything has ended as long as the database has not answered yet. */
+  latest(keys: readonly string[]): number | undefined
+  /** Has the listener told, in place of the one before, of what another server of the same database has ended. */
+  onElsewhere(listener: (endings: Endings) => void): void
+  close(): void
+}
+
+export interface SharedEnded {
+  readonly peers: Peers
+  /** Called once an outage in which what others have ended cannot be read. */
+  readonly onFailure: (error: unknown) => void
+  /** How long this server may not know of what ended while it was parted from its peers. Default 30,000. */
+  readonly readAgainMs?: number
+}
+
+export interface EndedTiming {
+  readonly cleaning?: Pick<CleaningOptions, 'everyMs' | 'elapsed'>
+  /** How soon the database is tried again after it failed. Default 5,000. */
+  readonly retryMs?: number
+}
+
+interface EndedRecord {
+  readonly endedAt: number
+  readonly until: number
+}
+
+const TYPE = 'meshcompanion'
+const PREFIX = `${TYPE}/ended/`
+/** Beyond that the oldest are forgotten, and all that began before them with them: none comes back to life. */
+const MOST = 50_000
+const RETRY_MS = 5_000
+const READ_AGAIN_MS = 30_000
+
+/** @param shared where other servers work with the same database */
+export function endedInDatabase(
+  db: MeshDatabase,
+  now: () => number,
+  shared?: SharedEnded,
+  { cleaning, retryMs = RETRY_MS }: EndedTiming = {},
+): Ended {
+  const records = new Map<string, EndedRecord>()
+  let loaded = false
+  let loading = load()
+  const stopCleaning = cleanWhileSteady({ ...cleaning, now, cleanUp })
+  let retry: NodeJS.Timeout | undefined
+  let again: NodeJS.Timeout | undefined
+  /** Whoever ended it was told; nobody may come to end it again. */
+  const unwritten = new Set<string>()
+  let writing: NodeJS.Timeout | undefined
+  let isClosed = false
+  let isReadable = true
+  let onElsewhere: (endings: Endings) => void = () => undefined
+  shared?.peers.listen(({ keys, endedAt, until }) => {
+    takeIn(keys.map((key) => [key, { endedAt, until }]))
+    makeRoom().catch(shared.onFailure)
+  })
+
+  function load(): Promise<void> {
+    const attempt = read().then(() => {
+      loaded = true
+      if (shared) readLater(shared)
+    })
+    // Told to whoever asks meanwhile; nobody is signed in until it has worked.
+    attempt.catch(() => {
+      retry = setTimeout(() => {
+        loading = load()
+      }, retryMs).unref()
+    })
+    return attempt
+  }
+
+  async function read(): Promise<void> {
+    const found = await askDatabase<readonly Members[] | null>('read which sessions have ended', (done) =>
+      db.GetAllType(TYPE, done),
+    )
+    const begun = loaded ? [] : [...records]
+    takeIn((found ?? []).flatMap(recordIn).sort(([, one], [, other]) => one.endedAt - other.endedAt))
+    // What ended meanwhile is the newest.
+    for (const [key, record] of begun) keep(key, record)
+  }
+
+  /** Counted from the end of a reading: a slow database is not asked any faster. */
+  function readLater(whose: SharedEnded): void {
+    if (isClosed) return
+    again = setTimeout(async () => {
+      try {
+        await read()
+        await makeRoom()
+        isReadable = true
+      } catch (error) {
+        if (isReadable) whose.onFailure(error)
+        isReadable = false
+      }
+      readLater(whose)
+    }, whose.readAgainMs ?? READ_AGAIN_MS).unref()
+  }
+
+  /** What is news ended elsewhere, or before the start. */
+  function takeIn(found: readonly (readonly [key: string, record: EndedRecord])[]): void {
+    const endings = new Map<string, number>()
+    for (const [key, record] of found) {
+      const known = records.get(key)
+      if (known && known.endedAt >= record.endedAt && known.until >= record.until) continue
+      endings.set(key, keep(key, record).endedAt)
+    }
+    if (endings.size > 0) onElsewhere(endings)
+  }
+
+  /** In the order of age. */
+  function keep(key: string, { endedAt, until }: EndedRecord): EndedRecord {
+    const known = records.get(key)
+    records.delete(key)
+    const record = { endedAt: Math.max(endedAt, known?.endedAt ?? 0), until: Math.max(until, known?.until ?? 0) }
+    records.set(key, record)
+    return record
+  }
+
+  function cleanUp(most = 0): void {
+    if (!loaded) return
+    for (const [key, { until }] of records) {
+      if (records.size <= most) return
+      if (until <= now()) remove(key)
+    }
+  }
+
+  function remove(key: string): void {
+    records.delete(key)
+    db.Remove(PREFIX + key)
+  }
+
+  async function makeRoom(): Promise<void> {
+    // No more of it than has to go: the clock may be wrong.
+    cleanUp(MOST)
+    if (records.size <= MOST) return
+    let all: EndedRecord | undefined
+    for (const [key, { endedAt, until }] of records) {
+      if (records.size < MOST) break
+      remove(key)
+      all = { endedAt: Math.max(endedAt, all?.endedAt ?? 0), until: Math.max(until, all?.until ?? 0) }
+    }
+    if (all) await write(EVERYTHING, keep(EVERYTHING, all))
+  }
+
+  async function write(key: string, record: EndedRecord): Promise<void> {
+    try {
+      await askDatabase('write that a session has ended', (done) =>
+        db.Set({ type: TYPE, _id: PREFIX + key, domain: '', ...record }, done),
+      )
+      // A later one may have failed meanwhile.
+      if (records.get(key) === record) unwritten.delete(key)
+    } catch (error) {
+      unwritten.add(key)
+      writeLater()
+      throw error
+    }
+  }
+
+  function writeLater(): void {
+    if (isClosed) return
+    writing ??= setTimeout(async () => {
+      try {
+        for (const key of unwritten) {
+          const record = records.get(key)
+          if (record) await write(key, record)
+          else unwritten.delete(key)
+        }
+      } catch {
+        // The first that fails tells that it still does.
+      }
+      writing = undefined
+      if (unwritten.size > 0) writeLater()
+    }, retryMs).unref()
+  }
+
+  function latestOf(keys: readonly string[]): number | undefined {
+    const times = [EVERYTHING, ...keys].flatMap((key) => records.get(key)?.endedAt ?? [])
+    return times.length === 0 ? undefined : Math.max(...times)
+  }
+
+  return {
+    isShared: shared !== undefined,
+    async revoke(keys, endedAt, until) {
+      // In memory and at the peers first: what comes in while the database works is refused by now.
+      const kept = keys.map((key) => [key, keep(key, { endedAt, until })] as const)
+      shared?.peers.tell({ keys, endedAt, until })
+      const written = kept.map(([key, record]) => write(key, record))
+      await Promise.all([loading, ...written])
+      await makeRoom()
+    },
+    async endedAt(keys) {
+      if (!loaded) await loading
+      return latestOf(keys)
+    },
+    latest: (keys) => (loaded ? latestOf(keys) : Number.POSITIVE_INFINITY),
+    onElsewhere(listener) {
+      onElsewhere = listener
+    },
+    close() {
+      isClosed = true
+      shared?.peers.listen(null)
+      stopCleaning()
+      clearTimeout(retry)
+      clearTimeout(again)
+      clearTimeout(writing)
+    },
+  }
+}
+
+const EVERYTHING = 'everything'
+
+/** One, or none: a record that is not as this plugin writes it. */
+function recordIn({ _id, endedAt, until }: Members): readonly (readonly [key: string, record: EndedRecord])[] {
+  if (typeof _id !== 'string' || !_id.startsWith(PREFIX)) return []
+  return typeof endedAt === 'number' && typeof until === 'number'
+    ? [[_id.slice(PREFIX.length), { endedAt, until }]]
+    : []
+}

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto'
+import type { Response } from 'express'
+import { isObject } from '../../host/sign-in-record.ts'
+import type { MeshRequest } from '../server.ts'
+import type { Work } from './current-work.ts'
+import { type Owner, readOwner, writeOwner } from './owner.ts'
+import { isOurs } from './sealed.ts'
+import { ownSession } from './sessions.ts'
+
+/**
+ * A session that MeshCentral itself began for one of our users: by a login token, or by a login cookie in the address. No login of ours
+ * is behind it, so it goes on when those end, unless a page of one of them had the login cookie.
+ */
+export interface ApartSession {
+  readonly user: string
+  readonly owner: Owner
+}
+
+export type SessionOwner = Extract<Owner, { readonly kind: 'session' }>
+
+/** Where that stands in the session. It is signed with it. */
+const KEY = 'oidcApart'
+
+/**
+ * That of a request, if MeshCentral began it behind the guard. Its web relay, which has handlers before the guard or a server of its own,
+ * signs whoever brings the address of a relayed page in as the user and the session that it names: what it puts there does not match.
+ */
+export function apartSession({ session }: MeshRequest): ApartSession | undefined {
+  const mark = session?.[KEY]
+  if (!session || !isObject(mark)) return undefined
+  const { userid, x } = session
+  if (typeof userid !== 'string' || typeof x !== 'string' || mark.user !== userid || mark.x !== x) return undefined
+  return { user: userid, owner: readOwner({ oidcSession: mark }) }
+}
+
+/**
+ * Has a session marked that MeshCentral begins while it answers. Whatever it begins behind the guard, which lets no other session of our
+ * users through, is its own doing.
+ *
+ * @param domains ids of those whose logins are ours
+ */
+export function markApart(req: MeshRequest, res: Response, { brought }: Work, domains: ReadonlySet<string>): void {
+  const { writeHead } = res
+  // As cookie-session does it to write its cookie, and before that.
+  res.writeHead = ((...head: Parameters<typeof writeHead>) => {
+    const { session } = req
+    const user = session?.userid
+    if (session && typeof user === 'string' && isOurs(user, domains) && !ownSession(req) && !apartSession(req)) {
+      // MeshCentral names some at their next request only, and then no matter whose they are.
+      session.x ??= randomBytes(6).toString('base64')
+      session[KEY] = { user, x: session.x, ...writeOwner(known(brought.get(user))) }
+    }
+    return writeHead.apply(res, head)
+  }) as typeof writeHead
+}
+
+/** Nobody knows whose session what was sealed elsewhere belongs to: whoever has MeshCentral's key may sign anybody in. */
+function known(owner: Owner | undefined): Owner {
+  return owner?.kind === 'session' ? owner : { kind: 'none' }
+}

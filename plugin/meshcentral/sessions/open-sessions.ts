@@ -1,0 +1,197 @@
+import type { CookieSignIn } from '../../host/cookie-session.ts'
+import { keyOfHandle, keysOfSignIn } from '../../host/revocations.ts'
+import { sendToLogin } from '../pages/open-page.ts'
+import type { MeshSocket } from '../server.ts'
+import { keyOfSealed, type Owner } from './owner.ts'
+import { createWebRelays, type RelayedSession, type WebRelays } from './web-relays.ts'
+
+/** A session as this process has seen it in requests. */
+export interface OpenSession {
+  readonly signIn: CookieSignIn
+  /** MeshCentral's id of the user. */
+  readonly user: string
+  /** MeshCentral's random name of the session. */
+  readonly x: string
+}
+
+/**
+ * Which sessions are open, and their web sockets: a socket is checked when it is opened and never again, so whoever ends a session
+ * has to close its sockets. Bounded: of sessions without sockets the one that was idle longest is forgotten first.
+ */
+export interface OpenSessions {
+  seen(session: OpenSession, socket?: MeshSocket): void
+  /** A socket that came with a cookie of that owner, sealed in the name of that user. */
+  seenSealed(owner: Owner, user: string, socket: MeshSocket): void
+  readonly relays: WebRelays
+  /** Sessions that have one of the keys. */
+  find(keys: readonly string[]): readonly OpenSession[]
+  /** Sessions that are over by these endings. */
+  findOver(endings: Endings): readonly OpenSession[]
+  /** The same of sessions by whose cookies web relays were opened, whether they were seen here or not. */
+  findRelayed(keys: readonly string[]): readonly RelayedSession[]
+  findRelayedOver(endings: Endings): readonly RelayedSession[]
+  /**
+   * Those of a domain that have a socket, or were seen since they were last taken, if that was not later than then. To begin with they
+   * count as taken at their login. Who has waited longest comes first, and after all others who got no answer: a few of these must not
+   * have every turn. Milliseconds since 1970.
+   */
+  inUse(domainKey: string, before: number): readonly OpenSession[]
+  /** @param at when it was. Milliseconds since 1970 */
+  taken(session: OpenSession, at: number, isAnswered: boolean): void
+  /** The session that MeshCentral calls so. */
+  named(user: string, x: string): OpenSession | undefined
+  /** Who has a session. */
+  usersIn(): ReadonlySet<string>
+  /**
+   * Forgets the sessions that have one of the keys, and closes their sockets. By `keyOfSealed` these are the sockets of a user that belong
+   * to nobody knows which session.
+   */
+  end(keys: readonly string[]): void
+  /** The same for what is over by these endings. */
+  endOver(endings: Endings): void
+}
+
+/** Key → when what bears it has ended: what began later goes on. Milliseconds since 1970. */
+export type Endings = ReadonlyMap<string, number>
+
+interface Endable {
+  readonly keys: readonly string[]
+  readonly startedAt: number
+}
+
+/** What sockets hang on: a session, or something sealed. */
+interface Keyed extends Endable {
+  readonly sockets: Set<MeshSocket>
+}
+
+interface Tracked extends Keyed {
+  readonly session: OpenSession
+  seenAt: number
+  takenAt: number
+  isAnswered: boolean
+}
+
+/** One takes about a kilobyte. */
+const MOST_IDLE = 5_000
+
+export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Date.now): OpenSessions {
+  const sessions = new Map<string, Tracked>()
+  /** By what they came with. */
+  const sealed = new Map<string, Keyed>()
+  const relays = createWebRelays()
+
+  function forgetIdle(): void {
+    if (sessions.size <= mostIdle) return
+    for (const [handle, { sockets }] of sessions) {
+      if (sockets.size > 0) continue
+      sessions.delete(handle)
+      return
+    }
+  }
+
+  const sessionsThat = (are: (one: Keyed) => boolean) =>
+    [...sessions.values()].flatMap((one) => (are(one) ? [one.session] : []))
+
+  function endAll(are: (one: Keyed) => boolean): void {
+    const over = [...sessions].filter(([, one]) => are(one))
+    for (const [handle] of over) sessions.delete(handle)
+    const brought = [...sealed.values()].filter(are)
+    // A page's own socket has both.
+    closeAll(new Set([...over.map(([, one]) => one), ...brought].flatMap(({ sockets }) => [...sockets])))
+  }
+
+  return {
+    seen(session, socket) {
+      const { handle } = session.signIn
+      const known = sessions.get(handle)
+      const current = known ?? {
+        session,
+        keys: keysOfOpen(session.signIn),
+        startedAt: session.signIn.startedAt,
+        sockets: new Set<MeshSocket>(),
+        seenAt: 0,
+        takenAt: session.signIn.startedAt,
+        isAnswered: true,
+      }
+      current.seenAt = now()
+      // Put at the end, which keeps the map in the order of use.
+      if (known) sessions.delete(handle)
+      sessions.set(handle, current)
+      if (socket) {
+        current.sockets.add(socket)
+        socket.on('close', () => current.sockets.delete(socket))
+      }
+      forgetIdle()
+    },
+    seenSealed(owner, user, socket) {
+      if (owner.kind === 'none') return
+      const isOne = owner.kind === 'session'
+      const keys = isOne ? owner.keys : [keyOfSealed(user)]
+      const startedAt = isOne ? owner.startedAt : owner.sealedAt
+      const name = JSON.stringify([user, startedAt, ...keys])
+      const current = sealed.get(name) ?? { keys, startedAt, sockets: new Set() }
+      if (current.sockets.has(socket)) return
+      current.sockets.add(socket)
+      sealed.set(name, current)
+      socket.on('close', () => {
+        current.sockets.delete(socket)
+        if (current.sockets.size === 0 && sealed.get(name) === current) sealed.delete(name)
+      })
+    },
+    find: (keys) => sessionsThat(hasOneOf(keys)),
+    findOver: (endings) => sessionsThat((one) => isOver(one, endings)),
+    relays,
+    findRelayed: (keys) => relays.sessionsThat(hasOneOf(keys)),
+    findRelayedOver: (endings) => relays.sessionsThat((one) => isOver(one, endings)),
+    inUse(domainKey, before) {
+      const at = now()
+      // Later than now: the clock was set back.
+      const sinceOf = ({ takenAt }: Tracked) => (takenAt > at ? 0 : takenAt)
+      let sealedFor: ReadonlySet<string | undefined> | undefined
+      // The first is of the session itself; a tunnel may be that of several. Made for few: each domain asks by itself, every few seconds.
+      const isSealedFor = ({ keys }: Tracked) => {
+        sealedFor ??= new Set([...sealed.values()].flatMap((one) => one.keys))
+        return sealedFor.has(keys[0])
+      }
+      const due = [...sessions.values()].filter((one) => {
+        const since = sinceOf(one)
+        if (one.session.signIn.domainKey !== domainKey || since > before) return false
+        return one.sockets.size > 0 || one.seenAt > since || isSealedFor(one)
+      })
+      due.sort((a, b) => Number(b.isAnswered) - Number(a.isAnswered) || sinceOf(a) - sinceOf(b))
+      return due.map(({ session }) => session)
+    },
+    taken({ signIn: { handle } }, at, isAnswered) {
+      const found = sessions.get(handle)
+      if (!found) return
+      Object.assign(found, { takenAt: at, isAnswered })
+      // The clock was set back: it would count as seen since then until that time comes.
+      if (found.seenAt > now()) found.seenAt = at
+    },
+    named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
+    usersIn: () => new Set([...sessions.values()].map(({ session }) => session.user)),
+    end: (keys) => endAll(hasOneOf(keys)),
+    endOver: (endings) => endAll((one) => isOver(one, endings)),
+  }
+}
+
+/** What ends a session that is open: of itself, and of all that an IdP may name. */
+export function keysOfOpen(signIn: CookieSignIn): readonly string[] {
+  return [keyOfHandle(signIn.handle), ...keysOfSignIn({ ...signIn, idToken: null, tokens: null })]
+}
+
+function hasOneOf(keys: readonly string[]): (one: Endable) => boolean {
+  const wanted = new Set(keys)
+  return (one) => one.keys.some((key) => wanted.has(key))
+}
+
+function isOver({ keys, startedAt }: Endable, endings: Endings): boolean {
+  return keys.some((key) => startedAt <= (endings.get(key) ?? Number.NEGATIVE_INFINITY))
+}
+
+function closeAll(sockets: ReadonlySet<MeshSocket>): void {
+  for (const socket of [...sockets]) {
+    sendToLogin(socket)
+    socket.close()
+  }
+}

@@ -1,0 +1,176 @@
+import type { SignIn } from '../../host/port.ts'
+import { keyOfHandle, keysOfSignIn } from '../../host/revocations.ts'
+import { createSeal } from '../../host/seal.ts'
+import { isObject, readTokens } from '../../host/sign-in-record.ts'
+import { askDatabase } from '../database.ts'
+import type { Members, MeshDatabase } from '../server.ts'
+import { type CleaningOptions, cleanWhileSteady } from './cleaning.ts'
+
+/** What a session keeps on the server: none of it goes into a cookie. */
+export type Secrets = Pick<SignIn, 'idToken' | 'tokens'>
+
+/**
+ * The tokens of sessions, sealed in MeshCentral's database, each under a digest of its session's handle. The key is made of the server's
+ * secret and of the handle: the secret lies in the same database, and a backup of that must not open what an IdP takes for a person.
+ */
+export interface SessionSecrets {
+  /**
+   * What is kept counts until then. In the background: no login waits for it.
+   *
+   * @returns keys, by {@link keyOfHandle}, of the oldest sessions, of the person and of all, whose secrets had to go since there are too many
+   */
+  keep(signIn: SignIn, handle: string, until: number): readonly string[]
+  /** Others in the place of what is kept; nothing where nothing is. @throws Error when the database does not answer */
+  replace(handle: string, secrets: Secrets): Promise<void>
+  /** Nothing where nothing is kept. @throws Error when the database does not answer */
+  read(handle: string): Promise<Secrets>
+  remove(handle: string): void
+  /** Those of the sessions that have one of the keys, by `keysOfSignIn`. */
+  removeMatching(keys: readonly string[]): void
+  close(): void
+}
+
+export interface SessionSecretsOptions {
+  readonly db: MeshDatabase
+  readonly secret: string
+  readonly now: () => number
+  /** Called when secrets could not be kept, or what is in the database not be listed. */
+  readonly onFailure: (error: unknown) => void
+  /** Records in all. Default 20,000: one takes 4 to 8 KB in the database, and 700 bytes here. */
+  readonly most?: number
+  /** Records of one person, so that nobody can push out those of others. Default 100. */
+  readonly mostOfOne?: number
+  readonly cleaning?: Pick<CleaningOptions, 'everyMs' | 'elapsed'>
+}
+
+interface Entry {
+  readonly until: number
+  /** As the revocations know the session. */
+  readonly keys: readonly string[]
+}
+
+/** Not that of the records of what has ended: those are read as a whole. */
+const TYPE = 'meshcompaniontokens'
+const PREFIX = `${TYPE}/`
+/** Of one record. Tokens with hundreds of groups have 10,000; an IdP may answer with a million. */
+const MOST_CHARACTERS = 40_000
+/** Sessions whose end has to be written. There are more when servers of one database had room for as many each. */
+const MOST_AT_ONCE = 100
+const RETRY_MS = 60_000
+const NOTHING: Secrets = { idToken: null, tokens: null }
+
+export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
+  const { db, secret, now, onFailure, most = 20_000, mostOfOne = 100, cleaning } = options
+  /** By digest of the handle, oldest first. What it is for is only to remove: reading asks the database. */
+  const entries = new Map<string, Entry>()
+  const stopCleaning = cleanWhileSteady({ ...cleaning, now, cleanUp })
+  let retry: NodeJS.Timeout | undefined
+  void load()
+
+  const sealOf = (handle: string) => createSeal(`${secret} ${handle}`, 'session tokens')
+
+  async function recordOf(key: string): Promise<Members | undefined> {
+    const found = await askDatabase<unknown>('read the tokens of a session', (done) => db.Get(PREFIX + key, done))
+    const record: unknown = Array.isArray(found) ? found[0] : undefined
+    return isObject(record) ? record : undefined
+  }
+
+  async function load(): Promise<void> {
+    try {
+      const found = await askDatabase<readonly Members[] | null>('list the tokens of sessions', (done) =>
+        db.GetAllType(TYPE, done),
+      )
+      const begun = [...entries]
+      entries.clear()
+      for (const one of [...(found ?? [])].sort((a, b) => Number(a.until) - Number(b.until))) takeIn(one)
+      // What was begun meanwhile is the newest.
+      for (const [key, entry] of begun) entries.set(key, entry)
+    } catch (error) {
+      onFailure(error)
+      retry = setTimeout(load, RETRY_MS).unref()
+    }
+  }
+
+  function takeIn({ _id, until, keys }: Members): void {
+    if (typeof _id !== 'string' || !_id.startsWith(PREFIX) || typeof until !== 'number' || !Array.isArray(keys)) return
+    entries.set(_id.slice(PREFIX.length), { until, keys: keys.filter((key) => typeof key === 'string') })
+  }
+
+  function drop(key: string): void {
+    entries.delete(key)
+    db.Remove(PREFIX + key)
+  }
+
+  function cleanUp(): void {
+    for (const [key, { until }] of entries) if (until <= now()) drop(key)
+  }
+
+  /** Those whose secrets went though they still count. */
+  function makeRoom(): readonly string[] {
+    const gone: string[] = []
+    for (const [oldest, { until }] of entries) {
+      if (entries.size <= most || gone.length === MOST_AT_ONCE) break
+      drop(oldest)
+      if (until > now()) gone.push(oldest)
+    }
+    return gone
+  }
+
+  /** @throws Error when it is too large, or the database does not answer */
+  async function write(handle: string, secrets: Secrets, entry: Entry): Promise<void> {
+    const key = keyOfHandle(handle)
+    const sealed = sealOf(handle).seal(JSON.stringify(secrets), key)
+    if (sealed.length > MOST_CHARACTERS) throw new Error('The tokens of a session are too large to be kept.')
+    entries.set(key, entry)
+    await askDatabase('keep the tokens of a session', (done) =>
+      db.Set({ type: TYPE, _id: PREFIX + key, domain: '', ...entry, sealed }, done),
+    )
+  }
+
+  /** The first of its keys is that of the subject. */
+  function dropOldestOf(subject: string | undefined): readonly string[] {
+    const own: string[] = []
+    for (const [key, { keys }] of entries) if (keys[0] === subject) own.push(key)
+    const tooMany = own.slice(0, Math.max(0, own.length - mostOfOne))
+    for (const key of tooMany) drop(key)
+    return tooMany
+  }
+
+  return {
+    keep(signIn, handle, until) {
+      const { idToken, tokens } = signIn
+      if (idToken === null && tokens === null) return []
+      const entry: Entry = { until, keys: keysOfSignIn(signIn) }
+      write(handle, { idToken, tokens }, entry).catch(onFailure)
+      return [...makeRoom(), ...dropOldestOf(entry.keys[0])]
+    },
+    async replace(handle, secrets) {
+      const key = keyOfHandle(handle)
+      // Another server of the same database may have begun it.
+      if (!entries.has(key)) takeIn((await recordOf(key)) ?? {})
+      const entry = entries.get(key)
+      // A session that has ended meanwhile leaves nothing behind.
+      if (entry) await write(handle, secrets, entry)
+    },
+    async read(handle) {
+      const key = keyOfHandle(handle)
+      const sealed = (await recordOf(key))?.sealed
+      const text = typeof sealed === 'string' ? sealOf(handle).open(sealed, key) : null
+      return text === null ? NOTHING : secretsIn(JSON.parse(text))
+    },
+    remove: (handle) => drop(keyOfHandle(handle)),
+    removeMatching(keys) {
+      for (const [key, entry] of entries) if (entry.keys.some((own) => keys.includes(own))) drop(key)
+    },
+    close() {
+      stopCleaning()
+      clearTimeout(retry)
+    },
+  }
+}
+
+function secretsIn(value: unknown): Secrets {
+  if (!isObject(value)) return NOTHING
+  const { idToken, tokens } = value
+  return { idToken: typeof idToken === 'string' ? idToken : null, tokens: readTokens(tokens) ?? null }
+}

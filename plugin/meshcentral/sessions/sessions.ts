@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto'
+import { cookieSessions, cookieSignIn } from '../../host/cookie-session.ts'
+import type { Sessions } from '../../host/port.ts'
+import { endOfNow } from '../../host/revocation-store.ts'
+import { keyOfHandle, keysOfEnded } from '../../host/revocations.ts'
+import { printableText } from '../../log.ts'
+import { tell } from '../events.ts'
+import { type MeshRequest, type MeshServer, type MeshUser, type MeshWeb, userKey } from '../server.ts'
+import type { Ended } from './ended.ts'
+import type { Endings, OpenSession, OpenSessions } from './open-sessions.ts'
+import { keyOfSealed } from './owner.ts'
+
+export interface MeshSessionsOptions {
+  readonly server: MeshServer
+  readonly web: MeshWeb
+  readonly ended: Ended
+  readonly open: OpenSessions
+  readonly secret: string
+  readonly now: () => number
+}
+
+/** MeshCentral opens nothing that it sealed more than 4 hours ago. */
+const SEALED_MS = 5 * 60 * 60_000
+/** As MeshCentral itself keeps them. */
+const DESTROYED_MS = 2 * 60 * 60_000
+const MOST_AGE_MS = 14 * 24 * 60 * 60_000
+
+/** How long a session counts after its login. Milliseconds. */
+export function maxAgeOf({ args }: MeshWeb): number {
+  return Math.max(MOST_AGE_MS, Number(args.sessiontime ?? 0) * 60_000)
+}
+
+/** MeshCentral's own name of a session. */
+type Named = Pick<OpenSession, 'user' | 'x'>
+
+export interface MeshSessions extends Sessions {
+  /** Ends one session of whichever browser, and its open pages. */
+  endOne(session: OpenSession): Promise<void>
+  /** Closes what another server of the same database has ended. @returns the sessions that were open here */
+  endedElsewhere(endings: Endings): Promise<readonly OpenSession[]>
+}
+
+/**
+ * MeshCentral's sessions: a signed cookie, which its own code reads too. Beside what MeshCentral needs there it holds our record of
+ * the login, so that the session can be ended for good, and by the IdP.
+ */
+export function meshSessions({ server, web, ended, open, secret, now }: MeshSessionsOptions): MeshSessions {
+  const maxAgeMs = maxAgeOf(web)
+  const cookies = cookieSessions({ secret, revocations: ended, maxAgeMs, now })
+
+  /**
+   * What sessions leave once they have ended: their names at MeshCentral, and their sockets. What was sealed for one bears it; what was
+   * sealed for nobody knows whom goes with the last session of the user. All of them at once: an IdP may end thousands.
+   *
+   * @param relayed of which nothing is known but their names
+   * @returns what is still being written
+   */
+  function endPages(those: readonly OpenSession[], relayed: readonly Named[]): readonly Promise<void>[] {
+    destroy([...those, ...relayed])
+    open.end(those.map(({ signIn }) => keyOfHandle(signIn.handle)))
+    const stillIn = open.usersIn()
+    const gone = [...new Set(those.map(({ user }) => user))].filter((user) => !stillIn.has(user))
+    const written = gone.map((user) => ended.revoke([keyOfSealed(user)], endOfNow(ended, now()), now() + SEALED_MS))
+    open.end(gone.map(keyOfSealed))
+    return written
+  }
+
+  /**
+   * Closes what has ended by now in the memory of this process. Not once that is written: a database that is slow or fails would leave
+   * web sockets open that nobody closes any more. Settles when all of it has.
+   */
+  async function endWhileWritten(
+    written: Promise<unknown>,
+    found: readonly OpenSession[],
+    relayed: readonly Named[] = [],
+  ): Promise<void> {
+    const all = [written, ...endPages(found, relayed)]
+    await Promise.allSettled(all)
+    await Promise.all(all)
+  }
+
+  function destroy(those: readonly Named[]): void {
+    const { destroyedSessions } = web
+    for (const [name, at] of Object.entries(destroyedSessions)) {
+      if (at < now() - DESTROYED_MS) delete destroyedSessions[name]
+    }
+    for (const { user, x } of those) destroyedSessions[`${user}/${x}`] = now()
+  }
+
+  return {
+    async start(req, res, signIn) {
+      const request = req as MeshRequest
+      const user = web.users[userKey(signIn.domainKey, signIn.userId)]
+      if (!user) throw new Error('The account is gone.')
+      const before = ownSession(request)
+      await endWhileWritten(cookies.start(req, res, signIn), before ? [before] : [])
+      Object.assign(request.session ?? {}, {
+        userid: user._id,
+        // Binds the session to the address: MeshCentral compares it at each request.
+        ip: request.clientIp,
+        x: randomBytes(6).toString('base64'),
+      })
+      recordLogin(server, web, request, user, now())
+    },
+
+    async current(req) {
+      const session = ownSession(req as MeshRequest)
+      return session ? cookies.current(req) : undefined
+    },
+
+    async end(req, res) {
+      const request = req as MeshRequest
+      const { userid, x } = request.session ?? {}
+      const before = ownSession(request)
+      const user = typeof userid === 'string' ? web.users[userid] : undefined
+      const written = cookies.end(req, res)
+      if (!before && typeof userid === 'string' && typeof x === 'string') destroy([{ user: userid, x }])
+      await endWhileWritten(written, before ? [before] : [])
+      if (user) recordLogout(server, web, request, user)
+    },
+
+    async endMatching(req, those) {
+      const keys = keysOfEnded(those)
+      const found = open.find(keys)
+      const written = cookies.endMatching(req, those)
+      open.end(keys)
+      await endWhileWritten(written, found, open.findRelayed(keys))
+      return null
+    },
+
+    async endOne(session) {
+      const { handle, startedAt } = session.signIn
+      await endWhileWritten(ended.revoke([keyOfHandle(handle)], endOfNow(ended, now()), startedAt + maxAgeMs), [
+        session,
+      ])
+    },
+
+    async endedElsewhere(endings) {
+      const found = open.findOver(endings)
+      open.endOver(endings)
+      await Promise.all(endPages(found, open.findRelayedOver(endings)))
+      return found
+    },
+  }
+}
+
+/** The session of a request, if it is one of ours, is signed in, and MeshCentral takes it for the same user. */
+export function ownSession(req: MeshRequest): OpenSession | undefined {
+  const signIn = cookieSignIn(req)
+  if (!signIn) return undefined
+  const user = userKey(signIn.domainKey, signIn.userId)
+  const { userid, x } = req.session ?? {}
+  return userid === user && typeof x === 'string' ? { signIn, user, x } : undefined
+}
+
+function recordLogin(server: MeshServer, web: MeshWeb, req: MeshRequest, user: MeshUser, now: number): void {
+  user.login = user.access = Math.floor(now / 1000)
+  server.db.SetUser(user)
+  const { browserStr, osStr } = web.getUserAgentInfo(req)
+  const realms = (user.groups ?? []).map((realm) => `server-users:${realm}`)
+  tell(server, web, ['*', 'server-users', user._id, ...realms], {
+    etype: 'user',
+    userid: user._id,
+    username: user.name,
+    account: web.CloneSafeUser(user),
+    action: 'login',
+    msgid: 107,
+    msgArgs: [req.clientIp, browserStr, osStr],
+    msg: 'Account login',
+    domain: user.domain,
+    ip: req.clientIp,
+    userAgent: req.headers['user-agent'],
+    twoFactorType: 'sso',
+  })
+}
+
+function recordLogout(server: MeshServer, web: MeshWeb, req: MeshRequest, user: MeshUser): void {
+  server.authLog('https', `User ${printableText(user.name)} logout from ${req.clientIp}`)
+  tell(server, web, ['*'], {
+    etype: 'user',
+    userid: user._id,
+    username: user.name,
+    action: 'logout',
+    msgid: 2,
+    msg: 'Account logout',
+    domain: user.domain,
+    ip: req.clientIp,
+  })
+}

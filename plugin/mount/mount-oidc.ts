@@ -1,0 +1,342 @@
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import type { Request } from 'express'
+import { domainsByHostName } from '../config/domains/host-names.ts'
+import { findMisplaced } from '../config/domains/misplaced.ts'
+import type { Problem } from '../config/problem.ts'
+import type { CredentialFiles, DomainReading, Readings } from '../config/read.ts'
+import { withGuardedAuthLog } from '../host/auth-log.ts'
+import type { Host } from '../host/port.ts'
+import type { Log } from '../log.ts'
+import { createLandings } from '../login/transaction/landings.ts'
+import { createTransactions } from '../login/transaction/transaction.ts'
+import { PRESETS, type PresetUrls } from '../presets/all.ts'
+import { directFetch } from '../provider/http/direct-fetch.ts'
+import { type Fetch, guardFetch } from '../provider/http/guarded-fetch.ts'
+import { createDocuments, type Documents } from '../provider/issuer/documents.ts'
+import { createEndSession, type EndSession } from '../provider/logout/end-session.ts'
+import { createLogoutTokens, type LogoutTokens } from '../provider/logout/logout-tokens.ts'
+import { type FormParser, type HostApp, mountRoutes } from '../routes/mount.ts'
+import { introspect } from '../routes/sessions/introspect.ts'
+import { introspectInUse } from '../routes/sessions/sessions-in-use.ts'
+import { type RoutePaths, type Strategy, sharedRoutePaths, type WorkingStrategy } from '../routes/strategy.ts'
+import { createIntrospection, type SessionState } from '../sessions/introspection.ts'
+import { createSessionReview } from '../sessions/session-review.ts'
+import { discoveryLog } from './discovery-log.ts'
+import { FETCH_LIMITS, idpFetchOf, openProvider } from './open-provider.ts'
+import { readDomains } from './read-domains.ts'
+import { watchDiscovery } from './status/discovery-watch.ts'
+import { type DomainStatus, domainStatus, type WorkingDomain } from './status/domain-status.ts'
+import { createLoginHistory, type LoginHistory } from './status/login-history.ts'
+
+const PRESET_NAMES = PRESETS.map(({ name }) => name)
+
+const LEAST_SECRET = 32 // characters
+
+/** What single sign-on is mounted with. */
+export interface MountOptions {
+  /** The server's whole JSON configuration. */
+  readonly config: unknown
+  readonly host: Host
+  /** Base URLs that take the place of the vendors' own: sovereign clouds, tests. */
+  readonly presets?: PresetUrls
+  /**
+   * Files with the private keys and the certificate of this server as a client, by domain key. Wins over
+   * `domains.<key>.oidcCredentials`. They are read here and now: after a change, register anew.
+   */
+  readonly credentials?: Readonly<Record<string, CredentialFiles>>
+  /**
+   * Replaces outgoing HTTP. The proxy that the environment names needs none, and is not used by it. The limits on time, size, redirects
+   * and plain HTTP hold all the same. It can show no certificate: where a domain has one, TLS connections to its IdP are made without it.
+   */
+  readonly fetch?: typeof globalThis.fetch
+  /** Where the plugin's own lines go. */
+  readonly log: Log
+  /** Whether unknown members of the issuer, client, custom and groups objects are errors (default) or warnings. */
+  readonly unknownKeys?: 'error' | 'warn'
+  /**
+   * Whether a member of the custom object that only one preset has means that preset, where none is chosen; default false. A configured
+   * issuer then stands in place of the preset's.
+   */
+  readonly inferPresets?: boolean
+  /**
+   * True: several processes serve the same sessions, so what they share is demanded: `host.secret`, and a store of revocations that is no
+   * process's own.
+   */
+  readonly shared?: boolean
+  /** How often IdPs are asked about sessions in use, where `host.sessions` has `inUse`. Default 0: never. */
+  readonly introspectEveryMs?: number
+  /** Reads posted forms: Express's own, or the one that the server has loaded anyway. */
+  readonly urlencoded: FormParser
+}
+
+/** One button of the login page. */
+export interface LoginOption {
+  readonly id: 'oidc'
+  /** Name of the provider, to stand on the button; `buttonText`, where there is one. */
+  readonly title: string
+  readonly url: string
+  /** The whole text of the button, where `custom.buttonText` says one. */
+  readonly buttonText?: string
+  /** An image for the button, where `custom.buttonIconUrl` names one: an https address, or a path of this server. */
+  readonly iconUrl?: string
+}
+
+export interface Oidc {
+  /** What the login page of a domain shows; empty while its configuration has errors. */
+  loginOptions(domainKey: string): readonly LoginOption[]
+  /**
+   * Asks the IdP whether the browser's session goes on there, for what is too important to rely on the IdP having told of its end.
+   * Answers are up to 10 s old. Never rejects; to be safe, take everything but `active` for signed out.
+   */
+  introspect(req: IncomingMessage): Promise<SessionState>
+  /** How each domain with single sign-on is, for a page of administrators. Nobody is asked for it. */
+  status(): readonly DomainStatus[]
+  /** Ends everything in the background. The routes stay, and fail. */
+  close(): Promise<void>
+}
+
+/**
+ * What `registerOidc` does, at once: for a server whose routes have to be in place when the call returns.
+ *
+ * @throws TypeError when the configuration as a whole is unusable, the host's secret is too short, or what several processes have to share is missing
+ */
+export function mountOidc(app: HostApp, options: MountOptions, readings = readOptions(options)): Oidc {
+  const { config, log } = options
+  const { domains, problems } = readings
+  if (problems.length > 0) {
+    throw new TypeError(problems.map(({ path, reason, remedy }) => `${path} ${reason}. ${remedy}`).join('\n'))
+  }
+  checkSecret(options.host)
+  if (options.shared) checkShared(options.host)
+  const history = createLoginHistory(
+    domains.map(({ key }) => key),
+    Date.now,
+  )
+  const host = withHistory(withGuardedAuthLog(options.host), history)
+  for (const domain of domains) reportReading(host, domain)
+  reportReading(host, { key: '', problems: [], warnings: findMisplaced(config) })
+  reportUnused(options, domains, log)
+
+  const own = options.fetch
+  const parts = {
+    host,
+    log,
+    fetch: own ? guardFetch((url, init) => own(url, init as RequestInit), FETCH_LIMITS) : directFetch(FETCH_LIMITS),
+    presets: options.presets ?? {},
+    documents: createDocuments(),
+    pathsOf: sharedRoutePaths(PRESET_NAMES),
+  }
+  const opened = domains.map((domain) => openDomain(domain, parts))
+  const strategies = opened.map(({ strategy }) => strategy)
+  const transactions = createTransactions(host.secret, Date.now)
+  const landings = createLandings(host.secret, Date.now)
+  const introspection = createIntrospection(Date.now)
+  const review = createSessionReview(introspection, Date.now)
+  mountRoutes(
+    app,
+    strategies,
+    { host, transactions, landings, review },
+    domainMatcher(config, host),
+    options.urlencoded,
+  )
+  const endRounds = introspectInUse(strategies, { host, review }, options.introspectEveryMs ?? 0)
+  return {
+    loginOptions: (domainKey) =>
+      strategies
+        .filter((strategy) => strategy.domainKey === domainKey)
+        .flatMap(({ working, paths }) => (working ? [loginOption(working, paths.authorize)] : [])),
+    introspect: (req: Request) => introspect(strategies, host, introspection, req),
+    status: () => opened.map(({ strategy, watched }) => domainStatus(strategy.domainKey, watched, history)),
+    close: async () => {
+      endRounds()
+      review.close()
+      for (const { close } of opened) close()
+      parts.documents.close()
+    },
+  }
+}
+
+/**
+ * What the configuration says, for the place that the host gives each domain.
+ *
+ * @param readFile as `readFileSync` does it
+ */
+export function readOptions(
+  { config, host, presets, unknownKeys, inferPresets, credentials }: Omit<MountOptions, 'log' | 'urlencoded'>,
+  readFile = (file: string) => readFileSync(file, 'utf8'),
+): Readings {
+  return readDomains(config, {
+    ...(presets ? { presets } : {}),
+    ...(unknownKeys ? { unknownKeys } : {}),
+    ...(inferPresets ? { inferPresets } : {}),
+    ...(credentials ? { credentials } : {}),
+    readFile,
+    now: Date.now(),
+    ...(host.basePath ? { basePathOf: host.basePath.bind(host) } : {}),
+  })
+}
+
+/** What is sealed travels through browsers: a secret that can be guessed, or an unset environment variable, opens it to anybody. */
+function checkSecret({ secret }: Host): void {
+  if (secret !== undefined && secret.length < LEAST_SECRET) {
+    throw new TypeError(
+      `host.secret has fewer than ${LEAST_SECRET} characters. Give it that many random ones that outlive a restart (\`openssl rand -base64 32\`), or leave it out.`,
+    )
+  }
+}
+
+/** One process would take what another one has ended, or could not finish what another one has begun: better not to start. */
+function checkShared({ secret, sessions }: Host): void {
+  if (secret === undefined) {
+    throw new TypeError(
+      'shared: true needs `host.secret`, the same in all processes. Without it a login that begins at one cannot end at another.',
+    )
+  }
+  if (sessions.revocations?.isShared !== true) {
+    throw new TypeError(
+      'shared: true needs sessions over a store of revocations that all processes share. Give `expressSessions` or `cookieSessions` `revocations: pgRevocations(pool)` or `redisRevocations(client)`, or a store of your own with `isShared: true`.',
+    )
+  }
+}
+
+interface StrategyParts {
+  readonly host: Host
+  readonly log: Log
+  readonly fetch: Fetch
+  readonly presets: PresetUrls
+  readonly documents: Documents
+  readonly pathsOf: (base: string, redirectUri: string | undefined) => RoutePaths
+}
+
+interface OpenedDomain {
+  readonly strategy: Strategy
+  /** What its status is read from; null where its configuration has errors. */
+  readonly watched: WorkingDomain | null
+  readonly close: () => void
+}
+
+function openDomain(
+  { key, settings }: DomainReading,
+  { host, log, fetch, presets, documents, pathsOf }: StrategyParts,
+): OpenedDomain {
+  const paths = pathsOf(host.basePath?.(key) ?? '/', settings?.client.redirect_uri)
+  if (!settings) return { strategy: { domainKey: key, paths, working: null }, watched: null, close: () => undefined }
+  const idpFetch = idpFetchOf(settings, fetch)
+  const discovery = watchDiscovery(discoveryLog(settings, log), Date.now)
+  const provider = openProvider(settings, {
+    idpFetch,
+    fetch,
+    presets,
+    documents,
+    onFailure: discovery.onFailure,
+    onDiscovered: discovery.onDiscovered,
+    onAudience: (address, audience) => {
+      const { origin, pathname } = new URL(address)
+      const fields = { domain: key, endpoint: origin + pathname, audience, member: 'client.assertion_audience' }
+      log.info('assertion-audience', `The IdP wants this as audience of client assertions: ${audience}.`, fields)
+    },
+    now: Date.now,
+  })
+  const { issuer, keySet, preset } = provider
+  // What only a login or a logout needs is made at the first one.
+  let endSession: EndSession | undefined
+  let logoutTokens: LogoutTokens | undefined
+  const working: WorkingStrategy = {
+    settings,
+    preset,
+    get client() {
+      return provider.client
+    },
+    get endSession() {
+      endSession ??= createEndSession(settings, {
+        issuer,
+        fetch: idpFetch,
+        onMissing: (address, status) => reportNoEndSession(host, key, address, status),
+        elapsed: () => performance.now(),
+      })
+      return endSession
+    },
+    get logoutTokens() {
+      logoutTokens ??= createLogoutTokens(settings, {
+        issuer,
+        keySet,
+        now: Date.now,
+        shared: host.sessions.revocations,
+      })
+      return logoutTokens
+    },
+  }
+  return {
+    strategy: { domainKey: key, paths, working },
+    watched: { settings, routes: paths, discovery, keySet },
+    close: provider.close,
+  }
+}
+
+function reportNoEndSession(host: Host, domain: string, address: string, status: number): void {
+  host.authLog({
+    level: 'warn',
+    event: 'end-session-missing',
+    message:
+      'The IdP publishes no end-session endpoint and has none at the default address: logouts end on the login page here, and people stay signed in there. Set `logouturl` to the page that signs them out, or to the login page.',
+    domain,
+    fields: { address, status },
+  })
+}
+
+/** The same host, whose authentication log is remembered as far as a status tells of it. */
+function withHistory(host: Host, history: LoginHistory): Host {
+  return {
+    ...host,
+    authLog: (entry) => {
+      history.note(entry)
+      host.authLog(entry)
+    },
+  }
+}
+
+function loginOption({ settings, preset }: WorkingStrategy, url: string): LoginOption {
+  const { buttonText, buttonIconUrl: iconUrl } = settings.custom
+  return {
+    id: 'oidc',
+    title: buttonText ?? preset.title ?? new URL(settings.issuer.issuer).hostname,
+    url,
+    ...(buttonText === undefined ? {} : { buttonText }),
+    ...(iconUrl === undefined ? {} : { iconUrl }),
+  }
+}
+
+/** What was given in the call and has no effect: most probably not what was meant. */
+function reportUnused({ credentials = {}, fetch }: MountOptions, domains: readonly DomainReading[], log: Log): void {
+  for (const key of Object.keys(credentials)) {
+    if (domains.some((domain) => domain.key === key)) continue
+    log.warn('credentials-unused', 'Credentials were given for a domain without single sign-on.', { domain: key })
+  }
+  for (const { key, settings } of fetch ? domains : []) {
+    if (!settings?.credentials.certificate) continue
+    log.warn('fetch-bypassed', 'TLS connections that show a client certificate are made without `fetch`.', {
+      domain: key,
+    })
+  }
+}
+
+/** The host's own word on the domain of a request, or else its host name; the default domain takes what no other one claims. */
+function domainMatcher(config: unknown, host: Host): (req: Request) => string | undefined {
+  if (host.domainOf) return host.domainOf.bind(host)
+  const byHostName = domainsByHostName(config)
+  // A dot at its end names the same host. Source: RFC 1034, section 3.1.
+  return (req) => byHostName.get(req.hostname.toLowerCase().replace(/\.$/, '')) ?? ''
+}
+
+/** The specification wants warnings of deprecated keys in the authentication log; what breaks a login belongs there all the more. */
+function reportReading(
+  host: Host,
+  { key, problems, warnings }: Pick<DomainReading, 'key' | 'problems' | 'warnings'>,
+): void {
+  const report = (level: 'warn' | 'error', event: string, { path, reason, remedy }: Problem, code: object = {}) =>
+    host.authLog({ level, event, message: `${path} ${reason}. ${remedy}`, domain: key, fields: { path, ...code } })
+  for (const problem of problems) report('error', 'configuration-error', problem)
+  for (const { code, ...warning } of warnings)
+    report('warn', code === 'deprecated_key' ? 'deprecated-key' : 'configuration-warning', warning, { code })
+}

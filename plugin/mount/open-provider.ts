@@ -1,0 +1,88 @@
+import type { CustomSettings, DomainSettings } from '../config/settings.ts'
+import type { PresetUrls } from '../presets/all.ts'
+import { choosePreset } from '../presets/choose.ts'
+import type { Preset } from '../presets/preset.ts'
+import { createProviderClient, type ProviderClient } from '../provider/client.ts'
+import { directFetch } from '../provider/http/direct-fetch.ts'
+import type { Fetch } from '../provider/http/guarded-fetch.ts'
+import { type DiscoveryDeps, type Issuer, openIssuer } from '../provider/issuer/discovery.ts'
+import { createKeySet, type KeySet } from '../provider/issuer/key-set.ts'
+
+/** Outgoing requests: in all for one answer, and of its decoded body. */
+export const FETCH_LIMITS = { totalMs: 10_000, maxBytes: 1_000_000 }
+
+export interface ProviderDeps extends Pick<DiscoveryDeps, 'documents' | 'onFailure' | 'onDiscovered'> {
+  /** Guarded; asks the IdP. */
+  readonly idpFetch: Fetch
+  /** Guarded; asks the APIs of vendors, which are shown no certificate. */
+  readonly fetch: Fetch
+  readonly presets: PresetUrls
+  /** Told once of each address that takes client assertions of another audience than was tried first. */
+  readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** One domain's identity provider, and this server as its client there. */
+export interface Provider {
+  readonly issuer: Issuer
+  readonly keySet: KeySet
+  readonly preset: Preset
+  /** Made when it is first asked for: most of 1,000 domains have no login for long after a start. */
+  readonly client: ProviderClient
+  /** The same IdP with this server as another client. */
+  readonly clientOf: (settings: DomainSettings) => ProviderClient
+  close(): void
+}
+
+/** What asks the IdP of a domain: with the client certificate, where there is one. */
+export function idpFetchOf({ credentials: { certificate } }: DomainSettings, fetch: Fetch): Fetch {
+  return certificate ? directFetch(FETCH_LIMITS, certificate) : fetch
+}
+
+/** Begins to discover the IdP in the background, and never rejects. */
+export function openProvider(settings: DomainSettings, deps: ProviderDeps): Provider {
+  const { idpFetch, fetch, presets, now, documents, onFailure, onDiscovered } = deps
+  const discovery = { fetch: idpFetch, documents, now, random: Math.random, onFailure, onDiscovered }
+  const issuer = openIssuer(settings.issuer, discovery)
+  const preset = choosePreset(settings.custom.preset, presets, fetch)
+  const keySet = createKeySet({ fetch: idpFetch, elapsed: () => performance.now() })
+  const clientOf = (own: DomainSettings) => {
+    const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null
+    return createProviderClient(own, {
+      issuer,
+      keySet,
+      fetch: idpFetch,
+      scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings)])],
+      claims: claimsRead(settings.custom.claims, groupsClaim),
+      onAudience: deps.onAudience,
+      now,
+    })
+  }
+  // One that has a key to make begins with that at once, so that no login waits for it.
+  let client = settings.client.dpop_bound_access_tokens ? clientOf(settings) : undefined
+  return {
+    issuer,
+    keySet,
+    preset,
+    get client() {
+      client ??= clientOf(settings)
+      return client
+    },
+    clientOf,
+    close() {
+      keySet.close()
+      issuer.close()
+    },
+  }
+}
+
+/** What a login looks for in the ID token before it asks for more. */
+function claimsRead(names: CustomSettings['claims'], groups: string | null): readonly string[] {
+  return [
+    ...Object.values(names),
+    // It speaks of that claim alone.
+    ...(names.email === 'email' ? ['email_verified'] : []),
+    ...(groups === null ? [] : [groups]),
+  ]
+}

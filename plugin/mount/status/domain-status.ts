@@ -1,0 +1,49 @@
+import type { DomainSettings } from '../../config/settings.ts'
+import type { KeySet } from '../../provider/issuer/key-set.ts'
+import type { DiscoveryStatus, DiscoveryWatch } from './discovery-watch.ts'
+import { type IdpAddresses, idpAddresses, type RoutesForIdp } from './idp-addresses.ts'
+import type { LoginHistory, Refusal } from './login-history.ts'
+
+/**
+ * How single sign-on of a domain is, for an administrator's page: no secret, and nothing of persons but the names of their accounts. All
+ * times are milliseconds since 1970.
+ */
+export interface DomainStatus {
+  /** Key under `domains` in the server's configuration; the default domain's is empty. */
+  readonly domainKey: string
+  /** False: the configuration has errors, which the start wrote into the authentication log, and every login is refused. */
+  readonly configured: boolean
+  /** As it is configured; null where that has errors. */
+  readonly issuer: string | null
+  /** Null where the configuration has errors. */
+  readonly discovery: DiscoveryStatus | null
+  /** Age of the IdP's keys that were last of use, in milliseconds; null: none yet. They are asked for anew at each login. */
+  readonly keySetAgeMs: number | null
+  /** When somebody last signed in since the start of this process; null: nobody has. */
+  readonly lastLogin: number | null
+  /** The last ten since the start of this process, the latest first. */
+  readonly refusals: readonly Refusal[]
+  /** What to enter at the IdP; null where the configuration has errors. */
+  readonly addresses: IdpAddresses | null
+}
+
+/** A domain that works. */
+export interface WorkingDomain {
+  readonly settings: DomainSettings
+  readonly routes: RoutesForIdp
+  readonly discovery: Pick<DiscoveryWatch, 'status'>
+  readonly keySet: Pick<KeySet, 'ageMs'>
+}
+
+/** @param working null: the configuration has errors */
+export function domainStatus(domainKey: string, working: WorkingDomain | null, history: LoginHistory): DomainStatus {
+  return {
+    domainKey,
+    configured: working !== null,
+    issuer: working?.settings.issuer.issuer ?? null,
+    discovery: working?.discovery.status() ?? null,
+    keySetAgeMs: working?.keySet.ageMs() ?? null,
+    ...history.of(domainKey),
+    addresses: working ? idpAddresses(working.settings, working.routes) : null,
+  }
+}

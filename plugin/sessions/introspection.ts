@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto'
+import type { SignIn, Tokens } from '../host/port.ts'
+
+/** An answer is good for this long: hosts may ask at every request, the IdP is not asked at every one. */
+const FRESH_MS = 10_000
+/** Sessions whose answer is kept; the oldest are forgotten first. */
+const MOST_ANSWERS = 10_000
+
+/**
+ * What an IdP says of a session: it goes on, it has ended there, or nobody can tell: the session kept no token, the one that it kept
+ * has run out of time, the IdP has no endpoint for the question, or gave no answer.
+ */
+export type SessionState = 'active' | 'ended' | 'unknown'
+
+/** Asks about a token. Null: the IdP cannot be asked. */
+export type AskAboutToken = (
+  token: string,
+  kind: 'access_token' | 'refresh_token',
+) => Promise<{ active: boolean } | null>
+
+/** Asks an IdP about sessions by their tokens (RFC 7662). A session has ended when none of them is active. */
+export interface Introspection {
+  /** An answer of the last 10 s will do. @throws what `ask` throws */
+  stateOf(session: SignIn, ask: AskAboutToken): Promise<SessionState>
+  /** As it is now: whatever was answered before may have changed since. @throws what `ask` throws */
+  stateNow(session: SignIn, ask: AskAboutToken): Promise<SessionState>
+}
+
+/** @param now milliseconds since 1970 */
+export function createIntrospection(now: () => number): Introspection {
+  const answers = new Map<string, { readonly at: number; readonly state: Promise<SessionState> }>()
+  /** Domains whose IdP has called a refresh token active, and so tells living ones from dead ones. */
+  const tellsRefreshTokens = new Set<string>()
+  /**
+   * By domain, when its IdP last called a refresh token inactive beside an active access token. Either it does so with all of them, or that
+   * session was just ending: what one token was called must not be held against those of everybody for good.
+   */
+  const doubtedAt = new Map<string, number>()
+
+  /** Not when the clock was set back. */
+  function isFresh(at: number | undefined): boolean {
+    return at !== undefined && now() - at < FRESH_MS && now() >= at
+  }
+
+  function keep(key: string, state: Promise<SessionState>): Promise<SessionState> {
+    answers.delete(key)
+    answers.set(key, { at: now(), state })
+    for (const oldest of answers.keys()) {
+      if (answers.size <= MOST_ANSWERS) break
+      answers.delete(oldest)
+    }
+    return state
+  }
+
+  async function askAbout(domainKey: string, tokens: Tokens, ask: AskAboutToken): Promise<SessionState> {
+    const { access, accessExpiresAt, refresh } = tokens
+    const askRefresh = async (token: string) => {
+      const status = await ask(token, 'refresh_token')
+      if (status?.active) tellsRefreshTokens.add(domainKey)
+      return status
+    }
+    // That it is over is no news of the session.
+    const isOver = accessExpiresAt !== null && accessExpiresAt <= now()
+    const status = isOver ? undefined : await ask(access, 'access_token')
+    if (status === null) return 'unknown'
+    if (status?.active) {
+      if (refresh !== null && !tellsRefreshTokens.has(domainKey) && !isFresh(doubtedAt.get(domainKey))) {
+        // Some IdPs call every refresh token inactive, and then it says nothing once the access token has run out.
+        const told = await askRefresh(refresh).catch(() => null)
+        if (told?.active === false) doubtedAt.set(domainKey, now())
+      }
+      return 'active'
+    }
+    if (refresh === null) return isOver ? 'unknown' : 'ended'
+    const told = await askRefresh(refresh)
+    if (told === null) return 'unknown'
+    if (told.active) return 'active'
+    return isOver && doubtedAt.has(domainKey) && !tellsRefreshTokens.has(domainKey) ? 'unknown' : 'ended'
+  }
+
+  function stateNow({ domainKey, tokens }: SignIn, ask: AskAboutToken): Promise<SessionState> {
+    return tokens ? keep(keyOf(domainKey, tokens), askAbout(domainKey, tokens, ask)) : Promise.resolve('unknown')
+  }
+
+  return {
+    stateNow,
+    async stateOf(session, ask) {
+      const known = session.tokens && answers.get(keyOf(session.domainKey, session.tokens))
+      if (known && isFresh(known.at)) return known.state
+      return stateNow(session, ask)
+    },
+  }
+}
+
+function keyOf(domainKey: string, { access, refresh }: Tokens): string {
+  return createHash('sha256')
+    .update(JSON.stringify([domainKey, access, refresh]))
+    .digest('base64url')
+}

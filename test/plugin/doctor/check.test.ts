@@ -1,0 +1,389 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { check } from '../../../plugin/doctor/check.ts'
+
+const SCRIPT = fileURLToPath(new URL('../../../plugin/check.ts', import.meta.url))
+const FINE = { issuer: 'https://idp.example.com', client: { client_id: 'mesh', client_secret: 'hunter2' } }
+const OLD = { issuer: 'https://idp.example.com', clientid: 'mesh', clientsecret: 'hunter2' }
+
+const server = (oidc: unknown) => ({
+  settings: { cert: 'mesh.example.com' },
+  domains: { '': { authStrategies: { oidc } } },
+})
+
+/** Runs the command in this process over a file with this text. */
+function checkText(text: string, ...args: readonly string[]) {
+  const said = { out: '', err: '' }
+  const code = check(['config.json', ...args], {
+    read: () => text,
+    out: (part) => {
+      said.out += part
+    },
+    err: (part) => {
+      said.err += part
+    },
+  })
+  return { code, ...said }
+}
+const checkOidc = (oidc: unknown, ...args: readonly string[]) =>
+  checkText(JSON.stringify(server(oidc), null, 2), ...args)
+
+/** Without the addresses at its end. */
+function judged<Outcome extends { readonly out: string }>(outcome: Outcome): Outcome {
+  return { ...outcome, out: outcome.out.replace(/^domain .*, to enter at the IdP:\n(?: {2}.*\n)+/gm, '') }
+}
+
+describe('mesh-companion-check', () => {
+  it('looks into the files with the keys of the client, and tells nothing of what is in them', () => {
+    const config = server({ ...FINE, client: { ...FINE.client, token_endpoint_auth_method: 'private_key_jwt' } })
+    Object.assign(config.domains[''], { oidcCredentials: { jwksFile: 'keys.json', tlsCertFile: 'gone.pem' } })
+    const files: Readonly<Record<string, string>> = {
+      'config.json': JSON.stringify(config),
+      'keys.json': '{"keys":[{"kty":"EC","crv":"P-256","d":"hunter2"}]}',
+    }
+    let out = ''
+    const code = check(['config.json'], {
+      read: (file) => {
+        const text = files[file]
+        if (text === undefined) throw Object.assign(new Error(file), { code: 'ENOENT' })
+        return text
+      },
+      out: (part) => {
+        out += part
+      },
+      err: () => undefined,
+    })
+    expect(code).to.equal(1)
+    expect(out.split('\n').map((line) => line.split('. ')[0])).to.deep.equal([
+      'domain "": 3 errors, no warnings',
+      '  error: domains[""].oidcCredentials.tlsKeyFile: is missing',
+      '  error: domains[""].oidcCredentials.tlsCertFile: names a file that cannot be read (ENOENT)',
+      '  error: domains[""].oidcCredentials.jwksFile.keys[0]: is no usable private key',
+      '',
+    ])
+    expect(out).to.not.include('hunter2')
+  })
+
+  it('finds nothing wrong with a good file', () => {
+    expect(judged(checkOidc(FINE))).to.deep.equal({ code: 0, out: 'domain "": no errors, no warnings\n', err: '' })
+  })
+
+  it('prints every error of every domain with its path and what to do', () => {
+    const { code, out, err } = checkText(
+      JSON.stringify({
+        settings: {},
+        domains: {
+          '': { title: 'Lab', authStrategies: { oidc: { ...FINE, groups: { requird: 'a' }, newAccounts: 1 } } },
+          b: { dns: 'b.example', authStrategies: { oidc: { client: {} } } },
+        },
+      }),
+    )
+    expect([code, err]).to.deep.equal([1, ''])
+    expect(out.split('\n').map((line) => line.split('. ')[0])).to.deep.equal([
+      'domain "" ("Lab"): 3 errors, no warnings',
+      '  error: settings.cert: is missing',
+      '  error: domains[""].authStrategies.oidc.groups.requird: is not a known setting',
+      '  error: domains[""].authStrategies.oidc.newAccounts: must be true or false',
+      'domain "b": 3 errors, no warnings',
+      '  error: domains.b.authStrategies.oidc.client.client_id: is missing',
+      '  error: domains.b.authStrategies.oidc.client.client_secret: is missing',
+      '  error: domains.b.authStrategies.oidc.issuer: is missing, and there is no preset',
+      '',
+    ])
+    expect(out).to.contain('Did you mean "required"?')
+  })
+
+  it('ends with what to enter at the IdP, for each domain that has no errors', () => {
+    const keyed = { ...FINE, client: { ...FINE.client, post_logout_redirect_uri: false } }
+    const config = {
+      settings: { cert: 'mesh.example.com' },
+      domains: {
+        '': { authStrategies: { oidc: keyed } },
+        sub: { authStrategies: { oidc: { ...FINE, client: { ...FINE.client, redirect_uri: undefined } } } },
+        bad: { authStrategies: { oidc: { issuer: 5 } } },
+      },
+    }
+    const { out } = checkText(JSON.stringify(config), '--meshcentral')
+    expect(out.slice(out.indexOf('domain "", to enter'))).to.equal(
+      [
+        'domain "", to enter at the IdP:',
+        '  redirect URI: https://mesh.example.com/auth-oidc-callback',
+        '  back-channel logout URI: https://mesh.example.com/auth-oidc-backchannel-logout',
+        'domain "sub", to enter at the IdP:',
+        '  redirect URI: https://mesh.example.com/sub/auth-oidc-callback',
+        '  post-logout redirect URI: https://mesh.example.com/sub/login',
+        '  back-channel logout URI: https://mesh.example.com/sub/auth-oidc-backchannel-logout',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('names the new place of each deprecated key, which is no error', () => {
+    const { code, out } = judged(checkOidc(OLD))
+    expect(code).to.equal(0)
+    expect(out).to.equal(
+      [
+        'domain "": no errors, 2 warnings',
+        '  warning: domains[""].authStrategies.oidc.clientid: is deprecated. Move it to client.client_id.',
+        '  warning: domains[""].authStrategies.oidc.clientsecret: is deprecated. Move it to client.client_secret.',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('prints with --migrate nothing but the rewritten configuration to stdout', () => {
+    const { code, out, err } = checkOidc(OLD, '--migrate')
+    expect(code).to.equal(0)
+    expect(JSON.parse(out)).to.deep.equal(server(FINE))
+    expect(err).to.contain('oidc.clientid: is deprecated. Move it to client.client_id.')
+    expect(judged(checkText(out))).to.deep.equal({ code: 0, out: 'domain "": no errors, no warnings\n', err: '' })
+  })
+
+  it('migrates a file with errors too, and reports them', () => {
+    const { code, out, err } = checkOidc({ ...OLD, groups: 5 }, '--migrate')
+    expect(code).to.equal(1)
+    expect(JSON.parse(out)).to.deep.equal(server({ ...FINE, groups: 5 }))
+    expect(err).to.contain('error: domains[""].authStrategies.oidc.groups: must be an object')
+  })
+
+  it('warns of members that are there twice', () => {
+    const { code, out } = checkText(
+      JSON.stringify(server(FINE)).replace('{"client_id"', '{"client_id":"first","client_id"'),
+    )
+    expect(code).to.equal(0)
+    expect(out).to.contain('warning: domains[""].authStrategies.oidc.client.client_id: is there more than once.')
+  })
+
+  it('says line and column where a file is no JSON, and quotes nothing of it', () => {
+    const text = '{\n  "settings": { "cert": hunter2 }\n}'
+    expect(checkText(text, '--migrate')).to.deep.equal({
+      code: 2,
+      out: '',
+      err: 'config.json:2:25: is not JSON: expected a value, found something else.\n',
+    })
+  })
+
+  it('cannot use a file without domains, or without a strategy in them', () => {
+    for (const text of ['[]', '{}', '{"domains":{}}', '{"domains":{"":{"authStrategies":{}}}}']) {
+      const { code, out, err } = checkText(text, '--migrate')
+      expect([code, out], text).to.deep.equal([2, ''])
+      expect(err).to.match(/^( {2}error: (\$|domains): |No domain has authStrategies\.oidc)/)
+    }
+  })
+
+  it('takes domains without a host name for paths, and unknown keys for warnings, where MeshCentral serves them', () => {
+    const config = {
+      settings: { cert: 'mesh.example.com' },
+      domains: {
+        '': { authStrategies: { oidc: FINE } },
+        sub: { authStrategies: { oidc: { ...FINE, custom: { colour: 'red' } } } },
+        own: { dns: 'own.example.com', authStrategies: { oidc: FINE } },
+      },
+    }
+    expect(checkText(JSON.stringify(config)).code).to.equal(1)
+    const { code, out } = judged(checkText(JSON.stringify(config), '--meshcentral'))
+    expect(code).to.equal(0)
+    expect(out.split('\n').map((line) => line.split('. ')[0])).to.deep.equal([
+      'domain "": no errors, no warnings',
+      'domain "sub": no errors, 1 warning',
+      '  warning: domains.sub.authStrategies.oidc.custom.colour: is not a known setting',
+      'domain "own": no errors, no warnings',
+      '',
+    ])
+  })
+
+  it('reads as MeshCentral does with --meshcentral: its members mean a preset', () => {
+    const oidc = { client: FINE.client, custom: { tenant_id: 'contoso.example' } }
+    expect(checkOidc(oidc).out).to.contain('issuer: is missing, and there is no preset')
+    expect(judged(checkOidc(oidc, '--meshcentral'))).to.deep.equal({
+      code: 0,
+      out: 'domain "": no errors, no warnings\n',
+      err: '',
+    })
+  })
+
+  it('names what stands in a place where nothing reads it, also where nothing is left to check', () => {
+    const misspelt = { authStrategy: { oidc: FINE } }
+    const nothing = checkText(JSON.stringify({ settings: {}, domains: { '': misspelt } }))
+    expect([nothing.code, nothing.out]).to.deep.equal([2, ''])
+    expect(nothing.err.split('\n').slice(1)).to.deep.equal([
+      '  warning: domains[""].authStrategy: is not read: no setting has this name. Did you mean "authStrategies"?',
+      '',
+    ])
+    const config = { ...server(FINE), oidc: FINE }
+    const { code, out } = judged(checkText(JSON.stringify(config)))
+    expect(code).to.equal(0)
+    expect(out.split('\n').map((line) => line.split('. ')[0])).to.deep.equal([
+      'domain "": no errors, no warnings',
+      '  warning: oidc: is not read in this place',
+      '',
+    ])
+  })
+
+  it('never shows a secret', () => {
+    const { out } = checkOidc({ ...OLD, client: { client_id: 5, client_secret: ['hunter2'], redirect_uri: 'hunter2' } })
+    expect(out).to.contain('client.client_secret')
+    expect(out).not.to.contain('hunter2')
+  })
+
+  describe('with --explain-groups', () => {
+    const explain = (groups: unknown, names: string) =>
+      judged(checkOidc({ ...FINE, groups }, '--explain-groups', names)).out
+    const RULES = { required: ['Ops', 'Staff'], siteadmin: 'Admins', sync: { filter: ['Ops', 'Radio'] } }
+
+    it('says by which rule a member of exactly these groups, of none, and of unknown ones is let in', () => {
+      expect(explain(RULES, 'Ops, Admins,Other').split('\n')).to.deep.equal([
+        'domain "": no errors, no warnings',
+        '  a member of "Ops", "Admins", "Other":',
+        '    admitted: in "Ops", of groups.required',
+        '    site admin: granted, in "Admins", of groups.siteadmin',
+        '    user groups: joins "Ops", of groups.sync.filter ("Ops", "Radio"); leaves every other mirrored one',
+        '  a member of no group:',
+        '    refused: in none of groups.required ("Ops", "Staff") (not_in_required_group)',
+        '    sessions: those of somebody who has an account end, in all browsers',
+        '    site admin: kept as it is, since nothing is written for somebody who is refused',
+        '    user groups: kept as they are',
+        '  somebody whose groups cannot be learned:',
+        '    refused: groups.required is set, and nobody knows (memberships_unknown)',
+        '    sessions: kept as they are, since nobody knows',
+        '    site admin: kept as it is, since nothing is written for somebody who is refused',
+        '    user groups: kept as they are',
+        '',
+      ])
+    })
+
+    it('tells revoked rights from kept ones, and what happens to mirrored groups', () => {
+      const { required: _, ...open } = RULES
+      const revoked = explain({ ...open, sync: true }, 'Ops')
+      expect(revoked).to.contain('admitted: groups.required is not set')
+      expect(revoked).to.contain(
+        'site admin: revoked, in none of groups.siteadmin ("Admins"); groups.revokeAdmin is true',
+      )
+      expect(revoked).to.contain('user groups: joins "Ops", groups.sync is true; leaves every other mirrored one')
+      expect(revoked).to.contain('user groups: joins none, groups.sync is true; leaves every mirrored one')
+      expect(revoked).to.contain('site admin: kept as it is, since nobody knows')
+      expect(revoked).to.contain('user groups: kept as they are, since nobody knows')
+      const kept = explain({ ...open, revokeAdmin: false }, 'Other')
+      expect(kept).to.contain('in none of groups.siteadmin ("Admins"), but groups.revokeAdmin is false')
+      expect(kept).to.contain('joins none, of groups.sync.filter ("Ops", "Radio"); leaves every mirrored one')
+      const nothing = explain({ required: [] }, 'Ops')
+      expect(nothing).to.contain('refused: in none of groups.required (an empty list) (not_in_required_group)')
+      expect(explain({}, 'Ops')).to.contain('site admin: kept as it is, since groups.siteadmin is not set')
+      expect(explain({}, 'Ops')).to.contain('user groups: kept as they are, since groups.sync is not set')
+    })
+
+    it('takes names as they are, those with commas from a JSON array', () => {
+      const names = JSON.stringify(['cn=ops,ou=groups', 'ops'])
+      expect(explain({ required: 'cn=ops,ou=groups' }, names)).to.contain('admitted: in "cn=ops,ou=groups"')
+      expect(explain({ required: 'Ops' }, 'ops')).to.contain('refused: in none of groups.required ("Ops")')
+      expect(explain(RULES, '')).to.match(/warnings\n {2}a member of no group:\n/)
+      for (const wrong of ['[', '[1]', '[""]']) {
+        const { code, err } = checkOidc(FINE, '--explain-groups', wrong)
+        expect([code, err.split('\n')[0]]).to.deep.equal([2, '--explain-groups takes A,B,C or a JSON array of texts.'])
+      }
+    })
+
+    it('speaks of each domain by itself, and of none with errors', () => {
+      const { code, out } = checkText(
+        JSON.stringify({
+          settings: { cert: 'mesh.example.com' },
+          domains: {
+            '': { authStrategies: { oidc: FINE } },
+            b: { dns: 'b.example', authStrategies: { oidc: { ...FINE, groups: { required: 'Ops' } } } },
+            c: { dns: 'c.example', authStrategies: { oidc: { ...FINE, groups: { required: 5 } } } },
+          },
+        }),
+        '--explain-groups',
+        'Ops',
+      )
+      expect(code).to.equal(1)
+      const [, first, second, third] = out.split('domain ')
+      expect(first).to.contain('No groups are configured')
+      expect(second).to.contain('admitted: in "Ops", of groups.required')
+      expect(third).to.contain('explained once the errors are mended')
+    })
+
+    it('leaves stdout to the configuration beside --migrate', () => {
+      const { out, err } = checkOidc({ ...OLD, groups: { required: 'Ops' } }, '--migrate', '--explain-groups', 'Ops')
+      expect(JSON.parse(out)).to.deep.equal(server({ ...FINE, groups: { required: 'Ops' } }))
+      expect(err).to.contain('admitted: in "Ops"')
+    })
+  })
+
+  describe('as a process', () => {
+    let folder: string
+    before(() => {
+      folder = mkdtempSync(join(tmpdir(), 'mesh-companion-check-'))
+    })
+    after(() => rmSync(folder, { recursive: true }))
+
+    const run = (script: string, ...args: readonly string[]) => {
+      const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', script, ...args], {
+        encoding: 'utf8',
+        timeout: 15_000,
+      })
+      return { status, stdout, stderr }
+    }
+    const fileWith = (oidc: unknown) => {
+      const file = join(folder, 'config.json')
+      writeFileSync(file, JSON.stringify(server(oidc), null, 2))
+      return file
+    }
+
+    it('runs when started by a link, as npm does, and exits with what it found', () => {
+      const link = join(folder, 'mesh-companion-check.ts')
+      symlinkSync(SCRIPT, link)
+      const { status, stdout, stderr } = run(link, fileWith({ ...FINE, newAccounts: 1 }))
+      expect(stderr).to.equal('')
+      expect(stdout).to.contain('oidc.newAccounts: must be true or false.')
+      expect(status).to.equal(1)
+    })
+
+    it('writes a long migrated configuration to a pipe to its end', () => {
+      const required = Array.from({ length: 20_000 }, (_, index) => `group ${index}`)
+      const { status, stdout } = run(SCRIPT, fileWith({ ...OLD, groups: { required } }), '--migrate')
+      expect(status).to.equal(0)
+      expect(JSON.parse(stdout)).to.deep.equal(server({ ...FINE, groups: { required } }))
+    })
+
+    it('does not mind a reader that leaves early', async () => {
+      const required = Array.from({ length: 20_000 }, (_, index) => `group ${index}`)
+      const file = fileWith({ ...OLD, groups: { required } })
+      const child = spawn(process.execPath, ['--import', 'tsx', SCRIPT, file, '--migrate'])
+      child.stdout.destroy()
+      let stderr = ''
+      child.stderr.setEncoding('utf8').on('data', (part) => {
+        stderr += part
+      })
+      expect(await once(child, 'close')).to.deep.equal([0, null])
+      expect(stderr).to.contain('clientid').and.not.contain('EPIPE')
+    })
+
+    it('exits with 2 and says why when it is called wrongly or the file cannot be read', () => {
+      for (const [args, reason] of [
+        [[], /^Name one file to check\.\n\nUsage: /],
+        [['a.json', 'b.json'], /^Name one file/],
+        [['a.json', '--migarte'], /--migarte[\s\S]*Usage: /],
+        [[join(folder, 'missing.json')], /missing\.json: cannot be read \(ENOENT\)\.\n$/],
+        [[folder], /cannot be read \(EISDIR\)\.\n$/],
+      ] as const) {
+        const { status, stdout, stderr } = run(SCRIPT, ...args)
+        expect([status, stdout]).to.deep.equal([2, ''])
+        expect(stderr).to.match(reason)
+      }
+    })
+
+    it('explains itself with --help', () => {
+      const { status, stdout } = run(SCRIPT, '--help')
+      expect(status).to.equal(0)
+      expect(stdout).to.match(
+        /^Usage: mesh-companion-check FILE \[--meshcentral\] \[--migrate\] \[--explain-groups A,B,C\] \[--live\]/,
+      )
+    })
+  })
+})

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { Verdict } from '../../../plugin/doctor/live/verdict.ts'
+import { POLICY } from '../../../plugin/doctor/page-look.ts'
+import { type StatusPage, statusPage } from '../../../plugin/doctor/status-page.ts'
+import type { DomainStatus } from '../../../plugin/mount/status/domain-status.ts'
+
+const STATUS: DomainStatus = {
+  domainKey: '',
+  configured: true,
+  issuer: 'https://idp.example',
+  discovery: { discoveredSince: 1_000, failure: null },
+  keySetAgeMs: 61_000,
+  lastLogin: null,
+  refusals: [],
+  addresses: {
+    redirect: 'https://mesh.example/auth-oidc-callback',
+    postLogout: null,
+    backchannelLogout: 'https://mesh.example/auth-oidc-backchannel-logout',
+    keySet: null,
+  },
+}
+
+const page = (changes: Partial<DomainStatus> = {}, more: Partial<StatusPage> = {}) =>
+  statusPage({
+    status: { ...STATUS, ...changes },
+    check: { kind: 'never' },
+    token: 'a-token',
+    look: null,
+    now: 100_000,
+    ...more,
+  })
+
+describe('the status page', () => {
+  it('shows no text from outside as markup', () => {
+    const plain = page({}, { check: { kind: 'done', at: 1, verdicts: [] } })
+    const tags = (markup: string) => markup.match(/<[^>]*>/g)?.length
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('<', '>', '"', "'", '&', 'a', ' ', '/', '=') }), (text) => {
+        const refusal = { time: 1, times: 2, event: text, code: 'internal', remedy: text, account: text } as const
+        const verdict: Verdict = { question: 'discovery', verdict: 'fail', text }
+        const failure = { since: 5, causeCode: text, remedy: text }
+        const safe = (value: string) =>
+          page(
+            {
+              domainKey: `d${value}`,
+              issuer: value,
+              refusals: [{ ...refusal, event: value, remedy: value, account: value }],
+              discovery: { discoveredSince: null, failure: { ...failure, causeCode: value, remedy: value } },
+            },
+            { check: { kind: 'done', at: 1, verdicts: [{ ...verdict, text: value }] }, token: value },
+          )
+        expect(tags(safe(text))).to.equal(tags(safe('harmless')))
+      }),
+    )
+    expect(plain).to.include('No question could be asked')
+  })
+
+  it('tells what fails since when, and what mends it, with what is typed marked', () => {
+    const failure = { since: Date.UTC(2026, 0, 2, 3, 4, 5), causeCode: 'ECONNREFUSED', remedy: 'Check `issuer`.' }
+    const markup = page({ discovery: { discoveredSince: null, failure } })
+    expect(markup).to.match(
+      /not discovered\..*Fails since <time[^>]*>2026-01-02 03:04:05 UTC<\/time> <code>ECONNREFUSED<\/code>/,
+    )
+    expect(markup).to.include('Check <code>issuer</code>.')
+  })
+
+  it('lists refusals with their age, number, account and remedy', () => {
+    const refusal = {
+      time: 40_000,
+      times: 3,
+      event: 'login-failed',
+      code: 'account_locked',
+      remedy: 'Unlock it.',
+      account: 'eve',
+    } as const
+    const markup = page({ refusals: [refusal] })
+    expect(markup).to.include('(60 s ago, 3 times)')
+    expect(markup).to.include('<code>account_locked</code>')
+    expect(markup).to.include('account <b>eve</b>')
+    expect(markup).to.include('Unlock it.')
+    expect(markup).to.match(/Members of the log line that a text names.*settings\.authLog/)
+    expect(page()).to.match(/Last refusals<\/h2><p>None\.<\/p>/)
+  })
+
+  it('has nothing to check or to enter while the configuration has errors', () => {
+    const markup = page({ configured: false, issuer: null, discovery: null, addresses: null })
+    expect(markup).to.include('The configuration has errors')
+    expect(markup).not.to.match(/<form|<input/)
+  })
+
+  it('comes again by itself while a check is under way, and only then', () => {
+    expect(page({}, { check: { kind: 'running', since: 1 } })).to.match(/http-equiv="refresh".*<button disabled>/s)
+    expect(page()).not.to.include('http-equiv="refresh"')
+  })
+
+  it('has the look that the server settles', () => {
+    expect(page({}, { look: 'day' })).to.include('<html lang="en" data-look="day">')
+    expect(page()).to.include('<html lang="en">')
+  })
+
+  it('allows its own script and style alone', () => {
+    const markup = page()
+    for (const [name, text = ''] of [
+      ['script', /<script>([^<]*)<\/script>/.exec(markup)?.[1]],
+      ['style', /<style>([^<]*)<\/style>/.exec(markup)?.[1]],
+    ] as const) {
+      expect(text.length).to.be.above(500)
+      expect(POLICY).to.include(`${name}-src 'sha256-${createHash('sha256').update(text).digest('base64')}';`)
+    }
+    expect(markup).not.to.match(/ style=| on\w+=/)
+  })
+})

@@ -1,0 +1,46 @@
+import { expect } from 'chai'
+import { earlyCookieKey } from '../../../plugin/meshcentral/cookie-key.ts'
+import type { Members, MeshDatabase } from '../../../plugin/meshcentral/server.ts'
+import { databaseOf } from './stand-in.ts'
+
+const ID = 'LoginCookieEncryptionKey'
+const MADE = Buffer.alloc(80, 'm')
+
+describe("MeshCentral's key for cookies", () => {
+  const rowsWith = (key?: string) => new Map<string, Members>(key === undefined ? [] : [[ID, { _id: ID, key }]])
+  const setUp = async (db: MeshDatabase, loginCookieEncryptionKey: Buffer | null = null) => {
+    const server = { db, loginCookieEncryptionKey, generateCookieKey: () => MADE }
+    const key = earlyCookieKey(server)
+    // The database answers one turn later.
+    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    return { server, key }
+  }
+
+  it('is known before MeshCentral has read it', async () => {
+    const stored = Buffer.alloc(80, 's')
+    const rows = rowsWith(stored.toString('hex'))
+    const { server, key } = await setUp(databaseOf(rows))
+    expect(key()).to.deep.equal(stored)
+    const own = Buffer.alloc(80, 'o')
+    server.loginCookieEncryptionKey = own
+    expect(key()).to.equal(own)
+    expect(rows.get(ID)?.key).to.equal(stored.toString('hex'))
+  })
+
+  it('is made and kept where there is none that MeshCentral would take, and it has none yet', async () => {
+    for (const stored of [undefined, 'abcd']) {
+      const rows = rowsWith(stored)
+      expect((await setUp(databaseOf(rows))).key()).to.deep.equal(MADE)
+      expect(rows.get(ID)?.key).to.equal(MADE.toString('hex'))
+    }
+    const rows = rowsWith()
+    const own = Buffer.alloc(80, 'o')
+    expect((await setUp(databaseOf(rows), own)).key()).to.equal(own)
+    expect(rows.size).to.equal(0)
+  })
+
+  it('is unknown while the database fails, which ends nothing', async () => {
+    const failing: MeshDatabase = { ...databaseOf(), Get: (_id, done) => done(new Error('away')) }
+    expect((await setUp(failing)).key()).to.equal(undefined)
+  })
+})

@@ -1,0 +1,107 @@
+import { expect } from 'chai'
+import type { Response } from 'express'
+import { type GuardedSessions, sessionGuard } from '../../../plugin/meshcentral/guard.ts'
+import type { Members, MeshRequest } from '../../../plugin/meshcentral/server.ts'
+import { followWork, type Work } from '../../../plugin/meshcentral/sessions/current-work.ts'
+import { createOpenSessions } from '../../../plugin/meshcentral/sessions/open-sessions.ts'
+import { databaseOf } from './stand-in.ts'
+
+const USER = 'user//~oidc:1'
+
+/** What MeshCentral does with a request. */
+type Route = (req: MeshRequest, work: Work | undefined) => void
+
+describe('the guard of sessions', () => {
+  /**
+   * Resolves once a request with that session is answered.
+   *
+   * @returns what the cookie is then written with; the status is 200 where the request came through
+   */
+  async function answer(session: Members | null, route: Route = () => undefined, isOver = async () => false) {
+    const work = followWork(databaseOf())
+    const req = { path: '/', session: structuredClone(session) } as MeshRequest
+    const failures: unknown[] = []
+    const guard = sessionGuard({
+      sessions: { isOver } as unknown as GuardedSessions,
+      open: createOpenSessions(),
+      domains: new Set(['']),
+      onFailure: (error) => void failures.push(error),
+      work,
+    })
+    const status = await new Promise<number>((resolve) => {
+      const res: object = {
+        headersSent: false,
+        writeHead: resolve,
+        status(code: number) {
+          resolve(code)
+          return res
+        },
+        set: () => res,
+        type: () => res,
+        send: () => res,
+      }
+      guard(req, res as Response, () => {
+        route(req, work.get())
+        ;(res as Response).writeHead(200)
+      })
+    })
+    return { status, session: req.session, failures }
+  }
+  const begins =
+    (session: Members): Route =>
+    (req) => {
+      Reflect.set(req, 'session', { ...req.session, ...session })
+    }
+
+  it('lets sessions be that are not of single sign-on', async () => {
+    for (const userid of ['user//admin', 'user//~saml:1', 'user//~', 'user/elsewhere/~oidc:1']) {
+      const session = { userid, x: 'x', loginToken: '~t:1', passport: {} }
+      expect(await answer(session)).to.deep.equal({ status: 200, session, failures: [] })
+      expect((await answer({}, begins(session))).session).to.deep.equal(session)
+    }
+    expect(await answer(null)).to.deep.equal({ status: 200, session: null, failures: [] })
+  })
+
+  it('signs out who is of single sign-on by no login that it knows of', async () => {
+    const { session: begun } = await answer({}, begins({ userid: USER, x: 'x' }))
+    for (const session of [
+      { userid: USER, x: 'x' },
+      { userid: USER },
+      { userid: USER, x: 'x', passport: { user: '1' } },
+      { userid: USER, x: 'x', loginToken: '~t:1' },
+      { userid: USER, x: 'x', oidcApart: {} },
+      { userid: USER, x: 'x', oidcApart: true },
+      { ...begun, x: 'of another session' },
+      { ...begun, userid: 'user//~oidc:2' },
+      { oidcApart: { user: USER }, userid: USER },
+    ]) {
+      expect((await answer(session)).session, JSON.stringify(session)).to.deep.equal({})
+    }
+  })
+
+  it('lets a session go on that MeshCentral began behind it', async () => {
+    for (const given of [{ x: 'x' }, { x: 'x', loginToken: '~t:1', ip: '1.2.3.4' }, {}]) {
+      const { session } = await answer({ theme: 'dark' }, begins({ userid: USER, ...given }))
+      expect(session).to.include({ userid: USER, theme: 'dark', ...given })
+      expect((await answer(session)).session).to.deep.equal(session)
+    }
+  })
+
+  it('has a session that a login cookie began go on as long as the one that this belongs to', async () => {
+    const owner = { kind: 'session', keys: ['k'], startedAt: 1 } as const
+    const { session } = await answer({}, (req, work) => {
+      work?.brought.set(USER, owner)
+      begins({ userid: USER, x: 'x' })(req, work)
+    })
+    let brought: unknown
+    const note: Route = (_req, work) => {
+      brought = work?.brought.get(USER)
+    }
+    expect((await answer(session, note)).session).to.deep.equal(session)
+    expect(brought).to.deep.equal(owner)
+    expect((await answer(session, undefined, async () => true)).session).to.deep.equal({})
+    const failure = new Error('no database')
+    const unknown = await answer(session, undefined, () => Promise.reject(failure))
+    expect(unknown).to.deep.equal({ status: 503, session, failures: [failure] })
+  })
+})

@@ -1,0 +1,82 @@
+import { EventEmitter } from 'node:events'
+import { runInNewContext } from 'node:vm'
+import { expect } from 'chai'
+import { notePage, PAGE_FUNCTIONS, sendToLogin } from '../../../plugin/meshcentral/pages/open-page.ts'
+import type { MeshRequest } from '../../../plugin/meshcentral/server.ts'
+
+describe('a page of MeshCentral that is open when its session ends', () => {
+  it('is told so over its own socket, and nothing is sent over one that leads to a device', () => {
+    const toldOver = (path: string) => {
+      const sent: string[] = []
+      const ws = Object.assign(new EventEmitter(), { close: () => undefined, send: (text: string) => sent.push(text) })
+      notePage({ path, ws } as unknown as MeshRequest)
+      sendToLogin(ws)
+      return sent.map((text) => JSON.parse(text) as unknown)
+    }
+    const told = { action: 'plugin', plugin: 'meshcompanion', method: 'signedOut' }
+    expect(toldOver('/control.ashx/.websocket')).to.deep.equal([told])
+    expect(toldOver('/sub/control.ashx/.websocket')).to.deep.equal([told])
+    for (const path of ['/meshrelay.ashx/.websocket', '/control.ashx', '/'])
+      expect(toldOver(path), path).to.deep.equal([])
+  })
+
+  const runAll = (tasks: readonly (() => void)[]) => {
+    for (const run of tasks) run()
+  }
+  /** MeshCentral's page, as far as the functions use it. */
+  const openPage = () => {
+    const timers: (() => void)[] = []
+    const listeners: (() => void)[] = []
+    const page = { now: 1_000_000, reloads: 0, leave: () => runAll(listeners) }
+    const context = {
+      window: {
+        addEventListener: (_event: string, listener: () => void) => listeners.push(listener),
+        location: { reload: () => (page.reloads += 1) },
+      },
+      setTimeout: (run: () => void) => timers.push(run),
+      Date: { now: () => page.now },
+    }
+    const meshcompanion = Object.fromEntries(
+      Object.entries(PAGE_FUNCTIONS).map(([name, text]) => [name, runInNewContext(`(${text})`, context)]),
+    ) as Record<keyof typeof PAGE_FUNCTIONS, (this: unknown, server?: object) => void>
+    meshcompanion.onWebUIStartupEnd.apply({ meshcompanion })
+    const server: { onStateChanged: unknown } = { onStateChanged: 'speaks of a server that is down' }
+    return {
+      page,
+      server,
+      signedOut: () => meshcompanion.signedOut(server),
+      wait: () => runAll(timers.splice(0)),
+    }
+  }
+
+  it('loads itself anew, and does not speak of a server that is down', () => {
+    const { page, server, signedOut, wait } = openPage()
+    signedOut()
+    expect(server.onStateChanged).to.equal(null)
+    wait()
+    expect(page.reloads).to.equal(1)
+  })
+
+  it('lets somebody go on who is leaving it, before or just after it hears that', () => {
+    const before = openPage()
+    before.page.leave()
+    before.signedOut()
+    before.wait()
+    expect([before.page.reloads, before.server.onStateChanged]).to.deep.equal([0, 'speaks of a server that is down'])
+
+    const after = openPage()
+    after.signedOut()
+    after.page.leave()
+    after.wait()
+    expect(after.page.reloads).to.equal(0)
+  })
+
+  it('takes nobody for leaving who stayed after all, as with a download', () => {
+    const { page, signedOut, wait } = openPage()
+    page.leave()
+    page.now += 6000
+    signedOut()
+    wait()
+    expect(page.reloads).to.equal(1)
+  })
+})

@@ -1,0 +1,262 @@
+import { expect } from 'chai'
+import { LoginError } from '../../../plugin/errors.ts'
+import type { Profile } from '../../../plugin/host/port.ts'
+import { meshAccounts } from '../../../plugin/meshcentral/people/accounts.ts'
+import { meshUserGroups } from '../../../plugin/meshcentral/people/user-groups.ts'
+import type { Members, MeshDomain } from '../../../plugin/meshcentral/server.ts'
+import { takeOver } from '../../../plugin/meshcentral/take-over.ts'
+import { standIn } from './stand-in.ts'
+
+const ALICE: Profile = { id: '~oidc:1', name: 'Alice', email: 'alice@example.test', emailVerified: true }
+const KEY = 'user//~oidc:1'
+const NOW = 1_790_000_000_999
+
+function open(domain: Partial<MeshDomain> = {}, oidc: Members = {}) {
+  const withOidc = { ...domain, authstrategies: { oidc } }
+  const rows = new Map<string, Members>()
+  const there = standIn({ domains: { '': withOidc, customer: { authstrategies: { oidc: {} } } }, records: rows })
+  const taken = takeOver(there.server.config.domains)
+  return {
+    ...there,
+    rows,
+    accounts: meshAccounts(there.server, there.web, taken, () => NOW),
+    groups: meshUserGroups(there.server, there.web, ['azure', 'google']),
+  }
+}
+
+const groupMadeByHand = (id: string, name: string, domain = '') =>
+  ({ type: 'ugrp', _id: id, name, domain, links: {} }) as const
+
+describe('accounts and user groups of MeshCentral', () => {
+  it('are kept apart by domain, and told apart to the letter', async () => {
+    const { accounts, groups } = open()
+    await accounts.create('', ALICE)
+    await groups.join('', ALICE.id, 'staff')
+    expect(await accounts.find('customer', ALICE.id)).to.equal(undefined)
+    expect(await accounts.find('', '~oidc:__proto__')).to.equal(undefined)
+    await accounts.create('customer', ALICE)
+    expect(await groups.mirroredOf('customer', ALICE.id)).to.deep.equal([])
+    await groups.join('customer', ALICE.id, 'staff')
+    expect(await groups.mirroredOf('customer', ALICE.id)).to.deep.equal(['staff'])
+    await groups.leave('customer', ALICE.id, 'staff')
+    expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
+  })
+
+  it('are not overwritten by a second first login', async () => {
+    const { accounts } = open()
+    const results = await Promise.allSettled([accounts.create('', ALICE), accounts.create('', { ...ALICE, name: 'B' })])
+    expect(results.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected'])
+    expect(await accounts.find('', ALICE.id)).to.include({ name: 'Alice' })
+  })
+
+  it('link to one another while somebody is in a group, and the emptied group stays', async () => {
+    const { accounts, groups, web, events } = open()
+    await accounts.create('', ALICE)
+    await groups.join('', ALICE.id, 'staff')
+    const [group] = Object.values(web.userGroups)
+    expect(group?.links).to.deep.equal({ [KEY]: { userid: KEY, name: 'Alice', rights: 1 } })
+    expect(web.users[KEY]?.links).to.deep.equal({ [group?._id ?? '']: { rights: 1 } })
+    await groups.leave('', ALICE.id, 'staff')
+    expect([group?.links, web.users[KEY]?.links]).to.deep.equal([{}, {}])
+    expect(Object.values(web.userGroups)).to.deep.equal([group])
+    const ofGroup = events.flatMap(({ event }) => (typeof event === 'object' && 'ugrpid' in event ? [event] : []))
+    expect(ofGroup.map((event) => Reflect.get(event, 'msgid'))).to.deep.equal([69, 71, 72])
+  })
+
+  it('leave a group made by hand alone, and mirror that of its name beside it', async () => {
+    const { accounts, groups, web } = open()
+    await accounts.create('', ALICE)
+    web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'staff')
+    await groups.join('', ALICE.id, 'staff')
+    const [, mirrored] = Object.values(web.userGroups)
+    expect(mirrored).to.include({ name: 'staff', membershipType: 'oidc' })
+    expect(web.userGroups['ugrp//hand']?.links).to.deep.equal({})
+    expect(web.users[KEY]?.links).to.deep.equal({ [mirrored?._id ?? '']: { rights: 1 } })
+  })
+
+  it('leave a group alone that LDAP mirrors under the same id, and mirror that of its name beside it', async () => {
+    const { accounts, groups, web } = open()
+    await accounts.create('', ALICE)
+    await groups.join('', ALICE.id, 'staff')
+    const [ours] = Object.values(web.userGroups)
+    if (!ours) throw new Error('There is no group.')
+    await groups.leave('', ALICE.id, 'staff')
+    web.userGroups[ours._id] = { ...ours, membershipType: 'ldap' }
+
+    await groups.join('', ALICE.id, 'staff')
+    expect(web.userGroups[ours._id]?.links).to.deep.equal({})
+    expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
+    const bob = { ...ALICE, id: '~oidc:2' } as const
+    await accounts.create('', bob)
+    await groups.join('', bob.id, 'staff')
+    const beside = Object.values(web.userGroups).find(({ _id }) => _id !== ours._id)
+    expect(Object.keys(beside?.links ?? {})).to.deep.equal([KEY, 'user//~oidc:2'])
+    await groups.leave('', ALICE.id, 'staff')
+    expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal([])
+  })
+
+  it('show the name of a group without what pages take for markup or an escape, and know it by that of the IdP', async () => {
+    const { accounts, groups, web } = open()
+    await accounts.create('', ALICE)
+    const name = '<b>50%</b>\nstaff'
+    await groups.join('', ALICE.id, name)
+    expect(Object.values(web.userGroups).map((group) => group.name)).to.deep.equal(['‹b›50％‹/b› staff'])
+    expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal([name])
+    await groups.join('', ALICE.id, '‹b›50％‹/b› staff')
+    expect(Object.values(web.userGroups)).to.have.length(2)
+    await groups.leave('', ALICE.id, name)
+    expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal(['‹b›50％‹/b› staff'])
+  })
+
+  it('are written as MeshCentral writes them, in whole seconds, with an event for open pages', async () => {
+    const { accounts, web, rows, events } = open()
+    await accounts.create('', ALICE)
+    const seconds = Math.floor(NOW / 1000)
+    const user = {
+      type: 'user',
+      _id: KEY,
+      name: 'Alice',
+      email: 'alice@example.test',
+      emailVerified: true,
+      creation: seconds,
+      login: seconds,
+      access: seconds,
+      domain: '',
+    }
+    expect(web.users[KEY]).to.deep.equal(user)
+    expect(rows.get(KEY)).to.deep.equal(user)
+    expect(events.map(({ targets }) => targets)).to.deep.equal([['*', 'server-users']])
+    expect(events[0]?.event).to.include({ etype: 'user', action: 'accountcreate', userid: KEY, username: 'Alice' })
+  })
+
+  it('give a new account what the domain says, and what the strategy itself says in its place', async () => {
+    const domain = { newaccountsrights: 7, newaccountrealms: ['east'], newaccountsusergroups: ['hand'] }
+    const ofDomain = open(domain)
+    ofDomain.web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'By hand')
+    await ofDomain.accounts.create('', ALICE)
+    expect(ofDomain.web.users[KEY]).to.deep.include({
+      siteadmin: 7,
+      groups: ['east'],
+      links: { 'ugrp//hand': { rights: 1 } },
+    })
+    expect(ofDomain.web.userGroups['ugrp//hand']?.links).to.deep.equal({
+      [KEY]: { userid: KEY, name: 'Alice', rights: 1 },
+    })
+
+    const ofStrategy = open(domain, {
+      newaccountsrights: ['a', 'b'],
+      newaccountrealms: ['west'],
+      newaccountsusergroups: ['none'],
+    })
+    await ofStrategy.accounts.create('', ALICE)
+    expect(ofStrategy.web.users[KEY]).to.deep.include({ siteadmin: 2, groups: ['west'] })
+    expect(ofStrategy.web.users[KEY]?.links).to.equal(undefined)
+  })
+
+  it('are what a new account is once they are site admins no more', async () => {
+    for (const [domain, rights] of [
+      [{ newaccountsrights: 7 }, 7],
+      [{ newaccountsrights: 0xffffffff }, undefined],
+      [{}, undefined],
+    ] as const) {
+      const { accounts, web } = open(domain)
+      await accounts.create('', ALICE)
+      await accounts.setSiteAdmin('', ALICE.id, true)
+      expect(web.users[KEY]?.siteadmin).to.equal(0xffffffff)
+      await accounts.setSiteAdmin('', ALICE.id, false)
+      expect(web.users[KEY]?.siteadmin).to.equal(rights)
+    }
+  })
+
+  it('have no markup in their names: the page that greets by name would run it', async () => {
+    const { accounts, web } = open()
+    await accounts.create('', { ...ALICE, name: 'A <img src=x onerror=alert(1)>' })
+    expect(web.users[KEY]?.name).to.equal('A ‹img src=x onerror=alert(1)›')
+    await accounts.update('', { ...ALICE, name: '<b>Alice</b>' })
+    expect(web.users[KEY]?.name).to.equal('‹b›Alice‹/b›')
+  })
+
+  it('are no more than the limit of the domain', async () => {
+    const { accounts } = open({ limits: { maxuseraccounts: 1 } })
+    await accounts.create('', ALICE)
+    const error: unknown = await accounts.create('', { ...ALICE, id: '~oidc:2' }).catch((thrown: unknown) => thrown)
+    expect(error).to.be.instanceOf(LoginError).and.to.include({ code: 'account_limit' })
+  })
+
+  it('are no more than the limit of the domain where several are made at once, each of which found room', async () => {
+    const { accounts, web } = open({ limits: { maxuseraccounts: 2 } })
+    const ids = ['~oidc:1', '~oidc:2', '~oidc:3'] as const
+    const outcomes = await Promise.allSettled(ids.map((id) => accounts.create('', { ...ALICE, id })))
+    const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+    expect(refused.map(({ code }) => code)).to.deep.equal(['account_limit'])
+    expect(Object.keys(web.users)).to.have.length(2)
+  })
+
+  it('keep an address that MeshCentral has verified, and believe the IdP about a new one', async () => {
+    const { accounts, web } = open()
+    await accounts.create('', ALICE)
+    await accounts.update('', { ...ALICE, emailVerified: false })
+    expect(web.users[KEY]).to.include({ emailVerified: true })
+    await accounts.update('', { ...ALICE, email: 'new@example.test', emailVerified: false })
+    expect(web.users[KEY]).to.include({ email: 'new@example.test', emailVerified: false })
+    await accounts.update('', { ...ALICE, email: null, emailVerified: false })
+    expect(web.users[KEY]).to.include({ email: 'new@example.test' })
+  })
+
+  it("take an address about which the IdP says nothing for verified, as MeshCentral's own strategy does", async () => {
+    const { accounts, web } = open()
+    await accounts.create('', { ...ALICE, emailVerified: null })
+    expect(web.users[KEY]).to.include({ emailVerified: true })
+    await accounts.update('', { ...ALICE, email: 'new@example.test', emailVerified: false })
+    await accounts.update('', { ...ALICE, email: 'new@example.test', emailVerified: null })
+    expect(web.users[KEY]).to.include({ email: 'new@example.test', emailVerified: true })
+  })
+
+  it('tell of a login that changes nothing by no event', async () => {
+    const { accounts, events } = open()
+    await accounts.create('', ALICE)
+    const before = events.length
+    await accounts.update('', ALICE)
+    expect(events).to.have.length(before)
+  })
+
+  it('are locked by one bit of their rights, which site admins have too', async () => {
+    const { accounts, web } = open()
+    await accounts.create('', ALICE)
+    Object.assign(web.users[KEY] ?? {}, { siteadmin: 32 + 1 })
+    expect(await accounts.find('', ALICE.id)).to.include({ locked: true, siteAdmin: false })
+    await accounts.setSiteAdmin('', ALICE.id, true)
+    expect(await accounts.find('', ALICE.id))
+      .to.include({ siteAdmin: true })
+      .and.not.to.have.property('locked')
+    await accounts.setSiteAdmin('', ALICE.id, false)
+    expect(web.users[KEY]).not.to.have.property('siteadmin')
+  })
+
+  it('recognise groups that the built-in strategy mirrored, also with a preset, and none of LDAP', async () => {
+    const { accounts, groups, web } = open()
+    await accounts.create('', ALICE)
+    await groups.join('', ALICE.id, 'staff')
+    const [group] = Object.values(web.userGroups)
+    for (const [membershipType, isKept] of [
+      ['oidc', true],
+      ['azure', true],
+      ['google', true],
+      ['ldap', false],
+    ] as const) {
+      Object.assign(group ?? {}, { membershipType })
+      expect(await groups.mirroredOf('', ALICE.id), membershipType).to.deep.equal(isKept ? ['staff'] : [])
+      await groups.join('', ALICE.id, 'staff')
+      expect(Object.keys(web.userGroups), membershipType).to.have.length(isKept ? 1 : 2)
+    }
+  })
+
+  it('has the ids that the built-in strategy gives to groups', async () => {
+    const { accounts, groups, web } = open()
+    await accounts.create('', ALICE)
+    await groups.join('', ALICE.id, 'mesh-users')
+    expect(Object.keys(web.userGroups)).to.deep.equal([
+      'ugrp//zobkd8hBm7xdcsG@$qnIbOcPKqNis1E5yv@OVK$WdbxqZQmtCQx5W@UJ2B4vTMmy',
+    ])
+  })
+})

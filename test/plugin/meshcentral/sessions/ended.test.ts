@@ -1,0 +1,127 @@
+import { expect } from 'chai'
+import type { Members, MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
+import { endedInDatabase } from '../../../../plugin/meshcentral/sessions/ended.ts'
+import { databaseOf } from '../stand-in.ts'
+import { HALF_A_DAY_MS, type Time, timeFrom } from './time.ts'
+
+describe('what has ended, in the database of MeshCentral', () => {
+  const opened: { close(): void }[] = []
+  const open = (db: MeshDatabase, { now, cleaning }: Pick<Time, 'now' | 'cleaning'> = timeFrom(1_000)) => {
+    const ended = endedInDatabase(db, now, undefined, { cleaning })
+    opened.push(ended)
+    return ended
+  }
+  afterEach(() => {
+    for (const one of opened.splice(0)) one.close()
+  })
+
+  it('is known after a restart', async () => {
+    const rows = new Map<string, Members>()
+    await open(databaseOf(rows)).revoke(['a', 'b'], 900, 5_000)
+    const after = open(databaseOf(rows))
+    expect(await after.endedAt(['b'])).to.equal(900)
+    expect(await after.endedAt(['c'])).to.equal(undefined)
+    expect(after.latest(['a'])).to.equal(900)
+  })
+
+  it('is everything that is sealed, until the database has answered', async () => {
+    const ended = open(databaseOf())
+    expect(ended.latest(['a'])).to.equal(Number.POSITIVE_INFINITY)
+    expect(await ended.endedAt(['a'])).to.equal(undefined)
+    expect(ended.latest(['a'])).to.equal(undefined)
+  })
+
+  it('is refused while the database is being written', async () => {
+    const ended = open(databaseOf())
+    await ended.endedAt([])
+    const written = ended.revoke(['a'], 900, 5_000)
+    expect(await ended.endedAt(['a'])).to.equal(900)
+    await written
+  })
+
+  it('leaves the database when it has run out', async () => {
+    const rows = new Map<string, Members>()
+    const time = timeFrom(1_000)
+    const ended = open(databaseOf(rows), time)
+    await ended.revoke(['a'], 900, HALF_A_DAY_MS)
+    await ended.revoke(['b'], 900, HALF_A_DAY_MS + 1_001)
+    time.pass(HALF_A_DAY_MS)
+    await time.looked()
+    expect(await ended.endedAt(['a'])).to.equal(undefined)
+    expect(await ended.endedAt(['b'])).to.equal(900)
+    expect(rows.size).to.equal(1)
+  })
+
+  it('stays so through a start with a clock that is a month ahead, until that is right again', async () => {
+    const rows = new Map<string, Members>()
+    await open(databaseOf(rows)).revoke(['a'], 900, 5_000)
+    const time = timeFrom(60 * HALF_A_DAY_MS)
+    const after = open(databaseOf(rows), time)
+    expect(await after.endedAt(['a'])).to.equal(900)
+    await time.looked()
+    time.set(1_000)
+    time.pass(1_000)
+    await time.looked()
+    expect(await after.endedAt(['a'])).to.equal(900)
+    expect(await open(databaseOf(rows)).endedAt(['a'])).to.equal(900)
+  })
+
+  it('is forgotten beyond a bound: first what has run out, and no more of it than has to, then the oldest with all before it', async () => {
+    const MOST = 50_000
+    const rows = new Map<string, Members>()
+    const _id = (name: string | number) => `meshcompanion/ended/${name}`
+    for (let n = 0; n < MOST; n += 1) {
+      rows.set(_id(n), { _id: _id(n), type: 'meshcompanion', endedAt: n, until: n === 7 || n === 8 ? 900 : 5_000 })
+    }
+    const ended = open(databaseOf(rows))
+    await ended.revoke(['new'], 900, 5_000)
+    expect([rows.has(_id(7)), rows.has(_id(8)), rows.size]).to.deep.equal([false, true, MOST])
+    await ended.revoke(['newer'], 900, 5_000)
+    expect([rows.has(_id(8)), rows.size]).to.deep.equal([false, MOST])
+    expect(ended.latest(['whatever'])).to.equal(undefined)
+    await ended.revoke(['newest'], 900, 5_000)
+    expect(rows.has(_id(0))).to.equal(false)
+    expect(rows.size).to.be.at.most(MOST)
+    expect(ended.latest(['whatever'])).to.be.within(0, 2)
+  })
+
+  it('is unknown to everybody when the database cannot be read, and an ending that is not written is told', async () => {
+    const broken = {
+      ...databaseOf(),
+      GetAllType: (_type: string, done: (error: unknown, rows: null) => void) => done('no', null),
+    }
+    const message = (work: Promise<unknown>) =>
+      work.then(
+        () => 'fine',
+        (error: Error) => error.message,
+      )
+    expect(await message(open(broken).endedAt(['a']))).to.match(/could not read which sessions have ended/)
+    const full: MeshDatabase = { ...databaseOf(), Set: (_row, done) => done?.(new Error('disk full')) }
+    const ended = open(full)
+    expect(await message(ended.revoke(['a'], 900, 5_000))).to.match(/could not write/)
+    expect(await ended.endedAt(['a'])).to.equal(900)
+  })
+
+  it('is written once the database works again, where it failed: the IdP does not tell of it twice', async () => {
+    const rows = new Map<string, Members>()
+    const db = databaseOf(rows)
+    const { Set: write } = db
+    let tries = 0
+    const written = new Promise<void>((resolve) => {
+      db.Set = (row, done) => {
+        tries += 1
+        if (tries <= 4) return void done?.(new Error('disk full'))
+        write(row, done)
+        if (rows.size === 2) resolve()
+      }
+    })
+    const ended = endedInDatabase(db, () => 1_000, undefined, { retryMs: 1 })
+    opened.push(ended)
+    await ended.revoke(['a', 'b'], 800, 5_000).catch(() => undefined)
+    await ended.revoke(['b'], 900, 5_000).catch(() => undefined)
+    await written
+    expect(await open(databaseOf(rows)).endedAt(['a'])).to.equal(800)
+    expect(await open(databaseOf(rows)).endedAt(['b'])).to.equal(900)
+    expect(tries).to.equal(6)
+  })
+})

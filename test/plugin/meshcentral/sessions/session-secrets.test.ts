@@ -1,0 +1,191 @@
+import { expect } from 'chai'
+import type { SignIn } from '../../../../plugin/host/port.ts'
+import { keyOfHandle, keysOfEnded } from '../../../../plugin/host/revocations.ts'
+import type { Members, MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
+import { type SessionSecretsOptions, sessionSecrets } from '../../../../plugin/meshcentral/sessions/session-secrets.ts'
+import { databaseOf } from '../stand-in.ts'
+import { HALF_A_DAY_MS, timeFrom } from './time.ts'
+
+const SECRET = 'a secret of the server with more than 32 characters'
+const NOTHING = { idToken: null, tokens: null }
+const LATER = 5_000
+
+const signIn = (changes: Partial<SignIn> = {}): SignIn => ({
+  domainKey: '',
+  userId: '~oidc:u-1',
+  issuer: 'https://idp.example',
+  subject: 'u-1',
+  sid: 's-1',
+  startedAt: 1_000,
+  idToken: 'the ID token',
+  tokens: { access: 'an-access-token', accessExpiresAt: 9_000, refresh: 'a-refresh-token', offline: false },
+  ...changes,
+})
+
+describe('the tokens of sessions, in the database of MeshCentral', () => {
+  const opened: { close(): void }[] = []
+  const failures: unknown[] = []
+  const open = (db: MeshDatabase, options: Partial<SessionSecretsOptions> = {}) => {
+    const onFailure = (error: unknown) => void failures.push(error)
+    const secrets = sessionSecrets({ db, secret: SECRET, now: () => 2_000, onFailure, ...options })
+    opened.push(secrets)
+    return secrets
+  }
+  /** Once the database has listed what it had. */
+  const settled = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  afterEach(() => {
+    for (const one of opened.splice(0)) one.close()
+    failures.length = 0
+  })
+
+  it('are there for the session that they belong to, after a restart as well', async () => {
+    const rows = new Map<string, Members>()
+    const { idToken, tokens } = signIn()
+    const before = open(databaseOf(rows))
+    before.keep(signIn(), 'handle-1', LATER)
+    expect(await before.read('handle-1')).to.deep.equal({ idToken, tokens })
+    expect(await open(databaseOf(rows)).read('handle-1')).to.deep.equal({ idToken, tokens })
+    expect(await before.read('handle-2')).to.deep.equal(NOTHING)
+  })
+
+  it('cannot be read from the database, nor by its handle from another one or with another secret', async () => {
+    const rows = new Map<string, Members>()
+    open(databaseOf(rows)).keep(signIn(), 'handle-1', LATER)
+    const [row = {}] = rows.values()
+    const stored = JSON.stringify(row)
+    for (const text of ['an-access-token', 'a-refresh-token', 'the ID token', 'u-1', 'handle-1']) {
+      expect(stored).not.to.include(text)
+    }
+    expect(await open(databaseOf(rows), { secret: `${SECRET}!` }).read('handle-1')).to.deep.equal(NOTHING)
+    const moved = String(row._id).replace(keyOfHandle('handle-1'), keyOfHandle('handle-2'))
+    expect(moved).not.to.equal(row._id)
+    expect(await open(databaseOf(new Map([[moved, row]]))).read('handle-2')).to.deep.equal(NOTHING)
+  })
+
+  it('go with their session, and with all sessions of a person', async () => {
+    const rows = new Map<string, Members>()
+    const secrets = open(databaseOf(rows))
+    await settled()
+    secrets.keep(signIn(), 'handle-1', LATER)
+    secrets.keep(signIn({ sid: 's-2' }), 'handle-2', LATER)
+    secrets.keep(signIn({ subject: 'u-2' }), 'handle-3', LATER + 1)
+    secrets.remove('handle-2')
+    expect(await secrets.read('handle-2')).to.deep.equal(NOTHING)
+    secrets.removeMatching(keysOfEnded({ domainKey: '', issuer: 'https://idp.example', subject: 'u-1', sid: null }))
+    expect(await secrets.read('handle-1')).to.deep.equal(NOTHING)
+    expect(rows.size).to.equal(1)
+  })
+
+  it('go when they are too old, but not at a start: the clock may be wrong then', async () => {
+    const rows = new Map<string, Members>()
+    const before = open(databaseOf(rows))
+    before.keep(signIn(), 'handle-1', LATER)
+    before.keep(signIn({ sid: 's-2' }), 'handle-2', LATER + HALF_A_DAY_MS + 1)
+    const time = timeFrom(LATER)
+    const after = open(databaseOf(rows), time)
+    await settled()
+    await time.looked()
+    expect(rows.size).to.equal(2)
+    time.pass(HALF_A_DAY_MS)
+    await time.looked()
+    expect(await after.read('handle-1')).to.deep.equal(NOTHING)
+    expect(await after.read('handle-2')).not.to.deep.equal(NOTHING)
+    expect(rows.size).to.equal(1)
+  })
+
+  it('are known after a restart to those who end all sessions of a person', async () => {
+    const rows = new Map<string, Members>()
+    open(databaseOf(rows)).keep(signIn(), 'handle-1', LATER)
+    const after = open(databaseOf(rows))
+    await settled()
+    after.removeMatching(keysOfEnded({ domainKey: '', issuer: 'https://idp.example', subject: null, sid: 's-1' }))
+    expect(rows.size).to.equal(0)
+  })
+
+  it('are bounded, in all and for one person, whose oldest are named', async () => {
+    const rows = new Map<string, Members>()
+    const secrets = open(databaseOf(rows), { most: 4, mostOfOne: 2 })
+    await settled()
+    expect(secrets.keep(signIn(), 'handle-1', LATER)).to.deep.equal([])
+    expect(secrets.keep(signIn({ sid: 's-2' }), 'handle-2', LATER)).to.deep.equal([])
+    expect(secrets.keep(signIn({ sid: 's-3' }), 'handle-3', LATER)).to.deep.equal([keyOfHandle('handle-1')])
+    expect(await secrets.read('handle-1')).to.deep.equal(NOTHING)
+    for (const other of ['u-2', 'u-3']) {
+      expect(secrets.keep(signIn({ subject: other }), other, LATER)).to.deep.equal([])
+    }
+    expect(secrets.keep(signIn({ subject: 'u-4' }), 'u-4', LATER)).to.deep.equal([keyOfHandle('handle-2')])
+    expect(rows.size).to.equal(4)
+    expect(await secrets.read('handle-2')).to.deep.equal(NOTHING)
+    expect(failures).to.deep.equal([])
+  })
+
+  it('are bounded after a restart as well: the next login names the oldest, but none that is over anyway', async () => {
+    const rows = new Map<string, Members>()
+    const before = open(databaseOf(rows))
+    before.keep(signIn({ subject: 'u-1' }), 'over', 2_000)
+    for (const subject of ['u-2', 'u-3', 'u-4']) before.keep(signIn({ subject }), subject, LATER)
+    const after = open(databaseOf(rows), { most: 3 })
+    await settled()
+    expect(rows.size).to.equal(4)
+    expect(after.keep(signIn({ subject: 'u-5' }), 'u-5', LATER)).to.deep.equal([keyOfHandle('u-2')])
+    expect(rows.size).to.equal(3)
+    expect(await after.read('over')).to.deep.equal(NOTHING)
+  })
+
+  it('make room a hundred at a time', async () => {
+    const rows = new Map<string, Members>()
+    const before = open(databaseOf(rows))
+    for (let n = 0; n < 300; n += 1) before.keep(signIn({ subject: `u-${n}` }), `handle-${n}`, LATER)
+    const after = open(databaseOf(rows), { most: 100 })
+    await settled()
+    const kept = ['a', 'b', 'c', 'd'].map((subject) => after.keep(signIn({ subject }), subject, LATER).length)
+    expect(kept).to.deep.equal([100, 100, 3, 1])
+    expect(rows.size).to.equal(100)
+  })
+
+  it('are not kept, and somebody is told, where they are too large or the database fails', async () => {
+    const rows = new Map<string, Members>()
+    const secrets = open(databaseOf(rows))
+    secrets.keep(signIn({ idToken: 'x'.repeat(40_000) }), 'handle-1', LATER)
+    await settled()
+    expect(rows.size).to.equal(0)
+    expect(failures).to.have.length(1)
+    const broken = open({
+      ...databaseOf(rows),
+      Set: (_record, done) => done?.('no'),
+      Get: (_id, done) => done('no', null),
+    })
+    broken.keep(signIn(), 'handle-2', LATER)
+    await settled()
+    expect(failures.map(String)).to.deep.equal([
+      'Error: The tokens of a session are too large to be kept.',
+      'Error: The database could not keep the tokens of a session.',
+    ])
+    const error = await broken.read('handle-2').catch((thrown: Error) => thrown.message)
+    expect(error).to.equal('The database could not read the tokens of a session.')
+  })
+
+  it('are replaced while their session lasts, and not once it is over', async () => {
+    const rows = new Map<string, Members>()
+    const secrets = open(databaseOf(rows))
+    await settled()
+    secrets.keep(signIn(), 'handle-1', LATER)
+    const fresh = { idToken: null, tokens: { access: 'new', accessExpiresAt: null, refresh: 'next' } }
+    await secrets.replace('handle-1', fresh)
+    expect(await secrets.read('handle-1')).to.deep.equal(fresh)
+    expect([...rows.values()][0]).to.include({ until: LATER })
+    const atAnotherServer = open(databaseOf(rows))
+    const newest = { ...fresh, tokens: { ...fresh.tokens, access: 'newest' } }
+    await atAnotherServer.replace('handle-1', newest)
+    expect(await secrets.read('handle-1')).to.deep.equal(newest)
+    secrets.remove('handle-1')
+    await secrets.replace('handle-1', fresh)
+    expect(rows.size).to.equal(0)
+  })
+
+  it('of a session without any take no room', () => {
+    const rows = new Map<string, Members>()
+    open(databaseOf(rows)).keep(signIn(NOTHING), 'handle-1', LATER)
+    expect(rows.size).to.equal(0)
+  })
+})

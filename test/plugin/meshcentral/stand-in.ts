@@ -1,0 +1,94 @@
+import type {
+  Members,
+  MeshDatabase,
+  MeshDomain,
+  MeshServer,
+  MeshUser,
+  MeshWeb,
+} from '../../../plugin/meshcentral/server.ts'
+
+/** The part of MeshCentral that the adapter uses, without a network: what it really does is shown by test/meshcentral. */
+export interface StandIn {
+  readonly server: MeshServer
+  readonly web: MeshWeb
+  readonly events: readonly { readonly targets: readonly string[]; readonly event: object | string }[]
+  readonly log: readonly string[]
+}
+
+export interface StandInOptions {
+  readonly domains?: Readonly<Record<string, Partial<MeshDomain>>>
+  readonly settings?: Members
+  readonly records?: Map<string, Members>
+}
+
+/** Rows as a database keeps them: copies, by id. */
+export function databaseOf(records: Map<string, Members> = new Map()): MeshDatabase {
+  const set = (record: object) => {
+    const copy = structuredClone(record) as Members
+    records.set(String(copy._id), copy)
+  }
+  return {
+    changeStream: false,
+    Get: (id, done) =>
+      setImmediate(() =>
+        done(
+          null,
+          [...records.values()].filter(({ _id }) => _id === id),
+        ),
+      ),
+    Set: (record, done) => {
+      set(record)
+      setImmediate(() => done?.())
+    },
+    SetUser: set,
+    Remove: (id, done) => {
+      records.delete(id)
+      setImmediate(() => done?.())
+    },
+    GetAllType: (type, done) =>
+      setImmediate(() =>
+        done(
+          null,
+          [...records.values()].filter((record) => record.type === type),
+        ),
+      ),
+    isMaxType: (most, type, domainId, done) => {
+      const count = [...records.values()].filter((record) => record.type === type && record.domain === domainId).length
+      setImmediate(() => done(count > Number(most)))
+    },
+  }
+}
+
+export function standIn({ domains = { '': {} }, settings = {}, records = new Map() }: StandInOptions = {}): StandIn {
+  const events: { targets: readonly string[]; event: object | string }[] = []
+  const log: string[] = []
+  const whole = Object.entries(domains).map(([id, domain]): [string, MeshDomain] => [
+    id,
+    { id, url: id === '' ? '/' : `/${id}/`, ...domain },
+  ])
+  const server: MeshServer = {
+    config: { settings, domains: Object.fromEntries(whole) },
+    db: databaseOf(records),
+    datapath: '/',
+    common: { meshServerRightsArrayToNumber: (rights) => (Array.isArray(rights) ? rights.length : undefined) },
+    authLog: (source, text) => void log.push(`${source}: ${text}`),
+    addServerWarning: (text) => void log.push(`warning: ${text}`),
+    DispatchEvent: (targets, _source, event) => void events.push({ targets, event: structuredClone(event) }),
+    generateCookieKey: () => Buffer.alloc(80, 'k'),
+    AddEventDispatch: () => undefined,
+    RemoveEventDispatch: () => undefined,
+    encodeCookie: () => null,
+    decodeCookie: () => null,
+  }
+  const web = {
+    users: {} as Record<string, MeshUser>,
+    userGroups: {},
+    destroyedSessions: {},
+    args: {},
+    blockedUsers: 0,
+    CloneSafeUser: (user: MeshUser) => ({ ...user }),
+    getUserAgentInfo: () => ({}),
+    checkAllowLogin: () => true,
+  } as unknown as MeshWeb
+  return { server, web, events, log }
+}

@@ -1,0 +1,49 @@
+import { expect } from 'chai'
+import { createLoginHistory } from '../../../plugin/mount/status/login-history.ts'
+
+describe('the history of logins', () => {
+  let now = 0
+  const refused = (domain: string, user?: string, code = 'account_locked') => ({
+    level: 'warn' as const,
+    event: 'login-failed',
+    message: 'Unlock it.',
+    domain,
+    fields: { code, email: 'private@example.com', ...(user === undefined ? {} : { user }) },
+  })
+  beforeEach(() => {
+    now = 1000
+  })
+
+  it('keeps the last ten refusals of a domain, the latest first', () => {
+    const history = createLoginHistory(['', 'b'], () => now)
+    for (let count = 1; count <= 12; count += 1) {
+      now = count
+      history.note(refused('', `~oidc:${count}`))
+    }
+    const { refusals } = history.of('')
+    expect(refusals.map(({ time }) => time)).to.deep.equal([12, 11, 10, 9, 8, 7, 6, 5, 4, 3])
+    expect(history.of('b').refusals).to.deep.equal([])
+  })
+
+  it('counts the same refusal, and moves it to the front', () => {
+    const history = createLoginHistory([''], () => now)
+    for (const user of ['~oidc:a', '~oidc:b', '~oidc:a']) {
+      now += 1
+      history.note(refused('', user))
+    }
+    expect(history.of('').refusals.map(({ account, times, time }) => [account, times, time])).to.deep.equal([
+      ['~oidc:a', 2, 1003],
+      ['~oidc:b', 1, 1002],
+    ])
+  })
+
+  it('keeps nothing of domains that there are not, of other lines of the log, nor of other fields', () => {
+    const history = createLoginHistory([''], () => now)
+    history.note(refused('other'))
+    history.note(refused('', undefined, 'deprecated_key'))
+    expect(history.of('other')).to.deep.equal({ lastLogin: null, refusals: [] })
+    expect(history.of('').refusals).to.deep.equal([])
+    history.note(refused(''))
+    expect(JSON.stringify(history.of(''))).not.to.contain('private')
+  })
+})
