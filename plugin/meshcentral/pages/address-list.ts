@@ -26,6 +26,7 @@ function rangeOf(text: string): { readonly address: ipaddr.IPv6; readonly bits: 
 function mapped(text: string): ipaddr.IPv6 | undefined {
   // Stricter than the library, which also reads `127.1` and `0x7f000001` as addresses.
   if (isIP(text) === 0) return undefined
-  const address = ipaddr.parse(text)
+  // Whatever may stand in a zone, the library takes letters and digits only.
+  const address = ipaddr.parse(text.replace(/%.*/s, ''))
   return address instanceof ipaddr.IPv4 ? address.toIPv4MappedAddress() : address
 }

@@ -70,7 +70,8 @@ function withoutPort(entry: string): string {
 
 function addressKey(text: string): ClientAddress {
   if (isIP(text) !== 6) return text
-  const address = ipaddr.process(text)
+  // Whatever may stand in a zone, the library takes letters and digits only.
+  const address = ipaddr.process(text.replace(/%.*/s, ''))
   if (address instanceof ipaddr.IPv4) return address.toString()
   const network = address.parts.slice(0, 4).map((part) => part.toString(16))
   return `${network.join(':')}::/64`

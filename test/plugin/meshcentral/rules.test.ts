@@ -33,6 +33,7 @@ describe('address lists of MeshCentral', () => {
     expect(isListed('2001:db8::1', ['2001:db8::/32'])).to.equal(true)
     expect(isListed('2001:db9::1', ['2001:db8::/32'])).to.equal(false)
     expect(isListed('::ffff:10.1.2.3', ['10.1.0.0/16'])).to.equal(true)
+    expect(isListed('fe80::1%e-0:1', ['fe80::/10'])).to.equal(true)
   })
 
   it('hold nothing by an entry or an address that cannot be read', () => {

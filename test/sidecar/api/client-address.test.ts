@@ -16,6 +16,7 @@ describe('the client that a request counts for', () => {
       expect(clientOf('2001:db8:0:7:0:0:192.0.2.1', undefined)).to.equal(network)
       expect(clientOf('2001:db8:0:8::1', undefined)).to.not.equal(network)
       expect(clientOf('fe80::1%eth0', undefined)).to.equal('fe80:0:0:0::/64')
+      expect(clientOf('fe80::1%e-0:1', undefined)).to.equal('fe80:0:0:0::/64')
       expect(clientOf('::1', undefined)).to.equal('0:0:0:0::/64')
     })
 
