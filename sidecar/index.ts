@@ -1,7 +1,7 @@
 export { passcodeOf } from './aprs/passcode.ts'
-export { loadSettings, settingsFrom } from './commands/load-settings.ts'
 export type { Sidecar } from './compose.ts'
 export type { Problem } from './config/problem.ts'
+export { loadSettings, settingsFrom } from './config/reading/load-settings.ts'
 export type { Settings } from './config/settings.ts'
 export { createLog, type Log } from './log.ts'
 export { startSidecar } from './start.ts'

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net'
 import { parseArgs } from 'node:util'
-import { loadSettings } from './commands/load-settings.ts'
-import { demandPackages, PackagesMissingError } from './commands/packages.ts'
 import type { Sidecar } from './compose.ts'
 import type { Problem } from './config/problem.ts'
-import type { Reading } from './config/read.ts'
+import { loadSettings } from './config/reading/load-settings.ts'
+import type { Reading } from './config/reading/read.ts'
 import type { Settings } from './config/settings.ts'
+import { VERSION } from './config/version.ts'
 import { createLog, type Log, printableText } from './log.ts'
-import { VERSION } from './version.ts'
+import { demandPackages, PackagesMissingError } from './operator/commands/packages.ts'
 
 const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check [--live] | --restore BACKUP | --move-to ADDRESS]
 
@@ -110,7 +110,7 @@ function warnAbout(warnings: readonly Problem[], log: Log): void {
 /** Ends the process: with {@link EXIT_CONFIG} where a start would fail, and with 1 where somebody who was asked says no. */
 async function check({ config, live }: Arguments, settings: Settings): Promise<never> {
   stopWithoutPackages()
-  const { checkStart } = await import('./commands/check.ts')
+  const { checkStart } = await import('./operator/commands/check.ts')
   const { errors, warnings } = await checkStart(settings)
   const say = (line: string) => process.stdout.write(`${printableText(line)}\n`)
   for (const warning of warnings) say(`Warning: ${warning}`)
@@ -118,7 +118,7 @@ async function check({ config, live }: Arguments, settings: Settings): Promise<n
   if (errors.length > 0) process.exit(EXIT_CONFIG)
   say(`${config} is fine.`)
   if (!live) process.exit(0)
-  const { checkLive } = await import('./commands/check-live.ts')
+  const { checkLive } = await import('./operator/commands/check-live.ts')
   const verdicts = await checkLive(settings)
   for (const { verdict, text } of verdicts) say(`${verdict.padEnd(4)} ${text}`)
   process.exit(verdicts.some(({ verdict }) => verdict === 'fail') ? 1 : 0)
@@ -137,13 +137,13 @@ function stopWithoutPackages(): void {
 
 /** Ends the process. */
 async function restore(backup: string, settings: Settings): Promise<never> {
-  const { restoreBackup } = await import('./commands/restore.ts')
+  const { restoreBackup } = await import('./operator/commands/restore.ts')
   return report(await restoreBackup(backup, settings))
 }
 
 /** Ends the process. */
 async function move(target: string, settings: Settings): Promise<never> {
-  const { moveDatabase } = await import('./commands/move.ts')
+  const { moveDatabase } = await import('./operator/commands/move.ts')
   return report(await moveDatabase(target, settings))
 }
 

@@ -1,11 +1,11 @@
 import { hostname } from 'node:os'
 import type { Clock } from './clock.ts'
+import { isPostgresAddress } from './config/postgres-address.ts'
 import type { Settings } from './config/settings.ts'
 import type { Log } from './log.ts'
 import type { Store } from './messages/store.ts'
 import type { Metrics } from './metrics.ts'
-import { isPostgresAddress } from './postgres-address.ts'
-import { openStore } from './store/open-store.ts'
+import { openStore } from './store/sqlite/open-store.ts'
 
 /** Opens the store in whatever `database` names. Rejects with a `StoreError`. */
 export async function openDatabase(
@@ -17,6 +17,6 @@ export async function openDatabase(
   const named = { ...settings, instance: settings.instance ?? hostname() }
   if (!isPostgresAddress(settings.database)) return openStore(settings.database, named, clock, log)
   // Its client library is optional: loaded where it is needed only.
-  const { openPostgresStore } = await import('./postgres/open-postgres.ts')
+  const { openPostgresStore } = await import('./store/postgres/open-postgres.ts')
   return openPostgresStore(named, clock, log, metrics)
 }

@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts'
-import { demandPackages } from './commands/packages.ts'
 import type { Sidecar } from './compose.ts'
 import type { Settings } from './config/settings.ts'
 import type { Log } from './log.ts'
+import { demandPackages } from './operator/commands/packages.ts'
 
 /**
  * Starts everything, and resolves once API and operator's port serve; APRS-IS may still be out of reach then. Rejects,

@@ -4,12 +4,12 @@ import type { Log } from '../log.ts'
 import type { StationKey } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
 import { type Connection, type ConnectionStatus, openConnection } from './connection/connection.ts'
-import { filterText } from './filters/filter.ts'
 import { isSameSet, planConnections } from './filters/plan.ts'
 import { createReadiness } from './filters/readiness.ts'
 import { nextSteps, type Step } from './filters/rollout.ts'
 import type { CallSource } from './listeners/call-source.ts'
 import { loginCallCount } from './listeners/login-calls.ts'
+import { filterText } from './protocol/filter.ts'
 
 /** How long a new filter is up before an old one goes: two servers of the network are seldom further apart. */
 const OVERLAP_MS = 5000

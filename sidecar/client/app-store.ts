@@ -1,4 +1,4 @@
-import type { AvatarRecord, MessageRecord } from '../wire/bodies.ts'
+import type { AvatarRecord, MessageRecord } from './wire/bodies.ts'
 
 /** What the client remembers from one launch of the app to the next; plain JSON. */
 export interface ClientState {

@@ -1,8 +1,8 @@
-import type { AvatarRecord } from '../wire/bodies.ts'
-import type { PushPayload } from '../wire/push-payload.ts'
 import type { AvatarStore } from './app-store.ts'
 import { ClientError } from './client-error.ts'
 import { pushedAvatar } from './push-data.ts'
+import type { AvatarRecord } from './wire/bodies.ts'
+import type { PushPayload } from './wire/push-payload.ts'
 
 /** Source: Limits, stations per `/v1/avatars` request. */
 const MAX_PER_CALL = 50

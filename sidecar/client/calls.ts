@@ -1,3 +1,5 @@
+import { ClientError, closedError, isApiCode } from './client-error.ts'
+import { platformTimers, type Timers } from './timers.ts'
 import type {
   AvatarsAnswer,
   AvatarsBody,
@@ -8,9 +10,7 @@ import type {
   SyncAnswer,
   SyncBody,
   WebPushAnswer,
-} from '../wire/bodies.ts'
-import { ClientError, closedError, isApiCode } from './client-error.ts'
-import { platformTimers, type Timers } from './timers.ts'
+} from './wire/bodies.ts'
 
 /** What of `fetch` is used. */
 export type Fetch = (

@@ -1,5 +1,5 @@
-import type { MessageRecord, Stamped } from '../wire/bodies.ts'
 import type { AppStore, ClientState } from './app-store.ts'
+import type { MessageRecord, Stamped } from './wire/bodies.ts'
 
 /** An answer that brings messages, or may have. */
 interface News extends Stamped {

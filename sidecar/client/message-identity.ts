@@ -1,4 +1,4 @@
-import type { MessageRecord } from '../wire/bodies.ts'
+import type { MessageRecord } from './wire/bodies.ts'
 
 /**
  * What copies of one message have in common, however they came: two within minutes that have it are one message. Later it may be sent

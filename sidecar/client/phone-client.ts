@@ -1,4 +1,3 @@
-import type { Platform, RegisterAnswer, RegisterBody } from '../wire/bodies.ts'
 import { type AppStore, type AvatarStore, avatarsInMemory } from './app-store.ts'
 import { createAvatarBook } from './avatar-book.ts'
 import { avatarHash, type OwnAvatar } from './avatar-hash.ts'
@@ -8,6 +7,7 @@ import { createCursor } from './cursor.ts'
 import { createJobQueue } from './job-queue.ts'
 import { readPush } from './push-data.ts'
 import { platformTimers } from './timers.ts'
+import type { Platform, RegisterAnswer, RegisterBody } from './wire/bodies.ts'
 
 /** Source: Other operations. */
 const HEARTBEAT_MS = 6 * 60 * 60 * 1000

@@ -1,5 +1,5 @@
-import type { AvatarRecord } from '../wire/bodies.ts'
-import type { PushPayload } from '../wire/push-payload.ts'
+import type { AvatarRecord } from './wire/bodies.ts'
+import type { PushPayload } from './wire/push-payload.ts'
 
 /**
  * The payload in what the platform hands the app: FCM's `data`, the `userInfo` of iOS, the JSON of a Web Push. Undefined for a push

@@ -1,4 +1,4 @@
-import { isAddress, isPostgresAddress } from '../postgres-address.ts'
+import { isAddress, isPostgresAddress } from './postgres-address.ts'
 import type { Problem } from './problem.ts'
 import type { Settings } from './settings.ts'
 import type { Surroundings } from './surroundings.ts'

@@ -1,10 +1,10 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { isIPv6 } from 'node:net'
-import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from '../webpush/vapid-keys.ts'
 import { addressIsReadable, listenersCarryAll, somebodyListens, vapidKeysAreShared } from './database-rules.ts'
 import type { Problem } from './problem.ts'
 import type { Settings } from './settings.ts'
 import type { Surroundings } from './surroundings.ts'
+import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from './vapid-keys.ts'
 
 /** A rule that the schema cannot state. It runs when the schema found nothing wrong with the members in `needs`. */
 export interface Rule {

@@ -1,11 +1,11 @@
 import { type Clock, systemClock } from '../clock.ts'
 import type { PushSettings } from '../config/settings.ts'
+import type { VapidKeys } from '../config/vapid-keys.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../messages/store.ts'
-import type { VapidKeys } from '../webpush/vapid-keys.ts'
-import { openApns } from './apns.ts'
+import { openApns } from './apns/apns.ts'
 import { openFcm } from './fcm/fcm.ts'
-import type { PushGateway } from './gateway.ts'
+import type { PushGateway } from './gateway/gateway.ts'
 import { openWebPush } from './web-push/web-push.ts'
 
 /**

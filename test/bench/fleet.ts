@@ -1,10 +1,10 @@
 import { startAprsIs } from '../../fixtures/aprsis/server.ts'
-import { installGauges } from '../../sidecar/admin/gauges.ts'
-import { obstaclesTo } from '../../sidecar/admin/obstacles.ts'
 import { planConnections } from '../../sidecar/aprsis/filters/plan.ts'
 import { connectAprsIs } from '../../sidecar/aprsis/link.ts'
 import { systemClock } from '../../sidecar/clock.ts'
 import { createMetrics } from '../../sidecar/metrics.ts'
+import { installGauges } from '../../sidecar/operator/gauges.ts'
+import { obstaclesTo } from '../../sidecar/operator/page/obstacles.ts'
 import { type Measurement, median } from './measurement.ts'
 
 const COUNTS = [5000, 50_000] as const

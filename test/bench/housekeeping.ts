@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../sidecar/clock.ts'
 import { createLog } from '../../sidecar/log.ts'
 import type { Store } from '../../sidecar/messages/store.ts'
-import { buildStore, openFile } from '../../sidecar/store/open-store.ts'
+import { buildStore, openFile } from '../../sidecar/store/sqlite/open-store.ts'
 import { type Measurement, median } from './measurement.ts'
 
 const EXPIRED = 4000

@@ -1,7 +1,7 @@
 import { aprsParser } from 'js-aprs-fap'
 import { addresseeOf, parseMessage } from '../../sidecar/aprs/message.ts'
 import { parsePacket } from '../../sidecar/aprs/packet.ts'
-import { lineSplitter, MAX_LINE_BYTES } from '../../sidecar/aprsis/connection/lines.ts'
+import { lineSplitter, MAX_LINE_BYTES } from '../../sidecar/aprsis/protocol/lines.ts'
 import { createReceiver } from '../../sidecar/messages/receiver.ts'
 import type { Station } from '../../sidecar/messages/store.ts'
 import { createMetrics } from '../../sidecar/metrics.ts'

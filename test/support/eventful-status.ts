@@ -1,5 +1,5 @@
-import type { Status } from '../../sidecar/admin/status.ts'
-import type { Counts } from '../../sidecar/admin/watch/history.ts'
+import type { Status } from '../../sidecar/operator/page/status.ts'
+import type { Counts } from '../../sidecar/operator/watch/history.ts'
 
 const NOW = Date.UTC(2026, 4, 17, 14, 3, 21)
 const MINUTE_MS = 60_000

@@ -8,7 +8,7 @@ import type { ListenSettings, RateLimitSettings } from '../../sidecar/config/set
 import { createLog, type Log } from '../../sidecar/log.ts'
 import type { Store, StoreSettings } from '../../sidecar/messages/store.ts'
 import { createMetrics, type Metrics } from '../../sidecar/metrics.ts'
-import { openStore } from '../../sidecar/store/open-store.ts'
+import { openStore } from '../../sidecar/store/sqlite/open-store.ts'
 import { expectDocumented } from './api-document.ts'
 import { FakeClock } from './fake-clock.ts'
 

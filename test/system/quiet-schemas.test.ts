@@ -10,7 +10,7 @@ const COMPILE_ALL = `
   import { schemaCheck } from './plugin/config/rules/schema/schema-check.ts'
   import { PRESETS } from './plugin/presets/all.ts'
   import { createBodyChecks } from './sidecar/api/requests/schemas.ts'
-  import { readSettings } from './sidecar/config/read.ts'
+  import { readSettings } from './sidecar/config/reading/read.ts'
 
   schemaCheck(oidcSchema(PRESETS))
   schemaCheck(oidcSchema([]))

@@ -1,6 +1,6 @@
 import { textOf } from '../../aprs/message.ts'
+import type { MessageRecord } from '../../client/wire/bodies.ts'
 import type { StationKey, Stations, StoredMessage } from '../../messages/store.ts'
-import type { MessageRecord } from '../../wire/bodies.ts'
 
 export function messageRecord({ from, to, seqId, text, time }: StoredMessage): MessageRecord {
   return { from, to, seqId, ...textOf(text), time }

@@ -1,7 +1,7 @@
 import { parseStationKey } from '../../aprs/station.ts'
+import type { AvatarsBody } from '../../client/wire/bodies.ts'
 import { ApiError } from '../../errors.ts'
 import type { Store } from '../../messages/store.ts'
-import type { AvatarsBody } from '../../wire/bodies.ts'
 import { plainBody } from '../answers/answer.ts'
 import type { BodyCheck } from '../requests/schemas.ts'
 import { answer, type Call } from './call.ts'

@@ -1,8 +1,8 @@
 import { passcodeMatches } from '../../aprs/passcode.ts'
 import { stationKey } from '../../aprs/station.ts'
+import type { StationClaim } from '../../client/wire/bodies.ts'
 import { ApiError } from '../../errors.ts'
 import type { StationKey } from '../../messages/store.ts'
-import type { StationClaim } from '../../wire/bodies.ts'
 
 /** The station that a call is for, once it has shown its passcode; before that, nothing is said of any station. */
 export function claimedStation({ callsign, ssid, auth }: StationClaim): StationKey {

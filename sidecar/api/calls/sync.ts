@@ -1,6 +1,6 @@
+import type { SyncBody } from '../../client/wire/bodies.ts'
 import { ApiError } from '../../errors.ts'
 import type { Cursors } from '../../messages/store.ts'
-import type { SyncBody } from '../../wire/bodies.ts'
 import type { BodyCheck } from '../requests/schemas.ts'
 import type { RingCache } from '../rings/ring-cache.ts'
 import { answer, type Call } from './call.ts'

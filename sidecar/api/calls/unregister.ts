@@ -1,7 +1,7 @@
+import type { StationClaim } from '../../client/wire/bodies.ts'
 import { ApiError } from '../../errors.ts'
 import type { Store } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
-import type { StationClaim } from '../../wire/bodies.ts'
 import { plainBody } from '../answers/answer.ts'
 import type { BodyCheck } from '../requests/schemas.ts'
 import { answer, type Call } from './call.ts'

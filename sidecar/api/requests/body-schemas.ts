@@ -1,5 +1,5 @@
+import type { Platform } from '../../client/wire/bodies.ts'
 import { PLATFORMS } from '../../messages/store.ts'
-import type { Platform } from '../../wire/bodies.ts'
 
 /** Source: Limits, stations per `/v1/avatars` request. */
 const MAX_STATIONS_PER_CALL = 50

@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import type { AvatarsBody, RegisterBody, StationClaim, SyncBody } from '../../client/wire/bodies.ts'
+import { jsonPath, pointerSteps } from '../../config/json-path.ts'
 import { ApiError, type ErrorDetail } from '../../errors.ts'
-import { jsonPath, pointerSteps } from '../../json-path.ts'
-import type { AvatarsBody, RegisterBody, StationClaim, SyncBody } from '../../wire/bodies.ts'
 import { BODY_SCHEMAS, type BodySchema, MAX_TOKEN_CHARACTERS } from './body-schemas.ts'
 import { storedSubscription } from './stored-subscription.ts'
 

@@ -1,5 +1,5 @@
 import { ApiError } from '../../errors.ts'
-import { parseSubscription, subscriptionText } from '../../webpush/subscription.ts'
+import { parseSubscription, subscriptionText } from '../../push/web-push/subscription.ts'
 
 /** What is kept of the subscription that a phone sent as its push token; throws `invalid_request` with every mistake in it. */
 export function storedSubscription(pushToken: string, allowPrivate: boolean): string {

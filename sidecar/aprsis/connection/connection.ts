@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import type { Metrics } from '../../metrics.ts'
+import type { LoginAnswer } from '../protocol/login.ts'
 import { afterDropMs, backoffMs } from './backoff.ts'
-import type { LoginAnswer } from './login.ts'
 import { openSession, type Session } from './session.ts'
 
 /** A login that lasted this long was no accident: the next fault is the first one again. */

@@ -1,9 +1,9 @@
 import { connect } from 'node:net'
 import type { Clock, Timer } from '../../clock.ts'
 import type { Metrics } from '../../metrics.ts'
-import { confirmationLine, filterLine } from '../filters/filter.ts'
-import { lineSplitter, MAX_LINE_BYTES } from './lines.ts'
-import { type LoginAnswer, loginLine, parseLoginAnswer } from './login.ts'
+import { confirmationLine, filterLine } from '../protocol/filter.ts'
+import { lineSplitter, MAX_LINE_BYTES } from '../protocol/lines.ts'
+import { type LoginAnswer, loginLine, parseLoginAnswer } from '../protocol/login.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 /**

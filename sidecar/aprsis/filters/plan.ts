@@ -1,6 +1,6 @@
 import type { StationKey } from '../../messages/store.ts'
-import { LOGIN_FILTER_BYTES } from '../connection/login.ts'
-import { emptyFilterBytes, type FilterForm, filterBytes, IN_PLACE_BYTES, stationBytes } from './filter.ts'
+import { emptyFilterBytes, type FilterForm, filterBytes, IN_PLACE_BYTES, stationBytes } from '../protocol/filter.ts'
+import { LOGIN_FILTER_BYTES } from '../protocol/login.ts'
 
 /** A connection as the plan sees it. */
 export interface Carrier {

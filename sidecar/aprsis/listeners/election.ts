@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../../clock.ts'
 import type { AprsisSettings } from '../../config/settings.ts'
+import { VERSION } from '../../config/version.ts'
 import type { Log } from '../../log.ts'
 import type { Instances, Lease, Leases } from '../../messages/leases.ts'
-import { VERSION } from '../../version.ts'
 import type { CallSource } from './call-source.ts'
 import { createLeasedCalls } from './leased-calls.ts'
 import {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts'
-import type { PushOutcome } from '../gateway.ts'
+import type { PushOutcome } from '../gateway/gateway.ts'
 
 /**
  * What a gateway's latest answers come to.

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import type { Platform } from '../../messages/store.ts'
-import type { Notification, PushGateway, PushOutcome } from '../gateway.ts'
+import type { Notification, PushGateway, PushOutcome } from '../gateway/gateway.ts'
 import { type GatewayAnswers, recordAnswers } from './answers.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { StationKey, Stations } from '../../messages/store.ts'
-import type { SenderAvatar } from '../notification.ts'
+import type { SenderAvatar } from '../gateway/notification.ts'
 
 /** The avatars of `senders`, their images read all at once. Rejects where the store does. */
 export async function senderAvatars(

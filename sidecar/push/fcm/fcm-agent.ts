@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http'
 import { Agent, type RequestOptions } from 'node:https'
 import { isIP } from 'node:net'
-import { parseRetryAfter } from '../retry-after.ts'
-import { throughProxy } from '../tunnel.ts'
+import { parseRetryAfter } from '../gateway/retry-after.ts'
+import { throughProxy } from '../gateway/tunnel.ts'
 import { type FcmErrorCodes, readErrorCodes } from './fcm-error-codes.ts'
 
 declare module 'http' {

@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts'
+import { makeVapidKeys, parseVapidKeys, type VapidKeys } from '../../config/vapid-keys.ts'
 import type { Log } from '../../log.ts'
 import { type Keyring, VAPID_KEYS } from '../../messages/keyring.ts'
-import { makeVapidKeys, parseVapidKeys, type VapidKeys } from '../../webpush/vapid-keys.ts'
 import { openVapidKeys, VapidKeysError } from './vapid-file.ts'
 
 /**

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { isPostgresAddress } from '../../config/postgres-address.ts'
 import type { Settings, WebPushSettings } from '../../config/settings.ts'
+import { makeVapidKeys, parseVapidKeys, VAPID_REMEDY, type VapidKeys, vapidKeyFile } from '../../config/vapid-keys.ts'
 import type { Log } from '../../log.ts'
-import { makeFolder } from '../../make-folder.ts'
-import { isPostgresAddress } from '../../postgres-address.ts'
-import { makeVapidKeys, parseVapidKeys, VAPID_REMEDY, type VapidKeys, vapidKeyFile } from '../../webpush/vapid-keys.ts'
+import { makeFolder } from '../../store/make-folder.ts'
 
 /** The VAPID keys that are kept are of no use, and must not be replaced in silence; `remedy` is what the operator should do. */
 export class VapidKeysError extends Error {

@@ -4,8 +4,8 @@ import { Agent, type RequestOptions } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createSecureContext, rootCertificates } from 'node:tls'
-import { isLocalName, isPublicAddress } from '../../webpush/public-address.ts'
-import { throughProxy } from '../tunnel.ts'
+import { isLocalName, isPublicAddress } from '../../config/address-scope.ts'
+import { throughProxy } from '../gateway/tunnel.ts'
 
 /** The endpoint leads into a private network, or to this machine. */
 export class AddressRefused extends Error {

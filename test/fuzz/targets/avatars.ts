@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { decideAvatar } from '../../../sidecar/avatars/avatar.ts'
-import { pngFault } from '../../../sidecar/avatars/png.ts'
+import { decideAvatar } from '../../../sidecar/api/requests/avatar.ts'
+import { pngFault } from '../../../sidecar/api/requests/png.ts'
 import { pngFile } from '../../support/png-file.ts'
 import { pngOfLength } from '../../support/png-of-length.ts'
 import { pure } from '../target.ts'

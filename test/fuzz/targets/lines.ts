@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { lineSplitter } from '../../../sidecar/aprsis/connection/lines.ts'
+import { lineSplitter } from '../../../sidecar/aprsis/protocol/lines.ts'
 import { pure } from '../target.ts'
 
 const MAX_BYTES = 64

@@ -1,9 +1,9 @@
 import { createECDH } from 'node:crypto'
 import { isIP } from 'node:net'
 import { expect } from 'chai'
-import { isPublicAddress } from '../../../sidecar/webpush/public-address.ts'
-import { parseSubscription, subscriptionText } from '../../../sidecar/webpush/subscription.ts'
-import { makeVapidKeys, parseVapidKeys } from '../../../sidecar/webpush/vapid-keys.ts'
+import { isPublicAddress } from '../../../sidecar/config/address-scope.ts'
+import { makeVapidKeys, parseVapidKeys } from '../../../sidecar/config/vapid-keys.ts'
+import { parseSubscription, subscriptionText } from '../../../sidecar/push/web-push/subscription.ts'
 import { pure } from '../target.ts'
 
 const KEYS = { p256dh: createECDH('prime256v1').generateKeys('base64url'), auth: 'MDEyMzQ1Njc4OWFiY2RlZg' }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { avatarHash } from '../../../sidecar/avatars/avatar.ts'
+import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
 import { pngFile } from '../../support/png-file.ts'
 import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
 

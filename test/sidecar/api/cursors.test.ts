@@ -7,7 +7,7 @@ import { type Calls, createCalls, type RegisterAnswer, type Stamped } from '../.
 import type { Store } from '../../../sidecar/messages/store.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
 import { claim, registration } from '../../support/running-api.ts'
-import { copyAsAfterCrash, message, newer, temporaryStores } from '../store/temporary-stores.ts'
+import { copyAsAfterCrash, message, newer, temporaryStores } from '../store/sqlite/temporary-stores.ts'
 
 const HOUR = 3_600_000
 

@@ -8,7 +8,7 @@ import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { makeCertificates } from '../../../fixtures/certificate.ts'
 import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
-import { message } from '../store/temporary-stores.ts'
+import { message } from '../store/sqlite/temporary-stores.ts'
 
 const unknown = JSON.stringify({ ...claim('N0CALL'), since: 0 })
 const requestText = (body: string, ...headers: readonly string[]) =>

@@ -1,7 +1,7 @@
 import { createECDH } from 'node:crypto'
 import { expect } from 'chai'
-import { parseSubscription } from '../../../sidecar/webpush/subscription.ts'
-import { makeVapidKeys } from '../../../sidecar/webpush/vapid-keys.ts'
+import { makeVapidKeys } from '../../../sidecar/config/vapid-keys.ts'
+import { parseSubscription } from '../../../sidecar/push/web-push/subscription.ts'
 import { type ApiOptions, type RunningApi, registration, startApi } from '../../support/running-api.ts'
 
 const { publicKey } = makeVapidKeys()

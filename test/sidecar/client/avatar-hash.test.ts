@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { avatarHash as hashOfServer } from '../../../sidecar/avatars/avatar.ts'
+import { avatarHash as hashOfServer } from '../../../sidecar/api/requests/avatar.ts'
 import { avatarHash } from '../../../sidecar/client/index.ts'
 import { sha256 } from '../../../sidecar/client/sha-256.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ClientError, createCalls, readPush } from '../../../sidecar/client/index.ts'
-import { buildNotification } from '../../../sidecar/push/notification.ts'
+import { buildNotification } from '../../../sidecar/push/gateway/notification.ts'
 import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
 
 describe("the client's calls", () => {

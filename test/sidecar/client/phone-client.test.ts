@@ -1,11 +1,11 @@
 import { EventEmitter, once } from 'node:events'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { avatarHash } from '../../../sidecar/avatars/avatar.ts'
+import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
 import { ClientError, type PhoneClient } from '../../../sidecar/client/index.ts'
 import { pngFile } from '../../support/png-file.ts'
 import { type RunningApi, registration, startApi } from '../../support/running-api.ts'
-import { message } from '../store/temporary-stores.ts'
+import { message } from '../store/sqlite/temporary-stores.ts'
 import { AppOfStation, type Fate } from './phone.ts'
 
 const HOUR = 3_600_000

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { passcodeOf } from '../../../sidecar/aprs/passcode.ts'
-import { readSettings } from '../../../sidecar/config/read.ts'
-import { makeVapidKeys } from '../../../sidecar/webpush/vapid-keys.ts'
+import { readSettings } from '../../../sidecar/config/reading/read.ts'
+import { makeVapidKeys } from '../../../sidecar/config/vapid-keys.ts'
 
 const SECRET = 'h0rse-battery'
 const ADDRESS = `postgres://mesh:${SECRET}@db.example/mesh`

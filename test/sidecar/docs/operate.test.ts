@@ -3,12 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { OBSTACLES } from '../../../sidecar/admin/obstacles.ts'
-import { serveAdmin } from '../../../sidecar/admin/server.ts'
 import { systemClock } from '../../../sidecar/clock.ts'
 import { createLog } from '../../../sidecar/log.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
-import { STORE_FAULTS } from '../../../sidecar/store/store-error.ts'
+import { OBSTACLES } from '../../../sidecar/operator/page/obstacles.ts'
+import { serveAdmin } from '../../../sidecar/operator/server.ts'
+import { STORE_FAULTS } from '../../../sidecar/store-error.ts'
 import { codesIn, namesIn, rowsIn, textOf } from './page.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -50,9 +50,9 @@ describe('the pages for the operator', () => {
 
   it('say what every code of the database and of the start means, and no other', () => {
     expect(namesIn(textOf(TROUBLE, '## Codes of the database'), 'code')).to.have.members(Object.keys(STORE_FAULTS))
-    const addresses = source('http-listener.ts').match(/^ {2}E[A-Z]+(?=:)/gm) ?? []
+    const addresses = source('api/http-listener.ts').match(/^ {2}E[A-Z]+(?=:)/gm) ?? []
     const start = ['packages_missing', ...addresses.map((code) => code.trim())]
-    expect(source('commands/packages.ts')).to.include("'packages_missing'")
+    expect(source('operator/commands/packages.ts')).to.include("'packages_missing'")
     expect(namesIn(textOf(TROUBLE, '## Codes at the start'), 'code')).to.have.members(start)
   })
 
@@ -60,7 +60,7 @@ describe('the pages for the operator', () => {
     const quoted = namesIn(textOf(TROUBLE, '## What a gateway says'), 'it says')
     const push = SOURCES.join('\n')
     for (const words of quoted) expect(push, words).to.include(words)
-    const reasons = [...source('push/apns.ts').matchAll(/^ {2}([A-Z]\w+): \[/gm)].map(([, reason]) => reason)
+    const reasons = [...source('push/apns/apns.ts').matchAll(/^ {2}([A-Z]\w+): \[/gm)].map(([, reason]) => reason)
     expect(quoted).to.include.members(reasons)
   })
 
@@ -91,7 +91,7 @@ describe('the pages for the operator', () => {
     }
     const answers = rowsIn(textOf('operate.md', '## Back up'), 'answer of `/backup`')
     const codes = answers.filter(([, status]) => status !== '200').flatMap(([cell]) => codesIn(cell))
-    const given = source('admin/server.ts').match(/(?<=error: ')[a-z_]+/g) ?? []
+    const given = source('operator/server.ts').match(/(?<=error: ')[a-z_]+/g) ?? []
     // What any other page of the port answers too.
     expect(new Set(given)).to.deep.equal(new Set([...codes, 'not_found', 'internal']))
   })

@@ -5,8 +5,8 @@ import { expect } from 'chai'
 import { startAprsIs } from '../../../fixtures/aprsis/server.ts'
 import { startApns } from '../../../fixtures/push/apns.ts'
 import { startFcm } from '../../../fixtures/push/fcm.ts'
-import { checkLive } from '../../../sidecar/commands/check-live.ts'
 import { settingsFrom } from '../../../sidecar/index.ts'
+import { checkLive } from '../../../sidecar/operator/commands/check-live.ts'
 import { EXAMPLES, textOf } from './page.ts'
 
 describe('the quick start', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { createLog } from '../../../sidecar/log.ts'
 import { createCallRules } from '../../../sidecar/messages/call-rules.ts'
-import { register, temporaryStores } from '../store/temporary-stores.ts'
+import { register, temporaryStores } from '../store/sqlite/temporary-stores.ts'
 
 describe('The rules of calls', () => {
   const stores = temporaryStores()

@@ -5,9 +5,9 @@ import { createAckSender } from '../../../sidecar/messages/ack-sender.ts'
 import { createReceiver } from '../../../sidecar/messages/receiver.ts'
 import type { History, Store } from '../../../sidecar/messages/store.ts'
 import { type CounterName, createMetrics } from '../../../sidecar/metrics.ts'
-import { openStore } from '../../../sidecar/store/open-store.ts'
+import { openStore } from '../../../sidecar/store/sqlite/open-store.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
-import { newer, registration, SETTINGS } from '../store/temporary-stores.ts'
+import { newer, registration, SETTINGS } from '../store/sqlite/temporary-stores.ts'
 
 const B = registration('B', { ackMessages: true })
 const C = registration('C', { platform: 'ios' })

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { type ApnsFault, type ApnsFixture, startApns } from '../../../fixtures/push/apns.ts'
 import { createLog } from '../../../sidecar/log.ts'
-import { openApns } from '../../../sidecar/push/apns.ts'
-import type { Notification, PushGateway, PushOutcome } from '../../../sidecar/push/gateway.ts'
+import { openApns } from '../../../sidecar/push/apns/apns.ts'
+import type { Notification, PushGateway, PushOutcome } from '../../../sidecar/push/gateway/gateway.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 const TOKEN = 'aB'.repeat(32)

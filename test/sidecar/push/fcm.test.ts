@@ -8,7 +8,7 @@ import { type FcmFault, type FcmFixture, startFcm } from '../../../fixtures/push
 import { createLog } from '../../../sidecar/log.ts'
 import { openFcm } from '../../../sidecar/push/fcm/fcm.ts'
 import { PAUSE_MS } from '../../../sidecar/push/fcm/fcm-access-tokens.ts'
-import type { Notification, PushGateway, PushOutcome } from '../../../sidecar/push/gateway.ts'
+import type { Notification, PushGateway, PushOutcome } from '../../../sidecar/push/gateway/gateway.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 const TOKEN = 'registration-token:1234567890'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { createInFlight } from '../../../sidecar/push/in-flight.ts'
-import { loadPackage } from '../../../sidecar/push/package.ts'
+import { createInFlight } from '../../../sidecar/push/gateway/in-flight.ts'
+import { loadPackage } from '../../../sidecar/push/gateway/package.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 describe('a notification in flight', () => {

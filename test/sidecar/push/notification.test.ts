@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { AvatarRecord, StoredMessage } from '../../../sidecar/messages/store.ts'
-import type { Notification } from '../../../sidecar/push/gateway.ts'
-import { buildNotification, fitNotification, type SenderAvatar } from '../../../sidecar/push/notification.ts'
+import type { Notification } from '../../../sidecar/push/gateway/gateway.ts'
+import { buildNotification, fitNotification, type SenderAvatar } from '../../../sidecar/push/gateway/notification.ts'
 
 const STATION = 'N0CALL-7'
 const HASH = 'a'.repeat(64)

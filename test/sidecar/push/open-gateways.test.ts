@@ -2,9 +2,9 @@ import { expect } from 'chai'
 import { startApns } from '../../../fixtures/push/apns.ts'
 import { startFcm } from '../../../fixtures/push/fcm.ts'
 import type { PushSettings } from '../../../sidecar/config/settings.ts'
+import { makeVapidKeys } from '../../../sidecar/config/vapid-keys.ts'
 import { createLog } from '../../../sidecar/log.ts'
 import { openGateways } from '../../../sidecar/push/open-gateways.ts'
-import { makeVapidKeys } from '../../../sidecar/webpush/vapid-keys.ts'
 
 const OFF: PushSettings = {
   coalesceMs: 2000,

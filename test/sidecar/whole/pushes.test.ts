@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { avatarHash } from '../../../sidecar/avatars/avatar.ts'
+import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
 import { pngOfLength } from '../../support/png-of-length.ts'
 import { startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type SubscriptionJson, startWebPush, type WebPushFixture } from '../../../fixtures/push/webpush.ts'
-import { avatarHash } from '../../../sidecar/avatars/avatar.ts'
+import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
 import { pngOfLength } from '../../support/png-of-length.ts'
 import { COALESCE_MS, startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
 

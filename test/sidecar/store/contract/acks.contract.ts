@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Store } from '../../../../sidecar/messages/store.ts'
-import { message, register, registration } from '../temporary-stores.ts'
+import { message, register, registration } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 const INTERVAL_MS = 31_000

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Store } from '../../../../sidecar/messages/store.ts'
-import { message, newer, register } from '../temporary-stores.ts'
+import { message, newer, register } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 const KEY = 'N0CALL'

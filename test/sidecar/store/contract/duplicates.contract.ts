@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { AppendOutcome, Store } from '../../../../sidecar/messages/store.ts'
-import { message, newer, register, SETTINGS, texts } from '../temporary-stores.ts'
+import { message, newer, register, SETTINGS, texts } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 const MINUTE = 60_000

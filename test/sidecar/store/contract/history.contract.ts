@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { AppendOutcome, Store } from '../../../../sidecar/messages/store.ts'
-import { message, newer, register, SETTINGS, texts } from '../temporary-stores.ts'
+import { message, newer, register, SETTINGS, texts } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 /** What every history does, whatever it is kept in. To be called inside a `describe`. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Store } from '../../../../sidecar/messages/store.ts'
-import { message, newer, register, registration, texts } from '../temporary-stores.ts'
+import { message, newer, register, registration, texts } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 const NEVER = new AbortController().signal

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { PUSH_LEASE_MS, type PushClaim } from '../../../../sidecar/messages/push-queue.ts'
 import type { Platform, Registration, Store } from '../../../../sidecar/messages/store.ts'
-import { message, newer, registration } from '../temporary-stores.ts'
+import { message, newer, registration } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 /** What a kind of store does in its own way. */

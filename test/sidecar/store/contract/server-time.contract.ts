@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { AppendOutcome, Store } from '../../../../sidecar/messages/store.ts'
-import { message, newer, register } from '../temporary-stores.ts'
+import { message, newer, register } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 const HOUR = 3_600_000

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Avatar, AvatarUpload, Store } from '../../../../sidecar/messages/store.ts'
-import { message, newer, register, registration, SETTINGS } from '../temporary-stores.ts'
+import { message, newer, register, registration, SETTINGS } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 const HOUR = 3_600_000

@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { passcodeOf } from '../../aprs/passcode.ts'
+import { type Reading, readSettings } from './read.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The configuration in the JSON file `file` with the `SIDECAR_…` variables of `env` laid over it, or every mistake at once. */
+export function loadSettings(file: string, env: Environment): Reading {
+  let text: string
+  try {
+    text = readFile(file)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    const reason = `names ${file}, which cannot be read (${code})`
+    const remedy = 'Name a JSON file that the sidecar may read.'
+    return { problems: [{ path: '--config', reason, remedy }], warnings: [] }
+  }
+  return settingsFrom(text, dirname(resolve(file)), env)
+}
+
+/** The same from a JSON text; relative paths in it start from `folder`. */
+export function settingsFrom(text: string, folder: string, env: Environment = {}): Reading {
+  return readSettings({ text, env, folder, readFile, passcodeOf })
+}
+
+function readFile(path: string): string {
+  return readFileSync(path, 'utf8')
+}

@@ -1,0 +1,170 @@
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import { Ajv } from 'ajv'
+import formats from 'ajv-formats'
+import { givenInVain } from '../database-rules.ts'
+import { jsonPath } from '../json-path.ts'
+import { isAddress } from '../postgres-address.ts'
+import type { Problem } from '../problem.ts'
+import { RULES } from '../rules.ts'
+import { SETTINGS_SCHEMA } from '../schema.ts'
+import type { Settings } from '../settings.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { type Override, readEnvironment } from './environment.ts'
+import { parseJson } from './json.ts'
+import { schemaProblem } from './schema-problem.ts'
+
+interface Source extends Surroundings {
+  /** The configuration file's text. */
+  readonly text: string
+  /** The process's environment; only its `SIDECAR_…` variables are looked at. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** The configuration file's folder, absolute: what relative paths in it, and in the environment, start from. */
+  readonly folder: string
+}
+
+/** What was read. `warnings` are what changes nothing and should not go unsaid. */
+export type Reading = { readonly warnings: readonly Problem[] } & (
+  | { readonly settings: Settings }
+  | { readonly problems: readonly Problem[] }
+)
+
+/**
+ * The configuration, checked and frozen; or every mistake in it at once. The environment wins over the file, the file
+ * over the defaults. (When the file is no JSON, that is all that can be said.)
+ */
+export function readSettings(source: Source): Reading {
+  const environment = readEnvironment(source.env, SETTINGS_SCHEMA)
+  // Editors on Windows begin a file with a byte order mark.
+  const json = parseJson(source.text.replace(/^\uFEFF/, ''))
+  if (json.kind === 'syntax_error') return { problems: [syntaxProblem(json)], warnings: environment.warnings }
+
+  const draft = json.value
+  // For editors, and nobody else.
+  if (isTable(draft)) delete draft.$schema
+  for (const { steps, value } of environment.overrides) put(draft, steps, value)
+  const inVain = givenInVain((steps) => holderOf(draft, steps, false)?.[steps.at(-1) ?? ''])
+  const fromSchema = schemaProblems(draft)
+  // Wherever the schema found a mistake, the rules that read the place stay silent.
+  for (const steps of FILE_MEMBERS) change(draft, steps, (path) => resolvePath(source.folder, path))
+  change(draft, ['aprsis', 'callsign'], (callsign) => callsign.toUpperCase())
+  const sound = ({ needs }: { readonly needs: readonly string[] }) =>
+    !needs.some((path) => fromSchema.some((problem) => overlap(problem.path, path)))
+  const fromRules = RULES.filter(sound).flatMap((rule) => rule.check(draft as Settings, source))
+
+  const warnings = [...environment.warnings, ...inVain.map((one) => withVariable(one, environment.overrides))]
+  const problems = [
+    ...json.duplicates.map(duplicateProblem),
+    ...[...fromSchema, ...fromRules].map((problem) => withVariable(problem, environment.overrides)),
+  ]
+  return problems.length > 0 ? { problems, warnings } : { settings: freeze(draft as Settings), warnings }
+}
+
+/** Fills the defaults into `draft` and says what is wrong with it. */
+function schemaProblems(draft: unknown): readonly Problem[] {
+  // That the schema itself is in order is shown by a test: to check it here would take 20 ms of each start.
+  const ajv = new Ajv({
+    meta: false,
+    validateSchema: false,
+    allErrors: true,
+    useDefaults: true,
+    verbose: true,
+    allowUnionTypes: true,
+  })
+  formats.default(ajv, ['uri'])
+  ajv.addFormat('address-range', isAddressRange)
+  ajv.validate(SETTINGS_SCHEMA, draft)
+  return unique((ajv.errors ?? []).map(schemaProblem))
+}
+
+/** One per path: a value outside both bounds of a range, or an empty one, is one mistake to the reader. */
+function unique(problems: readonly Problem[]): readonly Problem[] {
+  return [...new Map(problems.map((problem) => [problem.path, problem])).values()]
+}
+
+/** An IP address, or a network in CIDR notation. */
+function isAddressRange(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || address.includes('%') || rest.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}
+
+const FILE_MEMBERS: readonly (readonly string[])[] = [
+  ['database'],
+  ['databaseTls', 'caFile'],
+  ['backup', 'folder'],
+  ['listen', 'certFile'],
+  ['listen', 'keyFile'],
+  ['push', 'fcm', 'serviceAccountFile'],
+  ['push', 'fcm', 'caFile'],
+  ['push', 'apns', 'keyFile'],
+  ['push', 'apns', 'caFile'],
+  ['push', 'webpush', 'keyFile'],
+  ['push', 'webpush', 'caFile'],
+]
+
+function resolvePath(folder: string, path: string): string {
+  return path === '' || path === ':memory:' || isAddress(path) ? path : resolve(folder, path)
+}
+
+function syntaxProblem(fault: { readonly line: number; readonly column: number; readonly reason: string }): Problem {
+  return {
+    path: '$',
+    reason: `is not JSON: ${fault.reason}, at line ${fault.line}, column ${fault.column}`,
+    remedy: 'Mend the file at that place.',
+  }
+}
+
+function duplicateProblem(steps: readonly string[]): Problem {
+  return { path: jsonPath(steps), reason: 'is given twice', remedy: 'Keep one of the two.' }
+}
+
+/** Whoever reads of a mistake that an environment variable made must not look for it in the file. */
+function withVariable(problem: Problem, overrides: readonly Override[]): Problem {
+  const override = overrides.find(({ steps }) => within(problem.path, jsonPath(steps)))
+  return override ? { ...problem, reason: `${problem.reason} (set by ${override.variable})` } : problem
+}
+
+/** Whether one path is the other, or lies within it. */
+function overlap(one: string, other: string): boolean {
+  return one === '$' || within(one, other) || within(other, one)
+}
+
+function within(inner: string, outer: string): boolean {
+  return inner === outer || inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`)
+}
+
+type Table = Record<string, unknown>
+
+function isTable(value: unknown): value is Table {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The table that holds the last of `steps`; undefined when something else is in its place, which the schema reports. */
+function holderOf(draft: unknown, steps: readonly string[], create: boolean): Table | undefined {
+  let holder = draft
+  for (const step of steps.slice(0, -1)) {
+    if (!isTable(holder)) return undefined
+    if (create && !Object.hasOwn(holder, step)) holder[step] = {}
+    holder = holder[step]
+  }
+  return isTable(holder) ? holder : undefined
+}
+
+function put(draft: unknown, steps: readonly string[], value: unknown): void {
+  const holder = holderOf(draft, steps, true)
+  if (holder) holder[steps.at(-1) ?? ''] = value
+}
+
+function change(draft: unknown, steps: readonly string[], replace: (text: string) => string): void {
+  const holder = holderOf(draft, steps, false)
+  const name = steps.at(-1) ?? ''
+  const value = holder?.[name]
+  if (holder && typeof value === 'string') holder[name] = replace(value)
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) for (const member of Object.values(value)) freeze(member)
+  return Object.freeze(value)
+}

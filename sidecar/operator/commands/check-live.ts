@@ -1,0 +1,78 @@
+import { probeUpstream } from '../../aprsis/connection/probe.ts'
+import { systemClock } from '../../clock.ts'
+import type { Settings } from '../../config/settings.ts'
+import type { Log } from '../../log.ts'
+import type { Platform } from '../../messages/store.ts'
+import type { PushGateway, PushOutcome } from '../../push/gateway/gateway.ts'
+import { openGateways } from '../../push/open-gateways.ts'
+import { trialKeys } from '../../push/web-push/vapid-file.ts'
+
+/** The answer to one question, with what to do where it is not `ok`. */
+export interface Verdict {
+  readonly verdict: 'ok' | 'warn' | 'fail'
+  readonly text: string
+}
+
+const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
+
+/**
+ * Asks APRS-IS and the push gateways by the clients that a sidecar uses, without a word to anybody's radio or phone. Never rejects;
+ * takes at most 40 s.
+ */
+export async function checkLive(settings: Settings): Promise<readonly Verdict[]> {
+  const verdicts = await Promise.all([askUpstream(settings), askGateways(settings)])
+  return verdicts.flat()
+}
+
+async function askUpstream({ aprsis }: Settings): Promise<readonly Verdict[]> {
+  const { call, login, filtered, reason } = await probeUpstream(aprsis, systemClock)
+  const at = `${aprsis.host}:${aprsis.port}`
+  if (!login)
+    return [
+      fail(`APRS-IS login at ${at}: ${reason}. Check aprsis.host and aprsis.port, and that this machine reaches it.`),
+    ]
+  return [
+    loginVerdict(`APRS-IS login as ${call} at ${login.server}`, login.verified, aprsis.passcode),
+    filtered
+      ? ok(`APRS-IS filter at ${login.server}: confirmed`)
+      : fail(
+          `APRS-IS filter at ${login.server}: ${reason}. Set aprsis.port to one with client-defined filters, usually 14580.`,
+        ),
+  ]
+}
+
+function loginVerdict(what: string, verified: boolean, passcode: number): Verdict {
+  if (verified) return ok(`${what}: verified`)
+  if (passcode === -1)
+    return { verdict: 'warn', text: `${what}: unverified, as aprsis.passcode says: acks cannot be sent` }
+  return fail(`${what}: unverified. Check that aprsis.passcode is the one of aprsis.callsign.`)
+}
+
+const NAMES: Readonly<Record<Platform, string>> = { android: 'FCM', ios: 'APNs', webpush: 'Web Push' }
+
+async function askGateways({ push }: Settings): Promise<readonly Verdict[]> {
+  const gateways = openGateways(push, SILENT, systemClock, trialKeys(push.webpush))
+  try {
+    return await Promise.all(
+      (Object.keys(NAMES) as Platform[]).map((platform) => askGateway(NAMES[platform], gateways[platform])),
+    )
+  } finally {
+    await Promise.all(Object.values(gateways).map((gateway) => gateway.close()))
+  }
+}
+
+async function askGateway(name: string, gateway: PushGateway | undefined): Promise<Verdict> {
+  if (!gateway) return { verdict: 'warn', text: `${name}: off, not configured` }
+  const outcome: PushOutcome | undefined = await gateway.verify?.()
+  if (!outcome) return { verdict: 'warn', text: `${name}: nothing can be asked without a phone` }
+  if (outcome.kind === 'accepted' || outcome.kind === 'token_gone') return ok(`${name}: takes our credentials`)
+  return fail(`${name}: ${outcome.reason}`)
+}
+
+function ok(text: string): Verdict {
+  return { verdict: 'ok', text }
+}
+
+function fail(text: string): Verdict {
+  return { verdict: 'fail', text }
+}

@@ -1,0 +1,114 @@
+import { VERSION } from '../config/version.ts'
+import type { Platform } from '../messages/store.ts'
+import type { Metrics } from '../metrics.ts'
+import type { GatewayStatus } from './page/gateways.ts'
+import { OBSTACLES, type Obstacle } from './page/obstacles.ts'
+import type { UpstreamConnection, UpstreamState } from './page/upstream.ts'
+
+interface GaugeSources {
+  readonly upstream: () => UpstreamState
+  readonly obstacles: () => readonly Obstacle[]
+  readonly stations: () => Readonly<Record<Platform, number>>
+  readonly maxStations: number
+  readonly gateways: () => readonly GatewayStatus[]
+  readonly pushesUnderWay: () => number
+  /** Size of the database file, and what the disk has room for; NaN when it cannot be told. */
+  readonly databaseBytes: () => Promise<number>
+  readonly diskFreeBytes: () => Promise<number>
+  /** How many processes share the database; NaN when it cannot be told. */
+  readonly instances: () => Promise<number>
+  /** In milliseconds since 1970; undefined without TLS. */
+  readonly certificateExpiresAt: () => number | undefined
+  /** In milliseconds since 1970; undefined while there is none. Absent where none are made. */
+  readonly lastBackupAt?: () => number | undefined
+}
+
+type GaugeMetrics = Pick<Metrics, 'gauge' | 'gauges'>
+
+const MS_PER_S = 1000
+
+/** Numbers that `/metrics` shows as they are when it is asked. */
+export function installGauges(metrics: GaugeMetrics, sources: GaugeSources): void {
+  installUpstreamGauges(metrics, sources)
+  installPushGauges(metrics, sources)
+  const { stations, maxStations, obstacles, databaseBytes, diskFreeBytes, certificateExpiresAt } = sources
+  metrics.gauges('stations', 'Registered stations', ['platform'], () =>
+    Object.entries(stations()).map(([platform, value]) => ({ labels: { platform }, value })),
+  )
+  metrics.gauge('stations_android', 'Registered stations with an Android phone; see stations', () => stations().android)
+  metrics.gauge('stations_ios', 'Registered stations with an iPhone; see stations', () => stations().ios)
+  metrics.gauge('stations_max', 'How many stations may be registered', () => maxStations)
+  metrics.gauges('not_ready', '1 for each reason that readyz gives', ['reason'], () => {
+    const found = new Set<string>(obstacles())
+    return Object.keys(OBSTACLES).map((reason) => ({ labels: { reason }, value: Number(found.has(reason)) }))
+  })
+  metrics.gauge('instances', 'Processes that share the database, this one included', sources.instances)
+  metrics.gauge('database_bytes', 'Size of the database file', databaseBytes)
+  metrics.gauge('disk_free_bytes', 'What the disk of the database has room for', diskFreeBytes)
+  // Whether there is TLS is settled at the start.
+  if (certificateExpiresAt() !== undefined)
+    metrics.gauge(
+      'certificate_expiry_timestamp_seconds',
+      'When the certificate of the API expires',
+      () => (certificateExpiresAt() ?? Number.NaN) / MS_PER_S,
+    )
+  const { lastBackupAt } = sources
+  if (lastBackupAt)
+    metrics.gauge(
+      'backup_last_success_timestamp_seconds',
+      'When the newest backup was made',
+      () => (lastBackupAt() ?? Number.NaN) / MS_PER_S,
+    )
+  metrics.gauge('process_resident_memory_bytes', 'Resident memory', () => process.memoryUsage.rss())
+  metrics.gauges('build_info', 'Always 1; its label is the version', ['version'], () => [
+    { labels: { version: VERSION }, value: 1 },
+  ])
+}
+
+function installUpstreamGauges(metrics: GaugeMetrics, { upstream }: GaugeSources): void {
+  const flag = (name: string, help: string, read: (state: UpstreamState) => boolean) =>
+    metrics.gauge(name, help, () => Number(read(upstream())))
+  const total = (read: (connection: UpstreamConnection) => number) =>
+    upstream().connections.reduce((sum, connection) => sum + read(connection), 0)
+  metrics.gauge('stations_left_out', 'Stations for which the upstream filters have no room', () => upstream().leftOut)
+  metrics.gauge('upstream_connections', 'Connections to APRS-IS servers', () => upstream().connections.length)
+  metrics.gauge('upstream_filter_bytes', 'Size of all upstream filters together', () =>
+    total(({ filter }) => Buffer.byteLength(filter)),
+  )
+  flag('listener', '1 while this instance listens to APRS-IS', ({ listener }) => listener !== null)
+  metrics.gauge('listeners', 'Instances that listen to APRS-IS', () => upstream().listeners.held)
+  metrics.gauge(
+    'listeners_wanted',
+    'How many of the instances that are there should',
+    () => upstream().listeners.wanted,
+  )
+  flag('upstream_connected', '1 while at least one APRS-IS login is up', ({ connected }) => connected)
+  flag('upstream_verified', '1 while acks can be sent', ({ verified }) => verified)
+  flag('upstream_ready', '1 while every station is in a confirmed filter', ({ ready }) => ready)
+  flag('upstream_paused', '1 while reading waits for the database', ({ paused }) => paused)
+}
+
+function installPushGauges(metrics: GaugeMetrics, { gateways, pushesUnderWay }: GaugeSources): void {
+  const each = (name: string, help: string, read: (gateway: GatewayStatus) => number | undefined) =>
+    metrics.gauges(name, help, ['platform'], () =>
+      gateways().flatMap((gateway) => {
+        const value = read(gateway)
+        return value === undefined ? [] : { labels: { platform: gateway.platform }, value }
+      }),
+    )
+  each('push_gateway_refusing', '1 while a gateway refuses what it is sent', ({ state }) =>
+    Number(state === 'refusing'),
+  )
+  each('push_gateway_failing', '1 while a gateway is out of reach or over a quota', ({ state }) =>
+    Number(state === 'failing'),
+  )
+  each(
+    'pushes_waiting',
+    'Stations that are being notified, or wait for the end of their window, their turn or another try',
+    ({ waiting }) => waiting,
+  )
+  each('push_last_accepted_timestamp_seconds', 'When a gateway last accepted a notification', ({ lastAcceptedAt }) =>
+    lastAcceptedAt === undefined ? undefined : lastAcceptedAt / MS_PER_S,
+  )
+  metrics.gauge('pushes_under_way', 'Stations that are being notified', pushesUnderWay)
+}

@@ -1,0 +1,219 @@
+import type { Platform } from '../../messages/store.ts'
+import type { Counts } from '../watch/history.ts'
+import type { RecentEvent } from '../watch/recent-events.ts'
+import { type Chart, renderChart, type Series } from './chart.ts'
+import { bytes, count, counted, dateTime, duration } from './format.ts'
+import { renderGateways } from './gateways.ts'
+import { type Html, html } from './html.ts'
+import { renderInstances } from './instances.ts'
+import { renderListeners } from './listeners.ts'
+import { OBSTACLES } from './obstacles.ts'
+import type { Status } from './status.ts'
+import { STYLE } from './style.ts'
+import type { UpstreamConnection } from './upstream.ts'
+
+/** Seconds between two loads of the page, unless the reader has switched that off. */
+const REFRESH_S = 30
+
+/** The page for a person: what works, what does not, and how busy it is. `refresh` false leaves the page alone once it is shown. */
+export function renderStatusPage(status: Status, refresh: boolean): string {
+  const { version, callsign, now, startedAt } = status
+  const state = stateOf(status)
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+${refresh ? html`<meta http-equiv="refresh" content="${REFRESH_S}">` : undefined}
+<title>${state.word} – ${callsign} – APRS sidecar</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<header>
+<h1>APRS sidecar <small>${callsign} · version ${version} · up for ${duration(now - startedAt)}</small></h1>
+<p class="soft">As of ${time(now)} UTC · ${
+    refresh
+      ? html`refreshes every ${REFRESH_S} s · <a href="/?refresh=off">Stop refreshing</a>`
+      : html`<a href="/">Refresh every ${REFRESH_S} s</a>`
+  }</p>
+</header>
+<main>
+${state.banner}
+${tiles(status)}
+<h2>The last hour</h2>
+<div class="grid charts">${charts(status).map(renderChart)}</div>
+<h2>Push gateways</h2>
+${renderGateways(status.gateways, now)}
+<h2>APRS-IS</h2>
+${renderListeners(status.upstream)}
+${status.upstream.listener === null ? undefined : upstream(status)}
+${
+  status.shared &&
+  html`<h2>Instances</h2>
+${renderInstances(status.shared, now)}`
+}
+<h2>Warnings and errors</h2>
+${events(status.events)}
+</main>
+<footer><p>Also here: <a href="/metrics">/metrics</a> for Prometheus, <a href="/readyz">/readyz</a> and <a href="/healthz">/healthz</a> for probes.</p></footer>
+</body>
+</html>
+`.text
+}
+
+function time(ms: number): Html {
+  return html`<time datetime="${new Date(ms).toISOString()}">${dateTime(ms)}</time>`
+}
+
+/** What the page says first of all, and its title's first word. */
+function stateOf({ obstacles, gateways, upstream }: Status): { readonly word: string; readonly banner: Html } {
+  const refusals = gateways.flatMap(({ state, lastRefused }) => (state === 'refusing' && lastRefused) || [])
+  const lines = [
+    ...obstacles.map((code) => html`<li>${OBSTACLES[code]} <code>${code}</code></li>`),
+    ...refusals.map(({ reason }) => html`<li>A push gateway refused the last notification: ${reason}.</li>`),
+  ]
+  if (obstacles.length > 0) return { word: 'Not ready', banner: red('Not ready', lines) }
+  if (lines.length > 0) return { word: 'Pushes refused', banner: red('Pushes are refused', lines) }
+  const heard =
+    upstream.listener === null
+      ? 'Other instances listen to APRS-IS.'
+      : 'Every station is in a filter that an APRS-IS server confirmed.'
+  const banner = html`<div class="state"><p><span class="mark">✓ Ready.</span> ${heard}</p></div>`
+  return { word: 'Ready', banner }
+}
+
+function red(mark: string, lines: readonly Html[]): Html {
+  return html`<div class="state off"><p class="mark">✗ ${mark}.</p><ul>${lines}</ul></div>`
+}
+
+function tiles(status: Status): Html {
+  const { stations, maxStations, gateways, pushesUnderWay, databaseBytes, memoryBytes } = status
+  const registered = stations.android + stations.ios + stations.webpush
+  const stored = total(status, (counts) => counts.messages_stored)
+  const accepted = total(status, (counts) => counts.pushes_accepted)
+  const isOn = (platform: Platform) => gateways.some((gateway) => gateway.platform === platform)
+  const off = (platform: Platform) => (isOn(platform) ? undefined : html` (push off)`)
+  // Most servers have none.
+  const others = stations.webpush === 0 ? undefined : html` · ${count(stations.webpush)} Web Push${off('webpush')}`
+  return html`<dl class="grid tiles">
+<div class="card tile"><dt>Stations</dt><dd><span class="big">${count(registered)}</span> of ${count(maxStations)}</dd>
+<dd>${room(status)}<span class="soft"><span class="swatch main"></span>${count(stations.android)} Android${off('android')} <span class="swatch quiet next"></span>${count(stations.ios)} iOS${off('ios')}${others}</span></dd></div>
+<div class="card tile"><dt>Messages, last hour</dt><dd class="big">${count(stored)}</dd><dd class="soft">${
+    status.lastPacketAt === undefined
+      ? 'no packet yet'
+      : `last packet ${duration(status.now - status.lastPacketAt)} ago`
+  }${status.upstream.paused ? ' · reading waits for the database' : ''}</dd></div>
+<div class="card tile"><dt>Notifications, last hour</dt><dd class="big">${count(accepted)}</dd><dd class="soft">${count(pushesUnderWay)} under way</dd></div>
+<div class="card tile"><dt>Database</dt><dd class="big">${bytes(databaseBytes)}</dd><dd class="soft">${backupOf(status)} · ${bytes(memoryBytes)} of memory in use</dd></div>
+</dl>`
+}
+
+function backupOf({ lastBackupAt, now }: Status): string {
+  if (lastBackupAt === 'off') return 'no backups'
+  return lastBackupAt === undefined ? 'no backup yet' : `backup ${duration(now - lastBackupAt)} ago`
+}
+
+const ROOM_WIDTH = 200
+
+/** How full the registry is; the numbers beside it say the same. */
+function room({ stations, maxStations }: Status): Html {
+  const width = (share: number) => Math.min(ROOM_WIDTH, Math.round((share / maxStations) * ROOM_WIDTH * 10) / 10)
+  return html`<svg class="room" aria-hidden="true" viewBox="0 0 ${ROOM_WIDTH} 8" preserveAspectRatio="none"><rect class="track" width="${ROOM_WIDTH}" height="8"/><rect class="bar quiet" width="${width(stations.android + stations.ios + stations.webpush)}" height="8"/><rect class="bar main" width="${width(stations.android)}" height="8"/></svg>`
+}
+
+function charts({ minutes }: Status): readonly Chart[] {
+  const series = (label: string, tone: Series['tone'], read: (counts: Counts) => number): Series => ({
+    label,
+    tone,
+    values: minutes.map(({ counts }) => read(counts)),
+  })
+  const starts = minutes.map(({ startedAt }) => startedAt)
+  return [
+    {
+      id: 'messages',
+      title: 'Messages',
+      minutes: starts,
+      series: [
+        series('stored', 'main', (counts) => counts.messages_stored),
+        series('repeated', 'quiet', (counts) => counts.messages_duplicate),
+        series('lost', 'bad', (counts) => counts.messages_lost),
+      ],
+    },
+    {
+      id: 'pushes',
+      title: 'Notifications',
+      minutes: starts,
+      series: [
+        series('accepted', 'main', (counts) => counts.pushes_accepted),
+        series('tried again', 'quiet', (counts) => counts.pushes_retried),
+        series('failed', 'bad', (counts) => counts.pushes_refused + counts.pushes_given_up),
+      ],
+    },
+    {
+      id: 'packets',
+      title: 'Packets from APRS-IS',
+      minutes: starts,
+      series: [series('received', 'main', (counts) => counts.lines_received)],
+    },
+    {
+      id: 'requests',
+      title: 'API requests',
+      minutes: starts,
+      series: [
+        // One that is dropped after it was read counts twice.
+        series('answered', 'main', (counts) => Math.max(0, counts.api_requests - counts.api_errors)),
+        series('refused', 'quiet', (counts) => counts.api_errors),
+        series('dropped', 'bad', (counts) => counts.api_dropped),
+      ],
+    },
+  ]
+}
+
+function upstream({ upstream: { connections, leftOut }, now }: Status): Html {
+  const left =
+    leftOut === 0
+      ? undefined
+      : html`<p class="none">No room for ${counted(leftOut, 'station')}: raise <code>aprsis.maxConnections</code>.</p>`
+  if (connections.length === 0)
+    return html`<div class="card none">No station is registered, so nothing is asked for.</div>`
+  return html`<div class="card scroll" role="region" aria-label="Connections to APRS-IS" tabindex="0"><table>
+<thead><tr><th scope="col">Login</th><th scope="col">State</th><th scope="col">Server</th><th scope="col">Verified</th><th scope="col">Since (UTC)</th><th scope="col">Filter</th><th scope="col">Received</th><th scope="col">Sent</th></tr></thead>
+<tbody>${connections.map((connection) => connectionRow(connection, now))}</tbody>
+</table>${left}</div>`
+}
+
+/** What the states of a connection mean; one that is not here is shown by its name. */
+const STATES: Readonly<Record<string, string>> = {
+  connecting: 'logging in',
+  up: 'up',
+  confirming: 'up, filter not confirmed yet',
+  unconfirmed: 'up, filter not confirmed',
+  waiting: 'down, tried again soon',
+  leaving: 'leaving',
+  closed: 'closed',
+}
+
+function connectionRow(connection: UpstreamConnection, now: number): Html {
+  const { call, state, server, verified, sinceMs, filter, stations, bytesIn, bytesOut } = connection
+  const loggedIn = server !== null
+  return html`<tr><th scope="row">${call}</th><td><span class="${loggedIn ? 'up' : 'down'}">${loggedIn ? '●' : '○'}</span> ${STATES[state] ?? state}</td><td>${server ?? '–'}</td><td>${
+    verified ? 'yes' : loggedIn ? 'no: acks cannot be sent' : '–'
+  }</td><td class="fit">${time(sinceMs)} <span class="soft">(${duration(now - sinceMs)})</span></td><td class="fit">${counted(stations, 'station')}, ${bytes(Buffer.byteLength(filter))}</td><td class="fit">${bytes(bytesIn)}</td><td class="fit">${bytes(bytesOut)}</td></tr>`
+}
+
+function events(list: readonly RecentEvent[]): Html {
+  if (list.length === 0) return html`<div class="card none">None since the start.</div>`
+  return html`<ol class="card events" aria-label="Warnings and errors, newest first">${list.map(eventItem)}</ol>`
+}
+
+/** What happened comes first: it is what a narrow screen has to show. */
+function eventItem({ at, level, event, msg, detail, times }: RecentEvent): Html {
+  return html`<li><p class="words">${msg}${detail === '' ? undefined : html` <code>${detail}</code>`}</p><p class="facts"><span class="level ${level}">${
+    level === 'error' ? '✗ error' : '! warning'
+  }</span> <b>${event}</b>${times > 1 ? html` <span class="soft">× ${count(times)}</span>` : undefined} <span class="soft">${time(at)}</span></p></li>`
+}
+
+function total({ minutes }: Status, read: (counts: Counts) => number): number {
+  return minutes.reduce((sum, { counts }) => sum + read(counts), 0)
+}

@@ -1,0 +1,305 @@
+import { createPrivateKey } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import type { ProviderOptions } from 'node-apn'
+import { type Clock, systemClock } from '../../clock.ts'
+import type { ApnsSettings } from '../../config/settings.ts'
+import type { Log } from '../../log.ts'
+import type { Notification, PushGateway, PushOutcome } from '../gateway/gateway.ts'
+import { createInFlight, SEND_LIMIT_MS } from '../gateway/in-flight.ts'
+import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from '../gateway/notification.ts'
+import { loadPackage, withoutPackage } from '../gateway/package.ts'
+import { throughProxy } from '../gateway/tunnel.ts'
+import { waitForLastAnswers } from './apns-farewell.ts'
+import { createApnsTokenPause } from './apns-token-pause.ts'
+
+type Failed = Exclude<PushOutcome, { kind: 'accepted' }>
+
+// It answers with the first of the two words, and documents the second.
+const OTHER_ENVIRONMENT = 'the signing key is for the other environment (push.apns.production)'
+
+/** What APNs' reason means for a notification. https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns */
+const OUTCOMES: Readonly<Record<string, readonly [Failed['kind'], string]>> = {
+  Unregistered: ['token_gone', 'the app was removed'],
+  ExpiredToken: ['token_gone', 'the device token has expired'],
+  BadDeviceToken: ['token_gone', 'no device token, or one of the other environment (push.apns.production)'],
+  DeviceTokenNotForTopic: ['token_gone', 'the token belongs to another app than push.apns.topic says'],
+  MissingDeviceToken: ['token_gone', 'there is no device token'],
+  TooManyRequests: ['try_later', 'too many notifications to this phone'],
+  TooManyProviderTokenUpdates: ['try_later', 'the signing key was used for too many tokens'],
+  InternalServerError: ['try_later', 'internal error of APNs'],
+  ServiceUnavailable: ['try_later', 'APNs is not available'],
+  Shutdown: ['try_later', 'the APNs server shuts down'],
+  IdleTimeout: ['try_later', 'APNs closed an idle connection'],
+  ExpiredProviderToken: ['unauthorized', "the provider token is too old, though it is new: check this machine's clock"],
+  InvalidProviderToken: [
+    'unauthorized',
+    'push.apns.keyFile, keyId and teamId do not belong together, or the key was revoked',
+  ],
+  MissingProviderToken: ['unauthorized', 'there was no provider token'],
+  BadTopic: ['unauthorized', 'push.apns.topic is no bundle id'],
+  MissingTopic: ['unauthorized', 'push.apns.topic is missing'],
+  TopicDisallowed: ['unauthorized', 'the signing key may not send to push.apns.topic'],
+  BadEnvironmentKeyInToken: ['unauthorized', OTHER_ENVIRONMENT],
+  BadEnvironmentKeyIdInToken: ['unauthorized', OTHER_ENVIRONMENT],
+  PayloadTooLarge: ['refused', 'the payload is too big for APNs'],
+}
+
+/** What can be no device token. */
+const NO_TOKEN: PushOutcome = { kind: 'token_gone', reason: 'it is no device token', unasked: true }
+
+/** A token that no phone has. */
+const NOBODY = '0'.repeat(64)
+
+/** By less than this, clocks are corrected now and then. */
+const SET_BACK_MS = 60_000
+
+const PRODUCTION = 'api.push.apple.com'
+const SANDBOX = 'api.sandbox.push.apple.com'
+
+/**
+ * APNs through `node-apn`, which is loaded here and not before: it costs memory and time at start.
+ * Throws, naming the setting, when the key is of no use.
+ */
+export function openApns(settings: ApnsSettings, log: Log, clock: Clock = systemClock): PushGateway {
+  const { keyFile, keyId, teamId, topic } = required(settings)
+  const key = readSigningKey(keyFile)
+  const connections = createConnections(settings)
+  const inFlight = createInFlight(clock)
+  const pause = createApnsTokenPause(clock)
+  const open = () => openClient({ key, keyId, teamId }, settings.production, connections)
+  /** How far the wall clock is ahead of elapsed time, at most since the client was made. */
+  let aheadMs = aheadOf(clock)
+  let client = open()
+  log.info('push-gateway-on', 'iPhones are notified through APNs.', { topic, host: connections.host })
+
+  /** The client keeps its provider token until the clock says that it is old. When that is set back, the token is from the future. */
+  function currentClient(): ReturnType<typeof open> {
+    const nowAheadMs = aheadOf(clock)
+    if (nowAheadMs > aheadMs - SET_BACK_MS) {
+      aheadMs = Math.max(aheadMs, nowAheadMs)
+      return client
+    }
+    aheadMs = nowAheadMs
+    void client.then(({ provider }) => provider.shutdown()).catch(() => {})
+    client = open()
+    return client
+  }
+
+  const send = async (pushToken: string, notification: Notification): Promise<PushOutcome> => {
+    // The token becomes part of a path: APNs would answer something else than what it means.
+    if (!/^[0-9a-f]{1,200}$/i.test(pushToken)) return NO_TOKEN
+    if (pause.isOn()) return outcomeOf(EXPIRED)
+    const { provider, Message } = await currentClient()
+    const fitted = fitNotification(notification, measure)
+    const message = new Message()
+    message.topic = topic
+    message.pushType = 'alert'
+    message.priority = 10
+    message.expiry = Math.floor((clock.now() + NOTIFICATION_TTL_MS) / 1000)
+    message.collapseId = fitted.collapseId
+    message.rawPayload = payloadOf(fitted)
+    const attempt = async (): Promise<Failure | undefined> => {
+      const { sent, failed } = await provider.send(message, pushToken)
+      return sent.length > 0 ? undefined : readFailure(failed[0], connections.problem())
+    }
+    let failure = await attempt()
+    // The client has made itself a new token by now.
+    if (failure?.reason === EXPIRED.reason) failure = await attempt()
+    if (failure?.reason === EXPIRED.reason) pause.begin()
+    else if (!failure || hasTakenToken(failure)) pause.end()
+    if (!failure) return { kind: 'accepted' }
+    const outcome = outcomeOf(failure)
+    log.debug('apns-answer', 'APNs did not take a notification.', { outcome: outcome.kind, reason: outcome.reason })
+    return outcome
+  }
+
+  let closing: Promise<void> | undefined
+  const close = async () => {
+    inFlight.close()
+    await client.then(({ provider }) => provider.shutdown()).catch(() => {})
+    await connections.close()
+  }
+  const sendInTime = (pushToken: string, notification: Notification): Promise<PushOutcome> => {
+    const silent = connections.watch()
+    return inFlight.run(
+      () => send(pushToken, notification),
+      () => silent.drop(),
+    )
+  }
+  return {
+    send: sendInTime,
+    verify: () => sendInTime(NOBODY, TRIAL),
+    loaded: client.then(() => undefined, withoutPackage),
+    close() {
+      closing ??= close()
+      return closing
+    },
+  }
+}
+
+function aheadOf(clock: Clock): number {
+  return clock.now() - clock.elapsed()
+}
+
+function openClient(
+  token: { readonly key: string; readonly keyId: string; readonly teamId: string },
+  production: boolean,
+  connections: ReturnType<typeof createConnections>,
+) {
+  const client = loadPackage('node-apn', async () => {
+    const { Notification: Message, Provider } = await import('node-apn')
+    const options: ProviderOptions & { createConnection: () => TLSSocket } = {
+      token,
+      address: connections.host,
+      production,
+      // By itself it repeats within milliseconds, whatever the gateway's Retry-After says.
+      connectionRetryLimit: 0,
+      requestTimeout: SEND_LIMIT_MS,
+      createConnection: connections.open,
+    }
+    const provider = new Provider(options)
+    waitForLastAnswers(provider)
+    return { provider, Message }
+  })
+  // Whoever sends next is told; nobody may have sent yet.
+  client.catch(() => {})
+  return client
+}
+
+/** The data keys stand beside `aps`. */
+function payloadOf({ title, body, collapseId, data }: Notification) {
+  const alert = { title, body }
+  // Mutable, so that an extension of the app may add the sender's avatar before the phone shows it.
+  return { ...data, aps: { alert, sound: 'default', 'thread-id': collapseId, 'mutable-content': 1 } }
+}
+
+function measure(notification: Notification): number {
+  return Buffer.byteLength(JSON.stringify(payloadOf(notification)))
+}
+
+interface Failure {
+  /** Absent when the request got no answer. */
+  readonly status?: number
+  readonly reason: string
+}
+
+const EXPIRED: Failure = { status: 403, reason: 'ExpiredProviderToken' }
+
+/** That it gets too many of them says nothing about this one. */
+function hasTakenToken({ status, reason }: Failure): boolean {
+  return status !== undefined && reason !== 'TooManyProviderTokenUpdates'
+}
+
+function outcomeOf({ status, reason }: Failure): Failed {
+  const known = Object.hasOwn(OUTCOMES, reason) ? OUTCOMES[reason] : undefined
+  if (known) return { kind: known[0], reason: `${reason}: ${known[1]}` }
+  if (status === undefined) return { kind: 'try_later', reason }
+  return { kind: kindOf(status), reason: `${reason} (status ${status})` }
+}
+
+function kindOf(status: number): Failed['kind'] {
+  if (status >= 500 || status === 429) return 'try_later'
+  return status === 403 ? 'unauthorized' : 'refused'
+}
+
+/** `node-apn` puts what happened into one of three places, by status. */
+function readFailure(failed: unknown, connectionProblem: string | undefined): Failure {
+  const { status, response, error } = members(failed)
+  const { reason } = members(response)
+  const word = typeof reason === 'string' ? reason : error instanceof Error ? error.message : ''
+  if (typeof status !== 'number') {
+    return { reason: `the connection to APNs was lost${connectionProblem ? ` (${connectionProblem})` : ''}` }
+  }
+  if (status === 500) return { status, reason: 'InternalServerError' }
+  // One of Apple's words, or whatever a server in its place may write.
+  return { status, reason: /^[A-Za-z]{1,64}$/.test(word) ? word : 'unknown reason' }
+}
+
+function members(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}
+
+/**
+ * The sockets below the client's HTTP/2 session. The client itself cannot drop a connection that has gone silent: it
+ * would go on sending into it until the operating system gives up, minutes later.
+ */
+function createConnections({ address, port, caFile, production }: ApnsSettings) {
+  const host = address ?? (production ? PRODUCTION : SANDBOX)
+  const ca = caFile === null ? undefined : readText('push.apns.caFile', caFile)
+  const sockets = new Set<TLSSocket>()
+  let problem: string | undefined
+  let closed = false
+  return {
+    host,
+    /** Code of what ended the last connection; undefined while one is up. */
+    problem: () => problem,
+    open(): TLSSocket {
+      const socket = connectTls({
+        host,
+        port: port ?? 443,
+        ALPNProtocols: ['h2'],
+        // An IP address is no server name (RFC 6066); the certificate is checked against it all the same.
+        ...(isIP(host) === 0 && { servername: host }),
+        ...(ca !== undefined && { ca }),
+        ...throughProxy(host, port ?? 443),
+      })
+      sockets.add(socket)
+      socket.once('secureConnect', () => {
+        problem = undefined
+      })
+      socket.once('error', (error: NodeJS.ErrnoException) => {
+        problem = error.code
+      })
+      socket.once('close', () => sockets.delete(socket))
+      if (closed) socket.destroy()
+      return socket
+    },
+    /** `drop` ends the connections that have brought nothing since. */
+    watch() {
+      const before = new Map(Array.from(sockets, (socket) => [socket, socket.bytesRead]))
+      return {
+        drop() {
+          for (const socket of sockets) if (socket.bytesRead === (before.get(socket) ?? 0)) socket.destroy()
+        },
+      }
+    },
+    async close() {
+      closed = true
+      await Promise.all(
+        Array.from(sockets, (socket) => new Promise((resolve) => socket.once('close', resolve).destroy())),
+      )
+    },
+  }
+}
+
+function required({ keyFile, keyId, teamId, topic }: ApnsSettings) {
+  const set = { keyFile, keyId, teamId, topic }
+  for (const [name, value] of Object.entries(set)) if (!value) throw new Error(`push.apns.${name} is not set.`)
+  return set as { keyFile: string; keyId: string; teamId: string; topic: string }
+}
+
+/** The PEM text of the `.p8` key that Apple gave out. */
+function readSigningKey(file: string): string {
+  const pem = readText('push.apns.keyFile', file)
+  if (!isSigningKey(pem)) throw new Error(`push.apns.keyFile: ${file} is no signing key for APNs (a P-256 key in PEM).`)
+  return pem
+}
+
+function isSigningKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === 'prime256v1'
+  } catch {
+    // Its message could quote the key.
+    return false
+  }
+}
+
+function readText(setting: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error(`${setting}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+  }
+}

@@ -1,0 +1,310 @@
+import { createHash } from 'node:crypto'
+import { Socket } from 'node:net'
+import type pg from 'pg'
+import type { Clock, Timer } from '../../../clock.ts'
+import type { Log } from '../../../log.ts'
+import { StoreError, type StoreErrorCode } from '../../../store-error.ts'
+import { within } from '../../../within.ts'
+import { readAddress, tlsTo } from './address.ts'
+import { toStoreError } from './postgres-error.ts'
+
+/** What a statement takes. Arrays become PostgreSQL's; times are in milliseconds since 1970. */
+export type SqlValue = string | number | boolean | Buffer | null | readonly SqlValue[]
+
+/** What runs SQL. Rejects with a {@link StoreError}. */
+export interface Queries {
+  /** Runs one statement, which the server prepares once for each connection and keeps, so that `text` has to be a constant. `bigint` comes as a number. */
+  query<Row>(text: string, values?: readonly SqlValue[]): Promise<readonly Row[]>
+}
+
+/** One connection to itself. A statement that is not answered within `answerMs`, a minute by default, rejects with `database_unreachable`. */
+export interface Session extends Queries {
+  query<Row>(text: string, values?: readonly SqlValue[], answerMs?: number): Promise<readonly Row[]>
+  /** Runs several statements that take no values. */
+  run(text: string, answerMs?: number): Promise<void>
+}
+
+/** PostgreSQL, as a pool of connections. Each statement may run on another one, beside others that were begun before it. */
+export interface Postgres extends Queries {
+  /** As `query`, for a statement that only reads and so waits for nobody: however many writes do, there is a connection for it. */
+  readonly read: Queries['query']
+  /** Gives `work` a connection to itself, which is closed at the end: the transaction that is open then is undone. */
+  session<T>(work: (session: Session) => Promise<T>): Promise<T>
+  /** Calls `heard` at each notification on `channel`, and each time that some may have been missed. On a connection of its own, made again by itself. */
+  listen(channel: string, heard: () => void): void
+  /** What is wrong with the database, since a statement failed for it; undefined when nothing is. Then a write of next to nothing is tried each second. */
+  fault(): StoreErrorCode | undefined
+  /** Finds out whether a write works now, which {@link fault} then says; who asks meanwhile shares the answer. Never rejects. */
+  probe(): Promise<void>
+  /** Takes no more statements, waits for those under way, 500 ms at most, and ends all connections. Twice is fine. */
+  close(): Promise<void>
+}
+
+/** The schema with everything in it. */
+export const SCHEMA = 'mesh_companion'
+
+export interface PostgresSettings {
+  /** `postgres://…`; with a password it goes into no log and no error. */
+  readonly database: string
+  readonly databaseTls: { readonly caFile: string | null }
+}
+
+/** Statements of any kind that have a connection. */
+const MOST_UNDER_WAY = 4
+/** More connections, for what only reads: writes that wait, for a row or a standby, each hold one, and there may be any number of them. */
+const MORE_READS = 2
+/** Statements that wait for a connection. Each waits for {@link CONNECT_MS} at most. */
+const MOST_WAITING = 10_000
+const CONNECT_MS = 5000
+const STATEMENT_MS = 10_000
+/** The server should be the first to give up, for then it is clear what became of the statement. */
+const ANSWER_MS = 15_000
+const SESSION_WAIT_MS = 30_000
+const SESSION_ANSWER_MS = 60_000
+/** For a statement that goes over whole tables: other places for the messages of 36,000 stations took 53 s. */
+export const WHOLE_TABLE_MS = 600_000
+/** Of a server without a sign of life: then it is asked for one each second, ten times. Without this that begins after 2 hours. */
+const SILENCE_MS = 10_000
+const AGAIN_MS = 1000
+const CLOSE_MS = 500
+
+// JIT added 20 ms to each statement of 1,000 rows.
+const OPTIONS = `-c search_path=${SCHEMA} -c jit=off -c statement_timeout=${STATEMENT_MS} -c idle_in_transaction_session_timeout=${STATEMENT_MS}`
+// Their statements may take long, but not what they wait for: a machine that hangs in the middle is not to hold up all others. Nor does one
+// go on for which nobody waits any more.
+const OPTIONS_FOR_SESSIONS = `-c search_path=${SCHEMA} -c jit=off -c client_min_messages=warning -c statement_timeout=${WHOLE_TABLE_MS} -c lock_timeout=${SESSION_WAIT_MS} -c idle_in_transaction_session_timeout=${SESSION_WAIT_MS}`
+
+const PROBE = 'UPDATE clock SET per_station = per_station'
+
+/** What is wrong with the database rather than with a statement. */
+const FAULTS: ReadonlySet<StoreErrorCode> = new Set([
+  'database_unreachable',
+  'database_refused',
+  'database_untrusted',
+  'database_read_only',
+  'database_corrupt',
+  'disk_full',
+  'disk_failing',
+])
+
+/** Connects when the first statement comes. Rejects with `pg_missing`, or `database_untrusted` where the CA's file cannot be read. */
+export async function connectPostgres(settings: PostgresSettings, clock: Clock, log: Log): Promise<Postgres> {
+  const address = readAddress(settings.database)
+  const ssl = await tlsTo(address, settings.databaseTls.caFile)
+  const { Client, Pool, types } = await loadPg()
+  const sockets = new Set<Socket>()
+  let failing: StoreErrorCode | undefined
+  let planned: Timer | undefined
+  let probing: Promise<void> | undefined
+  const stopListening: (() => Promise<void>)[] = []
+  const names = new Map<string, string>()
+  let closing: Promise<void> | undefined
+
+  const config: pg.ClientConfig = {
+    ...address,
+    ssl,
+    application_name: 'mesh-companion-sidecar',
+    keepAlive: true,
+    keepAliveInitialDelayMillis: SILENCE_MS,
+    connectionTimeoutMillis: CONNECT_MS,
+    types: { getTypeParser: (oid, format) => PARSERS[oid] ?? types.getTypeParser(oid, format) },
+    stream: openSocket,
+  }
+  let pools = openPools()
+
+  /** Kept, so that none is left open by a server that does not answer. */
+  function openSocket(): Socket {
+    const socket = new Socket()
+    sockets.add(socket)
+    return socket.once('close', () => sockets.delete(socket))
+  }
+
+  function openPools() {
+    return { forAll: openPool(MOST_UNDER_WAY), forReads: openPool(MORE_READS) }
+  }
+
+  function openPool(max: number): pg.Pool {
+    const opened = new Pool({
+      ...config,
+      options: OPTIONS,
+      max,
+      query_timeout: ANSWER_MS,
+      idleTimeoutMillis: 0,
+    })
+    // Of connections that lie idle: the next statement takes another one.
+    opened.on('error', () => undefined)
+    return opened
+  }
+
+  const query: Queries['query'] = (text, values = []) => runIn(pools.forAll, text, values)
+
+  const read: Queries['query'] = (text, values = []) => {
+    const { forAll, forReads } = pools
+    // While nothing is stuck, reads may take all connections.
+    return runIn(hasRoom(forAll) && !hasRoom(forReads) ? forAll : forReads, text, values)
+  }
+
+  async function runIn<Row>(pool: pg.Pool, text: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
+    if (closing !== undefined) throw new StoreError('store_closed')
+    if (pool.waitingCount >= MOST_WAITING) throw new StoreError('store_overloaded')
+    const used = pools
+    try {
+      return (await pool.query({ name: nameOf(text), text, values: [...values] })).rows as readonly Row[]
+    } catch (cause) {
+      const error = toStoreError(cause)
+      // The name has come to lead elsewhere, or soon will.
+      if (error.code === 'database_read_only' && used === pools) renewPools()
+      if (FAULTS.has(error.code)) noteHealth(error)
+      throw error
+    }
+  }
+
+  /** The same one for the same text everywhere: a pooler gives several instances one connection. */
+  function nameOf(text: string): string {
+    let name = names.get(text)
+    if (name === undefined) {
+      name = createHash('sha256').update(text).digest('base64').slice(0, 20)
+      names.set(text, name)
+    }
+    return name
+  }
+
+  function renewPools(): void {
+    const before = pools
+    pools = openPools()
+    for (const pool of Object.values(before)) pool.end().catch(() => undefined)
+  }
+
+  function planProbe(): void {
+    // One that is under way plans the next at its end: each may wait for long, and holds a connection meanwhile.
+    if (closing !== undefined || probing !== undefined) return
+    planned ??= clock.after(AGAIN_MS, () => {
+      planned = undefined
+      void probe()
+    })
+  }
+
+  function noteHealth(error: StoreError | undefined): void {
+    if (error) planProbe()
+    if (error?.code === failing) return
+    if (error) log.error('store-write-failed', `${error.message} ${error.remedy}`, { error })
+    else log.info('store-write-recovered', 'Writing to the database works again.', { after: failing })
+    failing = error?.code
+  }
+
+  function probe(): Promise<void> {
+    probing ??= tryToWrite().finally(() => {
+      probing = undefined
+      // As long as something is wrong, it is tried again.
+      if (failing !== undefined) planProbe()
+    })
+    return probing
+  }
+
+  async function tryToWrite(): Promise<void> {
+    try {
+      await query(PROBE)
+      noteHealth(undefined)
+    } catch {
+      // What is wrong is noted.
+    }
+  }
+
+  async function session<T>(work: (one: Session) => Promise<T>): Promise<T> {
+    const socket = openSocket()
+    const client = new Client({ ...config, stream: () => socket, options: OPTIONS_FOR_SESSIONS })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      return await work({
+        query: async <Row>(text: string, values: readonly SqlValue[] = [], answerMs = SESSION_ANSWER_MS) =>
+          (await within(answerMs, client.query({ text, values: [...values] }), clock)).rows as readonly Row[],
+        run: async (text, answerMs = SESSION_ANSWER_MS) => void (await within(answerMs, client.query(text), clock)),
+      })
+    } catch (cause) {
+      const error = toStoreError(cause)
+      if (FAULTS.has(error.code)) noteHealth(error)
+      throw error
+    } finally {
+      // Whoever has fallen silent does not answer a good-bye either.
+      await within(CLOSE_MS, client.end(), clock).catch(() => undefined)
+      socket.destroy()
+    }
+  }
+
+  function listen(channel: string, heard: () => void): void {
+    let client: pg.Client | undefined
+    let again: Timer | undefined
+    let stopped = false
+
+    async function attempt(): Promise<void> {
+      const one = new Client({ ...config, options: OPTIONS })
+      client = one
+      one.on('notification', heard)
+      one.on('error', () => undefined)
+      one.once('end', () => {
+        if (!stopped) again = clock.after(AGAIN_MS, () => void attempt())
+      })
+      try {
+        await one.connect()
+        await one.query(`LISTEN ${channel}`)
+        heard()
+      } catch {
+        await one.end().catch(() => undefined) // what is wrong, others find out as well
+      }
+    }
+
+    void attempt()
+    stopListening.push(async () => {
+      stopped = true
+      again?.cancel()
+      await client?.end().catch(() => undefined)
+    })
+  }
+
+  async function shutDown(): Promise<void> {
+    planned?.cancel()
+    const ended = Promise.all([pools.forAll.end(), pools.forReads.end(), ...stopListening.map((stop) => stop())])
+    const late = new Promise<void>((resolve) => {
+      const timer = clock.after(CLOSE_MS, resolve)
+      void ended.catch(() => undefined).finally(() => timer.cancel())
+    })
+    await Promise.race([ended, late]).catch(() => undefined)
+    for (const socket of sockets) socket.destroy()
+  }
+
+  return {
+    query,
+    read,
+    session,
+    listen,
+    fault: () => failing,
+    probe,
+    close() {
+      closing ??= shutDown()
+      return closing
+    },
+  }
+}
+
+const INT8 = 20
+const INT8_ARRAY = 1016
+// Stamps, times and counts: all of them below 2^53.
+const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
+  [INT8]: Number,
+  [INT8_ARRAY]: (text) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)),
+}
+
+/** Whether the next statement there need not wait for one that is under way. */
+function hasRoom({ waitingCount, idleCount, totalCount, options }: pg.Pool): boolean {
+  return waitingCount < idleCount + options.max - totalCount
+}
+
+/** Here and not above, so that whoever starts without it is told what to do. */
+async function loadPg(): Promise<typeof pg> {
+  try {
+    return (await import('pg')).default
+  } catch (cause) {
+    throw new StoreError('pg_missing', { cause })
+  }
+}

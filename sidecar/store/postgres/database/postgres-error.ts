@@ -1,0 +1,64 @@
+import { StoreError, type StoreErrorCode } from '../../../store-error.ts'
+import { TimeLimitError } from '../../../within.ts'
+
+// SQLSTATEs (PostgreSQL, Appendix A), Node's codes for sockets and certificates, as far as they say whose fault it is. Two characters
+// stand for a class.
+const CODES: Readonly<Record<string, StoreErrorCode>> = {
+  '08': 'database_unreachable',
+  '25006': 'database_read_only',
+  '28': 'database_refused',
+  '3D': 'database_refused',
+  '42501': 'database_refused',
+  '53': 'store_overloaded',
+  '53100': 'disk_full',
+  '53300': 'database_refused',
+  '55P03': 'database_unreachable',
+  '57': 'database_unreachable',
+  '58': 'disk_failing',
+  XX001: 'database_corrupt',
+  XX002: 'database_corrupt',
+  ECONNREFUSED: 'database_unreachable',
+  ECONNRESET: 'database_unreachable',
+  EHOSTUNREACH: 'database_unreachable',
+  ENETUNREACH: 'database_unreachable',
+  ENETDOWN: 'database_unreachable',
+  ENOTFOUND: 'database_unreachable',
+  EAI_AGAIN: 'database_unreachable',
+  EAI_FAIL: 'database_unreachable',
+  ETIMEDOUT: 'database_unreachable',
+  EPIPE: 'database_unreachable',
+  ENOENT: 'database_unreachable', // no socket in that folder
+  CERT_HAS_EXPIRED: 'database_untrusted',
+  CERT_NOT_YET_VALID: 'database_untrusted',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'database_untrusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'database_untrusted',
+  UNABLE_TO_GET_ISSUER_CERT: 'database_untrusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'database_untrusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'database_untrusted',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'database_untrusted',
+}
+
+// What `pg` says in words alone.
+const WORDS: readonly (readonly [RegExp, StoreErrorCode])[] = [
+  [/does not support SSL|establishing an SSL connection/, 'database_untrusted'],
+  [/Connection terminated|timeout|not queryable/, 'database_unreachable'],
+  [/password must be|SASL/, 'database_refused'],
+]
+
+/** The error as callers of the store see it. What nobody foresaw is a `store_fault`. */
+export function toStoreError(cause: unknown): StoreError {
+  if (cause instanceof StoreError) return cause
+  return new StoreError(codeOf(cause) ?? 'store_fault', { cause })
+}
+
+function codeOf(error: unknown): StoreErrorCode | undefined {
+  if (!(error instanceof Error)) return undefined
+  if (error instanceof TimeLimitError) return 'database_unreachable'
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const known = CODES[code] ?? (/^[0-9A-Z]{5}$/.test(code) ? CODES[code.slice(0, 2)] : undefined)
+  if (known) return known
+  // All addresses of a name were tried.
+  if (error instanceof AggregateError) return codeOf(error.errors[0])
+  if (code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')) return 'database_untrusted'
+  return WORDS.find(([words]) => words.test(error.message))?.[1]
+}

@@ -1,0 +1,16 @@
+import type { Clock } from '../../clock.ts'
+import type { Log } from '../../log.ts'
+import { connectPostgres, type PostgresSettings } from './database/connection.ts'
+import { inspectSchema } from './schema/migrations.ts'
+
+const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** What opening the store would find, without making or upgrading anything. Rejects with the same `StoreError`, `instance_taken` excepted. */
+export async function inspectPostgres(settings: PostgresSettings, clock: Clock): Promise<void> {
+  const postgres = await connectPostgres(settings, clock, SILENT)
+  try {
+    await postgres.session(inspectSchema)
+  } finally {
+    await postgres.close()
+  }
+}

@@ -1,0 +1,37 @@
+import type { Clock } from '../../../clock.ts'
+import { LEASE_MS, type Lease, type Leases } from '../../../messages/leases.ts'
+import type { Postgres } from '../database/connection.ts'
+import { watchContact } from './contact.ts'
+import type { OwnInstance } from './instances.ts'
+
+const HOLD = 'SELECT hold_leases($1, $2, $3, $4, $5) AS name'
+const RELEASE = 'DELETE FROM lease WHERE name = ANY ($1) AND owner = $2'
+const LIST = `
+  SELECT name, instance, note, owner = $1 AS mine FROM lease
+  WHERE lease_until BETWEEN now_ms() AND now_ms() + ${LEASE_MS} ORDER BY name`
+
+/** The leases in the table, held in the name of `instance`. */
+export function openLeases(
+  database: Pick<Postgres, 'query' | 'read'>,
+  instance: Pick<OwnInstance, 'name' | 'owner'>,
+  clock: Pick<Clock, 'elapsed'>,
+): Leases {
+  const contact = watchContact()
+
+  async function noted<Row>(rows: Promise<readonly Row[]>): Promise<readonly Row[]> {
+    await rows
+    contact.answered(clock.elapsed())
+    return rows
+  }
+
+  return {
+    async hold(names, note = '') {
+      if (names.length === 0) return new Set()
+      const values = [names, instance.name, instance.owner, note, contact.lasts(clock.elapsed())]
+      const held = await noted(database.query<{ name: string }>(HOLD, values))
+      return new Set(held.map(({ name }) => name))
+    },
+    release: async (names) => void (await noted(database.query(RELEASE, [names, instance.owner]))),
+    list: () => noted(database.read<Lease>(LIST, [instance.owner])),
+  }
+}

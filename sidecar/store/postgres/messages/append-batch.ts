@@ -1,0 +1,114 @@
+import type { AppendOutcome, HeardMessage, StationKey } from '../../../messages/store.ts'
+import type { SqlValue } from '../database/connection.ts'
+import { NO_STATION, STORED } from '../schema/append-function.ts'
+import { messageIdentity } from './message-identity.ts'
+
+/** What one caller brings. */
+export interface AppendCall {
+  readonly messages: readonly HeardMessage[]
+  readonly mayAck: boolean
+  /** When it came, in elapsed milliseconds. */
+  readonly since: number
+}
+
+/** What `append` says of a batch. */
+export interface AppendAnswer {
+  readonly base: number
+  readonly kinds: string
+  readonly acks: readonly number[]
+}
+
+/** Milliseconds for which an equal message is a copy: with a number, and without. */
+export interface Horizons {
+  readonly numbered: number
+  readonly unnumbered: number
+}
+
+/** The calls of one statement, as it takes them. */
+export interface AppendBatch {
+  /** No two are equal. */
+  readonly different: readonly Different[]
+  /** Of each message of the calls, in order. */
+  readonly places: readonly Place[]
+  /** What may be acknowledged. */
+  readonly acks: readonly { readonly place: Place; readonly message: HeardMessage }[]
+}
+
+interface Different {
+  readonly message: HeardMessage
+  readonly identity: Buffer
+  readonly since: number
+}
+
+interface Place {
+  /** Of the equal one among the different ones. */
+  readonly at: number
+  /** Another one stands for it. */
+  readonly copy: boolean
+}
+
+/** What one message of a batch says, the others that are equal to it say too: so only the first is asked about. */
+export function batchOf(calls: readonly AppendCall[], horizons: Horizons): AppendBatch {
+  const different: Different[] = []
+  const places: Place[] = []
+  const acks: { readonly place: Place; readonly message: HeardMessage }[] = []
+  const latest = new Map<string, number>()
+  for (const { messages, mayAck, since } of calls) {
+    for (const message of messages) {
+      const identity = messageIdentity(message)
+      const name = identity.toString('latin1')
+      const before = latest.get(name)
+      const horizon = message.seqId === '' ? horizons.unnumbered : horizons.numbered
+      const copy = before !== undefined && since - (different[before]?.since ?? 0) < horizon
+      const place = { at: copy ? before : different.length, copy }
+      if (!copy) {
+        latest.set(name, place.at)
+        different.push({ message, identity, since })
+      }
+      places.push(place)
+      if (mayAck && message.seqId !== '') acks.push({ place, message })
+    }
+  }
+  return { different, places, acks }
+}
+
+/** The first values of `append`, at `now` in elapsed milliseconds. */
+export function rowsOf({ different, acks }: AppendBatch, now: number): readonly SqlValue[] {
+  return [
+    different.map(({ message }) => message.to),
+    different.map(({ message }) => Buffer.from(message.from)),
+    different.map(({ message }) => Buffer.from(message.seqId)),
+    different.map(({ message }) => message.text),
+    different.map(({ identity }) => identity),
+    different.map(({ since }) => Math.round(now - since)),
+    acks.map(({ place }) => place.at + 1),
+    acks.map(({ message }) => Buffer.from(message.sourceAsReceived)),
+    acks.map(({ message }) => Buffer.from(message.seqId)),
+  ]
+}
+
+/** Stations that have something new. */
+export function storedFor({ different }: AppendBatch, { kinds }: AppendAnswer): readonly StationKey[] {
+  return different.flatMap(({ message }, at) => (kinds[at] === STORED ? message.to : []))
+}
+
+/** Of each call those of its messages, in order. */
+export function outcomesOf(
+  calls: readonly AppendCall[],
+  { places, acks }: AppendBatch,
+  { base, kinds, acks: granted }: AppendAnswer,
+): readonly (readonly AppendOutcome[])[] {
+  const acknowledged = new Set<Place>(granted.flatMap((one) => acks[one - 1]?.place ?? []))
+  let next = 0
+  return calls.map(({ messages }) =>
+    messages.map(({ sourceAsReceived: _, ...message }): AppendOutcome => {
+      const place = places[next++]
+      if (!place) return { kind: 'no_station' }
+      const kind = kinds[place.at] ?? NO_STATION
+      const ack = acknowledged.has(place)
+      if (kind === STORED && !place.copy)
+        return { kind: 'stored', message: { ...message, time: base + place.at + 1 }, ack }
+      return kind === NO_STATION ? { kind: 'no_station' } : { kind: 'duplicate', ack }
+    }),
+  )
+}

@@ -1,0 +1,41 @@
+import type { History, ServerTime } from '../../../messages/store.ts'
+import type { Queries } from '../database/connection.ts'
+import type { Appends } from './appends.ts'
+import type { SharedCursors } from './cursors.ts'
+import type { Reader } from './reader.ts'
+
+const LAST = 'SELECT last FROM clock'
+
+interface HistoryParts {
+  readonly appends: Appends
+  readonly reader: Reader
+  readonly cursors: Pick<SharedCursors, 'note'>
+  readonly perStation: number
+}
+
+/** The rings in the table, of which nothing is kept here: each sync asks the database, so that it is right on every instance. */
+export function openHistory({ appends, reader, cursors, perStation }: HistoryParts): History {
+  return {
+    append: appends.append,
+    async since(key, since) {
+      const { last, station } = await reader.read(key, since)
+      if (!station) return undefined
+      cursors.note(key, station)
+      return { messages: station.messages, serverTime: last }
+    },
+    perStation,
+  }
+}
+
+/**
+ * The newest stamp of the database's own clock, never the time of this machine: who takes it as a cursor would skip what another instance
+ * stores in the same second. It moves when something is written.
+ */
+export function openServerTime({ query }: Queries): ServerTime {
+  return {
+    async issue() {
+      const [clock] = await query<{ last: number }>(LAST)
+      return clock?.last ?? 0
+    },
+  }
+}

@@ -1,0 +1,56 @@
+import { StoreError } from '../../../store-error.ts'
+import { type Postgres, type Queries, SCHEMA, type Session, WHOLE_TABLE_MS } from '../database/connection.ts'
+import { FUNCTIONS } from './functions.ts'
+import { MIGRATIONS } from './schema.ts'
+
+/** Any number; all instances take the same one. */
+const LOCK = 0x6d637363
+const OLDEST_SERVER = 150_000
+
+/**
+ * Brings the schema to the newest version, and the functions to those of this one, in one transaction: one of several instances that
+ * start at once does it, the others wait. Rejects with `database_too_old`, `database_newer` or `database_read_only`, and has then changed nothing.
+ */
+export function migrate(postgres: Pick<Postgres, 'session'>, steps = MIGRATIONS): Promise<void> {
+  return postgres.session(async (session) => {
+    await demandServer(session)
+    await session.run('BEGIN')
+    await session.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
+    await takeSteps(session, steps)
+    for (const text of FUNCTIONS) await session.run(text)
+    await session.run('COMMIT')
+  })
+}
+
+/** Rejects as {@link migrate} does where the schema cannot be brought to the newest version, and changes nothing. */
+export async function inspectSchema(queries: Queries): Promise<void> {
+  await demandServer(queries)
+  if ((await versionOf(queries)) > MIGRATIONS.length) throw new StoreError('database_newer')
+}
+
+async function demandServer({ query }: Queries): Promise<void> {
+  const [server] = await query<{ version: number; standby: boolean }>(
+    "SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS standby",
+  )
+  if (!server || server.version < OLDEST_SERVER) throw new StoreError('database_too_old')
+  if (server.standby) throw new StoreError('database_read_only')
+}
+
+async function takeSteps(session: Session, steps: readonly string[]): Promise<void> {
+  const version = await versionOf(session)
+  if (version > steps.length) throw new StoreError('database_newer')
+  if (version === steps.length) return
+  // Asked first: whoever has made the schema may have given this user no right to make one.
+  const [schema] = await session.query<{ there: boolean }>('SELECT to_regnamespace($1) IS NOT NULL AS there', [SCHEMA])
+  if (!schema?.there) await session.run(`CREATE SCHEMA ${SCHEMA}`)
+  for (const step of steps.slice(version)) await session.run(step, WHOLE_TABLE_MS)
+  await session.query('UPDATE clock SET version = $1', [steps.length])
+}
+
+/** 0 where there are no tables yet. */
+async function versionOf({ query }: Queries): Promise<number> {
+  const [clock] = await query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [`${SCHEMA}.clock`])
+  if (!clock?.there) return 0
+  const [found] = await query<{ version: number }>('SELECT version FROM clock')
+  return found?.version ?? 0
+}

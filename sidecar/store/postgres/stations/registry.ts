@@ -1,0 +1,236 @@
+import type { Clock, Timer } from '../../../clock.ts'
+import type { Log } from '../../../log.ts'
+import { type StationRecord, saysNothingNew, stationFrom } from '../../../messages/station-record.ts'
+import type {
+  AvatarRecord,
+  RegisterOutcome,
+  Registration,
+  Station,
+  StationKey,
+  Stations,
+  StoreSettings,
+} from '../../../messages/store.ts'
+import { StoreError } from '../../../store-error.ts'
+import type { Postgres } from '../database/connection.ts'
+import { withoutNul } from '../database/without-nul.ts'
+import { CHANNEL } from '../schema/registry-functions.ts'
+import { inTurn } from './in-turn.ts'
+import { type Change, createStationCopy } from './station-copy.ts'
+
+/** The net below notifications. */
+const LOOK_EVERY_MS = 1000
+const PAGE = 5000
+
+const RECORD = `
+  station.key, station.platform, station.push_token AS "pushToken", station.token_dead AS "tokenDead",
+  station.ack_messages AS "ackMessages", station.registered_at AS "registeredAt", station.last_seen_at AS "lastSeenAt",
+  avatar.icon, avatar.hash, avatar.updated_at AS "updatedAt"`
+
+const LAST = 'SELECT last AS version FROM clock'
+
+const LOAD = `
+  SELECT ${RECORD} FROM station LEFT JOIN avatar ON avatar.station = station.key
+  WHERE station.key > $1 ORDER BY station.key LIMIT ${PAGE}`
+
+// One row without a change says that there is none. Each station is looked up by its key (LATERAL, LIMIT): a plan that is made for any
+// number of changes reads all stations, which took 30 ms for each notification.
+const CHANGES = `
+  SELECT clock.last AS version, clock.changes_since AS "changesSince", changed.key AS changed, record.*
+  FROM clock
+    LEFT JOIN (SELECT DISTINCT key FROM station_change WHERE version > $1) AS changed ON true
+    LEFT JOIN LATERAL (
+      SELECT ${RECORD} FROM station LEFT JOIN avatar ON avatar.station = station.key WHERE station.key = changed.key LIMIT 1
+    ) AS record ON true`
+
+const FIND = `
+  SELECT clock.last AS version, ${RECORD}
+  FROM clock JOIN station ON station.key = $1 LEFT JOIN avatar ON avatar.station = station.key`
+
+const REGISTER = `
+  SELECT kind, version, registered_at AS "registeredAt", written_at AS "writtenAt", now, icon, hash, updated_at AS "updatedAt"
+  FROM register_station($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+
+const REMOVE = 'SELECT remove_station($1, $2) AS version'
+
+const MARK_TOKEN_DEAD = 'SELECT mark_token_dead($1, $2) AS version'
+
+const AVATARS = `
+  SELECT station, icon, image, hash FROM avatar WHERE station = ANY ($1) AND hash <> '' ORDER BY station`
+
+// Later than any time.
+const NEVER = Number.MAX_SAFE_INTEGER
+
+type Versioned<Row> = Row & { readonly version: number }
+
+type Registered = Versioned<
+  Pick<StationRecord, 'registeredAt' | 'icon' | 'hash' | 'updatedAt'> & {
+    readonly kind: 'created' | 'refreshed' | 'full' | 'limited'
+    readonly writtenAt: number
+    readonly now: number
+  }
+>
+
+interface ChangeRow extends Versioned<StationRecord> {
+  readonly changesSince: number
+  readonly changed: StationKey | null
+}
+
+interface RegistryParts {
+  readonly postgres: Pick<Postgres, 'query' | 'read' | 'listen'>
+  readonly settings: Pick<StoreSettings, 'stations' | 'rateLimit'>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** The registry as the rest of the store sees it. */
+export interface Registry extends Stations {
+  /** Looks for changes no more. */
+  close(): void
+}
+
+/**
+ * The registry: a copy in memory, which follows what all instances change, by notification, and each second whether or not one came.
+ * What this instance changes is in it when the call returns.
+ */
+export async function openRegistry({ postgres, settings, clock, log }: RegistryParts): Promise<Registry> {
+  const { query, read } = postgres
+  const copy = createStationCopy(log)
+  const write = inTurn(clock)
+  let looking = false
+  let lookAgain = false
+  let timer: Timer | undefined
+  let closed = false
+
+  async function load(): Promise<void> {
+    const [before] = await read<{ version: number }>(LAST)
+    const records: StationRecord[] = []
+    for (let last = ''; ; ) {
+      const page = await read<StationRecord>(LOAD, [last])
+      records.push(...page)
+      if (page.length < PAGE) break
+      last = page.at(-1)?.key ?? last
+    }
+    copy.replace(records, before?.version ?? 0)
+  }
+
+  async function follow(): Promise<void> {
+    const since = copy.seen
+    const rows = await read<ChangeRow>(CHANGES, [since])
+    const [first] = rows
+    // Older than what was seen: a standby without the last transactions has become the primary.
+    if (!first || first.version < since || first.changesSince > since) return load()
+    if (first.version < copy.seen) return // another look was faster
+    const changes = rows.flatMap((row): Change[] =>
+      row.changed === null ? [] : [[row.changed, row.key === null ? undefined : row]],
+    )
+    copy.follow(changes, first.version)
+  }
+
+  /** Never rejects: what is wrong with the database the connection says, and the next look makes up for it. */
+  async function look(): Promise<void> {
+    looking = true
+    timer?.cancel()
+    do {
+      lookAgain = false
+      await follow().catch(() => undefined)
+    } while (lookAgain && !closed)
+    looking = false
+    if (!closed) timer = clock.after(LOOK_EVERY_MS, changedElsewhere)
+  }
+
+  function changedElsewhere(): void {
+    if (closed) return
+    lookAgain = true
+    if (!looking) void look()
+  }
+
+  async function registerNow(registration: Registration): Promise<RegisterOutcome> {
+    const { key, platform, ackMessages, avatar, client } = registration
+    const pushToken = withoutNul(registration.pushToken)
+    const [row] = await query<Registered>(REGISTER, [
+      key,
+      platform,
+      pushToken,
+      ackMessages,
+      avatar ? withoutNul(avatar.icon) : null,
+      avatar?.image ?? null,
+      avatar?.hash ?? null,
+      settings.stations.max,
+      client,
+      settings.rateLimit.newStationsPerHour,
+    ])
+    if (!row) throw new StoreError('store_fault')
+    const { kind, version, registeredAt, writtenAt, now, icon, hash, updatedAt } = row
+    if (kind === 'full' || kind === 'limited') return { kind }
+    const written = { key, platform, pushToken, tokenDead: false, ackMessages, registeredAt, icon, hash, updatedAt }
+    copy.take([key, { ...written, lastSeenAt: writtenAt }], version)
+    copy.touch(key, now)
+    return { kind, station: stationFrom({ ...written, lastSeenAt: now }) }
+  }
+
+  /** Notes the time of a heartbeat in memory; undefined when it brings more than its time. */
+  function seeAgain(registration: Registration): Station | undefined {
+    const station = copy.get(registration.key)
+    if (!station || !saysNothingNew(registration, station)) return undefined
+    copy.touch(registration.key, clock.now())
+    return station
+  }
+
+  await load()
+  postgres.listen(CHANNEL, changedElsewhere)
+  changedElsewhere()
+
+  return {
+    get: copy.get,
+    async find(key) {
+      const known = copy.get(key)
+      if (known) return known
+      const [found] = await read<Versioned<StationRecord>>(FIND, [key])
+      if (!found) return undefined
+      copy.take([key, found], found.version)
+      return copy.get(key) ?? stationFrom(found)
+    },
+    get size() {
+      return copy.size
+    },
+    keys: copy.keys,
+    countByPlatform: copy.countByPlatform,
+    async register(registration) {
+      try {
+        return await write(() => registerNow(registration))
+      } catch (error) {
+        // A database that takes no writes is no reason to turn a phone away that has nothing to be stored but the time.
+        const known = error instanceof StoreError && error.code === 'store_closed' ? undefined : seeAgain(registration)
+        if (known) return { kind: 'refreshed', station: known }
+        throw error
+      }
+    },
+    remove: (key, beforeMs = NEVER) =>
+      write(async () => {
+        // Both have to say so: of heartbeats within the hour memory alone knows.
+        if ((copy.get(key)?.lastSeenAt ?? 0) >= beforeMs) return false
+        const [removed] = await query<{ version: number | null }>(REMOVE, [key, beforeMs])
+        const version = removed?.version ?? null
+        if (version !== null) copy.take([key, undefined], version)
+        return version !== null
+      }),
+    markTokenDead: (key, pushToken) =>
+      write(async () => {
+        const [marked] = await query<{ version: number | null }>(MARK_TOKEN_DEAD, [key, pushToken])
+        // Read, and not made up of what memory has, which may be older.
+        if ((marked?.version ?? null) !== null) await follow()
+      }),
+    async avatars(keys) {
+      const rows = await read<AvatarRecord & { readonly station: StationKey }>(AVATARS, [keys])
+      return new Map(rows.map(({ station, icon, image, hash }) => [station, { icon, image, hash }]))
+    },
+    get avatarChanges() {
+      return copy.avatarChanges
+    },
+    onChange: copy.onChange,
+    close() {
+      closed = true
+      timer?.cancel()
+    },
+  }
+}

@@ -1,0 +1,107 @@
+import type { Log } from '../../../log.ts'
+import { isSameAvatar, type StationRecord, stationFrom } from '../../../messages/station-record.ts'
+import type { Platform, Station, StationKey, Stations } from '../../../messages/store.ts'
+
+interface Entry {
+  /** Changed in place by heartbeats: they come all the time. */
+  readonly station: Station & { lastSeenAt: number }
+  /** `lastSeenAt` as the database has it, which may be up to an hour behind. */
+  readonly lastSeenInDatabase: number
+  /** The stamp of what the entry shows. */
+  readonly version: number
+}
+
+/** What was read of a station after a change; undefined when it is not registered. */
+export type Change = readonly [key: StationKey, record: StationRecord | undefined]
+
+/** The registry as this instance knows it. Answers that arrive late never take back what newer ones said. */
+export interface StationCopy
+  extends Pick<Stations, 'get' | 'size' | 'keys' | 'countByPlatform' | 'avatarChanges' | 'onChange'> {
+  /** Everything up to this stamp is in it. */
+  readonly seen: number
+  /** Takes over what was true of one station at `version`. */
+  take(change: Change, version: number): void
+  /** Takes over all that has changed since {@link seen}, as of `version`. */
+  follow(changes: readonly Change[], version: number): void
+  /** Takes over everything anew, whatever it knows: what was read of all stations, no earlier than at `version`. */
+  replace(records: readonly StationRecord[], version: number): void
+  /** The station was there at `now`. */
+  touch(key: StationKey, now: number): void
+}
+
+export function createStationCopy(log: Log): StationCopy {
+  const entries = new Map<StationKey, Entry>()
+  const listeners: (() => void)[] = []
+  const byPlatform: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
+  let avatarChanges = 0
+  let seen = 0
+
+  /** Says whether the station has come, or gone. */
+  function put([key, record]: Change, version: number): boolean {
+    const before = entries.get(key)
+    if (before && before.version > version) return false
+    if (before) byPlatform[before.station.platform] -= 1
+    const station = record && stationFrom(record)
+    if (station && record) {
+      // Of heartbeats that changed nothing memory knows more, unless another instance has written one since.
+      if (before?.lastSeenInDatabase === record.lastSeenAt) station.lastSeenAt = before.station.lastSeenAt
+      byPlatform[station.platform] += 1
+      entries.set(key, { station, lastSeenInDatabase: record.lastSeenAt, version })
+    } else entries.delete(key)
+    if (!isSameAvatar(station?.avatar ?? { state: 'never' }, before?.station.avatar)) avatarChanges += 1
+    return (before === undefined) !== (station === undefined)
+  }
+
+  function putAll(changes: readonly Change[], version: number): void {
+    let moved = false
+    for (const change of changes) moved = put(change, version) || moved
+    if (moved) changed()
+  }
+
+  function changed(): void {
+    for (const listener of listeners) {
+      try {
+        listener()
+      } catch (error) {
+        log.error('station-listener-failed', 'A listener to changes of the registry failed.', { error })
+      }
+    }
+  }
+
+  return {
+    get: (key) => entries.get(key)?.station,
+    get size() {
+      return entries.size
+    },
+    keys: () => entries.keys(),
+    countByPlatform: () => ({ ...byPlatform }),
+    get avatarChanges() {
+      return avatarChanges
+    },
+    onChange(listener) {
+      listeners.push(listener)
+    },
+    get seen() {
+      return seen
+    },
+    take(change, version) {
+      // What was read up to there shows it, and what came after it.
+      if (version > seen) putAll([change], version)
+    },
+    follow(changes, version) {
+      seen = version
+      putAll(changes, version)
+    },
+    replace(records, version) {
+      const there = new Set(records.map(({ key }) => key))
+      const gone = [...entries.keys()].filter((key) => !there.has(key))
+      seen = version
+      for (const [key, entry] of entries) entries.set(key, { ...entry, version: Math.min(entry.version, version) })
+      putAll([...gone.map((key): Change => [key, undefined]), ...records.map((one): Change => [one.key, one])], version)
+    },
+    touch(key, now) {
+      const entry = entries.get(key)
+      if (entry) entry.station.lastSeenAt = now
+    },
+  }
+}

@@ -1,0 +1,154 @@
+import type {
+  ContentCounts,
+  Contents,
+  DroppedMessage,
+  RingMessage,
+  StationContents,
+} from '../../../messages/contents.ts'
+import type { StationKey } from '../../../messages/store.ts'
+import { StoreError, toStoreError } from '../../../store-error.ts'
+import { type Connection, connect } from '../database/connection.ts'
+import { MIGRATIONS, schemaVersion } from '../database/migrations.ts'
+import { openRings, type Rings } from '../messages/rings.ts'
+import { checkPages } from '../open-store.ts'
+
+const PAGE_STATIONS = 100
+const PAGE_DROPPED = 1000
+
+const STATE = 'SELECT reserved_time AS lastStamp, per_station AS perStation FROM state'
+
+const KEYS = 'SELECT key FROM station'
+
+// What belongs to nobody, as after somebody edited the file, stays behind.
+const AVATARS = 'SELECT count(*) AS avatars FROM avatar WHERE station IN (SELECT key FROM station)'
+
+const STATIONS = `
+  SELECT key, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
+    registered_at AS registeredAt, last_seen_at AS lastSeenAt, pushed_through AS pushedThrough,
+    coalesce(asked, 0) AS asked, coalesce(seen, 0) AS seen, icon, hash, updated_at AS updatedAt, image
+  FROM station LEFT JOIN cursor ON cursor.station = key LEFT JOIN avatar ON avatar.station = key
+  WHERE key > ? ORDER BY key LIMIT ${PAGE_STATIONS}`
+
+const MESSAGES = `
+  SELECT station, time, source, seq_id AS seqId, text, received_at AS receivedAt FROM message
+  WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time`
+
+const DROPPED = `
+  SELECT station, source, seq_id AS seqId, text, received_at AS receivedAt FROM message
+  WHERE time IN (SELECT value FROM json_each(?)) AND station IN (SELECT key FROM station) ORDER BY time`
+
+interface StationRow extends Omit<StationContents, 'tokenDead' | 'ackMessages' | 'avatar' | 'messages'> {
+  readonly tokenDead: number
+  readonly ackMessages: number
+  readonly icon: string | null
+  readonly hash: string
+  readonly updatedAt: number
+  readonly image: string
+}
+
+/** The file is of a version whose tables are others; `remedy` is what the operator should do. */
+export class OutdatedFileError extends Error {
+  override readonly name = 'OutdatedFileError'
+  readonly remedy = 'Start this version of the sidecar on it once, which brings it up to date, stop it, and try again.'
+
+  constructor() {
+    super('The database file was written by an older version of the sidecar.')
+  }
+}
+
+/** What is in a file, and the lock on it. */
+export interface FileContents extends Contents {
+  /** Lets go of the file. Never rejects. */
+  close(): Promise<void>
+}
+
+/**
+ * Reads the SQLite file `path`, which has to be there, and keeps every sidecar from opening it until it is closed. Nothing in it is changed, but that
+ * what a crash left in the log beside it goes into it, as whenever it is opened. Rejects with an {@link OutdatedFileError}, or a {@link StoreError}:
+ * `database_locked` while a sidecar has it open, `database_foreign`, `database_newer` or `database_corrupt`.
+ */
+export async function openFileContents(path: string): Promise<FileContents> {
+  const connection = await connect(path, 0).catch((error: unknown) => {
+    throw toStoreError(error)
+  })
+  const close = () => connection.close().catch(() => undefined)
+  const all = <Row>(...statement: Parameters<Connection['all']>) => reading<Row>(connection, statement)
+  try {
+    await connection.exec('PRAGMA locking_mode = EXCLUSIVE')
+    const version = await schemaVersion(connection)
+    if (version === 0) throw new StoreError('database_foreign')
+    if (version < MIGRATIONS.length) throw new OutdatedFileError()
+    await checkPages(connection)
+    const [state] = await all<{ lastStamp: number; perStation: number }>(STATE)
+    if (!state) throw new StoreError('database_corrupt')
+    const { lastStamp, perStation } = state
+    // As large as the file knows them, so that nothing is fitted.
+    const { rings } = await openRings(connection, { perStation, duplicateMinutes: 0, duplicateSecondsUnnumbered: 0 })
+    const keys = (await all<{ key: StationKey }>(KEYS)).map(({ key }) => key)
+    const held = keys.map((key) => rings.newer(key, 0).length)
+    const dropped = () => droppedOf({ all }, rings)
+    let droppedCount = 0
+    for await (const page of dropped()) droppedCount += page.length
+    const [avatars] = await all<Pick<ContentCounts, 'avatars'>>(AVATARS)
+    const counts: ContentCounts = {
+      stations: keys.length,
+      avatars: avatars?.avatars ?? 0,
+      messages: held.reduce((sum, each) => sum + each, 0),
+      dropped: droppedCount,
+    }
+    const fullestRing = held.reduce((most, each) => Math.max(most, each), 0)
+    return { lastStamp, fullestRing, counts, stations: () => stationsOf({ all }, rings), dropped, close }
+  } catch (error) {
+    await close()
+    throw error instanceof OutdatedFileError ? error : toStoreError(error)
+  }
+}
+
+/** Whoever writes elsewhere what is read here would take SQLite's own errors for theirs. */
+async function reading<Row>(
+  connection: Pick<Connection, 'all'>,
+  statement: Parameters<Connection['all']>,
+): Promise<readonly Row[]> {
+  try {
+    return await connection.all<Row>(...statement)
+  } catch (error) {
+    throw toStoreError(error)
+  }
+}
+
+async function* stationsOf(
+  { all }: Pick<Connection, 'all'>,
+  ringsInFile: Pick<Rings, 'newer'>,
+): AsyncGenerator<readonly StationContents[]> {
+  for (let last: StationKey | undefined = ''; last !== undefined; ) {
+    const rows: readonly StationRow[] = await all<StationRow>(STATIONS, last)
+    const times = JSON.stringify(rows.flatMap(({ key }) => ringsInFile.newer(key, 0)))
+    const messages = await all<RingMessage & { readonly station: StationKey }>(MESSAGES, times)
+    const rings = new Map<StationKey, RingMessage[]>(rows.map(({ key }) => [key, []]))
+    for (const message of messages) rings.get(message.station)?.push(message)
+    if (rows.length > 0) yield rows.map((row) => contentsOf(row, rings.get(row.key) ?? []))
+    last = rows.length === PAGE_STATIONS ? rows.at(-1)?.key : undefined
+  }
+}
+
+function contentsOf(row: StationRow, messages: readonly RingMessage[]): StationContents {
+  const { icon, hash, updatedAt, image, tokenDead, ackMessages, ...station } = row
+  return {
+    ...station,
+    tokenDead: tokenDead === 1,
+    ackMessages: ackMessages === 1,
+    avatar: icon === null ? undefined : { icon, hash, updatedAt, image },
+    messages,
+  }
+}
+
+async function* droppedOf(
+  { all }: Pick<Connection, 'all'>,
+  rings: Pick<Rings, 'dropped'>,
+): AsyncGenerator<readonly DroppedMessage[]> {
+  const times = rings.dropped()
+  for (let first = 0; first < times.length; first += PAGE_DROPPED) {
+    const page = JSON.stringify(times.slice(first, first + PAGE_DROPPED))
+    yield await all<DroppedMessage>(DROPPED, page)
+  }
+}

@@ -1,0 +1,30 @@
+import type { Clock } from '../../clock.ts'
+import type { Instances, Lease, Leases } from '../../messages/leases.ts'
+
+/** The leases of the only process: what it asks for it has. `instance` is its name. */
+export function grantLeases(instance: string): Leases {
+  const held = new Map<string, Lease>()
+  return {
+    async hold(names, note = '') {
+      for (const name of names) held.set(name, { name, instance, note, mine: true })
+      return new Set(names)
+    },
+    async release(names) {
+      for (const name of names) held.delete(name)
+    },
+    list: async () => [...held.values()],
+  }
+}
+
+/** The only process, by its name. */
+export function onlyInstance(name: string, clock: Pick<Clock, 'now'>): Instances {
+  const startedAt = clock.now()
+  let note = ''
+  return {
+    name,
+    list: async () => [{ name, startedAt, note }],
+    say(text) {
+      note = text
+    },
+  }
+}

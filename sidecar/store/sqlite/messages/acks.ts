@@ -1,0 +1,28 @@
+import type { Clock } from '../../../clock.ts'
+import type { AckSettings } from '../../../config/settings.ts'
+import { createAckThrottle } from '../../../messages/ack-throttle.ts'
+import type { HeardMessage, Stations } from '../../../messages/store.ts'
+
+/** Says of a durable message whether it is acknowledged now; then its ack counts as sent. */
+export type AckClaims = (message: HeardMessage) => boolean
+
+interface AckClaimsParts {
+  readonly stations: Pick<Stations, 'get'>
+  readonly settings: AckSettings
+  readonly clock: Pick<Clock, 'elapsed'>
+}
+
+/** Counts acks in memory, where one process does all the acknowledging: a restart costs needless ones, which the network drops. */
+export function claimAcks({ stations, settings, clock }: AckClaimsParts): AckClaims {
+  const throttle = createAckThrottle(settings)
+  return ({ sourceAsReceived: from, to, seqId }) => {
+    const station = stations.get(to)
+    // To be told of a phone that no push reaches would mislead the sender.
+    if (seqId === '' || !station?.ackMessages || station.tokenDead) return false
+    const ack = { from, to, seqId }
+    const now = clock.elapsed()
+    if (!throttle.allows(ack, now)) return false
+    throttle.sent(ack, now)
+    return true
+  }
+}

@@ -1,0 +1,159 @@
+import type { Clock } from '../../../clock.ts'
+import type { Log } from '../../../log.ts'
+import type {
+  AppendOutcome,
+  Feed,
+  HeardMessage,
+  History,
+  IncomingMessage,
+  StationKey,
+  StoredMessage,
+} from '../../../messages/store.ts'
+import { StoreError } from '../../../store-error.ts'
+import type { Queries } from '../database/connection.ts'
+import type { Database, Transaction, Write } from '../database/database.ts'
+import type { AckClaims } from './acks.ts'
+import type { Duplicates } from './duplicates.ts'
+import type { Rings } from './rings.ts'
+import type { Stamps } from './server-time.ts'
+import type { StationTable } from './stations.ts'
+
+// How often a sync tries again when its stamp was taken by others between reserving and reading.
+const SYNC_ATTEMPTS = 5
+
+// A whole transaction's messages in one statement: 50,000 and more a second where one statement each would make a few
+// thousand, since each costs a trip to libuv's pool. Text travels as hex, as JSON knows no bytes.
+const INSERT = `
+  INSERT INTO message (time, station, source, seq_id, text, received_at)
+  SELECT row.value ->> 0, row.value ->> 1, row.value ->> 2, row.value ->> 3, unhex(row.value ->> 4), ?2
+  FROM json_each(?1) AS row
+  ORDER BY row.key`
+
+// One string instead of a row object for each message, and sorted here, where it nearly always is already: twice as fast.
+const MESSAGES = `
+  SELECT json_group_array(json_array(time, source, seq_id, hex(text))) AS messages
+  FROM message WHERE time IN (SELECT value FROM json_each(?))`
+
+interface HistoryOptions {
+  readonly rings: Rings
+  readonly perStation: number
+  readonly stations: Pick<StationTable, 'get' | 'registeredAt'>
+  readonly duplicates: Duplicates
+  readonly acks: AckClaims
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** What became of a message: stored as this, or not. */
+type Fate = StoredMessage | 'duplicate' | 'no_station'
+
+/** The ring of each station, and the feed of all. */
+export function openHistory(
+  database: Database,
+  stamps: Stamps,
+  { rings, perStation, stations, duplicates, acks, clock, log }: HistoryOptions,
+): { readonly history: History; readonly feed: Feed } {
+  const listeners: ((messages: readonly StoredMessage[]) => void)[] = []
+
+  function tell(messages: readonly StoredMessage[]): void {
+    for (const listener of listeners) {
+      try {
+        listener(messages)
+      } catch (error) {
+        log.error('history-listener-failed', 'A listener to what is stored failed.', { error })
+      }
+    }
+  }
+
+  /** Has `look` run while no transaction is in progress: whatever has an older stamp is committed, and a query sees it. */
+  async function between<T>(look: (serverTime: number, queries: Queries) => T | Promise<T>): Promise<T> {
+    for (let attempt = 0; attempt < SYNC_ATTEMPTS; attempt += 1) {
+      await stamps.ready()
+      const answer = await database.read(async (queries) => {
+        const serverTime = stamps.tryIssue()
+        return serverTime === undefined ? undefined : { seen: await look(serverTime, queries) }
+      })
+      if (answer) return answer.seen
+    }
+    throw new StoreError('store_overloaded')
+  }
+
+  async function insert(tx: Transaction, messages: readonly IncomingMessage[]): Promise<readonly Fate[]> {
+    const receivedAt = clock.now()
+    const copies = await duplicates.among(tx, messages, receivedAt)
+    const first = await stamps.take(tx, messages.length)
+    const fates = messages.map(({ from, to, seqId, text }, index): Fate => {
+      if (copies[index]) return 'duplicate'
+      return stations.registeredAt(to) === undefined ? 'no_station' : { from, to, seqId, text, time: first + index }
+    })
+    const stored = fates.filter((fate) => typeof fate !== 'string')
+    if (stored.length === 0) return fates
+    await rings.sweepFor(tx, receivedAt, stored.length)
+    rings.add(tx, stored, receivedAt)
+    const rows = stored.map(({ from, to, seqId, text, time }) => [time, to, from, seqId, text.toString('hex')])
+    await tx.last(INSERT, JSON.stringify(rows), receivedAt)
+    return fates
+  }
+
+  const append: Write<readonly IncomingMessage[], readonly Fate[]> = {
+    weight: (messages) => messages.length,
+    async run(tx, inputs) {
+      const fates = await insert(tx, inputs.flat())
+      const stored = fates.filter((fate) => typeof fate !== 'string')
+      tx.onCommit(() => tell(stored))
+      let start = 0
+      return inputs.map((messages) => {
+        start += messages.length
+        return fates.slice(start - messages.length, start)
+      })
+    },
+  }
+
+  function outcomeOf(message: HeardMessage, fate: Fate, mayAck: boolean): AppendOutcome {
+    if (fate === 'no_station') return { kind: fate }
+    // A retransmission says that the sender did not get the ack.
+    const ack = mayAck && acks(message)
+    return fate === 'duplicate' ? { kind: fate, ack } : { kind: 'stored', message: fate, ack }
+  }
+
+  const history: History = {
+    async append(messages, mayAck) {
+      database.assertOpen()
+      if (messages.length === 0) return []
+      const fates = await database.write(append, messages)
+      return fates.map((fate, index) => outcomeOf(messages[index] as HeardMessage, fate, mayAck))
+    },
+
+    since: (station, since) =>
+      between(async (serverTime, queries) => {
+        if (!stations.get(station)) return undefined
+        const times = rings.newer(station, since)
+        if (times.length === 0) return { messages: [], serverTime }
+        const [found] = await queries.all<{ messages: string }>(MESSAGES, JSON.stringify(times))
+        return { messages: parseMessages(station, found?.messages ?? '[]'), serverTime }
+      }),
+
+    perStation,
+  }
+
+  const feed: Feed = {
+    async view(look) {
+      database.assertOpen()
+      const serverTime = stamps.tryIssue()
+      return serverTime === undefined ? between(look) : look(serverTime)
+    },
+
+    onStored(listener) {
+      listeners.push(listener)
+    },
+  }
+
+  return { history, feed }
+}
+
+function parseMessages(station: StationKey, json: string): readonly StoredMessage[] {
+  const rows = JSON.parse(json) as readonly (readonly [time: number, source: string, seqId: string, hex: string])[]
+  return rows
+    .map(([time, from, seqId, hex]) => ({ from, to: station, seqId, text: Buffer.from(hex, 'hex'), time }))
+    .sort((one, other) => one.time - other.time)
+}

@@ -1,0 +1,112 @@
+import { firstNewer } from '../../../messages/first-newer.ts'
+import type { StationKey } from '../../../messages/store.ts'
+import type { Connection } from '../database/connection.ts'
+
+const PAGE_ROWS = 20_000
+/** Takes a stamp below 0, and keeps the order: 2^52. */
+const BELOW = 4_503_599_627_370_496
+
+const LOAD = `
+  SELECT json_group_array(time) AS times, json_group_array(station) AS stations, json_group_array(source) AS sources
+  FROM (SELECT time, station, source FROM message WHERE time > ? ORDER BY time LIMIT ${PAGE_ROWS})`
+const RECEIVED = `
+  SELECT json_group_array(received_at) AS received
+  FROM (SELECT received_at FROM message WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time)`
+const SET_BELOW = `UPDATE message SET time = time - ${BELOW} WHERE time > 0 AND time IN (SELECT value FROM json_each(?))`
+/** A station's rows in the file. */
+export interface Rows {
+  /** Their stamps, oldest first. */
+  times: number[]
+  /** When its ring has dropped the oldest of them, so many as there are here: by the wall clock, in milliseconds. */
+  droppedAt: number[]
+}
+
+/** What is in the file. */
+interface Loaded {
+  readonly stations: Map<StationKey, Rows>
+  /** Of each station who wrote to it. */
+  readonly senders: Map<StationKey, Set<string>>
+  /** The newest stamp; 0 where there is none. */
+  readonly newest: number
+}
+
+/** Reads it, and fits it to rings of `perStation` messages. What was dropped before counts as dropped when it came. */
+export async function loadRows(connection: Connection, perStation: number): Promise<Loaded> {
+  const loaded = await load(connection)
+  const counts = await fitRings(connection, loaded.stations, perStation)
+  await dateDropped(connection, counts)
+  return loaded
+}
+
+/** All rows count as held by their ring. */
+async function load(connection: Connection): Promise<Loaded> {
+  const stations = new Map<StationKey, Rows>()
+  const senders = new Map<StationKey, Set<string>>()
+  let newest = 0
+  for (let last: number | undefined = Number.MIN_SAFE_INTEGER; last !== undefined; ) {
+    const [page]: readonly LoadedPage[] = await connection.all<LoadedPage>(LOAD, last)
+    const times = numbersOf(page?.times)
+    const owners = JSON.parse(page?.stations ?? '[]') as readonly StationKey[]
+    const sources = JSON.parse(page?.sources ?? '[]') as readonly string[]
+    for (const [index, time] of times.entries()) {
+      const owner = owners[index] as StationKey
+      const rows = stations.get(owner)
+      if (rows) rows.times.push(time)
+      else stations.set(owner, { times: [time], droppedAt: [] })
+      const known = senders.get(owner)
+      if (known) known.add(sources[index] as string)
+      else senders.set(owner, new Set([sources[index] as string]))
+    }
+    newest = Math.max(newest, times.at(-1) ?? 0)
+    last = times.length === PAGE_ROWS ? times.at(-1) : undefined
+  }
+  return { stations, senders, newest }
+}
+
+interface LoadedPage {
+  readonly times: string
+  readonly stations: string
+  readonly sources: string
+}
+
+/**
+ * Finds how many each ring has dropped. What a smaller ring has dropped stays so in a larger one, which would have gaps else. Interrupted
+ * anywhere, it is done again at the next start.
+ */
+async function fitRings(
+  connection: Connection,
+  stations: Loaded['stations'],
+  perStation: number,
+): Promise<ReadonlyMap<Rows, number>> {
+  const [state] = await connection.all<{ perStation: number }>('SELECT per_station AS perStation FROM state')
+  const before = state?.perStation || perStation
+  const below: number[] = []
+  const counts = new Map<Rows, number>()
+  for (const rows of stations.values()) {
+    const dropped = Math.max(firstNewer(rows.times, 0), rows.times.length - before)
+    if (before < perStation) {
+      for (const time of rows.times.slice(0, dropped)) if (time > 0) below.push(time)
+      rows.times = rows.times.map((time, index) => (index < dropped && time > 0 ? time - BELOW : time))
+    }
+    counts.set(rows, Math.max(dropped, rows.times.length - perStation))
+  }
+  if (below.length > 0) await connection.all(SET_BELOW, JSON.stringify(below))
+  if (state?.perStation !== perStation) await connection.all('UPDATE state SET per_station = ?', perStation)
+  return counts
+}
+
+async function dateDropped(connection: Connection, counts: ReadonlyMap<Rows, number>): Promise<void> {
+  const found = [...counts]
+    .flatMap(([rows, count]) => rows.times.slice(0, count).map((time) => ({ time, rows })))
+    .sort((one, other) => one.time - other.time)
+  for (let first = 0; first < found.length; first += PAGE_ROWS) {
+    const some = found.slice(first, first + PAGE_ROWS)
+    const [page] = await connection.all<{ received: string }>(RECEIVED, JSON.stringify(some.map(({ time }) => time)))
+    const received = numbersOf(page?.received)
+    for (const [index, { rows }] of some.entries()) rows.droppedAt.push(received[index] ?? 0)
+  }
+}
+
+function numbersOf(json: string | undefined): readonly number[] {
+  return JSON.parse(json ?? '[]') as readonly number[]
+}

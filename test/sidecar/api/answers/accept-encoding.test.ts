@@ -1,0 +1,31 @@
+import { expect } from 'chai'
+import { acceptsGzip } from '../../../../sidecar/api/answers/accept-encoding.ts'
+
+describe('Accept-Encoding', () => {
+  for (const header of [
+    'gzip',
+    'deflate, gzip',
+    'br;q=1.0, GZIP;q=0.8',
+    'x-gzip',
+    '*',
+    'identity;q=0.5, gzip',
+    '*;q=0, gzip',
+  ]) {
+    it(`${header} takes gzip`, () => expect(acceptsGzip(header)).to.equal(true))
+  }
+
+  for (const header of [
+    undefined,
+    '',
+    'br',
+    'gzip;q=0',
+    'gzip; q=0.000',
+    '*;q=0',
+    'gzip;q=0, *',
+    'identity, gzip;q=0.5',
+    'gzip;q=x',
+    'notgzip',
+  ]) {
+    it(`${header} does not`, () => expect(acceptsGzip(header)).to.equal(false))
+  }
+})

@@ -1,0 +1,89 @@
+import { once } from 'node:events'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { expect } from 'chai'
+import { createAnswerSender } from '../../../../sidecar/api/answers/sender.ts'
+
+const BYTES = 16_000
+
+describe('Answers that are put together in the same memory', () => {
+  let server: Server
+  let asked: ServerResponse[]
+  let onRequest: () => void
+  const send = createAnswerSender()
+
+  beforeEach(async () => {
+    asked = []
+    server = createServer((_request, response) => {
+      asked.push(response)
+      onRequest()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  })
+  afterEach(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+
+  /** With `fill` in each of its bytes. */
+  function answer(response: ServerResponse | undefined, fill: number): void {
+    const copyTo = (target: Buffer) => void target.fill(fill, 0, BYTES)
+    if (response) send(response, 200, { headers: ['Content-Length', BYTES], content: { bytes: BYTES, copyTo } })
+  }
+
+  /** So many requests on one connection, whose answers nobody reads yet. */
+  function ask(requests: number) {
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause()
+    client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(requests))
+    return client
+  }
+
+  /** What fills each of so many answers; NaN where it is not one and the same. */
+  async function fillsOf(client: ReturnType<typeof ask>, answers: number): Promise<readonly number[]> {
+    const chunks: Buffer[] = []
+    client.on('data', (chunk) => chunks.push(chunk)).resume()
+    const fills: number[] = []
+    let held = Buffer.alloc(0)
+    while (fills.length < answers) {
+      await once(client, 'data')
+      held = Buffer.concat([held, ...chunks.splice(0)])
+      for (
+        let at = held.indexOf('\r\n\r\n') + 4;
+        at > 3 && held.length >= at + BYTES;
+        at = held.indexOf('\r\n\r\n') + 4
+      ) {
+        const body = held.subarray(at, at + BYTES)
+        fills.push(body.equals(Buffer.alloc(BYTES, body[0])) ? Number(body[0]) : Number.NaN)
+        held = held.subarray(at + BYTES)
+      }
+    }
+    client.destroy()
+    return fills
+  }
+
+  it('stay as they are while their reader is slow and others are answered', async () => {
+    const expected = Array.from({ length: 1200 }, (_, index) => index % 256)
+    // More than the system takes for a reader who reads nothing.
+    const stuck = new Promise<void>((resolve) => {
+      onRequest = () => {
+        const response = asked.at(-1)
+        answer(response, (asked.length - 1) % 256)
+        if (response?.writableFinished === false) resolve()
+      }
+    })
+    const client = ask(expected.length)
+    await stuck
+    expect(await fillsOf(client, expected.length)).to.deep.equal(expected)
+  })
+
+  it('stay as they are while they wait for an earlier one', async () => {
+    const both = new Promise<void>((resolve) => {
+      onRequest = () => asked.length === 2 && resolve()
+    })
+    const client = ask(2)
+    await both
+    answer(asked[1], 2)
+    answer(asked[0], 1)
+    expect(await fillsOf(client, 2)).to.deep.equal([1, 2])
+  })
+})

@@ -1,0 +1,95 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { openApiDocument } from '../../../sidecar/api/openapi/document.ts'
+import { API_ERRORS } from '../../../sidecar/errors.ts'
+import { isDocumentedBody } from '../../support/api-document.ts'
+import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
+
+interface Published {
+  readonly paths: Readonly<Record<string, { readonly get?: object; readonly post?: object }>>
+}
+
+describe('/v1/openapi.json', () => {
+  let api: RunningApi
+  beforeEach(async () => {
+    api = await startApi({ webPush: { allowPrivate: false, publicKey: 'BPublic' } })
+  })
+  afterEach(() => api.close())
+
+  const fetched = async () => (await (await fetch(`${api.api.url}/v1/openapi.json`)).json()) as Published
+
+  it('is a document of OpenAPI 3.1 that whoever asks gets', async () => {
+    const validator = new Validator()
+    const { valid, errors } = await validator.validate(JSON.stringify(await fetched(), null, 2))
+    expect(errors ?? []).to.deep.equal([])
+    expect([valid, validator.version]).to.deep.equal([true, '3.1'])
+  })
+
+  it('is one file: every reference in it leads to a part of it', async () => {
+    const document = await fetched()
+    const references = [...JSON.stringify(document).matchAll(/"(#\/components\/schemas\/\w+)"/g)].map(
+      ([, to = '']) => to,
+    )
+    expect(references.length).to.be.above(10)
+    for (const reference of references) {
+      const target = reference
+        .split('/')
+        .slice(1)
+        .reduce<unknown>((part, step) => Object(part)[step], document)
+      expect(target, reference).to.be.an('object')
+    }
+  })
+
+  it('has every call and document that is served, with its method, and no other', async () => {
+    const { paths } = await fetched()
+    for (const [path, methods] of Object.entries(paths)) {
+      const status = (await fetch(`${api.api.url}${path}`)).status
+      expect([path, status]).to.deep.equal([path, 'get' in methods ? 200 : 405])
+      expect('post' in methods).to.equal(status === 405)
+    }
+    const told = API_ERRORS.not_found.message.match(/\/v1\/\w+/g) ?? []
+    expect(Object.keys(paths)).to.include.members([...told, '/v1/webpush', '/v1/openapi.json'])
+  })
+
+  it('is told of by HEAD as by GET, without being sent', async () => {
+    const [head, get] = await Promise.all(
+      ['HEAD', 'GET'].map((method) => fetch(`${api.api.url}/v1/openapi.json`, { method })),
+    )
+    expect([head?.status, head?.headers.get('content-type')]).to.deep.equal([200, get?.headers.get('content-type')])
+    expect(await head?.text()).to.equal('')
+  })
+
+  it('tells every way in which a call refuses, but for addresses and methods that there are not', () => {
+    const text = JSON.stringify(openApiDocument().paths)
+    const untold = Object.keys(API_ERRORS).filter((code) => !text.includes(`"${code}"`))
+    expect(untold).to.deep.equal(['method_not_allowed'])
+  })
+
+  it('lets nothing be sent that the call refuses for its form', async () => {
+    const member = fc.constantFrom(
+      ...['callsign', 'ssid', 'auth', 'since', 'stations', 'platform', 'pushToken', 'ackMessages', 'wantHistory'],
+      ...['avatarHash', 'avatarIcon', 'avatarImage', 'avatarUpdate', 'unknown'],
+    )
+    const odd = fc.oneof(
+      fc.jsonValue({ maxDepth: 1 }),
+      fc.constantFrom('ios', 'android', 'webpush', 'x'.repeat(4097), new Array(51).fill('N1CALL'), undefined),
+    )
+    const bodies = {
+      '/v1/register': registration('N0CALL'),
+      '/v1/sync': { ...claim('N0CALL'), since: 0 },
+      '/v1/avatars': { ...claim('N0CALL'), stations: [] },
+      '/v1/unregister': claim('N0CALL'),
+    }
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...Object.entries(bodies)), member, odd, async ([path, body], name, value) => {
+        const changed = JSON.parse(JSON.stringify({ ...body, [name]: value }))
+        const { status, body: answer } = await api.post(path, changed)
+        if (!isDocumentedBody(path, changed)) expect([status, answer.error]).to.deep.equal([400, 'invalid_request'])
+        const reasons = status === 400 ? answer.details.map(({ reason }) => reason).join(' ') : ''
+        if (/of type|missing|one of|more than/.test(reasons)) expect(isDocumentedBody(path, changed)).to.equal(false)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})

@@ -1,0 +1,16 @@
+import { createServer } from 'node:http'
+import { expect } from 'chai'
+import { ListenError, listenHttp } from '../../../sidecar/api/http-listener.ts'
+
+describe('An address to listen on that cannot be had', () => {
+  it('is told with what to do, by what the system says', async () => {
+    const error = await listenHttp(createServer(), 'http', '192.0.2.1', 0).catch((caught: unknown) => caught)
+    expect(error).to.be.instanceOf(ListenError).and.include({ code: 'EADDRNOTAVAIL' })
+    expect(error).to.have.property('remedy').that.includes('does not have this address')
+  })
+
+  it('is told on a machine without IPv6 with the address that it has instead', () => {
+    const { remedy } = new ListenError(Object.assign(new Error('listen :::443'), { code: 'EAFNOSUPPORT' }))
+    expect(remedy).to.match(/no IPv6.* 0\.0\.0\.0 in the place of ::/)
+  })
+})

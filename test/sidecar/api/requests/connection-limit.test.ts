@@ -1,0 +1,149 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
+import { expect } from 'chai'
+import { makeCertificates } from '../../../../fixtures/certificate.ts'
+import { listenHttp } from '../../../../sidecar/api/http-listener.ts'
+import { limitConnections } from '../../../../sidecar/api/requests/connection-limit.ts'
+import type { ListenSettings } from '../../../../sidecar/config/settings.ts'
+import { type RunningApi, startApi } from '../../../support/running-api.ts'
+
+const LIMIT = 3
+const REQUEST = 'POST /v1/sync HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n'
+
+describe('the connections that one address may have', () => {
+  let folder: string
+  let certificate: Pick<ListenSettings, 'certFile' | 'keyFile'>
+  let api: RunningApi
+  let sockets: Socket[]
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sidecar-connections-'))
+    const { server } = await makeCertificates()
+    certificate = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') }
+    await writeFile(join(folder, 'cert.pem'), server.cert)
+    await writeFile(join(folder, 'key.pem'), server.key)
+  })
+  after(() => rm(folder, { recursive: true }))
+  beforeEach(() => {
+    sockets = []
+  })
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy()
+    await api.close()
+  })
+
+  const start = async (listen: Partial<ListenSettings> = {}) => {
+    api = await startApi({ listen, rateLimit: { connectionsPerAddress: LIMIT } })
+  }
+
+  /** A connection from this address of the machine, on which nothing is said yet. */
+  async function open(localAddress = '127.0.0.1'): Promise<Socket> {
+    const socket = connect({ host: '127.0.0.1', port: api.port, localAddress }).on('error', () => {})
+    sockets.push(socket)
+    await once(socket, 'connect')
+    return socket
+  }
+
+  /** What is answered on it to a request; empty when it is ended instead. */
+  async function answerOn(socket: Socket): Promise<string> {
+    let answer = ''
+    const answered = new Promise<void>((resolve) => {
+      socket.on('data', (chunk) => {
+        answer += chunk
+        resolve()
+      })
+      socket.on('close', () => resolve())
+    })
+    socket.write(REQUEST)
+    await answered
+    return answer
+  }
+
+  const secured = (socket: Socket) => connectTls({ socket, rejectUnauthorized: false }).on('error', () => {})
+  const over = async () => (await answerOn(await open())) === ''
+
+  it('are full with so many idle ones: the next is ended without a byte, and other addresses are served', async () => {
+    await start()
+    for (let count = 0; count < LIMIT; count++) await open()
+    expect(await over()).to.equal(true)
+    expect(api.metrics.value('api_connections_dropped')).to.equal(1)
+    expect(await answerOn(await open('127.0.0.2'))).to.match(/^HTTP\/1.1 415 /)
+    expect(api.metrics.value('api_connections_dropped')).to.equal(1)
+  })
+
+  it('are free again when they end', async () => {
+    await start()
+    for (let count = 0; count < LIMIT; count++) await open()
+    expect(await over()).to.equal(true)
+    sockets[0]?.destroy()
+    let answer = ''
+    // The server hears of the end when it comes to it.
+    while (answer === '') answer = await answerOn(await open())
+    expect(answer).to.match(/^HTTP\/1.1 415 /)
+  })
+
+  it('are counted before TLS, in which nothing was said yet', async () => {
+    await start(certificate)
+    for (let count = 0; count < LIMIT; count++) await open()
+    expect(await answerOn(secured(await open()))).to.equal('')
+    expect(api.metrics.value('api_connections_dropped')).to.equal(1)
+    expect(await answerOn(secured(await open('127.0.0.2')))).to.match(/^HTTP\/1.1 415 /)
+    sockets[0]?.destroy()
+    let answer = ''
+    while (answer === '') answer = await answerOn(secured(await open()))
+    expect(answer).to.match(/^HTTP\/1.1 415 /)
+  })
+
+  it('are free again when a secured one ends', async () => {
+    await start(certificate)
+    for (let round = 0; round < 2 * LIMIT; round++) {
+      let answer = ''
+      while (answer === '') {
+        const socket = secured(await open())
+        answer = await answerOn(socket)
+        socket.destroy()
+      }
+      expect(answer).to.match(/^HTTP\/1.1 415 /)
+    }
+  })
+
+  for (const [whose, trustProxy, counted] of [
+    ['a trusted proxy', ['127.0.0.1'], false],
+    ['whoever connects, where all are trusted', true, false],
+    ['somebody else than the trusted proxy', ['192.0.2.1'], true],
+  ] as const) {
+    it(`are ${counted ? 'counted' : 'not counted'} when they are those of ${whose}`, async () => {
+      await start({ trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy] })
+      for (let count = 0; count < LIMIT; count++) await open()
+      expect(await over()).to.equal(counted)
+    })
+  }
+
+  it('are counted when they are ended for want of room for anybody, too', async () => {
+    let dropped = 0
+    const server = createServer()
+    server.maxConnections = 1
+    limitConnections(
+      server,
+      LIMIT,
+      (peer) => peer,
+      () => {
+        dropped += 1
+      },
+    )
+    const listener = await listenHttp(server, 'http', '127.0.0.1', 0)
+    try {
+      const port = Number(new URL(listener.url).port)
+      await once(connect({ host: '127.0.0.1', port }), 'connect')
+      const refused = connect({ host: '127.0.0.1', port }).on('error', () => {})
+      await once(refused, 'close')
+      expect(dropped).to.equal(1)
+    } finally {
+      await listener.close()
+    }
+  })
+})

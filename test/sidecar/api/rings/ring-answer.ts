@@ -1,0 +1,23 @@
+import { createRingCache, type NewMessages, type RingCache } from '../../../../sidecar/api/rings/ring-cache.ts'
+import type { MessageRecord } from '../../../../sidecar/client/wire/bodies.ts'
+import type { Store } from '../../../../sidecar/messages/store.ts'
+
+/** The beginning of an answer as a client reads it. Throws where the station is not registered. */
+export function answerIn(answer: Pick<NewMessages, 'head'> | undefined): {
+  readonly messages: readonly MessageRecord[]
+  readonly avatars: Readonly<Record<string, string>>
+} {
+  if (!answer) throw new Error('The station is not registered.')
+  return JSON.parse(Buffer.from(`${answer.head.text()}}`, 'latin1').toString())
+}
+
+/** A cache over a store that feeds it. */
+export function cacheOver(store: Store, maxBytes?: number): RingCache {
+  const { feed } = store
+  if (!feed) throw new Error('This store has no feed.')
+  return createRingCache({ ...store, feed, ...(maxBytes !== undefined && { maxBytes }) })
+}
+
+export function messagesIn(answer: Pick<NewMessages, 'head'>): readonly MessageRecord[] {
+  return answerIn(answer).messages
+}

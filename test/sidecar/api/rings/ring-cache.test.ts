@@ -1,0 +1,192 @@
+import { gunzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { completeGzip } from '../../../../sidecar/api/answers/gzip-head.ts'
+import type { RingCache } from '../../../../sidecar/api/rings/ring-cache.ts'
+import type { StationKey, Store } from '../../../../sidecar/messages/store.ts'
+import { message, newer, register, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
+import { answerIn, cacheOver, messagesIn } from './ring-answer.ts'
+
+describe('rings kept in memory', () => {
+  const stores = temporaryStores()
+  const settings = { history: { perStation: 5, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 } }
+  let store: Store
+  let rings: RingCache
+  beforeEach(async () => {
+    store = await stores.open(settings)
+    rings = cacheOver(store)
+    await register(store, 'N0CALL', 'W1AW')
+  })
+
+  const texts = async (station: string, since = 0) => {
+    const answer = await rings.since(station, since)
+    return answer && messagesIn(answer).map(({ text }) => text)
+  }
+  const append = (...of: readonly string[]) =>
+    store.history.append(
+      of.map((text) => message(text)),
+      false,
+    )
+
+  it('answer as the history does, whatever is stored between and from wherever a client asks', async () => {
+    const action = fc.oneof(
+      fc.record({ do: fc.constant('append' as const), count: fc.integer({ min: 1, max: 7 }) }),
+      fc.record({ do: fc.constant('ask' as const), back: fc.nat(12), compressed: fc.boolean() }),
+    )
+    let sent = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { maxLength: 20 }), async (actions) => {
+        // Each run begins with nothing in memory, and may ask late first and early then.
+        const own = cacheOver(store)
+        const cursors = [0]
+        for (const one of actions) {
+          if (one.do === 'append') {
+            await append(...Array.from({ length: one.count }, () => `text ${sent++} „ü“ 📻`))
+            cursors.push(await store.serverTime.issue())
+            continue
+          }
+          const since = cursors.at(-1 - Math.min(one.back, cursors.length - 1)) ?? 0
+          const { messages } = await newer(store, 'N0CALL', since)
+          const answer = await own.since('N0CALL', since)
+          if (answer && one.compressed) {
+            const whole = gunzipSync(completeGzip(await answer.head.compressed(), Buffer.from('}')))
+            expect(whole.toString('latin1')).to.equal(`${answer.head.text()}}`)
+            expect(whole.length).to.equal(answer.head.bytes + 1)
+          }
+          expect(answer && messagesIn(answer)).to.deep.equal(
+            messages.map(({ text, ...rest }) => ({ ...rest, text: text.toString() })),
+          )
+          if (answer) cursors.push(answer.serverTime)
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('give nothing of an earlier registration, and know no station that is gone', async () => {
+    await append('for the one before')
+    expect(await texts('N0CALL')).to.deep.equal(['for the one before'])
+    await store.stations.remove('N0CALL')
+    expect(await rings.since('N0CALL', 0)).to.equal(undefined)
+    stores.clock.set(stores.clock.now() + 1)
+    await store.stations.register(registration('N0CALL'))
+    expect(await texts('N0CALL')).to.deep.equal([])
+    await append('for this one')
+    expect(await texts('N0CALL')).to.deep.equal(['for this one'])
+  })
+
+  it('show a message once it is durable, to who asks while it is being stored too', async () => {
+    await append('one')
+    await texts('N0CALL')
+    const storing = append('two')
+    const during = await texts('N0CALL')
+    await storing
+    expect(['one', 'one,two']).to.include(String(during))
+    expect(await texts('N0CALL')).to.deep.equal(['one', 'two'])
+  })
+
+  it('bring the avatars of senders as they are when somebody asks', async () => {
+    await append('one')
+    const avatars = async () => answerIn(await rings.since('N0CALL', 0)).avatars
+    expect(await avatars()).to.deep.equal({})
+    const hash = 'a'.repeat(64)
+    await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash } }))
+    expect(await avatars()).to.deep.equal({ W1AW: hash })
+  })
+
+  it('are compressed once for all who ask alike, and are as before for who takes them as they are', async () => {
+    await append('one')
+    const [first, second] = [await rings.since('N0CALL', 0), await rings.since('N0CALL', 0)]
+    expect(await first?.head.compressed()).to.equal(await second?.head.compressed())
+    const third = await rings.since('N0CALL', 0)
+    expect(await third?.head.compressed()).to.equal(await first?.head.compressed())
+    expect(third?.head.text()).to.equal(first?.head.text())
+    expect(third?.head.bytes).to.equal(first?.head.bytes)
+  })
+
+  it('give an answer as it was when it was asked for, though others come before it is sent', async () => {
+    await append('1', '2', '3', '4', '5')
+    const before = [await rings.since('N0CALL', 0), await rings.since('N0CALL', 0)]
+    await before[0]?.head.compressed()
+    before.push(await rings.since('N0CALL', 0))
+    await append('6', '7', '8', '9')
+    for (const answer of before)
+      expect(answer && messagesIn(answer).map(({ text }) => text)).to.deep.equal(['1', '2', '3', '4', '5'])
+    expect(await texts('N0CALL')).to.deep.equal(['5', '6', '7', '8', '9'])
+  })
+
+  it('count what is kept compressed, which keeps no more memory than it has bytes', async () => {
+    await append('x'.repeat(1000))
+    const answer = await rings.since('N0CALL', 0)
+    const before = rings.bytes
+    const compressed = await answer?.head.compressed()
+    expect(compressed?.blocks.buffer.byteLength).to.equal(compressed?.blocks.length)
+    expect(rings.bytes).to.be.within(before + (compressed?.blocks.length ?? 0), before + 1000)
+  })
+
+  describe('of more stations than there is room for', () => {
+    const stations = Array.from({ length: 40 }, (_, index) => `K${index}AB`)
+    let asked: StationKey[]
+    let bounded: RingCache
+    beforeEach(async () => {
+      asked = []
+      await register(store, ...stations)
+      await store.history.append(
+        stations.map((to) => message('x'.repeat(1000), { to })),
+        false,
+      )
+      const history: Store['history'] = {
+        ...store.history,
+        since(...position) {
+          asked.push(position[0])
+          return store.history.since(...position)
+        },
+      }
+      bounded = cacheOver({ ...store, history }, 40_000)
+    })
+
+    /** What share of those who ask one after the other gets an answer from memory. */
+    async function hits(callers: readonly string[], rounds: number): Promise<number> {
+      asked.length = 0
+      for (let round = 0; round < rounds; round += 1) for (const to of callers) await bounded.since(to, 0)
+      return 1 - asked.length / (callers.length * rounds)
+    }
+
+    it('stay for most of those that there is room for, when all ask in turn', async () => {
+      await hits(stations, 1)
+      expect(bounded.bytes).to.be.within(30_000, 40_000)
+      // There is room for not quite half of them.
+      expect(await hits(stations, 10)).to.be.within(0.3, 0.5)
+    })
+
+    it('leave those that are no longer asked for', async () => {
+      await hits(stations.slice(0, 15), 2)
+      await hits(stations.slice(20, 35), 40)
+      expect(await hits(stations.slice(20, 35), 10)).to.be.above(0.9)
+      expect(await hits(stations.slice(0, 15), 1)).to.be.below(0.5)
+    })
+  })
+
+  it('take no more memory than they may', async () => {
+    const stations = Array.from({ length: 40 }, (_, index) => `K${index}AB`)
+    await register(store, ...stations)
+    const bounded = cacheOver(store, 40_000)
+    for (const to of stations) {
+      await store.history.append(
+        Array.from({ length: 5 }, (_, at) => message(`${'x'.repeat(200)} ${at}`, { to })),
+        false,
+      )
+      await bounded.since(to, 0)
+      expect(bounded.bytes).to.be.at.most(40_000)
+    }
+    expect(bounded.bytes).to.be.above(20_000)
+  })
+
+  it('count what comes in for those that are kept', async () => {
+    await append('short')
+    await rings.since('N0CALL', 0)
+    const before = rings.bytes
+    await append('x'.repeat(1000))
+    expect(rings.bytes).to.be.within(before + 1000, before + 2000)
+  })
+})

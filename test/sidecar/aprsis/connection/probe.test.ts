@@ -1,0 +1,35 @@
+import { expect } from 'chai'
+import { passcodeOf } from '../../../../fixtures/aprsis/passcode.ts'
+import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
+import { probeUpstream } from '../../../../sidecar/aprsis/connection/probe.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
+
+describe('A probe of APRS-IS', () => {
+  let server: AprsIsServer
+  beforeEach(async () => {
+    server = await startAprsIs()
+  })
+  afterEach(() => server.close())
+
+  const callOf = async (callsign: string) => {
+    const { host, port } = server
+    const settings = { maxConnections: 16, trackOutgoing: false, filterDebounceMs: 0, listeners: 2, listen: true }
+    const outcome = await probeUpstream(
+      { ...settings, host, port, callsign, passcode: passcodeOf(callsign) },
+      new FakeClock(),
+    )
+    expect(outcome.login).to.deep.equal({ server: 'T2FIX', verified: true })
+    expect(outcome.filtered).to.equal(true)
+    return outcome.call
+  }
+
+  it('logs in with the call that further connections come to last, and never with the configured one while there is another', async () => {
+    expect(await callOf('N0CALL-10')).to.equal('N0CALL-16')
+    expect(await callOf('N0CALL')).to.equal('N0CALL-16')
+    expect(await callOf('N0CALL-16')).to.equal('N0CALL-17')
+  })
+
+  it('logs in with the configured call where that is the only one', async () => {
+    expect(await callOf('AB1CDEF-1')).to.equal('AB1CDEF-1')
+  })
+})

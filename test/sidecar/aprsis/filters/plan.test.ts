@@ -1,0 +1,155 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { type Carrier, type Plan, planConnections } from '../../../../sidecar/aprsis/filters/plan.ts'
+import { filterBytes, IN_PLACE_BYTES } from '../../../../sidecar/aprsis/protocol/filter.ts'
+import { LOGIN_FILTER_BYTES } from '../../../../sidecar/aprsis/protocol/login.ts'
+import { stationKeys } from '../link-harness.ts'
+
+const limits = { maxConnections: 15, trackOutgoing: false }
+const carrier = (id: number, stations: Iterable<string>, mustGo = false): Carrier => ({
+  id,
+  stations: new Set(stations),
+  mustGo,
+})
+
+/** What each connection asks for once the plan is carried out. */
+function result(plan: Plan, carriers: readonly Carrier[]): ReadonlySet<string>[] {
+  const staying = carriers.filter(({ id }) => !plan.retire.has(id))
+  return [...staying.map(({ id, stations }) => plan.change.get(id) ?? stations), ...plan.open]
+}
+
+describe('The plan of connections', () => {
+  it('opens the fewest connections that carry all stations', () => {
+    const counts = [0, 1, 55, 56, 882, 883, 900, 5000].map((count) => {
+      const plan = planConnections(new Set(stationKeys(count)), [], limits, false)
+      expect(plan).to.include({ tight: true })
+      expect(plan.leftOut).to.deep.equal([])
+      return plan.open.length
+    })
+    expect(counts).to.deep.equal([1, 1, 1, 1, 1, 2, 2, 6])
+  })
+
+  it('changes a filter in place while it fits a #filter line', () => {
+    const plan = planConnections(new Set(stationKeys(55)), [carrier(1, stationKeys(54))], limits, false)
+    expect(plan.change.get(1)?.size).to.equal(55)
+    expect(plan).to.deep.include({ open: [], retire: new Set(), tight: true })
+  })
+
+  it('replaces the connection when the filter becomes too long for that', () => {
+    const plan = planConnections(new Set(stationKeys(56)), [carrier(1, stationKeys(55))], limits, false)
+    expect(plan.open.map(({ size }) => size)).to.deep.equal([56])
+    expect(plan).to.deep.include({ change: new Map(), retire: new Set([1]), tight: true })
+  })
+
+  it('goes back to one connection, changed in place, when few stations are left', () => {
+    const carriers = [carrier(2, stationKeys(20, 800)), carrier(1, stationKeys(800))]
+    const plan = planConnections(new Set(stationKeys(55)), carriers, limits, false)
+    expect(plan.change).to.deep.equal(new Map([[1, new Set(stationKeys(55))]]))
+    expect(plan).to.deep.include({ open: [], retire: new Set([2]), tight: true })
+  })
+
+  it('gives additions to a small connection beside big ones, and leaves those alone', () => {
+    const big = carrier(1, stationKeys(800))
+    const opened = planConnections(new Set(stationKeys(801)), [big], limits, false)
+    expect(opened.open).to.deep.equal([new Set(stationKeys(1, 800))])
+    expect(opened).to.deep.include({ change: new Map(), retire: new Set(), tight: false })
+    const small = carrier(2, stationKeys(1, 800))
+    const changed = planConnections(new Set(stationKeys(855)), [small, big], limits, false)
+    expect(changed.change).to.deep.equal(new Map([[2, new Set(stationKeys(55, 800))]]))
+    expect(changed).to.deep.include({ open: [], retire: new Set(), tight: false })
+  })
+
+  it('folds the small connection into the emptiest big one when it is full', () => {
+    const carriers = [
+      carrier(3, stationKeys(55, 1500)),
+      carrier(2, stationKeys(630, 870)),
+      carrier(1, stationKeys(870)),
+    ]
+    const plan = planConnections(new Set(stationKeys(1556)), carriers, limits, false)
+    expect(plan.open).to.deep.equal([new Set(stationKeys(686, 870))])
+    expect(plan).to.deep.include({ change: new Map(), retire: new Set([3, 2]), tight: true })
+  })
+
+  it('leaves stations that are gone in big filters until it is asked to be compact', () => {
+    const wanted = new Set(stationKeys(799, 1))
+    const lazy = planConnections(wanted, [carrier(1, stationKeys(800))], limits, false)
+    expect(lazy).to.deep.include({ change: new Map(), open: [], retire: new Set(), tight: false })
+    const compact = planConnections(wanted, [carrier(1, stationKeys(800))], limits, true)
+    expect(compact).to.deep.include({ open: [wanted], retire: new Set([1]), tight: true })
+  })
+
+  it('lets nothing stay on a connection that must go', () => {
+    const plan = planConnections(new Set(['AA1AA']), [carrier(1, ['AA1AA'], true)], limits, false)
+    expect(plan.open).to.deep.equal([new Set(['AA1AA'])])
+    expect(plan.retire).to.deep.equal(new Set([1]))
+  })
+
+  it('replaces a big connection that must go, and leaves the others alone', () => {
+    const carriers = [carrier(2, stationKeys(600, 800)), carrier(1, stationKeys(800), true)]
+    const plan = planConnections(new Set(stationKeys(1399)), carriers, limits, false)
+    expect(plan.open).to.deep.equal([new Set(stationKeys(800))])
+    expect(plan).to.deep.include({ change: new Map(), retire: new Set([1]) })
+  })
+
+  it('keeps one connection even without stations', () => {
+    const plan = planConnections(new Set(), [carrier(1, ['AA1AA'], true)], limits, false)
+    expect(plan.open).to.deep.equal([new Set()])
+    expect(planConnections(new Set(), [carrier(1, [])], limits, false)).to.deep.include({ open: [], retire: new Set() })
+  })
+
+  it('leaves newcomers out where there is no room, and says which', () => {
+    const carriers = [carrier(1, stationKeys(885))]
+    const plan = planConnections(new Set(stationKeys(890)), carriers, { ...limits, maxConnections: 1 }, false)
+    expect(plan.leftOut.length).to.be.within(1, 10)
+    expect(stationKeys(885)).not.to.include.members([...plan.leftOut])
+  })
+
+  const stations = fc.uniqueArray(fc.integer({ min: 0, max: 2999 }), { maxLength: 2500 }).map((numbers) => {
+    return numbers.flatMap((number) => stationKeys(1, number))
+  })
+  const situation = fc.record({
+    wanted: stations,
+    carried: fc.array(fc.tuple(stations, fc.boolean()), { maxLength: 4 }),
+    trackOutgoing: fc.boolean(),
+    compact: fc.boolean(),
+  })
+
+  it('gives every station one place, within the limits of each connection, whatever there was before', () => {
+    fc.assert(
+      fc.property(situation, ({ wanted, carried, trackOutgoing, compact }) => {
+        const form = { ...limits, trackOutgoing }
+        const carriers = carried.map(([keys, mustGo], index) => {
+          const fitting = keys.slice(0, trackOutgoing ? 400 : 800)
+          return carrier(index, fitting, mustGo)
+        })
+        const plan = planConnections(new Set(wanted), carriers, form, compact)
+        const after = result(plan, carriers)
+        expect(plan.leftOut).to.deep.equal([])
+        for (const key of wanted) expect(after.some((set) => set.has(key))).to.equal(true)
+        for (const set of after) expect(filterBytes(set, form)).to.be.at.most(LOGIN_FILTER_BYTES)
+        for (const set of plan.change.values()) expect(filterBytes(set, form)).to.be.at.most(IN_PLACE_BYTES)
+        for (const { id, mustGo } of carriers) expect(mustGo && !plan.retire.has(id)).to.equal(false)
+        expect(after.length).to.be.within(1, limits.maxConnections)
+        if (!plan.tight) return
+        expect(after.reduce((sum, set) => sum + set.size, 0)).to.equal(wanted.length)
+        // One more than the bytes need, where calls of different length leave gaps.
+        const fewest = Math.ceil(filterBytes(wanted, form) / LOGIN_FILTER_BYTES)
+        expect(after.length).to.be.at.most(fewest + 1)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('changes nothing when it is carried out and nothing else changed', () => {
+    fc.assert(
+      fc.property(stations, fc.boolean(), (wanted, trackOutgoing) => {
+        const form = { ...limits, trackOutgoing }
+        const first = planConnections(new Set(wanted), [], form, false)
+        const carriers = first.open.map((keys, index) => carrier(index, keys))
+        const second = planConnections(new Set(wanted), carriers, form, true)
+        expect(second).to.deep.include({ change: new Map(), open: [], retire: new Set() })
+      }),
+      { numRuns: 40 },
+    )
+  })
+})

@@ -1,0 +1,442 @@
+import { expect } from 'chai'
+import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
+import type { LinkOptions } from '../../../../sidecar/aprsis/link.ts'
+import type { AprsisSettings } from '../../../../sidecar/config/settings.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
+import { FreezableClock } from '../freezable-clock.ts'
+import { CALL, LinkHarness, stationKeys } from '../link-harness.ts'
+import { type RotatingFront, startRotatingFront } from '../rotating-front.ts'
+import { SharedLeases } from './shared-leases.ts'
+
+describe('Several instances at APRS-IS', () => {
+  let clock: FakeClock
+  let server: AprsIsServer
+  let leases: SharedLeases
+  let instances: Map<string, LinkHarness>
+  let stations: string[]
+
+  beforeEach(async () => {
+    clock = new FakeClock()
+    server = await startAprsIs({ clock })
+    leases = new SharedLeases(clock)
+    instances = new Map()
+    stations = ['AA1AA', 'BB1BB-1']
+  })
+  afterEach(async () => {
+    for (const one of instances.values()) await one.close()
+    await server.close()
+  })
+
+  function start(
+    name: string,
+    settings: Partial<AprsisSettings> = {},
+    overrides: Partial<LinkOptions> = {},
+  ): LinkHarness {
+    const one = new LinkHarness(clock)
+    one.server = server
+    one.stations = new Set(stations)
+    one.connect(settings, { shared: leases.of(name), ...overrides })
+    instances.set(name, one)
+    return one
+  }
+
+  /** Two that listen, and one that stands by. */
+  async function startThree(settings: Partial<AprsisSettings> = {}): Promise<readonly LinkHarness[]> {
+    const first = start('a', settings)
+    await first.ready()
+    await clock.advance(1000)
+    // Greeted by the first one's server, and there is no other: it logs in four times.
+    const second = start('b', settings)
+    await second.ready()
+    const third = start('c', settings)
+    await clock.advance(1000)
+    return [first, second, third]
+  }
+
+  /** Without a word to the store. */
+  async function kill(name: string): Promise<void> {
+    leases.unreachableBy.add(name)
+    await instances.get(name)?.link.close()
+  }
+
+  const slotOf = (one: LinkHarness | undefined) => one?.link.status().listener
+  const callsOf = (one: LinkHarness | undefined) => one?.link.status().connections.map(({ call }) => call)
+
+  describe('who listens', () => {
+    it('is as many as are wanted, each by calls of its own, and the first by the configured one', async () => {
+      const [a, b, c] = await startThree()
+      expect([a, b, c].map(slotOf)).to.deep.equal([0, 1, null])
+      expect([a, b, c].map(callsOf)).to.deep.equal([[CALL], ['N0CALL-99'], []])
+      await a?.reaches(stations)
+      await b?.reaches(stations)
+      expect(c?.lines).to.deep.equal([])
+      expect(server.traffic).to.include({ logins: 1 + 4, replaced: 0 })
+    })
+
+    it('is settled among instances that start at the same moment', async () => {
+      const all = ['a', 'b', 'c', 'd'].map((name) => start(name))
+      await clock.advance(3000)
+      expect(all.map(slotOf).toSorted()).to.deep.equal([0, 1, null, null])
+      for (const one of all.filter((each) => slotOf(each) !== null)) await one.ready()
+      expect(server.traffic.replaced).to.equal(0)
+    })
+
+    it('is known to each of them', async () => {
+      const [a, , c] = await startThree()
+      await clock.advance(2000)
+      expect(c?.link.status().listeners).to.deep.equal({ held: 2, wanted: 2 })
+      expect(c?.link.status().others).to.deep.equal([
+        { slot: 0, instance: 'a', mine: false, servers: ['T2FIX'], calls: [CALL] },
+        { slot: 1, instance: 'b', mine: false, servers: ['T2FIX'], calls: ['N0CALL-99'] },
+      ])
+      expect(a?.link.status().others.map(({ instance }) => instance)).to.deep.equal(['b'])
+    })
+
+    it('is never an instance with aprsis.listen false, and no more are wanted than may', async () => {
+      const deaf = start('deaf', { listen: false })
+      const other = start('other')
+      await other.ready()
+      await clock.advance(2000)
+      expect(slotOf(deaf)).to.equal(null)
+      expect(deaf.link.status()).to.deep.include({ listeners: { held: 1, wanted: 1 }, connections: [] })
+      await other.link.close()
+      await clock.advance(10_000)
+      expect(deaf.link.status()).to.deep.include({ listener: null, listeners: { held: 0, wanted: 1 } })
+    })
+
+    it('is one where the callsign leaves room for one call only', async () => {
+      const [a, b] = ['a', 'b'].map((name) => start(name, { callsign: 'N0CALLS', passcode: -1 }))
+      await clock.advance(10_000)
+      expect([a, b].map(slotOf)).to.deep.equal([0, null])
+      expect(b?.link.status().listeners).to.deep.equal({ held: 1, wanted: 1 })
+    })
+  })
+
+  describe('a listener that is gone', () => {
+    it('has a successor within 7 s when it died, and the other one hears everything meanwhile', async () => {
+      const [, b, c] = await startThree()
+      await kill('a')
+      const texts = b?.send(stations) ?? []
+      await clock.advance(7000)
+      expect(slotOf(c)).to.equal(0)
+      await c?.ready()
+      expect(callsOf(c)).to.deep.equal([CALL])
+      await c?.reaches(stations)
+      await b?.reaches(stations)
+      expect(texts.filter((text) => !b?.has(text))).to.deep.equal([])
+      expect(server.traffic.replaced).to.equal(0)
+    })
+
+    it('has a successor within a second when it ended in order', async () => {
+      const [a, , c] = await startThree()
+      await a?.link.close()
+      await clock.advance(1000)
+      expect(slotOf(c)).to.equal(0)
+      await c?.ready()
+      expect(leases.holders()).to.deep.include({ 'listener/0': 'c', [`call/${CALL}`]: 'c' })
+    })
+
+    it('finds its place taken when it was frozen, ends its logins, and begins none', async () => {
+      const hung = new FreezableClock(clock)
+      const a = start('a', {}, { clock: hung })
+      await a.ready()
+      const b = start('b')
+      await b.ready()
+      const c = start('c')
+      await clock.advance(1000)
+      hung.freeze()
+      await clock.advance(8000)
+      await c.ready()
+      expect([b, c].map(slotOf)).to.deep.equal([1, 0])
+      // The server knows the call of the one that hangs, and drops that login for the new one.
+      await a.until(() => a.link.status().connections.every(({ server }) => server === null))
+      hung.thaw()
+      await clock.advance(5000)
+      expect(slotOf(a)).to.equal(null)
+      expect(a.events('listener-deposed')).to.have.length(1)
+      expect(server.traffic.replaced).to.equal(1)
+      expect([b, c].map((one) => one.metrics.value('upstream_disconnects'))).to.deep.equal([0, 0])
+      await kill('b')
+      await clock.advance(7000)
+      expect(slotOf(a)).to.equal(1)
+      await a.ready()
+      await a.reaches(stations)
+    })
+  })
+
+  describe('a listener that does not reach APRS-IS', () => {
+    let way: RotatingFront
+
+    beforeEach(async () => {
+      way = await startRotatingFront([server.port])
+    })
+    afterEach(() => way.close())
+
+    /** In steps that leave connections time to fail. */
+    async function passInSteps(ms: number): Promise<void> {
+      for (let passed = 0; passed < ms; passed += 1000) {
+        await clock.advance(1000)
+        for (const { link } of instances.values())
+          while (link.status().connections.some(({ state }) => state === 'connecting'))
+            await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+
+    async function loseTheWay(one: LinkHarness): Promise<void> {
+      await way.close()
+      await one.until(() => !one.link.status().connected)
+    }
+
+    it('gives its place after 30 s to one that stands by, and takes one only where nobody else does', async () => {
+      const a = start('a', { port: way.port })
+      await a.ready()
+      const b = start('b')
+      await b.ready()
+      const c = start('c')
+      await clock.advance(1000)
+      await loseTheWay(a)
+      await passInSteps(29_000)
+      expect([a, b, c].map(slotOf)).to.deep.equal([0, 1, null])
+      await passInSteps(4000)
+      expect([a, b, c].map(slotOf)).to.deep.equal([null, 1, 0])
+      await c.ready()
+      expect(a.events('listener-gave-way')).to.have.length(1)
+      expect(c.link.status().listeners).to.deep.equal({ held: 2, wanted: 2 })
+      await kill('b')
+      const d = start('d')
+      await passInSteps(9000)
+      expect([a, c, d].map(slotOf)).to.deep.equal([null, 0, 1])
+      await kill('d')
+      await passInSteps(14_000)
+      expect([a, c].map(slotOf)).to.deep.equal([1, 0])
+    })
+
+    it('keeps it while nobody stands by', async () => {
+      const a = start('a', { port: way.port })
+      await a.ready()
+      const b = start('b')
+      await b.ready()
+      await loseTheWay(a)
+      await passInSteps(60_000)
+      expect([a, b].map(slotOf)).to.deep.equal([0, 1])
+    })
+  })
+
+  describe('while the store is away', () => {
+    it('they go on listening, and nobody takes what lapses, even if its holder is back last', async () => {
+      const [a, b, c] = await startThree()
+      const logins = server.traffic.logins
+      for (const name of ['a', 'b', 'c']) leases.unreachableBy.add(name)
+      await clock.advance(19_000)
+      await a?.reaches(stations)
+      await b?.reaches(stations)
+      leases.unreachableBy.delete('c')
+      await clock.advance(4000)
+      leases.unreachableBy.clear()
+      await clock.advance(10_000)
+      expect([a, b, c].map(slotOf)).to.deep.equal([0, 1, null])
+      expect(server.traffic).to.include({ logins, replaced: 0 })
+      expect(a?.events('leases-not-renewed')).to.have.length(1)
+      expect(a?.events('leases-renewed')).to.have.length(1)
+    })
+
+    it('they begin no login with a call that may be somebody else’s, and all again when it is back', async () => {
+      const [a, b] = await startThree()
+      for (const name of ['a', 'b', 'c']) leases.unreachableBy.add(name)
+      await clock.advance(5000)
+      server.dropAll()
+      for (const one of [a, b]) await one?.until(() => !one.link.status().connected)
+      const { logins } = server.traffic
+      await clock.advance(10_000)
+      expect(server.traffic.logins).to.equal(logins)
+      leases.unreachableBy.clear()
+      await clock.advance(3000)
+      await a?.ready()
+      await b?.ready()
+      expect(server.traffic.replaced).to.equal(0)
+    })
+
+    it('they begin none either after a sleep of the machine, which only the wall clock tells', async () => {
+      const a = start('a')
+      await a.ready()
+      const { logins } = server.traffic
+      leases.unreachableBy.add('a')
+      clock.set(clock.now() + 10_000)
+      server.dropAll()
+      await a.until(() => !a.link.status().connected)
+      await clock.advance(2000)
+      expect(server.traffic.connections).to.equal(logins)
+      leases.unreachableBy.clear()
+      await clock.advance(2000)
+      await a.ready()
+    })
+
+    it('one that alone cannot reach it gives way for good when its call is taken', async () => {
+      const [a, , c] = await startThree()
+      leases.unreachableBy.add('a')
+      await clock.advance(8000)
+      await c?.ready()
+      await a?.until(() => a.link.status().connected === false)
+      await clock.advance(20_000)
+      expect(server.traffic.replaced).to.equal(1)
+      leases.unreachableBy.delete('a')
+      await clock.advance(2000)
+      expect([a, c].map(slotOf)).to.deep.equal([null, 0])
+      expect(c?.metrics.value('upstream_disconnects')).to.equal(0)
+    })
+  })
+
+  describe('many connections each', () => {
+    it('never have two logins with one call, whatever is registered and whoever dies', async () => {
+      stations = stationKeys(2700)
+      const [a, b, c] = ['a', 'b', 'c'].map((name) => start(name, { maxConnections: 40 }))
+      await clock.advance(2000)
+      await a?.ready()
+      await b?.ready()
+      expect(new Set([...(callsOf(a) ?? []), ...(callsOf(b) ?? [])]).size).to.equal(8)
+      for (const [count, victim] of [
+        [4500, 'a'],
+        [900, 'b'],
+      ] as const) {
+        stations = stationKeys(count)
+        for (const [name, one] of instances) if (!leases.unreachableBy.has(name)) await one.change(stations)
+        await kill(victim)
+        await clock.advance(1000)
+        start(`${victim}-again`, { maxConnections: 40 })
+        await clock.advance(9000)
+        for (const one of instances.values()) if (typeof slotOf(one) === 'number' && isAlive(one)) await one.ready()
+      }
+      const listening = [...instances.values()].filter((one) => isAlive(one) && slotOf(one) !== null)
+      expect(listening).to.have.length(2)
+      for (const one of listening) await one.reaches(stations)
+      expect(server.traffic.replaced).to.equal(0)
+      for (const one of [a, b, c]) expect(one?.events('upstream-no-call')).to.deep.equal([])
+    }).timeout(60_000)
+
+    it('give back the calls of connections that ended', async () => {
+      stations = stationKeys(900)
+      const a = start('a')
+      await a.ready()
+      await a.change(stationKeys(30))
+      await a.pass(12_000)
+      await a.until(() => server.clients().length === 1)
+      await clock.advance(3000)
+      expect(Object.keys(leases.holders()).filter((name) => name.startsWith('call/'))).to.have.length(1)
+    })
+
+    it('leave the configured call to the first listener, though nobody has it', async () => {
+      const [a, b] = [start('a'), start('b')]
+      await a.ready()
+      await b.ready()
+      await kill('a')
+      await clock.advance(7000)
+      await b.change(stationKeys(900))
+      await b.ready()
+      expect(callsOf(b)?.filter((call) => call !== 'N0CALL-99')).to.deep.equal(['N0CALL-98', 'N0CALL-97'])
+    })
+
+    it('log in by another call where one alone was lost', async () => {
+      stations = stationKeys(900)
+      const a = start('a')
+      await a.ready()
+      const b = start('b')
+      await b.ready()
+      expect(callsOf(a)).to.deep.equal([CALL, 'N0CALL-99'])
+      leases.unreachableBy.add('a')
+      await clock.advance(8000)
+      await b.change(stationKeys(1900))
+      await b.ready()
+      expect(callsOf(b)).to.include('N0CALL-99')
+      leases.unreachableBy.clear()
+      await clock.advance(2000)
+      expect(slotOf(a)).to.equal(0)
+      await a.ready()
+      expect(callsOf(a)).to.include(CALL).and.not.include('N0CALL-99')
+      expect(b.metrics.value('upstream_disconnects')).to.equal(0)
+      await a.reaches(stations)
+    })
+
+    it('share the calls of the callsign in equal parts, and say what to do about the stations above', async () => {
+      stations = stationKeys(9200)
+      const a = start('a', { listeners: 4, maxConnections: 99, trackOutgoing: true })
+      await a.until(() => a.link.status().leftOut > 0 && a.link.ready())
+      expect(a.link.status().connections).to.have.length(20)
+      expect(a.link.problems()).to.deep.equal(['upstream_no_call'])
+      expect(a.events('upstream-full').map(({ level, msg }) => `${level}: ${msg}`)[0]).to.match(
+        /^error: .*4 listeners share the 84 calls.*database of its own/,
+      )
+    })
+  })
+
+  describe('on several servers', () => {
+    let another: AprsIsServer
+    let front: RotatingFront
+
+    beforeEach(async () => {
+      another = await startAprsIs({ clock, serverCall: 'T2OTHER' })
+    })
+    afterEach(async () => {
+      await front.close()
+      await another.close()
+    })
+
+    const serversOf = (one: LinkHarness | undefined) =>
+      one?.link.status().connections.map((connection) => connection.server)
+
+    it('a listener leaves the server that the other one is on', async () => {
+      front = await startRotatingFront([server.port, server.port, server.port, another.port])
+      const a = start('a', { port: front.port })
+      await a.ready()
+      await clock.advance(1000)
+      const b = start('b', { port: front.port })
+      await b.ready()
+      expect([a, b].map(serversOf)).to.deep.equal([['T2FIX'], ['T2OTHER']])
+      expect(server.traffic.logins).to.equal(3)
+      await b.reaches([])
+    })
+
+    it('the later one leaves where both came at once', async () => {
+      front = await startRotatingFront([server.port, server.port, another.port])
+      const [a, b] = ['a', 'b'].map((name) => start(name, { port: front.port }))
+      await a?.ready()
+      await b?.ready()
+      await clock.advance(3000)
+      await b?.until(() => serversOf(b)?.[0] === 'T2OTHER' && b.link.ready())
+      expect(serversOf(a)).to.deep.equal(['T2FIX'])
+    })
+
+    it('a listener stays on the only server after three more tries', async () => {
+      front = await startRotatingFront([server.port])
+      const a = start('a', { port: front.port })
+      await a.ready()
+      await clock.advance(1000)
+      const b = start('b', { port: front.port })
+      await b.ready()
+      expect(server.traffic.logins).to.equal(1 + 4)
+      await clock.advance(10_000)
+      expect(server.traffic).to.include({ logins: 1 + 4, replaced: 0 })
+    })
+  })
+
+  it('of two listeners the one whose login is verified may acknowledge', async () => {
+    const a = start('a', { passcode: -1 })
+    await a.ready()
+    const b = start('b')
+    await b.ready()
+    expect([a, b].map(({ link }) => link.verified())).to.deep.equal([false, true])
+    await a.reaches(stations)
+    expect(b.link.send('AA1AA>APRS,TCPIP*::BB1BB-1  :ack1')).to.equal(true)
+  })
+
+  it('one that has APRS-IS for itself asks for no lease', async () => {
+    const alone = start('alone', {}, { shared: undefined })
+    await alone.ready()
+    await clock.advance(10_000)
+    expect(leases.asked).to.equal(0)
+    expect(alone.link.status()).to.deep.include({ listener: 0, listeners: { held: 1, wanted: 1 }, others: [] })
+  })
+
+  function isAlive(one: LinkHarness): boolean {
+    return [...instances].some(([name, other]) => other === one && !leases.unreachableBy.has(name))
+  }
+})

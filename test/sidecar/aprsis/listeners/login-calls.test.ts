@@ -1,0 +1,46 @@
+import { expect } from 'chai'
+import { freeLoginCall, loginCallCount, loginCalls } from '../../../../sidecar/aprsis/listeners/login-calls.ts'
+
+describe('The call of a further connection', () => {
+  it('is the configured one while that is free', () => {
+    expect(freeLoginCall('N0CALL-10', new Set(), new Set())).to.equal('N0CALL-10')
+  })
+
+  it('has another SSID that no radio can have, neither in use nor that of a registered station', () => {
+    const inUse = new Set(['N0CALL', 'N0CALL-99'])
+    expect(freeLoginCall('N0CALL', inUse, new Set(['N0CALL-98']))).to.equal('N0CALL-97')
+    expect(freeLoginCall('N0CALL-10', new Set(['N0CALL-10']), new Set())).to.equal('N0CALL-99')
+  })
+
+  it('does not exist when all are taken, or the base call leaves no room for one', () => {
+    const all = new Set(Array.from({ length: 100 }, (_, ssid) => `N0CALL-${ssid}`))
+    expect(freeLoginCall('N0CALL-10', all, new Set())).to.equal(undefined)
+    expect(freeLoginCall('N0CALLS', new Set(['N0CALLS']), new Set())).to.equal(undefined)
+  })
+
+  it('is one of those that no station may have', () => {
+    for (const configured of ['N0CALL', 'N0CALL-10', 'N0CALL-99', 'A1A']) {
+      const possible = loginCalls(configured)
+      const taken = new Set<string>()
+      for (let call = freeLoginCall(configured, taken, new Set()); call; ) {
+        taken.add(call)
+        call = freeLoginCall(configured, taken, new Set())
+      }
+      expect(new Set(possible)).to.deep.equal(taken)
+    }
+    expect(loginCalls('N0CALL-10')).to.include.members(['N0CALL-10', 'N0CALL-16', 'N0CALL-99'])
+    expect(loginCalls('N0CALL-10')).to.not.include.members(['N0CALL', 'N0CALL-9', 'N0CALL-15'])
+  })
+
+  it('exists as often as is said', () => {
+    for (const configured of ['N0CALL', 'N0CALL-10', 'A1A', 'N0CALLS', 'N0CALLS-1', 'N0CALL-99']) {
+      const taken = new Set<string>()
+      for (let call = freeLoginCall(configured, taken, new Set()); call; ) {
+        expect(call.length).to.be.at.most(9)
+        taken.add(call)
+        call = freeLoginCall(configured, taken, new Set())
+      }
+      expect(taken.size, configured).to.be.at.least(loginCallCount(configured))
+    }
+  })
+})

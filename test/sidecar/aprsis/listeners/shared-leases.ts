@@ -1,0 +1,88 @@
+import type { Shared } from '../../../../sidecar/aprsis/listeners/election.ts'
+import type { Clock } from '../../../../sidecar/clock.ts'
+import { type Instance, LEASE_MS } from '../../../../sidecar/messages/leases.ts'
+
+interface Held {
+  readonly instance: string
+  readonly until: number
+  readonly note: string
+}
+
+/** Longer than this without an answer, and an instance has been away. */
+const BREAK_MS = LEASE_MS / 2
+
+/** Leases in memory that several instances share, by the rules of the port, on a clock that a test turns. */
+export class SharedLeases {
+  readonly #clock: Pick<Clock, 'elapsed'>
+  readonly #held = new Map<string, Held>()
+  readonly #instances = new Map<string, Instance & { readonly seenAt: number }>()
+  /** The names of instances that cannot reach it. */
+  readonly unreachableBy = new Set<string>()
+  /** How often it was asked for anything. */
+  asked = 0
+
+  constructor(clock: Pick<Clock, 'elapsed'>) {
+    this.#clock = clock
+  }
+
+  /** Who holds each lease now. */
+  holders(): Readonly<Record<string, string>> {
+    return Object.fromEntries([...this.#current()].map(([name, { instance }]) => [name, instance]))
+  }
+
+  of(name: string): Shared {
+    const notes = { own: '' }
+    const contact = { since: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY }
+    const reach = (): number => {
+      const now = this.#clock.elapsed()
+      this.asked += 1
+      if (this.unreachableBy.has(name)) throw new Error('The store is away.')
+      if (now - contact.last > BREAK_MS) contact.since = now
+      contact.last = now
+      this.#instances.set(name, { name, startedAt: 0, note: notes.own, seenAt: now })
+      return now
+    }
+    return {
+      leases: {
+        hold: async (names, note = '') => {
+          const now = reach()
+          const mayTakeOver = now - contact.since >= LEASE_MS
+          const granted = names.filter((one) => {
+            const held = this.#held.get(one)
+            return !held || held.instance === name || (held.until <= now && mayTakeOver)
+          })
+          for (const one of granted) this.#held.set(one, { instance: name, until: now + LEASE_MS, note })
+          return new Set(granted)
+        },
+        release: async (names) => {
+          reach()
+          for (const one of names) if (this.#held.get(one)?.instance === name) this.#held.delete(one)
+        },
+        list: async () => {
+          reach()
+          return [...this.#current()].map(([one, { instance, note }]) => ({
+            name: one,
+            instance,
+            note,
+            mine: instance === name,
+          }))
+        },
+      },
+      instances: {
+        name,
+        list: async () => {
+          const now = reach()
+          return [...this.#instances.values()].filter(({ seenAt }) => now - seenAt < LEASE_MS)
+        },
+        say: (note) => {
+          notes.own = note
+        },
+      },
+    }
+  }
+
+  *#current(): Iterable<[string, Held]> {
+    const now = this.#clock.elapsed()
+    for (const [name, held] of this.#held) if (held.until > now) yield [name, held]
+  }
+}

@@ -1,0 +1,86 @@
+import { expect } from 'chai'
+import {
+  confirmationLine,
+  filterBytes,
+  filterLine,
+  filterText,
+  IN_PLACE_BYTES,
+  MAX_FILTER_LINE_BYTES,
+} from '../../../../sidecar/aprsis/protocol/filter.ts'
+import {
+  LOGIN_FILTER_BYTES,
+  loginLine,
+  MAX_LOGIN_LINE_BYTES,
+  parseLoginAnswer,
+} from '../../../../sidecar/aprsis/protocol/login.ts'
+import { stationKeys } from '../link-harness.ts'
+
+const narrow = { trackOutgoing: false }
+const tracking = { trackOutgoing: true }
+
+describe('The filter', () => {
+  it('asks for messages to the stations, in an order that does not depend on theirs', () => {
+    expect(filterText(new Set(['OE1ABC-7', 'AA1AA-1']), 'N0CALL', narrow)).to.equal('g/AA1AA-1/OE1ABC-7')
+  })
+
+  it('asks for what they send as well where that is tracked', () => {
+    expect(filterText(new Set(['AA1AA-1', 'BB1BB-1']), 'N0CALL', tracking)).to.equal(
+      'g/AA1AA-1/BB1BB-1 b/AA1AA-1/BB1BB-1',
+    )
+  })
+
+  it('asks for a station without SSID by the SSID 0 as well, as far as a call can be that long', () => {
+    const stations = new Set(['BB1BB', 'AA1AA-0A', 'CC1CCCC', 'DD1DDDDD'])
+    expect(filterText(stations, 'N0CALL', narrow)).to.equal('g/AA1AA-0A/BB1BB/BB1BB-0/CC1CCCC/CC1CCCC-0/DD1DDDDD')
+    expect(filterText(new Set(['BB1BB']), 'N0CALL', tracking)).to.equal('g/BB1BB/BB1BB-0 b/BB1BB/BB1BB-0')
+  })
+
+  it('asks without stations for what its login gets anyway', () => {
+    expect(filterText(new Set(), 'N0CALL-99', tracking)).to.equal('g/N0CALL-99')
+  })
+
+  it('counts its bytes right', () => {
+    for (const form of [narrow, tracking]) {
+      const stations = new Set(['AA1AA', 'OE1ABC-7', 'X', 'CC1CCCC', 'DD1DDDDD', 'EE1EEEEEE'])
+      expect(filterBytes(stations, form)).to.equal(filterText(stations, 'N0CALL', form).length)
+    }
+  })
+
+  it('fits a #filter line with 55 stations of eight characters, and not with 56', () => {
+    const line = (count: number) => filterLine(filterText(new Set(stationKeys(count)), 'N0CALL', narrow))
+    expect(line(55)).to.have.length(504)
+    expect(filterBytes(stationKeys(55), narrow)).to.be.at.most(IN_PLACE_BYTES)
+    expect(filterBytes(stationKeys(56), narrow)).to.be.above(IN_PLACE_BYTES)
+    expect(filterLine('x'.repeat(IN_PLACE_BYTES))).to.have.length(MAX_FILTER_LINE_BYTES)
+  })
+
+  it('knows the answer by which a server confirms it: its first 255 bytes', () => {
+    expect(confirmationLine('g/AA1AA')).to.equal('# filter g/AA1AA active')
+    expect(confirmationLine('x'.repeat(300))).to.equal(`# filter ${'x'.repeat(255)} active`)
+  })
+})
+
+describe('The login line', () => {
+  it('names call, passcode, software and filter', () => {
+    expect(loginLine('N0CALL', 13023, 'g/AA1AA')).to.match(
+      /^user N0CALL pass 13023 vers mesh-companion \d+\.\d+ filter g\/AA1AA$/,
+    )
+  })
+
+  it('has at most 7,998 bytes with the longest call, passcode and filter', () => {
+    expect(loginLine('N0CALL-99', 32767, 'x'.repeat(LOGIN_FILTER_BYTES))).to.have.length(MAX_LOGIN_LINE_BYTES)
+    expect(MAX_LOGIN_LINE_BYTES).to.equal(7998)
+  })
+
+  it('is answered by verified or unverified, and the server', () => {
+    const parse = parseLoginAnswer
+    expect(parse('# logresp N0CALL verified, server T2FIX')).to.deep.equal({ verified: true, server: 'T2FIX' })
+    expect(parse('# logresp N0CALL unverified, server T2-A')).to.deep.equal({ verified: false, server: 'T2-A' })
+    expect(parse('# logresp N0CALL verified, server X, adjunct "filter g/A" OK')).to.deep.equal({
+      verified: true,
+      server: 'X',
+    })
+    expect(parse('# logresp N0CALL verified')).to.deep.equal({ verified: true, server: 'unknown' })
+    expect(parse('# aprsc 2.1.21 verified, server X')).to.equal(undefined)
+  })
+})

@@ -1,0 +1,88 @@
+import { expect } from 'chai'
+import { readEnvironment } from '../../../../sidecar/config/reading/environment.ts'
+import { SETTINGS_SCHEMA } from '../../../../sidecar/config/schema.ts'
+
+const read = (env: Record<string, string>) => readEnvironment(env, SETTINGS_SCHEMA)
+const overrideOf = (variable: string, text: string) => read({ [variable]: text }).overrides[0]?.value
+
+describe('environment variables', () => {
+  it('name a setting by its path in upper snake case', () => {
+    const { overrides, warnings } = read({
+      SIDECAR_APRSIS_PASSCODE: '13023',
+      SIDECAR_RATE_LIMIT_NEW_STATIONS_PER_HOUR: '5',
+      SIDECAR_PUSH_FCM_SERVICE_ACCOUNT_FILE: 'key.json',
+      SIDECAR_DATABASE: ':memory:',
+    })
+    expect(warnings).to.deep.equal([])
+    expect(overrides.map(({ steps, value }) => [steps.join('.'), value])).to.deep.equal([
+      ['aprsis.passcode', 13023],
+      ['rateLimit.newStationsPerHour', 5],
+      ['push.fcm.serviceAccountFile', 'key.json'],
+      ['database', ':memory:'],
+    ])
+  })
+
+  it('are typed as the schema says', () => {
+    expect(overrideOf('SIDECAR_APRSIS_PASSCODE', '-1')).to.equal(-1)
+    expect(overrideOf('SIDECAR_APRSIS_TRACK_OUTGOING', 'true')).to.equal(true)
+    expect(overrideOf('SIDECAR_HISTORY_DUPLICATE_MINUTES', '0.5')).to.equal(0.5)
+    expect(overrideOf('SIDECAR_LISTEN_CERT_FILE', 'null')).to.equal(null)
+    expect(overrideOf('SIDECAR_PUSH_APNS_KEY_ID', '1234567890')).to.equal('1234567890')
+    expect(overrideOf('SIDECAR_LISTEN_TRUST_PROXY', 'true')).to.equal(true)
+    expect(overrideOf('SIDECAR_LISTEN_TRUST_PROXY', '10.0.0.0/8, ::1')).to.deep.equal(['10.0.0.0/8', '::1'])
+  })
+
+  it('stay text where they do not fit the type, so that the schema refuses them', () => {
+    expect(overrideOf('SIDECAR_LISTEN_PORT', '80 80')).to.equal('80 80')
+    expect(overrideOf('SIDECAR_LISTEN_PORT', '0x50')).to.equal('0x50')
+    expect(overrideOf('SIDECAR_APRSIS_TRACK_OUTGOING', 'yes')).to.equal('yes')
+  })
+
+  it('count as not set when they are empty', () => {
+    expect(read({ SIDECAR_APRSIS_HOST: '' })).to.deep.equal({ overrides: [], warnings: [] })
+  })
+
+  it('that name no setting are warnings, with the nearest name suggested', () => {
+    expect(read({ SIDECAR_APRSIS_PASCODE: '1', SIDECAR_SERVICE_HOST: 'x', HOME: '/root' }).warnings).to.deep.equal([
+      {
+        path: 'SIDECAR_APRSIS_PASCODE',
+        reason: 'is an environment variable that names no setting',
+        remedy: 'Did you mean SIDECAR_APRSIS_PASSCODE?',
+      },
+      {
+        path: 'SIDECAR_SERVICE_HOST',
+        reason: 'is an environment variable that names no setting',
+        remedy: 'It changes nothing. Variables that begin with SIDECAR_ are settings, such as SIDECAR_APRSIS_PASSCODE.',
+      },
+    ])
+  })
+
+  it('that an orchestrator makes for a service of such a name are warnings, and set nothing', () => {
+    const { overrides, warnings } = read({
+      SIDECAR_PORT: 'tcp://10.0.0.1:8080',
+      SIDECAR_PORT_8080_TCP_ADDR: '10.0.0.1',
+      SIDECAR_ADMIN_PORT: 'tcp://10.0.0.2:9090',
+      SIDECAR_ADMIN_SERVICE_HOST: '10.0.0.2',
+    })
+    expect(overrides).to.deep.equal([])
+    expect(warnings.map(({ path }) => path)).to.deep.equal([
+      'SIDECAR_PORT',
+      'SIDECAR_PORT_8080_TCP_ADDR',
+      'SIDECAR_ADMIN_PORT',
+      'SIDECAR_ADMIN_SERVICE_HOST',
+    ])
+  })
+
+  it('of which none names two settings', () => {
+    const names = new Map<string, number>()
+    const walk = (schema: typeof SETTINGS_SCHEMA, steps: string[]): void => {
+      if (!schema.properties) {
+        const name = steps.map((step) => step.replace(/[A-Z]/g, '_$&').toUpperCase()).join('_')
+        names.set(name, (names.get(name) ?? 0) + 1)
+      } else for (const [step, member] of Object.entries(schema.properties)) walk(member, [...steps, step])
+    }
+    walk(SETTINGS_SCHEMA, [])
+    expect([...names.values()].every((count) => count === 1)).to.equal(true)
+    expect(names.size).to.equal(51)
+  })
+})

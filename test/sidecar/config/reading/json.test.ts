@@ -1,0 +1,61 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { parseJson } from '../../../../sidecar/config/reading/json.ts'
+
+describe('JSON with places', () => {
+  it('reads every JSON value as JSON.parse does', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.integer({ min: 0, max: 4 }), (text, indent) => {
+        const pretty = JSON.stringify(JSON.parse(text), null, indent)
+        expect(parseJson(pretty)).to.deep.equal({ kind: 'value', value: JSON.parse(text), duplicates: [] })
+      }),
+    )
+  })
+
+  it('takes exactly the texts that JSON.parse takes', () => {
+    const letter = fc.constantFrom(...'{}[],:"\\/ \n\t\u0001\u007fu00e9-+.eE01truefalsn\'')
+    fc.assert(
+      fc.property(fc.string({ unit: letter, maxLength: 12 }), (text) => {
+        let valid = true
+        try {
+          JSON.parse(text)
+        } catch {
+          valid = false
+        }
+        expect(parseJson(text).kind).to.equal(valid ? 'value' : 'syntax_error')
+      }),
+      { numRuns: 5000 },
+    )
+  })
+
+  for (const [text, line, column, reason] of [
+    ['{\n  "a": 1,\n}', 3, 1, 'unexpected "}"'],
+    ['{ "a": 1 // port\n}', 1, 10, 'JSON has no comments'],
+    ['{"a": 1', 1, 8, 'the text ends too early'],
+    ["{'a': 1}", 1, 2, 'unexpected "\'"'],
+    ['{}\n{}', 2, 1, 'unexpected "{" after the end'],
+    ['', 1, 1, 'the text ends too early'],
+  ] as const) {
+    it(`says where ${JSON.stringify(text)} is wrong`, () => {
+      expect(parseJson(text)).to.deep.equal({ kind: 'syntax_error', line, column, reason })
+    })
+  }
+
+  it('finds members that are given twice, wherever they are', () => {
+    expect(parseJson('{"a":{"b":1,"b":2},"c":[{"d":1,"d":2}]}')).to.deep.include({
+      duplicates: [
+        ['a', 'b'],
+        ['c', '0', 'd'],
+      ],
+    })
+  })
+
+  it('refuses nesting that would exhaust the stack', () => {
+    expect(parseJson('['.repeat(100_000)).kind).to.equal('syntax_error')
+  })
+
+  it('keeps a member named __proto__ a member', () => {
+    const parsed = parseJson('{"__proto__":{"admin":true}}')
+    expect(parsed.kind === 'value' && Object.keys(parsed.value as object)).to.deep.equal(['__proto__'])
+  })
+})

@@ -1,0 +1,328 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { makeCertificates } from '../../../fixtures/certificate.ts'
+import { systemClock } from '../../../sidecar/clock.ts'
+import { shownAddress } from '../../../sidecar/config/postgres-address.ts'
+import { settingsFrom } from '../../../sidecar/config/reading/load-settings.ts'
+import { createLog } from '../../../sidecar/log.ts'
+import { createMetrics } from '../../../sidecar/metrics.ts'
+import { serveAdmin } from '../../../sidecar/operator/server.ts'
+import { isLocal, readAddress } from '../../../sidecar/store/postgres/database/address.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+const QUICK_START = read('sidecar/docs/quick-start.md')
+const OPERATE = read('sidecar/docs/operate.md')
+const SAMPLE = JSON.parse(read('sidecar/deploy/sidecar.json'))
+const SHARED = JSON.parse(read('sidecar/deploy/several/sidecar.json'))
+const PACKAGE = JSON.parse(read('package.json'))
+const COMMAND = 'mesh-companion-sidecar'
+const CONFIG = '/etc/mesh-companion/sidecar.json'
+const UNIT = 'sidecar/deploy/mesh-companion-sidecar.service'
+
+const TEMPLATE = 'sidecar/deploy/mesh-companion-sidecar@.service'
+const SEVERAL = 'sidecar/deploy/several'
+
+/** What an instance with these variables goes by, beside the configuration that all share: without a mistake, and without a warning. */
+async function sharedSettings(environment: Readonly<Record<string, string>>) {
+  const folder = await mkdtemp(join(tmpdir(), 'deploy-'))
+  try {
+    const files = SHARED.push as { fcm: { serviceAccountFile: string }; apns: { keyFile: string } }
+    const pkcs8 = { type: 'pkcs8', format: 'pem' } as const
+    const private_key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export(pkcs8)
+    const account = { type: 'service_account', project_id: 'demo', client_email: 'a@b.test', private_key }
+    await writeFile(join(folder, files.fcm.serviceAccountFile), JSON.stringify(account))
+    const apnsKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export(pkcs8)
+    await writeFile(join(folder, files.apns.keyFile), apnsKey)
+    const outcome = settingsFrom(JSON.stringify(SHARED), folder, environment)
+    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
+    expect(outcome.warnings).to.deep.equal([])
+    return outcome
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+describe('what an operator installs', () => {
+  describe('the sample configuration', () => {
+    let folder: string
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'deploy-'))
+    })
+    afterEach(() => rm(folder, { recursive: true }))
+
+    it('is right once the files that it names are there, and says which are not', async () => {
+      const file = join(folder, 'sidecar.json')
+      await writeFile(file, JSON.stringify(SAMPLE))
+      const check = () =>
+        spawnSync(process.execPath, ['--import', 'tsx', join(ROOT, 'sidecar/main.ts'), '--config', file, '--check'], {
+          cwd: ROOT,
+          encoding: 'utf8',
+          // Only the service may write to the sample's own place.
+          env: { ...process.env, SIDECAR_DATABASE: 'sidecar.sqlite' },
+        })
+      const missing = check()
+      expect(missing.status).to.equal(78)
+      const named = [...`${missing.stdout}${missing.stderr}`.matchAll(/^([\w.]+):/gm)].map(([, path]) => path)
+      expect(named).to.have.members([
+        'listen.certFile',
+        'listen.keyFile',
+        'push.fcm.serviceAccountFile',
+        'push.apns.keyFile',
+      ])
+
+      const { cert, key } = (await makeCertificates()).server
+      const pkcs8 = { type: 'pkcs8', format: 'pem' } as const
+      const apnsKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export(pkcs8)
+      const private_key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export(pkcs8)
+      const account = { type: 'service_account', project_id: 'demo', client_email: 'a@b.test', private_key }
+      await Promise.all([
+        writeFile(join(folder, SAMPLE.listen.certFile), cert),
+        writeFile(join(folder, SAMPLE.listen.keyFile), key),
+        writeFile(join(folder, SAMPLE.push.apns.keyFile), apnsKey),
+        writeFile(join(folder, SAMPLE.push.fcm.serviceAccountFile), JSON.stringify(account)),
+      ])
+      const { status, stderr } = check()
+      expect([status, stderr]).to.deep.equal([0, ''])
+    })
+
+    it('is the one that the quick start shows', () => {
+      const shown = /Write `sidecar\.json`.*?```json\n(.*?)```/s.exec(QUICK_START)?.[1] ?? ''
+      expect(JSON.parse(shown)).to.deep.equal(SAMPLE)
+    })
+  })
+
+  describe('the systemd unit', () => {
+    const settings = new Map(
+      [...read(UNIT).matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value] as const),
+    )
+
+    it('starts the command of the package with the configuration that the page for operators puts there', () => {
+      expect(PACKAGE.bin).to.have.property(COMMAND)
+      expect(settings.get('ExecStart')).to.equal(`/opt/mesh-companion/node_modules/.bin/${COMMAND} --config ${CONFIG}`)
+      expect(OPERATE).to.include('/opt/mesh-companion').and.include(CONFIG).and.include(basename(UNIT))
+    })
+
+    it('owns the folder of the database, and may read the keys by its group', () => {
+      expect(dirname(SAMPLE.database)).to.equal(`/var/lib/${settings.get('StateDirectory')}`)
+      expect(OPERATE).to.include(`groupadd --system ${settings.get('SupplementaryGroups')}`)
+    })
+
+    it('does not start again what only a person can mend, by the exit codes that the command has', () => {
+      const main = read('sidecar/main.ts')
+      const codes = [...main.matchAll(/^const EXIT_\w+ = (\d+)$/gm)].map(([, code]) => code)
+      expect(settings.get('RestartPreventExitStatus')?.split(' ')).to.have.members(codes)
+    })
+
+    it('takes away what the sidecar does not need', () => {
+      for (const name of [
+        'DynamicUser',
+        'NoNewPrivileges',
+        'PrivateDevices',
+        'PrivateTmp',
+        'ProtectHome',
+        'RestrictSUIDSGID',
+      ])
+        expect(settings.get(name), name).to.equal('yes')
+      expect(settings.get('ProtectSystem')).to.equal('strict')
+      expect(settings.get('ExecReload')).to.equal('/bin/kill -HUP $MAINPID')
+      expect(settings.get('MemoryMax')).to.match(/^\d+M$/)
+    })
+
+    const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
+    const whereThereIs = hasSystemd ? it : it.skip
+    const unless = hasSystemd ? '' : ' (skipped: there is no systemd-analyze here)'
+    whereThereIs(`is a unit that systemd understands and finds well locked${unless}`, async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'unit-'))
+      try {
+        // Here nothing is installed in /opt.
+        const unit = join(folder, basename(UNIT))
+        await writeFile(unit, read(UNIT).replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`))
+        const verify = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' })
+        expect([verify.status, verify.stderr]).to.deep.equal([0, ''])
+        const locked = ['security', '--offline=true', '--no-pager', '--threshold=25', unit]
+        expect(spawnSync('systemd-analyze', locked).status).to.equal(0)
+      } finally {
+        await rm(folder, { recursive: true })
+      }
+    })
+  })
+
+  describe('the systemd unit of several instances', () => {
+    const lines = (path: string) =>
+      read(path)
+        .split('\n')
+        .filter((line) => line !== '' && !line.startsWith('#'))
+    const template = lines(TEMPLATE)
+
+    it('is that of one, but for what each instance has for itself', () => {
+      const plain = lines(UNIT)
+      expect(template.filter((line) => !plain.includes(line))).to.deep.equal([
+        'Description=Push and sync sidecar of an APRS messaging app, instance %i',
+        'Environment=SIDECAR_INSTANCE=%l-%i',
+        'EnvironmentFile=/etc/mesh-companion/%i.env',
+        'StateDirectory=mesh-companion-%i',
+      ])
+      expect(plain.filter((line) => !template.includes(line))).to.deep.equal([
+        'Description=Push and sync sidecar of an APRS messaging app',
+        'StateDirectory=mesh-companion',
+      ])
+      expect(OPERATE).to.include(basename(TEMPLATE))
+    })
+
+    it('has two examples of instances, which share what they do not say and nothing else', async () => {
+      const variables = ['one', 'two'].map((name) => {
+        const text = read(`${SEVERAL}/${name}.env`)
+        expect(text).to.include(`/etc/mesh-companion/${name}.env`).and.include(`mesh-companion-sidecar@${name}`)
+        return Object.fromEntries([...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]))
+      })
+      const ports = variables.flatMap((one) => [one.SIDECAR_LISTEN_PORT, one.SIDECAR_ADMIN_PORT])
+      expect(new Set(ports).size).to.equal(4)
+      for (const one of variables) {
+        const { settings } = await sharedSettings({ ...one, SIDECAR_INSTANCE: 'machine-one' })
+        expect(settings.listen.port).to.equal(Number(one.SIDECAR_LISTEN_PORT))
+        expect(settings.admin.port).to.equal(Number(one.SIDECAR_ADMIN_PORT))
+        // A balancer on the same machine.
+        expect(settings.listen.trustProxy).to.deep.equal([settings.listen.host])
+      }
+      expect(OPERATE).to.include('one.env').and.include('two.env')
+    })
+  })
+
+  describe('the compose file of several instances', () => {
+    const compose = read(`${SEVERAL}/compose.yaml`)
+    const balancer = read(`${SEVERAL}/haproxy.cfg`)
+    const environment = {
+      SIDECAR_LISTEN_HOST: '0.0.0.0',
+      ...Object.fromEntries(
+        [...compose.matchAll(/^ {2}(SIDECAR_\w+): (.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+      ),
+    }
+    const names = [...compose.matchAll(/SIDECAR_INSTANCE: (\w+)/g)].map(([, name = '']) => name)
+
+    it('starts three instances with names of their own, by the configuration beside it, over a socket', async () => {
+      expect(names).to.deep.equal(['one', 'two', 'three'])
+      for (const name of names) {
+        expect(compose).to.include(`\n  ${name}:\n    <<: *sidecar\n`)
+        const { settings } = await sharedSettings({ ...environment, SIDECAR_INSTANCE: name })
+        expect(settings.instance).to.equal(name)
+        expect(isLocal(readAddress(settings.database))).to.equal(true)
+        expect(readAddress(settings.database).host).to.equal('/var/run/postgresql')
+        expect(shownAddress(settings.database)).to.equal('/var/run/postgresql/mesh')
+      }
+      expect(compose)
+        .to.include(`./:${dirname(CONFIG)}:ro`)
+        .and.include('socket:/var/run/postgresql')
+      expect(Number(/image: postgres:(\d+)/.exec(compose)?.[1])).to.be.at.least(15)
+    })
+
+    it('has a balancer by client address before them, which they believe, and nobody else', async () => {
+      const { settings } = await sharedSettings(environment)
+      const servers = [...balancer.matchAll(/^ {2}server (\w+) (\S+)$/gm)].map(([, name, address]) => [name, address])
+      expect(servers).to.deep.equal(names.map((name) => [name, `${name}:${settings.listen.port}`]))
+      expect(balancer).to.include(`check port ${settings.admin.port} `).and.include('httpchk GET /healthz')
+      expect(balancer).to.match(/^ {2}balance source$/m)
+      expect(balancer).to.include('set-header X-Forwarded-For %[src]')
+      expect(settings.listen.trustProxy).to.deep.equal([/subnet: ([\d./]+)/.exec(compose)?.[1]])
+      // The operator's port is the balancer's too, and else stays on this machine.
+      expect(settings.admin.host).to.equal('0.0.0.0')
+      expect(compose.match(/ports: \["(?!127\.0\.0\.1:|443:443)/g)).to.equal(null)
+    })
+
+    it('keeps what the Dockerfile and the page for operators say of a container', () => {
+      for (const line of ['init: true', 'read_only: true', 'cap_drop: [ALL]', 'no-new-privileges'])
+        expect(compose).to.include(line)
+      expect(compose).to.include('docker build -f sidecar/deploy/Dockerfile -t mesh-companion-sidecar .')
+      expect(OPERATE).to.include('sidecar/deploy/several/compose.yaml')
+    })
+  })
+
+  describe('the Dockerfile', () => {
+    const lines = read('sidecar/deploy/Dockerfile')
+      .replaceAll(/\\\n\s*/g, '')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+    const all = (instruction: string) =>
+      lines.filter((line) => line.startsWith(`${instruction} `)).map((line) => line.slice(instruction.length + 1))
+    const only = (instruction: string) => {
+      expect(all(instruction).length, instruction).to.equal(1)
+      return all(instruction)[0] ?? ''
+    }
+
+    it('copies what the package ships, and what .dockerignore lets through', () => {
+      const allowed = read('sidecar/deploy/Dockerfile.dockerignore').match(/(?<=^!).+$/gm) ?? []
+      const copied = all('COPY')
+        .filter((line) => !line.startsWith('--from'))
+        .flatMap((line) => line.split(' ').slice(0, -1))
+      // A star stands for what need not be there: npm packs no lock.
+      expect(copied.map((path) => path.replace(/\*$/, ''))).to.have.members(allowed)
+      const shipped = new Set(['package.json', ...PACKAGE.files])
+      expect(copied.filter((path) => !path.endsWith('*') && !shipped.has(path))).to.deep.equal([])
+      expect(existsSync(join(ROOT, 'package-lock.json'))).to.equal(true)
+    })
+
+    it('runs the command of the package from where it was built', () => {
+      const [node, main] = JSON.parse(only('ENTRYPOINT'))
+      expect([node, main]).to.deep.equal(['node', PACKAGE.bin[COMMAND]])
+      expect(all('COPY')).to.include(`${dirname(main)} ${dirname(main)}`)
+      expect(all('CMD')).to.deep.equal([JSON.stringify(['--config', CONFIG]).replace(',', ', ')])
+    })
+
+    it('fails where SQLite could not be built, which npm passes over', () => {
+      expect(PACKAGE.optionalDependencies).to.have.property('sqlite3')
+      expect(all('RUN').find((line) => line.includes('npm ci'))).to.match(/fi && node -e "require\('sqlite3'\)"$/)
+    })
+
+    it('is not root, keeps the database on a volume, and is stopped as the command expects', () => {
+      expect(only('USER')).to.match(/^[1-9]\d*:[1-9]\d*$/)
+      expect(only('VOLUME')).to.equal(dirname(SAMPLE.database))
+      expect(only('EXPOSE')).to.equal(String(SAMPLE.listen.port))
+      expect(only('STOPSIGNAL')).to.equal('SIGTERM')
+      expect(all('FROM').length).to.equal(2)
+    })
+
+    it('asks /healthz how the sidecar is, with nothing but node', async () => {
+      const [node, ...args]: string[] = JSON.parse(only('HEALTHCHECK').replace(/^.*? CMD /, ''))
+      expect(node).to.equal('node')
+      let healthy = true
+      const admin = await serveAdmin({
+        admin: { host: '127.0.0.1', port: 0 },
+        alive: async () => {
+          if (!healthy) throw new Error('no')
+        },
+        obstacles: async () => [],
+        statusPage: async () => '',
+        backUp: async () => ({ kind: 'off' }),
+        metrics: createMetrics(),
+        clock: systemClock,
+        log: createLog('silent'),
+      })
+      const probe = async (port: string) => {
+        const child = spawn(process.execPath, args, { env: { SIDECAR_ADMIN_PORT: port } })
+        return (await once(child, 'close'))[0]
+      }
+      const { port } = new URL(admin.url)
+      try {
+        expect(await probe(port)).to.equal(0)
+        healthy = false
+        expect(await probe(port)).to.equal(1)
+      } finally {
+        await admin.close()
+      }
+      expect(await probe(port)).to.equal(1)
+      expect(args.join(' ')).to.include('9090')
+    })
+  })
+
+  it('is in the package', () => {
+    expect(PACKAGE.files).to.include('sidecar/deploy')
+  })
+})

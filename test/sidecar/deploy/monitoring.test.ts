@@ -1,0 +1,167 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { startAprsIs } from '../../../fixtures/aprsis/server.ts'
+import { makeCertificates } from '../../../fixtures/certificate.ts'
+import { startFcm } from '../../../fixtures/push/fcm.ts'
+import { createLog, settingsFrom, startSidecar } from '../../../sidecar/index.ts'
+import { LABELS } from '../../../sidecar/metrics.ts'
+import { codesIn, namesIn, rowsIn, textOf } from '../docs/page.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+const ALERTS = 'sidecar/deploy/alerts.yml'
+const WHEN_ALERTS_COME = 'test/sidecar/deploy/alerts.yml'
+const DASHBOARD = 'sidecar/deploy/grafana-dashboard.json'
+
+/** Names of ours in a text. */
+function metricsIn(text: string): readonly string[] {
+  return [...new Set(text.match(/mesh_companion_[a-z_]+/g) ?? [])]
+}
+
+/** A metric's name in the documents. */
+function bare(name: string): string {
+  return name.replace(/^mesh_companion_|_(bucket|sum|count)$/g, '')
+}
+
+describe('what is monitored', () => {
+  let exposed: ReadonlySet<string>
+  /** Labels of what has a number already, by name. */
+  let labelled: ReadonlyMap<string, readonly string[]>
+
+  /** Everything that a sidecar can show: with TLS, backups and a gateway. */
+  before(async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'monitoring-'))
+    const [upstream, fcm] = await Promise.all([startAprsIs(), startFcm()])
+    try {
+      const { server } = await makeCertificates()
+      await writeFile(join(folder, 'cert.pem'), server.cert)
+      await writeFile(join(folder, 'key.pem'), server.key)
+      const config = {
+        listen: { port: 0, certFile: 'cert.pem', keyFile: 'key.pem' },
+        admin: { port: 0 },
+        aprsis: { host: upstream.host, port: upstream.port, callsign: 'N0CALL-10' },
+        push: { fcm: fcm.settings },
+        backup: { folder: 'backups' },
+      }
+      const outcome = settingsFrom(JSON.stringify(config), folder)
+      if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
+      const sidecar = await startSidecar(outcome.settings, createLog('silent'))
+      const text = await (await fetch(`${sidecar.adminUrl}/metrics`)).text().finally(() => sidecar.close())
+      exposed = new Set(
+        [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type]) =>
+          type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+        ),
+      )
+      labelled = new Map(
+        [...text.matchAll(/^(mesh_companion_\w+)(?:\{(.*)\})? /gm)].map(([, name = '', labels = '']) => [
+          bare(name),
+          [...labels.matchAll(/(\w+)="/g)].map(([, label = '']) => label).filter((label) => label !== 'le'),
+        ]),
+      )
+    } finally {
+      await Promise.all([upstream.close(), fcm.close(), rm(folder, { recursive: true })])
+    }
+  })
+
+  for (const file of [ALERTS, DASHBOARD]) {
+    it(`in ${file} are metrics that the sidecar shows`, () => {
+      const names = metricsIn(read(file))
+      expect(names.length).to.be.above(10)
+      expect(names.filter((name) => !exposed.has(name))).to.deep.equal([])
+    })
+  }
+
+  it('in the documents is every metric that the sidecar shows, with its labels, and none that there is not', () => {
+    const page = textOf('operate.md', '## Metrics')
+    const rows = [...rowsIn(page, 'counter'), ...rowsIn(page, 'gauge or histogram')]
+    const shown = new Map(rows.map(([name, labels]) => [codesIn(name)[0] ?? '', codesIn(labels)]))
+    expect([...shown.keys()]).to.have.members([...new Set([...exposed].map(bare))])
+    for (const [name, labels] of labelled) expect([name, shown.get(name)]).to.deep.equal([name, labels])
+  })
+
+  it('in the documents is every case that a counter of pushes tells apart', () => {
+    const rows = rowsIn(textOf('operate.md', '## Metrics'), 'counter')
+    for (const [name, labels] of Object.entries(LABELS).filter(([name]) => name.startsWith('pushes_'))) {
+      const [, , counts] = rows.find(([cell]) => cell === `\`${name}_total\``) ?? []
+      expect(codesIn(counts), name).to.deep.equal('reason' in labels ? labels.reason : [])
+    }
+  })
+
+  it('in the documents are alerts on metrics that the sidecar shows', () => {
+    const names = rowsIn(textOf('operate.md', '## Alerts'), 'alert').flatMap(([, expression]) =>
+      codesIn(expression).flatMap((code) => code.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []),
+    )
+    expect(names.length).to.be.above(8)
+    expect(names.filter((name) => !exposed.has(`mesh_companion_${name}`))).to.deep.equal([])
+  })
+
+  it('alerts on what the page for operators says it does, each alert with a summary and a severity', () => {
+    const alerts = read(ALERTS).split('- alert: ').slice(1)
+    expect(alerts.length).to.be.above(10)
+    for (const alert of alerts) {
+      expect(alert).to.match(/severity: (critical|warning)/)
+      expect(alert)
+        .to.match(/summary: \S/)
+        .and.match(/description: \S/)
+    }
+    const named = alerts.map((alert) => /^\w+/.exec(alert)?.[0])
+    expect(namesIn(textOf('operate.md', '## Alerts'), 'alert')).to.have.members(named)
+  })
+
+  it('is shown on a dashboard whose panels lie side by side, each with a query of the data source that is chosen', () => {
+    const { panels, templating } = JSON.parse(read(DASHBOARD)) as {
+      panels: { id: number; gridPos: { x: number; y: number; w: number; h: number }; targets: { expr: string }[] }[]
+      templating: { list: { name: string }[] }
+    }
+    expect(templating.list.map(({ name }) => name)).to.deep.equal(['datasource', 'instance'])
+    expect(new Set(panels.map(({ id }) => id)).size).to.equal(panels.length)
+    const taken = new Set<string>()
+    for (const { gridPos, targets } of panels) {
+      expect(gridPos.x + gridPos.w).to.be.at.most(24)
+      expect(targets.length).to.be.above(0)
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++)
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+          expect(taken.has(`${x} ${y}`)).to.equal(false)
+          taken.add(`${x} ${y}`)
+        }
+    }
+  })
+
+  const promtool = process.env.PROMTOOL ?? 'promtool'
+  const works = spawnSync(promtool, ['--version']).status === 0
+  const whereThereIs = works ? it : it.skip
+  const unless = works ? '' : ' (skipped: there is no promtool here; it is in Debian’s package prometheus)'
+  whereThereIs(`passes Prometheus' own check of rules${unless}`, () => {
+    const { status, stderr } = spawnSync(promtool, ['check', 'rules', join(ROOT, ALERTS)], { encoding: 'utf8' })
+    expect([status, stderr]).to.deep.equal([0, ''])
+  })
+
+  whereThereIs(`alerts when the page for operators says so, and not sooner${unless}`, () => {
+    const { status, stdout, stderr } = spawnSync(promtool, ['test', 'rules', join(ROOT, WHEN_ALERTS_COME)], {
+      encoding: 'utf8',
+    })
+    expect([status, stderr], stdout).to.deep.equal([0, ''])
+  })
+
+  whereThereIs(`has queries on the dashboard that Prometheus can read${unless}`, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'queries-'))
+    try {
+      const { panels } = JSON.parse(read(DASHBOARD)) as { panels: { targets: { expr: string }[] }[] }
+      const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
+      const rules = queries.map((expr, index) => ({
+        record: `query_${index}`,
+        expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*'),
+      }))
+      await writeFile(join(folder, 'rules.json'), JSON.stringify({ groups: [{ name: 'dashboard', rules }] }))
+      const checked = spawnSync(promtool, ['check', 'rules', join(folder, 'rules.json')], { encoding: 'utf8' })
+      expect([checked.status, checked.stderr]).to.deep.equal([0, ''])
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  })
+})

@@ -1,0 +1,56 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { createRateLimit } from '../../../sidecar/messages/rate-limit.ts'
+
+describe('rate limit', () => {
+  it('lets a client do so much in a window, and again in the next', () => {
+    const limit = createRateLimit({ windowMs: 1000, max: 2 })
+    expect([0, 1, 2, 999].map((at) => limit.take('a', at))).to.deep.equal([true, true, false, false])
+    expect([1000, 1001, 1002].map((at) => limit.take('a', at))).to.deep.equal([true, true, false])
+  })
+
+  it('counts each client alone', () => {
+    const limit = createRateLimit({ windowMs: 1000, max: 1 })
+    expect([limit.take('a', 0), limit.take('b', 0), limit.take('a', 1)]).to.deep.equal([true, true, false])
+  })
+
+  it('of nothing lets nobody through', () => {
+    const limit = createRateLimit({ windowMs: 1000, max: 0 })
+    expect([limit.take('a', 0), limit.take('a', 5000)]).to.deep.equal([false, false])
+  })
+
+  it('never lets more through between two instants than two windows allow', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat(300), { minLength: 1, maxLength: 200 }),
+        fc.integer({ min: 1, max: 5 }),
+        (steps, max) => {
+          const limit = createRateLimit({ windowMs: 1000, max })
+          let now = 0
+          const passed = steps.flatMap((step) => {
+            now += step
+            return limit.take('a', now) ? [now] : []
+          })
+          for (const start of passed)
+            expect(passed.filter((at) => at >= start && at < start + 1000).length).to.be.at.most(2 * max)
+        },
+      ),
+    )
+  })
+
+  it('remembers a bounded number of clients', () => {
+    const limit = createRateLimit({ windowMs: 1000, max: 1 })
+    for (let client = 0; client < 500_000; client++) limit.take(`client ${client}`, 0)
+    // Those before the newest 100,000 were forgotten.
+    expect(limit.take('client 499999', 1)).to.equal(false)
+    expect(limit.take('client 399999', 1)).to.equal(true)
+  })
+
+  it('forgets windows that are over', () => {
+    const limit = createRateLimit({ windowMs: 1000, max: 1 })
+    for (let client = 0; client < 49_999; client++) limit.take(`old ${client}`, 0)
+    limit.take('young', 900)
+    for (let client = 0; client < 49_999; client++) limit.take(`new ${client}`, 1000)
+    expect(limit.take('young', 1001)).to.equal(false)
+  })
+})

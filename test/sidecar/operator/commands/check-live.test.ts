@@ -1,0 +1,106 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { expect } from 'chai'
+import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
+import { type ApnsFixture, startApns } from '../../../../fixtures/push/apns.ts'
+import { type FcmFixture, startFcm } from '../../../../fixtures/push/fcm.ts'
+import { passcodeOf, type Settings, settingsFrom } from '../../../../sidecar/index.ts'
+import { checkLive } from '../../../../sidecar/operator/commands/check-live.ts'
+
+const CALL = 'K1ABC-10'
+
+describe('the live check', () => {
+  let upstream: AprsIsServer
+  let fcm: FcmFixture
+  let apns: ApnsFixture
+  let folder: string
+  beforeEach(async () => {
+    ;[upstream, fcm, apns] = await Promise.all([startAprsIs(), startFcm(), startApns()])
+    folder = await mkdtemp(`${tmpdir()}/live-`)
+  })
+  afterEach(() =>
+    Promise.all([upstream.close(), fcm.close(), apns.close(), rm(folder, { recursive: true, force: true })]),
+  )
+
+  const allPush = () => ({
+    fcm: fcm.settings,
+    apns: apns.settings,
+    webpush: { subject: 'mailto:operator@example.org' },
+  })
+  function settings(aprsis: object = {}, push: object = allPush()): Settings {
+    const { host, port } = upstream
+    const config = { aprsis: { callsign: CALL, passcode: passcodeOf(CALL), host, port, ...aprsis }, push }
+    const outcome = settingsFrom(JSON.stringify(config), folder)
+    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
+    return outcome.settings
+  }
+  const linesOf = async (given: Settings) => (await checkLive(given)).map(({ verdict, text }) => `${verdict} ${text}`)
+
+  it('logs in beside a sidecar that is at work, has a filter confirmed, and tells no phone', async () => {
+    expect(await linesOf(settings())).to.deep.equal([
+      'ok APRS-IS login as K1ABC-16 at T2FIX: verified',
+      'ok APRS-IS filter at T2FIX: confirmed',
+      'ok FCM: takes our credentials',
+      'ok APNs: takes our credentials',
+      'warn Web Push: nothing can be asked without a phone',
+    ])
+    expect(fcm.received).to.deep.equal([])
+    expect(apns.received.map(({ deviceToken }) => deviceToken)).to.deep.equal(['0'.repeat(64)])
+    await upstream.until(() => upstream.clients().length === 0)
+  })
+
+  it('warns of what is off: no passcode, no gateway', async () => {
+    expect(await linesOf(settings({ passcode: -1 }, {}))).to.deep.equal([
+      'warn APRS-IS login as K1ABC-16 at T2FIX: unverified, as aprsis.passcode says: acks cannot be sent',
+      'ok APRS-IS filter at T2FIX: confirmed',
+      'warn FCM: off, not configured',
+      'warn APNs: off, not configured',
+      'warn Web Push: off, not configured',
+    ])
+  })
+
+  it('fails where nobody answers to the login, and names what to look at', async () => {
+    const gone: Server = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => gone.once('listening', resolve))
+    const { port } = gone.address() as { port: number }
+    await new Promise((resolve) => gone.close(resolve))
+    const [login] = await linesOf(settings({ port }, {}))
+    expect(login).to.match(/^fail APRS-IS login at 127\.0\.0\.1:\d+: ECONNREFUSED\. Check aprsis\.host/)
+  })
+
+  it('fails where the server does not accept the passcode', async () => {
+    const impostor = createServer((socket) => {
+      socket.write('# javAPRSSrvr 4.3\r\n')
+      socket.on('data', (data) => {
+        if (String(data).startsWith('user')) socket.write('# logresp K1ABC-16 unverified, server T2OTHER\r\n')
+        else if (String(data).startsWith('#filter')) socket.end()
+      })
+      socket.on('error', () => {})
+    }).listen(0, '127.0.0.1')
+    await new Promise((resolve) => impostor.once('listening', resolve))
+    try {
+      const lines = await linesOf(settings({ port: (impostor.address() as { port: number }).port }, {}))
+      expect(lines[0]).to.match(/^fail APRS-IS login as K1ABC-16 at T2OTHER: unverified\. Check that aprsis\.passcode/)
+      expect(lines[1]).to.match(/^fail APRS-IS filter at T2OTHER: the server closed it\. Set aprsis\.port/)
+    } finally {
+      impostor.close()
+    }
+  })
+
+  it('fails where a gateway refuses us or cannot be asked, with its reason', async () => {
+    fcm.failTokenEndpoint({ status: 400, error: 'invalid_grant' })
+    apns.fail('drop')
+    const lines = await linesOf(settings())
+    expect(lines[2]).to.match(/^fail FCM: .*invalid_grant/)
+    expect(lines[3]).to.match(/^fail APNs: the connection to APNs was lost/)
+  })
+
+  it('quotes no secret', async () => {
+    fcm.failTokenEndpoint({ status: 400, error: 'invalid_grant' })
+    const text = (await linesOf(settings())).join()
+    expect(text)
+      .to.not.include(String(passcodeOf(CALL)))
+      .and.not.include('PRIVATE KEY')
+  })
+})

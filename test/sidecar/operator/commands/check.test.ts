@@ -1,0 +1,181 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { startAprsIs } from '../../../../fixtures/aprsis/server.ts'
+import { makeClientCertificate } from '../../../../fixtures/certificate.ts'
+import { createLog, type Settings, settingsFrom, startSidecar } from '../../../../sidecar/index.ts'
+import { checkStart } from '../../../../sidecar/operator/commands/check.ts'
+import { connect } from '../../../../sidecar/store/sqlite/database/connection.ts'
+
+const CALL = 'K1ABC-10'
+
+describe('the check of what a start would find', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'check-'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+
+  function settings(config: object = {}): Settings {
+    const whole = { listen: { port: 0 }, admin: { port: 0 }, aprsis: { callsign: CALL }, ...config }
+    const outcome = settingsFrom(JSON.stringify({ ...whole, database: 'sidecar.sqlite', ...config }), folder)
+    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
+    return outcome.settings
+  }
+
+  it('finds nothing wrong with a new place, and leaves nothing there', async () => {
+    const { errors } = await checkStart(settings({ database: 'data/sub/sidecar.sqlite', backup: { folder: 'b' } }))
+    expect(errors).to.deep.equal([])
+    expect(await readdir(folder)).to.deep.equal([])
+  })
+
+  it('gives the warnings that a start gives', async () => {
+    const upstream = await startAprsIs()
+    try {
+      const { host, port } = upstream
+      const config = {
+        listen: { host: '0.0.0.0', port: 0 },
+        admin: { host: '0.0.0.0', port: 0 },
+        aprsis: { callsign: CALL, host, port },
+        push: { webpush: { subject: 'mailto:operator@example.org' } },
+      }
+      const lines: Record<string, unknown>[] = []
+      const log = createLog('warn', { write: (line) => void lines.push(JSON.parse(line)) })
+      const sidecar = await startSidecar(settings(config), log)
+      await sidecar.close()
+      const { warnings } = await checkStart(settings(config))
+      expect(lines.length).to.equal(5)
+      expect(warnings).to.have.members(lines.map(({ msg }) => msg))
+    } finally {
+      await upstream.close()
+    }
+  })
+
+  it("knows the example's callsign", async () => {
+    const { warnings } = await checkStart(settings({ aprsis: { callsign: 'N0CALL-7' } }))
+    expect(warnings[0]).to.include("still the example's, N0CALL-7")
+    const sample = JSON.parse(await readFile('sidecar/deploy/sidecar.json', 'utf8'))
+    expect(sample.aprsis.callsign).to.match(/^N0CALL-/)
+    expect((await checkStart(settings())).warnings.join()).to.not.include('example')
+  })
+
+  const databases: readonly (readonly [string, RegExp, (path: string) => Promise<unknown>])[] = [
+    ['a folder', /cannot be opened for writing/, (path) => mkdir(path)],
+    ['no SQLite', /damaged/, (path) => writeFile(path, 'Dear diary, '.repeat(1000))],
+    [
+      "somebody else's",
+      /not one of ours/,
+      async (path) => {
+        const other = await connect(path, 0)
+        await other.exec('CREATE TABLE cookie (name TEXT)')
+        await other.close()
+      },
+    ],
+    [
+      'damaged where no query goes',
+      /damaged/,
+      async (path) => {
+        const ours = await connect(path, 0)
+        await ours.exec(
+          `CREATE TABLE state (id INTEGER); PRAGMA application_id = ${0x6d637363}; PRAGMA user_version = 1`,
+        )
+        await ours.close()
+        const bytes = await readFile(path)
+        // How many pages are free (https://sqlite.org/fileformat.html, 1.3).
+        bytes.writeUInt32BE(5, 36)
+        await writeFile(path, bytes)
+      },
+    ],
+    [
+      'of a newer version',
+      /newer version/,
+      async (path) => {
+        const newer = await connect(path, 0)
+        await newer.exec(`PRAGMA application_id = ${0x6d637363}; PRAGMA user_version = 9999`)
+        await newer.close()
+      },
+    ],
+  ]
+  for (const [what, wrong, make] of databases) {
+    it(`finds a database that is ${what}`, async () => {
+      const given = settings()
+      await make(given.database)
+      const { errors } = await checkStart(given)
+      expect(errors).to.have.length(1)
+      expect(errors[0])
+        .to.match(/^database: /)
+        .and.match(wrong)
+    })
+  }
+
+  it('finds a place where nobody can make a database, root included', async () => {
+    await writeFile(join(folder, 'file'), '')
+    for (const database of ['file/sidecar.sqlite', '/proc/nope/sidecar.sqlite']) {
+      const { errors } = await checkStart(settings({ database }))
+      expect(errors.map((error) => error.split(':')[0])).to.deep.equal(['database'])
+    }
+  })
+
+  it('finds a place where no keys for Web Push can be made, and says nothing of keys beside such a database', async () => {
+    await writeFile(join(folder, 'file'), '')
+    const push = (webpush: object) => ({ push: { webpush: { subject: 'mailto:operator@example.org', ...webpush } } })
+    for (const keyFile of ['file/keys.json', '/proc/nope/keys.json']) {
+      const { errors } = await checkStart(settings(push({ keyFile })))
+      expect(errors).to.have.length(1)
+      expect(errors[0]).to.match(/^push\.webpush\.keyFile: .*keys\.json is not there and cannot be made \(E\w+\)/)
+    }
+    expect((await checkStart(settings(push({ keyFile: 'keys/keys.json' })))).errors).to.deep.equal([])
+    const { errors } = await checkStart(settings({ ...push({}), database: 'file/sidecar.sqlite' }))
+    expect(errors.map((error) => error.split(':')[0])).to.deep.equal(['database'])
+    expect(await readdir(folder)).to.deep.equal(['file'])
+  })
+
+  it('says what the system says of an address once', async () => {
+    const { errors } = await checkStart(settings({ listen: { host: '192.0.2.1', port: 0 } }))
+    expect(errors.join().match(/EADDRNOTAVAIL/g)).to.have.length(1)
+  })
+
+  it('finds a folder for backups that cannot be had', async () => {
+    await writeFile(join(folder, 'file'), '')
+    for (const place of ['file', 'file/backups', 'nowhere/backups']) {
+      const { errors } = await checkStart(settings({ backup: { folder: place } }))
+      expect(errors.join()).to.match(/^backup\.folder: /)
+    }
+  })
+
+  it('warns of a certificate that has expired, and of none that is good', async () => {
+    const listen = { port: 0, certFile: 'cert.pem', keyFile: 'key.pem' }
+    const warningsOf = async ({ cert, key }: { cert: string; key: string }) => {
+      await writeFile(join(folder, 'cert.pem'), cert)
+      await writeFile(join(folder, 'key.pem'), key)
+      const { errors, warnings } = await checkStart(settings({ listen }))
+      expect(errors).to.deep.equal([])
+      return warnings.filter((warning) => warning.includes('expired on'))
+    }
+    expect(await warningsOf(await makeClientCertificate())).to.deep.equal([])
+    const [warning] = await warningsOf(await makeClientCertificate({ expired: true }))
+    expect(warning).to.match(/^The certificate in listen\.certFile, .* expired on \d{4}-\d\d-\d\d: /)
+  })
+
+  it('finds an address that this machine does not have', async () => {
+    const { errors } = await checkStart(settings({ listen: { host: '192.0.2.1', port: 0 } }))
+    expect(errors.join()).to.match(/^listen: .*correct listen\.host/)
+  })
+
+  it('takes the database and the ports of a sidecar that is at work for what they are, and disturbs nothing', async () => {
+    const upstream = await startAprsIs()
+    const aprsis = { callsign: CALL, host: upstream.host, port: upstream.port }
+    const sidecar = await startSidecar(settings({ aprsis }), createLog('silent'))
+    try {
+      const port = Number(new URL(sidecar.url).port)
+      const { errors, warnings } = await checkStart(settings({ aprsis, listen: { port } }))
+      expect(errors).to.deep.equal([])
+      expect(warnings.join('\n')).to.include('database is in use').and.include(`listen.port ${port} cannot be had now`)
+      expect((await fetch(`${sidecar.adminUrl}/healthz`)).status).to.equal(200)
+    } finally {
+      await sidecar.close()
+      await upstream.close()
+    }
+  })
+})

@@ -1,0 +1,262 @@
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { settingsFrom } from '../../../../sidecar/config/reading/load-settings.ts'
+import { makeVapidKeys } from '../../../../sidecar/config/vapid-keys.ts'
+import { VAPID_KEYS } from '../../../../sidecar/messages/keyring.ts'
+import type { Store } from '../../../../sidecar/messages/store.ts'
+import { type MoveReport, moveDatabase } from '../../../../sidecar/operator/commands/move.ts'
+import { connectPostgres } from '../../../../sidecar/store/postgres/database/connection.ts'
+import { takeIn } from '../../../../sidecar/store/postgres/take-in.ts'
+import { openFileContents } from '../../../../sidecar/store/sqlite/copies/file-contents.ts'
+import { connect } from '../../../../sidecar/store/sqlite/database/connection.ts'
+import { postgresStores } from '../../store/postgres/postgres-stores.ts'
+import { runAt } from '../../store/postgres/shared-server.ts'
+import {
+  message,
+  newer,
+  register,
+  registration,
+  rejection,
+  temporaryStores,
+  texts,
+} from '../../store/sqlite/temporary-stores.ts'
+
+const SECRET = 'h0rse-battery'
+const ROOM = { android: 1000, ios: 1000, webpush: 1000 }
+/** More than a page of them. */
+const MANY = Array.from({ length: 120 }, (_, index) => `K${index}AB`)
+
+describe('The move of a database file to PostgreSQL', () => {
+  const files = temporaryStores()
+  const postgres = postgresStores()
+
+  /** With a password, of which the server asks nothing. */
+  const target = () => postgres.address.replace('mesh@', `mesh:${SECRET}@`)
+
+  async function move(to = target(), database = files.path()): Promise<MoveReport> {
+    const config = { aprsis: { callsign: 'N0CALL' }, database, history: { perStation: 3 } }
+    const outcome = settingsFrom(JSON.stringify(config), '/')
+    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
+    const report = await moveDatabase(to, outcome.settings)
+    expect(report.lines.join('\n')).to.not.include(SECRET)
+    return report
+  }
+
+  const openFile = () =>
+    files.open({ history: { perStation: 3, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 } })
+  const openMoved = () =>
+    postgres.open({ history: { perStation: 3, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 } })
+
+  const digest = async () =>
+    createHash('sha256')
+      .update(await readFile(files.path()))
+      .digest('hex')
+  const stationsThere = async () =>
+    (await runAt(postgres.address, 'SELECT count(*)::int AS count FROM mesh_companion.station'))[0]?.count
+
+  async function refused(report: Promise<MoveReport>): Promise<string> {
+    const { done, lines } = await report
+    expect(done).to.equal(false)
+    expect(lines).to.have.length(1)
+    expect(lines[0]).to.match(/^Nothing was moved\. /)
+    return lines[0] ?? ''
+  }
+
+  /** A closed file with one station and one message. */
+  async function smallFile(): Promise<void> {
+    const store = await files.open()
+    await register(store, 'N0CALL')
+    await store.history.append([message('kept')], false)
+    await store.close()
+  }
+
+  async function shownBy(store: Store) {
+    const keys = [...store.stations.keys()].sort()
+    const histories = await Promise.all(keys.map(async (key) => (await newer(store, key)).messages))
+    return {
+      stations: keys.map((key) => store.stations.get(key)),
+      histories: histories.map((messages) => messages.map((one) => ({ ...one, text: one.text.toString('latin1') }))),
+      avatars: [...(await store.stations.avatars(keys))].sort(),
+    }
+  }
+
+  it('takes stations, avatars, rings, keys and what is still to be pushed, and leaves the file as it was', async () => {
+    const file = await openFile()
+    await register(file, ...MANY)
+    const icon = { icon: 'cat', image: '', hash: 'icon:cat' }
+    await file.stations.register(registration('N0CALL-1', { platform: 'ios', ackMessages: true, avatar: icon }))
+    await file.stations.register(registration('N0CALL-2', { platform: 'webpush', avatar: icon }))
+    await file.stations.register(
+      registration('N0CALL-2', { platform: 'webpush', avatar: { icon: '', image: '', hash: '' } }),
+    )
+    await file.stations.register(registration('N0CALL-3', { avatar: { icon: '', image: 'QUJD', hash: 'abc' } }))
+    await file.stations.markTokenDead('N0CALL-3', 'token-of-N0CALL-3')
+    for (const to of ['N0CALL-1', 'N0CALL-2', ...MANY])
+      await file.history.append([message('één', { to, text: Buffer.from('\xff\x00', 'latin1') })], false)
+    await file.history.append(
+      [2, 3, 4].map((number) => message(`m${number}`, { to: 'N0CALL-1', seqId: `${number}` })),
+      false,
+    )
+    await files.clock.advance(2000)
+    // The phones of all but one are told.
+    for (const claim of await file.pushes.claim(ROOM))
+      if (claim.station.key !== 'N0CALL-1') await file.pushes.settle(claim)
+    const before = await shownBy(file)
+    await file.close()
+    const keys = JSON.stringify(makeVapidKeys())
+    await writeFile(`${files.path()}.vapid.json`, keys)
+    const bytes = await digest()
+
+    const { done, lines } = await move()
+    expect(lines.join('\n')).to.include('stations 123, avatars 3, messages 124, dropped ones 1')
+    expect(lines.join('\n')).to.include('The keys of Web Push are there too.')
+    expect(done).to.equal(true)
+    expect(await digest()).to.equal(bytes)
+    const moved = await openMoved()
+    expect(await shownBy(moved)).to.deep.equal(before)
+    expect(JSON.parse((await moved.keyring?.settle(VAPID_KEYS, 'others')) ?? '')).to.deep.equal(JSON.parse(keys))
+    const due = await moved.pushes.claim(ROOM)
+    expect(
+      due.map(({ station, unpushed }) => [station.key, unpushed.count, unpushed.newest.text.toString()]),
+    ).to.deep.equal([['N0CALL-1', 3, 'm4']])
+    // As many as there are.
+    const counted = await runAt(postgres.address, 'SELECT station_count FROM mesh_companion.clock')
+    expect(counted).to.deep.equal([{ station_count: 123 }])
+    // The file can be gone back to.
+    expect(await shownBy(await openFile())).to.deep.equal(before)
+  })
+
+  it('finds copies afterwards of what rings hold, and of what they have dropped', async () => {
+    const file = await openFile()
+    await register(file, 'N0CALL')
+    const sent = ['1', '2', '3', '4'].map((seqId) => message(`m${seqId}`, { seqId }))
+    await file.history.append(sent, false)
+    await file.close()
+    await move()
+    const moved = await openMoved()
+    const again = await moved.history.append([...sent, message('m5', { seqId: '5' })], false)
+    expect(again.map(({ kind }) => kind)).to.deep.equal([...Array(4).fill('duplicate'), 'stored'])
+    expect(texts((await newer(moved, 'N0CALL')).messages)).to.deep.equal(['m3', 'm4', 'm5'])
+  })
+
+  it('leaves no cursor ahead of what comes, after a burst and with the clock set back, and knows what phones have seen', async () => {
+    const file = await openFile()
+    await register(file, 'N0CALL', 'N1CALL')
+    files.clock.set(Date.UTC(2030, 0, 1))
+    await file.history.append([message('a'), message('b', { to: 'N1CALL' })], false)
+    const first = await newer(file, 'N0CALL')
+    file.cursors.handOut('N0CALL', 0, first.serverTime).sent()
+    const newest = await file.serverTime.issue()
+    await file.close()
+    await move()
+    const moved = await openMoved()
+    expect(await moved.cursors.current('N0CALL')).to.be.at.least(first.serverTime)
+    // Its phone has not seen a message that there is: no cursor may be newer than that.
+    expect(await moved.cursors.current('N1CALL')).to.be.below((await newer(moved, 'N1CALL')).messages[0]?.time ?? 0)
+    await moved.history.append([message('after', { seqId: '9' })], false)
+    expect(texts((await newer(moved, 'N0CALL', newest)).messages)).to.deep.equal(['after'])
+  })
+
+  it('refuses a database that has stations, and changes nothing in it', async () => {
+    await smallFile()
+    expect((await move()).done).to.equal(true)
+    expect(await refused(move())).to.include('has stations already (1)')
+    expect(await stationsThere()).to.equal(1)
+  })
+
+  it('refuses while a sidecar has the file open', async () => {
+    const store = await files.open()
+    await register(store, 'N0CALL')
+    expect(await refused(move())).to.include('Another process has the database open')
+    expect(await stationsThere()).to.equal(0)
+  })
+
+  it('keeps every sidecar from the file while it goes on', async () => {
+    await smallFile()
+    const contents = await openFileContents(files.path())
+    expect((await rejection(files.open())).code).to.equal('database_locked')
+    await contents.close()
+    await (await files.open()).close()
+  })
+
+  it('refuses while an instance is at work on the database', async () => {
+    await smallFile()
+    const other = await postgres.open({ instance: 'early' })
+    expect(await refused(move())).to.include('Instances are at work on the PostgreSQL database: early.')
+    await other.close()
+    expect((await move()).done).to.equal(true)
+  })
+
+  it('leaves nothing where it is broken off, and can then be begun anew', async () => {
+    await smallFile()
+    const contents = await openFileContents(files.path())
+    const database = await connectPostgres(
+      { database: postgres.address, databaseTls: { caFile: null } },
+      postgres.clock,
+      files.log,
+    )
+    const broken = {
+      ...contents,
+      // biome-ignore lint/correctness/useYield: it breaks off before there is anything.
+      async *dropped() {
+        throw new Error('broken off')
+      },
+    }
+    const options = { perStation: 3, vapidKeys: undefined }
+    await rejection(takeIn(database, broken, options))
+    expect(await stationsThere()).to.equal(0)
+    const fewer = { ...contents, counts: { ...contents.counts, messages: 2 } }
+    expect((await rejection(takeIn(database, fewer, options))).message).to.match(
+      /messages 2, .* there arrived .*messages 1,/,
+    )
+    expect(await stationsThere()).to.equal(0)
+    await database.close()
+    await contents.close()
+    expect((await move()).done).to.equal(true)
+  })
+
+  it('is done by the command, which says how it went by its exit code too, and never the password', async () => {
+    await smallFile()
+    const config = files.path('sidecar.json')
+    await writeFile(config, JSON.stringify({ aprsis: { callsign: 'N0CALL' }, database: files.path() }))
+    const run = (...args: string[]) => {
+      const main = fileURLToPath(new URL('../../../../sidecar/main.ts', import.meta.url))
+      const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', main, ...args], {
+        encoding: 'utf8',
+      })
+      expect(stdout + stderr).to.not.include(SECRET)
+      return [status, stdout, stderr]
+    }
+    const [status, stdout] = run('--config', config, '--move-to', target())
+    expect([status, stdout]).to.deep.equal([0, stdout])
+    expect(stdout).to.include(`has all of ${files.path()} now: stations 1,`)
+    const [again, , mistake] = run('--config', config, '--move-to', target())
+    expect(again).to.equal(1)
+    expect(mistake).to.match(/^Nothing was moved. .* has stations already/)
+    expect(run('--config', config, target())[0]).to.equal(64)
+  })
+
+  it('says what is wrong with the file, or with where it shall go', async () => {
+    await smallFile()
+    expect(await refused(move('postgres://h0rse-battery'))).to.include('Nothing was moved.')
+    expect(await refused(move(`mysql://mesh:${SECRET}@db.example/mesh`))).to.include('--move-to takes postgres://')
+    expect(await refused(move(`${target()}?sslmode=${SECRET}`))).to.include('has the parameter sslmode')
+    expect(await refused(move(target(), files.path('gone.sqlite')))).to.include('gone.sqlite cannot be read (ENOENT)')
+    expect(await refused(move(target(), target()))).to.include('is a PostgreSQL database already')
+    expect(await refused(move(target(), ':memory:'))).to.include('in memory')
+    await writeFile(files.path('other.sqlite'), 'no database')
+    expect(await refused(move(target(), files.path('other.sqlite')))).to.include('damaged')
+    const connection = await connect(files.path(), 0)
+    await connection.exec('PRAGMA user_version = 2')
+    await connection.close()
+    expect(await refused(move()))
+      .to.include('older version')
+      .and.to.include('Start this version of the sidecar on it once')
+    await writeFile(`${files.path()}.vapid.json`, '{}')
+    expect(await refused(move())).to.include('vapid.json has no VAPID keys in it')
+    expect(await stationsThere()).to.equal(0)
+  })
+})

@@ -1,0 +1,226 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { createLog } from '../../../../sidecar/log.ts'
+import { createMetrics, type Metrics } from '../../../../sidecar/metrics.ts'
+import { type Backups, openBackups } from '../../../../sidecar/operator/housekeeping/backups.ts'
+import { grantLeases } from '../../../../sidecar/store/sqlite/leases.ts'
+import { StoreError } from '../../../../sidecar/store-error.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
+
+const HOUR_MS = 3_600_000
+const NAME = 'mesh-companion-N0CALL-10-20260101T000000000Z.sqlite'
+
+describe('the backups', () => {
+  let folder: string
+  let clock: FakeClock
+  let metrics: Metrics
+  let lines: Record<string, unknown>[]
+  let backups: Backups
+  let own: () => Promise<void>
+  let write: (path: string, signal: AbortSignal) => Promise<number>
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'backups-'))
+    clock = new FakeClock()
+    metrics = createMetrics()
+    lines = []
+    own = async () => {}
+    write = async (path) => {
+      await writeFile(path, 'copy')
+      return 4
+    }
+  })
+  afterEach(async () => {
+    await backups.close()
+    await rm(folder, { recursive: true })
+  })
+
+  async function open(changes: { folder?: string | null; keep?: number } = {}): Promise<Backups> {
+    backups = await openBackups({
+      store: { backUp: (path, signal) => write(path, signal), leases: grantLeases('here') },
+      assertOwn: () => own(),
+      settings: { folder: join(folder, 'backups'), keep: 3, ...changes },
+      callsign: 'N0CALL-10',
+      clock,
+      metrics,
+      log: createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) }),
+    })
+    return backups
+  }
+  const files = () => readdir(join(folder, 'backups'))
+
+  it('bear the callsign and the time, in a folder that is made where it is missing', async () => {
+    const { make, lastMadeAt } = await open()
+    expect(lastMadeAt()).to.equal(undefined)
+    expect(await make()).to.deep.equal({ kind: 'made', file: NAME, bytes: 4 })
+    expect(await files()).to.deep.equal([NAME])
+    expect(lastMadeAt()).to.equal(clock.now())
+    expect(metrics.value('backups_made')).to.equal(1)
+    expect(lines).to.have.length(1)
+    expect(lines[0]).to.include({ event: 'backup-made', file: NAME, bytes: 4 })
+  })
+
+  it('come once a day by themselves, in the night by local time, until they are closed', async () => {
+    await open()
+    // A day that comes while the one before is still being written is passed over: here days are short.
+    while (metrics.value('backups_made') < 2) await clock.advance(HOUR_MS)
+    const digits = /^.*-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.sqlite$/
+    const times = (await files()).map((name) => new Date(name.replace(digits, '$1-$2-$3T$4:$5:$6.$7Z')))
+    expect(times.map((at) => [at.getHours(), at.getMinutes()])).to.deep.equal([
+      [3, 43],
+      [3, 43],
+    ])
+    expect(new Set(times.map((at) => at.getDate())).size).to.equal(2)
+    await backups.close()
+    expect(clock.pending).to.equal(0)
+  })
+
+  it('are the newest few, in which nothing is touched that is not theirs by name', async () => {
+    await open({ keep: 2 })
+    const others = [
+      'mesh-companion-N0CALL-11-20250101T000000000Z.sqlite',
+      'mesh-companion-N0CALL-10-20250101T000000000Z.sqlite.gz',
+      'mesh-companion-N0CALL-10-keep.sqlite',
+      'notes.txt',
+    ]
+    for (const other of others) await writeFile(join(folder, 'backups', other), '')
+    for (let made = 0; made < 4; made++) {
+      await backups.make()
+      await clock.advance(1)
+    }
+    const own = (await files()).filter((name) => !others.includes(name))
+    expect(own.sort()).to.deep.equal([NAME.replace('000Z', '002Z'), NAME.replace('000Z', '003Z')])
+    expect((await files()).length).to.equal(own.length + others.length)
+  })
+
+  it('keep the one just made, though the clock was set back', async () => {
+    await open({ keep: 2 })
+    for (let made = 0; made < 2; made++) {
+      await backups.make()
+      await clock.advance(1)
+    }
+    clock.set(0)
+    await backups.make()
+    expect((await files()).sort()).to.deep.equal([
+      'mesh-companion-N0CALL-10-19700101T000000000Z.sqlite',
+      NAME.replace('000Z', '001Z'),
+    ])
+  })
+
+  it('are those of the last nights, where some were made while the clock was ahead', async () => {
+    const { make, lastMadeAt } = await open({ keep: 3 })
+    const right = clock.now()
+    clock.set(Date.UTC(2040, 0))
+    for (let made = 0; made < 3; made++) {
+      await make()
+      await clock.advance(1)
+    }
+    clock.set(right)
+    expect(lastMadeAt()).to.equal(undefined)
+    for (let made = 0; made < 3; made++) {
+      await make()
+      expect(lastMadeAt()).to.equal(clock.now())
+      await clock.advance(HOUR_MS)
+    }
+    expect((await files()).sort()).to.deep.equal([NAME, NAME.replace('T00', 'T01'), NAME.replace('T00', 'T02')])
+    await backups.close()
+    expect((await open()).lastMadeAt()).to.equal(right + 2 * HOUR_MS)
+  })
+
+  it('are made one at a time', async () => {
+    const { make } = await open()
+    const [first, second] = await Promise.all([make(), make()])
+    expect([first.kind, second.kind]).to.deep.equal(['made', 'busy'])
+    await clock.advance(1)
+    expect((await make()).kind).to.equal('made')
+  })
+
+  it('say why one failed, keep the ones before, and go on', async () => {
+    const { make, lastMadeAt } = await open({ keep: 1 })
+    await make()
+    const madeAt = lastMadeAt()
+    const works = write
+    write = () => Promise.reject(Object.assign(new Error('There is no space left.'), { code: 'disk_full' }))
+    await clock.advance(HOUR_MS)
+    expect(await make()).to.deep.equal({
+      kind: 'failed',
+      code: 'disk_full',
+      message: 'There is no room for a copy in backup.folder.',
+    })
+    expect([lastMadeAt(), metrics.value('backups_failed')]).to.deep.equal([madeAt, 1])
+    expect(await files()).to.deep.equal([NAME])
+    expect(lines.at(-1)).to.include({ event: 'backup-failed', level: 'error' })
+    write = works
+    expect((await make()).kind).to.equal('made')
+  })
+
+  for (const [when, good] of [
+    ['already', 0],
+    ['while it is copied', 1],
+  ] as const) {
+    it(`are not made of a database that was overwritten ${when}, nor push out those of before`, async () => {
+      const { make, lastMadeAt } = await open({ keep: 1 })
+      await make()
+      const madeAt = lastMadeAt()
+      let looks = 0
+      own = async () => {
+        looks += 1
+        if (looks > good) throw new StoreError('database_overwritten')
+      }
+      await clock.advance(HOUR_MS)
+      expect(await make()).to.include({ kind: 'failed', code: 'database_overwritten' })
+      expect([lastMadeAt(), await files()]).to.deep.equal([madeAt, [NAME]])
+      expect(lines.at(-1)).to.include({ event: 'backup-failed', level: 'error' })
+    })
+  }
+
+  it('clean up what a crash left in the middle of one', async () => {
+    await open()
+    const left = join(folder, 'backups', `${NAME}.part`)
+    for (const name of [left, `${left}-journal`]) await writeFile(name, 'half')
+    await clock.advance(HOUR_MS)
+    await backups.make()
+    expect(await files()).to.deep.equal([NAME.replace('T00', 'T01')])
+  })
+
+  it('know after a restart when the last one was made', async () => {
+    await open()
+    await backups.make()
+    await backups.close()
+    expect((await open()).lastMadeAt()).to.be.a('number')
+  })
+
+  it('are off without a folder, and fail the start where there can be none', async () => {
+    const { make } = await open({ folder: null })
+    expect(await make()).to.deep.equal({ kind: 'off' })
+    await mkdir(join(folder, 'a'))
+    await writeFile(join(folder, 'a/file'), '')
+    for (const place of ['a/file', 'a/file/b', 'nowhere/b']) {
+      const error = await open({ folder: join(folder, place) }).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      )
+      expect(error, place).to.have.property('remedy')
+    }
+  })
+
+  it('stop with the sidecar, in the middle of one too', async () => {
+    const { make, close } = await open()
+    let began = () => {}
+    const begun = new Promise<void>((resolve) => {
+      began = resolve
+    })
+    write = (_path, signal) => {
+      began()
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    }
+    const stopped = make()
+    await begun
+    await Promise.all([close(), close()])
+    expect((await stopped).kind).to.equal('failed')
+    expect(lines).to.deep.equal([])
+    expect((await make()).kind).to.equal('busy')
+  })
+})

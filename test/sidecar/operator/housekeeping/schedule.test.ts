@@ -1,0 +1,117 @@
+import { expect } from 'chai'
+import { createTask, getTasks } from 'node-cron'
+import { HOURLY, runOnSchedule } from '../../../../sidecar/operator/housekeeping/schedule.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+// Cron expressions are about local time, wherever this runs.
+const START = new Date(2026, 0, 1, 12, 30).getTime()
+const localTime = (clock: FakeClock) => new Date(clock.now()).toLocaleString('sv')
+
+describe('the schedule', () => {
+  let clock: FakeClock
+  let runs: string[]
+  let schedule: { close(): Promise<void> }
+
+  beforeEach(() => {
+    clock = new FakeClock(START)
+    runs = []
+    schedule = runOnSchedule(async () => void runs.push(localTime(clock)), clock)
+  })
+  afterEach(() => schedule.close())
+
+  it('comes once an hour, off the full hour', async () => {
+    const task = createTask(HOURLY, () => {})
+    const next = task.getNextRuns(3).map((date) => date.getTime())
+    await task.destroy()
+    expect([next[1]! - next[0]!, next[2]! - next[1]!]).to.deep.equal([HOUR, HOUR])
+    expect(new Date(next[0]!).getMinutes()).to.not.be.oneOf([0, 15, 30, 45])
+  })
+
+  it('calls the task when its time has come, and again', async () => {
+    await clock.advance(2 * HOUR)
+    expect(runs).to.deep.equal(['2026-01-01 13:17:00', '2026-01-01 14:17:00'])
+  })
+
+  it('follows another expression than its own', async () => {
+    const minutes: number[] = []
+    const other = runOnSchedule(
+      async () => void minutes.push(new Date(clock.now()).getMinutes()),
+      clock,
+      '*/20 * * * *',
+    )
+    await clock.advance(HOUR)
+    await other.close()
+    expect(minutes).to.deep.equal([40, 0, 20])
+  })
+
+  it('goes on by the new time after the clock leapt from 1970, and makes up for none of the hours between', async () => {
+    clock.set(1000)
+    await clock.advance(HOUR)
+    runs.length = 0
+    clock.set(START)
+    const before = process.cpuUsage()
+    await clock.advance(HOUR)
+    const { user, system } = process.cpuUsage(before)
+    expect(runs).to.deep.equal(['2026-01-01 13:17:00'])
+    // Counting the hours takes a hundred times as long.
+    expect((user + system) / 1000).to.be.lessThan(2000)
+  })
+
+  it('goes on by the new time after the clock was set back, be it by an hour or by years', async () => {
+    clock.set(START - HOUR)
+    await clock.advance(HOUR)
+    clock.set(START - 4 * 365 * 24 * HOUR)
+    await clock.advance(HOUR)
+    expect(runs).to.deep.equal(['2026-01-01 12:17:00', '2022-01-02 13:17:00'])
+  })
+
+  it('does not come again when the clock is put right by some minutes', async () => {
+    await clock.advance(48 * MINUTE)
+    for (let correction = 0; correction < 3; correction++) {
+      clock.set(clock.now() - 4 * MINUTE)
+      await clock.advance(5 * MINUTE)
+    }
+    expect(runs).to.deep.equal(['2026-01-01 13:17:00'])
+  })
+
+  it('comes late rather than not at all when the process was busy in its minute', async () => {
+    await clock.advance(46 * MINUTE)
+    clock.set(clock.now() + 3 * MINUTE)
+    await clock.advance(MINUTE)
+    expect(runs).to.have.length(1)
+  })
+
+  it('does not call the task while it runs', async () => {
+    let calls = 0
+    let finish = (): void => {}
+    const slow = runOnSchedule(
+      () => {
+        calls++
+        return new Promise((resolve) => {
+          finish = resolve
+        })
+      },
+      clock,
+      '* * * * *',
+    )
+    await clock.advance(3 * MINUTE)
+    expect(calls).to.equal(1)
+    finish()
+    await clock.advance(MINUTE)
+    await slow.close()
+    expect(calls).to.equal(2)
+  })
+
+  it('calls nothing any more once it is closed, twice if asked to, and leaves nothing behind', async () => {
+    await schedule.close()
+    const [tasks, timers] = [getTasks().size, clock.pending]
+    const another = runOnSchedule(async () => {}, clock)
+    await clock.advance(MINUTE)
+    expect([getTasks().size, clock.pending]).to.deep.equal([tasks + 1, timers + 1])
+    await another.close()
+    await another.close()
+    expect([getTasks().size, clock.pending]).to.deep.equal([tasks, timers])
+  })
+})

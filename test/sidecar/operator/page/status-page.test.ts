@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto'
+import { expect } from 'chai'
+import type { Status } from '../../../../sidecar/operator/page/status.ts'
+import { renderStatusPage } from '../../../../sidecar/operator/page/status-page.ts'
+import { POLICY } from '../../../../sidecar/operator/page/style.ts'
+import { eventfulStatus } from '../../../support/eventful-status.ts'
+
+const page = (changes: Partial<Status> = {}, refresh = true) => renderStatusPage(eventfulStatus(changes), refresh)
+const text = (markup: string) => markup.replaceAll(/<style>.*?<\/style>|<[^>]*>/gs, ' ').replaceAll(/\s+/g, ' ')
+
+describe('the status page', () => {
+  it('says first of all whether everything works, and what does not', () => {
+    expect(page({ obstacles: [], gateways: [] }))
+      .to.include('<title>Ready – N0CALL-10')
+      .and.include('✓ Ready.')
+    const markup = page({ obstacles: ['upstream_not_connected'] })
+    expect(markup).to.include('<title>Not ready – N0CALL-10').and.include('upstream_not_connected')
+    expect(text(markup)).to.include('No login to APRS-IS is up: no messages arrive.')
+  })
+
+  it('is red while a gateway refuses notifications, and shows of each its state, last answers with the reason, and who waits', () => {
+    const { gateways, now } = eventfulStatus()
+    const [android, ios] = gateways.map((gateway) => ({ ...gateway, state: 'working' as const }))
+    if (!android || !ios) throw new Error('Two gateways are expected.')
+    expect(page({ obstacles: [], gateways: [android, ios] }))
+      .to.include('✓ Ready.')
+      .and.not.include('class="state off"')
+    const refused = page({ obstacles: [], gateways })
+    expect(refused).to.include('class="state off"').and.include('<title>Pushes refused – ')
+    const cards = [...refused.matchAll(/<section class="card gateway".*?<\/section>/gs)].map(([card]) =>
+      text(card).trim(),
+    )
+    expect(cards).to.deep.equal([
+      'Android, by FCM ✗ refuses notifications Last accepted 20 min 0 s ago Last refused 19 min 0 s ago : FCM finds the payload invalid &lt;script&gt;alert(&quot;it&#39;s&quot;)&lt;/script&gt;&amp;amp; Waiting 1 station',
+      'iOS, by APNs ● accepts notifications Last accepted 4 s ago Last refused never since the start Last failed 22 min 0 s ago : no answer within 10 s Waiting 2 stations',
+    ])
+    const unused = { ...ios, state: 'unused' as const, lastAcceptedAt: undefined, lastFailed: { at: now, reason: 'x' } }
+    expect(text(page({ gateways: [unused] }))).to.include('nothing sent yet Last accepted never since the start')
+    expect(text(page({ gateways: [] }))).to.include('None is configured, so no phone is notified.')
+  })
+
+  it('says which instances listen, and of those of others by which calls and where', () => {
+    const { upstream } = eventfulStatus()
+    expect(text(page())).not.to.include('listeners')
+    const others = [{ slot: 1, instance: 'east <2>', servers: ['T2ONE', 'T2TWO'], calls: ['N0CALL-98', 'N0CALL-99'] }]
+    const shared = text(page({ upstream: { ...upstream, listeners: { held: 2, wanted: 2 }, others } }))
+    expect(shared).to.include('This instance listens. 2 of 2 listeners are at work.')
+    expect(shared).to.include('east &lt;2&gt; T2ONE, T2TWO N0CALL-98, N0CALL-99')
+    const idle = { ...upstream, listener: null, connections: [], listeners: { held: 1, wanted: 2 }, others }
+    const standby = text(page({ upstream: idle, obstacles: [], gateways: [] }))
+    expect(standby).to.include('✓ Ready. Other instances listen to APRS-IS.')
+    expect(standby).to.include('This instance does not listen. 1 of 2 listeners are at work.')
+    expect(standby).not.to.include('No station is registered')
+  })
+
+  it('shows the instances that share a database, and where that is', () => {
+    expect(text(page())).not.to.include('Instances')
+    const { now } = eventfulStatus()
+    const note = (listen: boolean, listener: number | null) => JSON.stringify({ version: '1.2.3', listen, listener })
+    const startedAt = now - 60_000
+    const instances = [
+      { name: 'east', startedAt, note: note(true, 0) },
+      { name: 'north', startedAt, note: note(true, null) },
+      { name: 'south', startedAt, note: note(false, null) },
+      { name: '<west>', startedAt, note: 'of another version' },
+    ]
+    const shared = { address: 'db.example:5433/mesh', own: 'north' }
+    const shown = text(page({ shared: { ...shared, instances } }))
+    expect(shown).to.include('They share the PostgreSQL database db.example:5433/mesh.')
+    for (const row of [
+      'east listens 1.2.3 1 min 0 s',
+      'north (this one) stands by 1.2.3 1 min 0 s',
+      'south does not listen 1.2.3 1 min 0 s',
+      '&lt;west&gt; does not listen – 1 min 0 s',
+    ])
+      expect(shown).to.include(row)
+    expect(text(page({ shared: { ...shared, instances: undefined } }))).to.include(
+      'It does not say which ones are there.',
+    )
+  })
+
+  it('speaks of one station in the singular', () => {
+    const { upstream } = eventfulStatus()
+    const connections = upstream.connections.map((connection) => ({ ...connection, stations: 1 }))
+    const shown = text(page({ upstream: { ...upstream, connections, leftOut: 1 } }))
+    expect(shown).to.include('No room for 1 station:').and.include('1 station, 7.8 kB').and.not.include('1 stations')
+  })
+
+  it('shows version, uptime, stations by platform with their cap, database and memory', () => {
+    const shown = text(page())
+    for (const part of [
+      'version 1.2.3',
+      'up for 12 d 0 h',
+      '2,640 of 5,000',
+      '1,702 Android',
+      '938 iOS',
+      'last packet 2 s ago',
+      '3 under way',
+      '34.3 MB',
+      '142 MB of memory',
+    ])
+      expect(shown).to.include(part)
+    expect(text(page({ databaseBytes: Number.NaN, lastPacketAt: undefined })))
+      .to.include('unknown')
+      .and.include('no packet yet')
+  })
+
+  it('shows stations of Web Push where there are any, and whether that is on', () => {
+    const stations = { android: 1702, ios: 938, webpush: 7 }
+    expect(text(page())).to.not.include('Web Push')
+    expect(text(page({ stations })))
+      .to.include('2,647 of 5,000')
+      .and.include('7 Web Push (push off)')
+    const gateways = eventfulStatus().gateways.map((gateway) => ({ ...gateway, platform: 'webpush' as const }))
+    expect(text(page({ stations, gateways }))).to.not.include('Web Push (push off)')
+  })
+
+  it('shows of each connection its call, server, verification, age, filter and traffic', () => {
+    const rows = [...page().matchAll(/<tr><th scope="row">.*?<\/tr>/gs)].map(([row]) => text(row).trim())
+    expect(rows).to.deep.equal([
+      'N0CALL-10 ● up T2TEST yes 2026-05-17 12:33:21 (1 h 30 min) 880 stations, 7.8 kB 48.2 MB 1.2 MB',
+      'N0CALL-A1 ● up, filter not confirmed yet T2TEST yes 2026-05-17 12:33:21 (1 h 30 min) 880 stations, 7.8 kB 22.0 MB 640 kB',
+      'N0CALL-A2 ○ down, tried again soon – – 2026-05-17 12:33:21 (1 h 30 min) 880 stations, 7.8 kB 9.3 kB 8.0 kB',
+    ])
+  })
+
+  it('says that acks cannot be sent by an unverified login, that stations have no room, and that reading waits', () => {
+    const { upstream } = eventfulStatus()
+    const [first] = upstream.connections
+    const connections = first ? [{ ...first, verified: false }] : []
+    const shown = text(page({ upstream: { ...upstream, connections, leftOut: 12, paused: true } }))
+    expect(shown)
+      .to.include('no: acks cannot be sent')
+      .and.include('No room for 12 stations: raise aprsis.maxConnections')
+    expect(shown).to.include('reading waits for the database')
+  })
+
+  it('shows a state that it does not know by its name', () => {
+    const { upstream } = eventfulStatus()
+    const connections = upstream.connections.map((connection) => ({ ...connection, state: 'dreaming' }))
+    expect(text(page({ upstream: { ...upstream, connections } }))).to.include('● dreaming')
+  })
+
+  it('lists what was logged, how often, and says when there was nothing', () => {
+    expect(text(page())).to.include('push-gateway-failing × 14')
+    expect(text(page({ events: [] }))).to.include('None since the start.')
+  })
+
+  it('lets no text from outside become markup', () => {
+    const hostile = `"><script>alert('1')</script>&`
+    const { upstream, events } = eventfulStatus()
+    const markup = page({
+      version: hostile,
+      callsign: hostile,
+      upstream: {
+        ...upstream,
+        connections: upstream.connections.map((connection) => ({
+          ...connection,
+          call: hostile,
+          state: hostile,
+          server: hostile,
+        })),
+      },
+      events: events.map((event) => ({ ...event, event: hostile, msg: hostile, detail: hostile })),
+    })
+    expect(markup).to.not.include('<script').and.not.include('">"')
+    expect(markup).to.include('&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;')
+  })
+
+  it('needs nothing but itself: one style sheet, the very one that the policy allows', () => {
+    const markup = page()
+    const sheets = [...markup.matchAll(/<style>(.*?)<\/style>/gs)].map(([, sheet = '']) => sheet)
+    expect(sheets.length).to.equal(1)
+    const hash = createHash('sha256')
+      .update(sheets[0] ?? '')
+      .digest('base64')
+    expect(POLICY).to.include(`'sha256-${hash}'`)
+    expect(markup).to.not.match(/<(script|link|img|iframe|object)|\sstyle=|\son\w+=|https?:|url\((?!#)/)
+  })
+
+  it('loads itself anew unless it was told not to', () => {
+    expect(page()).to.include('<meta http-equiv="refresh" content="30">').and.include('href="/?refresh=off"')
+    expect(page({}, false)).to.not.include('http-equiv').and.not.include('refresh=off')
+  })
+
+  it('stays small, however much there is to tell', () => {
+    const [event] = eventfulStatus().events
+    const events = event ? Array.from({ length: 50 }, () => ({ ...event, detail: 'x'.repeat(600) })) : []
+    expect(page({ events }).length).to.be.below(150_000)
+  })
+})

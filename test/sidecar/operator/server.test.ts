@@ -1,0 +1,239 @@
+import { expect } from 'chai'
+import type { HttpListener } from '../../../sidecar/api/http-listener.ts'
+import { createLog } from '../../../sidecar/log.ts'
+import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
+import { installGauges } from '../../../sidecar/operator/gauges.ts'
+import type { Obstacle } from '../../../sidecar/operator/page/obstacles.ts'
+import { type BackupOutcome, serveAdmin } from '../../../sidecar/operator/server.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+describe('the operator port', () => {
+  let admin: HttpListener
+  let clock: FakeClock
+  let alive: () => Promise<unknown>
+  let obstacles: readonly Obstacle[]
+  let backUp: () => Promise<BackupOutcome>
+  let events: unknown[]
+  let metrics: Metrics
+
+  beforeEach(async () => {
+    metrics = createMetrics()
+    clock = new FakeClock()
+    alive = async () => {}
+    obstacles = []
+    backUp = async () => ({ kind: 'off' })
+    events = []
+    admin = await serveAdmin({
+      admin: { host: '127.0.0.1', port: 0 },
+      alive: () => alive(),
+      obstacles: async () => obstacles,
+      statusPage: async (refresh) => `<p>refresh: ${refresh}</p>`,
+      backUp: () => backUp(),
+      metrics,
+      clock,
+      log: createLog('debug', { write: (line) => void events.push(JSON.parse(line).event) }),
+    })
+  })
+  afterEach(() => admin.close())
+
+  const get = (path: string, method = 'GET') => fetch(admin.url + path, { method })
+
+  it('says on /healthz that the process works while the database answers', async () => {
+    const answer = await get('/healthz')
+    expect([answer.status, await answer.json()]).to.deep.equal([200, { status: 'ok' }])
+    alive = () => Promise.reject(new Error('SQLITE_IOERR in /secret/path'))
+    const failing = await get('/healthz')
+    expect([failing.status, await failing.json()]).to.deep.equal([
+      503,
+      { status: 'failing', reasons: ['database_unavailable'] },
+    ])
+    expect(events).to.deep.equal(['unhealthy'])
+  })
+
+  it('does not wait for ever for the database', async () => {
+    const asked = new Promise<void>((resolve) => {
+      alive = () => {
+        resolve()
+        return new Promise(() => {})
+      }
+    })
+    const answer = get('/healthz')
+    await asked
+    await clock.advance(2000)
+    expect((await answer).status).to.equal(503)
+  })
+
+  it('says on /readyz what is missing', async () => {
+    expect((await get('/readyz')).status).to.equal(200)
+    obstacles = ['upstream_filter_unconfirmed', 'messages_not_stored']
+    const unready = await get('/readyz')
+    expect([unready.status, await unready.json()]).to.deep.equal([
+      503,
+      { status: 'not_ready', reasons: ['upstream_filter_unconfirmed', 'messages_not_stored'] },
+    ])
+  })
+
+  it('shows counters and gauges on /metrics for Prometheus', async () => {
+    const connection = { call: 'N0CALL', state: 'up', verified: false, server: 'T2TEST', sinceMs: 0 }
+    const gateway = {
+      platform: 'android',
+      state: 'working',
+      credentialsRefused: false,
+      lastAcceptedAt: undefined,
+      lastRefused: undefined,
+      lastFailed: undefined,
+      waiting: 3,
+    } as const
+    const amounts = { stations: 2, bytesIn: 1, bytesOut: 1 }
+    installGauges(metrics, {
+      upstream: () => ({
+        connected: true,
+        ready: true,
+        verified: false,
+        paused: false,
+        leftOut: 3,
+        listener: 0,
+        listeners: { held: 1, wanted: 2 },
+        others: [],
+        connections: ['g/N1CALL', 'g/N2CALL-7'].map((filter) => ({ ...connection, ...amounts, filter })),
+      }),
+      stations: () => ({ android: 5, ios: 7, webpush: 3 }),
+      maxStations: 5000,
+      databaseBytes: async () => 4096,
+      instances: async () => 3,
+      diskFreeBytes: async () => 8192,
+      pushesUnderWay: () => 2,
+      obstacles: () => ['stations_left_out'],
+      gateways: () => [
+        { ...gateway, lastAcceptedAt: 1_500 },
+        { ...gateway, platform: 'ios', state: 'refusing' },
+      ],
+      certificateExpiresAt: () => 1_800_000_000_000,
+    })
+    metrics.count('messages_stored', 4)
+    const answer = await get('/metrics')
+    expect(answer.headers.get('content-type')).to.match(/^text\/plain; version=0\.0\.4/)
+    const lines = (await answer.text()).split('\n')
+    expect(lines).to.include.members([
+      'mesh_companion_messages_stored_total 4',
+      'mesh_companion_stations{platform="android"} 5',
+      'mesh_companion_stations{platform="ios"} 7',
+      'mesh_companion_instances 3',
+      'mesh_companion_stations_android 5',
+      'mesh_companion_stations_ios 7',
+      'mesh_companion_stations{platform="webpush"} 3',
+      'mesh_companion_stations_left_out 3',
+      'mesh_companion_upstream_connections 2',
+      'mesh_companion_upstream_filter_bytes 18',
+      'mesh_companion_stations_max 5000',
+      'mesh_companion_database_bytes 4096',
+      'mesh_companion_pushes_under_way 2',
+      'mesh_companion_upstream_connected 1',
+      'mesh_companion_listener 1',
+      'mesh_companion_listeners 1',
+      'mesh_companion_listeners_wanted 2',
+      'mesh_companion_upstream_verified 0',
+      'mesh_companion_not_ready{reason="stations_left_out"} 1',
+      'mesh_companion_not_ready{reason="messages_not_stored"} 0',
+      'mesh_companion_push_gateway_refusing{platform="android"} 0',
+      'mesh_companion_push_gateway_refusing{platform="ios"} 1',
+      'mesh_companion_pushes_waiting{platform="ios"} 3',
+      'mesh_companion_push_last_accepted_timestamp_seconds{platform="android"} 1.5',
+      'mesh_companion_disk_free_bytes 8192',
+      'mesh_companion_certificate_expiry_timestamp_seconds 1800000000',
+    ])
+    expect(lines.join('\n')).to.not.include('push_last_accepted_timestamp_seconds{platform="ios"}')
+  })
+
+  it('explains every counter and gauge in words', async () => {
+    const lines = (await (await get('/metrics')).text()).split('\n')
+    const named = lines.flatMap((line) => /^# TYPE (\S+)/.exec(line)?.[1] ?? [])
+    expect(named.length).to.be.above(20)
+    for (const name of named)
+      expect(
+        lines.some((line) => line.startsWith(`# HELP ${name} `) && line.length > name.length + 15),
+        name,
+      ).to.equal(true)
+  })
+
+  it('serves the status page on /, under a policy that lets a browser do nothing but style it', async () => {
+    const answer = await get('/')
+    expect([answer.status, await answer.text()]).to.deep.equal([200, '<p>refresh: true</p>'])
+    expect(answer.headers.get('content-type')).to.equal('text/html; charset=utf-8')
+    expect(answer.headers.get('cross-origin-resource-policy')).to.equal('same-origin')
+    expect(answer.headers.get('content-security-policy')).to.match(
+      /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+    )
+    expect(await (await get('/?refresh=off')).text()).to.equal('<p>refresh: false</p>')
+    expect(await (await get('/?refresh=<script>')).text()).to.equal('<p>refresh: true</p>')
+  })
+
+  it('is for GET and HEAD', async () => {
+    const head = await get('/readyz', 'HEAD')
+    expect([head.status, await head.text()]).to.deep.equal([200, ''])
+    for (const method of ['POST', 'DELETE', 'OPTIONS']) {
+      const answer = await get('/healthz', method)
+      expect([answer.status, answer.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD'])
+    }
+  })
+
+  it('answers POST /backup with the name and the size of the file, or with what is in the way', async () => {
+    const answerTo = async (outcome: BackupOutcome) => {
+      backUp = async () => outcome
+      const answer = await get('/backup', 'POST')
+      return [answer.status, (await answer.json()) as Record<string, unknown>] as const
+    }
+    expect(await answerTo({ kind: 'made', file: 'a.sqlite', bytes: 4096 })).to.deep.equal([
+      200,
+      { file: 'a.sqlite', bytes: 4096 },
+    ])
+    expect(await answerTo({ kind: 'off' })).to.deep.equal([
+      409,
+      { error: 'backup_off', message: 'No folder is configured: set backup.folder.' },
+    ])
+    const [busyStatus, busy] = await answerTo({ kind: 'busy' })
+    expect([busyStatus, busy.error]).to.deep.equal([409, 'backup_busy'])
+    expect(await answerTo({ kind: 'failed', code: 'disk_full', message: 'No space.' })).to.deep.equal([
+      500,
+      { error: 'backup_failed', message: 'No space.', code: 'disk_full' },
+    ])
+  })
+
+  it('makes no backup for a GET, nor for a page in a browser, of whatever origin', async () => {
+    let asked = 0
+    backUp = async () => {
+      asked += 1
+      return { kind: 'off' }
+    }
+    const got = await get('/backup')
+    expect([got.status, got.headers.get('allow')]).to.deep.equal([405, 'POST'])
+    for (const Origin of ['https://evil.example', 'null', admin.url]) {
+      const answer = await fetch(`${admin.url}/backup`, { method: 'POST', headers: { Origin } })
+      expect(answer.status).to.equal(403)
+    }
+    expect(asked).to.equal(0)
+  })
+
+  it('has nothing else', async () => {
+    for (const path of ['/v1/sync', '/metrics/', '/etc/passwd']) expect((await get(path)).status).to.equal(404)
+  })
+
+  it('tells only the log why a page could not be made', async () => {
+    metrics.gauge('broken', 'A gauge that cannot be read', () => {
+      throw new Error('secret')
+    })
+    const answer = await get('/metrics')
+    expect([answer.status, (await answer.text()).includes('secret')]).to.deep.equal([500, false])
+    expect(events).to.deep.equal(['admin-failed'])
+  })
+
+  it('warns when other machines can reach it', async () => {
+    const warned: unknown[] = []
+    const log = createLog('warn', { write: (line) => void warned.push(JSON.parse(line).event) })
+    const parts = { alive, obstacles: async () => [], statusPage: async () => '', backUp, metrics, clock, log }
+    const open = await serveAdmin({ admin: { host: '0.0.0.0', port: 0 }, ...parts })
+    await open.close()
+    expect(warned).to.deep.equal(['admin-not-local'])
+    expect(open.url).to.match(/^http:\/\/127\.0\.0\.1:\d+$/)
+  })
+})

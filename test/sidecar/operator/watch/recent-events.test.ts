@@ -1,0 +1,82 @@
+import { expect } from 'chai'
+import { createLog } from '../../../../sidecar/log.ts'
+import { MAX_DETAIL_CHARACTERS, MAX_EVENTS, rememberEvents } from '../../../../sidecar/operator/watch/recent-events.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
+
+describe('recent events', () => {
+  const lines: Record<string, unknown>[] = []
+  const output = createLog('error', { write: (line) => void lines.push(JSON.parse(line)) })
+  let clock: FakeClock
+  beforeEach(() => {
+    clock = new FakeClock()
+    lines.length = 0
+  })
+
+  it('remember warnings and errors, newest first, even those that the log is too quiet to write', async () => {
+    const { log, list } = rememberEvents(output, clock)
+    log.debug('one', 'Nobody asked.')
+    log.info('two', 'All is well.')
+    log.warn('three', 'Something is odd.', { call: 'N0CALL' })
+    await clock.advance(1000)
+    log.error('four', 'Something broke.')
+    expect(list()).to.deep.equal([
+      { at: clock.now(), level: 'error', event: 'four', msg: 'Something broke.', detail: '', times: 1 },
+      {
+        at: clock.now() - 1000,
+        level: 'warn',
+        event: 'three',
+        msg: 'Something is odd.',
+        detail: '{"call":"N0CALL"}',
+        times: 1,
+      },
+    ])
+    expect(lines.map(({ event }) => event)).to.deep.equal(['four'])
+  })
+
+  it('hand every line on unchanged', () => {
+    const { log } = rememberEvents(output, clock)
+    log.error('broken', 'It broke.', { error: new Error('so'), reason: 'x' })
+    expect(lines[0]).to.include({ level: 'error', event: 'broken', msg: 'It broke.', reason: 'x' })
+    expect(lines[0]?.error).to.deep.equal({ name: 'Error', message: 'so' })
+  })
+
+  it('are at most so many, and each is cut where it gets long', () => {
+    const { log, list } = rememberEvents(output, clock)
+    for (let i = 0; i < MAX_EVENTS * 2; i++) log.warn(`event-${i}`, 'x'.repeat(10_000), { text: 'y'.repeat(10_000) })
+    const events = list()
+    expect(events.length).to.equal(MAX_EVENTS)
+    expect(events[0]?.event).to.equal(`event-${MAX_EVENTS * 2 - 1}`)
+    expect(events[0]?.msg.length).to.be.at.most(300)
+    expect(events[0]?.detail.length).to.equal(MAX_DETAIL_CHARACTERS + 1)
+  })
+
+  it('count what repeats instead of letting it push the rest out', async () => {
+    const { log, list } = rememberEvents(output, clock)
+    log.warn('upstream-down', 'The connection failed.', { call: 'N0CALL' })
+    for (let i = 0; i < 100; i++) {
+      await clock.advance(1)
+      log.error('unhealthy', 'The database does not answer.', { reason: 'slow' })
+    }
+    log.error('unhealthy', 'The database does not answer.', { reason: 'gone' })
+    expect(list().map(({ event, times }) => [event, times])).to.deep.equal([
+      ['unhealthy', 1],
+      ['unhealthy', 100],
+      ['upstream-down', 1],
+    ])
+    expect(list()[1]?.at).to.equal(clock.now())
+  })
+
+  it('show text from outside without its control characters, and errors without their stack', () => {
+    const { log, list } = rememberEvents(output, clock)
+    log.warn('odd', 'Odd.', { text: 'a\u001b[31m\nb', error: new Error('boom') })
+    expect(list()[0]?.detail).to.equal('{"text":"a [31m b","error":{"name":"Error","message":"boom"}}')
+  })
+
+  it('never make logging fail, whatever the fields hold', () => {
+    const { log, list } = rememberEvents(createLog('silent'), clock)
+    const circle: Record<string, unknown> = {}
+    circle.self = circle
+    log.warn('odd', 'Odd.', { circle, size: 1n })
+    expect(list()[0]?.detail).to.equal('{ circle, size }')
+  })
+})

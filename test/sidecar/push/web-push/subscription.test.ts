@@ -1,0 +1,129 @@
+import { createECDH } from 'node:crypto'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { shortToken } from '../../../../sidecar/log.ts'
+import { parseSubscription, subscriptionText } from '../../../../sidecar/push/web-push/subscription.ts'
+
+const P256DH = createECDH('prime256v1').generateKeys('base64url')
+const AUTH = 'MDEyMzQ1Njc4OWFiY2RlZg'
+const KEYS = { p256dh: P256DH, auth: AUTH }
+const ENDPOINT = 'https://push.example.org/send/abc?x=1'
+const VALID = { endpoint: ENDPOINT, keys: KEYS }
+
+const parse = (value: unknown, allowPrivate = false) =>
+  parseSubscription(typeof value === 'string' ? value : JSON.stringify(value), allowPrivate)
+const problems = (value: unknown) => {
+  const parsed = parse(value)
+  return 'problems' in parsed ? parsed.problems.map(({ path }) => path) : []
+}
+const endpointOf = (endpoint: string, allowPrivate = false) => {
+  const parsed = parse({ ...VALID, endpoint }, allowPrivate)
+  return 'subscription' in parsed ? parsed.subscription.endpoint : parsed.problems[0]?.reason
+}
+
+describe('a push subscription', () => {
+  it('is read from its JSON, whatever else is in it, and has one text', () => {
+    const browser = JSON.stringify({ ...VALID, expirationTime: null }, null, 2)
+    const parsed = parse(browser)
+    if ('problems' in parsed) return expect.fail(JSON.stringify(parsed.problems))
+    expect(parsed.subscription).to.deep.equal(VALID)
+    const text = subscriptionText(parsed.subscription)
+    expect(parse(text)).to.deep.equal(parsed)
+    expect(text).to.not.match(/\s/)
+    return undefined
+  })
+
+  it('may have its keys in either alphabet of base64, with padding', () => {
+    const base64 = (text: string) => Buffer.from(text, 'base64url').toString('base64')
+    expect(parse({ ...VALID, keys: { p256dh: base64(P256DH), auth: base64(AUTH) } })).to.deep.equal(parse(VALID))
+  })
+
+  it('ends as a token in a log with nothing of its endpoint or its secret', () => {
+    const text = subscriptionText(VALID)
+    expect(shortToken(text)).to.equal(`…${P256DH.slice(-3)}"}}`)
+  })
+
+  for (const text of ['', '{', 'null', '[]', '"https://push.example.org"', '{}', '{"endpoint":"https://a.example"}'])
+    it(`is not ${text || 'nothing'}`, () => expect(problems(text)).to.deep.equal(['']))
+
+  it('is told of every mistake at once', () => {
+    expect(problems({ endpoint: 'ftp://a.example', keys: {} })).to.deep.equal(['endpoint', 'keys.p256dh', 'keys.auth'])
+  })
+
+  for (const [what, p256dh] of [
+    ['a number', 1],
+    ['too short', P256DH.slice(0, -2)],
+    ['compressed', createECDH('prime256v1').generateKeys('base64url', 'compressed')],
+    ['not on the curve', Buffer.concat([Buffer.of(4), Buffer.alloc(64, 1)]).toString('base64url')],
+    ['not base64', `${P256DH.slice(0, -1)}!`],
+  ] as const)
+    it(`has no public key that is ${what}`, () =>
+      expect(problems({ ...VALID, keys: { ...KEYS, p256dh } })).to.deep.equal(['keys.p256dh']))
+
+  for (const auth of [null, '', 'MDEy', `${AUTH}AAAA`])
+    it(`has no secret like ${JSON.stringify(auth)}`, () =>
+      expect(problems({ ...VALID, keys: { ...KEYS, auth } })).to.deep.equal(['keys.auth']))
+
+  for (const endpoint of ['http://push.example.org/', 'file:///etc/passwd', 'push.example.org', '//push.example.org'])
+    it(`has no endpoint ${endpoint}`, () =>
+      expect(endpointOf(endpoint)).to.match(/^It must be an (https|absolute) address\.$/))
+
+  it('has an endpoint without user name, password and fragment, of a bounded length', () => {
+    expect(endpointOf('https://me@push.example.org/')).to.include('user name')
+    expect(endpointOf('https://:secret@push.example.org/')).to.include('user name')
+    expect(endpointOf('https://push.example.org/a#b')).to.equal('https://push.example.org/a')
+    expect(endpointOf(`https://push.example.org/${'a'.repeat(2100)}`)).to.include('2048')
+    expect(endpointOf(`https://push.example.org/${'é'.repeat(700)}`)).to.include('2048')
+    expect(endpointOf(`https://${'a.'.repeat(200)}org/`)).to.include('253')
+  })
+
+  it('has no endpoint of GCM, about which the client library writes to stderr at each notification', () => {
+    for (const endpoint of [
+      'https://android.googleapis.com/gcm/send/a',
+      'https://ANDROID.googleapis.com:443/gcm/sender',
+    ])
+      expect(endpointOf(endpoint)).to.equal('It must not be of GCM, which has ended.')
+    expect(endpointOf('https://android.googleapis.com/wp/a')).to.match(/^https:/)
+  })
+
+  for (const host of [
+    'localhost',
+    'intranet',
+    'ntfy.local',
+    '127.0.0.1',
+    '127.1',
+    '2130706433',
+    '0x7f000001',
+    '0177.0.0.1',
+    '10.0.0.1',
+    '169.254.169.254',
+    '[::1]',
+    '[::ffff:10.0.0.1]',
+    '[fd00::1]',
+    '１２７.0.0.1',
+  ])
+    it(`has no endpoint on ${host}, unless private networks are allowed`, () => {
+      expect(endpointOf(`https://${host}/x`)).to.equal('It must be on the public internet.')
+      expect(endpointOf(`https://${host}/x`, true)).to.match(/^https:.*\/x$/)
+    })
+
+  it('takes any text without throwing, and nothing for a subscription whose text it does not read again', () => {
+    const near = fc.record({
+      endpoint: fc.oneof(fc.webUrl(), fc.string()),
+      keys: fc.oneof(fc.constant(KEYS), fc.object()),
+    })
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.json(),
+          near.map((value) => JSON.stringify(value)),
+        ),
+        (text) => {
+          const parsed = parse(text)
+          if ('subscription' in parsed) expect(parse(subscriptionText(parsed.subscription))).to.deep.equal(parsed)
+        },
+      ),
+    )
+  })
+})

@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import { request } from 'node:https'
+import { expect } from 'chai'
+import { startWebPush } from '../../../../fixtures/push/webpush.ts'
+import { WebPushAgent } from '../../../../sidecar/push/web-push/web-push-agent.ts'
+import { startConnectProxy } from '../../../support/connect-proxy.ts'
+import { startDnsServer } from '../../../support/dns-server.ts'
+
+describe('The connections to push services', () => {
+  it('are not made to this machine, however it is named, and leave nothing behind of names that come to nothing', async () => {
+    const [service, dns] = await Promise.all([startWebPush(), startDnsServer()])
+    const { port } = new URL(service.url)
+    dns.addresses.set('private.example.org', ['127.0.0.1'])
+    const agent = new WebPushAgent({ allowPrivate: false, dnsServers: [dns.server] })
+    const failure = async (host: string) => {
+      const [error] = await once(
+        request(`https://${host}:${port}/`, { agent, rejectUnauthorized: false }).end(),
+        'error',
+      )
+      return error.code
+    }
+    for (const host of ['127.0.0.1', '[::1]', '[::ffff:7f00:1]', '0', 'localhost', 'intranet', 'private.example.org'])
+      expect(await failure(host), host).to.equal('ADDRESS_NOT_PUBLIC')
+    expect(await failure('unknown.example.org')).to.equal('ENOTFOUND')
+    expect(service.connections).to.equal(0)
+    expect(agent.sockets).to.deep.equal({})
+    agent.destroy()
+    await Promise.all([service.close(), dns.close()])
+  })
+
+  it('are all ended when it closes, also those to a name that came to nothing once more', async () => {
+    const saved = { ...process.env }
+    const [service, dns] = await Promise.all([startWebPush({ name: 'push.example.org' }), startDnsServer()])
+    const proxy = await startConnectProxy({ to: Number(new URL(service.url).port) })
+    try {
+      for (const name of ['ALL_PROXY', 'NO_PROXY', 'all_proxy', 'no_proxy', 'https_proxy']) delete process.env[name]
+      process.env.HTTPS_PROXY = `http://127.0.0.1:${proxy.port}`
+      const agent = new WebPushAgent({ allowPrivate: false, dnsServers: [dns.server] })
+      const get = () => request(service.url, { agent, rejectUnauthorized: false }).end()
+      dns.addresses.set('push.example.org', ['8.8.8.8'])
+      service.fail('hang')
+      const waiting = get()
+      await service.waitForAttempts(1)
+      dns.addresses.set('push.example.org', ['10.0.0.1'])
+      const [refused] = await once(get(), 'error')
+      expect(refused).to.have.property('code', 'ADDRESS_NOT_PUBLIC')
+      agent.destroy()
+      await Promise.all([once(waiting, 'error'), service.waitForDisconnects(1)])
+    } finally {
+      delete process.env.HTTPS_PROXY
+      Object.assign(process.env, saved)
+      await Promise.all([service.close(), dns.close(), proxy.close()])
+    }
+  })
+
+  it('wait for another notification in a bounded number', async () => {
+    const service = await startWebPush()
+    const agent = new WebPushAgent({ allowPrivate: true })
+    const get = async () => {
+      const sending = request(service.url, { agent, rejectUnauthorized: false }).end()
+      const [answer] = await once(sending, 'response')
+      await answer.resume().toArray()
+    }
+    await Promise.all(Array.from({ length: 40 }, get))
+    await service.waitForDisconnects(8)
+    expect(Object.values(agent.freeSockets).flat()).to.have.length(32)
+    agent.destroy()
+    await service.close()
+  })
+})

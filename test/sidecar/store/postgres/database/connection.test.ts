@@ -1,0 +1,246 @@
+import { readFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import pg from 'pg'
+import { type Clock, systemClock } from '../../../../../sidecar/clock.ts'
+import { createLog } from '../../../../../sidecar/log.ts'
+import { connectPostgres, type Postgres } from '../../../../../sidecar/store/postgres/database/connection.ts'
+import { migrate } from '../../../../../sidecar/store/postgres/schema/migrations.ts'
+import { startTcpRelay } from '../../../../support/tcp-relay.ts'
+import { rejection } from '../../sqlite/temporary-stores.ts'
+import { freshDatabase, runAt } from '../shared-server.ts'
+
+const HASTY: Clock = { ...systemClock, after: (delayMs, task) => systemClock.after(delayMs / 50, task) }
+
+describe('The connections to PostgreSQL', () => {
+  let address = ''
+  let events: unknown[] = []
+  let onLine: (() => void) | undefined
+  const log = createLog('debug', {
+    write(line) {
+      events.push(JSON.parse(line).event)
+      onLine?.()
+    },
+  })
+  const closing: (() => Promise<unknown>)[] = []
+
+  before(async function () {
+    this.timeout(120_000)
+    address = await freshDatabase()
+    await migrate(await connect(systemClock))
+  })
+  beforeEach(() => {
+    events = []
+    onLine = undefined
+  })
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close()
+  })
+
+  async function connect(clock = HASTY, database = address): Promise<Postgres> {
+    const opened = await connectPostgres({ database, databaseTls: { caFile: null } }, clock, log)
+    closing.push(opened.close)
+    return opened
+  }
+
+  const logged = (event: string) =>
+    new Promise<void>((resolve) => {
+      onLine = () => events.includes(event) && resolve()
+      onLine()
+    })
+
+  it('carry numbers, bytes and arrays of both, and compile no statement to machine code', async () => {
+    const { query } = await connect()
+    const bytes = Buffer.from([...Array(256).keys()])
+    const [row] = await query(
+      'SELECT $1::bigint AS stamp, $2::bigint[] AS stamps, $3::bytea AS bytes, $4::bytea[] AS many, $5::text[] AS texts',
+      [2 ** 52, [0, 2 ** 52], bytes, [bytes, Buffer.alloc(0)], ['a"b\\,{}', '']],
+    )
+    expect(row).to.deep.equal({
+      stamp: 2 ** 52,
+      stamps: [0, 2 ** 52],
+      bytes,
+      many: [bytes, Buffer.alloc(0)],
+      texts: ['a"b\\,{}', ''],
+    })
+    expect(await query("SELECT current_setting('jit') AS jit, current_schema() AS schema")).to.deep.equal([
+      { jit: 'off', schema: 'mesh_companion' },
+    ])
+  })
+
+  it('are made again when they were killed, and the statement under way is said to have failed', async () => {
+    const { query } = await connect()
+    await query('SELECT 1 AS one')
+    const failed = rejection(query('SELECT pg_sleep(60)'))
+    await until(async () => (await kill('pg_sleep')) > 0)
+    expect((await failed).code).to.equal('database_unreachable')
+    expect(await query('SELECT 1 AS one')).to.deep.equal([{ one: 1 }])
+  })
+
+  it('are dropped where they turn out to lead to a database that takes no writes', async () => {
+    const { query, fault } = await connect()
+    const write = 'UPDATE clock SET per_station = per_station'
+    const pids = async () => {
+      const asked = Array.from({ length: 6 }, () =>
+        query<{ pid: number }>('SELECT pg_backend_pid() AS pid, pg_sleep(0.02)'),
+      )
+      return (await Promise.all(asked)).flat().map(({ pid }) => pid)
+    }
+    const name = new URL(address).pathname.slice(1)
+    const beside = address.replace(/[^/]*$/, 'postgres')
+    await runAt(beside, `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+    const before = await pids()
+    expect((await rejection(query(write))).code).to.equal('database_read_only')
+    expect((await pids()).filter((pid) => before.includes(pid))).to.deep.equal([])
+    expect(fault()).to.equal('database_read_only')
+    // Who was connected before goes on to be refused: only new connections find the way.
+    await runAt(beside, `ALTER DATABASE ${name} RESET default_transaction_read_only`)
+    await logged('store-write-recovered')
+    expect(fault()).to.equal(undefined)
+    await query(write)
+  })
+
+  it('say once that the database is away, try it each second, and say once that it is back', async () => {
+    const relay = await startTcpRelay(Number(new URL(address).port))
+    closing.push(relay.close)
+    const { query, fault, probe } = await connect(HASTY, address.replace(/:\d+\//, `:${relay.port}/`))
+    await query('SELECT 1')
+    await relay.cut()
+    for (let times = 0; times < 3; times += 1) await rejection(query('SELECT 1'))
+    await probe()
+    expect(fault()).to.equal('database_unreachable')
+    await relay.mend()
+    await logged('store-write-recovered')
+    expect(fault()).to.equal(undefined)
+    expect(events).to.deep.equal(['store-write-failed', 'store-write-recovered'])
+  })
+
+  it('try one write at a time while writes wait, whoever asks for it and whatever fails meanwhile', async () => {
+    const planned: (() => void)[] = []
+    const { query, fault, probe } = await connect({
+      ...systemClock,
+      after(_, task) {
+        planned.push(task)
+        return { cancel: () => undefined }
+      },
+    })
+    const fail = async () => {
+      const failed = rejection(query('SELECT pg_sleep(60)'))
+      await until(async () => (await kill('pg_sleep')) > 0)
+      expect((await failed).code).to.equal('database_unreachable')
+    }
+    const unlock = await lockClock()
+    await fail()
+    expect(planned).to.have.lengthOf(1)
+    planned.shift()?.()
+    const asked = [probe(), probe()]
+    await until(async () => (await active('UPDATE clock')) > 0)
+    await fail()
+    expect(planned).to.have.lengthOf(0)
+    await unlock()
+    await Promise.all(asked)
+    expect(fault()).to.equal(undefined)
+    expect(await count('UPDATE clock')).to.equal(1)
+  })
+
+  it('leave some to what only reads when any number of writes waits, and all of them when none does', async () => {
+    const { query, read } = await connect()
+    const unlock = await lockClock()
+    const writes = Array.from({ length: 20 }, () => query('UPDATE clock SET per_station = per_station'))
+    const written = Promise.allSettled(writes)
+    await until(async () => (await active('UPDATE clock')) === 4)
+    expect(await read('SELECT 1 AS one')).to.deep.equal([{ one: 1 }])
+    await unlock()
+    await written
+    const release = await lock('SELECT pg_advisory_lock(1)')
+    const reads = Promise.all(Array.from({ length: 8 }, () => read('SELECT pg_advisory_lock_shared(1)')))
+    await until(async () => (await active('pg_advisory_lock_shared')) === 6)
+    await release()
+    await reads
+  })
+
+  it('show what a statement may take when they are for a session, past which the server breaks it off', async () => {
+    const { session } = await connect()
+    const [limit] = await session(({ query }) => query("SELECT current_setting('statement_timeout') AS most"))
+    expect(limit).to.deep.equal({ most: '10min' })
+  })
+
+  it('are asked for a sign of life after 10 s without one', async function () {
+    if (process.platform !== 'linux') {
+      console.log('      left out: only the tables of Linux show the timers of connections')
+      this.skip()
+    }
+    const postgres = await connect()
+    await postgres.session(async ({ query }) => {
+      await Promise.all([postgres.query('SELECT 1'), postgres.read('SELECT 1'), query('SELECT 1')])
+      const port = Number(new URL(address).port).toString(16).toUpperCase().padStart(4, '0')
+      const ours = new RegExp(`^ *\\d+: \\S+ \\S+:${port} 01 \\S+ 02:(\\S+)`, 'gm')
+      const found = [...(await readFile('/proc/net/tcp', 'utf8')).matchAll(ours)]
+      // In hundredths of a second. Connections of others may be among them.
+      expect(found.filter(([, left]) => Number.parseInt(left ?? '', 16) <= 1000)).to.have.lengthOf.at.least(3)
+    })
+  })
+
+  it('call it no fault of the database when a statement is at fault', async () => {
+    const { query, fault } = await connect()
+    expect((await rejection(query('SELECT 1 / 0'))).code).to.equal('store_fault')
+    expect((await rejection(query('SELECT $1::text', ['\0']))).code).to.equal('store_fault')
+    expect(fault()).to.equal(undefined)
+  })
+
+  it('hear of notifications, and after a cut that they may have missed some', async () => {
+    const relay = await startTcpRelay(Number(new URL(address).port))
+    closing.push(relay.close)
+    const postgres = await connect(HASTY, address.replace(/:\d+\//, `:${relay.port}/`))
+    let heard = 0
+    let onHeard: (() => void) | undefined
+    const times = (count: number) =>
+      new Promise<void>((resolve) => {
+        onHeard = () => heard >= count && resolve()
+        onHeard()
+      })
+    postgres.listen('anything', () => {
+      heard += 1
+      onHeard?.()
+    })
+    await times(1)
+    await runAt(address, 'NOTIFY anything')
+    await times(2)
+    await kill('LISTEN anything')
+    await times(3)
+    await relay.cut()
+    for (let tries = 0; tries < 30; tries += 1) await postgres.probe()
+    await relay.mend()
+    await times(4)
+  })
+
+  it('end with what waits for them when they are closed, however the database hangs, and twice', async () => {
+    const postgres = await connect()
+    postgres.listen('anything', () => undefined)
+    const hanging = rejection(postgres.query('SELECT pg_sleep(60)'))
+    await until(async () => (await active('pg_sleep')) > 0)
+    await Promise.all([postgres.close(), postgres.close()])
+    expect((await hanging).code).to.equal('database_unreachable')
+    expect((await rejection(postgres.query('SELECT 1'))).code).to.equal('store_closed')
+  })
+
+  const lockClock = () => lock('BEGIN; SELECT FROM mesh_companion.clock FOR UPDATE')
+
+  /** Resolves with how to end what `text` locks. */
+  async function lock(text: string): Promise<() => Promise<void>> {
+    const client = new pg.Client(address)
+    await client.connect()
+    closing.push(() => client.end())
+    await client.query(text)
+    return () => client.end()
+  }
+
+  async function until(condition: () => Promise<boolean>): Promise<void> {
+    while (!(await condition()));
+  }
+
+  const others = (text: string) =>
+    `FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%${text}%'`
+  const count = async (text: string) => (await runAt(address, `SELECT 1 ${others(text)}`)).length
+  const active = async (text: string) => (await runAt(address, `SELECT 1 ${others(text)} AND state = 'active'`)).length
+  const kill = async (text: string) => (await runAt(address, `SELECT pg_terminate_backend(pid) ${others(text)}`)).length
+})

@@ -1,0 +1,58 @@
+import { expect } from 'chai'
+import { LEASE_MS } from '../../../../../sidecar/messages/leases.ts'
+import { underLease } from '../../../../../sidecar/operator/housekeeping/lease.ts'
+import { postgresStores } from '../postgres-stores.ts'
+
+describe('The work under a lease', () => {
+  const stores = postgresStores()
+
+  it('is done by one instance at a time, for as long as it takes, and by no other of the same hour', async () => {
+    const [one, other] = [await stores.open({ instance: 'one' }), await stores.open({ instance: 'other' })]
+    let end = (): void => {}
+    let begun = (): void => {}
+    const ended = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    const isBegun = new Promise<void>((resolve) => {
+      begun = resolve
+    })
+    const long = underLease(one.leases, 'work', stores.clock, async () => {
+      begun()
+      await ended
+    })
+    await isBegun
+
+    let times = 0
+    const tryOther = async () => {
+      await underLease(other.leases, 'work', stores.clock, async () => {
+        times += 1
+      })
+      return times
+    }
+    for (let passed = 0; passed < 3 * LEASE_MS; passed += LEASE_MS / 3) {
+      expect(await tryOther()).to.equal(0)
+      await stores.shift(LEASE_MS / 3)
+      // The lease of a renewal that is still on its way has not lapsed: two of three such spans are left.
+      while ((await one.leases.list())[0]?.mine !== true) await new Promise((resolve) => setImmediate(resolve))
+    }
+    end()
+    await long
+    expect(await tryOther()).to.equal(0)
+    // In steps in which both renew what else they hold; a renewal of this one may still have been on its way.
+    while ((await tryOther()) === 0) await stores.shift(1000)
+    expect(times).to.equal(1)
+  })
+
+  it('is not begun where the lease cannot be asked for, and says so', async () => {
+    const store = await stores.open()
+    await store.close()
+    let times = 0
+    const failed = await underLease(store.leases, 'work', stores.clock, async () => {
+      times += 1
+    }).then(
+      () => false,
+      () => true,
+    )
+    expect([failed, times]).to.deep.equal([true, 0])
+  })
+})

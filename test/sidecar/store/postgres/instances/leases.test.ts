@@ -1,0 +1,70 @@
+import { expect } from 'chai'
+import { LEASE_MS } from '../../../../../sidecar/messages/leases.ts'
+import type { Store } from '../../../../../sidecar/messages/store.ts'
+import { postgresStores } from '../postgres-stores.ts'
+
+describe('Leases in PostgreSQL, which several instances want', () => {
+  const stores = postgresStores()
+  const open = (instance: string) => stores.open({ instance })
+  const held = async (store: Store, ...names: string[]) => [...(await store.leases.hold(names))].sort()
+
+  /** Time passes, in which all of these are in touch with the database. */
+  async function passInTouch(ms: number, ...touching: Store[]): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 1000) {
+      await stores.clock.advance(Math.min(1000, ms - passed))
+      for (const store of touching) await store.leases.list()
+    }
+  }
+
+  it('are held by one at a time, and others see by whom', async () => {
+    const [a, b] = [await open('a'), await open('b')]
+    expect(await held(a, 'listener/0', 'call/N0CALL')).to.deep.equal(['call/N0CALL', 'listener/0'])
+    expect(await held(b, 'listener/0', 'listener/1')).to.deep.equal(['listener/1'])
+    expect((await b.leases.list()).map(({ name, instance, mine }) => [name, instance, mine])).to.deep.equal([
+      ['call/N0CALL', 'a', false],
+      ['listener/0', 'a', false],
+      ['listener/1', 'b', true],
+    ])
+  })
+
+  it('have one holder each, however many ask at the same moment', async () => {
+    const all = await Promise.all(['a', 'b', 'c', 'd'].map(open))
+    const names = Array.from({ length: 42 }, (_, index) => `call/N0CALL-${index + 16}`)
+    const granted = await Promise.all(
+      all.flatMap((store, at) => [0, 1].map(async () => (await held(store, ...names)).map((name) => `${name} ${at}`))),
+    )
+    expect(new Set(granted.flat()).size).to.equal(names.length)
+  })
+
+  it('go to another instance when they have lapsed, and to one that was away only after it was back for as long as they last', async () => {
+    const [a, b, c] = [await open('a'), await open('b'), await open('c')]
+    await b.leases.list()
+    await held(a, 'listener/0')
+    await passInTouch(LEASE_MS, b)
+    expect(await held(b, 'listener/0')).to.deep.equal([])
+    await passInTouch(1, b)
+    expect(await held(c, 'listener/0')).to.deep.equal([])
+    expect(await held(b, 'listener/0')).to.deep.equal(['listener/0'])
+  })
+
+  it('are found by their holder when the database was away for longer than they last', async () => {
+    const [a, b] = [await open('a'), await open('b')]
+    await passInTouch(LEASE_MS, a, b)
+    await held(a, 'listener/0')
+    await stores.clock.advance(60_000)
+    await passInTouch(LEASE_MS - 1000, b)
+    expect(await held(b, 'listener/0')).to.deep.equal([])
+    expect(await held(a, 'listener/0')).to.deep.equal(['listener/0'])
+    await passInTouch(1000, b)
+    expect(await held(b, 'listener/0')).to.deep.equal([])
+  })
+
+  it('go to others at once when they are released, or their holder ends', async () => {
+    const [a, b] = [await open('a'), await open('b')]
+    await held(a, 'listener/0', 'listener/1')
+    await a.leases.release(['listener/0'])
+    expect(await held(b, 'listener/0', 'listener/1')).to.deep.equal(['listener/0'])
+    await a.close()
+    expect(await held(b, 'listener/1')).to.deep.equal(['listener/1'])
+  })
+})

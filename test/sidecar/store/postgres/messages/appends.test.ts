@@ -1,0 +1,196 @@
+import { expect } from 'chai'
+import { type Clock, systemClock } from '../../../../../sidecar/clock.ts'
+import type { AppendOutcome, HeardMessage, StationKey } from '../../../../../sidecar/messages/store.ts'
+import type { Postgres, Queries, SqlValue } from '../../../../../sidecar/store/postgres/database/connection.ts'
+import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
+import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
+import { StoreError } from '../../../../../sidecar/store-error.ts'
+import { message, rejection, texts } from '../../sqlite/temporary-stores.ts'
+import { messageTables, registerIn } from './message-tables.ts'
+
+const SETTINGS = {
+  history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
+  ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
+  coalesceMs: 2000,
+}
+const KEY = 'N0CALL'
+
+const kinds = (outcomes: readonly AppendOutcome[]) => outcomes.map(({ kind }) => kind)
+const numbered = (from: number, count: number, changes: Partial<HeardMessage> = {}) =>
+  Array.from({ length: count }, (_, index) => message(`text ${from + index}`, { seqId: '', ...changes }))
+
+describe('What an instance stores in PostgreSQL', () => {
+  const tables = messageTables()
+  let database: Postgres & { readonly address: string }
+  beforeEach(async () => {
+    database = await tables.open(SETTINGS.history.perStation)
+    await registerIn(database, [KEY, 'W1AW'])
+  })
+
+  function instance(queries: Queries = database, clock: Clock = systemClock, onRetry = () => {}) {
+    const told: StationKey[] = []
+    const onStored = (keys: readonly StationKey[]) => void told.push(...keys)
+    return { ...openAppends({ ...SETTINGS, database: queries, clock, onStored, onRetry }), told }
+  }
+  const another = async () => instance(await tables.connect(database.address))
+
+  const held = async (key = KEY) => (await openReader(database).read(key, 0)).station?.messages ?? []
+
+  /** A clock that tests turn, for the store's time too; whoever waits has it turned. */
+  async function standingClock(): Promise<Clock & { pass(ms: number): Promise<void> }> {
+    await database.session((session) =>
+      session.run(`
+        CREATE TABLE standing_clock (at bigint NOT NULL);
+        INSERT INTO standing_clock VALUES (now_ms());
+        CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT at FROM standing_clock $$`),
+    )
+    let elapsed = 0
+    const pass = async (ms: number) => {
+      elapsed += ms
+      await database.query('UPDATE standing_clock SET at = at + $1::bigint', [ms])
+    }
+    return {
+      ...systemClock,
+      elapsed: () => elapsed,
+      after: (delayMs, task) => {
+        void pass(delayMs).then(task)
+        return { cancel: () => undefined }
+      },
+      pass,
+    }
+  }
+
+  it('is acknowledged by exactly one of two instances that hear the same, whichever stores it', async () => {
+    const other = await another()
+    const one = instance()
+    for (let round = 0; round < 30; round += 1) {
+      const batch = Array.from({ length: 8 }, (_, index) =>
+        message('text', { from: `K${index}A`, seqId: `${round}`, to: index % 2 === 0 ? KEY : 'W1AW' }),
+      )
+      // Every other time as a retransmission of what none of them could acknowledge.
+      const before = round % 2 === 0 ? [] : await one.append(batch, false)
+      const [here, there] = await Promise.all([one.append(batch, true), other.append(batch, true)])
+      const acks = [...here, ...there].filter((outcome) => outcome.kind !== 'no_station' && outcome.ack)
+      expect(acks).to.have.length(round < 10 ? 8 : 0)
+      expect([...before, ...here, ...there].filter(({ kind }) => kind === 'stored')).to.have.length(8)
+    }
+  })
+
+  it('is each of a storm once, and of that the newest, where two instances bring it to rings that are full', async function () {
+    this.timeout(60_000)
+    const instances = [instance(), await another()]
+    const stored: { time: number; text: string }[] = []
+    await Promise.all(
+      instances.map(async (one, whose) => {
+        const calls: Promise<readonly AppendOutcome[]>[] = []
+        for (let from = 0; from < 2000; from += 40) {
+          // Half of it both hear.
+          calls.push(one.append(numbered(from, 40, from % 80 === 0 ? {} : { from: `K${whose}A` }), false))
+          if (calls.length % 10 === 0) await Promise.all(calls)
+        }
+        for (const outcome of (await Promise.all(calls)).flat())
+          if (outcome.kind === 'stored')
+            stored.push({ time: outcome.message.time, text: `${outcome.message.from} ${outcome.message.text}` })
+      }),
+    )
+    expect(stored).to.have.length(3000)
+    expect(new Set(stored.map(({ text }) => text)).size).to.equal(3000)
+    const newest = stored.sort((one, two) => one.time - two.time).slice(-50)
+    expect((await held()).map(({ time, from, text }) => ({ time, text: `${from} ${text}` }))).to.deep.equal(newest)
+  })
+
+  it('goes in one statement with what came while another was under way, up to 1,000 messages', async () => {
+    const sizes: number[] = []
+    const counted: Queries = {
+      query<Row>(text: string, values: readonly SqlValue[] = []) {
+        if (text.includes('append(')) sizes.push((values[0] as readonly SqlValue[]).length)
+        return database.query<Row>(text, values)
+      },
+    }
+    const { append } = instance(counted)
+    const calls = [append(numbered(0, 2), false)]
+    await Promise.resolve()
+    await Promise.resolve()
+    for (let from = 10; from < 1810; from += 300) calls.push(append(numbered(from, 300), false))
+    const outcomes = (await Promise.all(calls)).flat()
+    expect(new Set(kinds(outcomes))).to.deep.equal(new Set(['stored']))
+    expect(sizes).to.deep.equal([2, 900, 900])
+  })
+
+  it('is stored once where the answer to a statement that was carried out is lost, however long the database is away', async () => {
+    const clock = await standingClock()
+    let losses = 3
+    const lossy: Queries = {
+      async query<Row>(text: string, values?: readonly SqlValue[]) {
+        const rows = await database.query<Row>(text, values)
+        if (!text.includes('append(') || losses === 0) return rows
+        losses -= 1
+        // Longer than the horizon of messages without a number.
+        await clock.pass(15_000)
+        throw new StoreError('database_unreachable')
+      },
+    }
+    const { append } = instance(lossy, clock)
+    expect(kinds(await append([message('a', { seqId: '' })], false))).to.deep.equal(['duplicate'])
+    expect(losses).to.equal(0)
+    expect(texts(await held())).to.deep.equal(['a'])
+    // It was stored when it came: a copy that comes later than the horizon is none.
+    expect(kinds(await append([message('a', { seqId: '' })], false))).to.deep.equal(['stored'])
+  })
+
+  it('is tried for a minute while the database is away, and then rejected', async () => {
+    const clock = await standingClock()
+    let tries = 0
+    const away: Queries = {
+      async query() {
+        tries += 1
+        throw new StoreError('database_unreachable')
+      },
+    }
+    let retries = 0
+    const { append } = instance(away, clock, () => {
+      retries += 1
+    })
+    expect((await rejection(append([message('a')], false))).code).to.equal('database_unreachable')
+    expect(clock.elapsed()).to.be.within(59_000, 60_000)
+    expect([tries, retries]).to.deep.equal([601, 600])
+  })
+
+  it('is not held back by a call beside it that the database refuses', async () => {
+    const { append, told } = instance()
+    const good = append([message('a')], false)
+    await Promise.resolve()
+    await Promise.resolve()
+    const [before, bad, after] = await Promise.allSettled([
+      append([message('b')], false),
+      append([message('c', { to: 'N0\0CALL' })], false),
+      append([message('d')], false),
+    ])
+    expect([await good, before, after].map((one) => ('status' in one ? one.status : 'fulfilled'))).to.deep.equal([
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+    ])
+    expect(bad.status === 'rejected' && bad.reason).to.include({ code: 'store_fault' })
+    expect(texts(await held())).to.deep.equal(['a', 'b', 'd'])
+    expect(told).to.deep.equal([KEY, KEY, KEY])
+  })
+
+  it('leaves no more than 100,000 rows of what rings have dropped, and no acks of long ago', async function () {
+    this.timeout(60_000)
+    await database.session((session) =>
+      session.run(`
+        INSERT INTO dropped (station, identity, received_at) SELECT '${KEY}', int4send(n), 1 FROM generate_series(1, 100000) AS n;
+        INSERT INTO ack_sent SELECT int4send(n), '${KEY}', '', '1', 1 FROM generate_series(1, 500) AS n`),
+    )
+    const { append } = instance()
+    await append(numbered(0, 1100), false)
+    const acked = Array.from({ length: 1000 }, (_, index) => message('x', { from: `K${index}`, to: 'W1AW' }))
+    await append(acked, true)
+    const rows = async (table: string) =>
+      (await database.query<{ count: number }>(`SELECT count(*) FROM ${table}`))[0]?.count ?? Number.NaN
+    while ((await rows('dropped')) > 101_000 || (await rows('ack_sent')) > 1000) await append(numbered(2000, 1), false)
+    expect(await rows('dropped')).to.be.within(100_000, 101_000)
+    expect(await rows('ack_sent')).to.equal(1000)
+  })
+})

@@ -1,0 +1,201 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import pg from 'pg'
+import { type Clock, systemClock } from '../../../../../sidecar/clock.ts'
+import type { StoredMessage } from '../../../../../sidecar/messages/store.ts'
+import type { Postgres, Queries, SqlValue } from '../../../../../sidecar/store/postgres/database/connection.ts'
+import { toStoreError } from '../../../../../sidecar/store/postgres/database/postgres-error.ts'
+import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
+import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
+import { APPEND } from '../../../../../sidecar/store/postgres/schema/append-function.ts'
+import { READ_SINCE } from '../../../../../sidecar/store/postgres/schema/read-functions.ts'
+import { message } from '../../sqlite/temporary-stores.ts'
+import { messageTables, registerIn } from './message-tables.ts'
+
+/** So many with `ORDER_RUNS=200`; in the time that a run of all tests has for it, as many as there are. */
+const RUNS = Number(process.env.ORDER_RUNS ?? 60)
+const LIMIT_MS = process.env.ORDER_RUNS ? undefined : 12_000
+
+const SETTINGS = {
+  history: { perStation: 200, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
+  ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
+  coalesceMs: 2000,
+}
+/** Waits between tries are a twentieth as long. */
+const HASTY: Clock = { ...systemClock, after: (delayMs, task) => systemClock.after(delayMs / 20, task) }
+const STATIONS = 3
+
+const statement = fc.record({
+  to: fc.array(fc.nat(STATIONS - 1), { minLength: 1, maxLength: 4 }),
+  /** For how long the transaction stays open behind its inserts. */
+  holdMs: fc.nat(8),
+  /** What another writer brings as well, as two listeners do. */
+  shared: fc.boolean(),
+})
+const play = fc.record({
+  writers: fc.array(fc.array(statement, { minLength: 1, maxLength: 5 }), { minLength: 2, maxLength: 4 }),
+  readers: fc.integer({ min: 2, max: 4 }),
+  killsAfterMs: fc.oneof(fc.constant([]), fc.array(fc.nat(25), { minLength: 1, maxLength: 4 })),
+})
+type Play = typeof play extends fc.Arbitrary<infer T> ? T : never
+
+/** A connection that holds each transaction open, and is made again when it was killed. */
+function holdingConnection(
+  address: string,
+  name: string,
+): { queries: Queries; hold(ms: number): void; end(): Promise<void> } {
+  let client: pg.Client | undefined
+  let holdMs = 0
+
+  async function connected(): Promise<pg.Client> {
+    if (client) return client
+    const options = '-c search_path=mesh_companion -c jit=off'
+    const made = new pg.Client({ connectionString: address, application_name: name, options })
+    made.on('error', () => undefined)
+    await made.connect()
+    client = made
+    return made
+  }
+
+  return {
+    queries: {
+      async query<Row>(text: string, values: readonly SqlValue[] = []) {
+        try {
+          const one = await connected()
+          await one.query('BEGIN')
+          const { rows } = await one.query(text, [...values])
+          await one.query('SELECT pg_sleep($1)', [holdMs / 1000])
+          await one.query('COMMIT')
+          return rows.map((row) => ({ ...row, base: Number(row.base) })) as readonly Row[]
+        } catch (error) {
+          await client?.end().catch(() => undefined)
+          client = undefined
+          throw toStoreError(error)
+        }
+      },
+    },
+    hold: (ms) => {
+      holdMs = ms
+    },
+    end: async () => client?.end(),
+  }
+}
+
+describe('The order of what several instances store', () => {
+  const tables = messageTables()
+  let plays = 0
+  let killed = 0
+
+  /** Plays it, and throws where a reader has missed something, or got it twice or out of order. */
+  async function run(database: Postgres & { readonly address: string }, { writers, readers, killsAfterMs }: Play) {
+    plays += 1
+    const name = `writer-${plays}`
+    const keys = Array.from({ length: STATIONS }, (_, index) => `S${plays}-${index}`)
+    await registerIn(database, keys)
+    const stored = new Map<string, number>()
+    let writing = true
+
+    async function write(statements: Play['writers'][number], index: number): Promise<void> {
+      const connection = holdingConnection(database.address, name)
+      const appends = openAppends({
+        ...SETTINGS,
+        database: connection.queries,
+        clock: HASTY,
+        onStored: () => undefined,
+      })
+      try {
+        for (const [step, { to, holdMs, shared }] of statements.entries()) {
+          connection.hold(holdMs)
+          const whose = shared ? 'shared' : `of ${index}`
+          const batch = to.map((at, place) => message(`${whose} ${step} ${place}`, { to: keys[at] as string }))
+          for (const outcome of await appends.append(batch, false)) {
+            if (outcome.kind !== 'stored') continue
+            const text = `${outcome.message.to} ${outcome.message.text}`
+            if (stored.has(text)) throw new Error(`${text} was stored twice.`)
+            stored.set(text, outcome.message.time)
+          }
+        }
+      } finally {
+        await connection.end()
+      }
+    }
+
+    async function kill(): Promise<void> {
+      for (const delayMs of killsAfterMs) {
+        await new Promise((resolve) => setTimeout(resolve, delayMs))
+        const ended = await database.query(
+          'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1',
+          [name],
+        )
+        killed += ended.length
+      }
+    }
+
+    async function read(): Promise<readonly (readonly StoredMessage[])[]> {
+      const reader = openReader(database)
+      const phones = keys.map((key) => ({ key, cursor: 0, got: [] as StoredMessage[] }))
+      for (let last = false; !last; ) {
+        last = !writing
+        for (const phone of phones) {
+          const { last: serverTime, station } = await reader.read(phone.key, phone.cursor)
+          for (const one of station?.messages ?? []) {
+            if (one.time <= (phone.got.at(-1)?.time ?? phone.cursor) || one.time >= serverTime)
+              throw new Error(`${one.time} is no time between ${phone.cursor} and ${serverTime}.`)
+            phone.got.push(one)
+          }
+          if (serverTime < phone.cursor) throw new Error('The cursor went back.')
+          phone.cursor = serverTime
+        }
+      }
+      return phones.map(({ got }) => got)
+    }
+
+    const reading = Promise.all(Array.from({ length: readers }, read))
+    reading.catch(() => undefined)
+    await Promise.all([...writers.map(write), kill()]).finally(() => {
+      writing = false
+    })
+    const whole = openReader(database)
+    for (const phones of await reading) {
+      for (const [index, key] of keys.entries()) {
+        const got = phones[index]?.map(({ text, time }) => `${time} ${text}`)
+        const held = (await whole.read(key, 0)).station?.messages ?? []
+        expect(got).to.deep.equal(held.map(({ text, time }) => `${time} ${text}`))
+        expect(new Set(held.map(({ text }) => text.toString())).size).to.equal(held.length)
+        for (const [text, time] of stored)
+          if (text.startsWith(`${key} `)) expect(got).to.include(`${time} ${text.slice(key.length + 1)}`)
+      }
+    }
+  }
+
+  it('has each reader get each message once and in order, whoever is killed in between', async function () {
+    this.timeout(600_000)
+    const database = await tables.open(SETTINGS.history.perStation)
+    await fc.assert(
+      fc.asyncProperty(play, (one) => run(database, one)),
+      { numRuns: RUNS, ...(LIMIT_MS && { interruptAfterTimeLimit: LIMIT_MS }) },
+    )
+    expect(killed).to.be.above(0)
+  })
+
+  it('is by the row that is held until the commit: stamped with the wall clock, messages are missed', async function () {
+    this.timeout(120_000)
+    const database = await tables.open(SETTINGS.history.perStation)
+    const replaced = (text: string, [before, after]: readonly [string, string]) => {
+      if (!text.includes(before)) throw new Error(`There is no ${before}.`)
+      return text.replace(before, after)
+    }
+    const append = [
+      ['WHERE id = 1 FOR NO KEY UPDATE', 'WHERE id = 1'],
+      ['greatest(before, now - 1)', 'now - 1'],
+      ['UPDATE clock SET last = base + cardinality(stations) + 1 WHERE id = 1;', ''],
+    ] as const
+    await database.session((session) => session.run(append.reduce(replaced, APPEND)))
+    await database.session((session) => session.run(replaced(READ_SINCE, ['clock.last,', 'now_ms(),'])))
+    const result = await fc.check(
+      fc.asyncProperty(play, (one) => run(database, one)),
+      { numRuns: 20, endOnFailure: true },
+    )
+    expect(result.failed).to.equal(true)
+  })
+})

@@ -1,0 +1,55 @@
+import { expect } from 'chai'
+import { systemClock } from '../../../../../sidecar/clock.ts'
+import type { Queries, SqlValue } from '../../../../../sidecar/store/postgres/database/connection.ts'
+import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
+import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
+import { message, rejection, texts } from '../../sqlite/temporary-stores.ts'
+import { messageTables, registerIn } from './message-tables.ts'
+
+const SETTINGS = {
+  history: { perStation: 5, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
+  ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
+  coalesceMs: 2000,
+}
+
+describe('Syncs that are read through', () => {
+  const tables = messageTables()
+
+  it('share statements of 64 at most, three of them at a time, and each gets its own', async () => {
+    const database = await tables.open(SETTINGS.history.perStation)
+    const keys = Array.from({ length: 20 }, (_, index) => `S${index}`)
+    await registerIn(database, keys)
+    const appends = openAppends({ ...SETTINGS, database, clock: systemClock, onStored: () => undefined })
+    await appends.append(
+      keys.map((to) => message(`for ${to}`, { to })),
+      false,
+    )
+    const sizes: number[] = []
+    let underWay = 0
+    let most = 0
+    const counted: Queries = {
+      async query<Row>(text: string, values: readonly SqlValue[] = []) {
+        sizes.push((values[0] as readonly SqlValue[]).length)
+        underWay += 1
+        most = Math.max(most, underWay)
+        const rows = await database.query<Row>(text, values)
+        underWay -= 1
+        return rows
+      },
+    }
+    const reader = openReader(counted)
+    const answers = await Promise.all(Array.from({ length: 300 }, (_, index) => reader.read(`S${index % 25}`, 0)))
+    for (const [index, { station }] of answers.entries()) {
+      if (index % 25 < 20) expect(texts(station?.messages ?? [])).to.deep.equal([`for S${index % 25}`])
+      else expect(station).to.equal(undefined)
+    }
+    expect([sizes, most]).to.deep.equal([[64, 64, 64, 64, 44], 3])
+  })
+
+  it('are refused, each of them, while the database is away', async () => {
+    const away: Queries = { query: () => Promise.reject(new Error('It is away.')) }
+    const { read } = openReader(away)
+    const refused = await Promise.all([rejection(read('S1', 0)), rejection(read('S2', 0))])
+    expect(refused.map(({ message: text }) => text)).to.deep.equal(['It is away.', 'It is away.'])
+  })
+})

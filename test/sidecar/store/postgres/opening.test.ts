@@ -1,0 +1,243 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { expect } from 'chai'
+import { makeCertificates } from '../../../../fixtures/certificate.ts'
+import { type Clock, systemClock } from '../../../../sidecar/clock.ts'
+import { createLog } from '../../../../sidecar/log.ts'
+import { isLocal, readAddress, tlsTo } from '../../../../sidecar/store/postgres/database/address.ts'
+import { openPostgresStore, type PostgresStoreSettings } from '../../../../sidecar/store/postgres/open-postgres.ts'
+import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts'
+import { MIGRATIONS } from '../../../../sidecar/store/postgres/schema/schema.ts'
+import { freePort } from '../../../support/host-process.ts'
+import { createSidecarFolder, startSidecarProcess } from '../../../support/sidecar-process.ts'
+import { startTcpRelay } from '../../../support/tcp-relay.ts'
+import { registration, rejection, SETTINGS } from '../sqlite/temporary-stores.ts'
+import { authority, freshDatabase, runAt } from './shared-server.ts'
+
+const SECRET = 'correct-horse-battery'
+
+/** A minute of it passes in less than a second; an answer of the database has its time all the same. */
+const HASTY: Clock = {
+  ...systemClock,
+  elapsed: () => systemClock.elapsed() * 100,
+  after: (delayMs, task) => systemClock.after(delayMs < 60_000 ? delayMs / 100 : delayMs, task),
+}
+
+describe('Opening the store in PostgreSQL', () => {
+  let address = ''
+  let lines: Record<string, unknown>[] = []
+  let onLine: (() => void) | undefined
+  const log = createLog('debug', {
+    write(line) {
+      lines.push(JSON.parse(line))
+      onLine?.()
+    },
+  })
+  const closing: (() => Promise<unknown>)[] = []
+
+  before(async function () {
+    this.timeout(120_000)
+    address = await freshDatabase()
+  })
+  beforeEach(async () => {
+    lines = []
+    onLine = undefined
+    await runAt(address, 'DROP SCHEMA IF EXISTS mesh_companion CASCADE')
+  })
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close()
+  })
+
+  async function open(changes: Partial<PostgresStoreSettings> = {}, clock: Clock = systemClock) {
+    const settings = { ...SETTINGS, database: address, databaseTls: { caFile: null }, ...changes }
+    const store = await openPostgresStore(settings, clock, log)
+    closing.push(store.close)
+    return store
+  }
+
+  /** Resolves once the event is in the log. */
+  const logged = (event: string) =>
+    new Promise<void>((resolve) => {
+      onLine = () => lines.some((line) => line.event === event) && resolve()
+      onLine()
+    })
+  const events = () => lines.map((line) => line.event)
+  const through = (port: number) => address.replace(/:\d+\//, `:${port}/`)
+
+  it('makes the tables where there are none, however many instances start at once', async () => {
+    const stores = await Promise.all(['a', 'b', 'c', 'd'].map((instance) => open({ instance })))
+    const [first, last] = [stores[0], stores[3]]
+    await first?.stations.register(registration('N0CALL'))
+    expect((await last?.stations.find('N0CALL'))?.pushToken).to.equal('token-of-N0CALL')
+    expect((await last?.instances.list())?.map(({ name }) => name)).to.deep.equal(['a', 'b', 'c', 'd'])
+  })
+
+  it('finds what it left, and leaves the tables as they are', async () => {
+    const first = await open()
+    await first.stations.register(registration('N0CALL'))
+    await first.close()
+    const again = await open()
+    expect([...again.stations.keys()]).to.deep.equal(['N0CALL'])
+    const [clock] = await runAt(address, 'SELECT version FROM mesh_companion.clock')
+    expect(clock?.version).to.equal(MIGRATIONS.length)
+  })
+
+  it('refuses tables of a newer version, and changes nothing in them', async () => {
+    await (await open()).close()
+    await runAt(address, 'UPDATE mesh_companion.clock SET version = version + 1; DROP FUNCTION mesh_companion.leave')
+    const error = await rejection(open())
+    expect(error.code).to.equal('database_newer')
+    const [found] = await runAt(address, "SELECT count(*)::int AS functions FROM pg_proc WHERE proname = 'leave'")
+    expect(found?.functions).to.equal(0)
+  })
+
+  it('refuses a server that is older than version 15', async () => {
+    const old = { query: async () => [{ version: 140_012, standby: false }] as never, run: async () => undefined }
+    expect((await rejection(migrate({ session: (work) => work(old) }))).code).to.equal('database_too_old')
+  })
+
+  it('waits for a database that is away, says so, and says when it is back', async () => {
+    const relay = await startTcpRelay(Number(new URL(address).port))
+    closing.push(relay.close)
+    await relay.cut()
+    const opening = open({ database: through(relay.port) }, { ...HASTY, elapsed: systemClock.elapsed })
+    await logged('store-write-failed')
+    await relay.mend()
+    const store = await opening
+    await logged('store-write-recovered')
+    expect(store.fault()).to.equal(undefined)
+    expect(events()).to.deep.equal(['store-write-failed', 'store-write-recovered'])
+  })
+
+  it('keeps a process alive that has nothing else to do yet, until the database is there', async () => {
+    let refusals = 0
+    const target = Number(new URL(address).port)
+    const server = createServer((socket) => {
+      refusals += 1
+      if (refusals <= 2) {
+        socket.resetAndDestroy()
+        return
+      }
+      const onward = connect(target, '127.0.0.1')
+      socket.pipe(onward).pipe(socket)
+      for (const one of [socket, onward]) one.on('error', () => undefined)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const database = through((server.address() as AddressInfo).port)
+    const folder = await createSidecarFolder()
+    const aprsis = { callsign: 'N0CALL', host: '127.0.0.1', port: await freePort() }
+    const child = startSidecarProcess(['--config', await folder.configure({ database, aprsis })])
+    closing.push(folder.remove, async () => {
+      server.close()
+      child.kill('SIGKILL')
+      await child.ended
+    })
+    expect(await child.url()).to.match(/^http/)
+  })
+
+  it('gives up after a minute, with what to mend', async () => {
+    const error = await rejection(open({ database: through(await freePort()) }, HASTY))
+    expect(error).to.include({ code: 'database_unreachable' })
+    expect(error.remedy).to.contain('"database"')
+  })
+
+  it('says at once what waiting does not mend', async () => {
+    for (const wrong of ['mesh@127.0.0.1:PORT/no_such_database', 'nobody_known@127.0.0.1:PORT/postgres']) {
+      const database = `postgres://${wrong.replace('PORT', new URL(address).port)}`
+      expect((await rejection(open({ database }))).code).to.equal('database_refused')
+    }
+  })
+
+  it('shows the password in no error and no line of the log', async () => {
+    const port = new URL(address).port
+    for (const database of [
+      `postgres://mesh:${SECRET}@127.0.0.1:${await freePort()}/postgres`,
+      `postgres://mesh:${SECRET}@127.0.0.1:${port}/no_such_database`,
+      `postgres://nobody_known:${SECRET}@127.0.0.1:${port}/postgres`,
+      `postgres://mesh:${SECRET}@[::1/postgres`,
+    ]) {
+      const error = await rejection(open({ database }, HASTY))
+      expect(inspect(error, { depth: 12, showHidden: true })).to.not.contain(SECRET)
+    }
+    expect(JSON.stringify(lines)).to.not.contain(SECRET)
+  })
+
+  describe('of an instance', () => {
+    it('refuses the name of one that is at work', async () => {
+      await open({ instance: 'one' })
+      expect((await rejection(open({ instance: 'one' }, HASTY))).code).to.equal('instance_taken')
+    })
+
+    it('takes the name of one that was closed at once', async () => {
+      await (await open({ instance: 'one' })).close()
+      expect((await open({ instance: 'one' })).instances.name).to.equal('one')
+    })
+
+    it('takes the name of one that was killed when nothing was seen of it for six seconds', async () => {
+      await (await open({ instance: 'one' })).close()
+      // What a kill leaves: it was there a moment ago, and said no good-bye.
+      await runAt(
+        address,
+        "UPDATE mesh_companion.instance SET owner = 'a life before', seen_at = mesh_companion.now_ms() - 5500",
+      )
+      expect((await open({ instance: 'one' })).instances.name).to.equal('one')
+    })
+  })
+
+  describe('by TLS', () => {
+    let folder = ''
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'mesh-companion-authority-'))
+      await writeFile(join(folder, 'right.pem'), await authority())
+      await writeFile(join(folder, 'wrong.pem'), (await makeCertificates()).ca.cert)
+    })
+    after(() => rm(folder, { recursive: true, force: true }))
+    const ca = (name: string) => ({ databaseTls: { caFile: join(folder, name) } })
+
+    it('encrypts all connections where an authority is named', async () => {
+      // What the tests before have left may stay for a while.
+      const [{ begun } = {}] = await runAt(address, 'SELECT clock_timestamp()::text AS begun')
+      await open({ ...ca('right.pem'), database: address.replace('127.0.0.1', 'localhost') })
+      const kinds = async () => {
+        const found = await runAt(
+          address,
+          `SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+           WHERE application_name = 'mesh-companion-sidecar' AND datname = current_database()
+             AND backend_start > '${begun}'`,
+        )
+        return found.map(({ ssl }) => ssl).join()
+      }
+      expect(await kinds()).to.equal('true')
+    })
+
+    it('refuses a server whose certificate another authority signed', async () => {
+      const error = await rejection(open(ca('wrong.pem')))
+      expect(error).to.include({ code: 'database_untrusted' })
+      expect(error.remedy).to.contain('databaseTls.caFile')
+    })
+
+    it('refuses a server that does not speak it', async () => {
+      const server = createServer((socket) => socket.once('data', () => socket.end('N'))).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      closing.push(() => new Promise((resolve) => server.close(resolve)))
+      const { port } = server.address() as AddressInfo
+      expect((await rejection(open({ ...ca('right.pem'), database: through(port) }))).code).to.equal(
+        'database_untrusted',
+      )
+    })
+
+    it('is used to all that is not this machine, with the certificate checked', async () => {
+      for (const host of ['db.example', '192.0.2.1', '127.0.0.1.example', '[2001:db8::1]']) {
+        const found = readAddress(`postgresql://u:p%40ss@${host}:5433/mesh`)
+        expect(found).to.include({ port: 5433, user: 'u', password: 'p@ss', database: 'mesh' })
+        expect(await tlsTo(found, null)).to.deep.equal({ rejectUnauthorized: true })
+      }
+      for (const host of ['localhost', '127.0.0.1', '[::1]', '%2Fvar%2Frun%2Fpostgresql'])
+        expect(isLocal(readAddress(`postgres://${host}/mesh`)), host).to.equal(true)
+    })
+  })
+})

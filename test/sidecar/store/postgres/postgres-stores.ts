@@ -1,0 +1,115 @@
+import { chmodSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createLog } from '../../../../sidecar/log.ts'
+import type { Store, StoreSettings } from '../../../../sidecar/messages/store.ts'
+import { connectPostgres } from '../../../../sidecar/store/postgres/database/connection.ts'
+import { openPostgresStore } from '../../../../sidecar/store/postgres/open-postgres.ts'
+import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
+import type { ContractStores } from '../contract/stores.ts'
+import { SETTINGS } from '../sqlite/temporary-stores.ts'
+import { freshDatabase, runAt } from './shared-server.ts'
+
+/** Longest time after which an instance's own timers do something. */
+const TIMERS_MS = 600_000
+
+/** Stores in a PostgreSQL database of the suite's own, whose clock is the test's. */
+export interface PostgresStores extends ContractStores {
+  readonly clock: FakeClock
+  readonly address: string
+}
+
+/** Call inside a `describe`. */
+export function postgresStores(): PostgresStores {
+  let folder = ''
+  let address = ''
+  let clock = new FakeClock()
+  let lines: Record<string, unknown>[] = []
+  const log = createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) })
+  const opened: Store[] = []
+
+  /** Tables without rows, and a clock that the server reads out of a file. */
+  async function wipe(): Promise<void> {
+    await runAt(address, 'DROP SCHEMA IF EXISTS mesh_companion CASCADE')
+    const postgres = await connectPostgres({ database: address, databaseTls: { caFile: null } }, clock, log)
+    await migrate(postgres)
+    await postgres.close()
+    await runAt(
+      address,
+      `CREATE OR REPLACE FUNCTION mesh_companion.now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
+        $$ SELECT pg_read_file('${join(folder, 'now')}')::bigint $$`,
+    )
+  }
+
+  before(async function () {
+    this.timeout(120_000)
+    address = await freshDatabase()
+    folder = await mkdtemp(join(tmpdir(), 'mesh-companion-postgres-clock-'))
+    chmodSync(folder, 0o755) // the server may run as somebody else
+  })
+  after(() => rm(folder, { recursive: true, force: true }))
+  beforeEach(async () => {
+    clock = new SharedClock(join(folder, 'now'))
+    lines = []
+    await wipe()
+  })
+  afterEach(async () => {
+    for (const store of opened.splice(0)) await store.close()
+  })
+
+  return {
+    get clock() {
+      return clock
+    },
+    get address() {
+      return address
+    },
+    get lines() {
+      return lines
+    },
+    slackMs: 0,
+    now: () => clock.now(),
+    async shift(ms) {
+      // Beyond that only the database's time counts, and each second that goes by costs statements.
+      if (ms > 0 && ms <= TIMERS_MS) await clock.advance(ms)
+      else clock.set(clock.now() + ms)
+    },
+    wipe,
+    async open(changes: Partial<StoreSettings> = {}) {
+      const settings = { ...SETTINGS, database: address, databaseTls: { caFile: null }, ...changes }
+      const store = await openPostgresStore(settings, clock, log)
+      opened.push(store)
+      return store
+    },
+  }
+}
+
+/** A fake clock by which a database goes too. */
+class SharedClock extends FakeClock {
+  readonly #file: string
+
+  constructor(file: string) {
+    super()
+    this.#file = file
+    this.#tell(this.now())
+  }
+
+  override set(ms: number): void {
+    super.set(ms)
+    this.#tell(this.now())
+  }
+
+  override async advance(ms: number): Promise<void> {
+    // First: what timers begin on the way is answered at its end.
+    this.#tell(this.now() + ms)
+    await super.advance(ms)
+  }
+
+  #tell(ms: number): void {
+    // Never seen half-written.
+    writeFileSync(`${this.#file}.new`, String(ms))
+    renameSync(`${this.#file}.new`, this.#file)
+  }
+}

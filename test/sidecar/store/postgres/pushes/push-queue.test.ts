@@ -1,0 +1,96 @@
+import { expect } from 'chai'
+import { systemClock } from '../../../../../sidecar/clock.ts'
+import type { Store } from '../../../../../sidecar/messages/store.ts'
+import { planAfterFailure } from '../../../../../sidecar/push/delivery/retry-plan.ts'
+import type { Queries } from '../../../../../sidecar/store/postgres/database/connection.ts'
+import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
+import { openPushQueue } from '../../../../../sidecar/store/postgres/pushes/push-queue.ts'
+import { StoreError } from '../../../../../sidecar/store-error.ts'
+import { pushQueueContract } from '../../contract/push-queue.contract.ts'
+import { message, registration, SETTINGS } from '../../sqlite/temporary-stores.ts'
+import { messageTables, registerIn } from '../messages/message-tables.ts'
+import { postgresStores } from '../postgres-stores.ts'
+
+const MINUTE = 60_000
+
+describe('The push queue in PostgreSQL', () => {
+  pushQueueContract(postgresStores(), { leasesEnd: true, runs: 20 })
+
+  describe('when the database goes by another clock', () => {
+    const stores = postgresStores()
+    let store: Store
+    beforeEach(async () => {
+      store = await stores.open()
+      for (const key of ['W1AW', 'K1AB']) await store.stations.register(registration(key))
+    })
+
+    const receive = (to: string, text: string) => store.history.append([message(text, { to })], false)
+    const claim = () => store.pushes.claim({ android: 10, ios: 10, webpush: 10 })
+    const claimed = async () => (await claim()).map(({ station }) => station.key)
+    /** The database's alone: no timer of ours runs. */
+    const step = (ms: number) => stores.clock.set(stores.clock.now() + ms)
+    const windowEnds = () => step(SETTINGS.push.coalesceMs)
+
+    it('tells at once what was due, where the new one is further behind than anything is put off', async () => {
+      await receive('W1AW', 'one')
+      await receive('K1AB', 'two')
+      step(-21 * MINUTE)
+      expect(await claimed()).to.have.members(['W1AW', 'K1AB'])
+      expect(await claimed()).to.deep.equal([])
+    })
+
+    it('tells at the end of its window what comes in after a smaller step, with what was waiting', async () => {
+      await receive('W1AW', 'one')
+      await receive('K1AB', 'two')
+      step(-10 * MINUTE)
+      await receive('W1AW', 'three')
+      windowEnds()
+      const claims = await claim()
+      expect(claims.map(({ station, unpushed }) => [station.key, unpushed.count])).to.deep.equal([['W1AW', 2]])
+    })
+
+    it('brings forward nothing that was put off, nor for longer than any plan does', async () => {
+      await receive('W1AW', 'one')
+      windowEnds()
+      const [tried] = await claim()
+      if (!tried) throw new Error('Nothing was due.')
+      const failed = { claim: { tries: 9 }, elapsedMs: 0, afterMs: Number.POSITIVE_INFINITY }
+      const next = planAfterFailure(failed, 1)
+      if (!next) throw new Error('It was given up.')
+      await store.pushes.later(tried, next)
+      expect(await claimed()).to.deep.equal([])
+      step(-1)
+      await receive('W1AW', 'two')
+      windowEnds()
+      expect(await claimed()).to.deep.equal([])
+      step(next.delayMs)
+      expect(await claimed()).to.deep.equal(['W1AW'])
+    })
+  })
+
+  const tables = messageTables()
+
+  it('settles what a phone was told of once a database that was away is back', async () => {
+    const database = await tables.open(1)
+    await registerIn(database, ['W1AW'])
+    const parts = { coalesceMs: 0, clock: systemClock }
+    const appends = openAppends({ ...SETTINGS, ...parts, database, onStored: () => undefined })
+    const heard = { from: 'K1AB', sourceAsReceived: 'K1AB', to: 'W1AW', seqId: '1', text: Buffer.from('Hello') }
+    await appends.append([heard], false)
+
+    let away = 2
+    const failing: Queries = {
+      query(text, values) {
+        if (!text.includes('settle_pushes') || away === 0) return database.query(text, values)
+        away -= 1
+        return Promise.reject(new StoreError('database_unreachable'))
+      },
+    }
+    const queue = openPushQueue({ ...parts, database: failing, owner: 'a', platformOf: () => 'android' })
+    const [claim] = await queue.claim({ android: 1, ios: 0, webpush: 0 })
+    if (!claim) throw new Error('Nothing was due.')
+    await queue.settle(claim)
+    queue.close()
+    expect(await database.query('SELECT station FROM push_due')).to.deep.equal([])
+  })
+})

@@ -1,0 +1,237 @@
+import { expect } from 'chai'
+import { type Clock, systemClock } from '../../../../../sidecar/clock.ts'
+import { createLog } from '../../../../../sidecar/log.ts'
+import { connectPostgres, type Postgres } from '../../../../../sidecar/store/postgres/database/connection.ts'
+import { migrate } from '../../../../../sidecar/store/postgres/schema/migrations.ts'
+import { openRegistry, type Registry } from '../../../../../sidecar/store/postgres/stations/registry.ts'
+import { registration, SETTINGS } from '../../sqlite/temporary-stores.ts'
+import { freshDatabase, runAt } from '../shared-server.ts'
+
+/** On which nothing ever comes up by itself. */
+const STILL: Clock = { ...systemClock, after: () => ({ cancel: () => undefined }) }
+/** A second of it is 20 ms. */
+const HASTY: Clock = { ...systemClock, after: (delayMs, task) => systemClock.after(delayMs / 50, task) }
+const DEAF = () => undefined
+
+describe('The registry of several instances', () => {
+  let address = ''
+  const log = createLog('error', { write: () => undefined })
+  const closing: (() => unknown)[] = []
+  let postgres: Postgres
+
+  before(async function () {
+    this.timeout(120_000)
+    address = await freshDatabase()
+  })
+  beforeEach(async () => {
+    await runAt(address, 'DROP SCHEMA IF EXISTS mesh_companion CASCADE')
+    postgres = await connect()
+    await migrate(postgres)
+    await postgres.query('SELECT fit_rings($1)', [3])
+  })
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close()
+  })
+
+  async function connect(): Promise<Postgres> {
+    const opened = await connectPostgres({ database: address, databaseTls: { caFile: null } }, systemClock, log)
+    closing.push(opened.close)
+    return opened
+  }
+
+  async function open({
+    clock = STILL,
+    listen,
+  }: {
+    clock?: Clock
+    listen?: Postgres['listen']
+  } = {}): Promise<Registry> {
+    const own = await connect()
+    const registry = await openRegistry({
+      postgres: { query: own.query, read: own.read, listen: listen ?? own.listen },
+      settings: SETTINGS,
+      clock,
+      log,
+    })
+    closing.push(registry.close)
+    return registry
+  }
+
+  /** Resolves when `condition` holds, which is looked at after each change. */
+  const until = (registry: Registry, condition: () => boolean) =>
+    new Promise<void>((resolve) => {
+      const look = () => condition() && resolve()
+      registry.onChange(look)
+      look()
+    })
+  const one = async (text: string) => (await runAt(address, text))[0]
+  const register = (registry: Registry, key: string, changes = {}) => registry.register(registration(key, changes))
+
+  it('finds at once what another has registered, and what it has not, no more once it is removed', async () => {
+    const [a, b] = [await open(), await open({ listen: DEAF })]
+    let unknown = 0
+    for (let count = 0; count < 30; count += 1) {
+      await register(a, `N${count}CALL`)
+      // It looks for changes every second: that may be now.
+      if (!b.get(`N${count}CALL`)) unknown += 1
+      expect(await b.find(`N${count}CALL`)).to.include({ pushToken: `token-of-N${count}CALL` })
+    }
+    expect(unknown).to.be.above(15)
+    expect(b.size).to.equal(30)
+    expect(await b.find('K9NONE')).to.equal(undefined)
+  })
+
+  it('hears of what others register, change and remove', async () => {
+    const [a, b] = [await open(), await open()]
+    await register(a, 'N0CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } })
+    await until(b, () => b.size === 1)
+    expect(b.get('N0CALL')).to.deep.equal(a.get('N0CALL'))
+    const changes = b.avatarChanges
+    await register(a, 'N0CALL', { pushToken: 'new', avatar: { icon: '', image: '', hash: '' } })
+    await register(a, 'N1CALL')
+    await until(b, () => b.size === 2)
+    expect(b.get('N0CALL')).to.deep.include({ pushToken: 'new' })
+    expect(b.avatarChanges).to.be.above(changes)
+    await a.markTokenDead('N0CALL', 'new')
+    await a.remove('N1CALL')
+    await until(b, () => b.size === 1)
+    expect(b.get('N0CALL')?.tokenDead).to.equal(true)
+    expect(b.countByPlatform()).to.deep.equal({ android: 1, ios: 0, webpush: 0 })
+  })
+
+  it('looks each second, should notifications be lost', async () => {
+    const [a, b] = [await open(), await open({ clock: HASTY, listen: DEAF })]
+    await register(a, 'N0CALL')
+    await until(b, () => b.get('N0CALL') !== undefined)
+    await a.remove('N0CALL')
+    await until(b, () => b.size === 0)
+  })
+
+  it('reads what it missed when its connection for notifications was cut', async () => {
+    const own = await connectPostgres({ database: address, databaseTls: { caFile: null } }, HASTY, log)
+    closing.push(own.close)
+    const [a, b] = [await open({ listen: DEAF }), await open({ listen: own.listen })]
+    await register(a, 'N0CALL')
+    await until(b, () => b.size === 1)
+    await runAt(
+      address,
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'",
+    )
+    await register(a, 'N1CALL')
+    await until(b, () => b.size === 2)
+  })
+
+  it('compares a heartbeat with what the database has, which another instance may have changed', async () => {
+    const [a, b] = [await open({ listen: DEAF }), await open({ listen: DEAF })]
+    await register(a, 'N0CALL', { pushToken: 'first' })
+    await register(b, 'N0CALL', { pushToken: 'second' })
+    expect((await register(a, 'N0CALL', { pushToken: 'first' })).kind).to.equal('refreshed')
+    expect(await one("SELECT push_token FROM mesh_companion.station WHERE key = 'N0CALL'")).to.include({
+      push_token: 'first',
+    })
+  })
+
+  it('writes a heartbeat that brings nothing new once an hour, and tells nobody of it', async () => {
+    const a = await open({ listen: DEAF })
+    await register(a, 'N0CALL')
+    const state = () =>
+      one('SELECT last_seen_at, station.xmin::text, last FROM mesh_companion.station, mesh_companion.clock')
+    const first = await state()
+    await register(a, 'N0CALL')
+    expect(await state()).to.deep.equal(first)
+    await runAt(address, 'UPDATE mesh_companion.station SET last_seen_at = last_seen_at - 3600001')
+    await register(a, 'N0CALL')
+    const later = await state()
+    expect(Number(later?.last_seen_at)).to.be.at.least(Number(first?.last_seen_at))
+    expect(later?.last).to.equal(first?.last)
+  })
+
+  it('takes what no text of PostgreSQL can hold', async () => {
+    const a = await open({ listen: DEAF })
+    const strange = { pushToken: 'a\0b', avatar: { icon: 'c\0d', image: '', hash: 'icon:x' } }
+    expect((await register(a, 'N0CALL', strange)).kind).to.equal('created')
+    expect((await register(a, 'N0CALL', strange)).kind).to.equal('refreshed')
+    expect(await one('SELECT push_token FROM mesh_companion.station')).to.deep.equal({ push_token: 'a\uFFFDb' })
+    expect(await one('SELECT count(*)::int AS changes FROM mesh_companion.station_change')).to.deep.equal({
+      changes: 1,
+    })
+  })
+
+  it('makes the places of a ring with the station, and takes everything of it away with it', async () => {
+    const a = await open({ listen: DEAF })
+    await register(a, 'N0CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } })
+    await runAt(
+      address,
+      `INSERT INTO mesh_companion.push_due (station, newest, oldest_at, due_at) VALUES ('N0CALL', 1, 1, 1);
+       INSERT INTO mesh_companion.dropped (station, identity, received_at) VALUES ('N0CALL', '', 1)`,
+    )
+    const rows = async () =>
+      Object.values(
+        (await one(
+          ['station', 'ring', 'avatar', 'push_due', 'dropped']
+            .map((table) => `(SELECT count(*)::int FROM mesh_companion.${table}) AS ${table}`)
+            .join(', ')
+            .replace(/^/, 'SELECT '),
+        )) ?? {},
+      )
+    expect(await rows()).to.deep.equal([1, 3, 1, 1, 1])
+    await a.remove('N0CALL')
+    expect(await rows()).to.deep.equal([0, 0, 0, 0, 0])
+  })
+
+  it('stamps registrations, changes and removals in the order of their commits, whoever makes them', async () => {
+    const instances = [await open({ listen: DEAF }), await open({ listen: DEAF }), await open({ listen: DEAF })]
+    await Promise.all(
+      instances.flatMap((instance, i) => Array.from({ length: 20 }, (_, n) => register(instance, `N${i}X${n}`))),
+    )
+    const found = await one(
+      `SELECT count(*)::int AS stations, count(DISTINCT registered_at)::int AS stamps,
+         bool_and(registered_at <= last) AS seen, (SELECT count(*)::int FROM mesh_companion.station_change) AS changes
+       FROM mesh_companion.station, mesh_companion.clock`,
+    )
+    expect(found).to.deep.equal({ stations: 60, stamps: 60, seen: true, changes: 60 })
+  })
+
+  it('counts the new stations of a client on all instances together, for an hour', async () => {
+    const settings = { ...SETTINGS, rateLimit: { ...SETTINGS.rateLimit, newStationsPerHour: 5 } }
+    const instances = await Promise.all(
+      [0, 1].map(async () =>
+        openRegistry({
+          postgres: { query: postgres.query, read: postgres.read, listen: DEAF },
+          settings,
+          clock: STILL,
+          log,
+        }),
+      ),
+    )
+    const outcomes = await Promise.all(
+      instances.flatMap((instance, i) => Array.from({ length: 10 }, (_, n) => register(instance, `N${i}X${n}`))),
+    )
+    expect(outcomes.filter(({ kind }) => kind === 'created').length).to.equal(5)
+    expect(outcomes.filter(({ kind }) => kind === 'limited').length).to.equal(15)
+    expect(await one('SELECT count(*)::int AS rows FROM mesh_companion.new_station')).to.deep.equal({ rows: 5 })
+    await runAt(address, 'UPDATE mesh_companion.new_station SET at = at - 3600000')
+    expect((await register(instances[0] as Registry, 'N9CALL')).kind).to.equal('created')
+    expect(await one('SELECT count(*)::int AS rows FROM mesh_companion.new_station')).to.deep.equal({ rows: 1 })
+  })
+
+  it('reads everything anew where changes that it has not seen are forgotten already', async () => {
+    const [a, b] = [await open({ listen: DEAF }), await open({ clock: HASTY, listen: DEAF })]
+    await register(a, 'N0CALL')
+    await until(b, () => b.size === 1)
+    await runAt(
+      address,
+      `DELETE FROM mesh_companion.station;
+       UPDATE mesh_companion.clock SET last = last + 1, changes_since = last + 1`,
+    )
+    await until(b, () => b.size === 0)
+  })
+
+  it('reads everything anew where the database has gone back to an older state', async () => {
+    const [a, b] = [await open({ listen: DEAF }), await open({ clock: HASTY, listen: DEAF })]
+    await register(a, 'N0CALL')
+    await until(b, () => b.size === 1)
+    await runAt(address, 'DELETE FROM mesh_companion.station; UPDATE mesh_companion.clock SET last = last - 1000')
+    await until(b, () => b.size === 0)
+  })
+})

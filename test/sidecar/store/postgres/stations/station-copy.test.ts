@@ -1,0 +1,57 @@
+import { expect } from 'chai'
+import { createLog } from '../../../../../sidecar/log.ts'
+import type { StationRecord } from '../../../../../sidecar/messages/station-record.ts'
+import { createStationCopy, type StationCopy } from '../../../../../sidecar/store/postgres/stations/station-copy.ts'
+
+const record = (pushToken: string, lastSeenAt = 1): StationRecord => ({
+  key: 'N0CALL',
+  platform: 'android',
+  pushToken,
+  tokenDead: false,
+  ackMessages: false,
+  registeredAt: 1,
+  lastSeenAt,
+  icon: null,
+  hash: null,
+  updatedAt: null,
+})
+
+describe('The copy of the registry', () => {
+  let copy: StationCopy
+  beforeEach(() => {
+    copy = createStationCopy(createLog('silent'))
+    copy.replace([], 10)
+  })
+
+  const token = () => copy.get('N0CALL')?.pushToken
+
+  it('takes nothing back that newer answers said', () => {
+    copy.take(['N0CALL', record('twelve')], 12)
+    copy.take(['N0CALL', record('eleven')], 11)
+    expect(token()).to.equal('twelve')
+    copy.follow([['N0CALL', record('eleven')]], 11)
+    expect(token()).to.equal('twelve')
+    copy.follow([['N0CALL', undefined]], 13)
+    expect(token()).to.equal(undefined)
+    copy.take(['N0CALL', record('twelve')], 12)
+    expect(token()).to.equal(undefined)
+    expect(copy.countByPlatform().android).to.equal(0)
+  })
+
+  it('keeps the time of a heartbeat that only memory has, until another instance writes one', () => {
+    copy.take(['N0CALL', record('a', 100)], 11)
+    copy.touch('N0CALL', 150)
+    copy.follow([['N0CALL', record('b', 100)]], 12)
+    expect(copy.get('N0CALL')).to.include({ pushToken: 'b', lastSeenAt: 150 })
+    copy.follow([['N0CALL', record('b', 140)]], 13)
+    expect(copy.get('N0CALL')?.lastSeenAt).to.equal(140)
+  })
+
+  it('believes a database that has gone back', () => {
+    copy.take(['N0CALL', record('twelve')], 12)
+    copy.replace([record('five')], 5)
+    expect(token()).to.equal('five')
+    copy.replace([], 4)
+    expect([copy.size, copy.seen]).to.deep.equal([0, 4])
+  })
+})

@@ -1,0 +1,90 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { makeVapidKeys } from '../../../../sidecar/config/vapid-keys.ts'
+import { settingsFrom } from '../../../../sidecar/index.ts'
+import { createLog } from '../../../../sidecar/log.ts'
+import type { Keyring } from '../../../../sidecar/messages/keyring.ts'
+import { agreeOnVapidKeys } from '../../../../sidecar/push/web-push/shared-vapid-keys.ts'
+import { rejection } from '../sqlite/temporary-stores.ts'
+import { postgresStores } from './postgres-stores.ts'
+import { runAt } from './shared-server.ts'
+
+const SUBJECT = 'mailto:operator@example.org'
+
+describe('The keys of Web Push on PostgreSQL', () => {
+  const stores = postgresStores()
+  let folder = ''
+  let lines: Record<string, unknown>[] = []
+  const log = createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) })
+  beforeEach(async () => {
+    lines = []
+    folder = await mkdtemp(join(tmpdir(), 'vapid-'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+
+  const settingsOf = (webpush: object) => {
+    const outcome = settingsFrom(
+      JSON.stringify({ aprsis: { callsign: 'N0CALL' }, database: stores.address, push: { webpush } }),
+      folder,
+    )
+    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
+    return outcome.settings
+  }
+  const agree = (keyring: Keyring | undefined, webpush: object = { subject: SUBJECT }) =>
+    agreeOnVapidKeys(settingsOf(webpush), keyring, log)
+  const instances = (...names: string[]) => Promise.all(names.map((instance) => stores.open({ instance })))
+  const kept = () => runAt(stores.address, 'SELECT name, value FROM mesh_companion.keyring')
+
+  it('are the same at all instances that start at once, made by one, and stay', async () => {
+    const opened = await instances('a', 'b', 'c')
+    const keys = await Promise.all(opened.map(({ keyring }) => agree(keyring)))
+    expect(keys[0]?.publicKey).to.be.a('string')
+    expect(keys[1]).to.deep.equal(keys[0])
+    expect(keys[2]).to.deep.equal(keys[0])
+    expect(lines.map(({ event }) => event)).to.deep.equal(['webpush-keys-made'])
+    expect(JSON.stringify(lines)).to.not.include(keys[0]?.privateKey)
+    const [later] = await instances('d')
+    expect(await agree(later?.keyring)).to.deep.equal(keys[0])
+    expect(await readdir(folder)).to.deep.equal([])
+  })
+
+  it('are not made while Web Push is off', async () => {
+    const [one] = await instances('a')
+    expect(await agree(one?.keyring, {})).to.equal(undefined)
+    expect(await kept()).to.deep.equal([])
+  })
+
+  it('come from the file that the first instance names, and a file with others is refused', async () => {
+    const own = makeVapidKeys()
+    await writeFile(join(folder, 'own.json'), JSON.stringify(own))
+    await writeFile(join(folder, 'other.json'), JSON.stringify(makeVapidKeys()))
+    const [a, b] = await instances('a', 'b')
+    expect(await agree(a?.keyring, { subject: SUBJECT, keyFile: 'own.json' })).to.deep.equal(own)
+    expect(await agree(b?.keyring)).to.deep.equal(own)
+    const error = await rejection(agree(b?.keyring, { subject: SUBJECT, keyFile: 'other.json' }))
+    expect(error.message).to.include('other.json has other VAPID keys than the database')
+    expect(error.remedy).to.include('Leave push.webpush.keyFile out')
+  })
+
+  it('are never replaced where they are damaged: that is an error, which does not quote them', async () => {
+    const [a] = await instances('a')
+    const keys = await agree(a?.keyring)
+    await runAt(stores.address, 'UPDATE mesh_companion.keyring SET value = left(value, 150)')
+    const before = await kept()
+    const error = await rejection(agree(a?.keyring))
+    expect(error.message).to.equal('The VAPID keys in the database are damaged.')
+    expect(error.message + error.remedy).to.not.include(keys?.privateKey.slice(0, 10))
+    expect(await kept()).to.deep.equal(before)
+  })
+
+  it('are added to the tables of the version before, while its instances go on', async () => {
+    const [old] = await instances('old')
+    // What that version has made.
+    await runAt(stores.address, 'DROP TABLE mesh_companion.keyring; UPDATE mesh_companion.clock SET version = 1')
+    const [fresh] = await instances('new')
+    expect((await agree(fresh?.keyring))?.publicKey).to.be.a('string')
+    expect((await old?.instances.list())?.map(({ name }) => name)).to.deep.equal(['new', 'old'])
+  })
+})

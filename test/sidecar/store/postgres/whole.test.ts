@@ -1,0 +1,126 @@
+import { expect } from 'chai'
+import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
+import { createLog, type Settings, type Sidecar, settingsFrom, startSidecar } from '../../../../sidecar/index.ts'
+import { checkStart } from '../../../../sidecar/operator/commands/check.ts'
+import { claim, type JsonBody, registration } from '../../../support/running-api.ts'
+import { startTcpRelay } from '../../../support/tcp-relay.ts'
+import { freshDatabase, runAt } from './shared-server.ts'
+
+const SECRET = 'h0rse-battery'
+
+describe('Sidecars on one PostgreSQL', () => {
+  let upstream: AprsIsServer
+  let address: string
+  const lines: string[] = []
+  const log = createLog('debug', { write: (line) => void lines.push(line) })
+  const running: Sidecar[] = []
+
+  before(async function () {
+    this.timeout(120_000)
+    const url = new URL(await freshDatabase())
+    // The server asks for none.
+    url.password = SECRET
+    address = url.href
+    upstream = await startAprsIs()
+  })
+  after(() => upstream.close())
+  afterEach(async () => {
+    for (const sidecar of running.splice(0)) await sidecar.close()
+  })
+
+  function settings(members: object = {}): Settings {
+    const { host, port } = upstream
+    const outcome = settingsFrom(
+      JSON.stringify({
+        listen: { port: 0 },
+        admin: { port: 0 },
+        aprsis: { callsign: 'N0CALL', host, port },
+        database: address,
+        rateLimit: { newStationsPerHour: 1000 },
+        ...members,
+      }),
+      '/',
+    )
+    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
+    return outcome.settings
+  }
+
+  async function start(instance: string): Promise<Sidecar> {
+    const sidecar = await startSidecar(settings({ instance }), log)
+    running.push(sidecar)
+    return sidecar
+  }
+
+  async function post(sidecar: Sidecar, path: string, body: object): Promise<{ status: number; body: JsonBody }> {
+    const answer = await fetch(sidecar.url + path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    return { status: answer.status, body: (await answer.json()) as JsonBody }
+  }
+
+  it('know a station at once that registers at one of them, and none that unregisters there', async () => {
+    const [a, b] = [await start('a'), await start('b')]
+    for (let index = 0; index < 20; index += 1) {
+      const callsign = `K${index}AB`
+      expect((await post(a, '/v1/register', registration(callsign))).status).to.equal(200)
+      const asked = await Promise.all([
+        post(b, '/v1/sync', { ...claim(callsign), since: 0 }),
+        post(b, '/v1/avatars', { ...claim(callsign), stations: [] }),
+        post(b, '/v1/register', registration(callsign, { wantHistory: true })),
+      ])
+      expect(asked.map(({ status }) => status)).to.deep.equal([200, 200, 200])
+      expect((await post(a, '/v1/unregister', claim(callsign))).status).to.equal(200)
+      expect((await post(b, '/v1/sync', { ...claim(callsign), since: 0 })).status).to.equal(404)
+      expect((await post(b, '/v1/unregister', claim(callsign))).status).to.equal(404)
+    }
+  })
+
+  it('show the password of the database nowhere', async () => {
+    const sidecar = await start('a')
+    const url = new URL(address)
+    expect(await (await fetch(sidecar.adminUrl)).text()).to.include(`PostgreSQL database ${url.host}${url.pathname}.`)
+    expect(await (await fetch(`${sidecar.adminUrl}/metrics`)).text()).to.match(/^mesh_companion_instances [1-9]/m)
+    for (const path of ['/', '/metrics', '/readyz']) {
+      const shown = await (await fetch(sidecar.adminUrl + path)).text()
+      expect(shown).not.to.include(SECRET)
+      expect(shown).not.to.include('postgres://')
+    }
+    expect(lines.join('')).not.to.include(SECRET)
+    const away = new URL(address)
+    away.port = '9'
+    const findings = await checkStart(settings({ database: away.href }))
+    expect(findings.errors.join('')).to.match(/^database: PostgreSQL cannot be reached/)
+    expect(JSON.stringify(findings)).not.to.include(SECRET)
+  })
+
+  it('say that they are not ready while the database is away, and that they need no restart, until it is back', async () => {
+    const way = await startTcpRelay(Number(new URL(address).port))
+    const relayed = new URL(address)
+    relayed.port = String(way.port)
+    try {
+      const sidecar = await startSidecar(settings({ instance: 'relayed', database: relayed.href }), log)
+      running.push(sidecar)
+      const status = async (path: string) => (await fetch(sidecar.adminUrl + path)).status
+      const reasons = async () => (await fetch(`${sidecar.adminUrl}/readyz`)).text()
+      const register = async () => (await post(sidecar, '/v1/register', registration('K1AB'))).status
+      expect(await register()).to.equal(200)
+      await way.cut()
+      expect(await register()).to.equal(500)
+      expect(await reasons()).to.include('messages_not_stored')
+      expect(await status('/healthz')).to.equal(200)
+      await way.mend()
+      while ((await reasons()).includes('messages_not_stored')) await new Promise((resolve) => setImmediate(resolve))
+      expect(await register()).to.equal(200)
+    } finally {
+      await way.close()
+    }
+  })
+
+  it('are found fit to start by a check, which leaves nothing in the database', async () => {
+    const fresh = await freshDatabase()
+    expect((await checkStart(settings({ database: fresh }))).errors).to.deep.equal([])
+    expect(await runAt(fresh, "SELECT 1 FROM pg_namespace WHERE nspname = 'mesh_companion'")).to.deep.equal([])
+  })
+})

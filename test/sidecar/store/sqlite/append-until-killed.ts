@@ -1,0 +1,38 @@
+import { writeSync } from 'node:fs'
+import { systemClock } from '../../../../sidecar/clock.ts'
+import { createLog } from '../../../../sidecar/log.ts'
+import { openStore } from '../../../../sidecar/store/sqlite/open-store.ts'
+import { message, newer, register, SETTINGS } from './temporary-stores.ts'
+
+// Run as a process of its own. Appends to the store in the file that it is given for as long as it lives, and prints
+// `<time> <text>` for each message once it is acknowledged, and `sync <serverTime>` for each cursor that it gives out.
+const [path = '', run = ''] = process.argv.slice(2)
+const settings = {
+  ...SETTINGS,
+  history: { ...SETTINGS.history, perStation: 1_000_000 },
+}
+const store = await openStore(path, settings, systemClock, createLog('silent'))
+await register(store, 'N0CALL')
+
+let count = 0
+async function keepAppending(): Promise<never> {
+  for (;;) {
+    const batch = Array.from({ length: 5 }, (_, index) => message(`${run}-${count + index}`))
+    count += batch.length
+    const outcomes = await store.history.append(batch, false)
+    const lines = outcomes.map((outcome) =>
+      outcome.kind === 'stored' ? `${outcome.message.time} ${outcome.message.text}\n` : `${outcome.kind}\n`,
+    )
+    writeSync(1, lines.join(''))
+  }
+}
+
+async function keepSyncing(): Promise<never> {
+  let cursor = Number.MAX_SAFE_INTEGER
+  for (;;) {
+    cursor = (await newer(store, 'N0CALL', cursor)).serverTime
+    writeSync(1, `sync ${cursor}\n`)
+  }
+}
+
+await Promise.all([keepAppending(), keepAppending(), keepAppending(), keepSyncing()])

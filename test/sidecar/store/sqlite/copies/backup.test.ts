@@ -1,0 +1,77 @@
+import { readdir, stat, writeFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import { openStore } from '../../../../../sidecar/store/sqlite/open-store.ts'
+import { message, newer, register, rejection, SETTINGS, temporaryStores, texts } from '../temporary-stores.ts'
+
+describe('A backup', () => {
+  const stores = temporaryStores()
+  const running = new AbortController().signal
+
+  /** What a store on the file `name` has for N0CALL. */
+  async function contentOf(name: string, settings = SETTINGS): Promise<readonly string[]> {
+    const store = await openStore(stores.path(name), settings, stores.clock, stores.log)
+    try {
+      return texts((await newer(store, 'N0CALL')).messages)
+    } finally {
+      await store.close()
+    }
+  }
+
+  it('is a database of its own with all that was stored when it began, for its owner alone', async () => {
+    const store = await stores.open()
+    await register(store, 'N0CALL')
+    await store.history.append([message('one'), message('two', { seqId: '2' })], false)
+    const bytes = await store.backUp(stores.path('backup.sqlite'), running)
+    const file = await stat(stores.path('backup.sqlite'))
+    expect([file.size, file.mode & 0o777]).to.deep.equal([bytes, 0o600])
+    expect(await contentOf('backup.sqlite')).to.deep.equal(['one', 'two'])
+    expect(texts((await newer(store, 'N0CALL')).messages)).to.deep.equal(['one', 'two'])
+  })
+
+  it('goes on while messages are stored, a slice between two transactions, and is whole all the same', async () => {
+    const settings = { ...SETTINGS, history: { ...SETTINGS.history, perStation: 10_000 } }
+    const store = await stores.open(settings)
+    const stations = Array.from({ length: 50 }, (_, index) => `N${index}CALL`)
+    await register(store, ...stations)
+    const filler = 'x'.repeat(400)
+    for (const to of stations)
+      await store.history.append(
+        Array.from({ length: 100 }, (_, index) => message(filler, { to, seqId: String(index) })),
+        false,
+      )
+    let done = false
+    const backup = store.backUp(stores.path('backup.sqlite'), running).finally(() => {
+      done = true
+    })
+    let meanwhile = 0
+    while (!done) await store.history.append([message('meanwhile', { seqId: String(++meanwhile) })], false)
+    await backup
+    // 2 MB are ten slices and more.
+    expect(meanwhile).to.be.above(5)
+    const kept = await contentOf('backup.sqlite', settings)
+    expect(kept.filter((text) => text === filler)).to.have.length(100)
+  })
+
+  it('shows itself under its name only when it is complete, and leaves nothing when it is stopped', async () => {
+    const store = await stores.open()
+    await register(store, 'N0CALL')
+    const stopping = new AbortController()
+    stopping.abort()
+    await store.history.append([message('x'.repeat(1_000_000))], false)
+    await rejection(store.backUp(stores.path('backup.sqlite'), stopping.signal))
+    expect((await readdir(stores.path('.'))).filter((name) => name.startsWith('backup'))).to.deep.equal([])
+    await store.backUp(stores.path('backup.sqlite'), running)
+    expect((await readdir(stores.path('.'))).filter((name) => name.startsWith('backup'))).to.deep.equal([
+      'backup.sqlite',
+    ])
+  })
+
+  it('rejects where the folder is none, and the store goes on', async () => {
+    const store = await stores.open()
+    await register(store, 'N0CALL')
+    await writeFile(stores.path('file'), '')
+    expect((await rejection(store.backUp(stores.path('file/backup.sqlite'), running))).code).to.be.a('string')
+    expect((await store.history.append([message('after')], false))[0]?.kind).to.equal('stored')
+    expect(store.fault()).to.equal(undefined)
+  })
+})

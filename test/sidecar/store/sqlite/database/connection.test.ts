@@ -1,0 +1,35 @@
+import { expect } from 'chai'
+import { type Connection, connect } from '../../../../../sidecar/store/sqlite/database/connection.ts'
+import { rejection, temporaryStores } from '../temporary-stores.ts'
+
+describe('A connection', () => {
+  const stores = temporaryStores()
+  let connection: Connection
+  beforeEach(async () => {
+    connection = await connect(stores.path(), 0)
+  })
+  afterEach(() => connection.close())
+
+  it('tries a statement again that could not be prepared', async () => {
+    const count = 'SELECT count(*) AS count FROM later'
+    expect((await rejection(connection.all(count))).message).to.include('no such table')
+    await connection.exec('CREATE TABLE later (x)')
+    expect(await connection.all(count)).to.deep.equal([{ count: 0 }])
+  })
+
+  it('binds text, whole and broken numbers, bytes and null as what they are', async () => {
+    const values = ['text', 1_760_000_000_123, -1, 0.5, Buffer.from([0, 255]), null] as const
+    await connection.exec('CREATE TABLE one (t TEXT, a INTEGER, b INTEGER, c REAL, d BLOB, e TEXT) STRICT')
+    await connection.all('INSERT INTO one VALUES (?, ?, ?, ?, ?, ?)', ...values)
+    const [row] = await connection.all<Record<string, unknown>>('SELECT * FROM one')
+    expect(Object.values(row ?? {})).to.deep.equal(values)
+  })
+
+  it('holds no lock once a statement has returned its rows', async () => {
+    await connection.exec('CREATE TABLE number (x); INSERT INTO number VALUES (1), (2), (3)')
+    await connection.all('SELECT x FROM number')
+    const other = await connect(stores.path(), 0)
+    await other.exec('DROP TABLE number')
+    await other.close()
+  })
+})

@@ -1,0 +1,279 @@
+import { expect } from 'chai'
+import type { Platform } from '../../../../../sidecar/messages/store.ts'
+import { type Connection, connect } from '../../../../../sidecar/store/sqlite/database/connection.ts'
+import { type Database, groupCommits, type Write } from '../../../../../sidecar/store/sqlite/database/database.ts'
+import { message, newer, register, registration, rejection, temporaryStores, texts } from '../temporary-stores.ts'
+
+describe('Group commit', () => {
+  const stores = temporaryStores()
+  let connection: Connection
+  let database: Database
+  let groups: (readonly number[])[] = []
+
+  beforeEach(async () => {
+    groups = []
+    connection = await connect(stores.path('plain.sqlite'), 0)
+    await connection.exec('CREATE TABLE number (value INTEGER PRIMARY KEY) STRICT')
+    database = groupCommits(connection, stores.clock, stores.log)
+  })
+  afterEach(() => database.close(async () => undefined))
+
+  const insert: Write<number, number> = {
+    async run(tx, inputs) {
+      groups.push(inputs)
+      for (const value of inputs) await tx.all('INSERT INTO number VALUES (?)', value)
+      return inputs
+    },
+  }
+  const numbers = () =>
+    database.read(async (queries) => {
+      const rows = await queries.all<{ value: number }>('SELECT value FROM number ORDER BY value')
+      return rows.map((row) => row.value)
+    })
+
+  it('writes all that waits in one transaction, and what comes meanwhile in the next', async () => {
+    const first = [1, 2, 3].map((value) => database.write(insert, value))
+    await new Promise((resolve) => setImmediate(resolve))
+    const second = [4, 5].map((value) => database.write(insert, value))
+    expect(await Promise.all([...first, ...second])).to.deep.equal([1, 2, 3, 4, 5])
+    expect(groups).to.deep.equal([
+      [1, 2, 3],
+      [4, 5],
+    ])
+  })
+
+  it('fails only the write that is at fault, and does the others of its transaction in order', async () => {
+    const writes = [1, 2, 2, 3].map((value) => database.write(insert, value))
+    const results = await Promise.allSettled(writes)
+    expect(results.map((result) => result.status)).to.deep.equal(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+    expect((await rejection(writes[2]!)).code).to.equal('store_fault')
+    expect(await numbers()).to.deep.equal([1, 2, 3])
+  })
+
+  it('has a write of one statement be a transaction by itself, and looks into the file without any', async () => {
+    const statements: string[] = []
+    const watched = groupCommits(
+      {
+        ...connection,
+        all(sql, ...values) {
+          statements.push(sql.split(' ')[0] ?? '')
+          return connection.all(sql, ...values)
+        },
+      },
+      stores.clock,
+      stores.log,
+    )
+    const largest: Write<number, number> = {
+      async run(tx, inputs) {
+        const [found] = await tx.look<{ value: number }>('SELECT max(value) AS value FROM number')
+        await tx.last('INSERT INTO number VALUES (?)', (found?.value ?? 0) + 1)
+        return inputs
+      },
+    }
+    await watched.write(largest, 0)
+    expect(statements).to.deep.equal(['SELECT', 'INSERT'])
+    statements.length = 0
+    // With another kind beside it, both are one transaction: what fails takes nothing of the other along, nor leaves half of it.
+    const results = await Promise.allSettled([watched.write(largest, 0), watched.write(insert, 1)])
+    expect(results.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected'])
+    expect(statements.slice(0, 5)).to.deep.equal(['SELECT', 'BEGIN', 'INSERT', 'INSERT', 'ROLLBACK'])
+    expect(await numbers()).to.deep.equal([1, 2])
+  })
+
+  it('writes nothing into a transaction that a rollback has left open', async () => {
+    let refuses = false
+    const broken = groupCommits(
+      {
+        ...connection,
+        all(sql, ...values) {
+          if (refuses && sql === 'ROLLBACK') return Promise.reject(new Error('disk I/O error'))
+          return connection.all(sql, ...values)
+        },
+      },
+      stores.clock,
+      stores.log,
+    )
+    const failing: Write<number, number> = {
+      async run(tx) {
+        await tx.all('INSERT INTO number VALUES (7)')
+        throw new Error('after all not')
+      },
+    }
+    const alone: Write<number, number> = {
+      run: (tx, inputs) => tx.last('INSERT INTO number VALUES (?)', inputs[0] ?? 0).then(() => inputs),
+    }
+    refuses = true
+    await rejection(broken.write(failing, 0))
+    refuses = false
+    await broken.write(alone, 1)
+    expect(await numbers()).to.deep.equal([1])
+  })
+
+  it('touches memory after the commit, and not at all when there is none', async () => {
+    const noted: string[] = []
+    const noting: Write<number, void> = {
+      async run(tx, [value]) {
+        tx.onCommit(() => noted.push(`committed ${value}`))
+        tx.onRollback(() => noted.push(`rolled back ${value}`))
+        await tx.all('INSERT INTO number VALUES (?)', value ?? 0)
+        return [undefined]
+      },
+    }
+    await database.write(noting, 1)
+    await rejection(database.write(noting, 1))
+    expect(noted).to.deep.equal(['committed 1', 'rolled back 1'])
+  })
+
+  it('lets reads see what is committed and nothing else', async () => {
+    let readMeanwhile: Promise<number[]> | undefined
+    const failing: Write<number, void> = {
+      async run(tx, [value]) {
+        await tx.all('INSERT INTO number VALUES (?)', value ?? 0)
+        readMeanwhile ??= numbers()
+        throw new Error('after all not')
+      },
+    }
+    await database.write(insert, 1)
+    await rejection(database.write(failing, 2))
+    expect(await readMeanwhile).to.deep.equal([1])
+  })
+
+  it('takes only so much at a time, and says when it is overloaded', async () => {
+    const heavy: Write<number, number> = { ...insert, weight: () => 20_000 }
+    const results = await Promise.allSettled([1, 2, 3].map((value) => database.write(heavy, value)))
+    expect(results.map((result) => result.status)).to.deep.equal(['fulfilled', 'fulfilled', 'rejected'])
+    expect(results[2]).to.have.nested.property('reason.code', 'store_overloaded')
+    expect(groups).to.deep.equal([[1], [2]])
+    expect(await database.write(heavy, 3)).to.equal(3)
+  })
+
+  it('waits 3 seconds for a stuck disk when it is closed, then gives up what waits', async () => {
+    let release = () => {}
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let hanging: Promise<void> | undefined
+    await new Promise<void>((started) => {
+      const stuck: Write<undefined, void> = {
+        async run() {
+          started()
+          await released
+          return [undefined]
+        },
+      }
+      hanging = database.write(stuck, undefined)
+    })
+    const waiting = rejection(database.write(insert, 1))
+    const closed = database.close(async () => undefined)
+    await stores.clock.advance(3000)
+    await closed
+    expect((await waiting).code).to.equal('store_closed')
+    expect(stores.lines.map((line) => line.event)).to.include('store-close-late')
+    release()
+    await hanging
+  })
+})
+
+describe('A store whose disk gives out', () => {
+  const stores = temporaryStores()
+
+  it('rejects what does not fit any more, serves reads meanwhile, and writes again when there is space', async () => {
+    const { store, connection } = await stores.openOver()
+    await register(store, 'N0CALL')
+    await store.history.append([message('before')], false)
+    const [{ pages } = { pages: 0 }] = await connection.all<{ pages: number }>(
+      'SELECT page_count AS pages FROM pragma_page_count',
+    )
+    await connection.exec(`PRAGMA max_page_count = ${pages}`)
+
+    const large = (name: string) => message(name + '.'.repeat(50_000))
+    const errors = await Promise.all([
+      rejection(store.history.append([large('a')], false)),
+      rejection(store.history.append([large('b')], false)),
+    ])
+    expect(errors.map((error) => error.code)).to.deep.equal(['disk_full', 'disk_full'])
+    expect(texts((await newer(store, 'N0CALL')).messages)).to.deep.equal(['before'])
+    expect(store.stations.get('N0CALL')?.key).to.equal('N0CALL')
+
+    await connection.exec('PRAGMA max_page_count = 100000')
+    expect((await store.history.append([large('a')], false))[0]?.kind).to.equal('stored')
+    const events = stores.lines.map((line) => line.event)
+    expect(events).to.deep.equal(['store-write-failed', 'store-write-recovered'])
+  })
+
+  it('goes on answering syncs in order while nothing can be written, and skips no message afterwards', async () => {
+    const { store, connection } = await stores.openOver()
+    await register(store, 'N0CALL')
+    await store.history.append([message('before')], false)
+    const first = await newer(store, 'N0CALL')
+
+    await connection.exec('PRAGMA query_only = ON') // as a file system that went read-only
+    await stores.clock.advance(3_600_000)
+    expect((await rejection(store.history.append([message('lost')], false))).code).to.equal('database_not_writable')
+    const second = await newer(store, 'N0CALL', first.serverTime)
+    const third = await newer(store, 'N0CALL', second.serverTime)
+    expect(second.messages).to.deep.equal([])
+    expect(second.serverTime).to.be.greaterThan(first.serverTime)
+    expect(third.serverTime).to.be.greaterThan(second.serverTime)
+
+    await connection.exec('PRAGMA query_only = OFF')
+    await store.history.append([message('after')], false)
+    const fourth = await newer(store, 'N0CALL', third.serverTime)
+    expect(texts(fourth.messages)).to.deep.equal(['after'])
+    expect(fourth.serverTime).to.be.at.least(stores.clock.now())
+  })
+
+  it('says why it takes nothing, and finds out by itself, with nobody writing, that it does again', async () => {
+    const { store, connection } = await stores.openOver()
+    await register(store, 'N0CALL')
+    expect(store.fault()).to.equal(undefined)
+    await connection.exec('PRAGMA query_only = ON')
+    await rejection(store.history.append([message('lost')], false))
+    expect(store.fault()).to.equal('database_not_writable')
+    const probed = async () => {
+      await stores.clock.advance(5000)
+      await store.stations.avatars([]) // behind the probe in the queue
+    }
+    await probed()
+    expect(store.fault()).to.equal('database_not_writable')
+    await connection.exec('PRAGMA query_only = OFF')
+    await probed()
+    expect(store.fault()).to.equal(undefined)
+    expect(stores.lines.map((line) => line.event)).to.deep.equal(['store-write-failed', 'store-write-recovered'])
+    expect(stores.clock.pending).to.equal(0)
+  })
+
+  it('takes heartbeats of known stations while nothing can be written, and nothing that would have to be stored', async () => {
+    const { store, connection } = await stores.openOver()
+    await register(store, 'N0CALL')
+    await connection.exec('PRAGMA query_only = ON')
+    await stores.clock.advance(6 * 3_600_000)
+    expect(await register(store, 'N0CALL')).to.deep.equal([
+      { kind: 'refreshed', station: store.stations.get('N0CALL') },
+    ])
+    expect(store.stations.get('N0CALL')?.lastSeenAt).to.equal(stores.clock.now())
+    for (const changed of [registration('N1CALL'), registration('N0CALL', { pushToken: 'another' })])
+      expect((await rejection(store.stations.register(changed))).code).to.equal('database_not_writable')
+    expect(store.stations.get('N0CALL')?.pushToken).to.equal('token-of-N0CALL')
+
+    await connection.exec('PRAGMA query_only = OFF')
+    await stores.clock.advance(1)
+    await register(store, 'N0CALL')
+    const [row] = await connection.all<{ seen: number }>('SELECT last_seen_at AS seen FROM station')
+    expect(row?.seen).to.equal(stores.clock.now())
+  })
+
+  it('fails one caller with bad data and stores the messages of the others', async () => {
+    const store = await stores.open()
+    await register(store, 'N0CALL')
+    const results = await Promise.allSettled([
+      store.history.append([message('first')], false),
+      store.stations.register(registration('W1AW', { platform: 'windows' as Platform })),
+      store.history.append([message('second', { seqId: undefined as unknown as string })], false),
+      store.history.append([message('third')], false),
+    ])
+    expect(results.map((result) => result.status)).to.deep.equal(['fulfilled', 'rejected', 'rejected', 'fulfilled'])
+    expect(store.stations.get('W1AW')).to.equal(undefined)
+    expect(texts((await newer(store, 'N0CALL')).messages)).to.deep.equal(['first', 'third'])
+  })
+})

@@ -1,0 +1,69 @@
+import { copyFile, readdir, rename, rm, symlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { expect } from 'chai'
+import { message, newer, register, temporaryStores, texts } from '../temporary-stores.ts'
+
+describe('The log of a database', () => {
+  const stores = temporaryStores()
+  const backup = () => stores.path('backup.sqlite')
+
+  /** A closed store with a message, under which `happens` when there is a backup with the message before. */
+  async function closedAfter(happens: (path: string) => Promise<unknown>, path = stores.path()): Promise<void> {
+    const store = await stores.open({}, path)
+    await register(store, 'N0CALL')
+    await store.history.append([message('in the backup')], false)
+    await store.backUp(backup(), new AbortController().signal)
+    await store.history.append([message('in the log', { seqId: '2' })], false)
+    stores.lines.length = 0
+    await happens(path)
+    await store.close()
+  }
+
+  async function found(): Promise<readonly string[]> {
+    const store = await stores.open()
+    return texts((await newer(store, 'N0CALL')).messages)
+  }
+
+  const beside = async () =>
+    (await readdir(dirname(stores.path()))).filter((name) => /^store\.sqlite.*-wal$/.test(name))
+  const events = () => stores.lines.map(({ level, event }) => [level, event])
+
+  for (const [what, happens] of [
+    ['was replaced', (path: string) => copyFile(backup(), `${path}.new`).then(() => rename(`${path}.new`, path))],
+    ['was deleted, and another one is put there', (path: string) => rm(path)],
+  ] as const) {
+    it(`is not taken for that of another file, where its own ${what}: it is put aside, with a warning`, async () => {
+      await closedAfter(happens)
+      expect(events()).to.deep.equal([['warn', 'database-log-left']])
+      expect((await beside()).join()).to.match(/^store\.sqlite\.gone-\w+-wal$/)
+      await copyFile(backup(), stores.path())
+      expect(await found()).to.deep.equal(['in the backup'])
+    })
+  }
+
+  it('is found where its database is known by a link', async () => {
+    await (await stores.open()).close()
+    await symlink(stores.path(), stores.path('link.sqlite'))
+    await closedAfter(() => rm(stores.path()), stores.path('link.sqlite'))
+    expect((await beside()).join()).to.match(/\.gone-/)
+  })
+
+  it('brings back what was stored last, with the very same file and its own name', async () => {
+    await closedAfter((path) => rename(path, stores.path('moved.sqlite')))
+    const [log = ''] = await beside()
+    await rename(stores.path('moved.sqlite'), stores.path())
+    await rename(stores.path(log), `${stores.path()}-wal`)
+    expect(await found()).to.deep.equal(['in the backup', 'in the log'])
+  })
+
+  it('leaves nothing behind where the database is in its place, nor touches that of a file that came with its own', async () => {
+    await closedAfter(async () => {})
+    expect([await beside(), events()]).to.deep.equal([[], []])
+    await closedAfter(async (path) => {
+      await rm(path)
+      await copyFile(backup(), `${path}-wal.copy`)
+      await rename(`${path}-wal.copy`, `${path}-wal`)
+    })
+    expect([await beside(), events()]).to.deep.equal([['store.sqlite-wal'], []])
+  })
+})

@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { connect } from '../../../../../sidecar/store/sqlite/database/connection.ts'
+import { MIGRATIONS, migrate, schemaVersion } from '../../../../../sidecar/store/sqlite/database/migrations.ts'
+import { message, newer, registration, SETTINGS, temporaryStores, texts } from '../temporary-stores.ts'
+
+const asWritten = (version: number) => readFileSync(new URL(`./version-${version}.sql`, import.meta.url), 'utf8')
+
+for (const version of [1, 2, 4]) {
+  describe(`A database that version ${version} wrote`, () => {
+    const stores = temporaryStores()
+    beforeEach(async () => {
+      const file = await connect(stores.path(), 0)
+      await file.exec(asWritten(version))
+      await file.close()
+      stores.clock.set(1_700_000_060_000)
+    })
+
+    it('is opened with every station, avatar, message and unpushed message in it, and is of the newest version then', async () => {
+      const { stations, history, pushes } = await stores.open()
+      expect([...stations.keys()]).to.have.members(['N0CALL-7', 'N1CALL', 'N2CALL-5', 'N3CALL'])
+      expect(stations.get('N0CALL-7')).to.deep.equal({
+        key: 'N0CALL-7',
+        platform: 'android',
+        pushToken: 'token-of-N0CALL',
+        tokenDead: false,
+        ackMessages: true,
+        registeredAt: 1_700_000_000_001,
+        lastSeenAt: 1_700_000_050_000,
+        avatar: {
+          state: 'set',
+          icon: 'dog',
+          hash: '0ef61b2d7d4b3f3d6b1d0c58e1e5a1a5f2f6f4a3a7a9b1c2d3e4f5061728394a',
+          updatedAt: 1_700_000_000_005,
+        },
+      })
+      expect(stations.get('N1CALL')).to.deep.include({ platform: 'ios', tokenDead: true })
+      expect(stations.get('N1CALL')?.avatar).to.include({ state: 'set', hash: 'icon:cat' })
+      expect(stations.get('N2CALL-5')?.avatar).to.deep.equal({ state: 'cleared', updatedAt: 1_700_000_000_007 })
+      expect(stations.get('N3CALL')?.avatar).to.deep.equal({ state: 'never' })
+      expect((await stations.avatars(['N0CALL-7'])).get('N0CALL-7')?.image).to.equal('iVBORw0KGgo=')
+
+      const { messages } = await newer({ history }, 'N0CALL-7', 1_700_000_000_010)
+      expect(messages).to.deep.equal([
+        { from: 'N1CALL', to: 'N0CALL-7', seqId: 'AB}CD', text: Buffer.alloc(0), time: 1_700_000_000_011 },
+        {
+          from: 'W1AW',
+          to: 'N0CALL-7',
+          seqId: '',
+          text: Buffer.from('Gr\xfc\xdfe', 'latin1'),
+          time: 1_700_000_000_012,
+        },
+      ])
+      const claims = await pushes.claim({ android: 10, ios: 10, webpush: 10 })
+      const unpushed = Object.fromEntries(claims.map(({ station, unpushed }) => [station.key, unpushed.count]))
+      expect(unpushed).to.have.all.keys('N0CALL-7', 'N3CALL').and.include({ 'N0CALL-7': 1 })
+    })
+
+    it('goes on from there: nothing is issued, stored or told twice', async () => {
+      const { history, serverTime } = await stores.open()
+      expect(await serverTime.issue()).to.be.above(1_700_000_090_000)
+      const again = message('73', { to: 'N3CALL', seqId: 'é' })
+      const [known, fresh] = await history.append([again, { ...again, seqId: '2' }], false)
+      expect([known?.kind, fresh?.kind]).to.deep.equal(['duplicate', 'stored'])
+      expect(texts((await newer({ history }, 'N3CALL')).messages)).to.deep.equal(['73', '73'])
+    })
+
+    it('takes stations of the platforms that came later, and still removes with a station what is its own', async () => {
+      const { stations, history } = await stores.open()
+      const registered = await stations.register({ ...registration('N4CALL'), platform: 'webpush' })
+      expect(registered.kind).to.equal('created')
+      expect(stations.countByPlatform()).to.deep.equal({ android: 2, ios: 2, webpush: 1 })
+      await stations.remove('N0CALL-7')
+      await stations.register(registration('N0CALL-7'))
+      expect((await newer({ history }, 'N0CALL-7')).messages).to.deep.equal([])
+      expect((await stations.avatars(['N0CALL-7'])).size).to.equal(0)
+    })
+
+    it('is what its steps make, which are released: what changes comes in a further step', async () => {
+      const file = await connect(stores.path(), 0)
+      const made = await connect(':memory:', 0)
+      try {
+        await migrate(made, 0, MIGRATIONS.slice(0, version))
+        const schema = 'SELECT type, name, sql FROM sqlite_schema ORDER BY name'
+        expect(await made.all(schema)).to.deep.equal(await file.all(schema))
+        expect(await schemaVersion(made)).to.equal(await schemaVersion(file))
+      } finally {
+        await Promise.all([file.close(), made.close()])
+      }
+    })
+  })
+}
+
+for (const version of [2, 4]) {
+  describe(`A database that version ${version} wrote, in which a ring has dropped what a copy may still come of,`, () => {
+    const stores = temporaryStores()
+
+    it('knows that copy, and does not give it out again, however large rings are now', async () => {
+      const file = await connect(stores.path(), 0)
+      await file.exec(asWritten(version))
+      await file.close()
+      stores.clock.set(1_700_000_060_000)
+      for (const perStation of [50, 100]) {
+        const { history, close } = await stores.open({ history: { ...SETTINGS.history, perStation } })
+        const copy = message('lost from the ring', { to: 'N3CALL', seqId: '9' })
+        const [known, other] = await history.append([copy, { ...copy, to: 'N1CALL', seqId: `${perStation}` }], false)
+        expect([known?.kind, other?.kind]).to.deep.equal(['duplicate', 'stored'])
+        expect(texts((await newer({ history }, 'N3CALL')).messages)).to.deep.equal(['73'])
+        await close()
+      }
+    })
+  })
+}

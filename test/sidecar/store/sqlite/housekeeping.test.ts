@@ -1,0 +1,179 @@
+import { expect } from 'chai'
+import type { Store } from '../../../../sidecar/messages/store.ts'
+import type { Connection, SqlValue } from '../../../../sidecar/store/sqlite/database/connection.ts'
+import { buildStore, openFile } from '../../../../sidecar/store/sqlite/open-store.ts'
+import { housekeepingContract } from '../contract/housekeeping.contract.ts'
+import { message, newer, register, registration, SETTINGS, temporaryStores } from './temporary-stores.ts'
+
+const NEVER = new AbortController().signal
+const HOUR = 3_600_000
+
+describe('The housekeeping of the store', () => housekeepingContract(temporaryStores()))
+
+describe('The housekeeping of the store in SQLite', () => {
+  const stores = temporaryStores()
+  const closing: Store[] = []
+  afterEach(async () => {
+    for (const store of closing.splice(0)) await store.close()
+  })
+
+  it('removes the stations that were last seen before a time, and what was theirs', async () => {
+    const { store, connection } = await stores.openOver()
+    await store.stations.register(registration('N1CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
+    await store.history.append([message('one', { to: 'N1CALL' })], false)
+    await stores.clock.advance(1)
+    const boundary = stores.clock.now()
+    await register(store, 'N2CALL')
+    await store.history.append([message('two', { to: 'N2CALL' })], false)
+
+    expect(await store.housekeeping.expire(boundary, NEVER)).to.equal(1)
+    expect([...store.stations.keys()]).to.deep.equal(['N2CALL'])
+    const [left] = await connection.all(
+      'SELECT (SELECT count(*) FROM station) AS stations, (SELECT count(*) FROM avatar) AS avatars, (SELECT count(*) FROM message) AS messages',
+    )
+    expect(left).to.deep.equal({ stations: 1, avatars: 0, messages: 1 })
+    expect(await store.housekeeping.expire(boundary, NEVER)).to.equal(0)
+  })
+
+  it('keeps a station whose last heartbeat only memory knows', async () => {
+    const store = await stores.open()
+    await register(store, 'N1CALL')
+    await stores.clock.advance(HOUR / 2)
+    await register(store, 'N1CALL')
+    expect(await store.housekeeping.expire(stores.clock.now(), NEVER)).to.equal(0)
+    expect(await store.stations.remove('N1CALL', stores.clock.now())).to.equal(false)
+    expect(await store.stations.remove('N1CALL')).to.equal(true)
+  })
+
+  it('keeps a station that registers while its removal is on the way, in either order', async () => {
+    const store = await stores.open()
+    await register(store, 'N1CALL')
+    await stores.clock.advance(2 * HOUR)
+    const changed = registration('N1CALL', { pushToken: 'another' })
+    const [, expired] = await Promise.all([
+      store.stations.register(changed),
+      store.housekeeping.expire(stores.clock.now(), NEVER),
+    ])
+    expect([expired, store.stations.get('N1CALL')?.pushToken]).to.deep.equal([0, 'another'])
+
+    await stores.clock.advance(2 * HOUR)
+    const [gone, outcome] = await Promise.all([
+      store.housekeeping.expire(stores.clock.now(), NEVER),
+      store.stations.register(changed),
+    ])
+    expect([gone, outcome.kind, store.stations.size]).to.deep.equal([1, 'created', 1])
+  })
+
+  it('removes rows of stations that somebody else took out of the file, and no others', async () => {
+    const { store, connection } = await stores.openOver({ history: { ...SETTINGS.history, perStation: 5000 } })
+    const avatar = { icon: 'car', image: '', hash: 'icon:car' }
+    for (const key of ['N1CALL', 'N2CALL', 'N3CALL']) await store.stations.register(registration(key, { avatar }))
+    const many = Array.from({ length: 1200 }, (_, index) => message(`number ${index}`, { to: 'N2CALL' }))
+    await store.history.append(many, false)
+    await store.history.append([message('kept', { to: 'N1CALL' }), message('kept', { to: 'N3CALL' })], false)
+    // As the sqlite3 command does, which enforces no foreign keys unless told to.
+    await connection.exec(
+      `PRAGMA foreign_keys = OFF; DELETE FROM station WHERE key = 'N2CALL'; PRAGMA foreign_keys = ON`,
+    )
+
+    expect(await store.housekeeping.tidy(NEVER)).to.equal(1201)
+    const [left] = await connection.all(
+      'SELECT (SELECT count(*) FROM avatar) AS avatars, (SELECT count(*) FROM message) AS messages',
+    )
+    expect(left).to.deep.equal({ avatars: 2, messages: 2 })
+    expect(await connection.all('PRAGMA foreign_key_check')).to.deep.equal([])
+    expect(await store.housekeeping.tidy(NEVER)).to.equal(0)
+  })
+
+  it('has the file take up all that was written, so that the log starts over at nothing', async () => {
+    const { store, connection } = await stores.openOver()
+    await register(store, 'N1CALL')
+    await store.housekeeping.tidy(NEVER)
+    const [log] = await connection.all<{ log: number }>('PRAGMA wal_checkpoint(PASSIVE)')
+    expect(log?.log).to.equal(0)
+    expect(await store.housekeeping.sizeBytes()).to.be.above(4096)
+  })
+
+  it('works in memory too', async () => {
+    const store = await stores.open({}, ':memory:')
+    await register(store, 'N1CALL')
+    expect(await store.housekeeping.tidy(NEVER)).to.equal(0)
+    expect(await store.housekeeping.sizeBytes()).to.be.above(4096)
+  })
+
+  describe('with 200,000 messages in the file', () => {
+    const STATIONS = 4000
+    /** What each statement removed, transaction by transaction; and how long the list was when a request was answered. */
+    let removed: number[]
+
+    async function fill(): Promise<Store> {
+      const file = await openFile(stores.path())
+      const long = stores.clock.now() - 1000 * HOUR
+      await file.exec(`
+        BEGIN;
+        WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${STATIONS - 1})
+        INSERT INTO station SELECT printf('N%dCALL', i), 'android', 'token', 0, 0, 1, ${long}, 0 FROM n;
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50)
+        INSERT INTO message
+        SELECT row_number() OVER (), station.key, 'W1AW', i, CAST('A message of some length, as people write them' AS BLOB), i
+        FROM n CROSS JOIN station;
+        COMMIT`)
+      removed = []
+      const counted: Connection = {
+        ...file,
+        async all<Row>(sql: string, ...values: readonly SqlValue[]) {
+          if (sql.startsWith('BEGIN')) removed.push(0)
+          if (sql.includes('DELETE FROM message')) removed.push((removed.pop() ?? 0) + rowsIn(values[0]))
+          return file.all<Row>(sql, ...values)
+        },
+      }
+      const store = await buildStore(counted, stores.path(), SETTINGS, stores.clock, stores.log)
+      closing.push(store)
+      return store
+    }
+
+    const rowsIn = (times: SqlValue | undefined): number => (JSON.parse(`${times}`) as readonly number[]).length
+
+    it('removes a hundred rows at a time, and lets requests in between', async () => {
+      const store = await fill()
+      await stores.clock.advance(1)
+      await register(store, 'W9ME')
+      removed.length = 0
+      let over = false
+      const expiring = store.housekeeping.expire(stores.clock.now(), NEVER).finally(() => {
+        over = true
+      })
+      let requests = 0
+      while (!over) {
+        const before = removed.length
+        await Promise.all([
+          newer(store, 'W9ME'),
+          store.history.append([message(`number ${requests}`, { to: 'W9ME' })], false),
+        ])
+        requests += 1
+        // The one that was under way when it asked, and its own.
+        expect(removed.length - before).to.be.at.most(3)
+      }
+      expect(await expiring).to.equal(STATIONS)
+      expect(Math.max(...removed)).to.be.within(1, 100)
+      expect(removed.reduce((sum, rows) => sum + rows, 0)).to.equal(200_000)
+      expect(requests).to.be.above(100)
+      expect(store.stations.size).to.equal(1)
+    })
+
+    it('looks through it without a single write when every row has its station', async () => {
+      const store = await fill()
+      removed.length = 0
+      expect(await store.housekeeping.tidy(NEVER)).to.equal(0)
+      expect(removed).to.deep.equal([])
+    })
+
+    it('stops within a slice when it is told to', async () => {
+      const store = await fill()
+      const stop = new AbortController()
+      store.stations.onChange(() => stop.abort())
+      expect(await store.housekeeping.expire(stores.clock.now(), stop.signal)).to.be.within(1, 10)
+      expect(await store.housekeeping.tidy(stop.signal)).to.equal(0)
+    })
+  })
+})

@@ -1,0 +1,52 @@
+import { expect } from 'chai'
+import type { Connection } from '../../../../../sidecar/store/sqlite/database/connection.ts'
+import { message, register, SETTINGS, temporaryStores } from '../temporary-stores.ts'
+
+const MOST = 100_000
+const SWEPT_AT_ONCE = 1000
+
+describe('What is remembered of messages that rings have dropped', () => {
+  const stores = temporaryStores()
+  const small = { history: { ...SETTINGS.history, perStation: 1 } }
+
+  async function rows(connection: Connection): Promise<{ count: number; oldest: string }> {
+    const [found] = await connection.all<{ count: number; oldest: string }>(
+      'SELECT count(*) AS count, seq_id AS oldest FROM message WHERE time = (SELECT min(time) FROM message) OR time > 0',
+    )
+    return found ?? { count: 0, oldest: '' }
+  }
+
+  it('is bounded: the oldest go, some at a time', async () => {
+    const before = await stores.openOver(small)
+    await register(before.store, 'N0CALL')
+    await before.connection.exec(`
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MOST})
+      INSERT INTO message SELECT i, 'N0CALL', 'W1AW', i, x'', ${stores.clock.now()} FROM n`)
+    await before.store.close()
+
+    const { store, connection } = await stores.openOver(small)
+    for (const part of ['a', 'b', 'c']) {
+      const texts = Array.from({ length: SWEPT_AT_ONCE }, (_, index) => message(`${part} ${index}`))
+      await store.history.append(texts, false)
+      expect((await rows(connection)).count).to.be.within(MOST, MOST + 2 * SWEPT_AT_ONCE)
+    }
+    for (let one = 0; one < 3; one += 1) await store.history.append([message(`alone ${one}`)], false)
+    const { count, oldest } = await rows(connection)
+    expect(count).to.be.within(MOST, MOST + SWEPT_AT_ONCE)
+    expect(Number(oldest)).to.equal(MOST + 3 * SWEPT_AT_ONCE + 4 - count)
+  })
+
+  it('goes with its station', async () => {
+    const { store, connection } = await stores.openOver(small)
+    await register(store, 'N0CALL', 'W1AW')
+    for (const to of ['N0CALL', 'W1AW'])
+      await store.history.append(
+        ['a', 'b', 'c'].map((text) => message(text, { to })),
+        false,
+      )
+    await store.stations.remove('N0CALL')
+    expect(await connection.all('SELECT station, count(*) AS count FROM message GROUP BY 1')).to.deep.equal([
+      { station: 'W1AW', count: 3 },
+    ])
+  })
+})

@@ -1,0 +1,111 @@
+import { expect } from 'chai'
+import type { Connection } from '../../../../../sidecar/store/sqlite/database/connection.ts'
+import { pushQueueContract } from '../../contract/push-queue.contract.ts'
+import { copyAsAfterCrash, message, register, rejection, temporaryStores } from '../temporary-stores.ts'
+
+const ROOM = { android: 100, ios: 100, webpush: 100 }
+
+describe('The queue of pushes', () => pushQueueContract(temporaryStores(), { leasesEnd: false, runs: 100 }))
+
+describe('The queue of pushes in SQLite', () => {
+  const stores = temporaryStores()
+  const receive = (store: Awaited<ReturnType<typeof stores.open>>, ...seqIds: string[]) =>
+    store.history.append(
+      seqIds.map((seqId) => message(`number ${seqId}`, { seqId })),
+      false,
+    )
+
+  /** Has every statement that begins with `verb` fail until it is told otherwise. */
+  function failing(connection: Connection, verb: RegExp) {
+    const { all } = connection
+    const disk = { fails: false }
+    connection.all = ((sql: string, ...values: []) =>
+      disk.fails && verb.test(sql.trim())
+        ? Promise.reject(Object.assign(new Error('disk full'), { code: 'SQLITE_FULL' }))
+        : all(sql, ...values)) as Connection['all']
+    return disk
+  }
+
+  it('has stations due at once at the start that a crash left untold', async () => {
+    const store = await stores.open()
+    await register(store, 'N0CALL')
+    await receive(store, '1', '2')
+    copyAsAfterCrash(stores.path(), stores.path('after.sqlite'))
+    const next = await stores.open({}, stores.path('after.sqlite'))
+    const [claim] = await next.pushes.claim(ROOM)
+    expect(claim).to.deep.include({ waitedMs: 0 })
+    expect(claim?.unpushed.count).to.equal(2)
+  })
+
+  it('settles in memory what the file does not take, tells nobody twice of it, and writes it down with what comes next', async () => {
+    const { store, connection } = await stores.openOver()
+    const disk = failing(connection, /^UPDATE station SET pushed_through/)
+    await register(store, 'N0CALL', 'N1CALL')
+    await receive(store, '1')
+    await stores.clock.advance(2000)
+    const [claim] = await store.pushes.claim(ROOM)
+    disk.fails = true
+    expect(await rejection(store.pushes.settle(claim!))).to.include({ code: 'disk_full' })
+    await receive(store, '2')
+    await stores.clock.advance(2000)
+    const [second] = await store.pushes.claim(ROOM)
+    expect(second?.unpushed.count).to.equal(1)
+    disk.fails = false
+    await store.history.append([message('other', { to: 'N1CALL' })], false)
+    await stores.clock.advance(2000)
+    const [other] = await store.pushes.claim(ROOM)
+    await store.pushes.settle(other!)
+    copyAsAfterCrash(stores.path(), stores.path('after.sqlite'))
+    const [left, ...others] = await (await stores.open({}, stores.path('after.sqlite'))).pushes.claim(ROOM)
+    expect(left?.unpushed.count).to.equal(1)
+    expect(left?.unpushed.newest.seqId).to.equal('2')
+    expect(others).to.deep.equal([])
+  })
+
+  it('writes down when it is closed what it could not write before', async () => {
+    const { store, connection } = await stores.openOver()
+    const disk = failing(connection, /^UPDATE station SET pushed_through/)
+    await register(store, 'N0CALL')
+    await receive(store, '1')
+    await stores.clock.advance(2000)
+    const [claim] = await store.pushes.claim(ROOM)
+    disk.fails = true
+    await rejection(store.pushes.settle(claim!))
+    disk.fails = false
+    await store.close()
+    expect(await (await stores.open()).pushes.claim(ROOM)).to.deep.equal([])
+  })
+
+  it('has those due still, in their order, that a claim could not read, and says when to ask again', async () => {
+    const before = await stores.open()
+    await register(before, 'N0CALL', 'N1CALL', 'N2CALL')
+    for (const to of ['N1CALL', 'N0CALL', 'N2CALL']) {
+      await before.history.append([message('hi', { to })], false)
+      await stores.clock.advance(1)
+    }
+    await before.close()
+    const { store, connection } = await stores.openOver()
+    const disk = failing(connection, /^SELECT time, station AS "to"/)
+    let calls = 0
+    store.pushes.onDue(() => calls++)
+    calls = 0
+    disk.fails = true
+    expect(await rejection(store.pushes.claim({ ...ROOM, android: 2 }))).to.include({ code: 'disk_full' })
+    expect(calls).to.equal(0)
+    disk.fails = false
+    await stores.clock.advance(1000)
+    expect(calls).to.equal(1)
+    const keys = (await store.pushes.claim(ROOM)).map(({ station }) => station.key)
+    expect(keys).to.deep.equal(['N1CALL', 'N0CALL', 'N2CALL'])
+  })
+
+  it('leaves no timer behind when it is closed', async () => {
+    const store = await stores.open()
+    await register(store, 'N0CALL', 'N1CALL')
+    const before = stores.clock.pending
+    await receive(store, '1')
+    expect(stores.clock.pending).to.be.above(before)
+    store.pushes.close()
+    expect(stores.clock.pending).to.equal(before)
+  })
+})

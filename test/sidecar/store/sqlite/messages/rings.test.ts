@@ -1,0 +1,153 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { Connection } from '../../../../../sidecar/store/sqlite/database/connection.ts'
+import { type Database, groupCommits, type Transaction } from '../../../../../sidecar/store/sqlite/database/database.ts'
+import { openRings, type Rings } from '../../../../../sidecar/store/sqlite/messages/rings.ts'
+import { openFile } from '../../../../../sidecar/store/sqlite/open-store.ts'
+import { rejection, temporaryStores } from '../temporary-stores.ts'
+
+const HOUR = 3_600_000
+const PER_STATION = 3
+const SETTINGS = { perStation: PER_STATION, duplicateMinutes: 60, duplicateSecondsUnnumbered: 30 }
+const STATIONS = ['N1CALL', 'N2CALL', 'N3CALL']
+
+const INSERT = `
+  INSERT INTO message SELECT value ->> 0, value ->> 1, 'W1AW', '', x'', 0 FROM json_each(?)`
+
+type Step =
+  | { readonly kind: 'add'; readonly to: readonly string[] }
+  | { readonly kind: 'discard'; readonly station: string; readonly atMost: number | undefined }
+  | { readonly kind: 'sweep' }
+
+const station = fc.constantFrom(...STATIONS)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('add' as const), to: fc.array(station, { maxLength: 9 }) }) },
+  fc.record({
+    kind: fc.constant('discard' as const),
+    station,
+    atMost: fc.constantFrom(1, 2, undefined),
+  }),
+  fc.constant({ kind: 'sweep' as const }),
+)
+/** Steps of one transaction, which fails or not; and for how long nothing happens afterwards. */
+const transaction = fc.record({
+  steps: fc.array(step, { minLength: 1, maxLength: 4 }),
+  fails: fc.boolean(),
+  pauseMs: fc.constantFrom(0, HOUR / 2),
+})
+
+describe('What memory knows of the rings in the file', () => {
+  const stores = temporaryStores()
+  let connection: Connection
+  let database: Database
+  let rings: Rings
+  let time = 0
+
+  async function open(): Promise<void> {
+    await stores.wipe()
+    connection = await openFile(stores.path())
+    database = groupCommits(connection, stores.clock, stores.log)
+    rings = (await openRings(connection, SETTINGS)).rings
+    time = 0
+  }
+  const close = () => database.close(async () => undefined)
+
+  async function take(tx: Transaction, one: Step): Promise<void> {
+    const now = stores.clock.now()
+    if (one.kind === 'sweep') {
+      const before = known(rings).rings
+      await rings.sweep(tx, now)
+      return void expect(known(rings).rings).to.deep.equal(before)
+    }
+    if (one.kind === 'discard') return void (await rings.discard(tx, [one.station], one.atMost))
+    const messages = one.to.map((to) => ({ to, time: ++time }))
+    rings.add(tx, messages, now)
+    await tx.all(INSERT, JSON.stringify(messages.map(({ to, time }) => [time, to])))
+  }
+
+  function run(steps: readonly Step[], fails: boolean): Promise<void> {
+    return database.write(
+      {
+        async run(tx, inputs: readonly undefined[]) {
+          for (const one of steps) await take(tx, one)
+          if (fails) throw new Error('after all not')
+          return inputs.map(() => undefined)
+        },
+      },
+      undefined,
+    )
+  }
+
+  const known = (of: Rings) => ({
+    rings: STATIONS.map((key) => of.newer(key, 0)),
+    newest: STATIONS.map((key) => of.newest(key)),
+    dropped: of.dropped(),
+    keys: [...of.keys()].sort(),
+  })
+
+  it('is what the next start would find there, after any transactions that succeed or fail', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(transaction, { minLength: 1, maxLength: 12 }), async (transactions) => {
+        await open()
+        try {
+          for (const { steps, fails, pauseMs } of transactions) {
+            if (fails) await rejection(run(steps, true))
+            else await run(steps, false)
+            expect(known(rings)).to.deep.equal(known((await openRings(connection, SETTINGS)).rings))
+            await stores.clock.advance(pauseMs)
+          }
+          // And what was dropped goes in time, to the last row.
+          await stores.clock.advance(HOUR)
+          while (rings.isSweepable(stores.clock.now())) await run([{ kind: 'sweep' }], false)
+          expect(rings.dropped()).to.deep.equal([])
+          const held = STATIONS.flatMap((key) => rings.newer(key, 0)).sort((one, other) => one - other)
+          expect(
+            (await connection.all<{ time: number }>('SELECT time FROM message')).map((row) => row.time),
+          ).to.deep.equal(held)
+        } finally {
+          await close()
+        }
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  it('keeps what was dropped for as long as a copy may come, whatever fails meanwhile', async () => {
+    await open()
+    await run([{ kind: 'add', to: Array.from({ length: 5 }, () => 'N1CALL') }], false)
+    await stores.clock.advance(HOUR - 1)
+    await rejection(run([{ kind: 'sweep' }, { kind: 'add', to: ['N1CALL'] }], true))
+    expect(rings.isSweepable(stores.clock.now())).to.equal(false)
+    await stores.clock.advance(1)
+    await rejection(run([{ kind: 'sweep' }], true))
+    expect([rings.isSweepable(stores.clock.now()), rings.dropped()]).to.deep.equal([true, [1, 2]])
+    await run([{ kind: 'sweep' }], false)
+    expect([rings.isSweepable(stores.clock.now()), rings.dropped()]).to.deep.equal([false, []])
+    await close()
+  })
+
+  it('keeps what was dropped before the start for that long too, counted from when each message came', async () => {
+    await open()
+    const came = stores.clock.now()
+    const rows = Array.from({ length: 2 * (PER_STATION + 2) }, (_, index) => [
+      index + 1,
+      STATIONS[index % 2],
+      came + 1000 * index,
+    ])
+    await connection.all(
+      "INSERT INTO message SELECT value ->> 0, value ->> 1, 'W1AW', '', x'', value ->> 2 FROM json_each(?)",
+      JSON.stringify(rows),
+    )
+    rings = (await openRings(connection, SETTINGS)).rings
+    const state = () => [rings.isSweepable(stores.clock.now()), rings.dropped()]
+    await stores.clock.advance(HOUR - 1)
+    expect(state()).to.deep.equal([false, [1, 2, 3, 4]])
+    await stores.clock.advance(1)
+    for (const left of [[2, 3, 4], [3, 4], [4], []]) {
+      await run([{ kind: 'sweep' }], false)
+      expect(state()).to.deep.equal([false, left])
+      await stores.clock.advance(1000)
+    }
+    await close()
+  })
+})

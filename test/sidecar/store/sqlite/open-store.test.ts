@@ -1,0 +1,202 @@
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmod, mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { expect } from 'chai'
+import { connect } from '../../../../sidecar/store/sqlite/database/connection.ts'
+import { MIGRATIONS } from '../../../../sidecar/store/sqlite/database/migrations.ts'
+import { openStore } from '../../../../sidecar/store/sqlite/open-store.ts'
+import { STORE_FAULTS } from '../../../../sidecar/store-error.ts'
+import {
+  message,
+  newer,
+  register,
+  registration,
+  rejection,
+  SETTINGS,
+  temporaryStores,
+  texts,
+} from './temporary-stores.ts'
+
+describe('Opening the store', () => {
+  const stores = temporaryStores()
+
+  it('creates the file and the folders above it, for their owner alone', async () => {
+    const path = stores.path('new/folder/store.sqlite')
+    const store = await stores.open({}, path)
+    await register(store, 'N0CALL')
+    expect(statSync(path).mode & 0o777).to.equal(0o600)
+    expect(statSync(`${path}-wal`).mode & 0o777).to.equal(0o600)
+    expect(statSync(dirname(path)).mode & 0o777).to.equal(0o700)
+  })
+
+  it('takes the permissions of others away from a file that has them', async () => {
+    const first = await stores.open()
+    await first.close()
+    chmodSync(stores.path(), 0o644)
+    await stores.open()
+    expect(statSync(stores.path()).mode & 0o777).to.equal(0o600)
+  })
+
+  it('finds stations, avatars, messages and what is unpushed as it left them', async () => {
+    const first = await stores.open()
+    await first.stations.register(registration('N0CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
+    await first.history.append([message('one'), message('two', { seqId: '' })], false)
+    const before = { station: first.stations.get('N0CALL'), ...(await newer(first, 'N0CALL')) }
+    await first.close()
+
+    const second = await stores.open()
+    const after = { station: second.stations.get('N0CALL'), ...(await newer(second, 'N0CALL')) }
+    expect(after.station).to.deep.equal(before.station)
+    expect(after.messages).to.deep.equal(before.messages)
+    expect(after.serverTime).to.be.greaterThan(before.serverTime)
+    const [left] = await second.pushes.claim({ android: 10, ios: 10, webpush: 10 })
+    expect(left?.unpushed).to.deep.equal({ count: 2, newest: before.messages[1] })
+    expect([...(await second.stations.avatars(['N0CALL'])).keys()]).to.deep.equal(['N0CALL'])
+  })
+
+  it('keeps a store in memory for :memory:', async () => {
+    const store = await stores.open({}, ':memory:')
+    await register(store, 'N0CALL')
+    await store.history.append([message('hello')], false)
+    expect(texts((await newer(store, 'N0CALL')).messages)).to.deep.equal(['hello'])
+  })
+
+  it('writes to a file that is synced at each commit, checks references and keeps strict types', async () => {
+    const { connection } = await stores.openOver()
+    const [pragmas] = await connection.all(`
+      SELECT journal_mode, synchronous, foreign_keys, page_size
+      FROM pragma_journal_mode, pragma_synchronous, pragma_foreign_keys, pragma_page_size`)
+    expect(pragmas).to.deep.equal({ journal_mode: 'wal', synchronous: 2, foreign_keys: 1, page_size: 2048 })
+    const tables = await connection.all(`SELECT name FROM pragma_table_list WHERE schema = 'main' AND NOT strict`)
+    expect(tables).to.deep.equal([{ name: 'sqlite_schema' }])
+  })
+
+  async function refusal(path = stores.path()) {
+    return rejection(openStore(path, SETTINGS, stores.clock, stores.log))
+  }
+
+  it('refuses a file that is no database, and leaves it as it was', async () => {
+    for (const content of ['not a database', 'x'.repeat(10_000)]) {
+      writeFileSync(stores.path(), content, { mode: 0o644 })
+      const error = await refusal()
+      expect(error.code).to.equal('database_corrupt')
+      expect(error.remedy).to.equal(STORE_FAULTS.database_corrupt.remedy)
+      expect(readFileSync(stores.path(), 'utf8')).to.equal(content)
+    }
+  })
+
+  async function filledFile(): Promise<void> {
+    const store = await stores.open()
+    await register(store, 'N0CALL', 'W1AW')
+    for (let index = 0; index < 50; index += 1)
+      await store.history.append([message(`text ${index} ${'.'.repeat(200)}`)], false)
+    await store.close()
+  }
+
+  it('refuses a file with a damaged page', async () => {
+    await filledFile()
+    const bytes = await readFile(stores.path())
+    bytes.fill(0xa5, bytes.length - 2048, bytes.length - 1024)
+    await writeFile(stores.path(), bytes)
+    expect((await refusal()).code).to.equal('database_corrupt')
+  })
+
+  it('refuses a file that was cut off', async () => {
+    await filledFile()
+    await truncate(stores.path(), (await stat(stores.path())).size - 4096)
+    expect((await refusal()).code).to.equal('database_corrupt')
+  })
+
+  async function withConnection(sql: string): Promise<void> {
+    const connection = await connect(stores.path(), 0)
+    await connection.exec(sql)
+    await connection.close()
+  }
+
+  it('refuses a file from a newer version, and leaves it as it was', async () => {
+    await filledFile()
+    await withConnection(`PRAGMA user_version = ${MIGRATIONS.length + 1}`)
+    const before = await readFile(stores.path())
+    expect((await refusal()).code).to.equal('database_newer')
+    expect((await readFile(stores.path())).equals(before)).to.equal(true)
+  })
+
+  it('refuses the database of another program, and leaves it as it was', async () => {
+    await withConnection('CREATE TABLE theirs (a); PRAGMA user_version = 1')
+    await chmod(stores.path(), 0o644)
+    const before = await readFile(stores.path())
+    expect((await refusal()).code).to.equal('database_foreign')
+    expect((await readFile(stores.path())).equals(before)).to.equal(true)
+    expect(statSync(stores.path()).mode & 0o777).to.equal(0o644)
+  })
+
+  it('refuses a file that this process has open already', async () => {
+    await stores.open()
+    expect((await refusal()).code).to.equal('database_locked')
+  })
+
+  it('refuses a path that is a folder, and one below a file', async () => {
+    await mkdir(stores.path('folder'))
+    await writeFile(stores.path('file'), '')
+    for (const path of [stores.path('folder'), stores.path('file/store.sqlite')]) {
+      const error = await refusal(path)
+      expect(error.code, path).to.equal('database_not_writable')
+      expect(error.remedy).to.include('"database"')
+    }
+  })
+
+  const isRoot = process.getuid?.() === 0
+  const forOthers = isRoot ? it.skip : it
+  forOthers(
+    `refuses a file that it may only read${isRoot ? ' (skipped: root may write everything)' : ''}`,
+    async () => {
+      await filledFile()
+      chmodSync(stores.path(), 0o400)
+      expect((await refusal()).code).to.equal('database_not_writable')
+    },
+  )
+
+  it('can be opened again after a refusal', async () => {
+    await filledFile()
+    await withConnection('PRAGMA user_version = 99')
+    await refusal()
+    await withConnection(`PRAGMA user_version = ${MIGRATIONS.length}`)
+    const store = await stores.open()
+    expect(store.stations.size).to.equal(2)
+  })
+})
+
+describe('Closing the store', () => {
+  const stores = temporaryStores()
+
+  it('finishes what waits, and leaves one file', async () => {
+    const store = await stores.open()
+    await register(store, 'N0CALL')
+    const waiting = store.history.append([message('just in time')], false)
+    await Promise.all([store.close(), store.close()])
+    expect((await waiting)[0]?.kind).to.equal('stored')
+    expect(() => statSync(`${stores.path()}-wal`)).to.throw('ENOENT')
+    const again = await stores.open()
+    expect(texts((await newer(again, 'N0CALL')).messages)).to.deep.equal(['just in time'])
+  })
+
+  it('refuses every call afterwards', async () => {
+    const store = await stores.open()
+    await register(store, 'N0CALL')
+    await store.close()
+    await store.close()
+    const { history, stations, serverTime } = store
+    const calls = [
+      () => history.append([message('late')], false),
+      () => history.append([], false),
+      () => history.since('N0CALL', 0),
+      () => stations.register(registration('N0CALL')),
+      () => stations.register(registration('W1AW')),
+      () => stations.remove('N0CALL'),
+      () => stations.markTokenDead('N0CALL', 'token-of-N0CALL'),
+      () => stations.avatars(['N0CALL']),
+      () => serverTime.issue(),
+    ]
+    for (const call of calls) expect((await rejection(call())).code, String(call)).to.equal('store_closed')
+  })
+})

@@ -1,0 +1,136 @@
+import { copyFileSync, existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Clock } from '../../../../sidecar/clock.ts'
+import { createLog, type Log } from '../../../../sidecar/log.ts'
+import type {
+  HeardMessage,
+  RegisterOutcome,
+  Registration,
+  Store,
+  StoredMessage,
+  StoreSettings,
+} from '../../../../sidecar/messages/store.ts'
+import type { Connection } from '../../../../sidecar/store/sqlite/database/connection.ts'
+import { buildStore, openFile, openStore } from '../../../../sidecar/store/sqlite/open-store.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
+import type { ContractStores } from '../contract/stores.ts'
+
+export const SETTINGS: StoreSettings = {
+  history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
+  stations: { max: 5000 },
+  ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
+  push: { coalesceMs: 2000 },
+  rateLimit: { newStationsPerHour: 10_000 },
+  instance: 'here',
+}
+
+/** Stores on real files in a folder of their own, closed and removed after each test; the test turns their clock. */
+export interface TemporaryStores extends ContractStores {
+  readonly clock: FakeClock
+  /** Log lines written so far. */
+  readonly lines: Record<string, unknown>[]
+  readonly log: Log
+  path(name?: string): string
+  open(settings?: Partial<StoreSettings>, path?: string, clock?: Clock): Promise<Store>
+  /** With the connection below it, to make the file refuse. */
+  openOver(settings?: Partial<StoreSettings>): Promise<{ store: Store; connection: Connection }>
+}
+
+/** Call inside a `describe`. */
+export function temporaryStores(): TemporaryStores {
+  let folder = ''
+  let clock = new FakeClock()
+  let lines: Record<string, unknown>[] = []
+  const log = createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) })
+  const opened: Store[] = []
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'mesh-companion-store-'))
+    clock = new FakeClock()
+    lines = []
+  })
+  afterEach(async () => {
+    for (const store of opened.splice(0)) await store.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  function keep(store: Store): Store {
+    opened.push(store)
+    return store
+  }
+
+  const path = (name = 'store.sqlite') => join(folder, name)
+  return {
+    get clock() {
+      return clock
+    },
+    get lines() {
+      return lines
+    },
+    log,
+    slackMs: 0,
+    now: () => clock.now(),
+    async shift(ms) {
+      if (ms > 0) await clock.advance(ms)
+      else clock.set(clock.now() + ms)
+    },
+    path,
+    open: async (settings = {}, at = path(), time = clock) =>
+      keep(await openStore(at, { ...SETTINGS, ...settings }, time, log)),
+    async wipe() {
+      for (const file of [path(), `${path()}-wal`]) await rm(file, { force: true })
+    },
+    async openOver(settings = {}) {
+      const connection = await openFile(path())
+      return { store: keep(await buildStore(connection, path(), { ...SETTINGS, ...settings }, clock, log)), connection }
+    },
+  }
+}
+
+/** What a crash at this moment leaves: the file and its log. Below 4 MB nothing moves between the two. */
+export function copyAsAfterCrash(from: string, to: string): void {
+  copyFileSync(from, to)
+  if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${to}-wal`)
+}
+
+export function registration(key: string, changes: Partial<Registration> = {}): Registration {
+  return { key, platform: 'android', pushToken: `token-of-${key}`, ackMessages: false, client: '192.0.2.1', ...changes }
+}
+
+export function register(store: Store, ...keys: string[]): Promise<RegisterOutcome[]> {
+  return Promise.all(keys.map((key) => store.stations.register(registration(key))))
+}
+
+export function message(text: string, changes: Partial<HeardMessage> = {}): HeardMessage {
+  const { from = 'W1AW' } = changes
+  return { from, sourceAsReceived: from, to: 'N0CALL', seqId: '1', text: Buffer.from(text), ...changes }
+}
+
+/** What a registered station has that is newer than `since`. */
+export async function newer(
+  store: Pick<Store, 'history'>,
+  station: string,
+  since = 0,
+): Promise<{ readonly messages: readonly StoredMessage[]; readonly serverTime: number }> {
+  const found = await store.history.since(station, since)
+  if (!found) throw new Error(`${station} is not registered.`)
+  return found
+}
+
+export function texts(messages: readonly { readonly text: Buffer }[]): string[] {
+  return messages.map(({ text }) => text.toString())
+}
+
+/** What `promise` rejects with; fails when it does not. */
+export async function rejection(
+  promise: Promise<unknown>,
+): Promise<{ code?: string; remedy?: string; message: string }> {
+  try {
+    await promise
+  } catch (error) {
+    return error as Error
+  }
+  throw new Error('It did not reject.')
+}
