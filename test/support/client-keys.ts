@@ -2,11 +2,12 @@ import { generateKeyPairSync } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inTurn } from '../../fixtures/in-turn.ts'
 
 export type Jwk = Readonly<Record<string, unknown>>
 
 const KINDS = {
-  RSA: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
+  RSA: inTurn(6, () => generateKeyPairSync('rsa', { modulusLength: 2048 })),
   'P-256': () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
   'P-384': () => generateKeyPairSync('ec', { namedCurve: 'P-384' }),
   'P-521': () => generateKeyPairSync('ec', { namedCurve: 'P-521' }),
