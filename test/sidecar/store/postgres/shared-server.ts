@@ -5,10 +5,10 @@ import { type Postgres, startPostgres } from '../../../support/postgres.ts'
 let server: Promise<Postgres & Pick<Certificates, 'ca'>> | undefined
 let databases = 0
 
-// Of all tests of the process.
-after(async () => (await server)?.stop())
+// A runner of test files side by side that is slow to end is told to, and then only what listens here lets it end the server.
+process.once('SIGTERM', () => process.exit())
 
-/** The address of a new, empty database on a server that all tests share. The first call starts it: give it a minute. */
+/** The address of a new, empty database on a server that all tests of this process share. The first call starts it: give it a minute. */
 export async function freshDatabase(): Promise<string> {
   const { address } = await sharedServer()
   databases += 1
@@ -26,7 +26,7 @@ export async function authority(): Promise<string> {
 export function sharedServer(): Promise<Postgres & Pick<Certificates, 'ca'>> {
   server ??= (async () => {
     const certificates = await makeCertificates()
-    return { ...(await startPostgres({ certificate: certificates.server })), ca: certificates.ca }
+    return { ...(await startPostgres({ certificate: certificates.server, untilExit: true })), ca: certificates.ca }
   })()
   return server
 }
