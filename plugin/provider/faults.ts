@@ -5,11 +5,11 @@ import { authorizationRefused } from './faults/authorization-refused.ts'
 import { issuerParameterFault } from './faults/issuer-parameter.ts'
 import { reasonOf } from './faults/reason.ts'
 import { refusedAnswer } from './faults/refused-answer.ts'
-import { incompleteMetadata, tokenFault } from './faults/token-fault.ts'
+import { type Demanded, incompleteMetadata, tokenFault } from './faults/token-fault.ts'
 import { unanswered } from './faults/unanswered.ts'
 
 /** What openid-client throws while a login is begun or redeemed, as one of our errors; the cause is kept. */
-export function translateLoginFault(error: unknown): LoginError {
+export function translateLoginFault(error: unknown, demanded: Demanded): LoginError {
   const own = ownFault(error)
   if (own) return own
   if (error instanceof oidc.AuthorizationResponseError) return authorizationRefused(error)
@@ -18,7 +18,7 @@ export function translateLoginFault(error: unknown): LoginError {
     unanswered(error) ??
     incompleteMetadata(error) ??
     issuerParameterFault(error) ??
-    tokenFault(error, 'id_token')
+    tokenFault(error, 'id_token', demanded)
   )
 }
 

@@ -187,7 +187,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     const metadata = await deps.issuer.metadata()
     const { claims, idToken, tokens, grantedScopes, askedAt } = await grant(metadata, answer, transaction).catch(
       (error: unknown) => {
-        throw explainScopes(translateLoginFault(error), deps.scopes)
+        throw explainScopes(translateLoginFault(error, client), deps.scopes)
       },
     )
     judge(objectionToIdToken(claims, client.client_id, now() / 1000))

@@ -6,9 +6,7 @@ import { causes, deepestMessage } from '../../log.ts'
  * Source: RFC 9207, section 2.4.
  */
 export function issuerParameterFault(error: unknown): LoginError | undefined {
-  const fault = causes(error).find(
-    ({ message }) => (message.includes('response parameter') && message.includes('"iss"')) || message === UNEXPECTED,
-  )
+  const fault = causes(error).find(isOfIssuer)
   if (!fault) return undefined
   const { expected, parameters } = membersOf(fault.cause)
   const received = parameters instanceof URLSearchParams ? parameters.get('iss') : null
@@ -22,8 +20,16 @@ export function issuerParameterFault(error: unknown): LoginError | undefined {
   })
 }
 
-const UNEXPECTED = 'unexpected "iss" (issuer) response parameter value'
+/** By what the library's error holds. The state, about which it holds as much, is in order: the login was found by it. */
+function isOfIssuer(fault: Error): boolean {
+  const { expected, parameters } = membersOf(fault.cause)
+  if (membersOf(fault).code !== 'OAUTH_INVALID_RESPONSE' || !(parameters instanceof URLSearchParams)) return false
+  const received = parameters.get('iss')
+  return received === null ? expected === undefined && !parameters.has('response') : received !== expected
+}
 
-function membersOf(value: unknown): { readonly expected?: unknown; readonly parameters?: unknown } {
+type Members = { readonly code?: unknown; readonly expected?: unknown; readonly parameters?: unknown }
+
+function membersOf(value: unknown): Members {
   return typeof value === 'object' && value !== null ? value : {}
 }

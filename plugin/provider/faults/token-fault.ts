@@ -1,4 +1,5 @@
 import { decodeProtectedHeader } from 'jose'
+import type { ClientSettings } from '../../config/settings.ts'
 import { LoginError, type LoginErrorCode } from '../../errors.ts'
 import { causeCode, causes } from '../../log.ts'
 import { reasonOf } from './reason.ts'
@@ -12,6 +13,9 @@ const CODES = { id_token: 'id_token_invalid', userinfo: 'userinfo_failed' } as c
 >
 const NAMES = { id_token: 'ID token', userinfo: 'UserInfo answer' } as const
 
+/** Members of the Client object that demand `auth_time` of ID tokens. */
+export type Demanded = Partial<Pick<ClientSettings, 'default_max_age' | 'require_auth_time'>>
+
 /** What was seen, and what mends it. */
 interface Finding {
   readonly details: Readonly<Record<string, unknown>>
@@ -20,9 +24,9 @@ interface Finding {
 }
 
 /** An ID token, or a UserInfo answer, did not pass a check of the library. */
-export function tokenFault(error: unknown, judged: Judged): LoginError {
+export function tokenFault(error: unknown, judged: Judged, demanded: Demanded = {}): LoginError {
   const code = causeCode(error)
-  const { details, remedy, ...other } = findingIn(error, judged)
+  const { details, remedy, ...other } = findingIn(error, judged, demanded)
   return new LoginError(other.code ?? CODES[judged], {
     cause: error,
     details: { reason: reasonOf(error), ...(code === undefined ? {} : { causeCode: code }), ...details },
@@ -44,19 +48,25 @@ export function incompleteMetadata(error: unknown): LoginError | undefined {
   })
 }
 
-function findingIn(error: unknown, judged: Judged): Finding {
+/** Each error of the library is known by its code and by what it holds: its sentences may change with any version. */
+function findingIn(error: unknown, judged: Judged, demanded: Demanded): Finding {
   const fault = causes(error).at(-1)
-  const message = fault?.message ?? ''
+  const code = membersOf(fault).code
   const facts = membersOf(fault?.cause)
-  if (message === 'unexpected JWT "alg" header parameter') return otherAlgorithm(facts, judged)
-  if (message.startsWith('missing client or server configuration to verify used JWT "alg"'))
-    return signedUnasked(judged)
-  if (message === 'JWE decryption is not configured') return encryptedUnasked(fault?.cause, judged)
-  if (message === 'JWT UserInfo Response expected') return unsignedUserInfo()
-  if (/^JWT "auth_time" .*missing$/.test(message)) return { details: { claim: 'auth_time' }, remedy: NO_AUTH_TIME }
-  if (message.startsWith('error when selecting a JWT verification key')) return unknownKey(facts)
-  if (message.startsWith('"response" body') && !message.includes('"keys"')) return otherBody(facts, judged)
-  return typeof facts.claim === 'string' ? otherClaim(facts.claim, facts) : { details: {} }
+  if (code === 'OAUTH_JWT_USERINFO_EXPECTED') return unsignedUserInfo()
+  if (code === 'OAUTH_KEY_SELECTION_FAILED') return unknownKey(facts)
+  // The token itself is held for nothing else.
+  if (code === 'OAUTH_UNSUPPORTED_OPERATION' && typeof fault?.cause === 'string')
+    return encryptedUnasked(fault.cause, judged)
+  // Has no code: there is neither a configured algorithm, nor a published one, nor one to fall back on.
+  if ('fallback' in facts) return signedUnasked(judged)
+  if (typeof facts.claim === 'string') return otherClaim(facts.claim, facts)
+  if (code !== 'OAUTH_INVALID_RESPONSE') return { details: {} }
+  if ('header' in facts) return otherAlgorithm(facts, judged)
+  if ('body' in facts) return otherBody(facts, judged)
+  const demandsTime = demanded.default_max_age !== undefined || demanded.require_auth_time === true
+  const lacksTime = 'claims' in facts && membersOf(facts.claims).auth_time === undefined
+  return demandsTime && lacksTime ? { details: { claim: 'auth_time' }, remedy: NO_AUTH_TIME } : { details: {} }
 }
 
 function otherAlgorithm({ header, expected }: Members, judged: Judged): Finding {
