@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../clock.ts'
 import type { DomainSettings } from '../config/settings.ts'
 import { FETCH_LIMITS, idpFetchOf, openProvider } from '../mount/open-provider.ts'
 import type { PresetUrls } from '../presets/all.ts'
@@ -19,8 +20,8 @@ export interface LiveOptions {
   readonly fetch?: Fetch
   /** Base URLs that take the place of the vendors' own. */
   readonly presets?: PresetUrls
-  /** Milliseconds since 1970; default: the clock of this machine. */
-  readonly now?: () => number
+  /** Default: that of this machine. */
+  readonly clock?: Clock
 }
 
 /**
@@ -28,15 +29,17 @@ export interface LiveOptions {
  * 1 MB, and there are two for each question at most. Nothing is left behind, but lines in the log of the IdP. Never rejects.
  */
 export async function askProvider(settings: DomainSettings, options: LiveOptions = {}): Promise<readonly Verdict[]> {
-  const { fetch = directFetch(FETCH_LIMITS), presets = {}, now = Date.now } = options
-  const clock = watchClock(idpFetchOf(settings, fetch), now)
+  const { clock = systemClock, presets = {} } = options
+  const { fetch = directFetch(FETCH_LIMITS, clock) } = options
+  const now = () => clock.now()
+  const watch = watchClock(idpFetchOf(settings, fetch, clock), now)
   let outcome: DiscoveryOutcome | undefined
   const provider = openProvider(settings, {
-    idpFetch: clock.fetch,
+    idpFetch: watch.fetch,
     fetch,
     presets,
     documents: createDocuments(),
-    now,
+    clock,
     onDiscovered: ({ issuer: publishedIssuer }) => {
       outcome ??= { kind: 'discovered', publishedIssuer }
     },
@@ -50,13 +53,13 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
     // `onFailure` was told why.
     const metadata = await issuer.metadata().catch(() => undefined)
     const verdicts = outcome ? [judgeDiscovery(settings.issuer, outcome, settings.custom.preset !== null)] : []
-    if (!metadata) return [...verdicts, ...clock.verdicts()]
+    if (!metadata) return [...verdicts, ...watch.verdicts()]
     const [keys, ...endpoints] = await Promise.all([
       askForKeys(settings, metadata.jwks_uri, keySet),
       askForRegistration(settings, { client, fetch, now }),
       askForAcceptance(settings, client, clientOf),
     ])
-    return [...verdicts, keys, ...clock.verdicts(), ...judgePublished(metadata, settings), ...endpoints]
+    return [...verdicts, keys, ...watch.verdicts(), ...judgePublished(metadata, settings), ...endpoints]
   } finally {
     provider.close()
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import type { Request } from 'express'
+import { type Clock, systemClock } from '../clock.ts'
 import { domainsByHostName } from '../config/domains/host-names.ts'
 import { findMisplaced } from '../config/domains/misplaced.ts'
 import type { Problem } from '../config/problem.ts'
@@ -66,6 +67,12 @@ export interface MountOptions {
   readonly shared?: boolean
   /** How often IdPs are asked about sessions in use, where `host.sessions` has `inUse`. Default 0: never. */
   readonly introspectEveryMs?: number
+  /**
+   * Default: that of this machine.
+   *
+   * @internal
+   */
+  readonly clock?: Clock
   /** Reads posted forms: Express's own, or the one that the server has loaded anyway. */
   readonly urlencoded: FormParser
 }
@@ -102,7 +109,8 @@ export interface Oidc {
  * @throws TypeError when the configuration as a whole is unusable, the host's secret is too short, or what several processes have to share is missing
  */
 export function mountOidc(app: HostApp, options: MountOptions, readings = readOptions(options)): Oidc {
-  const { config, log } = options
+  const { config, log, clock = systemClock } = options
+  const now = () => clock.now()
   const { domains, problems } = readings
   if (problems.length > 0) {
     throw new TypeError(problems.map(({ path, reason, remedy }) => `${path} ${reason}. ${remedy}`).join('\n'))
@@ -111,7 +119,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
   if (options.shared) checkShared(options.host)
   const history = createLoginHistory(
     domains.map(({ key }) => key),
-    Date.now,
+    now,
   )
   const host = withHistory(withGuardedAuthLog(options.host), history)
   for (const domain of domains) reportReading(host, domain)
@@ -122,17 +130,20 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
   const parts = {
     host,
     log,
-    fetch: own ? guardFetch((url, init) => own(url, init as RequestInit), FETCH_LIMITS) : directFetch(FETCH_LIMITS),
+    fetch: own
+      ? guardFetch((url, init) => own(url, init as RequestInit), FETCH_LIMITS, clock)
+      : directFetch(FETCH_LIMITS, clock),
+    clock,
     presets: options.presets ?? {},
     documents: createDocuments(),
     pathsOf: sharedRoutePaths(PRESET_NAMES),
   }
   const opened = domains.map((domain) => openDomain(domain, parts))
   const strategies = opened.map(({ strategy }) => strategy)
-  const transactions = createTransactions(host.secret, Date.now)
-  const landings = createLandings(host.secret, Date.now)
-  const introspection = createIntrospection(Date.now)
-  const review = createSessionReview(introspection, Date.now)
+  const transactions = createTransactions(host.secret, now)
+  const landings = createLandings(host.secret, now)
+  const introspection = createIntrospection(now)
+  const review = createSessionReview(introspection, now)
   mountRoutes(
     app,
     strategies,
@@ -163,7 +174,15 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
  * @param readFile as `readFileSync` does it
  */
 export function readOptions(
-  { config, host, presets, unknownKeys, inferPresets, credentials }: Omit<MountOptions, 'log' | 'urlencoded'>,
+  {
+    config,
+    host,
+    presets,
+    unknownKeys,
+    inferPresets,
+    credentials,
+    clock = systemClock,
+  }: Omit<MountOptions, 'log' | 'urlencoded'>,
   readFile = (file: string) => readFileSync(file, 'utf8'),
 ): Readings {
   return readDomains(config, {
@@ -172,7 +191,7 @@ export function readOptions(
     ...(inferPresets ? { inferPresets } : {}),
     ...(credentials ? { credentials } : {}),
     readFile,
-    now: Date.now(),
+    now: clock.now(),
     ...(host.basePath ? { basePathOf: host.basePath.bind(host) } : {}),
   })
 }
@@ -204,6 +223,7 @@ interface StrategyParts {
   readonly host: Host
   readonly log: Log
   readonly fetch: Fetch
+  readonly clock: Clock
   readonly presets: PresetUrls
   readonly documents: Documents
   readonly pathsOf: (base: string, redirectUri: string | undefined) => RoutePaths
@@ -218,12 +238,12 @@ interface OpenedDomain {
 
 function openDomain(
   { key, settings }: DomainReading,
-  { host, log, fetch, presets, documents, pathsOf }: StrategyParts,
+  { host, log, fetch, clock, presets, documents, pathsOf }: StrategyParts,
 ): OpenedDomain {
   const paths = pathsOf(host.basePath?.(key) ?? '/', settings?.client.redirect_uri)
   if (!settings) return { strategy: { domainKey: key, paths, working: null }, watched: null, close: () => undefined }
-  const idpFetch = idpFetchOf(settings, fetch)
-  const discovery = watchDiscovery(discoveryLog(settings, log), Date.now)
+  const idpFetch = idpFetchOf(settings, fetch, clock)
+  const discovery = watchDiscovery(discoveryLog(settings, log), () => clock.now())
   const provider = openProvider(settings, {
     idpFetch,
     fetch,
@@ -236,7 +256,7 @@ function openDomain(
       const fields = { domain: key, endpoint: origin + pathname, audience, member: 'client.assertion_audience' }
       log.info('assertion-audience', `The IdP wants this as audience of client assertions: ${audience}.`, fields)
     },
-    now: Date.now,
+    clock,
   })
   const { issuer, keySet, preset } = provider
   // What only a login or a logout needs is made at the first one.
@@ -253,7 +273,7 @@ function openDomain(
         issuer,
         fetch: idpFetch,
         onMissing: (address, status) => reportNoEndSession(host, key, address, status),
-        elapsed: () => performance.now(),
+        clock,
       })
       return endSession
     },
@@ -261,7 +281,7 @@ function openDomain(
       logoutTokens ??= createLogoutTokens(settings, {
         issuer,
         keySet,
-        now: Date.now,
+        clock,
         shared: host.sessions.revocations,
       })
       return logoutTokens

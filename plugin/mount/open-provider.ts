@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import type { CustomSettings, DomainSettings } from '../config/settings.ts'
 import type { PresetUrls } from '../presets/all.ts'
 import { choosePreset } from '../presets/choose.ts'
@@ -19,8 +20,7 @@ export interface ProviderDeps extends Pick<DiscoveryDeps, 'documents' | 'onFailu
   readonly presets: PresetUrls
   /** Told once of each address that takes client assertions of another audience than was tried first. */
   readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
-  /** Milliseconds since 1970. */
-  readonly now: () => number
+  readonly clock: Clock
 }
 
 /** One domain's identity provider, and this server as its client there. */
@@ -36,17 +36,17 @@ export interface Provider {
 }
 
 /** What asks the IdP of a domain: with the client certificate, where there is one. */
-export function idpFetchOf({ credentials: { certificate } }: DomainSettings, fetch: Fetch): Fetch {
-  return certificate ? directFetch(FETCH_LIMITS, certificate) : fetch
+export function idpFetchOf({ credentials: { certificate } }: DomainSettings, fetch: Fetch, clock: Clock): Fetch {
+  return certificate ? directFetch(FETCH_LIMITS, clock, certificate) : fetch
 }
 
 /** Begins to discover the IdP in the background, and never rejects. */
 export function openProvider(settings: DomainSettings, deps: ProviderDeps): Provider {
-  const { idpFetch, fetch, presets, now, documents, onFailure, onDiscovered } = deps
-  const discovery = { fetch: idpFetch, documents, now, random: Math.random, onFailure, onDiscovered }
+  const { idpFetch, fetch, presets, clock, documents, onFailure, onDiscovered } = deps
+  const discovery = { fetch: idpFetch, documents, clock, random: Math.random, onFailure, onDiscovered }
   const issuer = openIssuer(settings.issuer, discovery)
-  const preset = choosePreset(settings.custom.preset, presets, fetch)
-  const keySet = createKeySet({ fetch: idpFetch, elapsed: () => performance.now() })
+  const preset = choosePreset(settings.custom.preset, presets, { fetch, clock })
+  const keySet = createKeySet({ fetch: idpFetch, clock })
   const clientOf = (own: DomainSettings) => {
     const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null
     return createProviderClient(own, {
@@ -56,7 +56,8 @@ export function openProvider(settings: DomainSettings, deps: ProviderDeps): Prov
       scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings)])],
       claims: claimsRead(settings.custom.claims, groupsClaim),
       onAudience: deps.onAudience,
-      now,
+      now: () => clock.now(),
+      elapsed: () => clock.elapsed(),
     })
   }
   // One that has a key to make begins with that at once, so that no login waits for it.

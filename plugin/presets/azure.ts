@@ -10,7 +10,7 @@ import {
 } from '../login/groups/memberships.ts'
 import type { Claims } from '../login/profile.ts'
 import type { Preset, PresetDefinition } from './preset.ts'
-import { isText, membersOf, PAGES_MS, type Page, readPages, type VendorFetch } from './vendor-api.ts'
+import { isText, membersOf, PAGES_MS, type Page, readPages, type VendorAccess } from './vendor-api.ts'
 
 /** Microsoft Entra ID: the directory of one company. */
 export const azure: PresetDefinition<'azure', 'login' | 'graph'> = {
@@ -32,7 +32,7 @@ export const azure: PresetDefinition<'azure', 'login' | 'graph'> = {
   issued: () => false,
   check: ({ tenant_id }) => checkTenant(tenant_id),
   issuer: ({ login }, { tenant_id = '' }) => `${login.replace(/\/+$/, '')}/${tenant_id}/v2.0`,
-  open: ({ graph }, fetch) => azurePreset(graph, fetch),
+  open: ({ graph }, access) => azurePreset(graph, access),
 }
 
 function checkTenant(tenantId: unknown): readonly Finding[] {
@@ -57,9 +57,8 @@ const OPEN_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5
  * @see https://learn.microsoft.com/graph/api/user-list-memberof
  * @see https://learn.microsoft.com/graph/api/user-list-transitivememberof
  * @param graph base URL of the API
- * @param totalMs for all pages of groups together
  */
-export function azurePreset(graph: string, fetch: VendorFetch, totalMs = PAGES_MS): Preset {
+export function azurePreset(graph: string, access: VendorAccess): Preset {
   return {
     title: 'Microsoft',
     // With a claim, Graph is not asked: guests may often not use it, and its scope needs an administrator's consent.
@@ -84,7 +83,13 @@ export function azurePreset(graph: string, fetch: VendorFetch, totalMs = PAGES_M
       first.searchParams.set('$count', 'true')
       const headers = { consistencylevel: 'eventual' }
       const readGroup = claim === null ? groupByName : groupById
-      return readPages(first, { fetch, accessToken, totalMs, headers, read: (json) => readPage(json, readGroup) })
+      return readPages(first, {
+        ...access,
+        accessToken,
+        totalMs: PAGES_MS,
+        headers,
+        read: (json) => readPage(json, readGroup),
+      })
     },
   }
 }

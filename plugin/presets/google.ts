@@ -1,7 +1,7 @@
 import type { Finding } from '../config/problem.ts'
 import { groupOf, type Membership } from '../login/groups/memberships.ts'
 import type { Preset, PresetDefinition } from './preset.ts'
-import { isText, membersOf, PAGES_MS, type Page, RefusedPage, readPages, type VendorFetch } from './vendor-api.ts'
+import { isText, membersOf, PAGES_MS, type Page, RefusedPage, readPages, type VendorAccess } from './vendor-api.ts'
 
 /**
  * Half of what the API gives at most: a thousand groups with long descriptions would come near the limit on the size of answers.
@@ -31,7 +31,7 @@ export const google: PresetDefinition<'google', 'issuer' | 'cloudIdentity'> = {
   check: ({ customer_id, identitysource }, withGroups) =>
     withGroups && identitysource === undefined ? checkCustomer(customer_id) : [],
   issuer: ({ issuer }) => issuer,
-  open: ({ cloudIdentity }, fetch) => googlePreset(cloudIdentity, fetch),
+  open: ({ cloudIdentity }, access) => googlePreset(cloudIdentity, access),
 }
 
 function checkCustomer(customerId: unknown): readonly Finding[] {
@@ -54,9 +54,8 @@ function checkCustomer(customerId: unknown): readonly Finding[] {
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchDirectGroups
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchTransitiveGroups
  * @param cloudIdentity base URL of the API
- * @param totalMs for all pages of groups together
  */
-export function googlePreset(cloudIdentity: string, fetch: VendorFetch, totalMs = PAGES_MS): Preset {
+export function googlePreset(cloudIdentity: string, access: VendorAccess): Preset {
   return {
     title: 'Google',
     scopes: ({ groups }) => (groups?.scope ? [groups.scope] : []),
@@ -73,15 +72,15 @@ export function googlePreset(cloudIdentity: string, fetch: VendorFetch, totalMs 
       // `searchTransitiveGroups` is for Workspace Enterprise and Cloud Identity Premium only: others are refused with 403.
       const method = groups?.recursive ? 'searchTransitiveGroups' : 'searchDirectGroups'
       const base = new URL(`${cloudIdentity.replace(/\/+$/, '')}/v1/groups/-/memberships:${method}`)
-      const endsAt = performance.now() + totalMs
+      const endsAt = access.clock.elapsed() + PAGES_MS
       const ask = (query: string, readGroup: GroupReader) => {
         const first = new URL(base)
         first.searchParams.set('query', query)
         first.searchParams.set('pageSize', PAGE_SIZE)
         return readPages(first, {
-          fetch,
+          ...access,
           accessToken,
-          totalMs: Math.max(1, Math.ceil(endsAt - performance.now())),
+          totalMs: Math.max(1, Math.ceil(endsAt - access.clock.elapsed())),
           read: (json) => readPage(json, first, readGroup),
         })
       }

@@ -2,7 +2,7 @@ import type { PresetRules, VendorUrls } from '../config/rules/preset-rules.ts'
 import type { DomainSettings } from '../config/settings.ts'
 import type { Memberships } from '../login/groups/memberships.ts'
 import type { Claims } from '../login/profile.ts'
-import type { VendorFetch } from './vendor-api.ts'
+import type { VendorAccess } from './vendor-api.ts'
 
 /** What a login brought that tells of a person. */
 export interface Evidence {
@@ -18,7 +18,7 @@ export interface Evidence {
  */
 export interface PresetDefinition<Name extends string = string, Url extends string = string>
   extends PresetRules<Name, Url> {
-  open(urls: VendorUrls<Url>, fetch: VendorFetch): Preset
+  open(urls: VendorUrls<Url>, access: VendorAccess): Preset
 }
 
 /** What differs in a login from one kind of identity provider to the next. */

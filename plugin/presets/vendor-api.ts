@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { type Clock, deadlineSignal } from '../clock.ts'
 import { causeCode } from '../log.ts'
 import type { Membership } from '../login/groups/memberships.ts'
 import { retryAfterMs } from './retry-after.ts'
@@ -15,6 +15,12 @@ export type VendorFetch = (
   },
 ) => Promise<Response>
 
+/** What presets ask their vendors with. */
+export interface VendorAccess {
+  readonly fetch: VendorFetch
+  readonly clock: Clock
+}
+
 /** For all pages together, in milliseconds. */
 export const PAGES_MS = 15_000
 const MOST_PAGES = 20
@@ -27,8 +33,7 @@ export interface Page {
   readonly next: URL | undefined
 }
 
-export interface PageReader {
-  readonly fetch: VendorFetch
+export interface PageReader extends VendorAccess {
   /** A secret. */
   readonly accessToken: string
   /** One page's JSON to its groups; undefined when it is not of the expected shape. */
@@ -57,7 +62,12 @@ export class RefusedPage extends Error {
  * @throws RefusedPage, Error when a page does not come, is refused or makes no sense: a part of the list is no list
  */
 export async function readPages(first: URL, reader: PageReader): Promise<readonly Membership[]> {
-  const limit = { signal: AbortSignal.timeout(reader.totalMs), endsAt: performance.now() + reader.totalMs }
+  const { signal, clear } = deadlineSignal(reader.clock, reader.totalMs)
+  const limit = { signal, endsAt: reader.clock.elapsed() + reader.totalMs }
+  return readAll(first, reader, limit).finally(clear)
+}
+
+async function readAll(first: URL, reader: PageReader, limit: Limit): Promise<readonly Membership[]> {
   const all: Membership[] = []
   let url: URL | undefined = first
   for (let page = 1; url; page += 1) {
@@ -77,19 +87,18 @@ export async function readPages(first: URL, reader: PageReader): Promise<readonl
 
 interface Limit {
   readonly signal: AbortSignal
-  /** By `performance.now()`. */
+  /** Of elapsed time. */
   readonly endsAt: number
 }
 
 /** One page; where the vendor is asked too often and says when to come again, that is waited for if there is time. */
 async function ask(url: URL, reader: PageReader, limit: Limit): Promise<Response> {
+  const { clock } = reader
   for (let tries = 1; ; tries += 1) {
     const response = await request(url, reader, limit.signal)
-    const waitMs = response.status === 429 ? retryAfterMs(response.headers.get('retry-after'), Date.now()) : undefined
-    if (waitMs === undefined || tries === MOST_TRIES || waitMs >= limit.endsAt - performance.now()) return response
-    await pause(waitMs, undefined, { signal: limit.signal }).catch(() => {
-      throw unanswered(url, 'TimeoutError')
-    })
+    const waitMs = response.status === 429 ? retryAfterMs(response.headers.get('retry-after'), clock.now()) : undefined
+    if (waitMs === undefined || tries === MOST_TRIES || waitMs >= limit.endsAt - clock.elapsed()) return response
+    await new Promise<void>((resolve) => clock.after(waitMs, resolve))
   }
 }
 

@@ -40,6 +40,8 @@ export interface ProviderClient extends TokenVerbs {
 }
 
 export interface ClientDeps extends AuthorizationDeps {
+  /** Milliseconds from any point on; never goes back, whatever becomes of the clock. */
+  readonly elapsed: () => number
   readonly issuer: Issuer
   readonly keySet: KeySet
   /** Claims that a login reads: where the ID token brings them all, the UserInfo request is saved. */
@@ -53,7 +55,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
   const { issuer, fetch, now } = deps
   const [responseType] = client.response_types
   const dpop = client.dpop_bound_access_tokens ? createDpopKey() : null
-  const inactive = createInactiveAnswers(() => performance.now())
+  const inactive = createInactiveAnswers(deps.elapsed)
   const audiences = createAssertionAudiences(client.assertion_audience, deps.onAudience)
 
   /** @param token whose signature the library is about to verify, if any */

@@ -1,9 +1,9 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https'
+import { type Clock, deadlineSignal } from '../../clock.ts'
 import type { ClientCertificate } from '../../config/settings.ts'
 import {
   assertAllowedAddress,
-  deadlineSignal,
   type Fetch,
   type FetchLimits,
   ForbiddenExchange,
@@ -19,7 +19,11 @@ const IDLE_MS = 4_000
  * asks the IdP two or three times; Node's `fetch` takes twice the time for it and cannot show a certificate. Follows no redirect and
  * takes no compressed answer, so that none can unpack to more than the limit. Goes through the proxy that the environment names.
  */
-export function directFetch(limits: FetchLimits, certificate?: Pick<ClientCertificate, 'cert' | 'key'>): Fetch {
+export function directFetch(
+  limits: FetchLimits,
+  clock: Clock,
+  certificate?: Pick<ClientCertificate, 'cert' | 'key'>,
+): Fetch {
   const pooled = { keepAlive: true, maxSockets: 64, maxFreeSockets: 8, timeout: IDLE_MS }
   const tls = certificate ? { cert: certificate.cert, key: certificate.key } : {}
   const agents = { http: new HttpAgent(pooled), https: new HttpsAgent({ ...pooled, ...tls }) }
@@ -28,7 +32,7 @@ export function directFetch(limits: FetchLimits, certificate?: Pick<ClientCertif
     const url = new URL(address)
     assertAllowedAddress(url)
     const kind = url.protocol === 'https:' ? 'https' : 'http'
-    const { signal, clear } = deadlineSignal(limits.totalMs, init.signal)
+    const { signal, clear } = deadlineSignal(clock, limits.totalMs, init.signal)
     const exchange = { url, init, signal, maxBytes: limits.maxBytes }
     try {
       const proxy = proxyFor(url)

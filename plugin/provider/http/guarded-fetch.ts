@@ -1,4 +1,5 @@
 import type { CustomFetch } from 'openid-client'
+import { type Clock, deadlineSignal } from '../../clock.ts'
 
 /** `fetch` as openid-client calls it. */
 export type Fetch = CustomFetch
@@ -30,10 +31,10 @@ export class ForbiddenExchange extends Error {
  * followed (one could lead inside the network), one time limit for the whole answer (a byte a second never ends otherwise), and a
  * bounded body.
  */
-export function guardFetch(inner: Fetch, limits: FetchLimits): Fetch {
+export function guardFetch(inner: Fetch, limits: FetchLimits, clock: Clock): Fetch {
   return async (url, init) => {
     assertAllowedAddress(new URL(url))
-    const { signal, clear } = deadlineSignal(limits.totalMs, init.signal)
+    const { signal, clear } = deadlineSignal(clock, limits.totalMs, init.signal)
     try {
       const response = await inner(url, { ...init, redirect: 'manual', signal })
       const body = await boundedBody(response, limits.maxBytes, signal)
@@ -48,16 +49,6 @@ export function guardFetch(inner: Fetch, limits: FetchLimits): Fetch {
 export function assertAllowedAddress(url: URL): void {
   if (isAllowedAddress(url)) return
   throw new ForbiddenExchange('PLAIN_HTTP', 'An IdP is reached over TLS; plain HTTP is accepted on loopback only')
-}
-
-/** Aborts when the time is up or the caller's own signal does. Cheaper than `AbortSignal.timeout`, and gone with the answer. */
-export function deadlineSignal(
-  totalMs: number,
-  own: AbortSignal | undefined,
-): { signal: AbortSignal; clear: () => void } {
-  const deadline = new AbortController()
-  const timer = setTimeout(() => deadline.abort(new DOMException('No answer in time', 'TimeoutError')), totalMs)
-  return { signal: own ? AbortSignal.any([deadline.signal, own]) : deadline.signal, clear: () => clearTimeout(timer) }
 }
 
 /** TLS, or a loopback address. */

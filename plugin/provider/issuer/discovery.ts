@@ -1,4 +1,5 @@
 import type * as oidc from 'openid-client'
+import type { Clock, Timer } from '../../clock.ts'
 import type { IssuerSettings } from '../../config/settings.ts'
 import type { LoginError } from '../../errors.ts'
 import { discoveryFault } from '../faults/discovery-fault.ts'
@@ -29,7 +30,7 @@ export interface DiscoveryDeps {
   readonly fetch: Fetch
   /** Shared by all domains. */
   readonly documents: Pick<Documents, 'ask'>
-  readonly now: () => number
+  readonly clock: Clock
   /** Between 0 and 1. */
   readonly random: () => number
   /** Called for each failed attempt, with what broke: `discovery_failed`. */
@@ -55,7 +56,7 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
   let known: { readonly metadata: oidc.ServerMetadata; readonly at: number } | undefined
   let attempt: { readonly asked: AskedDocument; readonly outcome: Promise<oidc.ServerMetadata> } | undefined
   let failures = 0
-  let timer: NodeJS.Timeout | undefined
+  let timer: Timer | undefined
   let closed = false
 
   function discover() {
@@ -68,9 +69,9 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
     const outcome = discoverOnce(settings, asked)
       .then(
         (metadata) => {
-          known = { metadata, at: deps.now() }
+          known = { metadata, at: deps.clock.now() }
           failures = 0
-          clearTimeout(timer)
+          timer?.cancel()
           deps.onDiscovered(metadata)
           return metadata
         },
@@ -96,11 +97,11 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
   }
 
   function planRetry() {
-    clearTimeout(timer)
+    timer?.cancel()
     if (closed) return
     const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 20))
     // Half of it by chance: servers that lost an IdP together do not come back to it together.
-    timer = setTimeout(inBackground, pause * (0.5 + deps.random() / 2)).unref()
+    timer = deps.clock.after(pause * (0.5 + deps.random() / 2), inBackground)
   }
 
   // `onFailure` has told of it.
@@ -112,7 +113,7 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
   return {
     async metadata() {
       if (known) {
-        const age = deps.now() - known.at
+        const age = deps.clock.now() - known.at
         // Below zero the clock was set back: how old it is, nobody knows.
         if ((age > FRESH_MS || age < 0) && failures === 0) inBackground()
         return known.metadata
@@ -125,7 +126,7 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
     },
     close() {
       closed = true
-      clearTimeout(timer)
+      timer?.cancel()
     },
   }
 }

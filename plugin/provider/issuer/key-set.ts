@@ -1,4 +1,5 @@
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import type { Clock } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
 import type { Fetch } from '../http/guarded-fetch.ts'
 
@@ -37,8 +38,7 @@ export interface KeySet {
 export interface KeySetDeps {
   /** Guarded. */
   readonly fetch: Fetch
-  /** Milliseconds from any point on; never goes back, whatever becomes of the clock. */
-  readonly elapsed: () => number
+  readonly clock: Clock
 }
 
 interface KeyRequest {
@@ -54,7 +54,7 @@ interface ReadDocument {
   readonly keys: PublishedKeys
 }
 
-export function createKeySet({ fetch, elapsed }: KeySetDeps): KeySet {
+export function createKeySet({ fetch, clock }: KeySetDeps): KeySet {
   let last: KeyRequest | undefined
   let useful: { readonly address: string; readonly at: number; readonly document: ReadDocument } | undefined
   const waiting = new Set<() => void>()
@@ -62,7 +62,7 @@ export function createKeySet({ fetch, elapsed }: KeySetDeps): KeySet {
 
   function ask(address: string): KeyRequest {
     const outcome = load(address, fetch, useful?.document)
-    const asked: KeyRequest = { address, at: elapsed(), outcome, failed: false }
+    const asked: KeyRequest = { address, at: clock.elapsed(), outcome, failed: false }
     asked.outcome.then(
       (document) => {
         // One that took longer than the next has nothing new to say.
@@ -78,11 +78,11 @@ export function createKeySet({ fetch, elapsed }: KeySetDeps): KeySet {
   function pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
-        clearTimeout(timer)
+        timer.cancel()
         waiting.delete(end)
         resolve()
       }
-      const timer = setTimeout(end, ms)
+      const timer = clock.after(ms, end)
       waiting.add(end)
     })
   }
@@ -90,7 +90,7 @@ export function createKeySet({ fetch, elapsed }: KeySetDeps): KeySet {
   /** The latest request, if it is of this second and serves; else the next one, which all who wait for it share. */
   async function latest(address: string, unlike?: KeyRequest): Promise<KeyRequest> {
     for (let seconds = 0; ; seconds += 1) {
-      const rest = last ? last.at + SECOND_MS - elapsed() : 0
+      const rest = last ? last.at + SECOND_MS - clock.elapsed() : 0
       // One that failed before is nothing to build on, unless they all do; those who were there in time share its failure.
       const serves = last?.address === address && last !== unlike && (!last.failed || seconds >= MOST_SECONDS)
       if (last && rest > 0 && serves) return last
@@ -111,11 +111,11 @@ export function createKeySet({ fetch, elapsed }: KeySetDeps): KeySet {
       return (await (await latest(jwksUri, request)).outcome).keys
     },
     atHand(jwksUri, withinMs) {
-      return useful && useful.address === jwksUri && elapsed() - useful.at <= withinMs
+      return useful && useful.address === jwksUri && clock.elapsed() - useful.at <= withinMs
         ? useful.document.keys
         : undefined
     },
-    ageMs: () => (useful ? elapsed() - useful.at : null),
+    ageMs: () => (useful ? clock.elapsed() - useful.at : null),
     close() {
       closed = true
       for (const end of waiting) end()

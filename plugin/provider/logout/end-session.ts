@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { ServerMetadata } from 'openid-client'
+import { type Clock, deadlineSignal } from '../../clock.ts'
 import type { DomainSettings } from '../../config/settings.ts'
-import { deadlineSignal, type Fetch } from '../http/guarded-fetch.ts'
+import type { Fetch } from '../http/guarded-fetch.ts'
 import type { Issuer } from '../issuer/discovery.ts'
 
 /** Servers and proxies refuse addresses that are much longer; an ID token with many groups is. */
@@ -49,12 +50,11 @@ export interface EndSessionDeps {
   readonly fetch: Fetch
   /** Called when there proves to be nothing at the default address, and not again before something was there. */
   readonly onMissing: (address: string, status: number) => void
-  /** Milliseconds from any point on; never goes back, whatever becomes of the clock. */
-  readonly elapsed: () => number
+  readonly clock: Clock
 }
 
 export function createEndSession(settings: DomainSettings, deps: EndSessionDeps): EndSession {
-  const { issuer, fetch, onMissing, elapsed } = deps
+  const { issuer, fetch, onMissing, clock } = deps
   const { client, logoutUrl } = settings
   let asked: { readonly metadata: ServerMetadata; readonly answer: Promise<boolean> } | undefined
   let missedAt: number | undefined
@@ -62,7 +62,7 @@ export function createEndSession(settings: DomainSettings, deps: EndSessionDeps)
 
   /** Asked for at the first logout after a discovery: many an IdP without an end-session endpoint has nothing there either. */
   function isDefaultThere(metadata: ServerMetadata): Promise<boolean> {
-    const isStale = missedAt !== undefined && elapsed() - missedAt >= NOTHING_THERE_MS
+    const isStale = missedAt !== undefined && clock.elapsed() - missedAt >= NOTHING_THERE_MS
     if (isStale || asked?.metadata !== metadata) {
       missedAt = undefined
       asked = { metadata, answer: askDefault(defaultAddress(metadata)) }
@@ -71,13 +71,13 @@ export function createEndSession(settings: DomainSettings, deps: EndSessionDeps)
   }
 
   async function askDefault(address: string): Promise<boolean> {
-    const { signal, clear } = deadlineSignal(QUESTION_MS, undefined)
+    const { signal, clear } = deadlineSignal(clock, QUESTION_MS)
     try {
       const request = { method: 'GET', headers: {}, body: undefined, redirect: 'manual', signal } as const
       const { status } = await fetch(address, request)
       const isThere = status !== 404 && status !== 410
       if (!isThere) {
-        missedAt = elapsed()
+        missedAt = clock.elapsed()
         if (!told) onMissing(address, status)
       }
       told = !isThere

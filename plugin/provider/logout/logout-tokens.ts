@@ -1,3 +1,4 @@
+import { type Clock, isLate } from '../../clock.ts'
 import type { DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 import { isShared } from '../authentication/client-signature.ts'
@@ -30,21 +31,20 @@ export interface LogoutTokens {
 export interface LogoutTokenDeps {
   readonly issuer: Issuer
   readonly keySet: KeySet
-  /** Milliseconds since 1970. */
-  readonly now: () => number
+  readonly clock: Clock
   /** Where several processes take tokens: what they share. */
   readonly shared?: SharedUse | undefined
 }
 
 export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDeps): LogoutTokens {
   const { client } = settings
-  const { now, shared } = deps
+  const { clock, shared } = deps
   const rules = {
     issuer: settings.issuer.issuer,
     clientId: client.client_id,
     algorithm: client.id_token_signed_response_alg,
   }
-  const used = createUsedTokens({ domainKey: settings.key, shared, now })
+  const used = createUsedTokens({ domainKey: settings.key, shared, now: () => clock.now() })
 
   async function verify(token: string, logout: Logout): Promise<void> {
     const { issuer: name, jwks_uri: address } = await deps.issuer.metadata()
@@ -53,7 +53,7 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
     if (address === undefined) throw new LoginError('metadata_incomplete', { details: { endpoint: 'jwks_uri' } })
     const asked = loadKeys(address, token)
     const older = deps.keySet.atHand(address, AT_HAND_MS)
-    if (older && (await isLate(asked)) && (await isSignedWith(token, older))) return
+    if (older && (await isLate(clock, asked, PATIENCE_MS)) && (await isSignedWith(token, older))) return
     await verifySignature(token, (await asked).find, rules.algorithm).catch(refuse)
   }
 
@@ -83,7 +83,7 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
   return {
     async redeem(sent, act) {
       const token = await openIdToken(sent, settings).catch(refuse)
-      const logout = inspectLogoutToken(token, rules, now() / 1000)
+      const logout = inspectLogoutToken(token, rules, clock.now() / 1000)
       if (typeof logout === 'string') throw refusal(logout)
       // Before the IdP is asked for its keys.
       used.assertUnused(logout)
@@ -91,19 +91,6 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
       return used.use(logout, () => act(logout))
     },
   }
-}
-
-/** Whether something is not there within {@link PATIENCE_MS}. */
-async function isLate(awaited: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<true>((resolve) => {
-    timer = setTimeout(() => resolve(true), PATIENCE_MS).unref()
-  })
-  const settled = awaited.then(
-    () => false,
-    () => false,
-  )
-  return Promise.race([settled, late]).finally(() => clearTimeout(timer))
 }
 
 /** Logout tokens are held to the same as ID tokens; only what the log says differs. */

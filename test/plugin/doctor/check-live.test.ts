@@ -5,6 +5,7 @@ import { type Idp, type IdpOptions, startIdp } from '../../../fixtures/idp/serve
 import { checkToTheEnd } from '../../../plugin/doctor/check.ts'
 import type { LiveOptions } from '../../../plugin/doctor/check-live.ts'
 import { type ClientKeyPair, makeKey } from '../../support/client-keys.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 import { CLIENT } from '../../support/sign-in-setup.ts'
 
 const REDIRECT = 'http://127.0.0.1:9/auth-oidc-callback'
@@ -161,9 +162,18 @@ describe('mesh-companion-check --live', () => {
   describe('about the clock', () => {
     it('warns of seconds, and fails of a minute or more, with who is ahead', async () => {
       const idp = await start()
-      const off = async (ms: number) => (await ask(idp, {}, {}, { now: () => Date.now() + ms })).of('clock')
-      expect(await off(30_000)).to.match(/^warn: clock: The clock of the IdP is (29|30|31) s behind this machine's\./)
-      expect(await off(-3_600_000)).to.match(/^fail: clock: The clock of the IdP is 3\d{3} s ahead of this machine's\./)
+      const at = Date.UTC(2026, 0, 1)
+      const fixed: LiveOptions['fetch'] = async (url, init) => {
+        const { headers, status, body } = await fetch(url, init as RequestInit)
+        return new Response(body, {
+          status,
+          headers: { ...Object.fromEntries(headers), date: new Date(at).toUTCString() },
+        })
+      }
+      const off = async (ms: number) =>
+        (await ask(idp, {}, {}, { fetch: fixed, clock: new FakeClock(at + 500 + ms) })).of('clock')
+      expect(await off(30_000)).to.match(/^warn: clock: The clock of the IdP is 30 s behind this machine's\./)
+      expect(await off(-3_600_000)).to.match(/^fail: clock: The clock of the IdP is 3600 s ahead of this machine's\./)
     })
 
     it('warns where no answer has the time', async () => {

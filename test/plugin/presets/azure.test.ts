@@ -9,7 +9,7 @@ import { azurePreset } from '../../../plugin/presets/azure.ts'
 import { choosePreset } from '../../../plugin/presets/choose.ts'
 import { CLIENT, settingsOf } from '../config/one-domain.ts'
 import { failuresContract, startStranger } from './failures.contract.ts'
-import { knows, reasonOf, TOKEN, vendorFetch } from './vendor-fetch.ts'
+import { knows, reasonOf, TOKEN, vendorAccess } from './vendor-fetch.ts'
 
 const ALICE = 'alice'
 const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
@@ -36,12 +36,12 @@ describe('the azure preset', () => {
   })
 
   const ask = (groups: object = {}, claims: Record<string, unknown> = {}) =>
-    azurePreset(api.url, vendorFetch()).memberships({ claims, accessToken: TOKEN }, settings(groups))
+    azurePreset(api.url, vendorAccess()).memberships({ claims, accessToken: TOKEN }, settings(groups))
   const names = (memberships: Memberships) =>
     memberships === 'unknown' ? memberships : memberships.map(({ name }) => name)
 
   it('asks for its scope, the configured one instead where there is one, and for none without groups', () => {
-    const { scopes } = choosePreset('azure', {}, vendorFetch())
+    const { scopes } = choosePreset('azure', {}, vendorAccess())
     expect(scopes(settings({}))).to.deep.equal(['Group.Read.All'])
     expect(scopes(settings({ scope: 'GroupMember.Read.All' }))).to.deep.equal(['GroupMember.Read.All'])
     expect(scopes(settings())).to.deep.equal([])
@@ -80,7 +80,7 @@ describe('the azure preset', () => {
       for (const groups of [{}, { required: OPS.id.toUpperCase(), siteadmin: ADMINS.id }]) {
         expect(names(await ask(groups, claims))).to.deep.equal([OPS.id, STAFF.id])
       }
-      const preset = azurePreset(api.url, vendorFetch())
+      const preset = azurePreset(api.url, vendorAccess())
       expect(
         names(await preset.memberships({ claims, accessToken: null }, settings({ required: OPS.id }))),
       ).to.have.length(2)
@@ -207,7 +207,7 @@ describe('the azure preset', () => {
 
     it('uses the claim and neither asks Graph nor for its scope', async () => {
       await start([])
-      const { scopes, groupsClaim } = choosePreset('azure', {}, vendorFetch())
+      const { scopes, groupsClaim } = choosePreset('azure', {}, vendorAccess())
       expect(scopes(settings(roles))).to.deep.equal([])
       expect(groupsClaim(settings(roles))).to.equal('roles')
       expect(names(await ask(roles, { roles: ['Mesh.Admin'] }))).to.deep.equal(['Mesh.Admin'])
@@ -257,14 +257,14 @@ describe('the azure preset', () => {
       api.fail(403)
       expect(await reasonOf(ask({ claim: 'groups' }, overage))).to.match(/ with 403$/)
       const noToken = { claims: { hasgroups: true }, accessToken: null }
-      const preset = azurePreset(api.url, vendorFetch())
+      const preset = azurePreset(api.url, vendorAccess())
       expect(await reasonOf(preset.memberships(noToken, settings({ claim: 'groups' })))).to.match(/no access token/)
       expect(await reasonOf(ask(roles, { _claim_names: { roles: 'src1' } }))).to.match(/refers to another place$/)
     })
   })
 
   describe('identity', () => {
-    const { claims } = azurePreset('https://graph.invalid', vendorFetch())
+    const { claims } = azurePreset('https://graph.invalid', vendorAccess())
     const names = { uuid: 'sub', name: 'name', email: 'email' }
 
     it('takes preferred_username for an address that is missing, and never for a verified one', () => {
@@ -295,8 +295,8 @@ describe('the azure preset', () => {
     beforeEach(() => start(['Group.Read.All'], { mostPerPage: 1 }))
     failuresContract(() => ({
       api,
-      ask: (fetch, accessToken = TOKEN, totalMs) =>
-        azurePreset(api.url, fetch, totalMs).memberships({ claims: {}, accessToken }, settings({})),
+      ask: (access, accessToken = TOKEN) =>
+        azurePreset(api.url, access).memberships({ claims: {}, accessToken }, settings({})),
       fillPages: (pages) =>
         api.setGroups(ALICE, {
           direct: Array.from({ length: pages }, (_, at) => ({ id: guid(at), displayName: `Group ${at}` })),

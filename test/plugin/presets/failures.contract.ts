@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import type { VendorApi } from '../../../fixtures/idp/vendors/vendor-api.ts'
 import type { Memberships } from '../../../plugin/login/groups/memberships.ts'
-import type { VendorFetch } from '../../../plugin/presets/vendor-api.ts'
-import { reasonOf, TOKEN, vendorFetch } from './vendor-fetch.ts'
+import type { VendorAccess } from '../../../plugin/presets/vendor-api.ts'
+import { reasonOf, until, vendorAccess } from './vendor-fetch.ts'
 
 /** A preset before its vendor's API, and a user who is in some groups, so many that they fill three pages. */
 export interface Subject {
   readonly api: VendorApi<never>
-  ask(fetch: VendorFetch, accessToken?: string | null, totalMs?: number): Promise<Memberships>
+  ask(access: VendorAccess, accessToken?: string | null): Promise<Memberships>
   /** Whether a page that was answered so is asked for in another way once more. Default: never. */
   asksAgainAfter?(status: number, after: number): boolean
   /** Puts the user into this many groups; each fills a page. */
@@ -20,10 +20,11 @@ export interface Subject {
 /** What holds for every preset that asks a vendor's API for groups: what it could not learn in full it does not know at all. */
 export function failuresContract(subject: () => Subject): void {
   const ask = (...args: Parameters<Subject['ask']>) => subject().ask(...args)
+  const requested = (times: number) => until(() => subject().api.requests.length === times)
   beforeEach(() => subject().fillPages(3))
 
   it('takes all pages together', async () => {
-    expect(await ask(vendorFetch())).to.have.length(3)
+    expect(await ask(vendorAccess())).to.have.length(3)
     expect(subject().api.requests.map(({ user }) => user)).to.not.include(null)
   })
 
@@ -33,115 +34,150 @@ export function failuresContract(subject: () => Subject): void {
     for (const status of [401, 403, 404, 429, 500, 503]) {
       it(`does not know the groups when ${page} is answered with ${status}`, async () => {
         subject().api.fail(status, after)
-        expect(await reasonOf(ask(vendorFetch()))).to.equal(`127.0.0.1 answered the request for groups with ${status}`)
+        expect(await reasonOf(ask(vendorAccess()))).to.equal(`127.0.0.1 answered the request for groups with ${status}`)
         const more = subject().asksAgainAfter?.(status, after) ? 1 : 0
         expect(subject().api.requests).to.have.length(after + 1 + more)
       })
     }
 
-    for (const later of ['0', new Date(0).toUTCString()]) {
-      it(`asks for ${page} again when the vendor says to come later, "${later}"`, async () => {
-        const busy = { kind: 'answer', status: 429, headers: { 'retry-after': later } } as const
-        subject().api.fail(busy, after)
-        const asked = ask(
-          answering(vendorFetch(), () => {
-            if (subject().api.requests.length === after + 2) subject().api.mend()
-          }),
-        )
+    for (const [later, ms] of [
+      ['0', 0],
+      [new Date(0).toUTCString(), 0],
+      ['14', 14_000],
+    ] as const) {
+      it(`asks for ${page} again when the vendor says to come later, "${later}", and not before that`, async () => {
+        const access = vendorAccess()
+        subject().api.fail({ kind: 'answer', status: 429, headers: { 'retry-after': later } }, after)
+        const asked = ask(access)
+        await until(() => access.seen.answers === after + 1)
+        subject().api.mend()
+        await access.clock.advance(ms - 1)
+        expect(subject().api.requests).to.have.length(after + 1)
+        await access.clock.advance(1)
         expect(await asked).to.have.length(3)
       })
     }
 
     it(`gives ${page} up when the vendor goes on saying to come later`, async () => {
-      subject().api.fail({ kind: 'answer', status: 429, headers: { 'retry-after': '0' } }, after)
-      expect(await reasonOf(ask(vendorFetch()))).to.match(/ with 429$/)
+      const access = vendorAccess()
+      subject().api.fail({ kind: 'answer', status: 429, headers: { 'retry-after': '1' } }, after)
+      const reason = reasonOf(ask(access))
+      for (const tries of [1, 2]) {
+        await until(() => access.seen.answers === after + tries)
+        await access.clock.advance(1_000)
+      }
+      expect(await reason).to.match(/ with 429$/)
       expect(subject().api.requests).to.have.length(after + 3)
     })
 
     it(`waits for no later ${page} than there is time for, and for none without a time`, async () => {
-      for (const later of ['15', '86400', '', 'soon', '-1', '1.5', new Date(Date.now() + 60_000).toUTCString()]) {
+      for (const later of [
+        '15',
+        '86400',
+        '',
+        'soon',
+        '-1',
+        '1.5',
+        new Date(Date.UTC(2026, 0, 1, 0, 1)).toUTCString(),
+      ]) {
         const before = subject().api.requests.length
         subject().api.fail({ kind: 'answer', status: 429, headers: { 'retry-after': later } }, after)
-        expect(await reasonOf(ask(vendorFetch())), later).to.match(/ with 429$/)
+        expect(await reasonOf(ask(vendorAccess())), later).to.match(/ with 429$/)
         expect(subject().api.requests).to.have.length(before + after + 1)
       }
     })
 
     it(`does not know the groups when ${page} never comes`, async () => {
       subject().api.fail({ kind: 'hang' }, after)
-      expect(await reasonOf(ask(vendorFetch({ totalMs: 150 })))).to.equal(
-        '127.0.0.1 did not answer the request for groups: TimeoutError',
-      )
+      const access = vendorAccess()
+      const reason = reasonOf(ask(access))
+      await requested(after + 1)
+      await access.clock.advance(10_000)
+      expect(await reason).to.equal('127.0.0.1 did not answer the request for groups: TimeoutError')
     })
 
     it(`does not know the groups when ${page} comes a byte at a time`, async () => {
       subject().api.fail({ kind: 'drip', everyMs: 5 }, after)
-      expect(await reasonOf(ask(vendorFetch({ totalMs: 150 })))).to.match(/TimeoutError$/)
+      const access = vendorAccess()
+      const reason = reasonOf(ask(access))
+      await until(() => access.seen.heads === after + 1)
+      await access.clock.advance(10_000)
+      expect(await reason).to.match(/TimeoutError$/)
     })
 
     it(`does not know the groups when ${page} is larger than any answer may be`, async () => {
       subject().api.fail({ kind: 'huge', bytes: 2_000_000 }, after)
-      expect(await reasonOf(ask(vendorFetch()))).to.match(/ANSWER_TOO_LARGE$/)
+      expect(await reasonOf(ask(vendorAccess()))).to.match(/ANSWER_TOO_LARGE$/)
     })
 
     it(`does not know the groups when the connection is lost at ${page}`, async () => {
       subject().api.fail({ kind: 'reset' }, after)
-      expect(await reasonOf(ask(vendorFetch()))).to.match(
+      expect(await reasonOf(ask(vendorAccess()))).to.match(
         /^127\.0\.0\.1 did not answer .*: (ECONNRESET|UND_ERR_SOCKET)$/,
       )
     })
 
     it(`follows no redirect at ${page}`, async () => {
       subject().api.fail({ kind: 'redirect', to: `${subject().api.url}/internal` }, after)
-      expect(await reasonOf(ask(vendorFetch()))).to.match(/ with 302$/)
+      expect(await reasonOf(ask(vendorAccess()))).to.match(/ with 302$/)
       expect(subject().api.requests.map(({ path }) => path)).to.not.include('/internal')
     })
 
     for (const body of ['', '{', '<html>Sign in to the network</html>', 'null', '[]', '7', '"groups"', '{"ok":true}']) {
       it(`does not know the groups when ${page} is ${JSON.stringify(body)}`, async () => {
         subject().api.fail({ kind: 'answer', status: 200, body }, after)
-        expect(await reasonOf(ask(vendorFetch()))).to.equal('127.0.0.1 sent something that is no list of groups')
+        expect(await reasonOf(ask(vendorAccess()))).to.equal('127.0.0.1 sent something that is no list of groups')
       })
     }
   }
 
   it('does not know the groups when nobody listens', async () => {
     await subject().api.close()
-    expect(await reasonOf(ask(vendorFetch()))).to.match(/: ECONNREFUSED$/)
+    expect(await reasonOf(ask(vendorAccess()))).to.match(/: ECONNREFUSED$/)
   })
 
   it('reads twenty pages and gives up when there are more', async () => {
     subject().fillPages(20)
-    expect(await ask(vendorFetch())).to.have.length(20)
+    expect(await ask(vendorAccess())).to.have.length(20)
     subject().fillPages(21)
-    expect(await reasonOf(ask(vendorFetch()))).to.equal('there are more than 20 pages of groups')
+    expect(await reasonOf(ask(vendorAccess()))).to.equal('there are more than 20 pages of groups')
     expect(subject().api.requests).to.have.length(40)
   })
 
   it('has one time limit for all pages together', async () => {
-    const signals: AbortSignal[] = []
-    const fetch = vendorFetch()
-    const seen: VendorFetch = (url, init) => {
-      signals.push(init.signal)
+    // A page may take for ever; in the end there is the limit of all.
+    const { clock, fetch } = vendorAccess({ totalMs: 60_000 })
+    const held: (() => void)[] = []
+    const slow: VendorAccess['fetch'] = async (url, init) => {
+      await new Promise<void>((resolve) => held.push(resolve))
       return fetch(url, init)
     }
     subject().api.fail({ kind: 'hang' }, 2)
-    expect(await reasonOf(ask(seen, TOKEN, 150))).to.match(/TimeoutError$/)
-    expect(signals).to.have.length(3)
-    expect(new Set(signals).size).to.equal(1)
+    let isOver = false
+    const reason = reasonOf(ask({ clock, fetch: slow })).finally(() => (isOver = true))
+    for (const page of [0, 1, 2]) {
+      await until(() => held.length > page)
+      await clock.advance(4_000)
+      held[page]?.()
+    }
+    await requested(3)
+    await clock.advance(2_999)
+    expect(isOver).to.equal(false)
+    await clock.advance(1)
+    expect(await reason).to.match(/TimeoutError$/)
   })
 
   it('does not know the groups without an access token, and asks nobody', async () => {
-    expect(await reasonOf(ask(vendorFetch(), null))).to.equal('the flow brings no access token to ask for groups with')
+    expect(await reasonOf(ask(vendorAccess(), null))).to.equal('the flow brings no access token to ask for groups with')
     expect(subject().api.requests).to.deep.equal([])
   })
 
   it('quotes no token that no header can carry', async () => {
-    expect(await reasonOf(ask(vendorFetch(), 'a-secret\nwith a second line'))).to.match(/TypeError$/)
+    expect(await reasonOf(ask(vendorAccess(), 'a-secret\nwith a second line'))).to.match(/TypeError$/)
   })
 
   it('does not know the groups when the token is worth nothing', async () => {
-    expect(await reasonOf(ask(vendorFetch(), 'another-secret'))).to.match(/ with 401$/)
+    expect(await reasonOf(ask(vendorAccess(), 'another-secret'))).to.match(/ with 401$/)
   })
 }
 
@@ -163,14 +199,5 @@ export async function startStranger() {
       server.closeAllConnections()
       await closed
     },
-  }
-}
-
-/** The same `fetch`, which tells after each answer. */
-function answering(fetch: VendorFetch, told: () => void): VendorFetch {
-  return async (url, init) => {
-    const response = await fetch(url, init)
-    told()
-    return response
   }
 }

@@ -11,9 +11,10 @@ import { decideAccess } from '../../../plugin/login/groups/access.ts'
 import { isNamed, type Memberships } from '../../../plugin/login/groups/memberships.ts'
 import { choosePreset } from '../../../plugin/presets/choose.ts'
 import { googlePreset } from '../../../plugin/presets/google.ts'
+import type { VendorFetch } from '../../../plugin/presets/vendor-api.ts'
 import { CLIENT, settingsOf } from '../config/one-domain.ts'
 import { failuresContract } from './failures.contract.ts'
-import { knows, reasonOf, TOKEN, vendorFetch } from './vendor-fetch.ts'
+import { knows, reasonOf, TOKEN, vendorAccess } from './vendor-fetch.ts'
 
 const ALICE = 'alice@corp.example'
 const SCOPE = 'https://www.googleapis.com/auth/cloud-identity.groups.readonly'
@@ -39,12 +40,12 @@ describe('the google preset', () => {
   afterEach(() => api.close())
 
   const ask = (groups: object = {}, claims: Record<string, unknown> = verified(ALICE), customer?: string) =>
-    googlePreset(api.url, vendorFetch()).memberships({ claims, accessToken: TOKEN }, settings(groups, customer))
+    googlePreset(api.url, vendorAccess()).memberships({ claims, accessToken: TOKEN }, settings(groups, customer))
   const names = (memberships: Memberships) =>
     memberships === 'unknown' ? memberships : memberships.map(({ name }) => name)
 
   it('asks for its scope, the configured one instead where there is one, and for none without groups', () => {
-    const { scopes } = choosePreset('google', {}, vendorFetch())
+    const { scopes } = choosePreset('google', {}, vendorAccess())
     expect(scopes(settings())).to.deep.equal([SCOPE])
     expect(scopes(settings({ scope: 'https://www.googleapis.com/auth/cloud-identity.groups' }))).to.deep.equal([
       'https://www.googleapis.com/auth/cloud-identity.groups',
@@ -124,7 +125,7 @@ describe('the google preset', () => {
       groups: { required: 'Mapped staff' },
     })
     const askSource = () =>
-      googlePreset(api.url, vendorFetch()).memberships({ claims: verified(ALICE), accessToken: TOKEN }, ofSource)
+      googlePreset(api.url, vendorAccess()).memberships({ claims: verified(ALICE), accessToken: TOKEN }, ofSource)
     const mapped = (name: string, source: string) =>
       group(name, { address: name, displayName: `Mapped ${name}`, identitySource: source })
     api.setGroups(ALICE, { direct: [group('ops'), mapped('staff', identitysource), mapped('crew', 'other')] })
@@ -145,12 +146,16 @@ describe('the google preset', () => {
       { group: 'groups/0c', displayName: 'ops@corp.example' },
     ]
     api.fail({ kind: 'answer', status: 403, body: '{}' })
-    const fetch = vendorFetch()
-    const outcome = googlePreset(api.url, async (url, init) => {
+    const { clock, fetch } = vendorAccess()
+    const failing: VendorFetch = async (url, init) => {
       const response = await fetch(url, init)
       api.fail({ kind: 'answer', status: 200, body: JSON.stringify({ memberships: entries }) })
       return response
-    }).memberships({ claims: verified(ALICE), accessToken: TOKEN }, settings())
+    }
+    const outcome = googlePreset(api.url, { clock, fetch: failing }).memberships(
+      { claims: verified(ALICE), accessToken: TOKEN },
+      settings(),
+    )
     expect(await outcome).to.deep.equal([])
   })
 
@@ -286,8 +291,8 @@ describe('the google preset', () => {
     beforeEach(() => start({ mostPerPage: 1 }))
     failuresContract(() => ({
       api,
-      ask: (fetch, accessToken = TOKEN, totalMs) =>
-        googlePreset(api.url, fetch, totalMs).memberships({ claims: verified(ALICE), accessToken }, settings()),
+      ask: (access, accessToken = TOKEN) =>
+        googlePreset(api.url, access).memberships({ claims: verified(ALICE), accessToken }, settings()),
       asksAgainAfter: (status, after) => status === 403 && after === 0,
       fillPages: (pages) => api.setGroups(ALICE, { direct: Array.from({ length: pages }, (_, at) => group(`g${at}`)) }),
     }))

@@ -2,14 +2,14 @@ import { expect } from 'chai'
 import { choosePreset } from '../../../plugin/presets/choose.ts'
 import { standard } from '../../../plugin/presets/standard.ts'
 import { MINIMAL, settingsOf } from '../config/one-domain.ts'
-import { reasonOf, vendorFetch } from './vendor-fetch.ts'
+import { reasonOf, vendorAccess } from './vendor-fetch.ts'
 
 const ask = (claims: Record<string, unknown>, groups: object = {}) =>
   standard.memberships({ claims, accessToken: null }, settingsOf({ ...MINIMAL, groups }))
 
 describe('a provider without a preset', () => {
   it('is what is chosen where no preset is', () => {
-    expect(choosePreset(null, {}, vendorFetch())).to.equal(standard)
+    expect(choosePreset(null, {}, vendorAccess())).to.equal(standard)
   })
 
   it('brings groups in the claim groups, or in the configured one', async () => {

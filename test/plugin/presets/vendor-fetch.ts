@@ -1,16 +1,35 @@
 import type { Caller } from '../../../fixtures/idp/vendors/vendor-api.ts'
-import { type FetchLimits, guardFetch } from '../../../plugin/provider/http/guarded-fetch.ts'
+import type { VendorFetch } from '../../../plugin/presets/vendor-api.ts'
+import { type Fetch, type FetchLimits, guardFetch } from '../../../plugin/provider/http/guarded-fetch.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 
 /** What a login brings in these tests. Nothing that is logged may have it in it. */
 export const TOKEN = 'ya29.A0AfB_by-very~secret/token+0123456789=='
 
-/** The `fetch` that presets are given in the product, with the product's limits unless told otherwise. */
-export function vendorFetch(limits: Partial<FetchLimits> = {}) {
-  return guardFetch((url, init) => fetch(url, init as RequestInit), {
-    totalMs: 10_000,
-    maxBytes: 1_000_000,
-    ...limits,
-  })
+/**
+ * What presets are given in the product, with the product's limits unless told otherwise, but by a clock that tests turn. `seen` counts
+ * what has come: heads of answers, and whole ones.
+ */
+export function vendorAccess(limits: Partial<FetchLimits> = {}) {
+  const clock = new FakeClock()
+  const seen = { heads: 0, answers: 0 }
+  const fetchHead: Fetch = async (url, init) => {
+    const response = await fetch(url, init as RequestInit)
+    seen.heads += 1
+    return response
+  }
+  const whole = guardFetch(fetchHead, { totalMs: 10_000, maxBytes: 1_000_000, ...limits }, clock)
+  const counted: VendorFetch = async (url, init) => {
+    const response = await whole(url, init)
+    seen.answers += 1
+    return response
+  }
+  return { clock, seen, fetch: counted }
+}
+
+/** Once it is so; all that follows from what made it so has happened then. */
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise(setImmediate)
 }
 
 /** {@link TOKEN} speaks for this caller; every other token is worth nothing. */

@@ -7,6 +7,7 @@ import { makeCertificates, makeClientCertificate } from '../../../../fixtures/ce
 import { startIdp } from '../../../../fixtures/idp/server.ts'
 import { directFetch } from '../../../../plugin/provider/http/direct-fetch.ts'
 import { createClientFolder } from '../../../support/client-keys.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 
 const GET = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
 
@@ -16,7 +17,8 @@ describe('a request with a client certificate', () => {
   afterEach(async () => {
     for (const close of open.splice(0)) await close()
   })
-  const certified = async (totalMs = 5000) => directFetch({ totalMs, maxBytes: 1000 }, await makeClientCertificate())
+  const certified = async (clock = new FakeClock()) =>
+    directFetch({ totalMs: 5000, maxBytes: 1000 }, clock, await makeClientCertificate())
   const failureOf = (work: Promise<unknown>) =>
     work.then(
       () => undefined,
@@ -44,9 +46,12 @@ describe('a request with a client certificate', () => {
     }).listen(0, '127.0.0.1')
     open.push(() => server.close())
     await once(server, 'listening')
-    const fetch = await certified(50)
-    const error = await failureOf(fetch(`https://127.0.0.1:${(server.address() as AddressInfo).port}/`, GET))
-    expect(error?.name).to.equal('TimeoutError')
+    const clock = new FakeClock()
+    const fetch = await certified(clock)
+    const failed = failureOf(fetch(`https://127.0.0.1:${(server.address() as AddressInfo).port}/`, GET))
+    await once(server, 'connection')
+    await clock.advance(5_000)
+    expect((await failed)?.name).to.equal('TimeoutError')
     for (const socket of sockets) await once(socket, 'close')
     expect(await failureOf(fetch('https://127.0.0.1:9/', { ...GET, signal: AbortSignal.abort() }))).to.have.property(
       'name',
@@ -66,10 +71,12 @@ describe('a request with a client certificate', () => {
     // Only a process of its own can be made to trust a private authority.
     const script = `
       import { directFetch } from './plugin/provider/http/direct-fetch.ts'
+      import { systemClock } from './plugin/clock.ts'
       const { idp, cert, key } = JSON.parse(process.env.GIVEN)
-      const fetch = directFetch({ totalMs: 300, maxBytes: 1000 }, { cert, key })
+      const within = (totalMs) => directFetch({ totalMs, maxBytes: 1000 }, systemClock, { cert, key })
+      const fetch = within(60_000)
       const get = { method: 'GET', headers: {}, redirect: 'manual' }
-      const dripping = await fetch(idp + '/jwks', get).catch((error) => error.name)
+      const dripping = await within(300)(idp + '/jwks', get).catch((error) => error.name)
       const empty = await fetch(idp + '/token/revocation', { ...get, method: 'POST', body: new URLSearchParams('a=b') })
       const found = await fetch(idp + '/.well-known/openid-configuration', get).catch((error) => error.code)
       console.log(JSON.stringify([dripping, empty.status, await empty.text(), found]))`

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import type { Clock } from '../../../../plugin/clock.ts'
 import { causeCode } from '../../../../plugin/log.ts'
 import { directFetch } from '../../../../plugin/provider/http/direct-fetch.ts'
 import {
@@ -11,13 +12,14 @@ import {
   guardFetch,
   isAllowedAddress,
 } from '../../../../plugin/provider/http/guarded-fetch.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 
 const plainFetch: Fetch = (url, init) => fetch(url, init as RequestInit)
 const init = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
 
-const makers: Record<string, (limits: FetchLimits) => Fetch> = {
-  'by a fetch of the host': (limits) => guardFetch(plainFetch, limits),
-  'of our own': (limits) => directFetch(limits),
+const makers: Record<string, (limits: FetchLimits, clock: Clock) => Fetch> = {
+  'by a fetch of the host': (limits, clock) => guardFetch(plainFetch, limits, clock),
+  'of our own': directFetch,
 }
 
 for (const [whose, make] of Object.entries(makers)) {
@@ -36,8 +38,7 @@ for (const [whose, make] of Object.entries(makers)) {
       server.close()
     })
 
-    const guarded = (over: Partial<{ totalMs: number; maxBytes: number }> = {}) =>
-      make({ totalMs: 5000, maxBytes: 1000, ...over })
+    const guarded = (clock = new FakeClock()) => make({ totalMs: 5000, maxBytes: 1000 }, clock)
     const failure = async (promise: Promise<unknown>): Promise<Error & { code?: unknown }> => {
       const outcome = await promise.then(
         () => undefined,
@@ -125,13 +126,24 @@ for (const [whose, make] of Object.entries(makers)) {
     })
 
     it('end in time when nothing comes, and when a byte comes now and then', async () => {
-      answer = () => undefined
-      expect((await failure(guarded({ totalMs: 50 })(url, init))).name).to.equal('TimeoutError')
-      answer = (_, res) => {
-        const drip = setInterval(() => res.write('x'), 5)
-        res.on('close', () => clearInterval(drip))
+      for (const bytes of ['', 'x']) {
+        const clock = new FakeClock()
+        const asked = new Promise<ServerResponse>((resolve) => {
+          answer = (_, res) => resolve(res)
+        })
+        let isOver = false
+        const failed = failure(guarded(clock)(url, init)).finally(() => {
+          isOver = true
+        })
+        const response = await asked
+        for (const _ of [1, 2, 3, 4]) {
+          if (bytes !== '') await new Promise((resolve) => response.write(bytes, resolve))
+          await clock.advance(1_249)
+        }
+        expect(isOver).to.equal(false)
+        await clock.advance(4)
+        expect((await failed).name).to.equal('TimeoutError')
       }
-      expect((await failure(guarded({ totalMs: 100 })(url, init))).name).to.equal('TimeoutError')
     })
 
     it('follow no redirect', async () => {
@@ -180,7 +192,7 @@ describe('a request of our own on a kept connection', () => {
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-    const ask = directFetch({ totalMs: 5000, maxBytes: 1000 })
+    const ask = directFetch({ totalMs: 5000, maxBytes: 1000 }, new FakeClock())
     await (await ask(address, init)).text()
     expect(await (await ask(address, init)).text()).to.equal('fine')
     expect(requests).to.equal(3)

@@ -8,6 +8,7 @@ import { directFetch } from '../../../../plugin/provider/http/direct-fetch.ts'
 import { proxyFor } from '../../../../plugin/provider/http/proxy.ts'
 import { createClientFolder } from '../../../support/client-keys.ts'
 import { type ConnectProxyOptions, startConnectProxy } from '../../../support/connect-proxy.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 
 const GET = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
 const NAMES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()])
@@ -101,30 +102,33 @@ describe('the proxy of the environment', () => {
     }
   })
 
-  async function failureThrough(options: ConnectProxyOptions, totalMs = 5000) {
+  async function failThrough(options: ConnectProxyOptions) {
     const proxy = await startConnectProxy(options)
     open.push(proxy.close)
+    const clock = new FakeClock()
     process.env.HTTPS_PROXY = `http://me:secret@127.0.0.1:${proxy.port}`
-    const error = await directFetch({ totalMs, maxBytes: 1000 })('https://idp.example/request', GET).then(
+    const failed = directFetch({ totalMs: 5000, maxBytes: 1000 }, clock)('https://idp.example/request', GET).then(
       () => undefined,
       (thrown: unknown) => thrown as Error & { code?: string },
     )
-    return { proxy, error }
+    return { proxy, clock, failed }
   }
 
   it('that refuses is never heard as the IdP, whatever it answers with', async () => {
     const forged = '{"request_uri":"urn:evil","expires_in":60}'
     for (const status of ['201 Created', '302 Found', '400 Bad Request', '407 Proxy Authentication Required']) {
       const answer = `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${forged.length}\r\n\r\n${forged}`
-      const { error } = await failureThrough({ answer })
+      const error = await (await failThrough({ answer })).failed
       expect(error, status).to.include({ name: 'ForbiddenExchange', code: 'PROXY_REFUSED' })
       expect(`${error?.message} ${error?.stack}`).to.not.include('secret')
     }
   })
 
   it('that never answers is left in time, and no connection to it stays', async () => {
-    const { proxy, error } = await failureThrough({ answer: null }, 100)
-    expect(error?.name).to.equal('TimeoutError')
+    const { proxy, clock, failed } = await failThrough({ answer: null })
+    while (proxy.sockets.size === 0) await new Promise(setImmediate)
+    await clock.advance(5_000)
+    expect((await failed)?.name).to.equal('TimeoutError')
     for (const socket of proxy.sockets) await once(socket, 'close')
   })
 
@@ -146,8 +150,9 @@ describe('the proxy of the environment', () => {
       const proxy = await startConnectProxy({ to: Number(new URL(idp.issuer).port) })
       open.push(proxy.close)
       const script = `
+        import { systemClock } from './plugin/clock.ts'
         import { directFetch } from './plugin/provider/http/direct-fetch.ts'
-        const fetch = directFetch({ totalMs: 5000, maxBytes: 100000 })
+        const fetch = directFetch({ totalMs: 60000, maxBytes: 100000 }, systemClock)
         const answer = await fetch(process.env.ASKED, { method: 'GET', headers: {}, redirect: 'manual' })
           .then(({ status }) => status, (error) => error.cause?.code ?? error.code)
         console.log(answer)`

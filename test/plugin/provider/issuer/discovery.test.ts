@@ -7,15 +7,15 @@ import { causeCode } from '../../../../plugin/log.ts'
 import { guardFetch } from '../../../../plugin/provider/http/guarded-fetch.ts'
 import { type Issuer, type Outage, openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
 import { createDocuments } from '../../../../plugin/provider/issuer/documents.ts'
-
-const guarded = guardFetch((url, init) => fetch(url, init as RequestInit), { totalMs: 5000, maxBytes: 100_000 })
+import { FakeClock } from '../../../support/fake-clock.ts'
 
 describe('discovery of an issuer', () => {
   let idp: Idp
   const open: Issuer[] = []
-  let now = 1_700_000_000_000
+  let clock: FakeClock
 
   beforeEach(async () => {
+    clock = new FakeClock()
     idp = await startIdp({})
   })
   afterEach(async () => {
@@ -33,9 +33,9 @@ describe('discovery of an issuer', () => {
     const issuer = openIssuer(
       { issuer: over.issuer ?? idp.issuer, manual: over.manual ?? {} },
       {
-        fetch: guarded,
+        fetch: guardFetch((url, init) => fetch(url, init as RequestInit), { totalMs: 5000, maxBytes: 100_000 }, clock),
         documents: createDocuments(),
-        now: () => now,
+        clock,
         random: () => 0.5,
         onFailure: (error, outage) => {
           failures.push(error)
@@ -190,17 +190,18 @@ describe('discovery of an issuer', () => {
     const { issuer, firstFailure } = start()
     const first = await issuer.metadata()
     await idp.down()
-    now += 2 * 60 * 60_000
+    await clock.advance(2 * 60 * 60_000)
     expect(await issuer.metadata()).to.equal(first)
     await firstFailure
     expect(await issuer.metadata()).to.equal(first)
   })
 
   it('looks up again in the background what it found while the clock was ahead, once that was set back', async () => {
-    now += 40 * 24 * 60 * 60_000
+    const [rightly, ahead] = [clock.now(), clock.now() + 40 * 24 * 60 * 60_000]
+    clock.set(ahead)
     const { issuer } = start()
     const first = await issuer.metadata()
-    now -= 40 * 24 * 60 * 60_000
+    clock.set(rightly)
     expect(await issuer.metadata()).to.equal(first)
     while ((await issuer.metadata()) === first) await new Promise(setImmediate)
     const asked = idp.requests('discovery')

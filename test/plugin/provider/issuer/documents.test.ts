@@ -3,6 +3,7 @@ import { LoginError } from '../../../../plugin/errors.ts'
 import type { Fetch } from '../../../../plugin/provider/http/guarded-fetch.ts'
 import { openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
 import { createDocuments, type Documents } from '../../../../plugin/provider/issuer/documents.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 
 interface Asked {
   readonly issuer: string
@@ -109,7 +110,7 @@ function open(documents: Documents, fetch: Fetch, issuer: string) {
     {
       fetch,
       documents,
-      now: Date.now,
+      clock: new FakeClock(),
       random: Math.random,
       onFailure: () => undefined,
       onDiscovered: () => undefined,

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { Fetch } from '../../../../plugin/provider/http/guarded-fetch.ts'
 import { createKeySet, type KeySet } from '../../../../plugin/provider/issuer/key-set.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 
 const ADDRESS = 'https://idp.test/jwks'
 
@@ -11,18 +12,19 @@ describe('the key set of an IdP', () => {
   })
 
   /** Serves one set after the other, the last one again and again. */
-  function serve(sets: readonly (readonly string[] | Response | Error)[], elapsed = () => performance.now()) {
+  function serve(sets: readonly (readonly string[] | Response | Error)[]) {
+    const clock = new FakeClock()
     const asked: number[] = []
     const fetch: Fetch = async () => {
       const set = sets[Math.min(asked.length, sets.length - 1)]
-      asked.push(performance.now())
+      asked.push(clock.elapsed())
       if (set instanceof Error) throw set
       if (set instanceof Response) return set.clone()
       return Response.json({ keys: set?.map((kid) => ({ kty: 'oct', kid })) })
     }
-    const keySet = createKeySet({ fetch, elapsed })
+    const keySet = createKeySet({ fetch, clock })
     open.push(keySet)
-    return { keySet, asked, ids: async (kid?: string) => idsIn(await keySet.current(ADDRESS, kid)) }
+    return { keySet, clock, asked, ids: async (kid?: string) => idsIn(await keySet.current(ADDRESS, kid)) }
   }
   const idsIn = ({ jwks }: Awaited<ReturnType<KeySet['current']>>) => jwks.keys.map(({ kid }) => kid)
   const failure = (promise: Promise<unknown>) =>
@@ -32,22 +34,20 @@ describe('the key set of an IdP', () => {
     )
 
   it('is asked for once a second, however many need it', async () => {
-    let now = 5_000
-    const { keySet, asked, ids } = serve([['a'], ['b']], () => now)
+    const { keySet, clock, asked, ids } = serve([['a'], ['b']])
     await Promise.all(Array.from({ length: 400 }, () => keySet.current(ADDRESS)))
-    now += 999
+    await clock.advance(999)
     expect(await ids()).to.deep.equal(['a'])
     expect(asked).to.have.length(1)
-    now += 1
+    await clock.advance(1)
     expect(await ids()).to.deep.equal(['b'])
     expect(asked).to.have.length(2)
   })
 
   it('keeps what was made of it while the same is published, and nothing of it once that changes', async () => {
-    let now = 0
-    const { keySet, asked } = serve([['a'], ['a'], ['b'], ['a']], () => now)
+    const { keySet, clock, asked } = serve([['a'], ['a'], ['b'], ['a']])
     const found: Awaited<ReturnType<KeySet['current']>>[] = []
-    for (; found.length < 4; now += 1_000) found.push(await keySet.current(ADDRESS))
+    for (; found.length < 4; await clock.advance(1_000)) found.push(await keySet.current(ADDRESS))
     expect(asked).to.have.length(4)
     expect(found[1]?.find).to.equal(found[0]?.find)
     expect(found.slice(1).map(idsIn)).to.deep.equal([['a'], ['b'], ['a']])
@@ -55,37 +55,42 @@ describe('the key set of an IdP', () => {
   })
 
   it('is looked at a second time for a key that it lacks, by all who wait together and no sooner than a second later', async () => {
-    const { asked, ids } = serve([['a'], ['a', 'b'], ['c']])
-    const found = await Promise.all([ids('b'), ids('b'), ids('x'), ids('a')])
-    expect(found).to.deep.equal([['a', 'b'], ['a', 'b'], ['a', 'b'], ['a']])
-    expect(asked).to.have.length(2)
-    expect(asked[1]! - asked[0]!).to.be.within(995, 3000)
+    const { clock, asked, ids } = serve([['a'], ['a', 'b'], ['c']])
+    const found = Promise.all([ids('b'), ids('b'), ids('x'), ids('a')])
+    await clock.advance(10_000)
+    expect(await found).to.deep.equal([['a', 'b'], ['a', 'b'], ['a', 'b'], ['a']])
+    expect(asked).to.deep.equal([0, 1_000])
   })
 
   it('is looked at a second time whatever was asked for just before', async () => {
-    const { asked, ids } = serve([['a'], ['b'], ['c']])
-    expect(await ids('b')).to.deep.equal(['b'])
-    expect(await ids('c')).to.deep.equal(['c'])
+    const { clock, asked, ids } = serve([['a'], ['b'], ['c']])
+    for (const kid of ['b', 'c']) {
+      const found = ids(kid)
+      await clock.advance(1_000)
+      expect(await found).to.deep.equal([kid])
+    }
     expect(asked).to.have.length(3)
   })
 
   it('that could not be had is not held against whoever comes later', async () => {
-    const { asked, ids, keySet } = serve([new Error('down'), ['a']])
+    const { clock, asked, ids, keySet } = serve([new Error('down'), ['a']])
     const together = await Promise.all([failure(keySet.current(ADDRESS)), failure(keySet.current(ADDRESS))])
     expect(together).to.deep.equal(['provider_unreachable', 'provider_unreachable'])
-    expect(await ids()).to.deep.equal(['a'])
+    const later = ids()
+    await clock.advance(1_000)
+    expect(await later).to.deep.equal(['a'])
     expect(asked).to.have.length(2)
   })
 
   it('stays what was asked for last when an answer from before comes after it', async () => {
-    let now = 0
+    const clock = new FakeClock()
     const answers: ((kid: string) => void)[] = []
     const fetch: Fetch = () =>
       new Promise((resolve) => answers.push((kid) => resolve(Response.json({ keys: [{ kty: 'oct', kid }] }))))
-    const keySet = createKeySet({ fetch, elapsed: () => now })
+    const keySet = createKeySet({ fetch, clock })
     open.push(keySet)
     const before = keySet.current(ADDRESS)
-    now += 1_000
+    await clock.advance(1_000)
     const after = keySet.current(ADDRESS)
     while (answers.length < 2) await Promise.resolve()
     answers[1]?.('new')
@@ -109,15 +114,14 @@ describe('the key set of an IdP', () => {
   })
 
   it('is at hand for as long as is asked for, from the last time that it was of use', async () => {
-    let now = 0
-    const { keySet, ids } = serve([['a'], new Error('down')], () => now)
+    const { keySet, clock, ids } = serve([['a'], new Error('down')])
     expect(keySet.atHand(ADDRESS, 5_000)).to.equal(undefined)
     await ids()
-    now = 5_000
+    await clock.advance(5_000)
     await failure(keySet.current(ADDRESS))
     expect(idsIn(keySet.atHand(ADDRESS, 5_000)!)).to.deep.equal(['a'])
     expect(keySet.atHand('https://idp.test/other', 5_000)).to.equal(undefined)
-    now = 5_001
+    await clock.advance(1)
     expect(keySet.atHand(ADDRESS, 5_000)).to.equal(undefined)
   })
 

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import type { DomainSettings } from '../../../../plugin/config/settings.ts'
 import { readDomains } from '../../../../plugin/mount/read-domains.ts'
 import { createEndSession } from '../../../../plugin/provider/logout/end-session.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 
 const ISSUER = 'https://idp.example/one'
 const ENDPOINT = `${ISSUER}/end?tenant=x`
@@ -23,7 +24,7 @@ describe('where a session ends at the IdP', () => {
     const known = { issuer: ISSUER, ...metadata }
     let current = known
     let answered = status
-    let passedMs = 0
+    const clock = new FakeClock()
     const endSession = createEndSession(settingsWith(oidc), {
       issuer: { metadata: async () => current, close: () => undefined },
       fetch: async (address, { method, headers }) => {
@@ -31,7 +32,7 @@ describe('where a session ends at the IdP', () => {
         return new Response(null, { status: answered })
       },
       onMissing: (address) => missing.push(address),
-      elapsed: () => passedMs,
+      clock,
     })
     return {
       endSession,
@@ -39,7 +40,7 @@ describe('where a session ends at the IdP', () => {
       missing,
       discoverAnew: () => (current = { ...known }),
       answerWith: (next: number) => (answered = next),
-      pass: (ms: number) => (passedMs += ms),
+      pass: (ms: number) => clock.advance(ms),
     }
   }
   const session = { subject: 'u-1', sid: 's-1', idToken: 'an ID token' }
@@ -86,12 +87,12 @@ describe('where a session ends at the IdP', () => {
     const kindNow = async () => (await endSession.next(session)).kind
     expect(await kindNow()).to.equal('nowhere')
     answerWith(200)
-    pass(59_999)
+    await pass(59_999)
     expect(await kindNow()).to.equal('nowhere')
-    pass(1)
+    await pass(1)
     expect(await Promise.all([kindNow(), kindNow()])).to.deep.equal(['redirect', 'redirect'])
     answerWith(404)
-    pass(3_600_000)
+    await pass(3_600_000)
     expect(await kindNow()).to.equal('redirect')
     expect(asked).to.have.length(2)
     expect(missing).to.have.length(1)
@@ -108,7 +109,7 @@ describe('where a session ends at the IdP', () => {
       answerWith(status)
       discoverAnew()
       await endSession.next(session)
-      pass(60_000)
+      await pass(60_000)
       await endSession.next(session)
       expect(missing).to.have.length(warnings)
     }

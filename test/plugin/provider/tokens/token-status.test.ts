@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { ScriptedBrowser } from '../../../../fixtures/browser.ts'
 import { type Idp, startIdp } from '../../../../fixtures/idp/server.ts'
+import { systemClock } from '../../../../plugin/clock.ts'
 import { readDomains } from '../../../../plugin/mount/read-domains.ts'
 import { createProviderClient, type ProviderClient } from '../../../../plugin/provider/client.ts'
 import { openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
@@ -42,7 +43,7 @@ describe('verbs about tokens', () => {
     ).domains
     if (!reading?.settings) throw new Error(JSON.stringify(reading?.problems))
     const passOn: typeof globalThis.fetch = (url, init) => fetch(url, init)
-    const deps = { fetch: passOn as never, now: Date.now }
+    const deps = { fetch: passOn as never, clock: systemClock }
     const discovery = {
       ...deps,
       documents: createDocuments(),
@@ -52,7 +53,9 @@ describe('verbs about tokens', () => {
     }
     const verbs = createProviderClient(reading.settings, {
       ...deps,
-      keySet: createKeySet({ fetch: deps.fetch, elapsed: () => performance.now() }),
+      now: systemClock.now,
+      elapsed: systemClock.elapsed,
+      keySet: createKeySet(deps),
       issuer: openIssuer(reading.settings.issuer, discovery),
       scopes: ['openid'],
       claims: [],
