@@ -91,7 +91,7 @@ describe('imports', () => {
   const floors = {
     plugin: {
       rooms: ['meshcentral', 'doctor', 'mount', 'routes', 'sessions', 'provider', 'presets', 'login', 'host', 'config'],
-      open: ['errors', 'log'],
+      open: ['clock', 'errors', 'log'],
       faces: ['index', 'meshcentral', 'check'],
     },
     sidecar: {
