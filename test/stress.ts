@@ -1,0 +1,71 @@
+/**
+ * Whole runs of `npm test`, one after the other, each with its files in an order of its own, beside processes that keep the machine busy:
+ * what fails here fails by chance, and hangs on the clock or on another test.
+ *
+ * `npm run test:stress -- --runs 5 --busy 8 --seed 1` (the defaults but for the seed, which is the time; a run's order is its seed's).
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const MOCHA = ['--import', 'tsx', 'node_modules/mocha/bin/mocha.js']
+
+const { values } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '5' },
+    busy: { type: 'string', default: '8' },
+    seed: { type: 'string', default: String(Date.now()) },
+  },
+})
+
+const { timeout, ignore } = JSON.parse(readFileSync(`${ROOT}/.mocharc.json`, 'utf8')) as {
+  readonly timeout: number
+  readonly ignore: readonly string[]
+}
+const elsewhere = ignore.map((pattern) => pattern.replace('**', ''))
+const files = readdirSync(`${ROOT}/test`, { recursive: true, encoding: 'utf8' })
+  .map((name) => `test/${name}`)
+  .filter((name) => name.endsWith('.test.ts') && !elsewhere.some((folder) => name.startsWith(folder)))
+
+/** The same order for the same seed. */
+function shuffled(seed: string): readonly string[] {
+  const place = (file: string) => createHash('sha256').update(`${seed} ${file}`).digest('hex')
+  return files.toSorted((one, other) => (place(one) < place(other) ? -1 : 1))
+}
+
+async function run(seed: string): Promise<boolean> {
+  const began = performance.now()
+  const options = ['--no-config', '--forbid-only', '--parallel', '--reporter', 'dot']
+  const limits = ['--jobs', String(availableParallelism()), '--timeout', String(timeout)]
+  const tests = spawn(process.execPath, [...MOCHA, ...options, ...limits, ...shuffled(seed)], { cwd: ROOT })
+  const said: Buffer[] = []
+  tests.stdout.on('data', (chunk: Buffer) => said.push(chunk))
+  tests.stderr.on('data', (chunk: Buffer) => said.push(chunk))
+  const [code] = (await once(tests, 'close')) as [number | null]
+  const text = Buffer.concat(said).toString()
+  const count = /\d+ passing/.exec(text)?.[0] ?? 'nothing counted'
+  console.log(`seed ${seed}: ${count}, exit ${code}, ${Math.round((performance.now() - began) / 1000)} s`)
+  // From the count on it says what failed.
+  if (code !== 0) console.log(text.slice(text.search(/^ *\d+ passing/m)))
+  return code === 0
+}
+
+const busy: ChildProcess[] = Array.from({ length: Number(values.busy) }, () =>
+  spawn(process.execPath, ['--eval', 'for (;;);'], { stdio: 'ignore' }),
+)
+const rest = () => {
+  for (const one of busy) one.kill('SIGKILL')
+}
+process.once('exit', rest)
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+
+let failures = 0
+for (let turn = 0; turn < Number(values.runs); turn++) if (!(await run(`${values.seed}-${turn}`))) failures += 1
+console.log(`${values.runs} runs beside ${values.busy} busy processes, ${failures} with failures`)
+process.exitCode = failures === 0 ? 0 : 1
+rest()
