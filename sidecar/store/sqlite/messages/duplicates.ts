@@ -5,9 +5,14 @@ import type { IncomingMessage, StationKey } from '../../../messages/store.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Transaction } from '../database/database.ts'
 import { horizonsMs } from './duplicate-horizons.ts'
-import { createMarkTable } from './mark-table.ts'
 import type { OpenedRings } from './rings.ts'
 import type { StationTable } from './stations.ts'
+
+/**
+ * More than the messages that the whole network carries in two hours. At least the newest so many are remembered, and at most twice as
+ * many, in 15 MB.
+ */
+const MOST_MARKS = 98_304
 
 /** Read at a time at the start. */
 const PAGE_ROWS = 10_000
@@ -52,24 +57,35 @@ export async function openDuplicates(
   stations: Pick<StationTable, 'registeredAt'>,
   settings: HistorySettings,
 ): Promise<Duplicates> {
-  const marks = createMarkTable()
-  // So that nobody can choose messages whose marks lie in one heap.
+  // When each was stored last, by its digest. When the young ones are as many as may be, the old ones are forgotten all at once: nothing
+  // in here depends on what a clock says.
+  let young = new Map<string, number>()
+  let old = young
+  // So that nobody can look for two messages of one digest beforehand.
   const secret = randomBytes(9).toString('base64')
   const horizons = horizonsMs(settings)
 
   /** Another registration of the same station has nothing to do with what came before it. */
-  function digestOf(registeredAt: number, to: string, from: string, seqId: string, text: Buffer): number {
+  function digestOf(registeredAt: number, to: string, from: string, seqId: string, text: Buffer): string {
     const content = text.toString('latin1')
     const shown = content.slice(0, contentEnd(content))
     const identity = `${secret}\n${registeredAt}\n${to}\n${from}\n${messageNumber(seqId)}\n${shown}`
-    return 1 + fiftyTwoBits(hash('sha256', identity, 'binary'))
+    return hash('sha256', identity, 'binary').slice(0, 8)
+  }
+
+  function mark(digest: string, time: number): void {
+    if (young.size >= MOST_MARKS) {
+      old = young
+      young = new Map()
+    }
+    young.set(digest, time)
   }
 
   function remember([found]: readonly MarksRow[]): void {
     for (const [station, source, seqId, hex, receivedAt] of JSON.parse(found?.marks ?? '[]') as readonly Mark[]) {
       const registeredAt = stations.registeredAt(station)
       if (registeredAt === undefined) continue
-      marks.set(digestOf(registeredAt, station, source, seqId, Buffer.from(hex, 'hex')), receivedAt)
+      mark(digestOf(registeredAt, station, source, seqId, Buffer.from(hex, 'hex')), receivedAt)
     }
   }
 
@@ -97,28 +113,22 @@ export async function openDuplicates(
   return {
     async among(tx, messages, now) {
       await readRings(tx, messages)
-      const before: { digest: number; time: number }[] = []
+      const before: { digest: string; time: number }[] = []
       tx.onRollback(() => {
-        for (const { digest, time } of before.reverse()) marks.set(digest, time)
+        for (const { digest, time } of before.reverse()) mark(digest, time)
       })
       const copies = messages.map(({ from, to, seqId, text }) => {
         const registeredAt = stations.registeredAt(to)
         if (registeredAt === undefined) return false
         const digest = digestOf(registeredAt, to, from, seqId, text)
         // However long ago it seems, in either direction: a clock that was wrong for a while leaves nothing behind.
-        const time = marks.get(digest) ?? Number.NEGATIVE_INFINITY
+        const time = young.get(digest) ?? old.get(digest) ?? Number.NEGATIVE_INFINITY
         if (Math.abs(now - time) < (seqId === '' ? horizons.unnumbered : horizons.numbered)) return true
         before.push({ digest, time })
-        marks.set(digest, now)
+        mark(digest, now)
         return false
       })
       return copies
     },
   }
-}
-
-function fiftyTwoBits(bytes: string): number {
-  let bits = bytes.charCodeAt(0) & 0xf
-  for (let at = 1; at < 7; at += 1) bits = bits * 256 + bytes.charCodeAt(at)
-  return bits
 }
