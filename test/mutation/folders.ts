@@ -1,0 +1,76 @@
+/** Rules that are held by mutants, and the tests that hold them: files, or folders with all that is below them. */
+export interface MutatedFolder {
+  readonly name: string
+  readonly rules: readonly string[]
+  /** Only what is quick: all of them that reach a mutant are run for it. */
+  readonly tests: readonly string[]
+}
+
+export const FOLDERS: readonly MutatedFolder[] = [
+  { name: 'config', rules: ['plugin/config'], tests: ['test/plugin/config'] },
+  {
+    name: 'login',
+    rules: ['plugin/login/another-account.ts', 'plugin/login/sign-in.ts', 'plugin/login/transaction'],
+    tests: [
+      'test/plugin/login/landings.test.ts',
+      'test/plugin/login/return-path.test.ts',
+      'test/plugin/login/sign-in.test.ts',
+      'test/plugin/login/transaction.test.ts',
+    ],
+  },
+  {
+    name: 'groups',
+    rules: ['plugin/login/groups'],
+    tests: ['test/plugin/login/access.test.ts', 'test/plugin/login/sign-in.test.ts'],
+  },
+  {
+    name: 'claims',
+    rules: ['plugin/login/claim-path.ts', 'plugin/login/personal-text.ts', 'plugin/login/profile.ts'],
+    tests: ['test/plugin/login/claim-path.test.ts', 'test/plugin/login/profile.test.ts'],
+  },
+  { name: 'presets', rules: ['plugin/presets'], tests: ['test/plugin/presets'] },
+  {
+    name: 'redeem',
+    rules: ['plugin/provider/answers/redeem.ts'],
+    tests: [
+      'test/plugin/flow/login.test.ts',
+      'test/plugin/flow/response-mode.test.ts',
+      'test/plugin/flow/dpop.test.ts',
+    ],
+  },
+  {
+    name: 'logout-token',
+    rules: ['plugin/provider/logout/logout-token.ts'],
+    tests: ['test/plugin/provider/logout/logout-token.test.ts'],
+  },
+  { name: 'aprs', rules: ['sidecar/aprs'], tests: ['test/sidecar/aprs'] },
+  {
+    name: 'avatars',
+    rules: ['sidecar/api/requests/avatar.ts', 'sidecar/api/requests/png.ts'],
+    tests: ['test/sidecar/api/requests/avatar.test.ts', 'test/sidecar/api/requests/png.test.ts'],
+  },
+  {
+    name: 'filters',
+    rules: ['sidecar/aprsis/filters', 'sidecar/aprsis/protocol/filter.ts'],
+    tests: ['test/sidecar/aprsis/filters', 'test/sidecar/aprsis/protocol/filter.test.ts'],
+  },
+  {
+    name: 'notification',
+    rules: ['sidecar/push/gateway/notification.ts'],
+    tests: ['test/sidecar/push/notification.test.ts'],
+  },
+  {
+    name: 'duplicates',
+    rules: ['sidecar/store/sqlite/messages/duplicate-horizons.ts', 'sidecar/store/sqlite/messages/duplicates.ts'],
+    tests: ['test/sidecar/store/sqlite/messages/duplicates.test.ts'],
+  },
+  {
+    name: 'cursors',
+    rules: [
+      'sidecar/client/cursor.ts',
+      'sidecar/store/postgres/messages/cursor-position.ts',
+      'sidecar/store/sqlite/messages/cursors.ts',
+    ],
+    tests: ['test/sidecar/client/phone-client.test.ts', 'test/sidecar/store/sqlite/messages/cursors.test.ts'],
+  },
+]
