@@ -1,4 +1,6 @@
-import { printableFields, printableText } from '../log.ts'
+import type { Request } from 'express'
+import type { LoginError } from '../errors.ts'
+import { causeCode, printableFields, printableText } from '../log.ts'
 import type { Host } from './port.ts'
 
 /**
@@ -27,4 +29,33 @@ export function withGuardedAuthLog(host: Host): Host {
     ...(host.clientAddress ? { clientAddress: host.clientAddress.bind(host) } : {}),
     ...(host.land ? { land: host.land.bind(host) } : {}),
   }
+}
+
+/**
+ * One line in the authentication log: what failed, for whom, why, and what to mend.
+ *
+ * @param req null: nobody asked for it
+ */
+export function logFailure(host: Host, req: Request | null, domainKey: string, event: string, error: LoginError): void {
+  // What broke below: our own code stands in the line anyway.
+  const code = causeCode(error.cause)
+  const fields = {
+    code: error.code,
+    ...(req ? clientAddressOf(host, req) : {}),
+    ...(code === undefined ? {} : { causeCode: code }),
+    ...error.details,
+  }
+  host.authLog({
+    level: error.code === 'internal' || error.code === 'host_failed' ? 'error' : 'warn',
+    event,
+    message: error.message,
+    domain: domainKey,
+    fields,
+  })
+}
+
+/** For a line of the authentication log: who asked, where that is known. */
+export function clientAddressOf(host: Host, req: Request): { readonly clientAddress?: string } {
+  const clientAddress = host.clientAddress ? host.clientAddress(req) : req.ip
+  return clientAddress === undefined ? {} : { clientAddress }
 }

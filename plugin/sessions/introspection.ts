@@ -1,5 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { SignIn, Tokens } from '../host/port.ts'
+import type { Request } from 'express'
+import { LoginError } from '../errors.ts'
+import { logFailure } from '../host/auth-log.ts'
+import type { Host, SignIn, Tokens } from '../host/port.ts'
+import type { ProviderClient } from '../provider/client.ts'
 
 /** An answer is good for this long: hosts may ask at every request, the IdP is not asked at every one. */
 const FRESH_MS = 10_000
@@ -17,6 +21,13 @@ export type AskAboutToken = (
   token: string,
   kind: 'access_token' | 'refresh_token',
 ) => Promise<{ active: boolean } | null>
+
+/** A domain whose sessions may be asked about. */
+export interface AskedStrategy {
+  readonly domainKey: string
+  /** Null: the configuration has errors. */
+  readonly working: { readonly client: Pick<ProviderClient, 'introspect' | 'introspects' | 'renew'> } | null
+}
 
 /** Asks an IdP about sessions by their tokens (RFC 7662). A session has ended when none of them is active. */
 export interface Introspection {
@@ -89,6 +100,30 @@ export function createIntrospection(now: () => number): Introspection {
       if (known && isFresh(known.at)) return known.state
       return stateNow(session, ask)
     },
+  }
+}
+
+/** Whether the browser's session goes on at the IdP of the domain that it was begun at. Never rejects. */
+export async function introspect(
+  strategies: readonly AskedStrategy[],
+  host: Host,
+  introspection: Introspection,
+  req: Request,
+): Promise<SessionState> {
+  let domainKey = ''
+  try {
+    const session = await host.sessions.current(req).catch((error: unknown) => {
+      throw new LoginError('host_failed', { cause: error })
+    })
+    if (!session) return 'ended'
+    domainKey = session.domainKey
+    const working = strategies.find((strategy) => strategy.domainKey === domainKey)?.working
+    if (!working) return 'unknown'
+    return await introspection.stateOf(session, (token, kind) => working.client.introspect(token, kind))
+  } catch (error) {
+    const failure = error instanceof LoginError ? error : new LoginError('internal', { cause: error })
+    logFailure(host, req, domainKey, 'introspection-failed', failure)
+    return 'unknown'
   }
 }
 

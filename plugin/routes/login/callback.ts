@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express'
 import type { DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
+import { clientAddressOf } from '../../host/auth-log.ts'
 import type { Host, Profile } from '../../host/port.ts'
 import {
   anotherAccountIsIn,
@@ -16,12 +17,12 @@ import { digestOf } from '../../login/transaction/login-cookie.ts'
 import { TRANSACTION_MS, type Transaction } from '../../login/transaction/transaction.ts'
 import type { Evidence } from '../../presets/preset.ts'
 import { mayComeInFragment } from '../../provider/authorization/response-mode.ts'
+import { endSessionsOfRefused } from '../../sessions/refused-user.ts'
 import { answerOf, isAnswer, isPrefetch } from '../answer.ts'
 import { cookieRules } from '../cookie-rules.ts'
 import { sendOn } from '../send-on.ts'
-import { endSessionsOfRefused } from '../sessions/refused-user.ts'
 import type { RouteDeps, Strategy, WorkingStrategy } from '../strategy.ts'
-import { clientAddressOf, endInFailure } from './failure.ts'
+import { endInFailure } from './failure.ts'
 import { sendFragmentPage } from './fragment-page.ts'
 
 /**

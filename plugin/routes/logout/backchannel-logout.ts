@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express'
 import { LoginError } from '../../errors.ts'
+import { logFailure } from '../../host/auth-log.ts'
 import type { Logout } from '../../provider/logout/logout-token.ts'
-import { logFailure } from '../login/failure.ts'
-import { reviewOthers, subjectsOf } from '../sessions/other-sessions.ts'
+import { reviewOthers, subjectsOf } from '../../sessions/other-sessions.ts'
 import type { RouteDeps, Strategy } from '../strategy.ts'
 
 /** Keycloak waits for 5 s, and does not come again. */
@@ -26,7 +26,7 @@ export async function backchannelLogout(
     const { those, sessions, subjects } = await working.logoutTokens.redeem(tokenOf(req), async (logout: Logout) => {
       const { issuer, subject, sid } = logout
       const those = { domainKey, issuer, subject, sid }
-      const subjects = await subjectsOf(working, deps, req, those)
+      const subjects = await subjectsOf(working.client, host, req, those)
       const sessions = await host.sessions.endMatching(req, those).catch((error: unknown): never => {
         throw new LoginError('host_failed', { cause: error })
       })
@@ -43,7 +43,7 @@ export async function backchannelLogout(
         ...(sessions === null ? {} : { sessions }),
       },
     })
-    const review = reviewOthers(subjects, working, deps, req, those)
+    const review = reviewOthers(subjects, working.client, deps, req, those)
     await withinTime(review, ANSWER_MS - (performance.now() - begun))
     res.status(200).end()
     void review.then((reviewLater) => reviewLater())

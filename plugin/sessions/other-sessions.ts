@@ -1,10 +1,10 @@
 import type { Request } from 'express'
-import { LoginError } from '../../errors.ts'
-import type { EndedSessions } from '../../host/port.ts'
-import type { AskAboutToken } from '../../sessions/introspection.ts'
-import type { Reviewed } from '../../sessions/session-review.ts'
-import { logFailure } from '../login/failure.ts'
-import type { RouteDeps, WorkingStrategy } from '../strategy.ts'
+import { LoginError } from '../errors.ts'
+import { logFailure } from '../host/auth-log.ts'
+import type { EndedSessions, Host } from '../host/port.ts'
+import type { ProviderClient } from '../provider/client.ts'
+import type { AskAboutToken } from './introspection.ts'
+import type { Reviewed, SessionReview } from './session-review.ts'
 
 /**
  * Whose other sessions the IdP is to be asked about, now that it has ended one. Called while that one is still there: it alone tells,
@@ -13,14 +13,13 @@ import type { RouteDeps, WorkingStrategy } from '../strategy.ts'
  * @returns subjects; none where nobody can be asked
  */
 export async function subjectsOf(
-  working: WorkingStrategy,
-  { host }: RouteDeps,
+  client: Pick<ProviderClient, 'introspects'>,
+  { sessions }: Pick<Host, 'sessions'>,
   req: Request,
   ended: EndedSessions,
 ): Promise<readonly string[]> {
-  const { sessions } = host
   try {
-    if (ended.sid === null || !sessions.matching || !(await working.client.introspects())) return []
+    if (ended.sid === null || !sessions.matching || !(await client.introspects())) return []
     if (ended.subject !== null) return [ended.subject]
     const found = await sessions.matching(req, ended)
     return [...new Set(found.map(({ signIn }) => signIn.subject))]
@@ -38,8 +37,8 @@ export async function subjectsOf(
  */
 export async function reviewOthers(
   subjects: readonly string[],
-  { client }: WorkingStrategy,
-  { host, review }: RouteDeps,
+  client: Pick<ProviderClient, 'introspect'>,
+  { host, review }: { readonly host: Host; readonly review: SessionReview },
   req: Request,
   { domainKey, issuer }: EndedSessions,
 ): Promise<() => void> {

@@ -1,7 +1,7 @@
 import type { Request } from 'express'
-import { LoginError } from '../../errors.ts'
-import type { Host, UserId } from '../../host/port.ts'
-import { logFailure } from '../login/failure.ts'
+import { LoginError } from '../errors.ts'
+import { logFailure } from '../host/auth-log.ts'
+import type { Host, UserId } from '../host/port.ts'
 
 /** Whom a login was for, in the words of the ID token that was verified for it. */
 export interface RefusedUser {

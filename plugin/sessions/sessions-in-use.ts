@@ -1,8 +1,10 @@
-import { LoginError } from '../../errors.ts'
-import { gotNoAnswer } from '../../provider/http/no-answer.ts'
-import { startSessionRounds } from '../../sessions/session-rounds.ts'
-import { logFailure } from '../login/failure.ts'
-import type { RouteDeps, Strategy } from '../strategy.ts'
+import { LoginError } from '../errors.ts'
+import { logFailure } from '../host/auth-log.ts'
+import type { Host } from '../host/port.ts'
+import { gotNoAnswer } from '../provider/http/no-answer.ts'
+import type { AskedStrategy } from './introspection.ts'
+import type { SessionReview } from './session-review.ts'
+import { startSessionRounds } from './session-rounds.ts'
 
 /**
  * Has the IdPs asked about the sessions that are in use, where the server keeps track of them; each that ends has a line in the
@@ -12,8 +14,8 @@ import type { RouteDeps, Strategy } from '../strategy.ts'
  * @returns ends it
  */
 export function introspectInUse(
-  strategies: readonly Strategy[],
-  { host, review }: Pick<RouteDeps, 'host' | 'review'>,
+  strategies: readonly AskedStrategy[],
+  { host, review }: { readonly host: Host; readonly review: SessionReview },
   everyMs: number,
 ): () => void {
   const { sessions } = host
