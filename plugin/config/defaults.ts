@@ -4,7 +4,7 @@ import type { ClientConfig, CustomConfig, GroupsConfig, IssuerConfig, OidcConfig
 import { type PresetRules, type UrlOverrides, vendorUrls } from './rules/preset-rules.ts'
 import { scopes } from './rules/scope.ts'
 import { responseTypes } from './rules/supported/response-types.ts'
-import { listed } from './rules/supported/supported-list.ts'
+import { listed } from './rules/supported/supported.ts'
 import type {
   ClientSettings,
   Credentials,

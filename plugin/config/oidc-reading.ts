@@ -1,18 +1,14 @@
 import { serialize } from 'node:v8'
-import { checkKeysNeeded } from './credentials/client-keys-needed.ts'
 import { NO_CREDENTIALS } from './credentials/credentials.ts'
-import { checkSecretNeeded } from './credentials/secret-needed.ts'
+import { checkKeysNeeded, checkSecretNeeded } from './credentials/credentials-needed.ts'
 import { type AlikeSettings, alikeSettings } from './defaults.ts'
 import { isJsonObject, type JsonObject } from './json/json-object.ts'
 import { moveDeprecatedKeys } from './migration/deprecated-keys.ts'
 import { settleLetterCase } from './migration/key-case.ts'
 import type { Finding, Steps } from './problem.ts'
-import { checkAddresses } from './rules/addresses/addresses.ts'
+import { checkAddresses, checkButton } from './rules/addresses.ts'
 import { checkAuthorizationParams } from './rules/authorization-params.ts'
-import { checkButton } from './rules/button.ts'
 import { checkGroupsSource } from './rules/groups-source.ts'
-import { checkIdentityClaim } from './rules/identity-claim.ts'
-import { checkPlaceholder } from './rules/placeholder.ts'
 import { checkPreset, checkUnusedMembers, choosePreset, withoutIssuer } from './rules/preset-name.ts'
 import type { PresetRules, UrlOverrides } from './rules/preset-rules.ts'
 import type { MemberSchema } from './rules/schema/member-schema.ts'
@@ -124,4 +120,31 @@ function needIssuer(issuer: unknown): readonly Finding[] {
   if (inside ? issuer.issuer !== undefined : issuer !== undefined) return []
   const remedy = "Write the issuer's complete https address, exactly as the IdP states it, or choose a preset."
   return [{ at: inside ? ['issuer', 'issuer'] : ['issuer'], reason: 'is missing, and there is no preset', remedy }]
+}
+
+/**
+ * People who are known by their e-mail address: it is given to somebody else when they leave, and the account with it.
+ * Source: OpenID Connect Core 1.0, section 5.7.
+ */
+function checkIdentityClaim(oidc: JsonObject): readonly Finding[] {
+  const custom = isJsonObject(oidc.custom) ? oidc.custom : {}
+  const { uuid, email = 'email' } = isJsonObject(custom.claims) ? custom.claims : {}
+  if (uuid === undefined || (uuid !== 'email' && uuid !== email)) return []
+  return [
+    {
+      warning: 'changing_id',
+      at: ['custom', 'claims', 'uuid'],
+      reason: 'is the claim of the e-mail address, and addresses change hands',
+      remedy:
+        'Remove it, so that `sub` counts, unless accounts are known by address already. Whose address the IdP has not verified is refused.',
+    },
+  ]
+}
+
+/** A secret that was copied from an example with the rest of it. */
+function checkPlaceholder({ client }: JsonObject): readonly Finding[] {
+  const secret = isJsonObject(client) ? client.client_secret : undefined
+  if (typeof secret !== 'string' || !/^\s*(?:…|\.{3})\s*$/.test(secret)) return []
+  const remedy = 'Write the client secret that the IdP issued.'
+  return [{ at: ['client', 'client_secret'], reason: 'is still the placeholder', remedy }]
 }

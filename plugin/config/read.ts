@@ -1,17 +1,15 @@
-import { checkKeysNeeded } from './credentials/client-keys-needed.ts'
 import { type CredentialOptions, NO_CREDENTIALS, readCredentials } from './credentials/credentials.ts'
+import { checkKeysNeeded } from './credentials/credentials-needed.ts'
 import { fillIn } from './defaults.ts'
 import { type DomainAddress, domainAddress, type HostAddresses } from './domains/domain-address.ts'
 import { type FoundDomain, findDomains } from './domains/find-domains.ts'
-import { isJsonObject, type JsonObject } from './json/json-object.ts'
+import type { JsonObject } from './json/json-object.ts'
 import { jsonPath } from './json/json-path.ts'
 import { spellingsOf } from './json/member-name.ts'
 import { type OidcReader, oidcReader } from './oidc-reading.ts'
 import type { Finding, Problem, Steps, Warning } from './problem.ts'
-import { checkRedirectHost } from './rules/addresses/redirect-host.ts'
-import { checkRedirectPath } from './rules/addresses/redirect-path.ts'
-import { checkAddress, ENDPOINT_RULES } from './rules/addresses/web-address.ts'
 import type { PresetRules, UrlOverrides } from './rules/preset-rules.ts'
+import { checkRedirectAddress } from './rules/redirect-address.ts'
 import { oidcSchema } from './rules/schema/schema.ts'
 import { schemaCheck } from './rules/schema/schema-check.ts'
 import type { DomainSettings } from './settings.ts'
@@ -108,20 +106,6 @@ function readDomain(
   )
   const finished = problems.length === 0 && address && usable ? fillIn(key, usable, address, files.credentials) : null
   return { key, title, settings: finished, problems, warnings }
-}
-
-function checkRedirectAddress(oidc: JsonObject, address: DomainAddress): readonly Finding[] {
-  return [
-    ...checkDefaultCallback(oidc, address),
-    ...checkRedirectPath(oidc, address),
-    ...checkRedirectHost(oidc, address),
-  ]
-}
-
-// Codes come back to the redirect address: one that is made from the host's own origin must be as safe as a written one.
-function checkDefaultCallback(oidc: JsonObject, { origin, basePath }: DomainAddress): readonly Finding[] {
-  const given = isJsonObject(oidc.client) && oidc.client.redirect_uri !== undefined
-  return given ? [] : checkAddress(origin + basePath, ['client', 'redirect_uri'], ENDPOINT_RULES)
 }
 
 /** A request is matched by host name and path: two domains in one place could not be told apart. */

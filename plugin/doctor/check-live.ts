@@ -1,17 +1,18 @@
 import { type Clock, systemClock } from '../clock.ts'
-import type { DomainSettings } from '../config/settings.ts'
+import type { DomainSettings, IssuerSettings } from '../config/settings.ts'
+import type { LoginError } from '../errors.ts'
+import { printableText } from '../log.ts'
 import { FETCH_LIMITS, idpFetchOf, openProvider } from '../mount/open-provider.ts'
 import type { PresetUrls } from '../presets/all.ts'
 import { directFetch } from '../provider/http/direct-fetch.ts'
 import type { Fetch } from '../provider/http/guarded-fetch.ts'
 import { createDocuments } from '../provider/issuer/documents.ts'
 import { watchClock } from './live/clock.ts'
-import { type DiscoveryOutcome, judgeDiscovery } from './live/discovery.ts'
 import { askForKeys } from './live/keys.ts'
 import { judgePublished } from './live/published.ts'
 import { askForRegistration } from './live/registration.ts'
 import { askForAcceptance } from './live/secret.ts'
-import type { Verdict } from './live/verdict.ts'
+import { faultInWords, type Verdict } from './live/verdict.ts'
 
 export type { Verdict } from './live/verdict.ts'
 
@@ -63,4 +64,31 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
   } finally {
     provider.close()
   }
+}
+
+/** How a discovery went: with what the IdP calls itself, or with why it failed. */
+type DiscoveryOutcome =
+  | { readonly kind: 'discovered'; readonly publishedIssuer: string }
+  /** `byHand`: logins go on with the endpoints that were given. */
+  | { readonly kind: 'failed'; readonly error: LoginError; readonly byHand: boolean }
+
+/** @param hasPreset the issuer is the preset's: there is nothing to spell otherwise */
+function judgeDiscovery(
+  { issuer }: Pick<IssuerSettings, 'issuer'>,
+  outcome: DiscoveryOutcome,
+  hasPreset: boolean,
+): Verdict {
+  const question = 'discovery'
+  if (outcome.kind === 'failed') {
+    const text = faultInWords(outcome.error)
+    if (!outcome.byHand) return { question, verdict: 'fail', text }
+    return { question, verdict: 'warn', text: `The endpoints in \`issuer\` are used. ${text}` }
+  }
+  const published = printableText(outcome.publishedIssuer)
+  if (outcome.publishedIssuer === issuer || hasPreset) {
+    const over = new URL(issuer).protocol === 'https:' ? 'TLS chain trusted' : 'plain HTTP on loopback'
+    return { question, verdict: 'ok', text: `status 200, ${over}, issuer ${published}` }
+  }
+  const text = `The IdP calls itself ${published}, to the letter: write it so in \`issuer\`. The difference is understood, but not by all programs.`
+  return { question, verdict: 'warn', text }
 }

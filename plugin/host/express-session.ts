@@ -10,8 +10,7 @@ import {
   memoryRevocations,
   withTimeLimit,
 } from './revocations.ts'
-import { createSessionIndex } from './session-index.ts'
-import { sharedListing } from './session-listing.ts'
+import { createSessionIndex, sharedListing } from './session-listing.ts'
 import { isObject, readRecord, readTokens } from './sign-in-record.ts'
 
 export interface ExpressSessionsOptions {

@@ -1,5 +1,5 @@
 import type { NextFunction, RequestHandler, Response } from 'express'
-import { isSameRoute } from '../config/domains/same-route.ts'
+import { isSameRoute } from '../config/domains/route-names.ts'
 import { cookieSignIn } from '../host/cookie-session.ts'
 import type { Sessions } from '../host/port.ts'
 import type { MeshRequest } from './server.ts'

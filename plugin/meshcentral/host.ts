@@ -1,4 +1,4 @@
-import { isSameRoute } from '../config/domains/same-route.ts'
+import { isSameRoute } from '../config/domains/route-names.ts'
 import type { AuthLogEntry, Host } from '../host/port.ts'
 import type { GuardedSessions } from './guard.ts'
 import {

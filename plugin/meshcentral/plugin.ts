@@ -1,25 +1,22 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { findMisplaced } from '../config/domains/misplaced.ts'
-import { canonicalName } from '../config/json/member-name.ts'
 import { askProvider } from '../doctor/check-live.ts'
 import { createLiveChecks } from '../doctor/live-checks.ts'
-import type { Log } from '../log.ts'
-import { deepestMessage, printableFields, printableText } from '../log.ts'
+import { deepestMessage, type Log, printableFields, printableText } from '../log.ts'
 import { type MountOptions, mountOidc, type Oidc, readOptions } from '../mount/mount-oidc.ts'
-import { PRESETS, type PresetUrls } from '../presets/all.ts'
+import { PRESETS } from '../presets/all.ts'
 import { routePaths } from '../routes/strategy.ts'
 import { earlyCookieKey } from './cookie-key.ts'
 import { sessionGuard } from './guard.ts'
 import { meshHost } from './host.ts'
+import { readOwnSettings } from './own-settings.ts'
 import { type AdminPage, guardedPage, meshAdminPage } from './pages/admin-page.ts'
 import { PAGE_FUNCTIONS } from './pages/open-page.ts'
-import { answerPlainly, guarded, loginVisits } from './routes.ts'
+import { answerPlainly, createEndedVisits, guarded, loginVisits } from './routes.ts'
 import { type MeshServer, type MeshWeb, missingParts } from './server.ts'
 import { followWork } from './sessions/current-work.ts'
 import { endedInDatabase } from './sessions/ended.ts'
-import { createEndedVisits } from './sessions/ended-visits.ts'
-import { readIntrospectMinutes } from './sessions/introspect-minutes.ts'
 import { createOpenSessions } from './sessions/open-sessions.ts'
 import { meshPeers } from './sessions/peers.ts'
 import { sealedBySession } from './sessions/sealed.ts'
@@ -102,7 +99,11 @@ function install(
     now: Date.now,
     onFailure: report,
   })
-  const presets = presetUrls(server)
+  const { introspectEveryMs, presets, problem } = readOwnSettings(server)
+  if (problem !== undefined) {
+    server.authLog('OIDC', `ERROR configuration-error: ${problem}`)
+    server.addServerWarning?.(problem)
+  }
   const options: MountOptions = {
     config: pluginConfig(taken, {
       // A certificate may be for all names below one.
@@ -114,7 +115,7 @@ function install(
     unknownKeys: 'warn',
     inferPresets: true,
     log: logOf(server),
-    introspectEveryMs: introspectEveryMs(server),
+    introspectEveryMs,
     urlencoded: web.bodyParser.urlencoded,
   }
   const readings = readOptions(options, (file) => readFileSync(resolve(server.datapath, file), 'utf8'))
@@ -187,38 +188,4 @@ function logOf(server: MeshServer): Log {
     (event: string, msg: string, fields: Readonly<Record<string, unknown>> = {}) =>
       server.authLog('OIDC', `${level} ${event}: ${printableText(msg)} ${JSON.stringify(printableFields(fields))}`)
   return { info: at('INFO'), warn: at('WARN'), error: at('ERROR') }
-}
-
-/** Of `settings.plugins.meshcompanion`. MeshCentral has made the names lower-case. */
-function ownSetting({ config }: MeshServer, name: string): unknown {
-  return memberOf(memberOf(memberOf(config.settings, 'plugins'), 'meshcompanion'), name)
-}
-
-/** `introspectMinutes`. */
-function introspectEveryMs(server: MeshServer): number {
-  const { minutes, problem } = readIntrospectMinutes(ownSetting(server, 'introspectminutes'))
-  if (problem !== undefined) {
-    server.authLog('OIDC', `ERROR configuration-error: ${problem}`)
-    server.addServerWarning?.(problem)
-  }
-  return minutes * 60_000
-}
-
-/** `presets`: base URLs of vendors, for sovereign clouds. */
-function presetUrls(server: MeshServer): PresetUrls {
-  const given = ownSetting(server, 'presets')
-  const ofPreset = ({ name, urls }: (typeof PRESETS)[number]) => {
-    const own = memberOf(given, name)
-    const known = Object.keys(urls)
-    const texts = Object.entries(typeof own === 'object' && own !== null ? own : {}).flatMap(([written, url]) => {
-      const member = canonicalName(written, known)
-      return member !== undefined && typeof url === 'string' ? [[member, url] as const] : []
-    })
-    return [name, Object.fromEntries(texts)] as const
-  }
-  return Object.fromEntries(PRESETS.map(ofPreset))
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }

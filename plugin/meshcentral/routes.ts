@@ -1,5 +1,6 @@
-import type { ErrorRequestHandler, RequestHandler } from 'express'
-import { isSameRoute } from '../config/domains/same-route.ts'
+import type { ErrorRequestHandler, Request, RequestHandler } from 'express'
+import { isSameRoute } from '../config/domains/route-names.ts'
+import { cookieSignIn } from '../host/cookie-session.ts'
 import { loginGate } from './pages/gate.ts'
 import {
   carry,
@@ -12,6 +13,7 @@ import {
   rememberWay,
   rootPageVisit,
 } from './pages/login-page.ts'
+import { notePage } from './pages/open-page.ts'
 import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
 import { ownSession } from './sessions/sessions.ts'
 
@@ -95,5 +97,27 @@ export function answerPlainly(
     if (status === 500) onFailure(error)
     if (res.headersSent) res.destroy()
     else res.status(status).type('text/plain').send('This request was not understood. Please sign in again.')
+  }
+}
+
+/** Which requests came with a session of ours that had ended: whoever sent them is told why nobody is signed in any more. */
+interface EndedVisits {
+  /** To be in place before the guard, which lets no such session through. */
+  readonly note: RequestHandler
+  /** To be asked behind the guard. */
+  hasEnded(req: MeshRequest): boolean
+}
+
+export function createEndedVisits(): EndedVisits {
+  const brought = new WeakSet<Request>()
+  return {
+    note: (req, _res, next) => {
+      const request = req as MeshRequest
+      if (request.ws) notePage(request)
+      // MeshCentral itself may have taken the user out of it already, but leaves our record there.
+      else if (request.xdomain && cookieSignIn(request)?.domainKey === request.xdomain.id) brought.add(request)
+      next()
+    },
+    hasEnded: (req) => brought.has(req) && typeof req.session?.userid !== 'string',
   }
 }

@@ -22,7 +22,6 @@ import { type RoutePaths, type Strategy, sharedRoutePaths, type WorkingStrategy 
 import { createIntrospection, introspect, type SessionState } from '../sessions/introspection.ts'
 import { createSessionReview } from '../sessions/session-review.ts'
 import { introspectInUse } from '../sessions/sessions-in-use.ts'
-import { discoveryLog } from './discovery-log.ts'
 import { FETCH_LIMITS, idpFetchOf, openProvider } from './open-provider.ts'
 import { readDomains } from './read-domains.ts'
 import { watchDiscovery } from './status/discovery-watch.ts'
@@ -242,7 +241,7 @@ function openDomain(
   const paths = pathsOf(host.basePath?.(key) ?? '/', settings?.client.redirect_uri)
   if (!settings) return { strategy: { domainKey: key, paths, working: null }, watched: null, close: () => undefined }
   const idpFetch = idpFetchOf(settings, fetch, clock)
-  const discovery = watchDiscovery(discoveryLog(settings, log), () => clock.now())
+  const discovery = watchDiscovery(settings, log, () => clock.now())
   const provider = openProvider(settings, {
     idpFetch,
     fetch,

@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { CustomSettings, DomainSettings } from '../config/settings.ts'
-import type { PresetUrls } from '../presets/all.ts'
-import { choosePreset } from '../presets/choose.ts'
+import { openPreset, type PresetUrls } from '../presets/all.ts'
 import type { Preset } from '../presets/preset.ts'
 import { createProviderClient, type ProviderClient } from '../provider/client.ts'
 import { directFetch } from '../provider/http/direct-fetch.ts'
@@ -45,7 +44,7 @@ export function openProvider(settings: DomainSettings, deps: ProviderDeps): Prov
   const { idpFetch, fetch, presets, clock, documents, onFailure, onDiscovered } = deps
   const discovery = { fetch: idpFetch, documents, clock, random: Math.random, onFailure, onDiscovered }
   const issuer = openIssuer(settings.issuer, discovery)
-  const preset = choosePreset(settings.custom.preset, presets, { fetch, clock })
+  const preset = openPreset(settings.custom.preset, presets, { fetch, clock })
   const keySet = createKeySet({ fetch: idpFetch, clock })
   const clientOf = (own: DomainSettings) => {
     const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null

@@ -1,5 +1,10 @@
+import { vendorUrls } from '../config/rules/preset-rules.ts'
+import type { DomainSettings } from '../config/settings.ts'
+import { claimedMemberships } from '../login/groups/memberships.ts'
 import { azure } from './azure.ts'
 import { google } from './google.ts'
+import type { Preset, PresetDefinition } from './preset.ts'
+import type { VendorAccess } from './vendor-api.ts'
 
 /**
  * The presets that there are. To add one, write the file of its name beside this one, a {@link PresetDefinition}, and name it here:
@@ -10,4 +15,21 @@ export const PRESETS = [google, azure] as const
 /** Base URLs that take the place of the vendors' own: sovereign clouds, tests. */
 export type PresetUrls = {
   readonly [Preset in (typeof PRESETS)[number] as Preset['name']]?: Partial<Preset['urls']>
+}
+
+/** The preset of that name; `standard` where there is none. */
+export function openPreset(name: string | null, urls: PresetUrls, access: VendorAccess): Preset {
+  const definition: PresetDefinition | undefined = PRESETS.find((preset) => preset.name === name)
+  return definition ? definition.open(vendorUrls(definition, urls), access) : standard
+}
+
+const groupsClaim = ({ groups }: DomainSettings) => groups?.claim ?? 'groups'
+
+/** Any OpenID provider: everything comes in claims. */
+export const standard: Preset = {
+  title: null,
+  scopes: () => [],
+  groupsClaim,
+  claims: (claims) => claims,
+  memberships: async ({ claims }, settings) => claimedMemberships(claims, groupsClaim(settings)),
 }

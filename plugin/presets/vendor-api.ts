@@ -1,7 +1,6 @@
 import { type Clock, deadlineSignal } from '../clock.ts'
 import { causeCode } from '../log.ts'
 import type { Membership } from '../login/groups/memberships.ts'
-import { retryAfterMs } from './retry-after.ts'
 
 /** `fetch` with our limits on time, size, redirects and plain HTTP. */
 export type VendorFetch = (
@@ -123,4 +122,20 @@ export function membersOf(json: unknown): Readonly<Record<string, unknown>> | un
 /** Text that is there and not empty. */
 export function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
+}
+
+/**
+ * How long a server wants to be left alone: seconds, or a date. Undefined: it does not say so in a way that can be understood.
+ * Source: RFC 9110, section 10.2.3.
+ *
+ * @param nowMs since 1970
+ * @returns milliseconds, not below 0
+ */
+export function retryAfterMs(header: string | null, nowMs: number): number | undefined {
+  const text = header?.trim() ?? ''
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000
+  // `Date.parse` takes much for a date that is none, such as a lone number.
+  if (!/^[A-Z][a-z]{2,8},? .*GMT$/.test(text)) return undefined
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs)
 }

@@ -12,9 +12,8 @@ import {
   type Configured,
   type RequestHints,
 } from './authorization/request.ts'
-import { endpointAddress } from './http/endpoint-address.ts'
-import { endpointName } from './http/endpoint-names.ts'
-import { withExactRedirect } from './http/exact-redirect.ts'
+import { endpointAddress, endpointName } from './http/endpoints.ts'
+import type { Fetch } from './http/guarded-fetch.ts'
 import { noteExchanges } from './http/noted-exchange.ts'
 import type { Issuer } from './issuer/discovery.ts'
 import type { KeySet } from './issuer/key-set.ts'
@@ -119,5 +118,20 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
       deps.keySet.close()
       issuer.close()
     },
+  }
+}
+
+/**
+ * Token requests that name the redirect address exactly as the authorization request did. openid-client rebuilds it from the address
+ * of the callback, without its query and in normal form, and many IdPs compare to the letter. Source: RFC 6749, section 4.1.3.
+ */
+function withExactRedirect(fetch: Fetch, redirectUri: string): Fetch {
+  return (url, init) => {
+    if (!(init.body instanceof URLSearchParams)) return fetch(url, init)
+    const written = init.body.get('redirect_uri')
+    if (written === null || written === redirectUri) return fetch(url, init)
+    const body = new URLSearchParams(init.body)
+    body.set('redirect_uri', redirectUri)
+    return fetch(url, { ...init, body })
   }
 }

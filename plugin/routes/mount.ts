@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express'
-import { plainRoute } from '../config/domains/same-route.ts'
+import { plainRoute } from '../config/domains/route-names.ts'
 import { jwks } from './jwks.ts'
 import { authorize } from './login/authorize.ts'
 import { callback, isForCallback, refuseAnswer } from './login/callback.ts'

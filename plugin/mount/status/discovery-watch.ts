@@ -1,5 +1,7 @@
-import { causeCode } from '../../log.ts'
+import type { DomainSettings } from '../../config/settings.ts'
+import { causeCode, deepestMessage, type Log } from '../../log.ts'
 import type { DiscoveryDeps } from '../../provider/issuer/discovery.ts'
+import { unpublished } from '../../provider/issuer/published-lists.ts'
 
 /** Times are milliseconds since 1970. */
 export interface DiscoveryStatus {
@@ -16,34 +18,43 @@ export interface DiscoveryFailure {
   readonly remedy: string
 }
 
-type Told = Pick<DiscoveryDeps, 'onFailure' | 'onDiscovered'>
-
-export interface DiscoveryWatch extends Told {
+export interface DiscoveryWatch extends Pick<DiscoveryDeps, 'onFailure' | 'onDiscovered'> {
   status(): DiscoveryStatus
 }
 
 /**
- * Remembers how discovery goes.
+ * Remembers how the discovery of one domain's IdP goes, and writes the plugin's own lines about it.
  *
- * @param inner told of everything too
  * @param now milliseconds since 1970
  */
-export function watchDiscovery(inner: Told, now: () => number): DiscoveryWatch {
+export function watchDiscovery(settings: DomainSettings, log: Log, now: () => number): DiscoveryWatch {
+  const about = { domain: settings.key, issuer: settings.issuer.issuer }
   let discoveredSince: number | null = null
   let failure: DiscoveryFailure | null = null
   return {
-    onFailure: (error, outage) => {
-      failure = {
-        since: failure?.since ?? now(),
-        causeCode: causeCode(error.cause) ?? null,
+    onFailure(error, { begins, byHand }) {
+      const code = causeCode(error.cause)
+      failure = { since: failure?.since ?? now(), causeCode: code ?? null, remedy: error.message }
+      const fields = {
+        ...about,
+        ...error.details,
+        ...(code === undefined ? {} : { causeCode: code }),
+        reason: deepestMessage(error),
         remedy: error.message,
       }
-      inner.onFailure(error, outage)
+      const message = `OIDC: Discovery failed.${code === undefined ? '' : ` ${code}`}`
+      if (!byHand) log.error('discovery-failed', message, fields)
+      // Logins go on with the endpoints that were given: what is lost is told once.
+      else if (begins) log.warn('discovery-failed', `${message} The endpoints in \`issuer\` are used.`, fields)
     },
-    onDiscovered: (metadata) => {
+    onDiscovered(metadata) {
       discoveredSince ??= now()
       failure = null
-      inner.onDiscovered(metadata)
+      log.info('discovered', 'OIDC: Discovery succeeded.', { ...about, publishedIssuer: metadata.issuer })
+      for (const { member, configured, list, published } of unpublished(metadata, settings)) {
+        const message = `The IdP's ${list} lacks ${configured} (${member}): logins may fail. Choose what it has, or allow it there.`
+        log.warn('not-published', message, { ...about, member, configured, list, published })
+      }
     },
     status: () => ({ discoveredSince, failure }),
   }

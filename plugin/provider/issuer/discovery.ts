@@ -1,10 +1,11 @@
 import type * as oidc from 'openid-client'
 import type { Clock, Timer } from '../../clock.ts'
 import type { IssuerSettings } from '../../config/settings.ts'
-import type { LoginError } from '../../errors.ts'
-import { discoveryFault } from '../faults/discovery-fault.ts'
+import { LoginError } from '../../errors.ts'
+import { causes } from '../../log.ts'
 import type { Fetch } from '../http/guarded-fetch.ts'
-import { assertSafeAddresses } from './discovery-document.ts'
+import { UnansweredRequest } from '../http/noted-exchange.ts'
+import { assertSafeAddresses, UnusableDocument } from './discovery-document.ts'
 import type { AskedDocument, Documents } from './documents.ts'
 import { withoutSuffix } from './issuer-name.ts'
 
@@ -154,4 +155,16 @@ function overlay(found: oidc.ServerMetadata, settings: IssuerSettings): oidc.Ser
     mtls_endpoint_aliases: { ...Object.fromEntries(foundAliases), ...aliases },
     issuer: found.issuer,
   }
+}
+
+/** What kept an issuer from being discovered, as one of our errors; the cause is kept. */
+function discoveryFault(error: unknown): LoginError {
+  const chain = causes(error)
+  const document = chain.find((cause) => cause instanceof UnusableDocument)
+  if (document) {
+    const { details, remedy } = document
+    return new LoginError('discovery_failed', { cause: error, details, remedy })
+  }
+  const details = chain.find((cause) => cause instanceof UnansweredRequest)?.exchange ?? {}
+  return new LoginError('discovery_failed', { cause: error, details: { ...details } })
 }

@@ -3,7 +3,7 @@ import type { DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 import type { AuthenticatedEndpoint } from '../authentication/client-options.ts'
 import { translateTokenFault } from '../faults.ts'
-import { endpointAddress } from '../http/endpoint-address.ts'
+import { endpointAddress } from '../http/endpoints.ts'
 import type { InactiveAnswers } from './inactive-answers.ts'
 
 /** What an IdP says of a token (RFC 7662). Where it is not active, there is nothing more. */

@@ -4,7 +4,7 @@ import type { MemberSchema } from '../../../plugin/config/rules/schema/member-sc
 import { oidcSchema } from '../../../plugin/config/rules/schema/schema.ts'
 import { AUTH_METHODS, type DomainSettings, RESPONSE_MODES } from '../../../plugin/config/settings.ts'
 import { check } from '../../../plugin/doctor/check.ts'
-import { readIntrospectMinutes } from '../../../plugin/meshcentral/sessions/introspect-minutes.ts'
+import { readIntrospectMinutes } from '../../../plugin/meshcentral/own-settings.ts'
 import { readDomains } from '../../../plugin/mount/read-domains.ts'
 import { PRESETS } from '../../../plugin/presets/all.ts'
 import { inCode, readDocument, section, tableRows } from '../../support/documents.ts'

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
-import { createSessionIndex } from '../../../plugin/host/session-index.ts'
-import { sharedListing } from '../../../plugin/host/session-listing.ts'
+import { createSessionIndex, sharedListing } from '../../../plugin/host/session-listing.ts'
 
 describe('listing the sessions of a store', () => {
   let begun: { finish: (entries: readonly string[]) => void; fail: (error: Error) => void }[]

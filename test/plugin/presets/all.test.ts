@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { domainReader } from '../../../plugin/config/read.ts'
 import { vendorUrls } from '../../../plugin/config/rules/preset-rules.ts'
-import { PRESETS } from '../../../plugin/presets/all.ts'
+import { openPreset, PRESETS, standard } from '../../../plugin/presets/all.ts'
 import type { PresetDefinition } from '../../../plugin/presets/preset.ts'
-import { standard } from '../../../plugin/presets/standard.ts'
 import { routePaths } from '../../../plugin/routes/strategy.ts'
-import { CLIENT, serverWith } from '../config/one-domain.ts'
+import { CLIENT, MINIMAL, serverWith, settingsOf } from '../config/one-domain.ts'
+import { reasonOf, vendorAccess } from './vendor-fetch.ts'
 
 const PLUGIN = fileURLToPath(new URL('../../../plugin', import.meta.url))
 const presets: readonly PresetDefinition[] = PRESETS
@@ -91,5 +91,26 @@ describe('presets', () => {
       ['custom.preset', 'Write "google" or "azure" or "okta", or null for no preset.'],
     ])
     expect(routePaths('/', undefined, ['okta']).callbacks).to.include('/auth-oidc-okta-callback')
+  })
+})
+
+const ask = (claims: Record<string, unknown>, groups: object = {}) =>
+  standard.memberships({ claims, accessToken: null }, settingsOf({ ...MINIMAL, groups }))
+
+describe('a provider without a preset', () => {
+  it('is what is chosen where no preset is', () => {
+    expect(openPreset(null, {}, vendorAccess())).to.equal(standard)
+  })
+
+  it('brings groups in the claim groups, or in the configured one', async () => {
+    expect(await ask({ groups: ['a'], roles: ['b'] })).to.deep.equal([{ name: 'a', aliases: [] }])
+    expect(await ask({ groups: ['a'], roles: ['b'] }, { claim: 'roles' })).to.deep.equal([{ name: 'b', aliases: [] }])
+    expect(await ask({})).to.deep.equal([])
+  })
+
+  it('does not bring groups in a claim that is only referred to, which is not the same as none', async () => {
+    expect(await reasonOf(ask({ _claim_names: { groups: 'src1' } }))).to.match(/refers to another place$/)
+    expect(await ask({ _claim_names: { address: 'src1' } })).to.deep.equal([])
+    expect(await ask({ _claim_names: 'groups' })).to.deep.equal([])
   })
 })

@@ -5,8 +5,8 @@ import { decideAccess } from '../../../plugin/login/groups/access.ts'
 import { groupChanges } from '../../../plugin/login/groups/group-sync.ts'
 import { isNamed, type Memberships } from '../../../plugin/login/groups/memberships.ts'
 import { profileOf } from '../../../plugin/login/profile.ts'
+import { openPreset } from '../../../plugin/presets/all.ts'
 import { azurePreset } from '../../../plugin/presets/azure.ts'
-import { choosePreset } from '../../../plugin/presets/choose.ts'
 import { CLIENT, settingsOf } from '../config/one-domain.ts'
 import { failuresContract, startStranger } from './failures.contract.ts'
 import { knows, reasonOf, TOKEN, vendorAccess } from './vendor-fetch.ts'
@@ -41,7 +41,7 @@ describe('the azure preset', () => {
     memberships === 'unknown' ? memberships : memberships.map(({ name }) => name)
 
   it('asks for its scope, the configured one instead where there is one, and for none without groups', () => {
-    const { scopes } = choosePreset('azure', {}, vendorAccess())
+    const { scopes } = openPreset('azure', {}, vendorAccess())
     expect(scopes(settings({}))).to.deep.equal(['Group.Read.All'])
     expect(scopes(settings({ scope: 'GroupMember.Read.All' }))).to.deep.equal(['GroupMember.Read.All'])
     expect(scopes(settings())).to.deep.equal([])
@@ -207,7 +207,7 @@ describe('the azure preset', () => {
 
     it('uses the claim and neither asks Graph nor for its scope', async () => {
       await start([])
-      const { scopes, groupsClaim } = choosePreset('azure', {}, vendorAccess())
+      const { scopes, groupsClaim } = openPreset('azure', {}, vendorAccess())
       expect(scopes(settings(roles))).to.deep.equal([])
       expect(groupsClaim(settings(roles))).to.equal('roles')
       expect(names(await ask(roles, { roles: ['Mesh.Admin'] }))).to.deep.equal(['Mesh.Admin'])

@@ -9,7 +9,7 @@ import { parseMembershipQuery } from '../../../fixtures/idp/vendors/membership-q
 import type { VendorApi } from '../../../fixtures/idp/vendors/vendor-api.ts'
 import { decideAccess } from '../../../plugin/login/groups/access.ts'
 import { isNamed, type Memberships } from '../../../plugin/login/groups/memberships.ts'
-import { choosePreset } from '../../../plugin/presets/choose.ts'
+import { openPreset } from '../../../plugin/presets/all.ts'
 import { googlePreset } from '../../../plugin/presets/google.ts'
 import type { VendorFetch } from '../../../plugin/presets/vendor-api.ts'
 import { CLIENT, settingsOf } from '../config/one-domain.ts'
@@ -45,7 +45,7 @@ describe('the google preset', () => {
     memberships === 'unknown' ? memberships : memberships.map(({ name }) => name)
 
   it('asks for its scope, the configured one instead where there is one, and for none without groups', () => {
-    const { scopes } = choosePreset('google', {}, vendorAccess())
+    const { scopes } = openPreset('google', {}, vendorAccess())
     expect(scopes(settings())).to.deep.equal([SCOPE])
     expect(scopes(settings({ scope: 'https://www.googleapis.com/auth/cloud-identity.groups' }))).to.deep.equal([
       'https://www.googleapis.com/auth/cloud-identity.groups',

@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../json/json-object.ts'
 import { jsonPath } from '../../json/json-path.ts'
 import type { Finding } from '../../problem.ts'
-import { listed } from './supported-list.ts'
 
 /** Member of the Client object → that of the Issuer object which says what the IdP takes there. */
 const CHOICES: readonly (readonly [member: string, supported: string])[] = [
@@ -41,4 +40,9 @@ export function checkSupported(oidc: JsonObject): readonly Finding[] {
       },
     ]
   })
+}
+
+/** The values in a `…_supported` member: one, or several separated by spaces or commas; none twice. */
+export function listed(text: string): readonly string[] {
+  return [...new Set(text.split(/[\s,]+/).filter((word) => word !== ''))]
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { LoginError } from '../../../plugin/errors.ts'
 import type { LogFields } from '../../../plugin/log.ts'
-import { discoveryLog } from '../../../plugin/mount/discovery-log.ts'
+import { watchDiscovery } from '../../../plugin/mount/status/discovery-watch.ts'
 import { MINIMAL, settingsOf } from '../config/one-domain.ts'
 
 const ISSUER = settingsOf(MINIMAL).issuer.issuer
@@ -14,7 +14,7 @@ function opened() {
       lines.push([level, event, msg, fields])
     }
   const log = { info: at('info'), warn: at('warn'), error: at('error') }
-  return { lines, ...discoveryLog(settingsOf(MINIMAL), log) }
+  return { lines, ...watchDiscovery(settingsOf(MINIMAL), log, () => 0) }
 }
 const away = new LoginError('discovery_failed', {
   cause: Object.assign(new Error('no route'), { code: 'EHOSTUNREACH' }),

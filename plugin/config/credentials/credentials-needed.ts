@@ -1,6 +1,11 @@
 import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
-import { KEY_PAIR_ENCRYPTION, KEY_PAIR_SIGNATURES } from '../rules/supported/algorithm-names.ts'
+import {
+  HMAC,
+  KEY_PAIR_ENCRYPTION,
+  KEY_PAIR_SIGNATURES,
+  SHARED_KEY_ENCRYPTION,
+} from '../rules/supported/algorithm-names.ts'
 import type { ClientKey, Credentials } from '../settings.ts'
 
 const ENDPOINTS = ['token', 'introspection', 'revocation'].map((where) => `${where}_endpoint`)
@@ -58,4 +63,21 @@ function needCertificate(name: string): Finding {
 function need(name: string, what: string, member: string): Finding {
   const remedy = `Name a file with one as ${member} in ${WHERE}.`
   return { at: ['client', name], reason: `needs ${what}, and there is none`, remedy }
+}
+
+/** Of the methods, those that need none. */
+const WITHOUT: readonly unknown[] = ['none', 'private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth']
+const SHARED: readonly unknown[] = [...HMAC, ...SHARED_KEY_ENCRYPTION]
+
+/** A secret that is missing although a method or an algorithm of the Client object needs one; the specification's tables ask for it always. */
+export function checkSecretNeeded(oidc: JsonObject): readonly Finding[] {
+  const { client } = oidc
+  if (!isJsonObject(client) || client.client_secret !== undefined) return []
+  const method = client.token_endpoint_auth_method ?? 'client_secret_basic'
+  const methods = [method, client.introspection_endpoint_auth_method, client.revocation_endpoint_auth_method]
+  const shared = Object.values(client).some((value) => SHARED.includes(value))
+  if (!shared && methods.every((one) => one === undefined || WITHOUT.includes(one))) return []
+  const remedy =
+    'Write the client secret that the IdP issued. For a client without one, write how it authenticates in client.token_endpoint_auth_method.'
+  return [{ at: ['client', 'client_secret'], reason: 'is missing', remedy }]
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { readIntrospectMinutes } from '../../../../plugin/meshcentral/sessions/introspect-minutes.ts'
+import { readIntrospectMinutes } from '../../../plugin/meshcentral/own-settings.ts'
 
 describe('introspectMinutes', () => {
   it('is five minutes where nothing is given', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { retryAfterMs } from '../../../plugin/presets/retry-after.ts'
+import { retryAfterMs } from '../../../plugin/presets/vendor-api.ts'
 
 const NOW = Date.parse('Wed, 21 Oct 2015 07:28:00 GMT')
 

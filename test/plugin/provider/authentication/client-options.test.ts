@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { basicCredentials } from '../../../../plugin/provider/authentication/basic-credentials.ts'
+import { basicCredentials } from '../../../../plugin/provider/authentication/client-options.ts'
 
 /** The two halves as they were sent, undecoded. */
 function sentHalves(header: string): readonly [string, string] {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { localReturnPath } from '../../../plugin/login/transaction/return-path.ts'
+import { localReturnPath } from '../../../plugin/routes/login/initiation.ts'
 
 const own = new Set(['/auth-oidc', '/logout', '/login'])
 

@@ -1,0 +1,96 @@
+import { isJsonObject, type JsonObject } from '../json/json-object.ts'
+import type { Finding, Steps } from '../problem.ts'
+import type { MemberSchema } from './schema/member-schema.ts'
+import { ISSUER } from './schema/schema.ts'
+
+export interface AddressRules {
+  /** Where plain HTTP will do. Elsewhere anyone on the way could read codes and tokens. */
+  readonly plainHttp: 'loopback' | 'anywhere'
+  readonly query: boolean
+  readonly fragment: boolean
+}
+
+/** An issuer has neither query nor fragment. Source: OpenID Connect Discovery 1.0, section 3. */
+export const ISSUER_RULES: AddressRules = { plainHttp: 'loopback', query: false, fragment: false }
+/** Endpoints and redirect addresses have no fragment. Source: RFC 6749, sections 3.1, 3.1.2 and 3.2. */
+export const ENDPOINT_RULES: AddressRules = { plainHttp: 'loopback', query: true, fragment: false }
+/** Where a browser is sent once nothing secret is left: any page. */
+export const PAGE_RULES: AddressRules = { plainHttp: 'anywhere', query: true, fragment: true }
+
+/** What is wrong with an address. Values that are not texts are another rule's business. */
+export function checkAddress(value: unknown, at: Steps, rules: AddressRules): readonly Finding[] {
+  if (typeof value !== 'string') return []
+  const fault = addressFault(value, rules)
+  return fault ? [{ at, ...fault }] : []
+}
+
+function addressFault(text: string, rules: AddressRules): Pick<Finding, 'reason' | 'remedy'> | null {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (!url?.hostname || !['https:', 'http:'].includes(url.protocol)) {
+    return { reason: 'must be a complete https address', remedy: 'Write it with https:// and a host name.' }
+  }
+  if (url.protocol === 'http:' && rules.plainHttp === 'loopback' && !isLoopback(url)) {
+    return {
+      reason: 'must be https',
+      remedy: 'Write an https address. Plain http is allowed for this machine only: localhost, 127.0.0.1 or [::1].',
+    }
+  }
+  if (url.username !== '' || url.password !== '') {
+    return { reason: 'must not hold a user name or password', remedy: 'Remove what stands before the @.' }
+  }
+  if (!rules.fragment && text.includes('#')) {
+    return { reason: 'must not have a fragment', remedy: 'Remove the # and what follows it.' }
+  }
+  if (!rules.query && text.includes('?')) {
+    return { reason: 'must not have a query', remedy: 'Remove the ? and what follows it.' }
+  }
+  return null
+}
+
+function isLoopback({ hostname }: URL): boolean {
+  // URL has brought every notation of an IPv4 address into four decimal numbers by now.
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}
+
+/** What is wrong with the addresses in an `oidc` object. */
+export function checkAddresses(oidc: JsonObject): readonly Finding[] {
+  const issuer = isJsonObject(oidc.issuer) ? oidc.issuer : { issuer: oidc.issuer }
+  const client = isJsonObject(oidc.client) ? oidc.client : {}
+  const aliases = isJsonObject(issuer.mtls_endpoint_aliases) ? issuer.mtls_endpoint_aliases : {}
+  return [
+    ...checkAddress(issuer.issuer, isJsonObject(oidc.issuer) ? ['issuer', 'issuer'] : ['issuer'], ISSUER_RULES),
+    ...ENDPOINTS.flatMap((name) => checkAddress(issuer[name], ['issuer', name], ENDPOINT_RULES)),
+    ...ALIASES.flatMap((name) =>
+      checkAddress(aliases[name], ['issuer', 'mtls_endpoint_aliases', name], ENDPOINT_RULES),
+    ),
+    ...checkAddress(client.redirect_uri, ['client', 'redirect_uri'], ENDPOINT_RULES),
+    ...checkAddress(client.post_logout_redirect_uri, ['client', 'post_logout_redirect_uri'], PAGE_RULES),
+    ...checkAddress(oidc.logouturl, ['logouturl'], PAGE_RULES),
+  ]
+}
+
+const ENDPOINTS = addressesIn(ISSUER.properties).filter((name) => name !== 'issuer')
+const ALIASES = addressesIn(ISSUER.properties?.mtls_endpoint_aliases?.properties)
+
+function addressesIn(members: MemberSchema['properties'] = {}): readonly string[] {
+  return Object.keys(members).filter((name) => members[name]?.format === 'uri')
+}
+
+/** Browsers show nothing else on an https page. */
+const ICON_RULES: AddressRules = { plainHttp: 'loopback', query: true, fragment: true }
+
+/** The icon of the login button: an address, or a path of the server itself. */
+export function checkButton({ custom }: JsonObject): readonly Finding[] {
+  const icon = isJsonObject(custom) ? custom.buttonIconUrl : undefined
+  if (typeof icon !== 'string' || isOwnPath(icon)) return []
+  return checkAddress(icon, ['custom', 'buttonIconUrl'], ICON_RULES).map((finding) => ({
+    ...finding,
+    remedy: `${finding.remedy} A path of this server will do as well.`,
+  }))
+}
+
+// As browsers read it: `//host`, `/\host` and `javascript:` lead elsewhere.
+function isOwnPath(text: string): boolean {
+  const base = 'https://here.invalid/'
+  return URL.canParse(text, base) && new URL(text, base).origin === new URL(base).origin && !URL.canParse(text)
+}

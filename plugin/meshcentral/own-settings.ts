@@ -1,0 +1,53 @@
+import { canonicalName } from '../config/json/member-name.ts'
+import { PRESETS, type PresetUrls } from '../presets/all.ts'
+import type { MeshServer } from './server.ts'
+
+/** A pause may be a part of a minute, but not so short that the IdP is flooded, nor so long that it means off. */
+const [LEAST, DEFAULT, MOST] = [0.01, 5, 1_440]
+
+/** What `settings.plugins.meshcompanion` says. */
+export interface OwnSettings {
+  /** `introspectMinutes`. 0: never. */
+  readonly introspectEveryMs: number
+  /** `presets`: base URLs of vendors, for sovereign clouds. */
+  readonly presets: PresetUrls
+  /** What is of no use among these. */
+  readonly problem: string | undefined
+}
+
+/** MeshCentral has made the names lower-case. */
+export function readOwnSettings({ config }: Pick<MeshServer, 'config'>): OwnSettings {
+  const own = memberOf(memberOf(config.settings, 'plugins'), 'meshcompanion')
+  const { minutes, problem } = readIntrospectMinutes(memberOf(own, 'introspectminutes'))
+  return { introspectEveryMs: minutes * 60_000, presets: presetUrls(memberOf(own, 'presets')), problem }
+}
+
+/**
+ * How often IdPs are asked about sessions in use. A value of no use is told, and does not leave ended sessions open: the default holds.
+ *
+ * @param given `settings.plugins.meshcompanion.introspectMinutes`
+ * @returns minutes; 0 means never
+ */
+export function readIntrospectMinutes(given: unknown): { readonly minutes: number; readonly problem?: string } {
+  if (given === undefined || given === null) return { minutes: DEFAULT }
+  if (typeof given === 'number' && (given === 0 || (given >= LEAST && given <= MOST))) return { minutes: given }
+  const problem = `settings.plugins.meshcompanion.introspectMinutes has to be 0 (off) or a number of minutes from ${LEAST} to ${MOST}, without quotation marks. It counts as ${DEFAULT}.`
+  return { minutes: DEFAULT, problem }
+}
+
+function presetUrls(given: unknown): PresetUrls {
+  const ofPreset = ({ name, urls }: (typeof PRESETS)[number]) => {
+    const own = memberOf(given, name)
+    const known = Object.keys(urls)
+    const texts = Object.entries(typeof own === 'object' && own !== null ? own : {}).flatMap(([written, url]) => {
+      const member = canonicalName(written, known)
+      return member !== undefined && typeof url === 'string' ? [[member, url] as const] : []
+    })
+    return [name, Object.fromEntries(texts)] as const
+  }
+  return Object.fromEntries(PRESETS.map(ofPreset))
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}
