@@ -20,7 +20,6 @@ import { watchTraffic } from './operator/watch/traffic.ts'
 import { createDispatcher } from './push/delivery/dispatcher.ts'
 import { openGateways } from './push/open-gateways.ts'
 import { agreeOnVapidKeys } from './push/web-push/shared-vapid-keys.ts'
-import { createMarkReader } from './store/sqlite/database/file-mark.ts'
 import { watchDatabaseFile } from './store/sqlite/database/file-watch.ts'
 
 /** A sidecar at work. */
@@ -48,7 +47,6 @@ const CLOSE_WITHIN = {
   housekeeping: 100,
   admin: 200,
   watch: 50,
-  mark: 20,
 } as const
 
 /**
@@ -61,13 +59,8 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
   const shutdown = createShutdown(clock, log)
   try {
     const metrics = createMetrics()
-    const marks = shutdown.add('mark', CLOSE_WITHIN.mark, createMarkReader(settings.database))
     const store = shutdown.add('store', CLOSE_WITHIN.store, await openDatabase(settings, clock, log, metrics))
-    const file = shutdown.add(
-      'watch',
-      CLOSE_WITHIN.watch,
-      await watchDatabaseFile(settings.database, marks, clock, log),
-    )
+    const file = shutdown.add('watch', CLOSE_WITHIN.watch, await watchDatabaseFile(settings.database, clock, log))
     const { stations, history, pushes } = store
     const calls = createCallRules({
       lists: settings.stations,
@@ -129,7 +122,6 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       CLOSE_WITHIN.backups,
       await openBackups({
         store,
-        assertOwn: file.assertOwn,
         settings: settings.backup,
         callsign: settings.aprsis.callsign,
         clock,

@@ -29,11 +29,6 @@ export const STORE_FAULTS = {
     what: 'The disk refused to read or write the database.',
     remedy: 'Look at the system log for faults of the disk or its file system.',
   },
-  database_overwritten: {
-    what: 'Something else was written into the database file while it was open.',
-    remedy:
-      'Stop the sidecar and start it again: it goes on with what is in the file now. To go back to a backup, stop it and use --restore.',
-  },
   sqlite_missing: {
     what: "SQLite's library is missing, or was made for another system or version of Node.",
     remedy:

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, watch } from 'node:fs'
-import { copyFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { claim, registration } from '../support/running-api.ts'
 import { sidecarProcesses } from '../support/sidecar-processes.ts'
@@ -175,30 +175,5 @@ describe('the sidecar as a process, and its disk', () => {
     expect(await sidecar.ended).to.deep.equal({ outcome: 0, stderr: '' })
     const next = its.start(['--config', await its.configure()])
     expect((await next.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).status).to.equal(404)
-  })
-
-  it('says that its database was overwritten by a backup, is not ready, and leaves that backup whole for the next start', async () => {
-    const config = await its.configure({ backup: { folder: 'backups' } })
-    const sidecar = its.start(['--config', config])
-    await sidecar.post('/v1/register', registration('N1CALL'))
-    const answer = await fetch(`${await sidecar.adminUrl()}/backup`, { method: 'POST' })
-    const file = join(its.folder.path, 'backups', ((await answer.json()) as { file: string }).file)
-    await sidecar.post('/v1/register', registration('N2CALL'))
-    const database = join(its.folder.path, 'data/sidecar.sqlite')
-    await copyFile(file, database)
-    expect(await sidecar.logged('database-gone')).to.include({ level: 'error' })
-    expect((await fetch(`${await sidecar.adminUrl()}/readyz`)).status).to.equal(503)
-    await sidecar.post('/v1/register', registration('N3CALL'))
-    const refused = await fetch(`${await sidecar.adminUrl()}/backup`, { method: 'POST' })
-    expect(refused.status).to.equal(500)
-    expect(await refused.json()).to.include({ error: 'backup_failed', code: 'database_overwritten' })
-    expect(await readdir(join(its.folder.path, 'backups'))).to.deep.equal([basename(file)])
-
-    sidecar.kill('SIGTERM')
-    expect(await sidecar.ended).to.deep.equal({ outcome: 0, stderr: '' })
-    expect((await readFile(database)).equals(await readFile(file))).to.equal(true)
-    const next = its.start(['--config', config])
-    const asked = ['N1CALL', 'N2CALL', 'N3CALL'].map((call) => next.post('/v1/sync', { ...claim(call), since: 0 }))
-    expect((await Promise.all(asked)).map(({ status }) => status)).to.deep.equal([200, 404, 404])
   })
 })

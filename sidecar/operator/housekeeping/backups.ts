@@ -33,8 +33,6 @@ export interface Backups {
 interface Parts {
   /** Of the processes that share it one makes a backup at a time. */
   readonly store: Pick<Store, 'backUp' | 'leases'>
-  /** Rejects where what is open is not what the sidecar wrote: copies of that would push out those that are good. */
-  readonly assertOwn: () => Promise<void>
   readonly settings: BackupSettings
   /** The sidecar's own call, which the files bear: several sidecars may share a folder. */
   readonly callsign: string
@@ -97,7 +95,7 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 function backupsIn(folder: string, parts: Parts, found: readonly number[]): Backups {
-  const { store, assertOwn, settings, callsign, clock, metrics, log } = parts
+  const { store, settings, callsign, clock, metrics, log } = parts
   const stopping = new AbortController()
   let making: Promise<BackupOutcome> | undefined
   /** Of those in the folder. */
@@ -129,12 +127,7 @@ function backupsIn(folder: string, parts: Parts, found: readonly number[]): Back
     try {
       await removeDrafts()
       stopping.signal.throwIfAborted()
-      await assertOwn()
       const bytes = await store.backUp(join(folder, file), stopping.signal)
-      await assertOwn().catch(async (error: unknown) => {
-        await rm(join(folder, file), { force: true })
-        throw error
-      })
       times = [timeOf(file)]
       metrics.count('backups_made')
       log.info('backup-made', 'The database was copied.', { file, bytes })

@@ -6,7 +6,6 @@ import { backUp } from './copies/backup.ts'
 import { type Connection, connect } from './database/connection.ts'
 import { groupCommits, type Transaction } from './database/database.ts'
 import { IN_MEMORY, prepareFile, restrictFile } from './database/database-file.ts'
-import { markFile } from './database/file-mark.ts'
 import { migrate, schemaVersion } from './database/migrations.ts'
 import { knowLog } from './database/own-log.ts'
 import { openHousekeeping } from './housekeeping.ts'
@@ -34,7 +33,6 @@ export async function openStore(path: string, settings: StoreSettings, clock: Cl
     throw toStoreError(error)
   })
   try {
-    if (path !== IN_MEMORY) await markFile(connection)
     const store = await buildStore(connection, path, settings, clock, log)
     const ownLog = await knowLog(path, clock, log)
     return {

@@ -6,7 +6,6 @@ import { createLog } from '../../../../sidecar/log.ts'
 import { createMetrics, type Metrics } from '../../../../sidecar/metrics.ts'
 import { type Backups, openBackups } from '../../../../sidecar/operator/housekeeping/backups.ts'
 import { grantLeases } from '../../../../sidecar/store/sqlite/leases.ts'
-import { StoreError } from '../../../../sidecar/store-error.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 
 const HOUR_MS = 3_600_000
@@ -18,7 +17,6 @@ describe('the backups', () => {
   let metrics: Metrics
   let lines: Record<string, unknown>[]
   let backups: Backups
-  let own: () => Promise<void>
   let write: (path: string, signal: AbortSignal) => Promise<number>
 
   beforeEach(async () => {
@@ -26,7 +24,6 @@ describe('the backups', () => {
     clock = new FakeClock()
     metrics = createMetrics()
     lines = []
-    own = async () => {}
     write = async (path) => {
       await writeFile(path, 'copy')
       return 4
@@ -40,7 +37,6 @@ describe('the backups', () => {
   async function open(changes: { folder?: string | null; keep?: number } = {}): Promise<Backups> {
     backups = await openBackups({
       store: { backUp: (path, signal) => write(path, signal), leases: grantLeases('here') },
-      assertOwn: () => own(),
       settings: { folder: join(folder, 'backups'), keep: 3, ...changes },
       callsign: 'N0CALL-10',
       clock,
@@ -155,26 +151,6 @@ describe('the backups', () => {
     write = works
     expect((await make()).kind).to.equal('made')
   })
-
-  for (const [when, good] of [
-    ['already', 0],
-    ['while it is copied', 1],
-  ] as const) {
-    it(`are not made of a database that was overwritten ${when}, nor push out those of before`, async () => {
-      const { make, lastMadeAt } = await open({ keep: 1 })
-      await make()
-      const madeAt = lastMadeAt()
-      let looks = 0
-      own = async () => {
-        looks += 1
-        if (looks > good) throw new StoreError('database_overwritten')
-      }
-      await clock.advance(HOUR_MS)
-      expect(await make()).to.include({ kind: 'failed', code: 'database_overwritten' })
-      expect([lastMadeAt(), await files()]).to.deep.equal([madeAt, [NAME]])
-      expect(lines.at(-1)).to.include({ event: 'backup-failed', level: 'error' })
-    })
-  }
 
   it('clean up what a crash left in the middle of one', async () => {
     await open()

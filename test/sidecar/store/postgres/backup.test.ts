@@ -152,7 +152,6 @@ describe('A backup of PostgreSQL', () => {
       opened.map((store, index) =>
         openBackups({
           store,
-          assertOwn: async () => {},
           settings: { folder: files.path(`backups-${index}`), keep: 3 },
           callsign: 'N0CALL',
           clock: stores.clock,

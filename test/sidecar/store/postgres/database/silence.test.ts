@@ -120,7 +120,6 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
     closing.push(store.close)
     const backups = await openBackups({
       store,
-      assertOwn: async () => {},
       settings: { folder: files.path('backups'), keep: 3 },
       callsign: 'N0CALL',
       clock,
