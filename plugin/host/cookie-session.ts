@@ -1,15 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { parseCookie, stringifySetCookie } from 'cookie'
-import type { Request, Response } from 'express'
+import type { Request } from 'express'
 import type { Sessions } from './port.ts'
 import { endOfNow, type RevocationStore } from './revocation-store.ts'
 import { keyOfHandle, keysOfEnded, keysOfSignIn, MAX_SESSION_MS, withTimeLimit } from './revocations.ts'
-import { createSeal } from './seal.ts'
 import { isObject, readRecord, type SignInRecord } from './sign-in-record.ts'
 
 export interface CookieSessionsOptions {
-  /** At least 32 characters that outlive a restart and are the same in all processes. Seals the ID token of a session. */
-  readonly secret: string
   /**
    * Remembers which sessions have ended. A cookie is good until the server says otherwise, so this decides what a logout is worth:
    * with `memoryRevocations()` each ended session whose cookie somebody kept is back after a restart.
@@ -24,10 +20,8 @@ export interface CookieSessionsOptions {
 
 /** Where the login stands in the session. */
 const KEY = 'oidcSignIn'
-const HINT = 'oidc-hint'
 /** Browsers drop a cookie of more than 4,096 bytes without a word. Of the session: others keep things in it too. */
 const MOST_RECORD_BYTES = 2_000
-const MOST_HINT_BYTES = 4_000
 
 /** What a session in a cookie keeps of the login that began it. */
 export interface CookieSignIn extends SignInRecord {
@@ -37,14 +31,12 @@ export interface CookieSignIn extends SignInRecord {
 
 /**
  * The sessions of a server that uses `cookie-session`, or whatever else keeps `req.session` in a signed cookie and nowhere else. The
- * middleware has to be in place before the plugin's routes. The ID token lies in a sealed cookie of its own, where it fits in; other
- * tokens are not kept. Everything rejects when the store of revocations fails or does not answer in time; then nobody is signed in.
+ * middleware has to be in place before the plugin's routes. Tokens are not kept, so a logout at the IdP has no `id_token_hint`: nginx with
+ * its defaults takes 4 KB of answer headers, and with an ID token of 25 groups in a cookie each login was a 502. Everything rejects when the store of revocations fails or does not answer in time; then nobody is signed in.
  */
 export function cookieSessions(options: CookieSessionsOptions): Sessions {
-  const { secret, storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS, now = Date.now } = options
-  if (secret.length < 32) throw new TypeError('The secret has fewer than 32 characters.')
+  const { storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS, now = Date.now } = options
   const revocations = withTimeLimit(options.revocations, storeTimeoutMs)
-  const hints = createSeal(secret, 'logout hint')
 
   /** A copy of the cookie may be anywhere. */
   async function revoke({ handle, startedAt }: CookieSignIn): Promise<void> {
@@ -57,10 +49,9 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions {
   return {
     revocations,
 
-    async start(req, res, { idToken, tokens: _tokens, ...record }) {
+    async start(req, _res, { idToken: _idToken, tokens: _tokens, ...record }) {
       const before = cookieSignIn(req)
       const kept: CookieSignIn = { ...record, handle: randomBytes(16).toString('base64url') }
-      const hint = idToken === null ? '' : hints.seal(idToken, kept.handle)
       const tooLarge = Buffer.byteLength(JSON.stringify(kept)) > MOST_RECORD_BYTES
       // Whatever was in the session before does not outlive a login, nor one that fails from here on.
       replaceSession(req, tooLarge ? null : { [KEY]: kept })
@@ -71,22 +62,20 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions {
         replaceSession(req, null)
         throw error
       }
-      setHint(req, res, HINT.length + hint.length <= MOST_HINT_BYTES ? hint : '')
     },
 
     async current(req: Request) {
       const kept = cookieSignIn(req)
       if (!kept || kept.startedAt + maxAgeMs <= now()) return undefined
       const { handle, ...record } = kept
-      const signIn = { ...record, idToken: readHint(req, handle), tokens: null }
+      const signIn = { ...record, idToken: null, tokens: null }
       const endedAt = await revocations.endedAt([keyOfHandle(handle), ...keysOfSignIn(signIn)])
       return endedAt !== undefined && kept.startedAt <= endedAt ? undefined : signIn
     },
 
-    async end(req, res) {
+    async end(req) {
       const kept = cookieSignIn(req)
       replaceSession(req, null)
-      setHint(req, res, '')
       if (kept) await revoke(kept)
     },
 
@@ -95,12 +84,6 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions {
       await revocations.revoke(keysOfEnded(ended), at, at + maxAgeMs)
       return null
     },
-  }
-
-  function readHint(req: Request, handle: string): string | null {
-    const sealed = parseCookie(req.headers.cookie ?? '')[hintName(req)]
-    // Begun in this very request, or too large to be kept.
-    return sealed ? hints.open(sealed, handle) : null
   }
 }
 
@@ -116,28 +99,4 @@ export function cookieSignIn(req: Request): CookieSignIn | undefined {
 function replaceSession(req: Request, session: object | null): void {
   if (!('session' in req)) throw new Error('There is no session: cookie-session has to be used before the plugin.')
   Reflect.set(req, 'session', session)
-}
-
-/** How the middleware sets its own cookie; only by its word is it known that browsers are behind TLS when a proxy ends that. */
-function isSecure(req: Request): boolean {
-  const options: unknown = Reflect.get(req, 'sessionOptions')
-  const told = isObject(options) ? options.secure : undefined
-  return typeof told === 'boolean' ? told : req.secure
-}
-
-function hintName(req: Request): string {
-  return `${isSecure(req) ? '__Host-' : ''}${HINT}`
-}
-
-/** It lasts as long as the browser: a session that outlives it is ended without the hint. An empty value takes it away. */
-function setHint(req: Request, res: Response, value: string): void {
-  const cookie = {
-    name: hintName(req),
-    value,
-    path: '/',
-    httpOnly: true,
-    secure: isSecure(req),
-    sameSite: 'lax',
-  } as const
-  res.append('Set-Cookie', stringifySetCookie(value === '' ? { ...cookie, maxAge: 0 } : cookie))
 }

@@ -97,12 +97,12 @@ describe('the way through a login', () => {
     }
   })
 
-  it('leaves no cookie of its own behind but the hint for the logout, and where it led for 10 minutes', async () => {
+  it('leaves no cookie of its own behind but where it led, for 10 minutes', async () => {
     const browser = setup.browser()
     await browser.get(`${setup.url}?viewmode=10`)
     await signIn(setup, browser, setup.person())
     const names = browser.cookies.matching(new URL(setup.url)).map(({ name }) => name)
-    expect(names.toSorted()).to.deep.equal(['__Host-oidc-hint', '__Host-oidc-landed', 'xid', 'xid.sig'])
+    expect(names.toSorted()).to.deep.equal(['__Host-oidc-landed', 'xid', 'xid.sig'])
   })
 
   it('sets cookies for this host, over TLS and out of reach of scripts only', async () => {

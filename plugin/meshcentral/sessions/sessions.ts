@@ -15,7 +15,6 @@ export interface MeshSessionsOptions {
   readonly web: MeshWeb
   readonly ended: Ended
   readonly open: OpenSessions
-  readonly secret: string
   readonly now: () => number
 }
 
@@ -44,9 +43,9 @@ export interface MeshSessions extends Sessions {
  * MeshCentral's sessions: a signed cookie, which its own code reads too. Beside what MeshCentral needs there it holds our record of
  * the login, so that the session can be ended for good, and by the IdP.
  */
-export function meshSessions({ server, web, ended, open, secret, now }: MeshSessionsOptions): MeshSessions {
+export function meshSessions({ server, web, ended, open, now }: MeshSessionsOptions): MeshSessions {
   const maxAgeMs = maxAgeOf(web)
-  const cookies = cookieSessions({ secret, revocations: ended, maxAgeMs, now })
+  const cookies = cookieSessions({ revocations: ended, maxAgeMs, now })
 
   /**
    * What sessions leave once they have ended: their names at MeshCentral, and their sockets. What was sealed for one bears it; what was

@@ -5,8 +5,8 @@ import type { DomainSettings } from '../../config/settings.ts'
 import type { Fetch } from '../http/guarded-fetch.ts'
 import type { Issuer } from '../issuer/discovery.ts'
 
-/** Servers and proxies refuse addresses that are much longer; an ID token with many groups is. */
-const MOST_HINT_CHARACTERS = 4_096
+/** nginx takes 4 KB of answer headers with its defaults, the address among them; an ID token with 50 groups has 3. */
+const MOST_HINT_CHARACTERS = 1_500
 /** A person waits for this. */
 const QUESTION_MS = 5_000
 /**

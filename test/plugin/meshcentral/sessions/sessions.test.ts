@@ -60,7 +60,7 @@ describe('a session of MeshCentral whose end the database does not answer', () =
     ended = endedInDatabase(db, now)
     await ended.endedAt([])
     open = createOpenSessions(10, now)
-    sessions = meshSessions({ server: { ...server, db }, web, ended, open, secret: SECRET, now })
+    sessions = meshSessions({ server: { ...server, db }, web, ended, open, now })
   })
   afterEach(() => ended.close())
 
@@ -116,7 +116,7 @@ describe('many sessions of MeshCentral', () => {
       )
       const open = createOpenSessions(1_000, now)
       const sessions = meshSessions({
-        ...{ server, web: { ...web, destroyedSessions: destroyed }, ended, open, secret: SECRET, now },
+        ...{ server, web: { ...web, destroyedSessions: destroyed }, ended, open, now },
       })
       const names = Array.from({ length: 50 }, (_, at) => String(at))
       let closed = 0
@@ -145,7 +145,7 @@ describe('a session of MeshCentral that a web relay alone tells of', () => {
     try {
       await ended.endedAt([])
       const open = createOpenSessions(10, now)
-      const sessions = meshSessions({ server, web, ended, open, secret: SECRET, now })
+      const sessions = meshSessions({ server, web, ended, open, now })
       for (const sid of ['one', 'other']) {
         const keys = keysOfOpen({ ...RECORD, sid, handle: sid })
         open.relays.opened(USER, { kind: 'session', keys, startedAt: 1_000 }, `x of ${sid}`)
@@ -170,7 +170,7 @@ describe('a session of MeshCentral whose tokens had to make room', () => {
     try {
       await ended.endedAt([])
       const open = createOpenSessions(10, now)
-      const own = meshSessions({ server, web, ended, open, secret: SECRET, now })
+      const own = meshSessions({ server, web, ended, open, now })
       const sessions = keptSessions(own, { secrets, open, ended, now, onFailure, maxAgeMs: maxAgeOf(web) })
       const tokens = { access: 'an access token', accessExpiresAt: null, refresh: null }
       const request = () => ({ session: {}, headers: {}, clientIp: '127.0.0.1' }) as unknown as MeshRequest

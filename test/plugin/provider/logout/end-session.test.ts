@@ -60,11 +60,11 @@ describe('where a session ends at the IdP', () => {
     expect(await parametersOf(own, { idToken: null, sid: null })).to.deep.equal({ ...rest, logout_hint: 'u-1' })
   })
 
-  it('is a form from 4,097 characters of ID token on', async () => {
+  it('is a form from 1,501 characters of ID token on', async () => {
     const { endSession } = open({ end_session_endpoint: ENDPOINT })
     for (const [length, kind] of [
-      [4_096, 'redirect'],
-      [4_097, 'form'],
+      [1_500, 'redirect'],
+      [1_501, 'form'],
     ] as const) {
       expect((await endSession.next({ ...session, idToken: 'x'.repeat(length) })).kind).to.equal(kind)
     }
