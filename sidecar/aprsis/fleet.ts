@@ -3,6 +3,7 @@ import type { AprsisSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { StationKey } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
+import type { Connect } from './connection/connect-tcp.ts'
 import { type Connection, type ConnectionStatus, openConnection } from './connection/connection.ts'
 import { isSameSet, planConnections } from './filters/plan.ts'
 import { createReadiness } from './filters/readiness.ts'
@@ -21,6 +22,7 @@ const OVERLAP_MS = 5000
 const TIDY_AFTER_MS = 600_000
 
 export interface FleetOptions {
+  readonly connect?: Connect | undefined
   readonly settings: AprsisSettings
   readonly clock: Clock
   readonly log: Log

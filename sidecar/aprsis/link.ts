@@ -3,6 +3,7 @@ import type { AprsisSettings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { StationKey } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
+import type { Connect } from './connection/connect-tcp.ts'
 import { createFleet, type Fleet, type FleetConnection } from './fleet.ts'
 import { handover } from './handover.ts'
 import { type CallSource, ownCalls } from './listeners/call-source.ts'
@@ -22,6 +23,8 @@ export interface LinkOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
+  /** What opens connections; TCP where nothing is said. */
+  readonly connect?: Connect | undefined
   /** From 0 to below 1; spreads reconnects. */
   random?(): number
   /** What decides which of several processes listen; without it this one has APRS-IS for itself. */
@@ -98,6 +101,7 @@ export function connectAprsIs(options: LinkOptions): Link {
 
   function listen(calls: CallSource): void {
     fleet = createFleet({
+      connect: options.connect,
       settings,
       clock,
       log,

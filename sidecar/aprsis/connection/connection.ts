@@ -3,6 +3,7 @@ import type { Log } from '../../log.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { LoginAnswer } from '../protocol/login.ts'
 import { afterDropMs, backoffMs } from './backoff.ts'
+import type { Connect } from './connect-tcp.ts'
 import { openSession, type Session } from './session.ts'
 
 /** A login that lasted this long was no accident: the next fault is the first one again. */
@@ -39,6 +40,7 @@ export interface ConnectionStatus {
 }
 
 export interface ConnectionOptions {
+  readonly connect?: Connect | undefined
   readonly host: string
   readonly port: number
   readonly call: string

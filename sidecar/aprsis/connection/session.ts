@@ -1,16 +1,11 @@
-import { connect } from 'node:net'
 import type { Clock, Timer } from '../../clock.ts'
 import type { Metrics } from '../../metrics.ts'
 import { confirmationLine, filterLine } from '../protocol/filter.ts'
 import { lineSplitter, MAX_LINE_BYTES } from '../protocol/lines.ts'
 import { type LoginAnswer, loginLine, parseLoginAnswer } from '../protocol/login.ts'
+import { type Connect, connectTcp } from './connect-tcp.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
-/**
- * Of a name with several addresses, how long each but the last one has. Node's own 250 ms are less than a round trip by satellite: there no
- * address would ever be reached where the last one is of no use, such as one of IPv6 on a line without it.
- */
-const ADDRESS_TIMEOUT_MS = 2500
 const LOGIN_TIMEOUT_MS = 10_000
 const FILTER_TIMEOUT_MS = 10_000
 const LEAVE_TIMEOUT_MS = 5000
@@ -34,7 +29,7 @@ const MAX_UNSENT_BYTES = 65_536
 
 const HASH = 35
 
-/** One TCP connection to an APRS-IS server, from the first packet to its end. */
+/** One connection to an APRS-IS server, from the first packet to its end. */
 export interface Session {
   readonly bytesIn: number
   readonly bytesOut: number
@@ -52,6 +47,8 @@ export interface Session {
 }
 
 export interface SessionOptions {
+  /** By TCP where nothing is said. */
+  readonly connect?: Connect | undefined
   readonly host: string
   readonly port: number
   readonly call: string
@@ -72,16 +69,8 @@ export interface SessionOptions {
 }
 
 export function openSession(options: SessionOptions): Session {
-  const { host, port, call, passcode, clock, metrics } = options
-  // The name is looked up anew for each session: rotate.aprs2.net hands out another server each time.
-  const socket = connect({
-    host,
-    port,
-    autoSelectFamilyAttemptTimeout: ADDRESS_TIMEOUT_MS,
-    noDelay: true,
-    keepAlive: true,
-    keepAliveInitialDelay: 30_000,
-  })
+  const { connect = connectTcp, host, port, call, passcode, clock, metrics } = options
+  const socket = connect({ host, port })
   const split = lineSplitter(MAX_LINE_BYTES, () => metrics.count('lines_too_long'))
 
   let login: LoginAnswer | undefined

@@ -6,6 +6,7 @@ import type { Log, LogFields } from '../../../sidecar/log.ts'
 import type { StationKey } from '../../../sidecar/messages/store.ts'
 import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { MemoryNetwork } from '../../support/memory-network.ts'
 
 export const CALL = 'N0CALL-10'
 
@@ -16,9 +17,10 @@ export interface LogLine {
   readonly fields: LogFields
 }
 
-/** A link to the fixture server on one clock, with what it logs and hands over written down. */
+/** A link to the fixture server in memory and on one clock, with what it logs and hands over written down. */
 export class LinkHarness {
   readonly clock: FakeClock
+  readonly network: MemoryNetwork
   readonly logged: LogLine[] = []
   readonly lines: string[] = []
   readonly metrics: Metrics = createMetrics()
@@ -29,12 +31,13 @@ export class LinkHarness {
   // Of all: one server drops what another harness sent in the same words.
   static #messages = 0
 
-  constructor(clock = new FakeClock()) {
+  constructor(clock = new FakeClock(), network = new MemoryNetwork()) {
     this.clock = clock
+    this.network = network
   }
 
   async startServer(options: AprsIsOptions = {}): Promise<void> {
-    this.server = await startAprsIs({ clock: this.clock, ...options })
+    this.server = await startAprsIs({ clock: this.clock, listen: this.network.listen, ...options })
   }
 
   connect(settings: Partial<AprsisSettings> = {}, overrides: Partial<LinkOptions> = {}): void {
@@ -46,8 +49,9 @@ export class LinkHarness {
       }
     const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
     this.link = connectAprsIs({
+      connect: this.network.connect,
       settings: {
-        host: '127.0.0.1',
+        host: 'aprsis.test',
         port: this.server.port,
         callsign: CALL,
         passcode: passcodeOf(CALL),
@@ -96,14 +100,6 @@ export class LinkHarness {
     await this.until(() => this.link.ready())
   }
 
-  /** Lets time pass in small steps, and after each one everything arrive that the server has said. */
-  async pass(ms: number): Promise<void> {
-    for (let left = ms; left > 0; left -= 5000) {
-      await this.clock.advance(Math.min(left, 5000))
-      await this.#synced()
-    }
-  }
-
   /** Changes the registry and lets the debounce time pass. */
   async change(stations: Iterable<StationKey>): Promise<void> {
     this.stations = new Set(stations)
@@ -146,15 +142,6 @@ export class LinkHarness {
     const heard = this.#heard
     this.#heard = []
     for (const resolve of heard) resolve()
-  }
-
-  async #synced(): Promise<void> {
-    for (;;) {
-      const heard = new Map(this.link.status().connections.map(({ call, bytesIn }) => [call, bytesIn]))
-      const behind = this.server.clients().some(({ call, bytesOut }) => (heard.get(call) ?? bytesOut) < bytesOut)
-      if (!behind) return
-      await new Promise((resolve) => setImmediate(resolve))
-    }
   }
 }
 

@@ -1,8 +1,10 @@
 import dns, { type LookupAddress } from 'node:dns'
-import { connect, createServer, type Server, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { passcodeOf } from '../../../../fixtures/aprsis/passcode.ts'
 import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
+import { connectTcp } from '../../../../sidecar/aprsis/connection/connect-tcp.ts'
 import {
   type Connection,
   type ConnectionOptions,
@@ -10,9 +12,11 @@ import {
 } from '../../../../sidecar/aprsis/connection/connection.ts'
 import { createMetrics } from '../../../../sidecar/metrics.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { MemoryNetwork } from '../../../support/memory-network.ts'
 
 describe('A connection to APRS-IS', () => {
   let clock: FakeClock
+  let network: MemoryNetwork
   let server: AprsIsServer
   let connection: Connection
   let lines: string[]
@@ -21,7 +25,8 @@ describe('A connection to APRS-IS', () => {
 
   beforeEach(async () => {
     clock = new FakeClock()
-    server = await startAprsIs({ clock })
+    network = new MemoryNetwork()
+    server = await startAprsIs({ clock, listen: network.listen })
     lines = []
     reasons = []
     changed = () => {}
@@ -34,7 +39,8 @@ describe('A connection to APRS-IS', () => {
   function open(options: Partial<ConnectionOptions> = {}): void {
     const log = { debug: () => {}, info: () => {}, error: () => {} }
     connection = openConnection({
-      host: '127.0.0.1',
+      connect: network.connect,
+      host: 'aprsis.test',
       port: server.port,
       call: 'N0CALL',
       passcode: passcodeOf('N0CALL'),
@@ -63,18 +69,6 @@ describe('A connection to APRS-IS', () => {
     }
   }
   const inState = (state: string) => until(() => connection.status().state === state)
-
-  it('reads everything that the server sent before it leaves', async () => {
-    open()
-    await inState('up')
-    for (let count = 0; count < 2000; count++) server.inject(`BB1BB>APRS,TCPIP*,qAC,X::AA1AA    :message ${count}`)
-    // Written to the kernel by now, and not read: that needs another turn of the event loop.
-    await new Promise<void>((resolve) => process.nextTick(resolve))
-    connection.leave()
-    expect(lines).to.have.length(0)
-    await inState('closed')
-    expect(lines).to.have.length(2000)
-  })
 
   it('does not come back after it left, and closes at once when it was not logged in', async () => {
     open()
@@ -137,64 +131,20 @@ describe('A connection to APRS-IS', () => {
     expect(server.traffic.connections).to.equal(1)
   })
 
-  it('goes on after a name that cannot be resolved, looking it up again at each try', async () => {
-    open({ host: 'nowhere.invalid' })
-    await inState('waiting')
-    expect(reasons[0]).to.match(/ENOTFOUND|EAI_AGAIN/)
-    await clock.advance(1000)
-    await until(() => connection.status().state === 'waiting' && connection.status().sinceMs === clock.now())
-  })
-
   it('gives up a connection that is not established within 10 s', async () => {
-    const { listener, fillers } = await fullListener()
-    const { port } = listener.address() as { port: number }
-    open({ port })
-    await clock.advance(10_000)
+    network.hold()
+    open()
+    await clock.advance(9999)
+    expect(connection.status().state).to.equal('connecting')
+    await clock.advance(1)
     expect(connection.status().state).to.equal('waiting')
     expect(reasons[0]).to.equal('no connection within 10 s')
-    for (const filler of fillers) filler.destroy()
-    listener.close()
-  })
-
-  it('gives each address of a name more than the round trip of a slow line, whatever the next one is', async () => {
-    const { listener, fillers } = await fullListener()
-    const { port } = listener.address() as { port: number }
-    listener.on('connection', (socket) => {
-      fillers.push(socket)
-      socket.once('data', () => socket.write('# logresp N0CALL verified, server T2SLOW\r\n'))
-    })
-    // The kernel drops the first packet to it and takes the next one, a second later; nobody listens at the other address.
-    const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }))
-    const { lookup } = dns
-    const lookUp = (_name: string, _options: object, found: (error: null, all: LookupAddress[]) => void) =>
-      process.nextTick(found, null, addresses)
-    try {
-      Object.assign(dns, { lookup: lookUp })
-      open({ host: 'two.test', port })
-      Object.assign(dns, { lookup })
-      await until(() => ['up', 'waiting'].includes(connection.status().state))
-      expect(reasons).to.deep.equal([])
-      expect(connection.server).to.equal('T2SLOW')
-    } finally {
-      Object.assign(dns, { lookup })
-      for (const filler of fillers) filler.destroy()
-      listener.close()
-    }
   })
 
   it('closes at once while the connection is not established', async () => {
-    const { listener, fillers } = await fullListener()
-    const { port } = listener.address() as { port: number }
-    open({ port })
-    let closed = false
-    const closing = connection.close().then(() => {
-      closed = true
-    })
-    await new Promise((resolve) => setImmediate(resolve))
-    expect(closed).to.equal(true)
-    await closing
-    for (const filler of fillers) filler.destroy()
-    listener.close()
+    network.hold()
+    open()
+    await connection.close()
   })
 
   it('logs in while reading is paused, and reads no further', async () => {
@@ -213,18 +163,6 @@ describe('A connection to APRS-IS', () => {
     expect(connection.status().state).to.equal('up')
     connection.resume()
     await until(() => lines.length === 1)
-  })
-
-  it('delivers what it accepted before it closes, if the server reads on', async () => {
-    open()
-    await inState('up')
-    server.stall()
-    let sent = 0
-    while (connection.send(`N0CALL>APRS,TCPIP*:>${String(sent).padEnd(480, 'x')}`)) sent += 1
-    const closed = connection.close()
-    server.resume()
-    await closed
-    await server.until(() => server.received.at(-1)?.line.startsWith(`N0CALL>APRS,TCPIP*:>${sent - 1}x`) === true)
   })
 
   it('accepts nothing once it closes, and delivers what it accepted before', async () => {
@@ -284,14 +222,103 @@ describe('A connection to APRS-IS', () => {
     server.say('# filter g/BB1BB active')
     await inState('up')
   })
-})
 
-/** A port that leaves new connections waiting for a second: the kernel drops what goes beyond the backlog. */
-async function fullListener(): Promise<{ listener: Server; fillers: Socket[] }> {
-  const listener = createServer()
-  await new Promise<void>((resolve) => {
-    listener.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, resolve)
+  describe('by TCP', () => {
+    const { lookup } = dns
+
+    beforeEach(async () => {
+      server = await startAprsIs({ clock })
+    })
+    afterEach(() => {
+      Object.assign(dns, { lookup })
+    })
+
+    const openTcp = (options: Partial<ConnectionOptions> = {}) =>
+      open({ connect: connectTcp, host: '127.0.0.1', ...options })
+
+    /** Names are looked up by `answer`. */
+    function lookUpBy(answer: (found: (error: Error | null, all?: LookupAddress[]) => void) => void): void {
+      Object.assign(dns, {
+        lookup: (_name: string, _options: object, found: Parameters<typeof answer>[0]) =>
+          process.nextTick(answer, found),
+      })
+    }
+
+    it('reads everything that the server sent before it leaves', async () => {
+      openTcp()
+      await inState('up')
+      for (let count = 0; count < 2000; count++) server.inject(`BB1BB>APRS,TCPIP*,qAC,X::AA1AA    :message ${count}`)
+      // Written to the kernel by now, and not read: that needs another turn of the event loop.
+      await new Promise<void>((resolve) => process.nextTick(resolve))
+      connection.leave()
+      expect(lines).to.have.length(0)
+      await inState('closed')
+      expect(lines).to.have.length(2000)
+    })
+
+    it('delivers what it accepted before it closes, if the server reads on', async () => {
+      openTcp()
+      await inState('up')
+      server.stall()
+      let sent = 0
+      while (connection.send(`N0CALL>APRS,TCPIP*:>${String(sent).padEnd(480, 'x')}`)) sent += 1
+      const closed = connection.close()
+      server.resume()
+      await closed
+      await server.until(() => server.received.at(-1)?.line.startsWith(`N0CALL>APRS,TCPIP*:>${sent - 1}x`) === true)
+    })
+
+    it('comes back after the server reset it', async () => {
+      openTcp()
+      await inState('up')
+      server.dropAll()
+      await inState('waiting')
+      await clock.advance(1000)
+      await inState('up')
+      server.inject('BB1BB>APRS,TCPIP*,qAC,X::AA1AA    :again')
+      await until(() => lines.length === 1)
+    })
+
+    it('goes on after a name that cannot be resolved, looking it up again at each try', async () => {
+      let looked = 0
+      lookUpBy((found) => {
+        looked += 1
+        found(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }))
+      })
+      openTcp({ host: 'nowhere.test' })
+      await inState('waiting')
+      expect(reasons[0]).to.equal('ENOTFOUND')
+      await clock.advance(1000)
+      await until(() => connection.status().state === 'waiting' && connection.status().sinceMs === clock.now())
+      expect(looked).to.equal(2)
+    })
+
+    it('gives each address of a name more than the round trip of a slow line, whatever the next one is', async () => {
+      // The kernel drops what goes beyond the backlog, and takes the next packet, a second later.
+      const listener = createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 })
+      await once(listener, 'listening')
+      const { port } = listener.address() as { port: number }
+      const sockets: Socket[] = Array.from({ length: 8 }, () => connect(port, '127.0.0.1'))
+      listener.on('connection', (socket) => {
+        sockets.push(socket)
+        socket.once('data', () => socket.write('# logresp N0CALL verified, server T2SLOW\r\n'))
+      })
+      // Nobody listens at the other address.
+      lookUpBy((found) =>
+        found(
+          null,
+          ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 })),
+        ),
+      )
+      try {
+        openTcp({ host: 'two.test', port })
+        await until(() => ['up', 'waiting'].includes(connection.status().state))
+        expect(reasons).to.deep.equal([])
+        expect(connection.server).to.equal('T2SLOW')
+      } finally {
+        for (const socket of sockets) socket.destroy()
+        listener.close()
+      }
+    })
   })
-  const { port } = listener.address() as { port: number }
-  return { listener, fillers: Array.from({ length: 8 }, () => connect(port, '127.0.0.1')) }
-}
+})

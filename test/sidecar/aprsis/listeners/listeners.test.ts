@@ -1,15 +1,18 @@
+import type { Duplex } from 'node:stream'
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
+import type { Connect } from '../../../../sidecar/aprsis/connection/connect-tcp.ts'
 import type { LinkOptions } from '../../../../sidecar/aprsis/link.ts'
 import type { AprsisSettings } from '../../../../sidecar/config/settings.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { MemoryNetwork } from '../../../support/memory-network.ts'
 import { FreezableClock } from '../freezable-clock.ts'
 import { CALL, LinkHarness, stationKeys } from '../link-harness.ts'
-import { type RotatingFront, startRotatingFront } from '../rotating-front.ts'
 import { SharedLeases } from './shared-leases.ts'
 
 describe('Several instances at APRS-IS', () => {
   let clock: FakeClock
+  let network: MemoryNetwork
   let server: AprsIsServer
   let leases: SharedLeases
   let instances: Map<string, LinkHarness>
@@ -17,7 +20,8 @@ describe('Several instances at APRS-IS', () => {
 
   beforeEach(async () => {
     clock = new FakeClock()
-    server = await startAprsIs({ clock })
+    network = new MemoryNetwork()
+    server = await startAprsIs({ clock, listen: network.listen })
     leases = new SharedLeases(clock)
     instances = new Map()
     stations = ['AA1AA', 'BB1BB-1']
@@ -32,7 +36,7 @@ describe('Several instances at APRS-IS', () => {
     settings: Partial<AprsisSettings> = {},
     overrides: Partial<LinkOptions> = {},
   ): LinkHarness {
-    const one = new LinkHarness(clock)
+    const one = new LinkHarness(clock, network)
     one.server = server
     one.stations = new Set(stations)
     one.connect(settings, { shared: leases.of(name), ...overrides })
@@ -165,59 +169,55 @@ describe('Several instances at APRS-IS', () => {
   })
 
   describe('a listener that does not reach APRS-IS', () => {
-    let way: RotatingFront
+    let lost: boolean
+    let way: Duplex
 
-    beforeEach(async () => {
-      way = await startRotatingFront([server.port])
+    beforeEach(() => {
+      lost = false
     })
-    afterEach(() => way.close())
 
-    /** In steps that leave connections time to fail. */
-    async function passInSteps(ms: number): Promise<void> {
-      for (let passed = 0; passed < ms; passed += 1000) {
-        await clock.advance(1000)
-        for (const { link } of instances.values())
-          while (link.status().connections.some(({ state }) => state === 'connecting'))
-            await new Promise((resolve) => setImmediate(resolve))
-      }
+    const connect: Connect = (to) => {
+      way = network.connect({ ...to, port: lost ? -1 : to.port })
+      return way
     }
 
     async function loseTheWay(one: LinkHarness): Promise<void> {
-      await way.close()
+      lost = true
+      way.destroy()
       await one.until(() => !one.link.status().connected)
     }
 
     it('gives its place after 30 s to one that stands by, and takes one only where nobody else does', async () => {
-      const a = start('a', { port: way.port })
+      const a = start('a', {}, { connect })
       await a.ready()
       const b = start('b')
       await b.ready()
       const c = start('c')
       await clock.advance(1000)
       await loseTheWay(a)
-      await passInSteps(29_000)
+      await clock.advance(29_000)
       expect([a, b, c].map(slotOf)).to.deep.equal([0, 1, null])
-      await passInSteps(4000)
+      await clock.advance(4000)
       expect([a, b, c].map(slotOf)).to.deep.equal([null, 1, 0])
       await c.ready()
       expect(a.events('listener-gave-way')).to.have.length(1)
       expect(c.link.status().listeners).to.deep.equal({ held: 2, wanted: 2 })
       await kill('b')
       const d = start('d')
-      await passInSteps(9000)
+      await clock.advance(9000)
       expect([a, c, d].map(slotOf)).to.deep.equal([null, 0, 1])
       await kill('d')
-      await passInSteps(14_000)
+      await clock.advance(14_000)
       expect([a, c].map(slotOf)).to.deep.equal([1, 0])
     })
 
     it('keeps it while nobody stands by', async () => {
-      const a = start('a', { port: way.port })
+      const a = start('a', {}, { connect })
       await a.ready()
       const b = start('b')
       await b.ready()
       await loseTheWay(a)
-      await passInSteps(60_000)
+      await clock.advance(60_000)
       expect([a, b].map(slotOf)).to.deep.equal([0, 1])
     })
   })
@@ -318,7 +318,7 @@ describe('Several instances at APRS-IS', () => {
       const a = start('a')
       await a.ready()
       await a.change(stationKeys(30))
-      await a.pass(12_000)
+      await clock.advance(12_000)
       await a.until(() => server.clients().length === 1)
       await clock.advance(3000)
       expect(Object.keys(leases.holders()).filter((name) => name.startsWith('call/'))).to.have.length(1)
@@ -330,7 +330,7 @@ describe('Several instances at APRS-IS', () => {
       await b.ready()
       await kill('a')
       await clock.advance(7000)
-      await b.change(stationKeys(900))
+      await b.change([...stations, ...stationKeys(900)])
       await b.ready()
       expect(callsOf(b)?.filter((call) => call !== 'N0CALL-99')).to.deep.equal(['N0CALL-98', 'N0CALL-97'])
     })
@@ -370,25 +370,32 @@ describe('Several instances at APRS-IS', () => {
 
   describe('on several servers', () => {
     let another: AprsIsServer
-    let front: RotatingFront
 
     beforeEach(async () => {
-      another = await startAprsIs({ clock, serverCall: 'T2OTHER' })
+      another = await startAprsIs({ clock, listen: network.listen, serverCall: 'T2OTHER' })
     })
-    afterEach(async () => {
-      await front.close()
-      await another.close()
-    })
+    afterEach(() => another.close())
+
+    /** One address for several servers, as rotate.aprs2.net is: each connection goes to the next of them, and then all to the last. */
+    function rotating(...servers: readonly AprsIsServer[]): Partial<LinkOptions> {
+      let opened = -1
+      return {
+        connect(to) {
+          opened += 1
+          return network.connect({ ...to, port: (servers[opened] ?? servers.at(-1))?.port ?? 0 })
+        },
+      }
+    }
 
     const serversOf = (one: LinkHarness | undefined) =>
       one?.link.status().connections.map((connection) => connection.server)
 
     it('a listener leaves the server that the other one is on', async () => {
-      front = await startRotatingFront([server.port, server.port, server.port, another.port])
-      const a = start('a', { port: front.port })
+      const front = rotating(server, server, server, another)
+      const a = start('a', {}, front)
       await a.ready()
       await clock.advance(1000)
-      const b = start('b', { port: front.port })
+      const b = start('b', {}, front)
       await b.ready()
       expect([a, b].map(serversOf)).to.deep.equal([['T2FIX'], ['T2OTHER']])
       expect(server.traffic.logins).to.equal(3)
@@ -396,8 +403,8 @@ describe('Several instances at APRS-IS', () => {
     })
 
     it('the later one leaves where both came at once', async () => {
-      front = await startRotatingFront([server.port, server.port, another.port])
-      const [a, b] = ['a', 'b'].map((name) => start(name, { port: front.port }))
+      const front = rotating(server, server, another)
+      const [a, b] = ['a', 'b'].map((name) => start(name, {}, front))
       await a?.ready()
       await b?.ready()
       await clock.advance(3000)
@@ -406,11 +413,10 @@ describe('Several instances at APRS-IS', () => {
     })
 
     it('a listener stays on the only server after three more tries', async () => {
-      front = await startRotatingFront([server.port])
-      const a = start('a', { port: front.port })
+      const a = start('a')
       await a.ready()
       await clock.advance(1000)
-      const b = start('b', { port: front.port })
+      const b = start('b')
       await b.ready()
       expect(server.traffic.logins).to.equal(1 + 4)
       await clock.advance(10_000)
