@@ -1,15 +1,17 @@
+import { hostname } from 'node:os'
 import { serveApi } from './api/server.ts'
 import { connectAprsIs } from './aprsis/link.ts'
 import { loginCalls } from './aprsis/listeners/login-calls.ts'
 import { type Clock, systemClock } from './clock.ts'
+import { isPostgresAddress } from './config/postgres-address.ts'
 import type { Reading } from './config/reading/read.ts'
 import type { Settings } from './config/settings.ts'
 import type { Log } from './log.ts'
 import { createAckSender } from './messages/ack-sender.ts'
 import { type CallLists, createCallRules } from './messages/call-rules.ts'
 import { createReceiver } from './messages/receiver.ts'
-import { createMetrics } from './metrics.ts'
-import { openDatabase } from './open-database.ts'
+import type { Store } from './messages/store.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
 import { openBackups } from './operator/housekeeping/backups.ts'
 import { startHousekeeping } from './operator/housekeeping/start.ts'
 import { openOperatorPort } from './operator/operator-port.ts'
@@ -20,7 +22,9 @@ import { watchTraffic } from './operator/watch/traffic.ts'
 import { createDispatcher } from './push/delivery/dispatcher.ts'
 import { openGateways } from './push/open-gateways.ts'
 import { agreeOnVapidKeys } from './push/web-push/shared-vapid-keys.ts'
+import { writeContents } from './store/sqlite/copies/write-contents.ts'
 import { watchDatabaseFile } from './store/sqlite/database/file-watch.ts'
+import { openSqliteStore } from './store/sqlite/open-sqlite.ts'
 
 /** A sidecar at work. */
 export interface Sidecar {
@@ -59,7 +63,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
   const shutdown = createShutdown(clock, log)
   try {
     const metrics = createMetrics()
-    const store = shutdown.add('store', CLOSE_WITHIN.store, await openDatabase(settings, clock, log, metrics))
+    const store = shutdown.add('store', CLOSE_WITHIN.store, await openStore(settings, clock, log, metrics))
     const file = shutdown.add('watch', CLOSE_WITHIN.watch, await watchDatabaseFile(settings.database, clock, log))
     const { stations, history, pushes } = store
     const calls = createCallRules({
@@ -162,4 +166,13 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
     await shutdown.close()
     throw error
   }
+}
+
+/** The store in whatever `database` names. Rejects with a `StoreError`. */
+async function openStore(settings: Settings, clock: Clock, log: Log, metrics: Metrics): Promise<Store> {
+  const named = { ...settings, instance: settings.instance ?? hostname() }
+  if (!isPostgresAddress(settings.database)) return openSqliteStore(settings.database, named, clock, log)
+  // Its client library is optional: loaded where it is needed only.
+  const { openPostgresStore } = await import('./store/postgres/open-postgres.ts')
+  return openPostgresStore(named, clock, log, writeContents, metrics)
 }

@@ -46,3 +46,97 @@ export class ApiError extends Error {
     this.details = details
   }
 }
+
+/** What can go wrong with the store: what it means, and what the operator should do. Codes are never renamed or reused. */
+export const STORE_FAULTS = {
+  database_locked: {
+    what: 'Another process has the database open.',
+    remedy: 'Stop that process, or give this sidecar a file of its own in "database". Two cannot share one.',
+  },
+  database_corrupt: {
+    what: 'The database file is damaged.',
+    remedy:
+      'Keep a copy of the file and restore a backup, or move it away to start empty: clients register again at their next heartbeat, within 6 hours.',
+  },
+  database_foreign: {
+    what: 'The file is a SQLite database, but not one of ours.',
+    remedy: 'Point "database" at another path. The file was not changed.',
+  },
+  database_newer: {
+    what: 'The database was written by a newer version of the sidecar.',
+    remedy: 'Install that version again, or restore the backup made before the upgrade. Nothing was changed in it.',
+  },
+  database_not_writable: {
+    what: 'The database file cannot be opened for writing.',
+    remedy: 'Let the user that runs the sidecar read and write the file in "database" and the folder it is in.',
+  },
+  disk_full: {
+    what: 'There is no space left for the database.',
+    remedy: 'Free space on its disk. Writing goes on by itself as soon as there is some.',
+  },
+  disk_failing: {
+    what: 'The disk refused to read or write the database.',
+    remedy: 'Look at the system log for faults of the disk or its file system.',
+  },
+  sqlite_missing: {
+    what: "SQLite's library is missing, or was made for another system or version of Node.",
+    remedy:
+      'Run "npm rebuild sqlite3" where the package is installed: npm does what is missing there only if it may run install scripts.',
+  },
+  database_unreachable: {
+    what: 'PostgreSQL cannot be reached, or does not answer in time.',
+    remedy:
+      'See that it runs, and that the address in "database" leads to it from this machine. It is tried again by itself.',
+  },
+  database_refused: {
+    what: 'PostgreSQL does not let the sidecar in, or not do what it has to.',
+    remedy:
+      'Check user, password and database name in "database", and pg_hba.conf. The user needs the right to create the schema mesh_companion, or to own it; each instance takes 7 of max_connections.',
+  },
+  database_untrusted: {
+    what: 'The way to PostgreSQL is not encrypted, or its certificate is not to be trusted.',
+    remedy:
+      'Turn TLS on at the server, name the CA of its certificate in "databaseTls.caFile", and use a host name in "database" that the certificate bears. Without TLS only a database on this machine is used.',
+  },
+  database_read_only: {
+    what: 'PostgreSQL takes no writes: a standby, or one that is set so.',
+    remedy: 'Have the name in "database" lead to the primary. It is looked up again by itself.',
+  },
+  database_too_old: {
+    what: 'The PostgreSQL server is older than version 15.',
+    remedy: 'Upgrade the server, or point "database" at a newer one. Nothing was changed in it.',
+  },
+  instance_taken: {
+    what: 'Another instance that is at work has the same name.',
+    remedy: 'Stop it, or give each instance a name of its own in "instance"; without one it is that of the machine.',
+  },
+  pg_missing: {
+    what: "PostgreSQL's client library is missing.",
+    remedy: 'Run "npm install pg" where the package is installed: it is optional, for who uses no PostgreSQL.',
+  },
+  store_overloaded: {
+    what: 'More is waiting for the database than it can take.',
+    remedy: 'Look for a slow disk, or for a flood of messages or requests.',
+  },
+  store_closed: { what: 'The store is closed.', remedy: 'Nothing to do while the sidecar stops.' },
+  store_fault: {
+    what: 'The database refused a statement.',
+    remedy: 'This is a bug in the sidecar: please report it with the log line.',
+  },
+} as const
+
+export type StoreErrorCode = keyof typeof STORE_FAULTS
+
+/** Thrown by everything in the store; `cause` is what the database or the file system said. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError'
+  readonly code: StoreErrorCode
+  /** What the operator should do, in a sentence or two. */
+  readonly remedy: string
+
+  constructor(code: StoreErrorCode, options?: ErrorOptions) {
+    super(STORE_FAULTS[code].what, options)
+    this.code = code
+    this.remedy = STORE_FAULTS[code].remedy
+  }
+}

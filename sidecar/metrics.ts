@@ -1,6 +1,5 @@
-import { API_ERRORS } from './errors.ts'
+import { API_ERRORS, STORE_FAULTS } from './errors.ts'
 import type { Distribution, Exposed, Exposition, Family, Reading } from './exposition.ts'
-import { STORE_FAULTS } from './store-error.ts'
 
 /** Written here again, since counting knows no room; the compiler holds whoever counts to it. */
 const PLATFORMS = ['android', 'ios', 'webpush'] as const

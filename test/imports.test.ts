@@ -96,8 +96,8 @@ describe('imports', () => {
     },
     sidecar: {
       rooms: ['operator', 'api', 'aprsis', 'push', 'store', 'messages', 'config', 'client', 'aprs'],
-      open: ['clock', 'errors', 'exposition', 'log', 'metrics', 'store-error', 'within'],
-      faces: ['compose', 'index', 'main', 'open-database', 'start'],
+      open: ['clock', 'errors', 'exposition', 'log', 'metrics'],
+      faces: ['compose', 'index', 'main', 'start'],
     },
   } as const
 
@@ -155,8 +155,20 @@ describe('imports', () => {
     ).to.deep.equal([])
   })
 
-  it('never run in a circle, those of types included', () => {
+  it('of the two stores never lead to each other, and to either only from where parts are joined', () => {
+    const adapters = /^sidecar\/store\/(sqlite|postgres)\//
+    const wrong = violations(sidecar, ({ from, to }) => {
+      const home = adapters.exec(to)?.[0]
+      return home !== undefined && !from.startsWith(home) && !/^sidecar\/(compose\.ts|operator\/commands\/)/.test(from)
+    })
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('never run in a circle, those of types included, nor do folders of the sidecar', () => {
     expect(circlesIn([...plugin, ...sidecar, ...fixtures])).to.deep.equal([])
+    const between = sidecar.map(({ from, to }) => ({ from: dirname(from), to: dirname(to) }))
+    const folders = between.filter(({ from, to }) => from !== to && from !== 'sidecar' && /^sidecar\//.test(to))
+    expect(circlesIn(folders)).to.deep.equal([])
   })
 
   it('keep the gateways and the database behind one file or folder each', () => {

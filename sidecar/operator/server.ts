@@ -1,10 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type HttpListener, listenHttp } from '../api/http-listener.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, within } from '../clock.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import { within } from '../within.ts'
 import { POLICY } from './page/style.ts'
 
 /** What came of the wish for a backup. */

@@ -1,6 +1,5 @@
-import type { Clock } from '../clock.ts'
+import { type Clock, within } from '../clock.ts'
 import type { Log } from '../log.ts'
-import { within } from '../within.ts'
 
 /** What was opened, to be closed in reverse order. */
 export interface Shutdown {

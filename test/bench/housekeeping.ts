@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { systemClock } from '../../sidecar/clock.ts'
 import { createLog } from '../../sidecar/log.ts'
 import type { Store } from '../../sidecar/messages/store.ts'
-import { buildStore, openFile } from '../../sidecar/store/sqlite/open-store.ts'
+import { openFile } from '../../sidecar/store/sqlite/database/open-file.ts'
+import { buildStore } from '../../sidecar/store/sqlite/open-sqlite.ts'
 import { type Measurement, median } from './measurement.ts'
 
 const EXPIRED = 4000

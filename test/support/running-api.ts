@@ -8,7 +8,7 @@ import type { ListenSettings, RateLimitSettings } from '../../sidecar/config/set
 import { createLog, type Log } from '../../sidecar/log.ts'
 import type { Store, StoreSettings } from '../../sidecar/messages/store.ts'
 import { createMetrics, type Metrics } from '../../sidecar/metrics.ts'
-import { openStore } from '../../sidecar/store/sqlite/open-store.ts'
+import { openSqliteStore } from '../../sidecar/store/sqlite/open-sqlite.ts'
 import { expectDocumented } from './api-document.ts'
 import { FakeClock } from './fake-clock.ts'
 
@@ -78,7 +78,7 @@ export async function startApi(options: ApiOptions = {}): Promise<RunningApi> {
     rateLimit: limits,
     instance: 'here',
   }
-  const store = await openStore(':memory:', settings, clock, log)
+  const store = await openSqliteStore(':memory:', settings, clock, log)
   const api = await serveApi({
     listen: { host: '127.0.0.1', port: 0, certFile: null, keyFile: null, trustProxy: false, ...listen },
     rateLimit: limits,

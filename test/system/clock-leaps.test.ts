@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { type FcmFixture, startFcm } from '../../fixtures/push/fcm.ts'
 import { passcodeOf } from '../../sidecar/aprs/passcode.ts'
-import { openFile } from '../../sidecar/store/sqlite/open-store.ts'
+import { openFile } from '../../sidecar/store/sqlite/database/open-file.ts'
 import { FAKE_TIME_LIBRARY, type FakeTime, fakeTime } from '../support/fake-time.ts'
 import { claim, registration } from '../support/running-api.ts'
 import {

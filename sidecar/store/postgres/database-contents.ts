@@ -1,7 +1,7 @@
+import { StoreError } from '../../errors.ts'
 import type { ContentCounts, Contents, RingMessage, StationContents } from '../../messages/contents.ts'
 import { VAPID_KEYS } from '../../messages/keyring.ts'
 import type { StationKey } from '../../messages/store.ts'
-import { StoreError } from '../../store-error.ts'
 import type { Postgres, Queries } from './database/connection.ts'
 
 const PAGE_STATIONS = 100

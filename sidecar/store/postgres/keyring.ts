@@ -1,5 +1,5 @@
+import { StoreError } from '../../errors.ts'
 import type { Keyring } from '../../messages/keyring.ts'
-import { StoreError } from '../../store-error.ts'
 import type { Queries } from './database/connection.ts'
 
 const PROPOSE = 'INSERT INTO keyring (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING'

@@ -1,10 +1,9 @@
-import type { Clock } from '../../clock.ts'
+import { type Clock, within } from '../../clock.ts'
+import { StoreError, type StoreErrorCode } from '../../errors.ts'
 import type { Log } from '../../log.ts'
+import type { WriteContents } from '../../messages/contents.ts'
 import type { Store, StoreSettings } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
-import { StoreError, type StoreErrorCode } from '../../store-error.ts'
-import { within } from '../../within.ts'
-import { writeContents } from '../sqlite/copies/write-contents.ts'
 import { connectPostgres, type Postgres, type PostgresSettings, WHOLE_TABLE_MS } from './database/connection.ts'
 import { warnOfLoss } from './database/durability.ts'
 import { readContents } from './database-contents.ts'
@@ -46,13 +45,14 @@ export async function openPostgresStore(
   settings: PostgresStoreSettings,
   clock: Clock,
   log: Log,
+  writeBackup: WriteContents,
   metrics: Pick<Metrics, 'count'> = { count() {} },
 ): Promise<Store> {
   const postgres = await connectPostgres(settings, clock, log)
   // The clock's timers keep no process alive, and while it starts nothing else may do so yet.
   const alive = setInterval(() => undefined, START_MS)
   try {
-    return buildStore(await begin(postgres, settings, clock, log), settings, clock, metrics)
+    return buildStore(await begin(postgres, settings, clock, log), settings, clock, writeBackup, metrics)
   } catch (error) {
     await postgres.close()
     throw error
@@ -99,6 +99,7 @@ function buildStore(
   { postgres, instance, stations }: Begun,
   settings: PostgresStoreSettings,
   clock: Clock,
+  writeBackup: WriteContents,
   metrics: Pick<Metrics, 'count'>,
 ): Store {
   const { history: kept, ack, push } = settings
@@ -146,7 +147,7 @@ function buildStore(
     fault: () => postgres.fault() ?? (instance.isTaken() ? 'instance_taken' : undefined),
     probe: postgres.probe,
     backUp: (path, signal) =>
-      readContents(postgres, (contents) => writeContents(contents, contents.vapidKeys, path, signal)),
+      readContents(postgres, (contents) => writeBackup(contents, contents.vapidKeys, path, signal)),
     close() {
       closing ??= shutDown()
       return closing

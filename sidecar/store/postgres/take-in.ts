@@ -1,7 +1,7 @@
+import { StoreError } from '../../errors.ts'
 import type { ContentCounts, Contents, DroppedMessage, StationContents } from '../../messages/contents.ts'
 import { VAPID_KEYS } from '../../messages/keyring.ts'
 import { LEASE_MS } from '../../messages/leases.ts'
-import { StoreError } from '../../store-error.ts'
 import type { Postgres, Queries, SqlValue } from './database/connection.ts'
 import { withoutNul } from './database/without-nul.ts'
 import { messageIdentity } from './messages/message-identity.ts'

@@ -1,10 +1,11 @@
 import { access, constants, mkdtemp, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { StoreError, toStoreError } from '../../store-error.ts'
+import { StoreError } from '../../errors.ts'
 import { connect } from './database/connection.ts'
 import { IN_MEMORY } from './database/database-file.ts'
 import { schemaVersion } from './database/migrations.ts'
-import { checkPages, openFile } from './open-store.ts'
+import { checkPages, openFile } from './database/open-file.ts'
+import { toStoreError } from './database/sqlite-error.ts'
 
 /** A database that is not there yet, one that a start could open, or one that another process has open, so that nothing is known. */
 export type Inspection = 'new' | 'sound' | 'in_use'

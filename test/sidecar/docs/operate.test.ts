@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { systemClock } from '../../../sidecar/clock.ts'
+import { STORE_FAULTS } from '../../../sidecar/errors.ts'
 import { createLog } from '../../../sidecar/log.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
 import { OBSTACLES } from '../../../sidecar/operator/page/obstacles.ts'
 import { serveAdmin } from '../../../sidecar/operator/server.ts'
-import { STORE_FAULTS } from '../../../sidecar/store-error.ts'
 import { codesIn, namesIn, rowsIn, textOf } from './page.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))

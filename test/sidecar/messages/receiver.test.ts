@@ -5,7 +5,7 @@ import { createAckSender } from '../../../sidecar/messages/ack-sender.ts'
 import { createReceiver } from '../../../sidecar/messages/receiver.ts'
 import type { History, Store } from '../../../sidecar/messages/store.ts'
 import { type CounterName, createMetrics } from '../../../sidecar/metrics.ts'
-import { openStore } from '../../../sidecar/store/sqlite/open-store.ts'
+import { openSqliteStore } from '../../../sidecar/store/sqlite/open-sqlite.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { newer, registration, SETTINGS } from '../store/sqlite/temporary-stores.ts'
 
@@ -19,7 +19,7 @@ async function setUp(append?: (original: History['append']) => History['append']
   const metrics = createMetrics()
   const logged: Record<string, unknown>[] = []
   const log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) })
-  const store = await openStore(':memory:', SETTINGS, clock, log)
+  const store = await openSqliteStore(':memory:', SETTINGS, clock, log)
   stores.push(store)
   for (const registration of [B, C]) await store.stations.register(registration)
   logged.length = 0

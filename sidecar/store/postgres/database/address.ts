@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { isLoopback } from '../../../config/address-scope.ts'
-import { StoreError } from '../../../store-error.ts'
+import { StoreError } from '../../../errors.ts'
 
 /** Where PostgreSQL is, and as whom: what `database` says when it is an address. */
 export interface DatabaseAddress {

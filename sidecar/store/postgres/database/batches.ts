@@ -1,4 +1,4 @@
-import { StoreError } from '../../../store-error.ts'
+import { StoreError } from '../../../errors.ts'
 
 interface Waiting<In, Out> {
   readonly input: In

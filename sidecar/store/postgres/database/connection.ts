@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { Socket } from 'node:net'
 import type pg from 'pg'
-import type { Clock, Timer } from '../../../clock.ts'
+import { type Clock, type Timer, within } from '../../../clock.ts'
+import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
-import { StoreError, type StoreErrorCode } from '../../../store-error.ts'
-import { within } from '../../../within.ts'
 import { readAddress, tlsTo } from './address.ts'
 import { toStoreError } from './postgres-error.ts'
 

@@ -1,4 +1,4 @@
-import { StoreError, type StoreErrorCode } from '../../../store-error.ts'
+import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 
 /** The database is away, or another server is taking its place; there it may be short of connections for a while. */
 const PASSING: ReadonlySet<StoreErrorCode> = new Set(['database_unreachable', 'database_read_only', 'database_refused'])

@@ -1,5 +1,5 @@
-import { StoreError, type StoreErrorCode } from '../../../store-error.ts'
-import { TimeLimitError } from '../../../within.ts'
+import { TimeLimitError } from '../../../clock.ts'
+import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 
 // SQLSTATEs (PostgreSQL, Appendix A), Node's codes for sockets and certificates, as far as they say whose fault it is. Two characters
 // stand for a class.

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock, Timer } from '../../../clock.ts'
+import { type Clock, type Timer, within } from '../../../clock.ts'
+import { StoreError } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
 import { type Instance, type Instances, LEASE_MS } from '../../../messages/leases.ts'
-import { StoreError } from '../../../store-error.ts'
-import { within } from '../../../within.ts'
 import type { Postgres } from '../database/connection.ts'
 
 const BEAT_MS = 1000

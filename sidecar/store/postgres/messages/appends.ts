@@ -1,7 +1,7 @@
 import type { Clock } from '../../../clock.ts'
 import type { AckSettings, HistorySettings } from '../../../config/settings.ts'
+import { StoreError } from '../../../errors.ts'
 import type { AppendOutcome, HeardMessage, StationKey } from '../../../messages/store.ts'
-import { StoreError } from '../../../store-error.ts'
 import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
 import { toStoreError } from '../database/postgres-error.ts'

@@ -1,4 +1,4 @@
-import { StoreError } from '../../../store-error.ts'
+import { StoreError } from '../../../errors.ts'
 import { type Postgres, type Queries, SCHEMA, type Session, WHOLE_TABLE_MS } from '../database/connection.ts'
 import { FUNCTIONS } from './functions.ts'
 import { MIGRATIONS } from './schema.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../clock.ts'
-import { StoreError } from '../../../store-error.ts'
+import { StoreError } from '../../../errors.ts'
 
 const MOST_WAITING = 1000
 /** What waited longer is refused at its turn: whoever asked has given up. */

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../../clock.ts'
+import { StoreError } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
 import { type StationRecord, saysNothingNew, stationFrom } from '../../../messages/station-record.ts'
 import type {
@@ -10,7 +11,6 @@ import type {
   Stations,
   StoreSettings,
 } from '../../../messages/store.ts'
-import { StoreError } from '../../../store-error.ts'
 import type { Postgres } from '../database/connection.ts'
 import { withoutNul } from '../database/without-nul.ts'
 import { CHANNEL } from '../schema/registry-functions.ts'

@@ -1,9 +1,10 @@
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { StoreError, toStoreError } from '../../../store-error.ts'
+import { StoreError } from '../../../errors.ts'
 import type { Connection, DatabaseCopy } from '../database/connection.ts'
 import type { Database } from '../database/database.ts'
 import { freeBytes } from '../database/database-file.ts'
+import { toStoreError } from '../database/sqlite-error.ts'
 
 // What a request may have to wait for: one slice. 100 pages took 1 to 3 ms of a 20 MB file, where VACUUM INTO held everything up for
 // 90 ms, and for as long as a slow disk writes all of it.

@@ -1,3 +1,4 @@
+import { StoreError } from '../../../errors.ts'
 import type {
   ContentCounts,
   Contents,
@@ -6,11 +7,11 @@ import type {
   StationContents,
 } from '../../../messages/contents.ts'
 import type { StationKey } from '../../../messages/store.ts'
-import { StoreError, toStoreError } from '../../../store-error.ts'
 import { type Connection, connect } from '../database/connection.ts'
 import { MIGRATIONS, schemaVersion } from '../database/migrations.ts'
+import { checkPages } from '../database/open-file.ts'
+import { toStoreError } from '../database/sqlite-error.ts'
 import { openRings, type Rings } from '../messages/rings.ts'
-import { checkPages } from '../open-store.ts'
 
 const PAGE_STATIONS = 100
 const PAGE_DROPPED = 1000

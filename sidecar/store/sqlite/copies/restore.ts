@@ -1,9 +1,10 @@
 import { chown, constants, copyFile, link, mkdir, open, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { StoreError, type StoreErrorCode, toStoreError } from '../../../store-error.ts'
+import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 import { type Connection, connect } from '../database/connection.ts'
 import { IN_MEMORY, restrictFile } from '../database/database-file.ts'
 import { schemaVersion } from '../database/migrations.ts'
+import { toStoreError } from '../database/sqlite-error.ts'
 import { syncFolder } from './backup.ts'
 
 /** What is in the database now, and where the former one is. */

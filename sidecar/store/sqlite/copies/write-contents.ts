@@ -1,9 +1,10 @@
 import { open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { StoreError } from '../../../errors.ts'
 import type { ContentCounts, Contents, StationContents } from '../../../messages/contents.ts'
-import { StoreError, toStoreError } from '../../../store-error.ts'
 import type { Connection } from '../database/connection.ts'
-import { openFile } from '../open-store.ts'
+import { openFile } from '../database/open-file.ts'
+import { toStoreError } from '../database/sqlite-error.ts'
 import { PARTIAL, syncFolder } from './backup.ts'
 
 // As JSON, a page in a statement: a statement for each row costs a trip to libuv's pool. Texts travel as hex.

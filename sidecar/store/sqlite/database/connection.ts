@@ -1,5 +1,5 @@
 import type sqlite3 from 'sqlite3'
-import { StoreError } from '../../../store-error.ts'
+import { StoreError } from '../../../errors.ts'
 
 declare module 'sqlite3' {
   interface Database {

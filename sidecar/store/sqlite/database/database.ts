@@ -1,7 +1,8 @@
 import type { Clock, Timer } from '../../../clock.ts'
+import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
-import { StoreError, type StoreErrorCode, toStoreError } from '../../../store-error.ts'
 import type { Connection, Queries, SqlValue } from './connection.ts'
+import { toStoreError } from './sqlite-error.ts'
 
 /**
  * A transaction in progress, begun when it first writes. Effects on memory wait for its end, or are taken back when it fails, so that

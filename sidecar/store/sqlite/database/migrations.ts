@@ -1,4 +1,4 @@
-import { StoreError } from '../../../store-error.ts'
+import { StoreError } from '../../../errors.ts'
 import type { Connection } from './connection.ts'
 
 /** Marks a SQLite file as ours (`PRAGMA application_id`): "mcsc". */

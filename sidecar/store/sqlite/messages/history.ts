@@ -1,4 +1,5 @@
 import type { Clock } from '../../../clock.ts'
+import { StoreError } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
 import type {
   AppendOutcome,
@@ -9,7 +10,6 @@ import type {
   StationKey,
   StoredMessage,
 } from '../../../messages/store.ts'
-import { StoreError } from '../../../store-error.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 import type { AckClaims } from './acks.ts'

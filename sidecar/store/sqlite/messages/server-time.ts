@@ -1,6 +1,6 @@
 import type { Clock } from '../../../clock.ts'
+import { StoreError } from '../../../errors.ts'
 import type { ServerTime } from '../../../messages/store.ts'
-import { StoreError } from '../../../store-error.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 

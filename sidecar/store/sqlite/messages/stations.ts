@@ -1,4 +1,5 @@
 import type { Clock } from '../../../clock.ts'
+import { StoreError } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
 import { createRateLimit } from '../../../messages/rate-limit.ts'
 import { isSameAvatar, type StationRecord, saysNothingNew, stationFrom } from '../../../messages/station-record.ts'
@@ -13,7 +14,6 @@ import type {
   Stations,
   StoreSettings,
 } from '../../../messages/store.ts'
-import { StoreError } from '../../../store-error.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 import type { Rings } from './rings.ts'

@@ -7,6 +7,7 @@ import type { Store, StoreSettings } from '../../../../sidecar/messages/store.ts
 import { connectPostgres } from '../../../../sidecar/store/postgres/database/connection.ts'
 import { openPostgresStore } from '../../../../sidecar/store/postgres/open-postgres.ts'
 import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts'
+import { writeContents } from '../../../../sidecar/store/sqlite/copies/write-contents.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import type { ContractStores } from '../contract/stores.ts'
 import { SETTINGS } from '../sqlite/temporary-stores.ts'
@@ -79,7 +80,7 @@ export function postgresStores(): PostgresStores {
     wipe,
     async open(changes: Partial<StoreSettings> = {}) {
       const settings = { ...SETTINGS, database: address, databaseTls: { caFile: null }, ...changes }
-      const store = await openPostgresStore(settings, clock, log)
+      const store = await openPostgresStore(settings, clock, log, writeContents)
       opened.push(store)
       return store
     },

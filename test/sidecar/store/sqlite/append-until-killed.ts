@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { systemClock } from '../../../../sidecar/clock.ts'
 import { createLog } from '../../../../sidecar/log.ts'
-import { openStore } from '../../../../sidecar/store/sqlite/open-store.ts'
+import { openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts'
 import { message, newer, register, SETTINGS } from './temporary-stores.ts'
 
 // Run as a process of its own. Appends to the store in the file that it is given for as long as it lives, and prints
@@ -11,7 +11,7 @@ const settings = {
   ...SETTINGS,
   history: { ...SETTINGS.history, perStation: 1_000_000 },
 }
-const store = await openStore(path, settings, systemClock, createLog('silent'))
+const store = await openSqliteStore(path, settings, systemClock, createLog('silent'))
 await register(store, 'N0CALL')
 
 let count = 0

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { systemClock } from '../../../../sidecar/clock.ts'
-import { openStore } from '../../../../sidecar/store/sqlite/open-store.ts'
+import { openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts'
 import { newer, rejection, SETTINGS, temporaryStores } from './temporary-stores.ts'
 
 const SCRIPT = fileURLToPath(new URL('append-until-killed.ts', import.meta.url))
@@ -63,7 +63,7 @@ describe('A process that is killed', () => {
 
   it('keeps other processes from its file as long as it lives, and no longer', async () => {
     await runAndKill('only', 1, async () => {
-      const error = await rejection(openStore(stores.path(), SETTINGS, stores.clock, stores.log))
+      const error = await rejection(openSqliteStore(stores.path(), SETTINGS, stores.clock, stores.log))
       expect(error.code).to.equal('database_locked')
       expect(error.remedy).to.include('Stop that process')
     })

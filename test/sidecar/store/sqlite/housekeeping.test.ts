@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import type { Store } from '../../../../sidecar/messages/store.ts'
 import type { Connection, SqlValue } from '../../../../sidecar/store/sqlite/database/connection.ts'
-import { buildStore, openFile } from '../../../../sidecar/store/sqlite/open-store.ts'
+import { openFile } from '../../../../sidecar/store/sqlite/database/open-file.ts'
+import { buildStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts'
 import { housekeepingContract } from '../contract/housekeeping.contract.ts'
 import { message, newer, register, registration, SETTINGS, temporaryStores } from './temporary-stores.ts'
 

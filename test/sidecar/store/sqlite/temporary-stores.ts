@@ -13,7 +13,8 @@ import type {
   StoreSettings,
 } from '../../../../sidecar/messages/store.ts'
 import type { Connection } from '../../../../sidecar/store/sqlite/database/connection.ts'
-import { buildStore, openFile, openStore } from '../../../../sidecar/store/sqlite/open-store.ts'
+import { openFile } from '../../../../sidecar/store/sqlite/database/open-file.ts'
+import { buildStore, openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import type { ContractStores } from '../contract/stores.ts'
 
@@ -78,7 +79,7 @@ export function temporaryStores(): TemporaryStores {
     },
     path,
     open: async (settings = {}, at = path(), time = clock) =>
-      keep(await openStore(at, { ...SETTINGS, ...settings }, time, log)),
+      keep(await openSqliteStore(at, { ...SETTINGS, ...settings }, time, log)),
     async wipe() {
       for (const file of [path(), `${path()}-wal`]) await rm(file, { force: true })
     },

@@ -6,6 +6,7 @@ import { createMetrics } from '../../../../../sidecar/metrics.ts'
 import { openBackups } from '../../../../../sidecar/operator/housekeeping/backups.ts'
 import { connectPostgres, WHOLE_TABLE_MS } from '../../../../../sidecar/store/postgres/database/connection.ts'
 import { openPostgresStore } from '../../../../../sidecar/store/postgres/open-postgres.ts'
+import { writeContents } from '../../../../../sidecar/store/sqlite/copies/write-contents.ts'
 import { startTcpRelay, type TcpRelay } from '../../../../support/tcp-relay.ts'
 import { rejection, SETTINGS, temporaryStores } from '../../sqlite/temporary-stores.ts'
 import { freshDatabase, runAt } from '../shared-server.ts'
@@ -104,7 +105,7 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
 
   it('has the start say so, and begin anew', async () => {
     const unlock = await lock(`SELECT pg_advisory_lock(${0x6d637363})`)
-    const opening = openPostgresStore({ ...SETTINGS, ...through() }, clock, log)
+    const opening = openPostgresStore({ ...SETTINGS, ...through() }, clock, log, writeContents)
     await somebodyWaits()
     relay.silence()
     await runAt(address, `SELECT pg_terminate_backend(pid) ${WAITING}`)
@@ -116,7 +117,7 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
   })
 
   it('has the backup fail, and the next one made', async () => {
-    const store = await openPostgresStore({ ...SETTINGS, ...through() }, clock, log)
+    const store = await openPostgresStore({ ...SETTINGS, ...through() }, clock, log, writeContents)
     closing.push(store.close)
     const backups = await openBackups({
       store,

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { type Clock, systemClock } from '../../../../../sidecar/clock.ts'
+import { StoreError } from '../../../../../sidecar/errors.ts'
 import type { AppendOutcome, HeardMessage, StationKey } from '../../../../../sidecar/messages/store.ts'
 import type { Postgres, Queries, SqlValue } from '../../../../../sidecar/store/postgres/database/connection.ts'
 import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
-import { StoreError } from '../../../../../sidecar/store-error.ts'
 import { message, rejection, texts } from '../../sqlite/temporary-stores.ts'
 import { messageTables, registerIn } from './message-tables.ts'
 

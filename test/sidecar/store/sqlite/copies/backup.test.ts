@@ -1,6 +1,6 @@
 import { readdir, stat, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import { openStore } from '../../../../../sidecar/store/sqlite/open-store.ts'
+import { openSqliteStore } from '../../../../../sidecar/store/sqlite/open-sqlite.ts'
 import { message, newer, register, rejection, SETTINGS, temporaryStores, texts } from '../temporary-stores.ts'
 
 describe('A backup', () => {
@@ -9,7 +9,7 @@ describe('A backup', () => {
 
   /** What a store on the file `name` has for N0CALL. */
   async function contentOf(name: string, settings = SETTINGS): Promise<readonly string[]> {
-    const store = await openStore(stores.path(name), settings, stores.clock, stores.log)
+    const store = await openSqliteStore(stores.path(name), settings, stores.clock, stores.log)
     try {
       return texts((await newer(store, 'N0CALL')).messages)
     } finally {

@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Connection } from '../../../../../sidecar/store/sqlite/database/connection.ts'
 import { type Database, groupCommits, type Transaction } from '../../../../../sidecar/store/sqlite/database/database.ts'
+import { openFile } from '../../../../../sidecar/store/sqlite/database/open-file.ts'
 import { openRings, type Rings } from '../../../../../sidecar/store/sqlite/messages/rings.ts'
-import { openFile } from '../../../../../sidecar/store/sqlite/open-store.ts'
 import { rejection, temporaryStores } from '../temporary-stores.ts'
 
 const HOUR = 3_600_000

@@ -2,10 +2,10 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { chmod, mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { expect } from 'chai'
+import { STORE_FAULTS } from '../../../../sidecar/errors.ts'
 import { connect } from '../../../../sidecar/store/sqlite/database/connection.ts'
 import { MIGRATIONS } from '../../../../sidecar/store/sqlite/database/migrations.ts'
-import { openStore } from '../../../../sidecar/store/sqlite/open-store.ts'
-import { STORE_FAULTS } from '../../../../sidecar/store-error.ts'
+import { openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts'
 import {
   message,
   newer,
@@ -72,7 +72,7 @@ describe('Opening the store', () => {
   })
 
   async function refusal(path = stores.path()) {
-    return rejection(openStore(path, SETTINGS, stores.clock, stores.log))
+    return rejection(openSqliteStore(path, SETTINGS, stores.clock, stores.log))
   }
 
   it('refuses a file that is no database, and leaves it as it was', async () => {
