@@ -5,7 +5,7 @@ import { printableText } from '../log.ts'
 import { FETCH_LIMITS, idpFetchOf, openProvider } from '../mount/open-provider.ts'
 import type { PresetUrls } from '../presets/all.ts'
 import { directFetch } from '../provider/http/direct-fetch.ts'
-import type { Fetch } from '../provider/http/guarded-fetch.ts'
+import type { Fetch } from '../provider/http/limited-fetch.ts'
 import { createDocuments } from '../provider/issuer/documents.ts'
 import { watchClock } from './live/clock.ts'
 import { askForKeys } from './live/keys.ts'
@@ -17,7 +17,7 @@ import { faultInWords, type Verdict } from './live/verdict.ts'
 export type { Verdict } from './live/verdict.ts'
 
 export interface LiveOptions {
-  /** Guarded; default: this process's own, through the proxy that the environment names. */
+  /** Limited; default: this process's own, through the proxy that the environment names. */
   readonly fetch?: Fetch
   /** Base URLs that take the place of the vendors' own. */
   readonly presets?: PresetUrls

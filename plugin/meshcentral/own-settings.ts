@@ -1,3 +1,4 @@
+import { membersOf } from '../config/json/json-object.ts'
 import { canonicalName } from '../config/json/member-name.ts'
 import { PRESETS, type PresetUrls } from '../presets/all.ts'
 import type { MeshServer } from './server.ts'
@@ -17,9 +18,9 @@ export interface OwnSettings {
 
 /** MeshCentral has made the names lower-case. */
 export function readOwnSettings({ config }: Pick<MeshServer, 'config'>): OwnSettings {
-  const own = memberOf(memberOf(config.settings, 'plugins'), 'meshcompanion')
-  const { minutes, problem } = readIntrospectMinutes(memberOf(own, 'introspectminutes'))
-  return { introspectEveryMs: minutes * 60_000, presets: presetUrls(memberOf(own, 'presets')), problem }
+  const own = membersOf(membersOf(membersOf(config.settings).plugins).meshcompanion)
+  const { minutes, problem } = readIntrospectMinutes(own.introspectminutes)
+  return { introspectEveryMs: minutes * 60_000, presets: presetUrls(own.presets), problem }
 }
 
 /**
@@ -37,17 +38,12 @@ export function readIntrospectMinutes(given: unknown): { readonly minutes: numbe
 
 function presetUrls(given: unknown): PresetUrls {
   const ofPreset = ({ name, urls }: (typeof PRESETS)[number]) => {
-    const own = memberOf(given, name)
     const known = Object.keys(urls)
-    const texts = Object.entries(typeof own === 'object' && own !== null ? own : {}).flatMap(([written, url]) => {
+    const texts = Object.entries(membersOf(membersOf(given)[name])).flatMap(([written, url]) => {
       const member = canonicalName(written, known)
       return member !== undefined && typeof url === 'string' ? [[member, url] as const] : []
     })
     return [name, Object.fromEntries(texts)] as const
   }
   return Object.fromEntries(PRESETS.map(ofPreset))
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }

@@ -13,7 +13,7 @@ import { createLandings } from '../login/transaction/landings.ts'
 import { createTransactions } from '../login/transaction/transaction.ts'
 import { PRESETS, type PresetUrls } from '../presets/all.ts'
 import { directFetch } from '../provider/http/direct-fetch.ts'
-import { type Fetch, guardFetch } from '../provider/http/guarded-fetch.ts'
+import { type Fetch, limitFetch } from '../provider/http/limited-fetch.ts'
 import { createDocuments, type Documents } from '../provider/issuer/documents.ts'
 import { createEndSession, type EndSession } from '../provider/logout/end-session.ts'
 import { createLogoutTokens, type LogoutTokens } from '../provider/logout/logout-tokens.ts'
@@ -129,7 +129,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
     host,
     log,
     fetch: own
-      ? guardFetch((url, init) => own(url, init as RequestInit), FETCH_LIMITS, clock)
+      ? limitFetch((url, init) => own(url, init as RequestInit), FETCH_LIMITS, clock)
       : directFetch(FETCH_LIMITS, clock),
     clock,
     presets: options.presets ?? {},

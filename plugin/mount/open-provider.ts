@@ -4,7 +4,7 @@ import { openPreset, type PresetUrls } from '../presets/all.ts'
 import type { Preset } from '../presets/preset.ts'
 import { createProviderClient, type ProviderClient } from '../provider/client.ts'
 import { directFetch } from '../provider/http/direct-fetch.ts'
-import type { Fetch } from '../provider/http/guarded-fetch.ts'
+import type { Fetch } from '../provider/http/limited-fetch.ts'
 import { type DiscoveryDeps, type Issuer, openIssuer } from '../provider/issuer/discovery.ts'
 import { createKeySet, type KeySet } from '../provider/issuer/key-set.ts'
 
@@ -12,9 +12,9 @@ import { createKeySet, type KeySet } from '../provider/issuer/key-set.ts'
 export const FETCH_LIMITS = { totalMs: 10_000, maxBytes: 1_000_000 }
 
 export interface ProviderDeps extends Pick<DiscoveryDeps, 'documents' | 'onFailure' | 'onDiscovered'> {
-  /** Guarded; asks the IdP. */
+  /** Limited; asks the IdP. */
   readonly idpFetch: Fetch
-  /** Guarded; asks the APIs of vendors, which are shown no certificate. */
+  /** Limited; asks the APIs of vendors, which are shown no certificate. */
   readonly fetch: Fetch
   readonly presets: PresetUrls
   /** Told once of each address that takes client assertions of another audience than was tried first. */

@@ -1,3 +1,4 @@
+import { membersOf } from '../config/json/json-object.ts'
 import type { Finding } from '../config/problem.ts'
 import type { GroupSettings } from '../config/settings.ts'
 import {
@@ -10,7 +11,7 @@ import {
 } from '../login/groups/memberships.ts'
 import type { Claims } from '../login/profile.ts'
 import type { Preset, PresetDefinition } from './preset.ts'
-import { isText, membersOf, PAGES_MS, type Page, readPages, type VendorAccess } from './vendor-api.ts'
+import { isText, PAGES_MS, type Page, readPages, type VendorAccess } from './vendor-api.ts'
 
 /** Microsoft Entra ID: the directory of one company. */
 export const azure: PresetDefinition<'azure', 'login' | 'graph'> = {
@@ -115,7 +116,7 @@ function idsInToken(claims: Claims, groups: GroupSettings | null): readonly Memb
 }
 
 function readPage(json: unknown, readGroup: (entry: unknown) => Membership | undefined): Page | undefined {
-  const { value: entries, '@odata.nextLink': link } = membersOf(json) ?? {}
+  const { value: entries, '@odata.nextLink': link } = membersOf(json)
   if (!Array.isArray(entries)) return undefined
   const memberships = entries.map(readGroup)
   if (!memberships.every((membership) => membership !== undefined)) return undefined
@@ -124,7 +125,7 @@ function readPage(json: unknown, readGroup: (entry: unknown) => Membership | und
 }
 
 function groupByName(entry: unknown): Membership | undefined {
-  const { id, displayName } = membersOf(entry) ?? {}
+  const { id, displayName } = membersOf(entry)
   if (!isText(id)) return undefined
   // Every group has a name. A rule that says it would not be met, which is not the same as not being in the group.
   if (!isText(displayName)) throw new Error('the access token does not show the names of groups: see groups.scope')
@@ -133,7 +134,7 @@ function groupByName(entry: unknown): Membership | undefined {
 
 /** In the place of a claim with ids: mirrored groups keep the names that they have from it. */
 function groupById(entry: unknown): Membership | undefined {
-  const { id, displayName } = membersOf(entry) ?? {}
+  const { id, displayName } = membersOf(entry)
   if (!isText(id)) return undefined
   return { name: id, aliases: isText(displayName) && !UUID.test(displayName) ? [displayName] : [] }
 }

@@ -1,7 +1,8 @@
+import { isJsonObject, membersOf } from '../config/json/json-object.ts'
 import type { Finding } from '../config/problem.ts'
 import { groupOf, type Membership } from '../login/groups/memberships.ts'
 import type { Preset, PresetDefinition } from './preset.ts'
-import { isText, membersOf, PAGES_MS, type Page, RefusedPage, readPages, type VendorAccess } from './vendor-api.ts'
+import { isText, PAGES_MS, type Page, RefusedPage, readPages, type VendorAccess } from './vendor-api.ts'
 
 /**
  * Half of what the API gives at most: a thousand groups with long descriptions would come near the limit on the size of answers.
@@ -120,9 +121,8 @@ function celText(text: string): string {
 type GroupReader = (entry: unknown) => Membership | null | undefined
 
 function readPage(json: unknown, first: URL, readGroup: GroupReader): Page | undefined {
-  const page = membersOf(json)
-  if (!page) return undefined
-  const { memberships: entries = [], nextPageToken = '', ...others } = page
+  if (!isJsonObject(json)) return undefined
+  const { memberships: entries = [], nextPageToken = '', ...others } = json
   if (!Array.isArray(entries) || typeof nextPageToken !== 'string') return undefined
   // An empty list comes as `{}`. Where there is something else instead, it is not an empty list.
   if (entries.length === 0 && Object.keys(others).length > 0) return undefined
@@ -136,18 +136,18 @@ function readPage(json: unknown, first: URL, readGroup: GroupReader): Page | und
 }
 
 function groupOfCompany(entry: unknown): Membership | undefined {
-  const { group, groupKey, displayName } = membersOf(entry) ?? {}
+  const { group, groupKey, displayName } = membersOf(entry)
   if (!isText(group)) return undefined
-  const address = membersOf(groupKey)?.id
+  const address = membersOf(groupKey).id
   const identifiers = isText(address) ? ([address, group] as const) : ([group] as const)
   return groupOf(isText(displayName) ? displayName : undefined, identifiers, /^groups\/|^\S+@\S+$/)
 }
 
 /** Of any company: known by its address alone. A group with a namespace has an id there that is no address. */
 function groupOfAnybody(entry: unknown): Membership | null | undefined {
-  const { group, groupKey } = membersOf(entry) ?? {}
+  const { group, groupKey } = membersOf(entry)
   if (!isText(group)) return undefined
-  const { id, namespace } = membersOf(groupKey) ?? {}
+  const { id, namespace } = membersOf(groupKey)
   return isText(id) && ADDRESS.test(id) && namespace === undefined ? { name: id, aliases: [] } : null
 }
 

@@ -114,11 +114,6 @@ function unanswered({ hostname }: URL, what: string): Error {
   return new Error(`${hostname} did not answer the request for groups: ${what}`)
 }
 
-/** Members of an object that came as JSON; undefined for anything else, arrays included. */
-export function membersOf(json: unknown): Readonly<Record<string, unknown>> | undefined {
-  return typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : undefined
-}
-
 /** Text that is there and not empty. */
 export function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''

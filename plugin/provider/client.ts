@@ -13,7 +13,7 @@ import {
   type RequestHints,
 } from './authorization/request.ts'
 import { endpointAddress, endpointName } from './http/endpoints.ts'
-import type { Fetch } from './http/guarded-fetch.ts'
+import type { Fetch } from './http/limited-fetch.ts'
 import { noteExchanges } from './http/noted-exchange.ts'
 import type { Issuer } from './issuer/discovery.ts'
 import type { KeySet } from './issuer/key-set.ts'
@@ -72,7 +72,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
     const config = new oidc.Configuration(metadata, client.client_id, clientMetadata(settings), authentication.auth)
     const answers = withExactRedirect(openAnswers(authentication.fetch, endpoints, settings), client.redirect_uri)
     config[oidc.customFetch] = withServedKeys(answers, deps.keySet, metadata.jwks_uri, token)
-    // The guarded fetch has the last word on time and on plain HTTP.
+    // The limited fetch has the last word on time and on plain HTTP.
     config.timeout = 0
     oidc.allowInsecureRequests(config)
     if (responseType === 'id_token') oidc.useIdTokenResponseType(config)

@@ -1,4 +1,5 @@
 import type { Request } from 'express'
+import { membersOf } from '../config/json/json-object.ts'
 
 /** One of them is in every answer of an IdP; in `response` where it is signed as a whole. */
 const MARKS = ['state', 'code', 'error', 'response']
@@ -6,9 +7,8 @@ const MARKS = ['state', 'code', 'error', 'response']
 /** The parameters of a request to the redirect path: of its address, or of a posted form. */
 export function answerOf(req: Request): URLSearchParams {
   if (req.method !== 'POST') return new URLSearchParams(queryOf(req.originalUrl))
-  const body: unknown = req.body
   const answer = new URLSearchParams()
-  for (const [name, value] of Object.entries(typeof body === 'object' && body !== null ? body : {})) {
+  for (const [name, value] of Object.entries(membersOf(req.body))) {
     // A repeated field stays repeated, so that it is refused later instead of being read in one of two ways.
     for (const one of [value].flat()) answer.append(name, String(one))
   }

@@ -1,4 +1,4 @@
-import type { Fetch } from '../../provider/http/guarded-fetch.ts'
+import type { Fetch } from '../../provider/http/limited-fetch.ts'
 import type { Verdict } from './verdict.ts'
 
 /** Some IdPs refuse assertions that are more than some 15 seconds ahead; a network and a rounded second explain less than this. */

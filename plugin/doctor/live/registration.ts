@@ -5,7 +5,7 @@ import { printableText } from '../../log.ts'
 import type { Transaction } from '../../login/transaction/transaction.ts'
 import type { ProviderClient } from '../../provider/client.ts'
 import { unanswered } from '../../provider/faults/unanswered.ts'
-import type { Fetch } from '../../provider/http/guarded-fetch.ts'
+import type { Fetch } from '../../provider/http/limited-fetch.ts'
 import { faultInWords, type Verdict } from './verdict.ts'
 
 const question = 'client and redirect address'
@@ -17,7 +17,7 @@ const PASSING = ['access_denied', 'server_error', 'temporarily_unavailable']
 
 export interface RegistrationDeps {
   readonly client: Pick<ProviderClient, 'authorizationUrl' | 'redeem'>
-  /** Guarded, without this server's certificate: a browser has none. */
+  /** Limited, without this server's certificate: a browser has none. */
   readonly fetch: Fetch
   readonly now: () => number
 }

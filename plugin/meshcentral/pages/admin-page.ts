@@ -1,4 +1,5 @@
 import type { Response } from 'express'
+import { membersOf } from '../../config/json/json-object.ts'
 import type { LiveChecks } from '../../doctor/live-checks.ts'
 import { POLICY } from '../../doctor/page-look.ts'
 import { statusPage } from '../../doctor/status-page.ts'
@@ -38,8 +39,7 @@ export function meshAdminPage({ server, secret, status, checks, now }: AdminPage
     // Told by browsers alone, and not by all of them.
     const from = req.headers['sec-fetch-site']
     if (from !== undefined && from !== 'same-origin') return false
-    const body: unknown = req.body
-    const token: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'token') : undefined
+    const { token } = membersOf(req.body)
     const madeAt = typeof token === 'string' ? tokens.open(token, placeOf(req, user)) : null
     return madeAt !== null && Math.abs(now() - Number(madeAt)) <= TOKEN_MS
   }

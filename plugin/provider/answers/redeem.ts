@@ -2,6 +2,7 @@ import { decodeJwt } from 'jose'
 import * as oidc from 'openid-client'
 import type { DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
+import type { Tokens } from '../../host/port.ts'
 import { claimAt } from '../../login/claim-path.ts'
 import type { Claims } from '../../login/profile.ts'
 import type { Transaction } from '../../login/transaction/transaction.ts'
@@ -34,17 +35,7 @@ export interface Redeemed {
   /** Null: the IdP does not say, so all that were asked for (RFC 6749, section 5.1). */
   readonly grantedScopes: readonly string[] | null
   /** What a session has to keep to be introspected and its tokens revoked; null where the IdP can do neither. */
-  readonly tokens: SessionTokens | null
-}
-
-/** Secrets. */
-export interface SessionTokens {
-  readonly access: string
-  /** Milliseconds since 1970; null when the IdP does not say. */
-  readonly accessExpiresAt: number | null
-  readonly refresh: string | null
-  /** `offline_access` was granted. */
-  readonly offline: boolean
+  readonly tokens: Tokens | null
 }
 
 /**

@@ -1,5 +1,6 @@
 import * as oidc from 'openid-client'
-import type { Fetch } from '../http/guarded-fetch.ts'
+import { membersOf } from '../../config/json/json-object.ts'
+import type { Fetch } from '../http/limited-fetch.ts'
 import type { AssertionAudiences } from './assertion-audience.ts'
 import { type Signer, signClaims } from './client-signature.ts'
 
@@ -62,11 +63,12 @@ async function verdictOn(response: Response): Promise<'accepted' | 'refused' | '
   if (response.ok) return 'accepted'
   const isForbidden = response.status === 401 || response.status === 403
   if (response.status !== 400 && !isForbidden) return 'unknown'
-  const answer: unknown = await response
-    .clone()
-    .json()
-    .catch(() => undefined)
-  const error = typeof answer === 'object' && answer !== null && 'error' in answer ? answer.error : undefined
+  const { error } = membersOf(
+    await response
+      .clone()
+      .json()
+      .catch(() => undefined),
+  )
   // Glewlwyd 2.7 says so by the status 403 alone.
   if (error === 'invalid_client' || (isForbidden && error === undefined)) return 'refused'
   return response.status === 400 && typeof error === 'string' ? 'accepted' : 'unknown'

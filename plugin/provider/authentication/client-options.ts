@@ -1,7 +1,7 @@
 import * as oidc from 'openid-client'
 import type { ClientSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
-import type { Fetch } from '../http/guarded-fetch.ts'
+import type { Fetch } from '../http/limited-fetch.ts'
 import type { AssertionAudiences } from './assertion-audience.ts'
 import { announceAssertion, withAssertions } from './client-assertion.ts'
 import { type ClientIdentity, isShared, ownAlgorithms, secretOf, signerFor } from './client-signature.ts'
@@ -28,7 +28,7 @@ export function clientMetadata({ client, credentials }: ClientIdentity): Partial
 }
 
 export interface AuthenticationDeps {
-  /** Guarded. */
+  /** Limited. */
   readonly fetch: Fetch
   readonly audiences: AssertionAudiences
   /** Milliseconds since 1970. */

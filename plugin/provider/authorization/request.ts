@@ -5,13 +5,13 @@ import { LoginError } from '../../errors.ts'
 import type { Transaction } from '../../login/transaction/transaction.ts'
 import { explainScopes } from '../answers/scope-refusal.ts'
 import type { DpopKey } from '../authentication/dpop.ts'
-import type { Fetch } from '../http/guarded-fetch.ts'
+import type { Fetch } from '../http/limited-fetch.ts'
 import { requestObject } from '../protection/request-object.ts'
 import { isPushed, pushRequest } from './pushed-request.ts'
 import { responseModeOf } from './response-mode.ts'
 
 export interface AuthorizationDeps {
-  /** Guarded. */
+  /** Limited. */
   readonly fetch: Fetch
   /** Asked for at each login; `openid` is among them. */
   readonly scopes: readonly string[]

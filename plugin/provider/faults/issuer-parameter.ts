@@ -1,3 +1,4 @@
+import { membersOf } from '../../config/json/json-object.ts'
 import { LoginError } from '../../errors.ts'
 import { causes, deepestMessage } from '../../log.ts'
 
@@ -26,10 +27,4 @@ function isOfIssuer(fault: Error): boolean {
   if (membersOf(fault).code !== 'OAUTH_INVALID_RESPONSE' || !(parameters instanceof URLSearchParams)) return false
   const received = parameters.get('iss')
   return received === null ? expected === undefined && !parameters.has('response') : received !== expected
-}
-
-type Members = { readonly code?: unknown; readonly expected?: unknown; readonly parameters?: unknown }
-
-function membersOf(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? value : {}
 }

@@ -1,7 +1,7 @@
 import * as oidc from 'openid-client'
 import { LoginError, type LoginErrorCode } from '../../errors.ts'
 import { causes } from '../../log.ts'
-import { NotedAnswer, type Refusal } from '../http/noted-exchange.ts'
+import { NotedAnswer, type RefusedExchange } from '../http/noted-exchange.ts'
 import { PKCE_REFUSED, speaksOfPkce } from './pkce-refused.ts'
 
 /** What a request that was refused is called; other endpoints have the name that the caller gives it. */
@@ -24,7 +24,7 @@ export function refusedAnswer(error: unknown, code: LoginErrorCode): LoginError 
   return new LoginError(CODES[refusal.endpoint] ?? code, options)
 }
 
-function refusalIn(error: unknown): Refusal | undefined {
+function refusalIn(error: unknown): RefusedExchange | undefined {
   for (const cause of causes(error)) {
     const response =
       cause instanceof oidc.ResponseBodyError || cause instanceof oidc.WWWAuthenticateChallengeError
@@ -40,7 +40,7 @@ const AUTHENTICATED = ['token', 'introspection', 'revocation', 'pushed_authoriza
   (name) => `${name}_endpoint`,
 )
 
-function remedyFor(refusal: Refusal): string | undefined {
+function remedyFor(refusal: RefusedExchange): string | undefined {
   const { endpoint, status, error } = refusal
   const where = endpoint.replaceAll('_', ' ')
   const isAuthenticated = AUTHENTICATED.includes(endpoint)

@@ -1,4 +1,5 @@
 import { decodeProtectedHeader } from 'jose'
+import { type JsonObject, membersOf } from '../../config/json/json-object.ts'
 import type { ClientSettings } from '../../config/settings.ts'
 import { LoginError, type LoginErrorCode } from '../../errors.ts'
 import { causeCode, causes } from '../../log.ts'
@@ -52,7 +53,8 @@ export function incompleteMetadata(error: unknown): LoginError | undefined {
 function findingIn(error: unknown, judged: Judged, demanded: Demanded): Finding {
   const fault = causes(error).at(-1)
   const code = membersOf(fault).code
-  const facts = membersOf(fault?.cause)
+  // A copy: a response has a body too, though not of its own.
+  const facts = { ...membersOf(fault?.cause) }
   if (code === 'OAUTH_JWT_USERINFO_EXPECTED') return unsignedUserInfo()
   if (code === 'OAUTH_KEY_SELECTION_FAILED') return unknownKey(facts)
   // The token itself is held for nothing else.
@@ -69,7 +71,7 @@ function findingIn(error: unknown, judged: Judged, demanded: Demanded): Finding 
   return demandsTime && lacksTime ? { details: { claim: 'auth_time' }, remedy: NO_AUTH_TIME } : { details: {} }
 }
 
-function otherAlgorithm({ header, expected }: Members, judged: Judged): Finding {
+function otherAlgorithm({ header, expected }: JsonObject, judged: Judged): Finding {
   const member = `client.${judged}_signed_response_alg`
   return {
     details: { received: textOf(membersOf(header).alg), expected: [expected].flat().map(textOf), member },
@@ -105,7 +107,7 @@ function unsignedUserInfo(): Finding {
 const NO_AUTH_TIME =
   'The ID token does not say when the person last signed in (`auth_time`), which `client.default_max_age` or `client.require_auth_time` demands. Have the IdP send it, or remove these: some never send it.'
 
-function unknownKey({ header }: Members): Finding {
+function unknownKey({ header }: JsonObject): Finding {
   const { kid, alg } = membersOf(header)
   return {
     details: { keyId: kid === undefined ? 'none' : textOf(kid), algorithm: textOf(alg) },
@@ -115,7 +117,7 @@ function unknownKey({ header }: Members): Finding {
 }
 
 /** The answer is JSON, but not that of the protocol: some say errors with status 200. */
-function otherBody({ body }: Members, judged: Judged): Finding {
+function otherBody({ body }: JsonObject, judged: Judged): Finding {
   const { error, error_description: description } = membersOf(body)
   return {
     code: judged === 'id_token' ? 'token_request_failed' : 'userinfo_failed',
@@ -140,7 +142,7 @@ const CLAIM_REMEDIES: Readonly<Record<string, string>> = {
 const CLOCKS =
   'The times in the token do not fit the clock of this server: `received` and `now` differ. Set both clocks by NTP.'
 
-function otherClaim(claim: string, { claims, expected, now }: Members): Finding {
+function otherClaim(claim: string, { claims, expected, now }: JsonObject): Finding {
   const value = membersOf(claims)[claim]
   const remedy = CLAIM_REMEDIES[claim] ?? (TIMES.includes(claim) ? CLOCKS : undefined)
   const seen = SHOWN.includes(claim)
@@ -152,12 +154,6 @@ function otherClaim(claim: string, { claims, expected, now }: Members): Finding 
       ? { received: timeOf(value), now: timeOf(now) }
       : {}
   return { details: { claim, ...seen }, ...(remedy === undefined ? {} : { remedy }) }
-}
-
-type Members = Readonly<Record<string, unknown>>
-
-function membersOf(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
 function textOf(value: unknown): string {

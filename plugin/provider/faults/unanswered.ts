@@ -1,6 +1,6 @@
 import { LoginError } from '../../errors.ts'
 import { causeCode, causes } from '../../log.ts'
-import { ForbiddenExchange } from '../http/guarded-fetch.ts'
+import { ForbiddenExchange } from '../http/limited-fetch.ts'
 import { UnansweredRequest } from '../http/noted-exchange.ts'
 
 /** No connection, no answer in time, or too much of it. Undefined: it is something else. */

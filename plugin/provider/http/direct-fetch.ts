@@ -8,7 +8,7 @@ import {
   type FetchLimits,
   ForbiddenExchange,
   MAY_HAVE_NO_BODY,
-} from './guarded-fetch.ts'
+} from './limited-fetch.ts'
 import { proxyFor, throughProxy } from './proxy.ts'
 
 /** A connection that has been idle for longer is not used again: the other side may be about to close it. */

@@ -1,5 +1,6 @@
+import { type JsonObject, membersOf } from '../../config/json/json-object.ts'
 import { printableText } from '../../log.ts'
-import { type Fetch, MAY_HAVE_NO_BODY } from './guarded-fetch.ts'
+import { type Fetch, MAY_HAVE_NO_BODY } from './limited-fetch.ts'
 
 /** What a log line says of a request to an IdP that was not answered as it should be. */
 export interface Exchange {
@@ -10,7 +11,7 @@ export interface Exchange {
 }
 
 /** The answer, as far as it is fit for a log: cleaned, short, and without what the request held of secrets. */
-export interface Refusal extends Exchange {
+export interface RefusedExchange extends Exchange {
   readonly status: number
   /** What the body is said to be; undefined where nothing is said. */
   readonly contentType?: string
@@ -23,8 +24,8 @@ export interface Refusal extends Exchange {
 
 /** An answer that is no success. openid-client keeps the status of some, the words of some others, and nothing of most. */
 export class NotedAnswer extends Response {
-  readonly refusal: Refusal
-  constructor(body: string | null, { status, statusText, headers }: Response, refusal: Refusal) {
+  readonly refusal: RefusedExchange
+  constructor(body: string | null, { status, statusText, headers }: Response, refusal: RefusedExchange) {
     super(body, { status, statusText, headers })
     this.refusal = refusal
   }
@@ -81,8 +82,8 @@ function wordsOf(
   body: string,
   challenge: string,
   secrets: readonly string[],
-): Pick<Refusal, 'error' | 'errorDescription'> {
-  const { error = parameterOf(challenge, 'error'), error_description: description } = membersOf(body)
+): Pick<RefusedExchange, 'error' | 'errorDescription'> {
+  const { error = parameterOf(challenge, 'error'), error_description: description } = errorIn(body)
   const told = description ?? parameterOf(challenge, 'error_description')
   const clean = (value: string) => short(secrets.reduce((text, secret) => text.replaceAll(secret, '(hidden)'), value))
   return {
@@ -91,10 +92,9 @@ function wordsOf(
   }
 }
 
-function membersOf(body: string): { readonly error?: unknown; readonly error_description?: unknown } {
+function errorIn(body: string): JsonObject {
   try {
-    const json: unknown = JSON.parse(body)
-    return typeof json === 'object' && json !== null ? json : {}
+    return membersOf(JSON.parse(body))
   } catch {
     return {}
   }

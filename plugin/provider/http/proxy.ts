@@ -1,7 +1,7 @@
 import type { RequestOptions } from 'node:https'
 import { checkServerIdentity } from 'node:tls'
 import { getProxyForUrl } from 'proxy-from-env'
-import { ForbiddenExchange, isLoopback } from './guarded-fetch.ts'
+import { ForbiddenExchange, isLoopback } from './limited-fetch.ts'
 
 /** A proxy that the environment names. */
 export interface Proxy {

@@ -1,8 +1,9 @@
 import type { ServerMetadata } from 'openid-client'
+import { membersOf } from '../../config/json/json-object.ts'
 import { ISSUER_ENDPOINTS } from '../../config/rules/issuer-members.ts'
 import { printableText } from '../../log.ts'
-import { type Fetch, ForbiddenExchange, isAllowedAddress } from '../http/guarded-fetch.ts'
-import { NotedAnswer, noteExchanges, type Refusal } from '../http/noted-exchange.ts'
+import { type Fetch, ForbiddenExchange, isAllowedAddress } from '../http/limited-fetch.ts'
+import { NotedAnswer, noteExchanges, type RefusedExchange } from '../http/noted-exchange.ts'
 import { discoveryAddress, isSameIssuer } from './issuer-name.ts'
 
 /** Why a discovery document is of no use: what came, what was expected, and what mends it. */
@@ -55,18 +56,16 @@ export function assertSafeAddresses(metadata: ServerMetadata): void {
 }
 
 function isMetadata(document: unknown): document is ServerMetadata {
-  return (
-    typeof document === 'object' && document !== null && 'issuer' in document && typeof document.issuer === 'string'
-  )
+  return typeof membersOf(document).issuer === 'string'
 }
 
-function refused(refusal: Refusal): UnusableDocument {
+function refused(refusal: RefusedExchange): UnusableDocument {
   const { endpoint: _, ...details } = refusal
   const message = `The discovery document was answered with ${refusal.status}`
   return new UnusableDocument(message, { ...details, expected: 'status 200 with JSON' }, remedyFor(refusal))
 }
 
-function remedyFor({ status, location }: Refusal): string {
+function remedyFor({ status, location }: RefusedExchange): string {
   if (location !== undefined) {
     return 'OIDC: Discovery failed. The IdP sends the request on to `location`, which is not followed: write the issuer in `issuer` as that address has it, if it is the IdP, or take away what stands before it.'
   }

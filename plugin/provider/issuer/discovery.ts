@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../../clock.ts'
 import type { IssuerSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 import { causes } from '../../log.ts'
-import type { Fetch } from '../http/guarded-fetch.ts'
+import type { Fetch } from '../http/limited-fetch.ts'
 import { UnansweredRequest } from '../http/noted-exchange.ts'
 import { assertSafeAddresses, UnusableDocument } from './discovery-document.ts'
 import type { AskedDocument, Documents } from './documents.ts'
@@ -27,7 +27,7 @@ export interface Issuer {
 }
 
 export interface DiscoveryDeps {
-  /** Guarded. */
+  /** Limited. */
   readonly fetch: Fetch
   /** Shared by all domains. */
   readonly documents: Pick<Documents, 'ask'>

@@ -1,5 +1,5 @@
 import type { ServerMetadata } from 'openid-client'
-import type { Fetch } from '../http/guarded-fetch.ts'
+import type { Fetch } from '../http/limited-fetch.ts'
 import { assertSafeAddresses, loadDocument } from './discovery-document.ts'
 
 /** Requests under way in the background; the others wait in line. */
@@ -25,7 +25,7 @@ export interface Documents {
    * Asks an issuer: in its turn, and once for all who ask meanwhile for the same issuer by the same `fetch`. They share the outcome.
    *
    * @param issuer as it is configured
-   * @param fetch guarded; one that shows a certificate of its own is another one
+   * @param fetch limited; one that shows a certificate of its own is another one
    */
   ask(issuer: string, fetch: Fetch): AskedDocument
   /** Nobody in line is asked any more: all that wait there are rejected. */

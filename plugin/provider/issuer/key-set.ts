@@ -1,7 +1,7 @@
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import type { Clock } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
-import type { Fetch } from '../http/guarded-fetch.ts'
+import type { Fetch } from '../http/limited-fetch.ts'
 
 /** Keys are asked for at most this often, and are never older than that where a login is judged by them. */
 const SECOND_MS = 1_000
@@ -36,7 +36,7 @@ export interface KeySet {
 }
 
 export interface KeySetDeps {
-  /** Guarded. */
+  /** Limited. */
   readonly fetch: Fetch
   readonly clock: Clock
 }

@@ -1,5 +1,5 @@
 import { decodeProtectedHeader } from 'jose'
-import type { Fetch } from '../http/guarded-fetch.ts'
+import type { Fetch } from '../http/limited-fetch.ts'
 import type { KeySet } from './key-set.ts'
 
 /** Key id of a signed token; undefined where it names none, or is no token. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { ServerMetadata } from 'openid-client'
 import { type Clock, deadlineSignal } from '../../clock.ts'
 import type { DomainSettings } from '../../config/settings.ts'
-import type { Fetch } from '../http/guarded-fetch.ts'
+import type { Fetch } from '../http/limited-fetch.ts'
 import type { Issuer } from '../issuer/discovery.ts'
 
 /** nginx takes 4 KB of answer headers with its defaults, the address among them; an ID token with 50 groups has 3. */
@@ -46,7 +46,7 @@ export interface EndSession {
 
 export interface EndSessionDeps {
   readonly issuer: Issuer
-  /** Guarded. */
+  /** Limited. */
   readonly fetch: Fetch
   /** Called when there proves to be nothing at the default address, and not again before something was there. */
   readonly onMissing: (address: string, status: number) => void

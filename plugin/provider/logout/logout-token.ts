@@ -1,4 +1,5 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { isJsonObject } from '../../config/json/json-object.ts'
 import type { Claims } from '../../login/profile.ts'
 
 const OLDEST_S = 10 * 60
@@ -73,8 +74,8 @@ function readClaims(claims: Claims, { issuer, clientId }: LogoutTokenRules): Log
   if (aud !== clientId && !(Array.isArray(aud) && aud.includes(clientId))) {
     return `aud names another client: ${shown(aud)} came, ${shown(clientId)} was expected`
   }
-  if (!isObject(events) || !isObject(events[EVENT])) {
-    const came = isObject(events) ? shown(Object.keys(events)) : kindOf(events)
+  if (!isJsonObject(events) || !isJsonObject(events[EVENT])) {
+    const came = isJsonObject(events) ? shown(Object.keys(events)) : kindOf(events)
     return `events does not tell of a logout: ${came} came, an object with an object ${EVENT} was expected`
   }
   // What has one may be an ID token.
@@ -121,8 +122,4 @@ function isTime(value: unknown): value is number {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

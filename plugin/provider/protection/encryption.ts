@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { CompactEncrypt, type CompactJWEHeaderParameters, compactDecrypt, type JWK } from 'jose'
+import { type JsonObject, membersOf } from '../../config/json/json-object.ts'
 import { type ClientIdentity, secretOf } from '../authentication/client-signature.ts'
 
 /** How tokens of one kind are encrypted. */
@@ -76,9 +77,8 @@ function isShared(alg: string): boolean {
   return alg === 'dir' || /^A\d/.test(alg)
 }
 
-function headerOf(token: string): { readonly kid?: unknown } {
-  const header: unknown = JSON.parse(Buffer.from(token.split('.', 1)[0] ?? '', 'base64url').toString())
-  return typeof header === 'object' && header !== null ? header : {}
+function headerOf(token: string): JsonObject {
+  return membersOf(JSON.parse(Buffer.from(token.split('.', 1)[0] ?? '', 'base64url').toString()))
 }
 
 /**

@@ -1,7 +1,8 @@
 import { compactVerify } from 'jose'
+import { isJsonObject, type JsonObject } from '../../config/json/json-object.ts'
 import { LoginError } from '../../errors.ts'
 import { type ClientIdentity, isShared, secretOf } from '../authentication/client-signature.ts'
-import type { Fetch } from '../http/guarded-fetch.ts'
+import type { Fetch } from '../http/limited-fetch.ts'
 import { decrypt, encryptionOf, isEncrypted } from './encryption.ts'
 
 /**
@@ -118,10 +119,10 @@ function isJwt(response: Response): boolean {
   return response.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase() === 'application/jwt'
 }
 
-function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
+function jsonObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
+    return isJsonObject(value) ? value : undefined
   } catch {
     return undefined
   }

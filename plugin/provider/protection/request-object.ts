@@ -1,5 +1,6 @@
 import type { JWK } from 'jose'
 import * as oidc from 'openid-client'
+import { isJsonObject, membersOf } from '../../config/json/json-object.ts'
 import { LoginError } from '../../errors.ts'
 import {
   type ClientIdentity,
@@ -8,7 +9,7 @@ import {
   signClaims,
   signerFor,
 } from '../authentication/client-signature.ts'
-import type { Fetch } from '../http/guarded-fetch.ts'
+import type { Fetch } from '../http/limited-fetch.ts'
 import { encrypt, encryptionOf } from './encryption.ts'
 
 /** Seconds that a request object is good for: the browser takes it to the IdP at once, whose clock may differ. */
@@ -93,8 +94,7 @@ async function keysOf({ jwks_uri: address }: oidc.ServerMetadata, fetch: Fetch):
   const response = await fetch(address, request).catch((error: unknown) => {
     throw new LoginError('provider_unreachable', { cause: error })
   })
-  const set: unknown = await response.json().catch(() => undefined)
-  const keys = typeof set === 'object' && set !== null && 'keys' in set ? set.keys : undefined
+  const { keys } = membersOf(await response.json().catch(() => undefined))
   if (response.status !== 200 || !Array.isArray(keys)) throw new Error('the key set of the IdP is unusable')
-  return keys.filter((key): key is JWK => typeof key === 'object' && key !== null)
+  return keys.filter((key): key is JWK => isJsonObject(key))
 }

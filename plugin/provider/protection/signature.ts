@@ -1,6 +1,7 @@
 import { KeyObject, verify } from 'node:crypto'
 import { types } from 'node:util'
 import { compactVerify, decodeProtectedHeader, errors, type JWTVerifyGetKey } from 'jose'
+import { membersOf } from '../../config/json/json-object.ts'
 import { LoginError } from '../../errors.ts'
 import { deepestMessage } from '../../log.ts'
 
@@ -47,7 +48,7 @@ async function isPlainlySigned(token: string, keys: JWTVerifyGetKey, algorithm: 
   const bytes = Buffer.from(signature, 'base64url')
   if (!isBase64url(header) || !isBase64url(payload) || bytes.toString('base64url') !== signature) return false
   try {
-    const { alg, kid, ...others } = jsonObject(header)
+    const { alg, kid, ...others } = membersOf(JSON.parse(Buffer.from(header, 'base64url').toString()))
     if (alg !== algorithm || typeof kid !== 'string' || 'crit' in others || 'b64' in others) return false
     const key = await keys({ alg, kid }, { payload, protected: header, signature })
     if (!types.isCryptoKey(key)) return false
@@ -61,11 +62,6 @@ async function isPlainlySigned(token: string, keys: JWTVerifyGetKey, algorithm: 
 
 function isBase64url(text: string): boolean {
   return /^[\w-]+$/.test(text)
-}
-
-function jsonObject(part: string): Readonly<Record<string, unknown>> {
-  const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString())
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 }
 
 function faultOf(error: unknown, token: string) {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { membersOf } from '../../config/json/json-object.ts'
 import type { Claims } from '../../login/profile.ts'
 
 /**
@@ -35,13 +36,9 @@ function boundTo(accessToken: string): unknown {
   const [, payload, , ...more] = accessToken.split('.')
   if (payload === undefined || more.length > 0) return undefined
   try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString())
-    return memberOf(memberOf(claims, 'cnf'), 'x5t#S256')
+    const claims = membersOf(JSON.parse(Buffer.from(payload, 'base64url').toString()))
+    return membersOf(claims.cnf)['x5t#S256']
   } catch {
     return undefined
   }
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }

@@ -1,15 +1,7 @@
 import * as oidc from 'openid-client'
+import type { Tokens } from '../../host/port.ts'
 import type { DpopKey } from '../authentication/dpop.ts'
 import { translateTokenFault } from '../faults.ts'
-
-/** Secrets, as a session keeps them. */
-export interface RenewableTokens {
-  readonly access: string
-  /** Milliseconds since 1970; null when the IdP does not say. */
-  readonly accessExpiresAt: number | null
-  readonly refresh: string | null
-  readonly offline?: boolean
-}
 
 export interface RenewalDeps {
   readonly now: () => number
@@ -27,7 +19,7 @@ export interface RenewalDeps {
  * @returns null: there is no refresh token
  * @throws LoginError `token_request_failed`, `provider_unreachable`
  */
-export type Renew = (tokens: RenewableTokens) => Promise<RenewableTokens | null>
+export type Renew = (tokens: Tokens) => Promise<Tokens | null>
 
 export function createRenewal({ now, dpop, configured, onRefused }: RenewalDeps): Renew {
   return async (tokens) => {

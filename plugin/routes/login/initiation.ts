@@ -1,5 +1,6 @@
 import type { Request } from 'express'
 import { isSameRoute } from '../../config/domains/route-names.ts'
+import { membersOf } from '../../config/json/json-object.ts'
 import type { DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 import type { RoutePaths, WorkingStrategy } from '../strategy.ts'
@@ -26,9 +27,8 @@ export async function readInitiation(
   { settings, client }: WorkingStrategy,
   paths: RoutePaths,
 ): Promise<Initiation> {
-  const body: unknown = req.method === 'POST' ? req.body : undefined
-  const fields = typeof body === 'object' && body !== null ? body : {}
-  const given = (name: string): unknown => Reflect.get(fields, name) ?? req.query[name]
+  const fields = membersOf(req.method === 'POST' ? req.body : undefined)
+  const given = (name: string): unknown => fields[name] ?? req.query[name]
   const issuer = given('iss')
   if (issuer !== undefined && issuer !== settings.issuer.issuer && issuer !== (await client.issuerName())) {
     throw new LoginError('initiation_refused', { details: { iss: String(issuer) } })

@@ -1,6 +1,6 @@
 import type { Caller } from '../../../fixtures/idp/vendors/vendor-api.ts'
 import type { VendorFetch } from '../../../plugin/presets/vendor-api.ts'
-import { type Fetch, type FetchLimits, guardFetch } from '../../../plugin/provider/http/guarded-fetch.ts'
+import { type Fetch, type FetchLimits, limitFetch } from '../../../plugin/provider/http/limited-fetch.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 /** What a login brings in these tests. Nothing that is logged may have it in it. */
@@ -18,7 +18,7 @@ export function vendorAccess(limits: Partial<FetchLimits> = {}) {
     seen.heads += 1
     return response
   }
-  const whole = guardFetch(fetchHead, { totalMs: 10_000, maxBytes: 1_000_000, ...limits }, clock)
+  const whole = limitFetch(fetchHead, { totalMs: 10_000, maxBytes: 1_000_000, ...limits }, clock)
   const counted: VendorFetch = async (url, init) => {
     const response = await whole(url, init)
     seen.answers += 1

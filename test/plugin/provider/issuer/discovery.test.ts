@@ -4,7 +4,7 @@ import { type Idp, startIdp } from '../../../../fixtures/idp/server.ts'
 import type { ManualMetadata } from '../../../../plugin/config/settings.ts'
 import { LoginError } from '../../../../plugin/errors.ts'
 import { causeCode } from '../../../../plugin/log.ts'
-import { guardFetch } from '../../../../plugin/provider/http/guarded-fetch.ts'
+import { limitFetch } from '../../../../plugin/provider/http/limited-fetch.ts'
 import { type Issuer, type Outage, openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
 import { createDocuments } from '../../../../plugin/provider/issuer/documents.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
@@ -33,7 +33,7 @@ describe('discovery of an issuer', () => {
     const issuer = openIssuer(
       { issuer: over.issuer ?? idp.issuer, manual: over.manual ?? {} },
       {
-        fetch: guardFetch((url, init) => fetch(url, init as RequestInit), { totalMs: 5000, maxBytes: 100_000 }, clock),
+        fetch: limitFetch((url, init) => fetch(url, init as RequestInit), { totalMs: 5000, maxBytes: 100_000 }, clock),
         documents: createDocuments(),
         clock,
         random: () => 0.5,

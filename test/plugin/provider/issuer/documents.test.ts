@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { LoginError } from '../../../../plugin/errors.ts'
-import type { Fetch } from '../../../../plugin/provider/http/guarded-fetch.ts'
+import type { Fetch } from '../../../../plugin/provider/http/limited-fetch.ts'
 import { openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
 import { createDocuments, type Documents } from '../../../../plugin/provider/issuer/documents.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'

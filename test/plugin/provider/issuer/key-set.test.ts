@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Fetch } from '../../../../plugin/provider/http/guarded-fetch.ts'
+import type { Fetch } from '../../../../plugin/provider/http/limited-fetch.ts'
 import { createKeySet, type KeySet } from '../../../../plugin/provider/issuer/key-set.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 

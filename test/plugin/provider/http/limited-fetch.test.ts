@@ -9,16 +9,16 @@ import { directFetch } from '../../../../plugin/provider/http/direct-fetch.ts'
 import {
   type Fetch,
   type FetchLimits,
-  guardFetch,
   isAllowedAddress,
-} from '../../../../plugin/provider/http/guarded-fetch.ts'
+  limitFetch,
+} from '../../../../plugin/provider/http/limited-fetch.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 
 const plainFetch: Fetch = (url, init) => fetch(url, init as RequestInit)
 const init = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
 
 const makers: Record<string, (limits: FetchLimits, clock: Clock) => Fetch> = {
-  'by a fetch of the host': (limits, clock) => guardFetch(plainFetch, limits, clock),
+  'by a fetch of the host': (limits, clock) => limitFetch(plainFetch, limits, clock),
   'of our own': directFetch,
 }
 
@@ -38,7 +38,7 @@ for (const [whose, make] of Object.entries(makers)) {
       server.close()
     })
 
-    const guarded = (clock = new FakeClock()) => make({ totalMs: 5000, maxBytes: 1000 }, clock)
+    const limited = (clock = new FakeClock()) => make({ totalMs: 5000, maxBytes: 1000 }, clock)
     const failure = async (promise: Promise<unknown>): Promise<Error & { code?: unknown }> => {
       const outcome = await promise.then(
         () => undefined,
@@ -50,7 +50,7 @@ for (const [whose, make] of Object.entries(makers)) {
 
     it('give status, headers and body as they came', async () => {
       answer = (_, res) => res.writeHead(201, { 'content-type': 'application/json' }).end('{"a":1}')
-      const response = await guarded()(url, init)
+      const response = await limited()(url, init)
       expect(response.status).to.equal(201)
       expect(response.headers.get('content-type')).to.equal('application/json')
       expect(await response.json()).to.deep.equal({ a: 1 })
@@ -59,19 +59,19 @@ for (const [whose, make] of Object.entries(makers)) {
     it('have no body where their status allows none', async () => {
       for (const status of [204, 205, 304]) {
         answer = (_, res) => res.writeHead(status).end(status === 205 ? 'x' : undefined)
-        const response = await guarded()(url, init)
+        const response = await limited()(url, init)
         expect([response.status, await response.text()]).to.deep.equal([status, ''])
       }
     })
 
     it('take a body up to the limit and refuse one byte more, also when it is declared nowhere', async () => {
       answer = (_, res) => res.end('x'.repeat(1000))
-      expect((await (await guarded()(url, init)).text()).length).to.equal(1000)
+      expect((await (await limited()(url, init)).text()).length).to.equal(1000)
       answer = (_, res) => {
         res.write('x'.repeat(600))
         res.end('x'.repeat(401))
       }
-      expect((await failure(guarded()(url, init))).code).to.equal('ANSWER_TOO_LARGE')
+      expect((await failure(limited()(url, init))).code).to.equal('ANSWER_TOO_LARGE')
     })
 
     it('stop reading an endless body at the limit', async () => {
@@ -85,7 +85,7 @@ for (const [whose, make] of Object.entries(makers)) {
           more()
         }
       })
-      expect((await failure(guarded()(url, init))).code).to.equal('ANSWER_TOO_LARGE')
+      expect((await failure(limited()(url, init))).code).to.equal('ANSWER_TOO_LARGE')
       await closed
       expect(sent).to.be.below(50_000_000)
     })
@@ -97,7 +97,7 @@ for (const [whose, make] of Object.entries(makers)) {
           .writeHead(200, packed ? { 'content-encoding': 'gzip' } : {})
           .end(packed ? gzipSync('x'.repeat(100_000)) : 'x'.repeat(1001))
       }
-      expect((await failure(guarded()(url, init))).code).to.equal('ANSWER_TOO_LARGE')
+      expect((await failure(limited()(url, init))).code).to.equal('ANSWER_TOO_LARGE')
     })
 
     it('send forms, and give the code of what broke when no answer came', async () => {
@@ -106,15 +106,15 @@ for (const [whose, make] of Object.entries(makers)) {
         req.on('data', (chunk) => res.end(`${length} ${chunk}`)).resume()
       }
       const form = { ...init, method: 'POST', body: new URLSearchParams({ a: 'b c' }) }
-      expect(await (await guarded()(url, form)).text()).to.equal('5 a=b+c')
+      expect(await (await limited()(url, form)).text()).to.equal('5 a=b+c')
       answer = (req) => req.socket.resetAndDestroy()
-      expect(causeCode(await failure(guarded()(url, init)))).to.match(/ECONNRESET|UND_ERR_SOCKET/)
+      expect(causeCode(await failure(limited()(url, init)))).to.match(/ECONNRESET|UND_ERR_SOCKET/)
       const gone = createServer().listen(0, '127.0.0.1')
       await once(gone, 'listening')
       const nobody = `http://127.0.0.1:${(gone.address() as AddressInfo).port}/`
       gone.close()
       await once(gone, 'close')
-      expect(causeCode(await failure(guarded()(nobody, init)))).to.equal('ECONNREFUSED')
+      expect(causeCode(await failure(limited()(nobody, init)))).to.equal('ECONNREFUSED')
     })
 
     it('notice when the connection is lost in the middle of an answer', async () => {
@@ -122,7 +122,7 @@ for (const [whose, make] of Object.entries(makers)) {
         res.writeHead(200, { 'content-length': '100' })
         res.write('half', () => res.destroy())
       }
-      expect(await failure(guarded()(url, init).then((response) => response.text()))).to.be.instanceOf(Error)
+      expect(await failure(limited()(url, init).then((response) => response.text()))).to.be.instanceOf(Error)
     })
 
     it('end in time when nothing comes, and when a byte comes now and then', async () => {
@@ -132,7 +132,7 @@ for (const [whose, make] of Object.entries(makers)) {
           answer = (_, res) => resolve(res)
         })
         let isOver = false
-        const failed = failure(guarded(clock)(url, init)).finally(() => {
+        const failed = failure(limited(clock)(url, init)).finally(() => {
           isOver = true
         })
         const response = await asked
@@ -152,7 +152,7 @@ for (const [whose, make] of Object.entries(makers)) {
         asked += 1
         res.writeHead(302, { location: url }).end()
       }
-      expect((await guarded()(url, { ...init })).status).to.equal(302)
+      expect((await limited()(url, { ...init })).status).to.equal(302)
       expect(asked).to.equal(1)
     })
 
@@ -175,7 +175,7 @@ for (const [whose, make] of Object.entries(makers)) {
         'ftp://127.0.0.1/',
       ]) {
         expect(isAllowedAddress(new URL(bad)), bad).to.equal(false)
-        expect((await failure(guarded()(bad, init))).code).to.equal('PLAIN_HTTP')
+        expect((await failure(limited()(bad, init))).code).to.equal('PLAIN_HTTP')
       }
     })
   })

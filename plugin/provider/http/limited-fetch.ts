@@ -31,7 +31,7 @@ export class ForbiddenExchange extends Error {
  * followed (one could lead inside the network), one time limit for the whole answer (a byte a second never ends otherwise), and a
  * bounded body.
  */
-export function guardFetch(inner: Fetch, limits: FetchLimits, clock: Clock): Fetch {
+export function limitFetch(inner: Fetch, limits: FetchLimits, clock: Clock): Fetch {
   return async (url, init) => {
     assertAllowedAddress(new URL(url))
     const { signal, clear } = deadlineSignal(clock, limits.totalMs, init.signal)
