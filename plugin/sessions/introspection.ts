@@ -70,9 +70,9 @@ export function createIntrospection(now: () => number): Introspection {
       if (status?.active) tellsRefreshTokens.add(domainKey)
       return status
     }
-    // That it is over is no news of the session.
-    const isOver = accessExpiresAt !== null && accessExpiresAt <= now()
-    const status = isOver ? undefined : await ask(access, 'access_token')
+    // That it has run out is no news of the session.
+    const isExpired = accessExpiresAt !== null && accessExpiresAt <= now()
+    const status = isExpired ? undefined : await ask(access, 'access_token')
     if (status === null) return 'unknown'
     if (status?.active) {
       if (refresh !== null && !tellsRefreshTokens.has(domainKey) && !isFresh(doubtedAt.get(domainKey))) {
@@ -82,11 +82,11 @@ export function createIntrospection(now: () => number): Introspection {
       }
       return 'active'
     }
-    if (refresh === null) return isOver ? 'unknown' : 'ended'
+    if (refresh === null) return isExpired ? 'unknown' : 'ended'
     const told = await askRefresh(refresh)
     if (told === null) return 'unknown'
     if (told.active) return 'active'
-    return isOver && doubtedAt.has(domainKey) && !tellsRefreshTokens.has(domainKey) ? 'unknown' : 'ended'
+    return isExpired && doubtedAt.has(domainKey) && !tellsRefreshTokens.has(domainKey) ? 'unknown' : 'ended'
   }
 
   function stateNow({ domainKey, tokens }: SignIn, ask: AskAboutToken): Promise<SessionState> {

@@ -63,12 +63,12 @@ export function createSessionReview(
   laterMs: readonly number[] = LATER_MS,
 ): SessionReview {
   const turns = createSessionTurns()
-  const pauses = new Set<(isOver: boolean) => void>()
+  const pauses = new Set<(hasPassed: boolean) => void>()
   /** Sessions that wait for a later look, by domain. */
   const pausing = new Map<string, number>()
   let closed = false
 
-  async function look(
+  async function reviewOne(
     session: OpenSession,
     ask: AskAboutToken,
     prepare: (session: OpenSession) => Promise<OpenSession>,
@@ -95,7 +95,7 @@ export function createSessionReview(
     ask: AskAboutToken,
     prepare = async (session: OpenSession) => session,
   ): Promise<Reviewed> {
-    const outcomes = await Promise.all(sessions.map((session) => look(session, ask, prepare)))
+    const outcomes = await Promise.all(sessions.map((session) => reviewOne(session, ask, prepare)))
     const which = (wanted: Outcome) => sessions.filter((_, at) => outcomes[at] === wanted)
     const failure = outcomes.find((outcome) => typeof outcome === 'object')
     return {
@@ -114,11 +114,11 @@ export function createSessionReview(
     pausing.set(domainKey, beside + sessions)
     return new Promise<boolean>((resolve) => {
       const timer = setTimeout(() => end(true), ms).unref()
-      const end = (isOver: boolean) => {
+      const end = (hasPassed: boolean) => {
         clearTimeout(timer)
         pauses.delete(end)
         pausing.set(domainKey, (pausing.get(domainKey) ?? 0) - sessions)
-        resolve(isOver)
+        resolve(hasPassed)
       }
       pauses.add(end)
     })

@@ -133,9 +133,9 @@ function startRoundsOf(domain: AskedDomain, options: SessionRoundsOptions): () =
     return {
       signIn: session.signIn,
       async end() {
-        const isOver = await session.end()
-        if (isOver) onEnded(session)
-        return isOver
+        const hasEnded = await session.end()
+        if (hasEnded) onEnded(session)
+        return hasEnded
       },
     }
   }
