@@ -117,7 +117,7 @@ function kindOf(value: unknown): string {
 }
 
 function isTime(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value)
+  return Number.isFinite(value)
 }
 
 function isText(value: unknown): value is string {

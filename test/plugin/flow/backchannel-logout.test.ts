@@ -333,60 +333,14 @@ describe('a logout that the IdP tells of', () => {
       expect(await isSignedIn(setup, person), 'still signed in').to.equal(true)
     }
 
-    const wrong: [string, (claims: Record<string, unknown>) => Record<string, unknown>, string | RegExp][] = [
-      ['of another audience', () => ({ aud: 'other' }), 'aud names another client: "other" came, "mesh" was expected'],
-      ['of several other audiences', () => ({ aud: ['other', 'mesh2'] }), 'aud'],
-      ['without an audience', () => ({ aud: undefined }), 'aud'],
-      [
-        'of another issuer',
-        () => ({ iss: 'https://evil.test' }),
-        'iss names another IdP: "https://evil.test" came, "http://127',
-      ],
-      [
-        'of another issuer at the same server',
-        ({ iss }) => ({ iss: `${iss}/other` }),
-        'iss names another IdP: "http://127[^"]*/other" came, "http://127',
-      ],
-      [
-        'of an audience that is longer than a line',
-        () => ({ aud: 'x'.repeat(5000) }),
-        /^aud names another client: "x{79}… came/,
-      ],
-      ['of an issuer that is no address', () => ({ iss: 'evil' }), 'iss'],
-      ['of an issuer in another spelling', ({ iss }) => ({ iss: `${iss}/` }), 'iss'],
-      ['without an issuer', () => ({ iss: undefined }), 'iss'],
-      ['that has expired', () => ({ exp: nowS() - 1 }), 'expired'],
-      ['whose expiry is no time', () => ({ exp: 'tomorrow' }), 'exp is no time: "tomorrow" came'],
-      [
-        'without an expiry that is more than 10 minutes old',
-        () => ({ iat: nowS() - 605, exp: undefined }),
-        'iat is more than 10 minutes ago: \\d+ came, it is \\d+ here',
-      ],
-      ['that is more than 10 minutes old', () => ({ iat: nowS() - 605 }), 'iat is more than 10 minutes'],
-      ['from more than a minute ahead', () => ({ iat: nowS() + 65 }), 'iat is more than a minute ahead'],
-      ['without the time of its making', () => ({ iat: undefined }), 'iat is missing'],
-      ['whose time is a text', () => ({ iat: String(nowS()) }), 'iat is no time: "\\d+" came'],
-      ['that is not valid yet', () => ({ nbf: nowS() + 120 }), 'nbf is ahead: \\d+ came'],
-      ['without an id', () => ({ jti: undefined }), 'jti'],
-      ['with a nonce', () => ({ nonce: 'n' }), 'nonce'],
-      ['with a nonce of null', () => ({ nonce: null }), 'nonce'],
-      ['without subject and session id', () => ({ sub: undefined }), 'neither sub nor sid'],
-      ['whose subject is no text', () => ({ sub: { $gt: '' } }), 'no text'],
-      ['whose subject is empty', () => ({ sub: '' }), 'no text'],
-      ['whose session id is no text', () => ({ sid: ['s'] }), 'sid is no text: a list came'],
-      ['without events', () => ({ events: undefined }), 'events'],
-      ['with another event', () => ({ events: { 'http://schemas.openid.net/event/other': {} } }), 'events'],
-      ['with a near miss of the event', () => ({ events: { [`${Object.keys(EVENTS)[0]}/`]: {} } }), 'events'],
-      ['whose event is no object', () => ({ events: { [Object.keys(EVENTS)[0]!]: true } }), 'events'],
-      ['whose event is a list', () => ({ events: { [Object.keys(EVENTS)[0]!]: [] } }), 'events'],
-      ['whose events are a list', () => ({ events: Object.keys(EVENTS) }), 'events'],
-    ]
-    for (const [what, change, reason] of wrong) {
-      it(`a token ${what}`, async () => {
-        const claims = claimsFor(setup)
-        await expectRefusal(await setup.idp.sign({ ...claims, ...change(claims) }), reason)
-      })
-    }
+    it('a token of another client, or of another issuer at the same server', async () => {
+      const { iss } = claimsFor(setup)
+      await expectRefusal(await setup.idp.sign(claimsFor(setup, { aud: 'other' })), 'aud names another client')
+      for (const foreign of [`${iss}/other`, `${iss}/`]) {
+        const token = await setup.idp.sign(claimsFor(setup, { iss: foreign }))
+        await expectRefusal(token, `iss names another IdP: "${foreign}" came, "${iss}"`)
+      }
+    })
 
     it('a token that somebody else signed, under a key id of the IdP and under none', async () => {
       const other = await start()
@@ -437,12 +391,6 @@ describe('a logout that the IdP tells of', () => {
 
     it('a token of the IdP by another algorithm than the client has', async () => {
       await expectRefusal(await setup.idp.sign(claimsFor(setup), { alg: 'ES256' }), 'not signed with RS256')
-    })
-
-    it('a token of another kind', async () => {
-      for (const typ of ['at+jwt', 'secevent+jwt', 'id_token', '']) {
-        await expectRefusal(await setup.idp.sign(claimsFor(setup), { alg: 'RS256', typ }), 'kind')
-      }
     })
 
     it('an ID token', async () => {

@@ -4,22 +4,93 @@ import { inspectLogoutToken } from '../../../../plugin/provider/logout/logout-to
 
 const NOW_S = 1_900_000_000
 const ISSUER = 'https://idp.example/realms/one'
+const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
+const HEADER = { alg: 'HS256' }
 
 describe('what a logout token says by itself', () => {
-  const inspect = async (claims: object, issuer = ISSUER) => {
-    const token = await new SignJWT({
-      iss: ISSUER,
-      aud: 'mesh',
-      sub: 'u-1',
-      iat: NOW_S - 60,
-      jti: 'j',
-      events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
-      ...claims,
-    })
-      .setProtectedHeader({ alg: 'HS256' })
-      .sign(new Uint8Array(32))
+  const inspect = async (claims: object, issuer = ISSUER, header: { alg: string } = HEADER) => {
+    const sound = { iss: ISSUER, aud: 'mesh', sub: 'u-1', iat: NOW_S - 60, jti: 'j', events: { [EVENT]: {} } }
+    const token = await new SignJWT({ ...sound, ...claims }).setProtectedHeader(header).sign(new Uint8Array(32))
     return inspectLogoutToken(token, { issuer, clientId: 'mesh', algorithm: 'HS256' }, NOW_S)
   }
+
+  it('is whom it signs out: all of a person, or one session', async () => {
+    const said = { issuer: ISSUER, jti: 'j', refusedFromS: NOW_S - 60 + 601 }
+    expect(await inspect({ aud: ['other', 'mesh'] })).to.deep.equal({ ...said, subject: 'u-1', sid: null })
+    expect(await inspect({ sid: 's', nbf: NOW_S + 60 })).to.deep.equal({ ...said, subject: 'u-1', sid: 's' })
+    expect(await inspect({ sub: undefined, sid: 's' })).to.deep.equal({ ...said, subject: null, sid: 's' })
+  })
+
+  for (const [what, claims, reason] of [
+    ['of another audience', { aud: 'other' }, 'aud names another client: "other" came, "mesh" was expected'],
+    ['of several other audiences', { aud: ['other', 'mesh2'] }, /^aud names another client: \["other","mesh2"\] came/],
+    ['of an audience that has ours in it', { aud: 'other mesh' }, /^aud /],
+    ['without an audience', { aud: undefined }, /^aud names another client: nothing came/],
+    ['of an audience longer than a line', { aud: 'x'.repeat(81) }, /^aud names another client: "x{79}… came/],
+    ['of an audience as long as can be shown', { aud: 'x'.repeat(78) }, /^aud names another client: "x{78}" came/],
+    [
+      'of another issuer',
+      { iss: 'https://evil.test' },
+      `iss names another IdP: "https://evil.test" came, "${ISSUER}" was expected`,
+    ],
+    ['of an issuer that is no address', { iss: 'evil' }, /^iss /],
+    ['without an issuer', { iss: undefined }, /^iss /],
+    ['that expires now', { exp: NOW_S }, `it has expired: exp is ${NOW_S}, it is ${NOW_S} here`],
+    ['whose expiry is no time', { exp: 'tomorrow' }, 'exp is no time: "tomorrow" came'],
+    [
+      'that is more than 10 minutes old',
+      { iat: NOW_S - 601 },
+      `iat is more than 10 minutes ago: ${NOW_S - 601} came, it is ${NOW_S} here`,
+    ],
+    [
+      'from more than a minute ahead',
+      { iat: NOW_S + 61 },
+      `iat is more than a minute ahead: ${NOW_S + 61} came, it is ${NOW_S} here`,
+    ],
+    ['without the time of its making', { iat: undefined }, 'iat is missing'],
+    ['whose time is a text', { iat: String(NOW_S) }, `iat is no time: "${NOW_S}" came`],
+    ['that is not valid yet', { nbf: NOW_S + 61 }, `nbf is ahead: ${NOW_S + 61} came, it is ${NOW_S} here`],
+    ['whose beginning is no time', { nbf: '1' }, /^nbf is ahead: "1" came/],
+    ['without an id', { jti: undefined }, 'jti is missing'],
+    ['whose id is null', { jti: null }, 'jti is no text: null came'],
+    ['with a nonce', { nonce: 'n' }, 'it has a nonce'],
+    ['with a nonce of null', { nonce: null }, 'it has a nonce'],
+    ['without subject and session id', { sub: undefined }, 'neither sub nor sid is there'],
+    ['whose subject is no text', { sub: { $gt: '' } }, 'sub is no text: a object came'],
+    ['whose subject is empty', { sub: '' }, 'sub is no text: an empty text came'],
+    ['whose session id is no text', { sid: ['s'] }, 'sid is no text: a list came'],
+    ['without events', { events: undefined }, /^events does not tell of a logout: nothing came/],
+    ['with another event', { events: { x: {} } }, /^events does not tell of a logout: \["x"\] came/],
+    ['with a near miss of the event', { events: { [`${EVENT}/`]: {} } }, /^events /],
+    ['whose event is no object', { events: { [EVENT]: true } }, /^events /],
+    ['whose event is null', { events: { [EVENT]: null } }, /^events /],
+    ['whose event is a list', { events: { [EVENT]: [] } }, /^events /],
+    ['whose events are a list', { events: [EVENT] }, /^events does not tell of a logout: a list came/],
+  ] as const) {
+    it(`is nothing of worth in one ${what}`, async () => {
+      const said = await inspect(claims)
+      if (typeof reason === 'string') expect(said).to.equal(reason)
+      else expect(said).to.match(reason)
+    })
+  }
+
+  it('is nothing of worth under a header that is another', async () => {
+    for (const typ of ['logout+jwt', 'application/logout+jwt', 'JWT', undefined]) {
+      expect(await inspect({}, ISSUER, { ...HEADER, typ } as never), typ).to.be.an('object')
+    }
+    for (const typ of ['at+jwt', 'secevent+jwt', 'xlogout+jwt', 'jwts', '', 7, ['JWT']]) {
+      const reason = `typ is of another kind of token: ${JSON.stringify(typ)} came, logout+jwt or JWT was expected`
+      expect(await inspect({}, ISSUER, { ...HEADER, typ } as never)).to.equal(reason)
+    }
+    const rules = { issuer: ISSUER, clientId: 'mesh', algorithm: 'RS256' }
+    const token = await new SignJWT({}).setProtectedHeader(HEADER).sign(new Uint8Array(32))
+    expect(inspectLogoutToken(token, rules, NOW_S)).to.equal('it is not signed with RS256: alg is "HS256"')
+    expect(inspectLogoutToken('a.b.c', rules, NOW_S)).to.equal('it is no signed JWT')
+  })
+
+  it('counts from a minute before it was made until 10 minutes after', async () => {
+    for (const iat of [NOW_S - 600, NOW_S + 60]) expect(await inspect({ iat })).to.be.an('object')
+  })
 
   it('is the same however its issuer is written here: the published one decides later', async () => {
     for (const issuer of [ISSUER, `${ISSUER}/`, `${ISSUER}/.well-known/openid-configuration`]) {
