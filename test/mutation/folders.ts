@@ -11,22 +11,17 @@ export const FOLDERS: readonly MutatedFolder[] = [
   {
     name: 'login',
     rules: ['plugin/login/another-account.ts', 'plugin/login/sign-in.ts', 'plugin/login/transaction'],
-    tests: [
-      'test/plugin/login/landings.test.ts',
-      'test/plugin/login/return-path.test.ts',
-      'test/plugin/login/sign-in.test.ts',
-      'test/plugin/login/transaction.test.ts',
-    ],
+    tests: ['test/plugin/login'],
   },
   {
     name: 'groups',
     rules: ['plugin/login/groups'],
-    tests: ['test/plugin/login/access.test.ts', 'test/plugin/login/sign-in.test.ts'],
+    tests: ['test/plugin/login', 'test/plugin/doctor/check.test.ts'],
   },
   {
     name: 'claims',
-    rules: ['plugin/login/claim-path.ts', 'plugin/login/personal-text.ts', 'plugin/login/profile.ts'],
-    tests: ['test/plugin/login/claim-path.test.ts', 'test/plugin/login/profile.test.ts'],
+    rules: ['plugin/login/claim-path.ts', 'plugin/login/profile.ts'],
+    tests: ['test/plugin/login'],
   },
   { name: 'presets', rules: ['plugin/presets'], tests: ['test/plugin/presets'] },
   {
@@ -62,7 +57,7 @@ export const FOLDERS: readonly MutatedFolder[] = [
   {
     name: 'duplicates',
     rules: ['sidecar/store/sqlite/messages/duplicate-horizons.ts', 'sidecar/store/sqlite/messages/duplicates.ts'],
-    tests: ['test/sidecar/store/sqlite/messages/duplicates.test.ts'],
+    tests: ['test/sidecar/store/sqlite/messages/history.test.ts'],
   },
   {
     name: 'cursors',

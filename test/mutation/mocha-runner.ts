@@ -31,6 +31,9 @@ interface TestResult {
   readonly failureMessage?: string
 }
 
+/** Less than Stryker waits, which ends the process then: what waits in vain costs no start anew. */
+const TEST_LIMIT_MS = 5000
+
 /**
  * Runs the tests for Stryker, whose own runner of the same major version does not know this version of mocha. Files are loaded once;
  * after that a mutant is only switched on.
@@ -39,8 +42,8 @@ class MochaRunner {
   // The names by which Stryker hands its constructor what it needs.
   static readonly inject = ['options'] as const
   readonly #shared: Shared
-  // Prints nothing, and leaves it to Stryker to end what hangs.
-  readonly #mocha = new Mocha({ reporter: Mocha.reporters.Base, timeout: 0 })
+  // Prints nothing.
+  readonly #mocha = new Mocha({ reporter: Mocha.reporters.Base, timeout: TEST_LIMIT_MS })
   /** What is reached in hooks of a suite counts for each of its tests. */
   readonly #suites = new Map<string, readonly string[]>()
   #isLoaded = false
