@@ -7,7 +7,7 @@ import { type Calls, createCalls, type RegisterAnswer, type Stamped } from '../.
 import type { Store } from '../../../sidecar/messages/store.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
 import { claim, registration } from '../../support/running-api.ts'
-import { copyAsAfterCrash, message, newer, temporaryStores } from '../store/sqlite/temporary-stores.ts'
+import { append, copyAsAfterCrash, message, newer, temporaryStores } from '../store/sqlite/temporary-stores.ts'
 
 const HOUR = 3_600_000
 
@@ -70,7 +70,7 @@ describe('A server time', () => {
     const receive = async () => {
       stores.clock.set(stores.clock.now() + 1000)
       sent += 1
-      const [outcome] = await store.history.append([message(`text ${sent}`, { to: 'N0CALL-7' })], false)
+      const [outcome] = await append(store, message(`text ${sent}`, { to: 'N0CALL-7' }))
       stores.clock.set(stores.clock.now() + 1000)
       return outcome?.kind === 'stored' ? outcome.message.time : Number.NaN
     }
@@ -345,7 +345,7 @@ describe('A server time', () => {
           sentMessages += 1
           return message(`text ${sentMessages}`, { to: `${addressee}-7` })
         })
-        const outcomes = await life.store.history.append(batch, false)
+        const outcomes = await append(life.store, ...batch)
         if (life.crashed) return
         for (const [index, { kind }] of outcomes.entries())
           if (kind === 'stored') phones.get(to[index]!)?.stored.push(String(batch[index]!.text))

@@ -8,7 +8,7 @@ import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { makeCertificates } from '../../../fixtures/certificate.ts'
 import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
-import { message } from '../store/sqlite/temporary-stores.ts'
+import { append, message } from '../store/sqlite/temporary-stores.ts'
 
 const unknown = JSON.stringify({ ...claim('N0CALL'), since: 0 })
 const requestText = (body: string, ...headers: readonly string[]) =>
@@ -186,7 +186,7 @@ describe('the API over HTTP', () => {
     /** A sync answer of exactly `size` bytes. */
     async function answerOf(size: number, acceptEncoding: string | undefined) {
       await api.post('/v1/register', registration('N0CALL'))
-      const send = (text: string) => api.store.history.append([message(text, { to: 'N0CALL-7', seqId: '' })], false)
+      const send = (text: string) => append(api.store, message(text, { to: 'N0CALL-7', seqId: '' }))
       await send('x')
       const ask = (since: number, headers = {}) => api.post('/v1/sync', { ...claim('N0CALL'), since }, headers)
       const small = await ask(0)

@@ -5,7 +5,7 @@ import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
 import { ClientError, type PhoneClient } from '../../../sidecar/client/index.ts'
 import { pngFile } from '../../support/png-file.ts'
 import { type RunningApi, registration, startApi } from '../../support/running-api.ts'
-import { message } from '../store/sqlite/temporary-stores.ts'
+import { append, message } from '../store/sqlite/temporary-stores.ts'
 import { AppOfStation, type Fate } from './phone.ts'
 
 const HOUR = 3_600_000
@@ -35,7 +35,7 @@ describe("an app's client", () => {
     return client
   }
   const receive = (text: string, from = 'N1CALL-7', seqId = '') =>
-    api.store.history.append([message(text, { from, to: 'N0CALL-7', seqId })], false)
+    append(api.store, message(text, { from, to: 'N0CALL-7', seqId }))
   const texts = () => app.shown.map(({ text }) => text)
   const asked = () => app.requests.map(({ path }) => path.slice('/v1/'.length))
   const push = (members: object = {}) => ({
@@ -473,10 +473,7 @@ describe("an app's client", () => {
           api.clock.set(api.clock.now() + 1000)
           if (one.kind === 'message') {
             sent.push(`message ${index}`)
-            await api.store.history.append(
-              [message(sent.at(-1) ?? '', { from: 'N1CALL', to: `${callsign}-7`, seqId: '' })],
-              false,
-            )
+            await append(api.store, message(sent.at(-1) ?? '', { from: 'N1CALL', to: `${callsign}-7`, seqId: '' }))
             continue
           }
           app.fates = [...one.fates]

@@ -4,7 +4,7 @@ import { serveApi } from '../../../../sidecar/api/server.ts'
 import type { Store } from '../../../../sidecar/messages/store.ts'
 import { createMetrics } from '../../../../sidecar/metrics.ts'
 import { claim } from '../../../support/running-api.ts'
-import { message, register, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
+import { append, message, register, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
 import { answerIn, cacheOver } from './ring-answer.ts'
 
 describe('The answers that are read through', () => {
@@ -17,7 +17,7 @@ describe('The answers that are read through', () => {
 
   it('are those that rings in memory give, of any beginning', async () => {
     await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
-    const [first] = await store.history.append([message('Grüße'), message('b'), message('c', { from: 'W2AW' })], false)
+    const [first] = await append(store, 'Grüße', 'b', message('c', { from: 'W2AW' }))
     const [cache, reader] = [cacheOver(store), createReadThrough(store)]
     const time = first?.kind === 'stored' ? first.message.time : Number.NaN
     for (const since of [0, time, Number.MAX_SAFE_INTEGER]) {
@@ -32,7 +32,7 @@ describe('The answers that are read through', () => {
     const reader = createReadThrough(store)
     const answer = async () => answerIn(await reader.since('N0CALL', 0))
     expect(await answer()).to.deep.equal({ messages: [], avatars: {} })
-    await store.history.append([message('a')], false)
+    await append(store, 'a')
     await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
     expect((await answer()).messages.map(({ text }) => text)).to.deep.equal(['a'])
     expect((await answer()).avatars).to.deep.equal({ W1AW: 'icon:car' })

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { completeGzip } from '../../../../sidecar/api/answers/gzip-head.ts'
 import type { RingCache } from '../../../../sidecar/api/rings/ring-cache.ts'
 import type { StationKey, Store } from '../../../../sidecar/messages/store.ts'
-import { message, newer, register, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
+import { append, message, newer, register, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
 import { answerIn, cacheOver, messagesIn } from './ring-answer.ts'
 
 describe('rings kept in memory', () => {
@@ -22,11 +22,6 @@ describe('rings kept in memory', () => {
     const answer = await rings.since(station, since)
     return answer && messagesIn(answer).map(({ text }) => text)
   }
-  const append = (...of: readonly string[]) =>
-    store.history.append(
-      of.map((text) => message(text)),
-      false,
-    )
 
   it('answer as the history does, whatever is stored between and from wherever a client asks', async () => {
     const action = fc.oneof(
@@ -41,7 +36,7 @@ describe('rings kept in memory', () => {
         const cursors = [0]
         for (const one of actions) {
           if (one.do === 'append') {
-            await append(...Array.from({ length: one.count }, () => `text ${sent++} „ü“ 📻`))
+            await append(store, ...Array.from({ length: one.count }, () => `text ${sent++} „ü“ 📻`))
             cursors.push(await store.serverTime.issue())
             continue
           }
@@ -64,21 +59,21 @@ describe('rings kept in memory', () => {
   })
 
   it('give nothing of an earlier registration, and know no station that is gone', async () => {
-    await append('for the one before')
+    await append(store, 'for the one before')
     expect(await texts('N0CALL')).to.deep.equal(['for the one before'])
     await store.stations.remove('N0CALL')
     expect(await rings.since('N0CALL', 0)).to.equal(undefined)
     stores.clock.set(stores.clock.now() + 1)
     await store.stations.register(registration('N0CALL'))
     expect(await texts('N0CALL')).to.deep.equal([])
-    await append('for this one')
+    await append(store, 'for this one')
     expect(await texts('N0CALL')).to.deep.equal(['for this one'])
   })
 
   it('show a message once it is durable, to who asks while it is being stored too', async () => {
-    await append('one')
+    await append(store, 'one')
     await texts('N0CALL')
-    const storing = append('two')
+    const storing = append(store, 'two')
     const during = await texts('N0CALL')
     await storing
     expect(['one', 'one,two']).to.include(String(during))
@@ -86,7 +81,7 @@ describe('rings kept in memory', () => {
   })
 
   it('bring the avatars of senders as they are when somebody asks', async () => {
-    await append('one')
+    await append(store, 'one')
     const avatars = async () => answerIn(await rings.since('N0CALL', 0)).avatars
     expect(await avatars()).to.deep.equal({})
     const hash = 'a'.repeat(64)
@@ -95,7 +90,7 @@ describe('rings kept in memory', () => {
   })
 
   it('are compressed once for all who ask alike, and are as before for who takes them as they are', async () => {
-    await append('one')
+    await append(store, 'one')
     const [first, second] = [await rings.since('N0CALL', 0), await rings.since('N0CALL', 0)]
     expect(await first?.head.compressed()).to.equal(await second?.head.compressed())
     const third = await rings.since('N0CALL', 0)
@@ -105,18 +100,18 @@ describe('rings kept in memory', () => {
   })
 
   it('give an answer as it was when it was asked for, though others come before it is sent', async () => {
-    await append('1', '2', '3', '4', '5')
+    await append(store, '1', '2', '3', '4', '5')
     const before = [await rings.since('N0CALL', 0), await rings.since('N0CALL', 0)]
     await before[0]?.head.compressed()
     before.push(await rings.since('N0CALL', 0))
-    await append('6', '7', '8', '9')
+    await append(store, '6', '7', '8', '9')
     for (const answer of before)
       expect(answer && messagesIn(answer).map(({ text }) => text)).to.deep.equal(['1', '2', '3', '4', '5'])
     expect(await texts('N0CALL')).to.deep.equal(['5', '6', '7', '8', '9'])
   })
 
   it('count what is kept compressed, which keeps no more memory than it has bytes', async () => {
-    await append('x'.repeat(1000))
+    await append(store, 'x'.repeat(1000))
     const answer = await rings.since('N0CALL', 0)
     const before = rings.bytes
     const compressed = await answer?.head.compressed()
@@ -131,10 +126,7 @@ describe('rings kept in memory', () => {
     beforeEach(async () => {
       asked = []
       await register(store, ...stations)
-      await store.history.append(
-        stations.map((to) => message('x'.repeat(1000), { to })),
-        false,
-      )
+      await append(store, ...stations.map((to) => message('x'.repeat(1000), { to })))
       const history: Store['history'] = {
         ...store.history,
         since(...position) {
@@ -172,10 +164,7 @@ describe('rings kept in memory', () => {
     await register(store, ...stations)
     const bounded = cacheOver(store, 40_000)
     for (const to of stations) {
-      await store.history.append(
-        Array.from({ length: 5 }, (_, at) => message(`${'x'.repeat(200)} ${at}`, { to })),
-        false,
-      )
+      await append(store, ...Array.from({ length: 5 }, (_, at) => message(`${'x'.repeat(200)} ${at}`, { to })))
       await bounded.since(to, 0)
       expect(bounded.bytes).to.be.at.most(40_000)
     }
@@ -183,10 +172,10 @@ describe('rings kept in memory', () => {
   })
 
   it('count what comes in for those that are kept', async () => {
-    await append('short')
+    await append(store, 'short')
     await rings.since('N0CALL', 0)
     const before = rings.bytes
-    await append('x'.repeat(1000))
+    await append(store, 'x'.repeat(1000))
     expect(rings.bytes).to.be.within(before + 1000, before + 2000)
   })
 })

@@ -4,9 +4,13 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { startAprsIs } from '../../../../fixtures/aprsis/server.ts'
 import { makeClientCertificate } from '../../../../fixtures/certificate.ts'
+import { systemClock } from '../../../../sidecar/clock.ts'
+import { STORE_FAULTS } from '../../../../sidecar/errors.ts'
 import { createLog, type Settings, settingsFrom, startSidecar } from '../../../../sidecar/index.ts'
 import { checkStart } from '../../../../sidecar/operator/commands/check.ts'
-import { connect } from '../../../../sidecar/store/sqlite/database/connection.ts'
+import { openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts'
+import { BROKEN_FILES, type BrokenFile } from '../../store/sqlite/broken-files.ts'
+import { SETTINGS } from '../../store/sqlite/temporary-stores.ts'
 
 const CALL = 'K1ABC-10'
 
@@ -60,54 +64,22 @@ describe('the check of what a start would find', () => {
     expect((await checkStart(settings())).warnings.join()).to.not.include('example')
   })
 
-  const databases: readonly (readonly [string, RegExp, (path: string) => Promise<unknown>])[] = [
-    ['a folder', /cannot be opened for writing/, (path) => mkdir(path)],
-    ['no SQLite', /damaged/, (path) => writeFile(path, 'Dear diary, '.repeat(1000))],
-    [
-      "somebody else's",
-      /not one of ours/,
-      async (path) => {
-        const other = await connect(path, 0)
-        await other.exec('CREATE TABLE cookie (name TEXT)')
-        await other.close()
-      },
-    ],
-    [
-      'damaged where no query goes',
-      /damaged/,
-      async (path) => {
-        const ours = await connect(path, 0)
-        await ours.exec(
-          `CREATE TABLE state (id INTEGER); PRAGMA application_id = ${0x6d637363}; PRAGMA user_version = 1`,
-        )
-        await ours.close()
-        const bytes = await readFile(path)
-        // How many pages are free (https://sqlite.org/fileformat.html, 1.3).
-        bytes.writeUInt32BE(5, 36)
-        await writeFile(path, bytes)
-      },
-    ],
-    [
-      'of a newer version',
-      /newer version/,
-      async (path) => {
-        const newer = await connect(path, 0)
-        await newer.exec(`PRAGMA application_id = ${0x6d637363}; PRAGMA user_version = 9999`)
-        await newer.close()
-      },
-    ],
+  const databases: readonly BrokenFile[] = [
+    ...BROKEN_FILES,
+    ['a folder', 'database_not_writable', (path) => mkdir(path)],
   ]
-  for (const [what, wrong, make] of databases) {
+  for (const [what, code, make] of databases)
     it(`finds a database that is ${what}`, async () => {
       const given = settings()
+      if (what !== 'a folder')
+        await (await openSqliteStore(given.database, SETTINGS, systemClock, createLog('silent'))).close()
       await make(given.database)
       const { errors } = await checkStart(given)
       expect(errors).to.have.length(1)
       expect(errors[0])
         .to.match(/^database: /)
-        .and.match(wrong)
+        .and.include(STORE_FAULTS[code].what)
     })
-  }
 
   it('finds a place where nobody can make a database, root included', async () => {
     await writeFile(join(folder, 'file'), '')
@@ -131,9 +103,10 @@ describe('the check of what a start would find', () => {
     expect(await readdir(folder)).to.deep.equal(['file'])
   })
 
-  it('says what the system says of an address once', async () => {
+  it('finds an address that this machine does not have, and says once what the system says of it', async () => {
     const { errors } = await checkStart(settings({ listen: { host: '192.0.2.1', port: 0 } }))
     expect(errors.join().match(/EADDRNOTAVAIL/g)).to.have.length(1)
+    expect(errors.join()).to.match(/^listen: .*correct listen\.host/)
   })
 
   it('finds a folder for backups that cannot be had', async () => {
@@ -156,11 +129,6 @@ describe('the check of what a start would find', () => {
     expect(await warningsOf(await makeClientCertificate())).to.deep.equal([])
     const [warning] = await warningsOf(await makeClientCertificate({ expired: true }))
     expect(warning).to.match(/^The certificate in listen\.certFile, .* expired on \d{4}-\d\d-\d\d: /)
-  })
-
-  it('finds an address that this machine does not have', async () => {
-    const { errors } = await checkStart(settings({ listen: { host: '192.0.2.1', port: 0 } }))
-    expect(errors.join()).to.match(/^listen: .*correct listen\.host/)
   })
 
   it('takes the database and the ports of a sidecar that is at work for what they are, and disturbs nothing', async () => {

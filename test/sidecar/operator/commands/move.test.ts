@@ -15,13 +15,15 @@ import { connect } from '../../../../sidecar/store/sqlite/database/connection.ts
 import { postgresStores } from '../../store/postgres/postgres-stores.ts'
 import { runAt } from '../../store/postgres/shared-server.ts'
 import {
+  append,
+  held,
+  kindsOf,
   message,
   newer,
   register,
   registration,
   rejection,
   temporaryStores,
-  texts,
 } from '../../store/sqlite/temporary-stores.ts'
 
 const SECRET = 'h0rse-battery'
@@ -69,7 +71,7 @@ describe('The move of a database file to PostgreSQL', () => {
   async function smallFile(): Promise<void> {
     const store = await files.open()
     await register(store, 'N0CALL')
-    await store.history.append([message('kept')], false)
+    await append(store, 'kept')
     await store.close()
   }
 
@@ -95,11 +97,8 @@ describe('The move of a database file to PostgreSQL', () => {
     await file.stations.register(registration('N0CALL-3', { avatar: { icon: '', image: 'QUJD', hash: 'abc' } }))
     await file.stations.markTokenDead('N0CALL-3', 'token-of-N0CALL-3')
     for (const to of ['N0CALL-1', 'N0CALL-2', ...MANY])
-      await file.history.append([message('één', { to, text: Buffer.from('\xff\x00', 'latin1') })], false)
-    await file.history.append(
-      [2, 3, 4].map((number) => message(`m${number}`, { to: 'N0CALL-1', seqId: `${number}` })),
-      false,
-    )
+      await append(file, message('één', { to, text: Buffer.from('\xff\x00', 'latin1') }))
+    await append(file, ...[2, 3, 4].map((number) => message(`m${number}`, { to: 'N0CALL-1', seqId: `${number}` })))
     await files.clock.advance(2000)
     // The phones of all but one are told.
     for (const claim of await file.pushes.claim(ROOM))
@@ -133,20 +132,22 @@ describe('The move of a database file to PostgreSQL', () => {
     const file = await openFile()
     await register(file, 'N0CALL')
     const sent = ['1', '2', '3', '4'].map((seqId) => message(`m${seqId}`, { seqId }))
-    await file.history.append(sent, false)
+    await append(file, ...sent)
     await file.close()
     await move()
     const moved = await openMoved()
-    const again = await moved.history.append([...sent, message('m5', { seqId: '5' })], false)
-    expect(again.map(({ kind }) => kind)).to.deep.equal([...Array(4).fill('duplicate'), 'stored'])
-    expect(texts((await newer(moved, 'N0CALL')).messages)).to.deep.equal(['m3', 'm4', 'm5'])
+    expect(await kindsOf(moved, ...sent, message('m5', { seqId: '5' }))).to.deep.equal([
+      ...Array(4).fill('duplicate'),
+      'stored',
+    ])
+    expect(await held(moved)).to.deep.equal(['m3', 'm4', 'm5'])
   })
 
   it('leaves no cursor ahead of what comes, after a burst and with the clock set back, and knows what phones have seen', async () => {
     const file = await openFile()
     await register(file, 'N0CALL', 'N1CALL')
     files.clock.set(Date.UTC(2030, 0, 1))
-    await file.history.append([message('a'), message('b', { to: 'N1CALL' })], false)
+    await append(file, 'a', message('b', { to: 'N1CALL' }))
     const first = await newer(file, 'N0CALL')
     file.cursors.handOut('N0CALL', 0, first.serverTime).sent()
     const newest = await file.serverTime.issue()
@@ -156,8 +157,8 @@ describe('The move of a database file to PostgreSQL', () => {
     expect(await moved.cursors.current('N0CALL')).to.be.at.least(first.serverTime)
     // Its phone has not seen a message that there is: no cursor may be newer than that.
     expect(await moved.cursors.current('N1CALL')).to.be.below((await newer(moved, 'N1CALL')).messages[0]?.time ?? 0)
-    await moved.history.append([message('after', { seqId: '9' })], false)
-    expect(texts((await newer(moved, 'N0CALL', newest)).messages)).to.deep.equal(['after'])
+    await append(moved, message('after', { seqId: '9' }))
+    expect(await held(moved, 'N0CALL', newest)).to.deep.equal(['after'])
   })
 
   it('refuses a database that has stations, and changes nothing in it', async () => {

@@ -11,7 +11,7 @@ import { MAX_IN_FLIGHT } from '../../../../sidecar/push/delivery/lane.ts'
 import { GIVE_UP_AFTER_MS, MAX_TRIES } from '../../../../sidecar/push/delivery/retry-plan.ts'
 import type { Notification, PushGateway, PushOutcome } from '../../../../sidecar/push/gateway/gateway.ts'
 import { openGateways } from '../../../../sidecar/push/open-gateways.ts'
-import { message, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
+import { append, message, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
 
 const KEY = 'N0CALL-7'
 const ACCEPTED: PushOutcome = { kind: 'accepted' }
@@ -138,7 +138,7 @@ describe('The dispatcher', () => {
 
   let serial = 0
   async function receive(text = 'Hello', to = KEY, from = 'W1AW') {
-    await store.history.append([message(text, { from, to, seqId: String(++serial) })], false)
+    await append(store, message(text, { from, to, seqId: String(++serial) }))
   }
 
   const isUnpushed = () => Object.values(store.pushes.load().waiting).some((count) => count > 0)
@@ -697,10 +697,7 @@ describe('The dispatcher', () => {
     await start({ gateways: { ios } })
     const keys = Array.from({ length: 501 }, (_, i) => `N${i}A`)
     for (const key of keys) await register(key, `token-of-${key}`, 'ios')
-    await store.history.append(
-      keys.map((to) => message('Hello', { to })),
-      false,
-    )
+    await append(store, ...keys.map((to) => message('Hello', { to })))
     await stores.clock.advance(0)
     await ios.arrived(500)
     await stores.clock.advance(1)
@@ -728,10 +725,7 @@ describe('The dispatcher', () => {
     const keys = Array.from({ length: 300 }, (_, i) => `N${i}A`)
     for (const key of keys) await register(key)
     pending = stores.clock.pending
-    await store.history.append(
-      keys.map((to) => message('Hello', { to })),
-      false,
-    )
+    await append(store, ...keys.map((to) => message('Hello', { to })))
     await dispatched()
     expect(android.sent).to.have.length(300)
     expect(asked).to.be.below(20)

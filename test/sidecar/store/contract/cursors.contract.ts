@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Store } from '../../../../sidecar/messages/store.ts'
-import { message, newer, register } from '../sqlite/temporary-stores.ts'
+import { append, message, newer, register } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 const KEY = 'N0CALL'
@@ -27,7 +27,7 @@ export function cursorsContract(stores: ContractStores, writtenAfterMs = 0): voi
   const receive = async () => {
     await stores.shift(1000)
     sent += 1
-    const [outcome] = await store.history.append([message(`text ${sent}`)], false)
+    const [outcome] = await append(store, `text ${sent}`)
     await stores.shift(1000)
     return outcome?.kind === 'stored' ? outcome.message.time : Number.NaN
   }
@@ -47,7 +47,7 @@ export function cursorsContract(stores: ContractStores, writtenAfterMs = 0): voi
   }
 
   it('is as new as what is stored for others while there is nothing to be handed out', async () => {
-    const [outcome] = await store.history.append([message('for another', { to: 'W1AW' })], false)
+    const [outcome] = await append(store, message('for another', { to: 'W1AW' }))
     expect(await current()).to.be.above(outcome?.kind === 'stored' ? outcome.message.time : Number.NaN)
   })
 

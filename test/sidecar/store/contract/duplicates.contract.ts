@@ -1,13 +1,11 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { AppendOutcome, Store } from '../../../../sidecar/messages/store.ts'
-import { message, newer, register, SETTINGS, texts } from '../sqlite/temporary-stores.ts'
+import type { Store } from '../../../../sidecar/messages/store.ts'
+import { append, held, kindsOf, message, newer, register, SETTINGS } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 const MINUTE = 60_000
 const DAY = 1440 * MINUTE
-
-const kinds = (outcomes: readonly AppendOutcome[]) => outcomes.map((outcome) => outcome.kind)
 
 /** What every history takes for a copy of something, whatever it is kept in. To be called inside a `describe`. `runs`: of the property. */
 export function duplicatesContract(stores: ContractStores, runs = 50): void {
@@ -22,27 +20,16 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     store = await stores.open({ history: { ...SETTINGS.history, perStation } })
   }
 
-  const held = async (station = 'N0CALL') => texts((await newer(store, station)).messages)
-
   it('takes sender, addressee, sequence id and text together', async () => {
-    const outcomes = await store.history.append(
-      [
-        message('a'),
-        message('a', { from: 'W1AW-1' }),
-        message('a', { to: 'W1AW' }),
-        message('a', { seqId: '2' }),
-        message('A'),
-        message('a'),
-      ],
-      false,
-    )
-    expect(kinds(outcomes)).to.deep.equal(['stored', 'stored', 'stored', 'stored', 'stored', 'duplicate'])
-  })
-
-  it('knows them over a restart', async () => {
-    await store.history.append([message('a')], false)
-    await reopenedWith(50)
-    expect(kinds(await store.history.append([message('a')], false))).to.deep.equal(['duplicate'])
+    const others = [{ from: 'W1AW-1' }, { to: 'W1AW' }, { seqId: '2' }].map((changes) => message('a', changes))
+    expect(await kindsOf(store, 'a', ...others, 'A', 'a')).to.deep.equal([
+      'stored',
+      'stored',
+      'stored',
+      'stored',
+      'stored',
+      'duplicate',
+    ])
   })
 
   for (const [what, seqId, horizon] of [
@@ -54,7 +41,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
       const kindAt = async (ms: number) => {
         await stores.shift(ms - age)
         age = ms
-        return kinds(await store.history.append([message('a', { seqId }), message('a', { seqId })], false))
+        return kindsOf(store, message('a', { seqId }), message('a', { seqId }))
       }
       expect(await kindAt(0)).to.deep.equal(['stored', 'duplicate'])
       expect(await kindAt(horizon - 1 - stores.slackMs)).to.deep.equal(['duplicate', 'duplicate'])
@@ -67,7 +54,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     const kindAt = async (ms: number) => {
       await stores.shift(ms - ahead)
       ahead = ms
-      return kinds(await store.history.append([message('a')], false))[0]
+      return (await kindsOf(store, 'a'))[0]
     }
     expect(await kindAt(30 * DAY)).to.equal('stored')
     expect(await kindAt(0)).to.equal('stored')
@@ -79,76 +66,83 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   })
 
   it('takes a copy that lies ahead for one while it is less than the horizon ahead', async () => {
-    await store.history.append([message('a')], false)
+    await append(store, 'a')
     await stores.shift(-119 * MINUTE)
-    expect(kinds(await store.history.append([message('a')], false))).to.deep.equal(['duplicate'])
+    expect(await kindsOf(store, 'a')).to.deep.equal(['duplicate'])
     await stores.shift(-MINUTE - stores.slackMs)
-    expect(kinds(await store.history.append([message('a')], false))).to.deep.equal(['stored'])
+    expect(await kindsOf(store, 'a')).to.deep.equal(['stored'])
   })
 
   it('knows them after a start before which the clock was wrong, as on a machine without a battery for it', async () => {
-    await store.history.append([message('a'), message('b', { to: 'W1AW' })], false)
+    await append(store, 'a', message('b', { to: 'W1AW' }))
     const real = stores.now()
     await stores.shift(-real)
     await reopenedWith(50)
-    expect(kinds(await store.history.append([message('other')], false))).to.deep.equal(['stored'])
+    expect(await kindsOf(store, 'other')).to.deep.equal(['stored'])
     await stores.shift(real + MINUTE)
-    const outcomes = await store.history.append([message('a'), message('b', { to: 'W1AW' })], false)
-    expect(kinds(outcomes)).to.deep.equal(['duplicate', 'duplicate'])
+    expect(await kindsOf(store, 'a', message('b', { to: 'W1AW' }))).to.deep.equal(['duplicate', 'duplicate'])
   })
 
   it('compares reply-acks by the number before the brace alone, and keeps what the first one said', async () => {
     const numbers = ['MM}', 'MM}AA', 'MM}AB', 'MN}AA', '}AA', '}AB']
-    const outcomes = await store.history.append(
-      numbers.map((seqId) => message('a', { seqId })),
-      false,
-    )
-    expect(kinds(outcomes)).to.deep.equal(['stored', 'duplicate', 'duplicate', 'stored', 'stored', 'stored'])
+    expect(await kindsOf(store, ...numbers.map((seqId) => message('a', { seqId })))).to.deep.equal([
+      'stored',
+      'duplicate',
+      'duplicate',
+      'stored',
+      'stored',
+      'stored',
+    ])
     expect((await newer(store, 'N0CALL')).messages[0]?.seqId).to.equal('MM}')
   })
 
   it("does not count a text's trailing blanks, nor control characters at a line's end", async () => {
     const texts = ['a', 'a  ', 'a\0', 'a \x1c\x7f', ' a', 'a b']
-    const outcomes = await store.history.append(
-      texts.map((text) => message(text, { seqId: '' })),
-      false,
-    )
-    expect(kinds(outcomes)).to.deep.equal(['stored', 'duplicate', 'duplicate', 'duplicate', 'stored', 'stored'])
+    expect(await kindsOf(store, ...texts.map((text) => message(text, { seqId: '' })))).to.deep.equal([
+      'stored',
+      'duplicate',
+      'duplicate',
+      'duplicate',
+      'stored',
+      'stored',
+    ])
   })
 
   it('knows a copy that the ring has dropped, within one batch and over restarts too', async () => {
     await reopenedWith(2)
     const batch = ['a', 'b', 'a', 'c', 'a', 'd'].map((text) => message(text))
     const expected = ['stored', 'stored', 'duplicate', 'stored', 'duplicate', 'stored']
-    expect(kinds(await store.history.append(batch, false))).to.deep.equal(expected)
-    expect(await held()).to.deep.equal(['c', 'd'])
+    expect(await kindsOf(store, ...batch)).to.deep.equal(expected)
+    expect(await held(store)).to.deep.equal(['c', 'd'])
     await stores.shift(119 * MINUTE - stores.slackMs)
     for (let starts = 0; starts < 2; starts += 1) {
       await reopenedWith(2)
-      expect(new Set(kinds(await store.history.append(batch, false)))).to.deep.equal(new Set(['duplicate']))
+      expect(new Set(await kindsOf(store, ...batch))).to.deep.equal(new Set(['duplicate']))
     }
     await stores.shift(MINUTE + stores.slackMs)
     await reopenedWith(2)
-    expect(kinds(await store.history.append([message('a')], false))).to.deep.equal(['stored'])
+    expect(await kindsOf(store, 'a')).to.deep.equal(['stored'])
   })
 
   it('are known when the ring drops what they are copies of after a start, before its sender writes again', async () => {
     await reopenedWith(2)
-    await store.history.append([message('a', { seqId: '1' }), message('b', { seqId: '2' })], false)
+    await append(store, message('a', { seqId: '1' }), message('b', { seqId: '2' }))
     await reopenedWith(2)
-    await store.history.append([message('c', { from: 'W2AW' })], false)
-    const again = await store.history.append([message('a', { seqId: '1' }), message('b', { seqId: '2' })], false)
-    expect(kinds(again)).to.deep.equal(['duplicate', 'duplicate'])
+    await append(store, message('c', { from: 'W2AW' }))
+    expect(await kindsOf(store, message('a', { seqId: '1' }), message('b', { seqId: '2' }))).to.deep.equal([
+      'duplicate',
+      'duplicate',
+    ])
   })
 
   it('has nothing to do with an earlier registration of the station', async () => {
     await reopenedWith(1)
     const both = [message('a'), message('b')]
-    await store.history.append(both, false)
+    await append(store, ...both)
     for (let starts = 0; starts < 2; starts += 1) {
       await store.stations.remove('N0CALL')
       await register(store, 'N0CALL')
-      expect(kinds(await store.history.append(both, false))).to.deep.equal(['stored', 'stored'])
+      expect(await kindsOf(store, ...both)).to.deep.equal(['stored', 'stored'])
       await reopenedWith(1)
     }
   })
@@ -195,7 +189,7 @@ export async function agreesWithModel(
           store = await open()
         }
         const now = stores.now()
-        const answers = await Promise.all(calls.map((call) => store.history.append(call, false)))
+        const answers = await Promise.all(calls.map((call) => append(store, ...call)))
         for (const [index, { from, to, seqId, text }] of calls.flat().entries()) {
           const identity = `${from} ${seqId} ${text}`
           const ring = rings.get(to)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Store } from '../../../../sidecar/messages/store.ts'
-import { message, newer, register, registration, texts } from '../sqlite/temporary-stores.ts'
+import { append, held, message, newer, register, registration, texts } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 const NEVER = new AbortController().signal
@@ -15,19 +15,21 @@ export function housekeepingContract(stores: ContractStores): void {
 
   it('removes the stations that were last seen before a time, and what was theirs', async () => {
     await store.stations.register(registration('N1CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
-    await store.history.append([message('one', { to: 'N1CALL' })], false)
+    await append(store, message('one', { to: 'N1CALL' }))
     await stores.shift(2 * HOUR)
     const boundary = stores.now() - HOUR
     await register(store, 'N2CALL')
-    await store.history.append([message('two', { to: 'N2CALL' })], false)
+    await append(store, message('two', { to: 'N2CALL' }))
 
     expect(await store.housekeeping.expire(boundary, NEVER)).to.equal(1)
     expect([...store.stations.keys()]).to.deep.equal(['N2CALL'])
     expect(await store.stations.find('N1CALL')).to.equal(undefined)
     expect(await store.history.since('N1CALL', 0)).to.equal(undefined)
     expect((await store.stations.avatars(['N1CALL'])).size).to.equal(0)
-    expect(texts((await newer(store, 'N2CALL')).messages)).to.deep.equal(['two'])
+    expect(await held(store, 'N2CALL')).to.deep.equal(['two'])
     expect(await store.housekeeping.expire(boundary, NEVER)).to.equal(0)
+    // No row is left of it.
+    expect(await store.housekeeping.tidy(NEVER)).to.equal(0)
     await register(store, 'N1CALL')
     expect((await newer(store, 'N1CALL')).messages).to.deep.equal([])
   })
@@ -41,28 +43,28 @@ export function housekeepingContract(stores: ContractStores): void {
 
   it('disturbs neither stamps nor the cursors of those who stay, nor what is known of duplicates', async () => {
     await register(store, 'N1CALL', 'N2CALL')
-    await store.history.append([message('one', { to: 'N2CALL' })], false)
+    await append(store, message('one', { to: 'N2CALL' }))
     const first = await newer(store, 'N2CALL')
     await stores.shift(2 * HOUR + stores.slackMs)
     const boundary = stores.now() - HOUR
     await register(store, 'N2CALL')
     const two = message('two', { to: 'N2CALL', seqId: '2' })
-    await store.history.append([two], false)
+    await append(store, two)
     await store.housekeeping.expire(boundary, NEVER)
     await store.housekeeping.tidy(NEVER)
     const next = await newer(store, 'N2CALL', first.serverTime)
     expect(texts(next.messages)).to.deep.equal(['two'])
     expect(next.serverTime).to.be.above(first.serverTime)
-    expect(texts((await newer(store, 'N2CALL')).messages)).to.deep.equal(['one', 'two'])
-    expect((await store.history.append([two], false))[0]?.kind).to.equal('duplicate')
+    expect(await held(store, 'N2CALL')).to.deep.equal(['one', 'two'])
+    expect((await append(store, two))[0]?.kind).to.equal('duplicate')
   })
 
   it('removes no row of a store that only it has written to', async () => {
     await store.stations.register(registration('N1CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
-    await store.history.append([message('one', { to: 'N1CALL' })], false)
+    await append(store, message('one', { to: 'N1CALL' }))
     await stores.shift(48 * HOUR)
     expect(await store.housekeeping.tidy(NEVER)).to.equal(0)
-    expect(texts((await newer(store, 'N1CALL')).messages)).to.deep.equal(['one'])
+    expect(await held(store, 'N1CALL')).to.deep.equal(['one'])
     expect((await store.stations.avatars(['N1CALL'])).size).to.equal(1)
   })
 

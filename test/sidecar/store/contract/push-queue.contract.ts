@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { PUSH_LEASE_MS, type PushClaim } from '../../../../sidecar/messages/push-queue.ts'
 import type { Platform, Registration, Store } from '../../../../sidecar/messages/store.ts'
-import { message, newer, registration } from '../sqlite/temporary-stores.ts'
+import { append, message, newer, registration } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 /** What a kind of store does in its own way. */
@@ -41,7 +41,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   }
   async function receive(to: string, text = 'Hello'): Promise<void> {
     serial += 1
-    await store.history.append([message(text, { to, seqId: String(serial) })], false)
+    await append(store, message(text, { to, seqId: String(serial) }))
   }
   const claim = (room: Partial<Record<Platform, number>> = ROOM) =>
     store.pushes.claim({ android: 0, ios: 0, webpush: 0, ...room })
@@ -77,7 +77,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
 
   it('brings the newest message to the byte', async () => {
     const strange = { from: 'Ä\u{1F4E1}', seqId: '\0"\\\n', text: Buffer.from([...Array(256).keys()]) }
-    await store.history.append([message('', { ...strange, to: 'A' }), message('', { to: 'B', seqId: '' })], false)
+    await append(store, message('', { ...strange, to: 'A' }), message('', { to: 'B', seqId: '' }))
     await windowEnds()
     for (const { station, unpushed } of await claim())
       expect(unpushed).to.deep.equal({ count: 1, newest: (await newer(store, station.key)).messages[0] })

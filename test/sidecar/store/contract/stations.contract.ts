@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Avatar, AvatarUpload, Store } from '../../../../sidecar/messages/store.ts'
-import { message, newer, register, registration, SETTINGS } from '../sqlite/temporary-stores.ts'
+import { append, newer, register, registration, SETTINGS } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 const HOUR = 3_600_000
@@ -98,7 +98,7 @@ export function stationsContract(stores: ContractStores): void {
 
   it('removes a station with its history and its avatar', async () => {
     await store.stations.register(registration('N0CALL', { avatar: PHOTO }))
-    await store.history.append([message('hello')], false)
+    await append(store, 'hello')
     expect(await store.stations.remove('N0CALL')).to.equal(true)
     expect(await store.stations.remove('N0CALL')).to.equal(false)
     expect(store.stations.get('N0CALL')).to.equal(undefined)

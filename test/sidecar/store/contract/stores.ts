@@ -9,6 +9,11 @@ export interface ContractStores {
   open(settings?: Partial<StoreSettings>): Promise<Store>
   /** Takes away what was stored in this test so far. No store is to be open. */
   wipe(): Promise<void>
+  /**
+   * Of stores that are files: takes down what a crash at this moment would leave. What it returns puts that in the place of what there is,
+   * while no store is open.
+   */
+  crash?(): () => Promise<void>
   /** What stores take for the time now, in milliseconds since 1970. */
   now(): number
   /** Steps that time, and has as much of it go by where that is forwards. */

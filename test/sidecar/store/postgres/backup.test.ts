@@ -10,13 +10,14 @@ import { moveDatabase } from '../../../../sidecar/operator/commands/move.ts'
 import { restoreBackup } from '../../../../sidecar/operator/commands/restore.ts'
 import { openBackups } from '../../../../sidecar/operator/housekeeping/backups.ts'
 import {
+  append,
+  held,
   message,
   newer,
   register,
   registration,
   rejection,
   temporaryStores,
-  texts,
 } from '../sqlite/temporary-stores.ts'
 import { postgresStores } from './postgres-stores.ts'
 
@@ -64,7 +65,7 @@ describe('A backup of PostgreSQL', () => {
     const sent = ['N0CALL-1', ...MANY].map((to) =>
       message('', { to, seqId: 'é\0', text: Buffer.from('\xff\x00', 'latin1') }),
     )
-    await store.history.append(sent, false)
+    await append(store, ...sent)
     await stores.clock.advance(2000)
     for (const claim of await store.pushes.claim(ROOM))
       if (claim.station.key !== 'N0CALL-1') await store.pushes.settle(claim)
@@ -94,8 +95,8 @@ describe('A backup of PostgreSQL', () => {
     expect(await shownBy(file)).to.deep.equal(before)
     const due = await file.pushes.claim(ROOM)
     expect(due.map(({ station }) => station.key)).to.deep.equal(['N0CALL-1'])
-    await file.history.append([message('after', { to: 'N0CALL-1' })], false)
-    expect(texts((await newer(file, 'N0CALL-1', serverTime)).messages)).to.deep.equal(['after'])
+    await append(file, message('after', { to: 'N0CALL-1' }))
+    expect(await held(file, 'N0CALL-1', serverTime)).to.deep.equal(['after'])
   })
 
   it('is gone back to by a move into an empty database', async () => {
@@ -118,10 +119,7 @@ describe('A backup of PostgreSQL', () => {
     let over = false
     const storing = (async () => {
       for (let number = 0; !over; number += 1)
-        await store.history.append(
-          MANY.slice(0, 40).map((to) => message(`m${number}`, { to, seqId: `${number % 1000}` })),
-          false,
-        )
+        await append(store, ...MANY.slice(0, 40).map((to) => message(`m${number}`, { to, seqId: `${number % 1000}` })))
     })()
     await store.backUp(backup(), running)
     over = true

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import { systemClock } from '../../../../sidecar/clock.ts'
 import { createLog } from '../../../../sidecar/log.ts'
 import { openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts'
-import { message, newer, register, SETTINGS } from './temporary-stores.ts'
+import { append, message, newer, register, SETTINGS } from './temporary-stores.ts'
 
 // Run as a process of its own. Appends to the store in the file that it is given for as long as it lives, and prints
 // `<time> <text>` for each message once it is acknowledged, and `sync <serverTime>` for each cursor that it gives out.
@@ -19,7 +19,7 @@ async function keepAppending(): Promise<never> {
   for (;;) {
     const batch = Array.from({ length: 5 }, (_, index) => message(`${run}-${count + index}`))
     count += batch.length
-    const outcomes = await store.history.append(batch, false)
+    const outcomes = await append(store, ...batch)
     const lines = outcomes.map((outcome) =>
       outcome.kind === 'stored' ? `${outcome.message.time} ${outcome.message.text}\n` : `${outcome.kind}\n`,
     )

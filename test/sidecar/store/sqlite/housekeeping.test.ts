@@ -4,7 +4,7 @@ import type { Connection, SqlValue } from '../../../../sidecar/store/sqlite/data
 import { openFile } from '../../../../sidecar/store/sqlite/database/open-file.ts'
 import { buildStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts'
 import { housekeepingContract } from '../contract/housekeeping.contract.ts'
-import { message, newer, register, registration, SETTINGS, temporaryStores } from './temporary-stores.ts'
+import { append, message, newer, register, registration, SETTINGS, temporaryStores } from './temporary-stores.ts'
 
 const NEVER = new AbortController().signal
 const HOUR = 3_600_000
@@ -16,24 +16,6 @@ describe('The housekeeping of the store in SQLite', () => {
   const closing: Store[] = []
   afterEach(async () => {
     for (const store of closing.splice(0)) await store.close()
-  })
-
-  it('removes the stations that were last seen before a time, and what was theirs', async () => {
-    const { store, connection } = await stores.openOver()
-    await store.stations.register(registration('N1CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
-    await store.history.append([message('one', { to: 'N1CALL' })], false)
-    await stores.clock.advance(1)
-    const boundary = stores.clock.now()
-    await register(store, 'N2CALL')
-    await store.history.append([message('two', { to: 'N2CALL' })], false)
-
-    expect(await store.housekeeping.expire(boundary, NEVER)).to.equal(1)
-    expect([...store.stations.keys()]).to.deep.equal(['N2CALL'])
-    const [left] = await connection.all(
-      'SELECT (SELECT count(*) FROM station) AS stations, (SELECT count(*) FROM avatar) AS avatars, (SELECT count(*) FROM message) AS messages',
-    )
-    expect(left).to.deep.equal({ stations: 1, avatars: 0, messages: 1 })
-    expect(await store.housekeeping.expire(boundary, NEVER)).to.equal(0)
   })
 
   it('keeps a station whose last heartbeat only memory knows', async () => {
@@ -70,8 +52,8 @@ describe('The housekeeping of the store in SQLite', () => {
     const avatar = { icon: 'car', image: '', hash: 'icon:car' }
     for (const key of ['N1CALL', 'N2CALL', 'N3CALL']) await store.stations.register(registration(key, { avatar }))
     const many = Array.from({ length: 1200 }, (_, index) => message(`number ${index}`, { to: 'N2CALL' }))
-    await store.history.append(many, false)
-    await store.history.append([message('kept', { to: 'N1CALL' }), message('kept', { to: 'N3CALL' })], false)
+    await append(store, ...many)
+    await append(store, message('kept', { to: 'N1CALL' }), message('kept', { to: 'N3CALL' }))
     // As the sqlite3 command does, which enforces no foreign keys unless told to.
     await connection.exec(
       `PRAGMA foreign_keys = OFF; DELETE FROM station WHERE key = 'N2CALL'; PRAGMA foreign_keys = ON`,
@@ -147,10 +129,7 @@ describe('The housekeeping of the store in SQLite', () => {
       let requests = 0
       while (!over) {
         const before = removed.length
-        await Promise.all([
-          newer(store, 'W9ME'),
-          store.history.append([message(`number ${requests}`, { to: 'W9ME' })], false),
-        ])
+        await Promise.all([newer(store, 'W9ME'), append(store, message(`number ${requests}`, { to: 'W9ME' }))])
         requests += 1
         // The one that was under way when it asked, and its own.
         expect(removed.length - before).to.be.at.most(3)

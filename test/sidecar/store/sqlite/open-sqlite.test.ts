@@ -1,21 +1,12 @@
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { chmod, mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
+import { chmodSync, statSync } from 'node:fs'
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { expect } from 'chai'
 import { STORE_FAULTS } from '../../../../sidecar/errors.ts'
-import { connect } from '../../../../sidecar/store/sqlite/database/connection.ts'
 import { MIGRATIONS } from '../../../../sidecar/store/sqlite/database/migrations.ts'
 import { openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts'
-import {
-  message,
-  newer,
-  register,
-  registration,
-  rejection,
-  SETTINGS,
-  temporaryStores,
-  texts,
-} from './temporary-stores.ts'
+import { BROKEN_FILES, run } from './broken-files.ts'
+import { append, held, register, registration, rejection, SETTINGS, temporaryStores } from './temporary-stores.ts'
 
 describe('Opening the store', () => {
   const stores = temporaryStores()
@@ -37,28 +28,11 @@ describe('Opening the store', () => {
     expect(statSync(stores.path()).mode & 0o777).to.equal(0o600)
   })
 
-  it('finds stations, avatars, messages and what is unpushed as it left them', async () => {
-    const first = await stores.open()
-    await first.stations.register(registration('N0CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
-    await first.history.append([message('one'), message('two', { seqId: '' })], false)
-    const before = { station: first.stations.get('N0CALL'), ...(await newer(first, 'N0CALL')) }
-    await first.close()
-
-    const second = await stores.open()
-    const after = { station: second.stations.get('N0CALL'), ...(await newer(second, 'N0CALL')) }
-    expect(after.station).to.deep.equal(before.station)
-    expect(after.messages).to.deep.equal(before.messages)
-    expect(after.serverTime).to.be.greaterThan(before.serverTime)
-    const [left] = await second.pushes.claim({ android: 10, ios: 10, webpush: 10 })
-    expect(left?.unpushed).to.deep.equal({ count: 2, newest: before.messages[1] })
-    expect([...(await second.stations.avatars(['N0CALL'])).keys()]).to.deep.equal(['N0CALL'])
-  })
-
   it('keeps a store in memory for :memory:', async () => {
     const store = await stores.open({}, ':memory:')
     await register(store, 'N0CALL')
-    await store.history.append([message('hello')], false)
-    expect(texts((await newer(store, 'N0CALL')).messages)).to.deep.equal(['hello'])
+    await append(store, 'hello')
+    expect(await held(store)).to.deep.equal(['hello'])
   })
 
   it('writes to a file that is synced at each commit, checks references and keeps strict types', async () => {
@@ -75,60 +49,23 @@ describe('Opening the store', () => {
     return rejection(openSqliteStore(path, SETTINGS, stores.clock, stores.log))
   }
 
-  it('refuses a file that is no database, and leaves it as it was', async () => {
-    for (const content of ['not a database', 'x'.repeat(10_000)]) {
-      writeFileSync(stores.path(), content, { mode: 0o644 })
-      const error = await refusal()
-      expect(error.code).to.equal('database_corrupt')
-      expect(error.remedy).to.equal(STORE_FAULTS.database_corrupt.remedy)
-      expect(readFileSync(stores.path(), 'utf8')).to.equal(content)
-    }
-  })
-
   async function filledFile(): Promise<void> {
     const store = await stores.open()
     await register(store, 'N0CALL', 'W1AW')
-    for (let index = 0; index < 50; index += 1)
-      await store.history.append([message(`text ${index} ${'.'.repeat(200)}`)], false)
+    for (let index = 0; index < 50; index += 1) await append(store, `text ${index} ${'.'.repeat(200)}`)
     await store.close()
   }
 
-  it('refuses a file with a damaged page', async () => {
-    await filledFile()
-    const bytes = await readFile(stores.path())
-    bytes.fill(0xa5, bytes.length - 2048, bytes.length - 1024)
-    await writeFile(stores.path(), bytes)
-    expect((await refusal()).code).to.equal('database_corrupt')
-  })
-
-  it('refuses a file that was cut off', async () => {
-    await filledFile()
-    await truncate(stores.path(), (await stat(stores.path())).size - 4096)
-    expect((await refusal()).code).to.equal('database_corrupt')
-  })
-
-  async function withConnection(sql: string): Promise<void> {
-    const connection = await connect(stores.path(), 0)
-    await connection.exec(sql)
-    await connection.close()
-  }
-
-  it('refuses a file from a newer version, and leaves it as it was', async () => {
-    await filledFile()
-    await withConnection(`PRAGMA user_version = ${MIGRATIONS.length + 1}`)
-    const before = await readFile(stores.path())
-    expect((await refusal()).code).to.equal('database_newer')
-    expect((await readFile(stores.path())).equals(before)).to.equal(true)
-  })
-
-  it('refuses the database of another program, and leaves it as it was', async () => {
-    await withConnection('CREATE TABLE theirs (a); PRAGMA user_version = 1')
-    await chmod(stores.path(), 0o644)
-    const before = await readFile(stores.path())
-    expect((await refusal()).code).to.equal('database_foreign')
-    expect((await readFile(stores.path())).equals(before)).to.equal(true)
-    expect(statSync(stores.path()).mode & 0o777).to.equal(0o644)
-  })
+  for (const [what, code, make] of BROKEN_FILES)
+    it(`refuses a file that is ${what}, and leaves it as it was`, async () => {
+      await filledFile()
+      await make(stores.path())
+      await chmod(stores.path(), 0o644)
+      const before = await readFile(stores.path())
+      expect(await refusal()).to.include({ code, remedy: STORE_FAULTS[code].remedy })
+      expect((await readFile(stores.path())).equals(before)).to.equal(true)
+      if (code === 'database_foreign') expect(statSync(stores.path()).mode & 0o777).to.equal(0o644)
+    })
 
   it('refuses a file that this process has open already', async () => {
     await stores.open()
@@ -158,9 +95,9 @@ describe('Opening the store', () => {
 
   it('can be opened again after a refusal', async () => {
     await filledFile()
-    await withConnection('PRAGMA user_version = 99')
+    await run(stores.path(), 'PRAGMA user_version = 99')
     await refusal()
-    await withConnection(`PRAGMA user_version = ${MIGRATIONS.length}`)
+    await run(stores.path(), `PRAGMA user_version = ${MIGRATIONS.length}`)
     const store = await stores.open()
     expect(store.stations.size).to.equal(2)
   })
@@ -172,12 +109,12 @@ describe('Closing the store', () => {
   it('finishes what waits, and leaves one file', async () => {
     const store = await stores.open()
     await register(store, 'N0CALL')
-    const waiting = store.history.append([message('just in time')], false)
+    const waiting = append(store, 'just in time')
     await Promise.all([store.close(), store.close()])
     expect((await waiting)[0]?.kind).to.equal('stored')
     expect(() => statSync(`${stores.path()}-wal`)).to.throw('ENOENT')
     const again = await stores.open()
-    expect(texts((await newer(again, 'N0CALL')).messages)).to.deep.equal(['just in time'])
+    expect(await held(again)).to.deep.equal(['just in time'])
   })
 
   it('refuses every call afterwards', async () => {
@@ -187,8 +124,8 @@ describe('Closing the store', () => {
     await store.close()
     const { history, stations, serverTime } = store
     const calls = [
-      () => history.append([message('late')], false),
-      () => history.append([], false),
+      () => append({ history }, 'late'),
+      () => append({ history }),
       () => history.since('N0CALL', 0),
       () => stations.register(registration('N0CALL')),
       () => stations.register(registration('W1AW')),

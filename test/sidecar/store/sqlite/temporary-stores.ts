@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Clock } from '../../../../sidecar/clock.ts'
 import { createLog, type Log } from '../../../../sidecar/log.ts'
 import type {
+  AppendOutcome,
   HeardMessage,
   RegisterOutcome,
   Registration,
@@ -83,6 +84,14 @@ export function temporaryStores(): TemporaryStores {
     async wipe() {
       for (const file of [path(), `${path()}-wal`]) await rm(file, { force: true })
     },
+    crash() {
+      copyAsAfterCrash(path(), path('crashed'))
+      return async () => {
+        await this.wipe()
+        copyAsAfterCrash(path('crashed'), path())
+        for (const file of [path('crashed'), path('crashed-wal')]) await rm(file, { force: true })
+      }
+    },
     async openOver(settings = {}) {
       const connection = await openFile(path())
       return { store: keep(await buildStore(connection, path(), { ...SETTINGS, ...settings }, clock, log)), connection }
@@ -107,6 +116,31 @@ export function register(store: Store, ...keys: string[]): Promise<RegisterOutco
 export function message(text: string, changes: Partial<HeardMessage> = {}): HeardMessage {
   const { from = 'W1AW' } = changes
   return { from, sourceAsReceived: from, to: 'N0CALL', seqId: '1', text: Buffer.from(text), ...changes }
+}
+
+/** Stores messages, a text alone as {@link message} makes one of it; says what became of each. */
+export function append(
+  { history }: Pick<Store, 'history'>,
+  ...messages: readonly (string | HeardMessage)[]
+): Promise<readonly AppendOutcome[]> {
+  const batch = messages.map((one) => (typeof one === 'string' ? message(one) : one))
+  return history.append(batch, false)
+}
+
+/** The same, by its kind alone. */
+export async function kindsOf(...appended: Parameters<typeof append>): Promise<readonly AppendOutcome['kind'][]> {
+  return (await append(...appended)).map(({ kind }) => kind)
+}
+
+/** The stamp of a message that is stored. */
+export async function stampOf(...appended: Parameters<typeof append>): Promise<number> {
+  const [outcome] = await append(...appended)
+  return outcome?.kind === 'stored' ? outcome.message.time : Number.NaN
+}
+
+/** The texts that a registered station has. */
+export async function held(store: Pick<Store, 'history'>, station = 'N0CALL', since = 0): Promise<readonly string[]> {
+  return texts((await newer(store, station, since)).messages)
 }
 
 /** What a registered station has that is newer than `since`. */

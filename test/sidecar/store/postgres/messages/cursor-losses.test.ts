@@ -8,7 +8,7 @@ import { openCursors } from '../../../../../sidecar/store/postgres/messages/curs
 import { openHistory } from '../../../../../sidecar/store/postgres/messages/history.ts'
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
 import { FakeClock } from '../../../../support/fake-clock.ts'
-import { message } from '../../sqlite/temporary-stores.ts'
+import { append, message } from '../../sqlite/temporary-stores.ts'
 import { messageTables, registerIn } from './message-tables.ts'
 
 const WRITTEN_AFTER_MS = 10_000
@@ -112,7 +112,7 @@ describe('Cursors of which answers are lost', () => {
       inDatabase,
       received: () => received,
       async receive() {
-        const [outcome] = await there.history.append([message(`text ${times.length}`, { to: key })], false)
+        const [outcome] = await append(there, message(`text ${times.length}`, { to: key }))
         if (outcome?.kind === 'stored') times.push(outcome.message.time)
       },
       /** A sync, whose answer the phone gets, or will not. */

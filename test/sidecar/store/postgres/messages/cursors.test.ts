@@ -6,7 +6,7 @@ import { openCursors, type SharedCursors } from '../../../../../sidecar/store/po
 import { openHistory } from '../../../../../sidecar/store/postgres/messages/history.ts'
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
 import { FakeClock } from '../../../../support/fake-clock.ts'
-import { message } from '../../sqlite/temporary-stores.ts'
+import { append, message } from '../../sqlite/temporary-stores.ts'
 import { messageTables, registerIn } from './message-tables.ts'
 
 const KEY = 'N0CALL'
@@ -50,7 +50,7 @@ describe('The cursors of several instances', () => {
   async function receive(): Promise<number> {
     sent += 1
     const at = instance()
-    const [outcome] = await at.history.append([message(`text ${sent}`, { seqId: String(sent) })], false)
+    const [outcome] = await append(at, message(`text ${sent}`, { seqId: String(sent) }))
     return outcome?.kind === 'stored' ? outcome.message.time : Number.NaN
   }
 

@@ -14,6 +14,6 @@ describe('The history in PostgreSQL', () => {
   describe('is one that', () => historyContract(postgresStores()))
   describe('knows duplicates, and', () => duplicatesContract(postgresStores(), RUNS))
   describe('knows acks, which', () => acksContract(postgresStores()))
-  describe('has a server time, which', () => serverTimeContract(postgresStores(), RUNS))
+  describe('has a server time, which', () => serverTimeContract(postgresStores(), { runs: 4 }))
   describe('has cursors, of which the present one', () => cursorsContract(postgresStores(), WRITTEN_AFTER_MS))
 })

@@ -7,7 +7,7 @@ import type { Queries } from '../../../../../sidecar/store/postgres/database/con
 import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
 import { openPushQueue } from '../../../../../sidecar/store/postgres/pushes/push-queue.ts'
 import { pushQueueContract } from '../../contract/push-queue.contract.ts'
-import { message, registration, SETTINGS } from '../../sqlite/temporary-stores.ts'
+import { append, message, registration, SETTINGS } from '../../sqlite/temporary-stores.ts'
 import { messageTables, registerIn } from '../messages/message-tables.ts'
 import { postgresStores } from '../postgres-stores.ts'
 
@@ -24,7 +24,7 @@ describe('The push queue in PostgreSQL', () => {
       for (const key of ['W1AW', 'K1AB']) await store.stations.register(registration(key))
     })
 
-    const receive = (to: string, text: string) => store.history.append([message(text, { to })], false)
+    const receive = (to: string, text: string) => append(store, message(text, { to }))
     const claim = () => store.pushes.claim({ android: 10, ios: 10, webpush: 10 })
     const claimed = async () => (await claim()).map(({ station }) => station.key)
     /** The database's alone: no timer of ours runs. */

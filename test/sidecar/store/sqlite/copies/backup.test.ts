@@ -1,7 +1,7 @@
 import { readdir, stat, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { openSqliteStore } from '../../../../../sidecar/store/sqlite/open-sqlite.ts'
-import { message, newer, register, rejection, SETTINGS, temporaryStores, texts } from '../temporary-stores.ts'
+import { append, held, message, register, rejection, SETTINGS, temporaryStores } from '../temporary-stores.ts'
 
 describe('A backup', () => {
   const stores = temporaryStores()
@@ -11,7 +11,7 @@ describe('A backup', () => {
   async function contentOf(name: string, settings = SETTINGS): Promise<readonly string[]> {
     const store = await openSqliteStore(stores.path(name), settings, stores.clock, stores.log)
     try {
-      return texts((await newer(store, 'N0CALL')).messages)
+      return await held(store)
     } finally {
       await store.close()
     }
@@ -20,12 +20,12 @@ describe('A backup', () => {
   it('is a database of its own with all that was stored when it began, for its owner alone', async () => {
     const store = await stores.open()
     await register(store, 'N0CALL')
-    await store.history.append([message('one'), message('two', { seqId: '2' })], false)
+    await append(store, 'one', message('two', { seqId: '2' }))
     const bytes = await store.backUp(stores.path('backup.sqlite'), running)
     const file = await stat(stores.path('backup.sqlite'))
     expect([file.size, file.mode & 0o777]).to.deep.equal([bytes, 0o600])
     expect(await contentOf('backup.sqlite')).to.deep.equal(['one', 'two'])
-    expect(texts((await newer(store, 'N0CALL')).messages)).to.deep.equal(['one', 'two'])
+    expect(await held(store)).to.deep.equal(['one', 'two'])
   })
 
   it('goes on while messages are stored, a slice between two transactions, and is whole all the same', async () => {
@@ -35,16 +35,13 @@ describe('A backup', () => {
     await register(store, ...stations)
     const filler = 'x'.repeat(400)
     for (const to of stations)
-      await store.history.append(
-        Array.from({ length: 100 }, (_, index) => message(filler, { to, seqId: String(index) })),
-        false,
-      )
+      await append(store, ...Array.from({ length: 100 }, (_, index) => message(filler, { to, seqId: String(index) })))
     let done = false
     const backup = store.backUp(stores.path('backup.sqlite'), running).finally(() => {
       done = true
     })
     let meanwhile = 0
-    while (!done) await store.history.append([message('meanwhile', { seqId: String(++meanwhile) })], false)
+    while (!done) await append(store, message('meanwhile', { seqId: String(++meanwhile) }))
     await backup
     // 2 MB are ten slices and more.
     expect(meanwhile).to.be.above(5)
@@ -57,7 +54,7 @@ describe('A backup', () => {
     await register(store, 'N0CALL')
     const stopping = new AbortController()
     stopping.abort()
-    await store.history.append([message('x'.repeat(1_000_000))], false)
+    await append(store, 'x'.repeat(1_000_000))
     await rejection(store.backUp(stores.path('backup.sqlite'), stopping.signal))
     expect((await readdir(stores.path('.'))).filter((name) => name.startsWith('backup'))).to.deep.equal([])
     await store.backUp(stores.path('backup.sqlite'), running)
@@ -71,7 +68,7 @@ describe('A backup', () => {
     await register(store, 'N0CALL')
     await writeFile(stores.path('file'), '')
     expect((await rejection(store.backUp(stores.path('file/backup.sqlite'), running))).code).to.be.a('string')
-    expect((await store.history.append([message('after')], false))[0]?.kind).to.equal('stored')
+    expect((await append(store, 'after'))[0]?.kind).to.equal('stored')
     expect(store.fault()).to.equal(undefined)
   })
 })

@@ -1,11 +1,11 @@
-import { chown, copyFile, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { chown, copyFile, mkdir, readdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { expect } from 'chai'
 import sqlite3 from 'sqlite3'
 import { restoreDatabase } from '../../../../../sidecar/store/sqlite/copies/restore.ts'
 import { connect } from '../../../../../sidecar/store/sqlite/database/connection.ts'
-import { MIGRATIONS } from '../../../../../sidecar/store/sqlite/database/migrations.ts'
-import { message, newer, register, rejection, temporaryStores, texts } from '../temporary-stores.ts'
+import { BROKEN_FILES, foreign } from '../broken-files.ts'
+import { append, held, message, newer, register, rejection, temporaryStores } from '../temporary-stores.ts'
 
 describe('A restore', () => {
   const stores = temporaryStores()
@@ -17,22 +17,29 @@ describe('A restore', () => {
   async function storeAndBackup(): Promise<number> {
     const store = await stores.open()
     await register(store, 'N0CALL')
-    await store.history.append([message('kept')], false)
+    await append(store, 'kept')
     await store.backUp(backup(), running)
     await stores.clock.advance(60_000)
-    await store.history.append([message('later', { seqId: '2' })], false)
+    await append(store, message('later', { seqId: '2' }))
     const { serverTime } = await newer(store, 'N0CALL')
     await store.close()
     return serverTime
   }
 
-  async function messagesSince(since: number): Promise<readonly string[]> {
-    const store = await stores.open()
-    try {
-      return texts((await newer(store, 'N0CALL', since)).messages)
-    } finally {
-      await store.close()
-    }
+  async function messagesOf(path = stores.path()): Promise<readonly string[]> {
+    const store = await stores.open({}, path)
+    const found = await held(store)
+    await store.close()
+    return found
+  }
+
+  /** What a phone with that cursor finds of a message that comes next. */
+  async function afterwards(cursor: number, path = stores.path()): Promise<readonly string[]> {
+    const store = await stores.open({}, path)
+    await append(store, message('after', { seqId: '3' }))
+    const found = await held(store, 'N0CALL', cursor)
+    await store.close()
+    return found
   }
 
   it('puts the backup in the place of the database, keeps that beside it, and leaves the backup as it was', async () => {
@@ -40,21 +47,19 @@ describe('A restore', () => {
     const before = await readFile(backup())
     const { kept, stations, messages } = await restore()
     expect([stations, messages]).to.deep.equal([1, 1])
-    expect(await messagesSince(0)).to.deep.equal(['kept'])
+    expect(await messagesOf()).to.deep.equal(['kept'])
     expect((await readFile(backup())).equals(before)).to.equal(true)
     expect((await stat(stores.path())).mode & 0o777).to.equal(0o600)
     // Twice on, the first one kept is the backup of now.
     await stores.clock.advance(1000)
     await restore(kept)
-    expect(await messagesSince(0)).to.deep.equal(['kept', 'later'])
+    expect(await messagesOf()).to.deep.equal(['kept', 'later'])
   })
 
   it('leaves no cursor ahead of what comes: stamps go on above all that were issued', async () => {
     const cursor = await storeAndBackup()
     await restore()
-    const store = await stores.open()
-    await store.history.append([message('after', { seqId: '3' })], false)
-    expect(texts((await newer(store, 'N0CALL', cursor)).messages)).to.deep.equal(['after'])
+    expect(await afterwards(cursor)).to.deep.equal(['after'])
   })
 
   it('does so after a burst that ran ahead of the clock, and when the clock was set back since', async () => {
@@ -62,14 +67,12 @@ describe('A restore', () => {
     await register(store, 'N0CALL')
     await store.backUp(backup(), running)
     stores.clock.set(Date.UTC(2030, 0, 1))
-    await store.history.append([message('in 2030')], false)
+    await append(store, 'in 2030')
     const { serverTime } = await newer(store, 'N0CALL')
     await store.close()
     stores.clock.set(Date.UTC(2026, 0, 2))
     await restore()
-    const restored = await stores.open()
-    await restored.history.append([message('after', { seqId: '3' })], false)
-    expect(texts((await newer(restored, 'N0CALL', serverTime)).messages)).to.deep.equal(['after'])
+    expect(await afterwards(serverTime)).to.deep.equal(['after'])
   })
 
   it('does so as well when the former database is damaged, or gone: it goes by the clock then', async () => {
@@ -79,50 +82,42 @@ describe('A restore', () => {
     const { kept } = await restore()
     expect(await readFile(kept ?? '', 'utf8')).to.equal('no database any more')
     expect(await readFile(`${kept}-wal`, 'utf8')).to.equal('nor this a log')
-    const store = await stores.open()
-    await store.history.append([message('after', { seqId: '3' })], false)
-    expect(texts((await newer(store, 'N0CALL', cursor)).messages)).to.deep.equal(['after'])
-    await store.close()
-
+    expect(await afterwards(cursor)).to.deep.equal(['after'])
     await restoreDatabase(backup(), stores.path('elsewhere.sqlite'), stores.clock.now())
-    const elsewhere = await stores.open({}, stores.path('elsewhere.sqlite'))
-    await elsewhere.history.append([message('there', { seqId: '3' })], false)
-    expect(texts((await newer(elsewhere, 'N0CALL', cursor)).messages)).to.deep.equal(['there'])
+    expect(await afterwards(cursor, stores.path('elsewhere.sqlite'))).to.deep.equal(['after'])
   })
 
   it('refuses while a sidecar has the database open, and changes nothing', async () => {
     await storeAndBackup()
     const store = await stores.open()
     expect((await rejection(restore())).code).to.equal('database_locked')
-    await store.history.append([message('still there', { seqId: '4' })], false)
+    await append(store, message('still there', { seqId: '4' }))
     await store.close()
-    expect(await messagesSince(0)).to.deep.equal(['kept', 'later', 'still there'])
+    expect(await messagesOf()).to.deep.equal(['kept', 'later', 'still there'])
   })
 
   it('takes what is only in the log of the former database along, as after a crash', async () => {
     const store = await stores.open()
     await register(store, 'N0CALL')
     await store.backUp(backup(), running)
-    await store.history.append([message('in the log')], false)
+    await append(store, 'in the log')
     await mkdir(stores.path('crashed'))
     for (const suffix of ['', '-wal'])
       await copyFile(stores.path() + suffix, stores.path('crashed/store.sqlite') + suffix)
     const { kept } = await restoreDatabase(backup(), stores.path('crashed/store.sqlite'), stores.clock.now())
-    const former = await stores.open({}, kept)
-    expect(texts((await newer(former, 'N0CALL')).messages)).to.deep.equal(['in the log'])
+    expect(await messagesOf(kept)).to.deep.equal(['in the log'])
   })
 
   it('is of nothing but the backup where the database is gone and its log is left, which is kept', async () => {
     const store = await stores.open()
     await register(store, 'N0CALL')
-    await store.history.append([message('in the backup')], false)
+    await append(store, 'in the backup')
     await store.backUp(backup(), running)
-    await store.history.append([message('in the log', { seqId: '2' })], false)
+    await append(store, message('in the log', { seqId: '2' }))
     const place = stores.path('gone.sqlite')
     await copyFile(`${stores.path()}-wal`, `${place}-wal`)
     await restoreDatabase(backup(), place, stores.clock.now())
-    const restored = await stores.open({}, place)
-    expect(texts((await newer(restored, 'N0CALL')).messages)).to.deep.equal(['in the backup'])
+    expect(await messagesOf(place)).to.deep.equal(['in the backup'])
     const beside = await readdir(dirname(place))
     expect(beside.filter((name) => /^gone\.sqlite\.before-restore-\w+-wal$/.test(name))).to.have.length(1)
   })
@@ -132,7 +127,7 @@ describe('A restore', () => {
     await symlink(stores.path(), stores.path('link.sqlite'))
     const { kept } = await restoreDatabase(backup(), stores.path('link.sqlite'), stores.clock.now())
     expect(kept).to.match(/store\.sqlite\.before-restore-/)
-    expect(await messagesSince(0)).to.deep.equal(['kept'])
+    expect(await messagesOf()).to.deep.equal(['kept'])
   })
 
   it('makes the folder of the database where it is missing, as on a new machine, and not for nothing', async () => {
@@ -144,8 +139,7 @@ describe('A restore', () => {
     expect(await readdir(stores.path('.'))).to.not.include('new')
     await restoreDatabase(backup(), place, stores.clock.now())
     expect((await stat(dirname(place))).mode & 0o777).to.equal(0o700)
-    const restored = await stores.open({}, place)
-    expect(texts((await newer(restored, 'N0CALL')).messages)).to.deep.equal(['kept'])
+    expect(await messagesOf(place)).to.deep.equal(['kept'])
   })
 
   const isRoot = process.getuid?.() === 0
@@ -168,65 +162,17 @@ describe('A restore', () => {
   })
 
   describe('refuses, and leaves everything as it was,', () => {
-    async function foreign(name: string): Promise<string> {
-      const other = await connect(stores.path(name), 0)
-      await other.exec('CREATE TABLE cookie (name TEXT)')
-      await other.close()
-      return stores.path(name)
+    const made = async (make: (path: string) => Promise<unknown>) => {
+      await copyFile(backup(), stores.path('copy'))
+      await make(stores.path('copy'))
+      return stores.path('copy')
     }
-    const sources: readonly (readonly [string, string | undefined, () => Promise<string>])[] = [
-      ['a backup that is not there', undefined, async () => stores.path('nowhere')],
-      ['a folder', undefined, async () => stores.path('.')],
-      ['the database itself', undefined, async () => stores.path()],
-      ["somebody else's database", 'database_foreign', () => foreign('cookies.sqlite')],
-      [
-        'an empty file',
-        'database_foreign',
-        async () => {
-          await writeFile(stores.path('empty'), '')
-          return stores.path('empty')
-        },
-      ],
-      [
-        'no database',
-        'database_corrupt',
-        async () => {
-          await writeFile(stores.path('text'), 'SQLite format 3\0 or so, and then some text'.repeat(100))
-          return stores.path('text')
-        },
-      ],
-      [
-        'a damaged backup',
-        'database_corrupt',
-        async () => {
-          const bytes = await readFile(backup())
-          bytes.fill(0x5a, 4096, bytes.length - 100)
-          await writeFile(stores.path('damaged'), bytes)
-          return stores.path('damaged')
-        },
-      ],
-      [
-        'a backup with a damage that no query meets',
-        'database_corrupt',
-        async () => {
-          const bytes = await readFile(backup())
-          // How many pages are free (https://sqlite.org/fileformat.html, 1.3).
-          bytes.writeUInt32BE(5, 36)
-          await writeFile(stores.path('damaged'), bytes)
-          return stores.path('damaged')
-        },
-      ],
-      [
-        'a backup of a newer version',
-        'database_newer',
-        async () => {
-          await copyFile(backup(), stores.path('newer'))
-          const newer = await connect(stores.path('newer'), 0)
-          await newer.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`)
-          await newer.close()
-          return stores.path('newer')
-        },
-      ],
+    const sources: readonly (readonly [string, string | undefined, () => Promise<string> | string])[] = [
+      ['a backup that is not there', undefined, () => stores.path('nowhere')],
+      ['a folder', undefined, () => stores.path('.')],
+      ['the database itself', undefined, () => stores.path()],
+      ['an empty file', 'database_foreign', () => made(truncate)],
+      ...BROKEN_FILES.map(([what, code, make]) => [`a backup that is ${what}`, code, () => made(make)] as const),
     ]
     for (const [what, code, make] of sources) {
       it(what, async () => {
@@ -236,13 +182,14 @@ describe('A restore', () => {
         expect(error.remedy).to.be.a('string')
         if (code) expect(error.message).to.match(/^The backup .* (is|was) /)
         expect((await readdir(stores.path('.'))).filter((name) => /restor/.test(name))).to.deep.equal([])
-        expect(await messagesSince(0)).to.deep.equal(['kept', 'later'])
+        expect(await messagesOf()).to.deep.equal(['kept', 'later'])
       })
     }
 
     it('a place where the database of something else is', async () => {
       await storeAndBackup()
-      const cookies = await foreign('cookies.sqlite')
+      const cookies = stores.path('cookies.sqlite')
+      await foreign(cookies)
       const error = await rejection(restoreDatabase(backup(), cookies, stores.clock.now()))
       expect(error.code).to.equal('database_foreign')
       const other = await connect(cookies, 0)

@@ -2,7 +2,17 @@ import { expect } from 'chai'
 import type { Platform } from '../../../../../sidecar/messages/store.ts'
 import { type Connection, connect } from '../../../../../sidecar/store/sqlite/database/connection.ts'
 import { type Database, groupCommits, type Write } from '../../../../../sidecar/store/sqlite/database/database.ts'
-import { message, newer, register, registration, rejection, temporaryStores, texts } from '../temporary-stores.ts'
+import {
+  append,
+  held,
+  message,
+  newer,
+  register,
+  registration,
+  rejection,
+  temporaryStores,
+  texts,
+} from '../temporary-stores.ts'
 
 describe('Group commit', () => {
   const stores = temporaryStores()
@@ -180,23 +190,20 @@ describe('A store whose disk gives out', () => {
   it('rejects what does not fit any more, serves reads meanwhile, and writes again when there is space', async () => {
     const { store, connection } = await stores.openOver()
     await register(store, 'N0CALL')
-    await store.history.append([message('before')], false)
+    await append(store, 'before')
     const [{ pages } = { pages: 0 }] = await connection.all<{ pages: number }>(
       'SELECT page_count AS pages FROM pragma_page_count',
     )
     await connection.exec(`PRAGMA max_page_count = ${pages}`)
 
     const large = (name: string) => message(name + '.'.repeat(50_000))
-    const errors = await Promise.all([
-      rejection(store.history.append([large('a')], false)),
-      rejection(store.history.append([large('b')], false)),
-    ])
+    const errors = await Promise.all([rejection(append(store, large('a'))), rejection(append(store, large('b')))])
     expect(errors.map((error) => error.code)).to.deep.equal(['disk_full', 'disk_full'])
-    expect(texts((await newer(store, 'N0CALL')).messages)).to.deep.equal(['before'])
+    expect(await held(store)).to.deep.equal(['before'])
     expect(store.stations.get('N0CALL')?.key).to.equal('N0CALL')
 
     await connection.exec('PRAGMA max_page_count = 100000')
-    expect((await store.history.append([large('a')], false))[0]?.kind).to.equal('stored')
+    expect((await append(store, large('a')))[0]?.kind).to.equal('stored')
     const events = stores.lines.map((line) => line.event)
     expect(events).to.deep.equal(['store-write-failed', 'store-write-recovered'])
   })
@@ -204,12 +211,12 @@ describe('A store whose disk gives out', () => {
   it('goes on answering syncs in order while nothing can be written, and skips no message afterwards', async () => {
     const { store, connection } = await stores.openOver()
     await register(store, 'N0CALL')
-    await store.history.append([message('before')], false)
+    await append(store, 'before')
     const first = await newer(store, 'N0CALL')
 
     await connection.exec('PRAGMA query_only = ON') // as a file system that went read-only
     await stores.clock.advance(3_600_000)
-    expect((await rejection(store.history.append([message('lost')], false))).code).to.equal('database_not_writable')
+    expect((await rejection(append(store, 'lost'))).code).to.equal('database_not_writable')
     const second = await newer(store, 'N0CALL', first.serverTime)
     const third = await newer(store, 'N0CALL', second.serverTime)
     expect(second.messages).to.deep.equal([])
@@ -217,7 +224,7 @@ describe('A store whose disk gives out', () => {
     expect(third.serverTime).to.be.greaterThan(second.serverTime)
 
     await connection.exec('PRAGMA query_only = OFF')
-    await store.history.append([message('after')], false)
+    await append(store, 'after')
     const fourth = await newer(store, 'N0CALL', third.serverTime)
     expect(texts(fourth.messages)).to.deep.equal(['after'])
     expect(fourth.serverTime).to.be.at.least(stores.clock.now())
@@ -228,7 +235,7 @@ describe('A store whose disk gives out', () => {
     await register(store, 'N0CALL')
     expect(store.fault()).to.equal(undefined)
     await connection.exec('PRAGMA query_only = ON')
-    await rejection(store.history.append([message('lost')], false))
+    await rejection(append(store, 'lost'))
     expect(store.fault()).to.equal('database_not_writable')
     const probed = async () => {
       await stores.clock.advance(5000)
@@ -267,13 +274,13 @@ describe('A store whose disk gives out', () => {
     const store = await stores.open()
     await register(store, 'N0CALL')
     const results = await Promise.allSettled([
-      store.history.append([message('first')], false),
+      append(store, 'first'),
       store.stations.register(registration('W1AW', { platform: 'windows' as Platform })),
-      store.history.append([message('second', { seqId: undefined as unknown as string })], false),
-      store.history.append([message('third')], false),
+      append(store, message('second', { seqId: undefined as unknown as string })),
+      append(store, 'third'),
     ])
     expect(results.map((result) => result.status)).to.deep.equal(['fulfilled', 'rejected', 'rejected', 'fulfilled'])
     expect(store.stations.get('W1AW')).to.equal(undefined)
-    expect(texts((await newer(store, 'N0CALL')).messages)).to.deep.equal(['first', 'third'])
+    expect(await held(store)).to.deep.equal(['first', 'third'])
   })
 })

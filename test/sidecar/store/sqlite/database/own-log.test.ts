@@ -1,7 +1,7 @@
 import { copyFile, readdir, rename, rm, symlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { expect } from 'chai'
-import { message, newer, register, temporaryStores, texts } from '../temporary-stores.ts'
+import { append, held, message, register, temporaryStores } from '../temporary-stores.ts'
 
 describe('The log of a database', () => {
   const stores = temporaryStores()
@@ -11,9 +11,9 @@ describe('The log of a database', () => {
   async function closedAfter(happens: (path: string) => Promise<unknown>, path = stores.path()): Promise<void> {
     const store = await stores.open({}, path)
     await register(store, 'N0CALL')
-    await store.history.append([message('in the backup')], false)
+    await append(store, 'in the backup')
     await store.backUp(backup(), new AbortController().signal)
-    await store.history.append([message('in the log', { seqId: '2' })], false)
+    await append(store, message('in the log', { seqId: '2' }))
     stores.lines.length = 0
     await happens(path)
     await store.close()
@@ -21,7 +21,7 @@ describe('The log of a database', () => {
 
   async function found(): Promise<readonly string[]> {
     const store = await stores.open()
-    return texts((await newer(store, 'N0CALL')).messages)
+    return await held(store)
   }
 
   const beside = async () =>

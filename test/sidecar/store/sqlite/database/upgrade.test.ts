@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { connect } from '../../../../../sidecar/store/sqlite/database/connection.ts'
 import { MIGRATIONS, migrate, schemaVersion } from '../../../../../sidecar/store/sqlite/database/migrations.ts'
-import { message, newer, registration, SETTINGS, temporaryStores, texts } from '../temporary-stores.ts'
+import { append, held, message, newer, registration, SETTINGS, temporaryStores } from '../temporary-stores.ts'
 
 const asWritten = (version: number) => readFileSync(new URL(`./version-${version}.sql`, import.meta.url), 'utf8')
 
@@ -60,9 +60,9 @@ for (const version of [1, 2, 4]) {
       const { history, serverTime } = await stores.open()
       expect(await serverTime.issue()).to.be.above(1_700_000_090_000)
       const again = message('73', { to: 'N3CALL', seqId: 'é' })
-      const [known, fresh] = await history.append([again, { ...again, seqId: '2' }], false)
+      const [known, fresh] = await append({ history }, again, { ...again, seqId: '2' })
       expect([known?.kind, fresh?.kind]).to.deep.equal(['duplicate', 'stored'])
-      expect(texts((await newer({ history }, 'N3CALL')).messages)).to.deep.equal(['73', '73'])
+      expect(await held({ history }, 'N3CALL')).to.deep.equal(['73', '73'])
     })
 
     it('takes stations of the platforms that came later, and still removes with a station what is its own', async () => {
@@ -103,9 +103,9 @@ for (const version of [2, 4]) {
       for (const perStation of [50, 100]) {
         const { history, close } = await stores.open({ history: { ...SETTINGS.history, perStation } })
         const copy = message('lost from the ring', { to: 'N3CALL', seqId: '9' })
-        const [known, other] = await history.append([copy, { ...copy, to: 'N1CALL', seqId: `${perStation}` }], false)
+        const [known, other] = await append({ history }, copy, { ...copy, to: 'N1CALL', seqId: `${perStation}` })
         expect([known?.kind, other?.kind]).to.deep.equal(['duplicate', 'stored'])
-        expect(texts((await newer({ history }, 'N3CALL')).messages)).to.deep.equal(['73'])
+        expect(await held({ history }, 'N3CALL')).to.deep.equal(['73'])
         await close()
       }
     })

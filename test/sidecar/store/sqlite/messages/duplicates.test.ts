@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Connection } from '../../../../../sidecar/store/sqlite/database/connection.ts'
-import { message, register, SETTINGS, temporaryStores } from '../temporary-stores.ts'
+import { append, message, register, SETTINGS, temporaryStores } from '../temporary-stores.ts'
 
 const MOST = 100_000
 const SWEPT_AT_ONCE = 1000
@@ -27,10 +27,10 @@ describe('What is remembered of messages that rings have dropped', () => {
     const { store, connection } = await stores.openOver(small)
     for (const part of ['a', 'b', 'c']) {
       const texts = Array.from({ length: SWEPT_AT_ONCE }, (_, index) => message(`${part} ${index}`))
-      await store.history.append(texts, false)
+      await append(store, ...texts)
       expect((await rows(connection)).count).to.be.within(MOST, MOST + 2 * SWEPT_AT_ONCE)
     }
-    for (let one = 0; one < 3; one += 1) await store.history.append([message(`alone ${one}`)], false)
+    for (let one = 0; one < 3; one += 1) await append(store, `alone ${one}`)
     const { count, oldest } = await rows(connection)
     expect(count).to.be.within(MOST, MOST + SWEPT_AT_ONCE)
     expect(Number(oldest)).to.equal(MOST + 3 * SWEPT_AT_ONCE + 4 - count)
@@ -39,11 +39,7 @@ describe('What is remembered of messages that rings have dropped', () => {
   it('goes with its station', async () => {
     const { store, connection } = await stores.openOver(small)
     await register(store, 'N0CALL', 'W1AW')
-    for (const to of ['N0CALL', 'W1AW'])
-      await store.history.append(
-        ['a', 'b', 'c'].map((text) => message(text, { to })),
-        false,
-      )
+    for (const to of ['N0CALL', 'W1AW']) await append(store, ...['a', 'b', 'c'].map((text) => message(text, { to })))
     await store.stations.remove('N0CALL')
     expect(await connection.all('SELECT station, count(*) AS count FROM message GROUP BY 1')).to.deep.equal([
       { station: 'W1AW', count: 3 },

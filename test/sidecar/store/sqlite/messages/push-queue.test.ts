@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Connection } from '../../../../../sidecar/store/sqlite/database/connection.ts'
 import { pushQueueContract } from '../../contract/push-queue.contract.ts'
-import { copyAsAfterCrash, message, register, rejection, temporaryStores } from '../temporary-stores.ts'
+import { append, copyAsAfterCrash, message, register, rejection, temporaryStores } from '../temporary-stores.ts'
 
 const ROOM = { android: 100, ios: 100, webpush: 100 }
 
@@ -10,10 +10,7 @@ describe('The queue of pushes', () => pushQueueContract(temporaryStores(), { lea
 describe('The queue of pushes in SQLite', () => {
   const stores = temporaryStores()
   const receive = (store: Awaited<ReturnType<typeof stores.open>>, ...seqIds: string[]) =>
-    store.history.append(
-      seqIds.map((seqId) => message(`number ${seqId}`, { seqId })),
-      false,
-    )
+    append(store, ...seqIds.map((seqId) => message(`number ${seqId}`, { seqId })))
 
   /** Has every statement that begins with `verb` fail until it is told otherwise. */
   function failing(connection: Connection, verb: RegExp) {
@@ -51,7 +48,7 @@ describe('The queue of pushes in SQLite', () => {
     const [second] = await store.pushes.claim(ROOM)
     expect(second?.unpushed.count).to.equal(1)
     disk.fails = false
-    await store.history.append([message('other', { to: 'N1CALL' })], false)
+    await append(store, message('other', { to: 'N1CALL' }))
     await stores.clock.advance(2000)
     const [other] = await store.pushes.claim(ROOM)
     await store.pushes.settle(other!)
@@ -80,7 +77,7 @@ describe('The queue of pushes in SQLite', () => {
     const before = await stores.open()
     await register(before, 'N0CALL', 'N1CALL', 'N2CALL')
     for (const to of ['N1CALL', 'N0CALL', 'N2CALL']) {
-      await before.history.append([message('hi', { to })], false)
+      await append(before, message('hi', { to }))
       await stores.clock.advance(1)
     }
     await before.close()

@@ -1,0 +1,46 @@
+import { readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import type { StoreErrorCode } from '../../../../sidecar/errors.ts'
+import { connect } from '../../../../sidecar/store/sqlite/database/connection.ts'
+import { MIGRATIONS } from '../../../../sidecar/store/sqlite/database/migrations.ts'
+
+/** What a file is that is no database to go on with, how it is refused, and how to make it of a sound one that nobody has open. */
+export type BrokenFile = readonly [what: string, code: StoreErrorCode, make: (path: string) => Promise<void>]
+
+async function overwritten(path: string, change: (bytes: Buffer) => unknown): Promise<void> {
+  const bytes = await readFile(path)
+  change(bytes)
+  await writeFile(path, bytes)
+}
+
+export const BROKEN_FILES: readonly BrokenFile[] = [
+  [
+    'no database',
+    'database_corrupt',
+    (path) => writeFile(path, 'SQLite format 3\0 or so, and then some text'.repeat(100)),
+  ],
+  ['a few words', 'database_corrupt', (path) => writeFile(path, 'not a database')],
+  ['damaged', 'database_corrupt', (path) => overwritten(path, (bytes) => bytes.fill(0x5a, 4096, bytes.length - 100))],
+  ['damaged in one page', 'database_corrupt', (path) => overwritten(path, (bytes) => bytes.fill(0xa5, 2048, 3072))],
+  // How many pages are free (https://sqlite.org/fileformat.html, 1.3).
+  [
+    'damaged where no query goes',
+    'database_corrupt',
+    (path) => overwritten(path, (bytes) => bytes.writeUInt32BE(5, 36)),
+  ],
+  ['cut off', 'database_corrupt', async (path) => truncate(path, (await readFile(path)).length - 4096)],
+  ['of a newer version', 'database_newer', (path) => run(path, `PRAGMA user_version = ${MIGRATIONS.length + 1}`)],
+  ["somebody else's", 'database_foreign', foreign],
+]
+
+/** Makes the database of another program. */
+export async function foreign(path: string): Promise<void> {
+  await rm(path, { force: true })
+  await run(path, 'CREATE TABLE cookie (name TEXT); PRAGMA user_version = 1')
+}
+
+/** Runs statements on a file that nobody has open. */
+export async function run(path: string, sql: string): Promise<void> {
+  const connection = await connect(path, 0)
+  await connection.exec(sql)
+  await connection.close()
+}
