@@ -5,12 +5,20 @@ import { API_ERRORS, ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { RateLimit } from '../messages/rate-limit.ts'
 import type { Metrics } from '../metrics.ts'
-import { type Body, type EncodedAnswer, encodeAnswer, errorBody, rawErrorAnswer } from './answers/answer.ts'
+import {
+  type Body,
+  type EncodedAnswer,
+  encodeAnswer,
+  errorBody,
+  rawErrorAnswer,
+  rawOverLimitAnswer,
+} from './answers/answer.ts'
 import { createReceipts, type Delivery } from './answers/receipts.ts'
 import { createAnswerSender } from './answers/sender.ts'
 import { answer as answerWith, type Call, type CallOutcome } from './calls/call.ts'
 import { bodyAtHand, isJson, parseBody, receiveBody } from './requests/body.ts'
 import type { ClientAddress, ClientAddressOf } from './requests/client-address.ts'
+import type { ProxyWarnings } from './requests/proxy-warnings.ts'
 import { trackUnanswered, unreadableError } from './requests/unreadable.ts'
 import { createAtEndOfTurn } from './turn.ts'
 
@@ -47,6 +55,7 @@ interface HandlerParts {
   readonly limit: RateLimit
   /** Whether a connection's peer is a proxy. */
   readonly isProxy: (peer: string | undefined) => boolean
+  readonly warnOfProxy: ProxyWarnings
   /** Whether connections are being ended because the API is. */
   readonly isClosing: () => boolean
   readonly clock: Clock
@@ -60,6 +69,7 @@ export function createHandler({
   clientOf,
   limit,
   isProxy,
+  warnOfProxy,
   isClosing,
   clock,
   metrics,
@@ -87,10 +97,11 @@ export function createHandler({
   }, leaving.last)
 
   function request(request: IncomingMessage, response: ServerResponse): void {
+    warnOfProxy(request)
     const client = clientOf(request.socket.remoteAddress, headerText(request.headers['x-forwarded-for']))
     // First of all, so that failed requests count as well, and an attacker's body is not even read.
     if (!limit.take(client, clock.elapsed())) {
-      drop(request.socket)
+      overLimit(request, response)
       return
     }
     metrics.count('api_requests')
@@ -114,7 +125,7 @@ export function createHandler({
       const call = callFor(request)
       if (bytes === 'too_large') throw new ApiError('too_large')
       const outcome = await call(bytes, client)
-      if (outcome.kind === 'drop') return drop(request.socket)
+      if (outcome.kind === 'drop') return overLimit(request, response)
       const { body, delivery } = outcome
       leaving.add({ request, response, status: 200, encoded: await encodeAnswer(request, body), delivery })
     } catch (cause) {
@@ -156,10 +167,17 @@ export function createHandler({
     leaving.add({ request, response, status: API_ERRORS[error.code].status, encoded, delivery: undefined })
   }
 
-  /** Ends a connection without a byte. */
-  function drop(socket: Duplex): void {
+  /**
+   * Ends a client's connection without a byte. That of a proxy is not the client's: nginx would take one that ends unanswered for a dead
+   * server, and let everybody wait for it. It is answered once the body is there, for a connection that ends before is just as dead.
+   */
+  function overLimit(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request
     metrics.count('api_dropped')
-    socket.destroy()
+    if (!isProxy(socket.remoteAddress)) return void socket.destroy()
+    const answer = () => void response.writeHead(429, OVER_LIMIT_HEADERS).end()
+    if (request.complete) answer()
+    else receiveBody(request, response).then(answer, () => socket.destroy())
   }
 
   return {
@@ -170,8 +188,11 @@ export function createHandler({
         socket.destroy()
         return
       }
-      if (!limit.take(clientOf(peerOf(socket), undefined), clock.elapsed())) {
-        drop(socket)
+      const peer = peerOf(socket)
+      if (!limit.take(clientOf(peer, undefined), clock.elapsed())) {
+        metrics.count('api_dropped')
+        if (isProxy(peer)) socket.end(rawOverLimitAnswer(), () => socket.destroy())
+        else socket.destroy()
         return
       }
       metrics.count('api_requests')
@@ -182,6 +203,7 @@ export function createHandler({
 }
 
 const LOGGED_PATH_CHARACTERS = 100
+const OVER_LIMIT_HEADERS = { Connection: 'close', 'Content-Length': 0 }
 
 /** Without a query, and without the `https://host` that some proxies write before it (RFC 9112, section 3.2.2). */
 function pathOf(url: string): string {

@@ -16,6 +16,7 @@ import { createApiServer } from './listener.ts'
 import { openApiDocument } from './openapi/document.ts'
 import { clientAddressBy, clientOfPeerBy, isProxyBy } from './requests/client-address.ts'
 import { limitConnections } from './requests/connection-limit.ts'
+import { createProxyWarnings } from './requests/proxy-warnings.ts'
 import { createBodyChecks } from './requests/schemas.ts'
 import { createReadThrough } from './rings/read-through.ts'
 import { createRingCache } from './rings/ring-cache.ts'
@@ -71,9 +72,21 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
   if (publicKey !== undefined) documents.set('/v1/webpush', lastingBody({ publicKey }))
   const clientOf = clientAddressBy(listen.trustProxy)
   const isProxy = isProxyBy(listen.trustProxy)
+  const warnOfProxy = createProxyWarnings(isProxy, log)
   const isClosing = () => !server.listening
   const limit = createRateLimit(rateLimit)
-  const handler = createHandler({ calls, documents, clientOf, limit, isProxy, isClosing, clock, metrics, log })
+  const handler = createHandler({
+    calls,
+    documents,
+    clientOf,
+    limit,
+    isProxy,
+    warnOfProxy,
+    isClosing,
+    clock,
+    metrics,
+    log,
+  })
 
   const { server, scheme, reloadCertificate, certificateExpiresAt } = await createApiServer(listen)
   limitConnections(server, rateLimit.connectionsPerAddress, clientOfPeerBy(listen.trustProxy), () =>

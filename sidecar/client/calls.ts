@@ -55,6 +55,8 @@ export function createCalls(options: CallsOptions): Calls {
     if (status === 200 && hasMembers<Answer>(content, members)) return content
     if (status !== 200 && hasMembers<Refusal>(content, { error: 'string' }) && isApiCode(content.error))
       throw new ClientError(content.error, String(content.message), { details: content.details ?? [] })
+    // What a rate limit is behind a proxy; without one the connection ends.
+    if (status === 429) throw new ClientError('unreachable', `${base} takes no more calls from here now.`)
     throw new ClientError('bad_answer', `${base} did not answer ${path} as a sidecar does (status ${status}).`)
   }
 

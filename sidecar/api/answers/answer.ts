@@ -94,6 +94,11 @@ export function rawErrorAnswer(error: ApiError): string {
   return `HTTP/1.1 ${status} Error\r\n${lines.join('')}\r\n${text}`
 }
 
+/** The same for a proxy's connection over the rate limit. */
+export function rawOverLimitAnswer(): string {
+  return 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
+}
+
 // Names and values in turn: Node takes that as it is, where it has to go through an object's members first.
 const FIXED_HEADERS = [
   'Content-Type',

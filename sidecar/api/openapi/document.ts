@@ -21,7 +21,7 @@ export function openApiDocument() {
       title: 'mesh-companion sidecar',
       version: '1',
       description:
-        'Push, sync and avatars for an APRS messaging app. Over a rate limit the connection ends without an answer. Members that are not known are passed over, in requests as in answers.',
+        'Push, sync and avatars for an APRS messaging app. Over a rate limit the connection ends without an answer (behind a proxy: status 429 without a body). Members that are not known are passed over, in requests as in answers.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     // Beside the document, whatever a proxy puts before it.

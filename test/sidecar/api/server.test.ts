@@ -276,15 +276,44 @@ describe('the rate limit', () => {
       )
     await withApi({ rateLimit: { max: 1 }, listen: { trustProxy: ['127.0.0.0/8'] } }, async (api) => {
       expect(await from(api, '198.51.100.1')).to.match(/ 404 /)
-      expect(await from(api, '203.0.113.1, 198.51.100.1')).to.equal('')
+      const refused = 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n'
+      const overLimit = await from(api, '203.0.113.1, 198.51.100.1')
+      expect(overLimit.replace(/^Date:.*\r\n/m, '')).to.equal(`${refused}\r\n`)
       expect(await from(api, '2001:db8::1')).to.match(/ 404 /)
-      expect(await from(api, '2001:db8::2')).to.equal('')
+      expect(await from(api, '2001:db8::2')).to.match(/ 429 /)
       expect(await from(api, '2001:db8:0:1::2')).to.match(/ 404 /)
+      expect(await api.raw('nonsense\r\n\r\n')).to.match(/ 400 /)
+      expect(await api.raw('nonsense\r\n\r\n')).to.equal(`${refused}\r\n`)
     })
     await withApi({ rateLimit: { max: 1 } }, async (api) => {
       expect(await from(api, '198.51.100.1')).to.match(/ 404 /)
       expect(await from(api, '198.51.100.2')).to.equal('')
     })
+  })
+
+  it('of new stations is told to a trusted proxy, whose connection is not the client alone', () =>
+    withApi({ rateLimit: { newStationsPerHour: 0 }, listen: { trustProxy: true } }, async (api) => {
+      const body = JSON.stringify(registration('N0CALL'))
+      const text = requestText(body, `Content-Length: ${body.length}`, 'X-Forwarded-For: 198.51.100.1')
+      expect(await api.raw(text.replace('/v1/sync', '/v1/register'))).to.match(/ 429 .*Connection: close/s)
+    }))
+
+  it('warns once of a proxy that is not trusted, and once of a trusted one that names no client', async () => {
+    const ask = (api: RunningApi, ...headers: string[]) =>
+      api.raw(requestText(unknown, `Content-Length: ${unknown.length}`, ...headers, 'Connection: close'))
+    const said = 'X-Forwarded-For: 198.51.100.1'
+    for (const [trustProxy, wrong, right, event] of [
+      [false, [said], [], 'proxy-not-trusted'],
+      [['127.0.0.0/8'], [], [said], 'proxy-says-no-client'],
+    ] as const)
+      await withApi({ listen: { trustProxy } }, async (api) => {
+        const warnings = () => api.logged.flatMap(({ event }) => (String(event).startsWith('proxy-') ? [event] : []))
+        await ask(api, ...right)
+        expect(warnings()).to.deep.equal([])
+        await ask(api, ...wrong)
+        await ask(api, ...wrong)
+        expect(warnings()).to.deep.equal([event])
+      })
   })
 
   it('of new stations ends the connection without a byte, and lets known ones through', () =>

@@ -39,13 +39,12 @@ describe("the client's calls", () => {
     })
   })
 
-  it('reject where nobody answers, which may pass', async () => {
+  it('reject where nobody answers, and over the limit of a sidecar behind a proxy, which may pass', async () => {
     await api.close()
-    expect(await refusalOf(createCalls({ baseUrl: api.api.url }).webPush())).to.include({
-      code: 'unreachable',
-      passing: true,
-    })
-    api = await startApi()
+    const away = await refusalOf(createCalls({ baseUrl: api.api.url }).webPush())
+    api = await startApi({ rateLimit: { max: 0 }, listen: { trustProxy: true } })
+    const over = await refusalOf(createCalls({ baseUrl: api.api.url }).webPush())
+    for (const refusal of [away, over]) expect(refusal).to.include({ code: 'unreachable', passing: true })
   })
 })
 
