@@ -1,6 +1,6 @@
 import express from 'express'
 import type { Log } from '../log.ts'
-import type { HostApp } from '../routes/mount.ts'
+import type { HostApp } from '../routes/route-table.ts'
 import { createLog } from './json-log.ts'
 import { type MountOptions, mountOidc, type Oidc } from './mount-oidc.ts'
 

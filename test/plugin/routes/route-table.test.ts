@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import express, { type Application } from 'express'
-import { mountRoutes } from '../../../plugin/routes/mount.ts'
+import { mountRoutes } from '../../../plugin/routes/route-table.ts'
 
 describe('the routes of the plugin', () => {
   it('are none on a server without a domain of ours: Express 4 takes an empty list of paths for all of them', () => {

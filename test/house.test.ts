@@ -1,0 +1,62 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { section, tableRows } from './support/documents.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const MOST_FILES = 15
+
+/** Halves of the package, each with a page that leads through its rooms. */
+const HALVES = [
+  { half: 'plugin', rooms: 10 },
+  { half: 'sidecar', rooms: 9 },
+].filter(({ half }) => existsSync(join(ROOT, half, 'README.md')))
+
+/** Paths of a half's sources from its root, with slashes. */
+function sourcesOf(half: string): readonly string[] {
+  return readdirSync(join(ROOT, half), { recursive: true, encoding: 'utf8' })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => /\.(ts|json)$/.test(name) && !/^(docs|deploy)\//.test(name))
+}
+
+for (const { half, rooms } of HALVES) {
+  describe(`the house of the ${half}`, () => {
+    const page = readFileSync(join(ROOT, half, 'README.md'), 'utf8')
+    const sources = sourcesOf(half)
+    const folders = [...new Set(sources.map((name) => dirname(name)).filter((folder) => folder !== '.'))]
+    const named = [...page.matchAll(/`([\w./-]+)`/g)].map(([, name = '']) => name)
+
+    it(`has ${rooms} rooms, each with its row on the page and none that is not there`, () => {
+      const there = [...new Set(folders.map((folder) => folder.replace(/\/.*/, '')))]
+      const rows = tableRows(section(page, '## Rooms')).map(([room = '']) => room.replaceAll('`', '').replace('/', ''))
+      expect(there).to.have.length(rooms)
+      expect(rows).to.have.members(there)
+    })
+
+    it('has no folder that the page does not name', () => {
+      const withOwn = folders.filter((folder) => sources.some((name) => dirname(name) === folder))
+      expect(withOwn.filter((folder) => !named.includes(`${folder}/`))).to.deep.equal([])
+    })
+
+    it('has every file and folder that the page names', () => {
+      const paths = named.filter((name) => /\.(ts|md)$|\//.test(name) && !name.startsWith('mesh-companion/'))
+      expect(paths.length).to.be.above(rooms)
+      // A file of the room that a row is about stands there without its folder.
+      const isThere = (name: string) =>
+        existsSync(join(ROOT, half, name)) ||
+        existsSync(join(ROOT, name)) ||
+        sources.some((source) => source.split('/').length === 2 && source.endsWith(`/${name}`))
+      expect(paths.filter((name) => !isThere(name))).to.deep.equal([])
+    })
+
+    it(`has no folder with over ${MOST_FILES} files, nor with a single one and no other folder`, () => {
+      const wrong = folders.filter((folder) => {
+        const own = sources.filter((name) => dirname(name) === folder).length
+        const below = folders.filter((other) => dirname(other) === folder).length
+        return own > MOST_FILES || own + below < 2
+      })
+      expect(wrong).to.deep.equal([])
+    })
+  })
+}
