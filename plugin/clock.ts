@@ -5,7 +5,7 @@ export interface Clock {
   /** Milliseconds that have passed since some moment before the start; never steps. For how long something took, or may take. */
   elapsed(): number
   /** Calls `task` once, `delayMs` of elapsed time from now. Does not keep the process alive by itself. */
-  after(delayMs: number, task: () => void): Timer
+  after(delayMs: number, task: () => unknown): Timer
 }
 
 /** A task that {@link Clock.after} has planned. Cancelling twice, or after it ran, does nothing. */

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { parseArgs } from 'node:util'
+import { systemClock } from '../clock.ts'
 import { domainsByHostName } from '../config/domains/host-names.ts'
 import { findMisplaced } from '../config/domains/misplaced.ts'
 import { ROUTE_NAMES } from '../config/domains/route-names.ts'
@@ -111,7 +112,7 @@ function checkFile(args: readonly string[], terminal: Terminal): FileCheck {
   const basePathOf = call.meshCentral ? pathsOfMeshCentral(config) : () => '/'
   const { domains, problems } = readDomains(config, {
     readFile: terminal.read,
-    now: Date.now(),
+    now: systemClock.now(),
     ...(call.meshCentral ? { unknownKeys: 'warn', inferPresets: true, basePathOf } : {}),
   })
   const misplaced = findMisplaced(config)

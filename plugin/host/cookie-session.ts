@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Request } from 'express'
+import { type Clock, systemClock } from '../clock.ts'
 import type { Sessions } from './port.ts'
 import { endOfNow, type RevocationStore } from './revocation-store.ts'
 import { keyOfHandle, keysOfEnded, keysOfSignIn, MAX_SESSION_MS, withTimeLimit } from './revocations.ts'
 import { isObject, readRecord, type SignInRecord } from './sign-in-record.ts'
+import { timeLimit } from './time-limit.ts'
 
 export interface CookieSessionsOptions {
   /**
@@ -16,6 +18,12 @@ export interface CookieSessionsOptions {
   /** How long a session counts after its login, and how long its end is remembered. Default: 14 days. */
   readonly maxAgeMs?: number
   readonly now?: () => number
+  /**
+   * Default: that of this machine.
+   *
+   * @internal
+   */
+  readonly clock?: Clock
 }
 
 /** Where the login stands in the session. */
@@ -35,8 +43,9 @@ export interface CookieSignIn extends SignInRecord {
  * its defaults takes 4 KB of answer headers, and with an ID token of 25 groups in a cookie each login was a 502. Everything rejects when the store of revocations fails or does not answer in time; then nobody is signed in.
  */
 export function cookieSessions(options: CookieSessionsOptions): Sessions {
-  const { storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS, now = Date.now } = options
-  const revocations = withTimeLimit(options.revocations, storeTimeoutMs)
+  const { storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS, clock = systemClock } = options
+  const { now = () => clock.now() } = options
+  const revocations = withTimeLimit(options.revocations, timeLimit(clock, storeTimeoutMs))
 
   /** A copy of the cookie may be anywhere. */
   async function revoke({ handle, startedAt }: CookieSignIn): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express'
 import type { Session, SessionData, Store } from 'express-session'
+import { type Clock, systemClock } from '../clock.ts'
 import type { Sessions, SignIn } from './port.ts'
 import { endOfNow, type RevocationStore } from './revocation-store.ts'
 import {
@@ -12,6 +13,7 @@ import {
 } from './revocations.ts'
 import { createSessionIndex, sharedListing } from './session-listing.ts'
 import { isObject, readRecord, readTokens } from './sign-in-record.ts'
+import { timeLimit } from './time-limit.ts'
 
 export interface ExpressSessionsOptions {
   /** The option `name` that express-session was set up with. Default: its own, `connect.sid`. */
@@ -26,6 +28,12 @@ export interface ExpressSessionsOptions {
    */
   readonly revocations?: RevocationStore
   readonly now?: () => number
+  /**
+   * Default: that of this machine.
+   *
+   * @internal
+   */
+  readonly clock?: Clock
 }
 
 /** Where the login stands in the session; the host's own keys are left alone, but do not outlive a login. */
@@ -41,12 +49,13 @@ interface Kept extends SignIn {
  * plugin's routes. Everything rejects when the store fails or does not answer in time; then nobody is signed in.
  */
 export function expressSessions(options: ExpressSessionsOptions = {}): Sessions {
-  const { cookieName = 'connect.sid', storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS, now = Date.now } = options
+  const { cookieName = 'connect.sid', storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS } = options
+  const { clock = systemClock, now = () => clock.now() } = options
+  const limit = timeLimit(clock, storeTimeoutMs)
   // The memory of the process answers within the call.
-  const revocations = options.revocations
-    ? withTimeLimit(options.revocations, storeTimeoutMs)
-    : memoryRevocations({ now })
-  const settle = <Result = void>(what: string, run: StoreCall<Result>) => withinTime(storeTimeoutMs, what, run)
+  const revocations = options.revocations ? withTimeLimit(options.revocations, limit) : memoryRevocations({ now })
+  const settle = <Result = void>(what: string, run: StoreCall<Result>) =>
+    limit(called(what, run), `The session store took too long to ${what}.`)
   const index = createSessionIndex()
   const listings = new WeakMap<Store, () => Promise<readonly Kept[]>>()
 
@@ -219,19 +228,11 @@ function readKept(value: unknown): Kept | undefined {
 
 type StoreCall<Result> = (done: (error?: unknown, result?: Result) => void) => void
 
-function withinTime<Result>(limitMs: number, what: string, run: StoreCall<Result>): Promise<Result | undefined> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`The session store took too long to ${what}.`)), limitMs)
-    const finish = (error?: unknown, result?: Result) => {
-      clearTimeout(timer)
-      // Stores report a failure by any truthy value; the middleware's own callbacks use null and undefined for success.
-      if (error) reject(new Error(`The session store could not ${what}.`, { cause: error }))
-      else resolve(result)
-    }
-    try {
-      run(finish)
-    } catch (error) {
-      finish(error)
-    }
+function called<Result>(what: string, run: StoreCall<Result>): Promise<Result | undefined> {
+  return new Promise<Result | undefined>((resolve, reject) => {
+    // Stores report a failure by any truthy value; the middleware's own callbacks use null and undefined for success.
+    run((error, result) => (error ? reject(error) : resolve(result)))
+  }).catch((cause: unknown) => {
+    throw new Error(`The session store could not ${what}.`, { cause })
   })
 }

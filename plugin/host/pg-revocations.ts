@@ -1,3 +1,4 @@
+import { systemClock } from '../clock.ts'
 import type { RevocationStore } from './revocation-store.ts'
 
 /** What is used of a pool of `pg`, version 8. */
@@ -23,7 +24,7 @@ const LOCK = 0x6d636f69
  * run out is deleted once an hour: by the clock of the database too, so that no process with a wrong one deletes what the others need.
  */
 export function pgRevocations(pool: PgPool, options: PgRevocationsOptions = {}): RevocationStore {
-  const { table = 'mesh_companion_revocation', now = Date.now } = options
+  const { table = 'mesh_companion_revocation', now = systemClock.now } = options
   const name = quoted(table)
   let ready: Promise<void> | undefined
   let cleanedAt = Number.NEGATIVE_INFINITY

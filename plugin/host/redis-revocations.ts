@@ -1,3 +1,4 @@
+import { systemClock } from '../clock.ts'
 import type { RevocationStore } from './revocation-store.ts'
 
 /** What is used of a client of `redis`, version 4 and later. For `ioredis`: `{ sendCommand: ([name, ...rest]) => client.call(name, ...rest) }`. */
@@ -25,7 +26,7 @@ const REVOKE = `
  * (`appendonly yes`) and must not throw keys away when its memory is full (`maxmemory-policy noeviction`).
  */
 export function redisRevocations(client: RedisClient, options: RedisRevocationsOptions = {}): RevocationStore {
-  const { prefix = 'mesh-companion:', now = Date.now } = options
+  const { prefix = 'mesh-companion:', now = systemClock.now } = options
   const name = (kind: 'ended' | 'once', key: string) => `${prefix}${kind}:${key}`
 
   return {

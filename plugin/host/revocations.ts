@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
+import { systemClock } from '../clock.ts'
 import type { EndedSessions, SignIn } from './port.ts'
 import type { RevocationStore } from './revocation-store.ts'
-import { withinTime } from './time-limit.ts'
+import type { TimeLimit } from './time-limit.ts'
 
 /** How long a session counts after its login unless the server says otherwise: 14 days. */
 export const MAX_SESSION_MS = 14 * 24 * 60 * 60_000
@@ -16,7 +17,10 @@ export interface MemoryRevocationsOptions {
  * Revocations that live as long as the process: fit for one process whose sessions end with it. When there are too many, the oldest
  * is forgotten, and with it every session that began before it ends: none comes back to life.
  */
-export function memoryRevocations({ most = 50_000, now = Date.now }: MemoryRevocationsOptions = {}): RevocationStore {
+export function memoryRevocations({
+  most = 50_000,
+  now = systemClock.now,
+}: MemoryRevocationsOptions = {}): RevocationStore {
   const entries = new Map<string, { readonly endedAt: number; readonly until: number }>()
   let allEndedAt: number | undefined
 
@@ -49,10 +53,9 @@ export function memoryRevocations({ most = 50_000, now = Date.now }: MemoryRevoc
   }
 }
 
-/** The same store, each call of which rejects after that time. */
-export function withTimeLimit(store: RevocationStore, limitMs: number): RevocationStore {
-  const limited = <Result>(work: Promise<Result>): Promise<Result> =>
-    withinTime(work, limitMs, 'The store of ended sessions took too long.')
+/** The same store, each call of which rejects when it is late. */
+export function withTimeLimit(store: RevocationStore, limit: TimeLimit): RevocationStore {
+  const limited = <Result>(work: Promise<Result>) => limit(work, 'The store of ended sessions took too long.')
   const { isShared = false } = store
   const once = store.once?.bind(store)
   const release = store.release?.bind(store)

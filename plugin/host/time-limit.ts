@@ -1,16 +1,11 @@
-/** The same outcome; rejects with `reason` when there is none after that time. The work itself goes on. */
-export function withinTime<Result>(work: Promise<Result>, limitMs: number, reason: string): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(reason)), limitMs)
-    work.then(
-      (result) => {
-        clearTimeout(timer)
-        resolve(result)
-      },
-      (error: unknown) => {
-        clearTimeout(timer)
-        reject(error)
-      },
-    )
-  })
+import { type Clock, isLate } from '../clock.ts'
+
+/** The same outcome; rejects with `reason` when there is none in time. The work itself goes on. */
+export type TimeLimit = <Result>(work: Promise<Result>, reason: string) => Promise<Result>
+
+export function timeLimit(clock: Clock, limitMs: number): TimeLimit {
+  return async (work, reason) => {
+    if (await isLate(clock, work, limitMs)) throw new Error(reason)
+    return work
+  }
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import { isObject } from '../host/sign-in-record.ts'
 import { askDatabase } from './database.ts'
 import type { MeshServer } from './server.ts'
@@ -14,16 +15,17 @@ const LEAST_DIGITS = 160
  */
 export function earlyCookieKey(
   server: Pick<MeshServer, 'db' | 'loginCookieEncryptionKey' | 'generateCookieKey'>,
+  clock: Clock,
 ): () => Buffer | undefined {
   let early: Buffer | undefined
-  askDatabase<unknown>('read the key of cookies', (done) => server.db.Get(ID, done)).then(
+  askDatabase<unknown>(clock, 'read the key of cookies', (done) => server.db.Get(ID, done)).then(
     (found) => {
       const record: unknown = Array.isArray(found) ? found[0] : undefined
       const key = isObject(record) ? record.key : undefined
       if (typeof key === 'string' && key.length >= LEAST_DIGITS) early = Buffer.from(key, 'hex')
       else if (!server.loginCookieEncryptionKey) {
         early = server.generateCookieKey()
-        server.db.Set({ _id: ID, key: early.toString('hex'), time: Date.now() })
+        server.db.Set({ _id: ID, key: early.toString('hex'), time: clock.now() })
       }
     },
     // MeshCentral does not come far without its database either.

@@ -1,3 +1,6 @@
+import type { Clock } from '../clock.ts'
+import { timeLimit } from '../host/time-limit.ts'
+
 const LIMIT_MS = 10_000
 
 /**
@@ -8,21 +11,14 @@ const LIMIT_MS = 10_000
  * @throws Error when it reports one, throws, or has not answered after 10 s
  */
 export function askDatabase<Answer = void>(
+  clock: Clock,
   what: string,
   run: (done: (error?: unknown, answer?: Answer) => void) => void,
 ): Promise<Answer | undefined> {
-  return new Promise((resolve, reject) => {
-    const fail = (cause?: unknown) => reject(new Error(`The database could not ${what}.`, { cause }))
-    const timer = setTimeout(() => fail(new Error('It did not answer in time.')), LIMIT_MS)
-    const done = (error?: unknown, answer?: Answer) => {
-      clearTimeout(timer)
-      if (error) fail(error)
-      else resolve(answer)
-    }
-    try {
-      run(done)
-    } catch (error) {
-      done(error)
-    }
+  const answer = new Promise<Answer | undefined>((resolve, reject) => {
+    run((error, found) => (error ? reject(error) : resolve(found)))
+  })
+  return timeLimit(clock, LIMIT_MS)(answer, 'It did not answer in time.').catch((cause: unknown) => {
+    throw new Error(`The database could not ${what}.`, { cause })
   })
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import { isSameRoute } from '../config/domains/route-names.ts'
 import type { AuthLogEntry, Host } from '../host/port.ts'
 import type { GuardedSessions } from './guard.ts'
@@ -30,7 +31,7 @@ export interface MeshHostOptions {
   readonly secret: string
   /** Names of the presets. */
   readonly presets: readonly string[]
-  readonly now: () => number
+  readonly clock: Clock
   /** Called when something went wrong that nobody waits for. */
   readonly onFailure: (error: unknown) => void
 }
@@ -41,8 +42,8 @@ export interface MeshHost extends Host {
 
 /** MeshCentral as the server that the plugin signs people in to. */
 export function meshHost(options: MeshHostOptions): MeshHost {
-  const { server, web, taken, ended, secret, now, onFailure } = options
-  const secrets = sessionSecrets({ db: server.db, secret, now, onFailure })
+  const { server, web, taken, ended, secret, clock, onFailure } = options
+  const secrets = sessionSecrets({ db: server.db, secret, clock, onFailure })
   const maxAgeMs = maxAgeOf(web)
   const sessions = keptSessions(meshSessions(options), { ...options, secrets, maxAgeMs })
   ended.onElsewhere((endings) => sessions.endedElsewhere(endings).catch(onFailure))
@@ -53,12 +54,12 @@ export function meshHost(options: MeshHostOptions): MeshHost {
   }
 
   return {
-    accounts: meshAccounts(server, web, taken, now),
+    accounts: meshAccounts(server, web, taken, clock),
     groups: meshUserGroups(server, web, options.presets),
     sessions: {
       ...sessions,
       isOver: async ({ keys, startedAt }) =>
-        startedAt + maxAgeMs <= now() || startedAt <= ((await ended.endedAt(keys)) ?? Number.NEGATIVE_INFINITY),
+        startedAt + maxAgeMs <= clock.now() || startedAt <= ((await ended.endedAt(keys)) ?? Number.NEGATIVE_INFINITY),
     },
     secret,
     authLog: (entry) => server.authLog('OIDC', authLogText(entry)),

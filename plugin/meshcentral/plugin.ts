@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { systemClock as clock } from '../clock.ts'
 import { findMisplaced } from '../config/domains/misplaced.ts'
 import { askProvider } from '../doctor/check-live.ts'
 import { createLiveChecks } from '../doctor/live-checks.ts'
@@ -43,7 +44,7 @@ export function meshcompanion({ parent: server }: { readonly parent: MeshServer 
     return { hook_setupHttpHandlers: () => undefined }
   }
   const taken = takeOver(server.config.domains)
-  const cookieKey = taken.size > 0 ? earlyCookieKey(server) : undefined
+  const cookieKey = taken.size > 0 ? earlyCookieKey(server, clock) : undefined
   return {
     ...PAGE_FUNCTIONS,
     exports: Object.keys(PAGE_FUNCTIONS),
@@ -86,8 +87,8 @@ function install(
   const report = (error: unknown) => reportFailure(server, error)
   const secret = key.toString('hex')
   const peers = meshPeers(server, web, secret)
-  const ended = endedInDatabase(server.db, Date.now, peers && { peers, onFailure: report })
-  const open = createOpenSessions()
+  const ended = endedInDatabase(server.db, clock, peers && { peers, onFailure: report })
+  const open = createOpenSessions(clock.now)
   const host = meshHost({
     server,
     web,
@@ -96,7 +97,7 @@ function install(
     open,
     secret,
     presets: PRESET_NAMES,
-    now: Date.now,
+    clock,
     onFailure: report,
   })
   const { introspectEveryMs, presets, problem } = readOwnSettings(server)
@@ -122,7 +123,7 @@ function install(
 
   // In this order: what ended is out before any route sees it, and MeshCentral's own routes come after all of ours.
   const work = followWork(server.db)
-  Object.assign(server, sealedBySession({ server, ended, open, work, domains, now: Date.now }))
+  Object.assign(server, sealedBySession({ server, ended, open, work, domains, now: clock.now }))
   const visits = createEndedVisits()
   web.app.use(guarded(visits.note, report))
   const guard = guarded(sessionGuard({ sessions: host.sessions, open, domains, onFailure: report, work }), report)
@@ -150,8 +151,8 @@ function install(
       settings ? [[id, () => askProvider(settings, { presets })] as const] : [],
     ),
   )
-  const checks = createLiveChecks(askers, Date.now, report)
-  return guardedPage(meshAdminPage({ server, secret, status: oidc.status, checks, now: Date.now }), report)
+  const checks = createLiveChecks(askers, clock.now, report)
+  return guardedPage(meshAdminPage({ server, secret, status: oidc.status, checks, now: clock.now }), report)
 }
 
 function isOffered(oidc: Oidc, id: string): boolean {

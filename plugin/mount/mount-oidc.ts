@@ -141,15 +141,15 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
   const transactions = createTransactions(host.secret, now)
   const landings = createLandings(host.secret, now)
   const introspection = createIntrospection(now)
-  const review = createSessionReview(introspection, now)
+  const review = createSessionReview(introspection, clock)
   mountRoutes(
     app,
     strategies,
-    { host, transactions, landings, review },
+    { host, transactions, landings, review, clock },
     domainMatcher(config, host),
     options.urlencoded,
   )
-  const endRounds = introspectInUse(strategies, { host, review }, options.introspectEveryMs ?? 0)
+  const endRounds = introspectInUse(strategies, { host, review, clock }, options.introspectEveryMs ?? 0)
   return {
     loginOptions: (domainKey) =>
       strategies

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import { ROUTE_NAMES } from '../config/domains/route-names.ts'
 import type { DomainSettings } from '../config/settings.ts'
 import type { Host } from '../host/port.ts'
@@ -31,6 +32,7 @@ export interface RouteDeps {
   readonly transactions: Transactions
   readonly landings: Landings
   readonly review: SessionReview
+  readonly clock: Clock
 }
 
 export interface RoutePaths {

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import type { OpenSession } from '../host/port.ts'
 import type { AskAboutToken, Introspection, SessionState } from './introspection.ts'
 import { createSessionTurns } from './session-turns.ts'
@@ -53,15 +54,7 @@ export interface SessionReview {
 
 type Outcome = SessionState | 'not_asked' | { readonly failure: unknown }
 
-/**
- * @param now milliseconds since 1970
- * @param laterMs pauses before the later looks
- */
-export function createSessionReview(
-  introspection: Introspection,
-  now: () => number,
-  laterMs: readonly number[] = LATER_MS,
-): SessionReview {
+export function createSessionReview(introspection: Introspection, clock: Clock): SessionReview {
   const turns = createSessionTurns()
   const pauses = new Set<(hasPassed: boolean) => void>()
   /** Sessions that wait for a later look, by domain. */
@@ -74,10 +67,10 @@ export function createSessionReview(
     prepare: (session: OpenSession) => Promise<OpenSession>,
   ): Promise<Outcome> {
     const { domainKey } = session.signIn
-    const begun = now()
+    const begun = clock.elapsed()
     if (!(await turns.take(domainKey))) return 'not_asked'
     try {
-      if (closed || now() - begun > LONGEST_WAIT_MS) return 'not_asked'
+      if (closed || clock.elapsed() - begun > LONGEST_WAIT_MS) return 'not_asked'
       const { signIn, end } = await prepare(session)
       const state = await introspection.stateNow(signIn, ask)
       if (state !== 'ended') return state
@@ -113,9 +106,9 @@ export function createSessionReview(
     if (closed || beside + sessions > MOST_PAUSING) return Promise.resolve(false)
     pausing.set(domainKey, beside + sessions)
     return new Promise<boolean>((resolve) => {
-      const timer = setTimeout(() => end(true), ms).unref()
+      const timer = clock.after(ms, () => end(true))
       const end = (hasPassed: boolean) => {
-        clearTimeout(timer)
+        timer.cancel()
         pauses.delete(end)
         pausing.set(domainKey, (pausing.get(domainKey) ?? 0) - sessions)
         resolve(hasPassed)
@@ -128,7 +121,7 @@ export function createSessionReview(
     review,
     async reviewLater(sessions, ask, onReviewed) {
       let left = sessions
-      for (const ms of laterMs) {
+      for (const ms of LATER_MS) {
         const [first] = left
         if (!first) return
         if (!(await pause(ms, first.signIn.domainKey, left.length))) {

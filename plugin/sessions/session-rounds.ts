@@ -1,3 +1,4 @@
+import type { Clock, Timer } from '../clock.ts'
 import { LoginError } from '../errors.ts'
 import type { OpenSession, Sessions, Tokens } from '../host/port.ts'
 import type { AskAboutToken } from './introspection.ts'
@@ -24,8 +25,7 @@ export interface SessionRoundsOptions {
   readonly domains: readonly AskedDomain[]
   readonly inUse: NonNullable<Sessions['inUse']>
   readonly review: SessionReview
-  /** Milliseconds since 1970. */
-  readonly now: () => number
+  readonly clock: Clock
   /** Whether a failure means that the IdP cannot be reached: then it is spared for as long as an answer would hold. */
   readonly isAway: (failure: unknown) => boolean
   readonly onEnded: (session: OpenSession) => void
@@ -51,21 +51,19 @@ export function startSessionRounds(options: SessionRoundsOptions): () => void {
 }
 
 function startRoundsOf(domain: AskedDomain, options: SessionRoundsOptions): () => void {
-  const { everyMs, inUse, review, now, isAway, onEnded, onFailure } = options
+  const { everyMs, inUse, review, clock, isAway, onEnded, onFailure } = options
   const { domainKey } = domain
+  const now = () => clock.now()
   let sparedUntil = 0
   let silentUntil = 0
   let closed = false
   let timer = pause()
 
-  function pause(): NodeJS.Timeout {
-    return setTimeout(
-      async () => {
-        await round()
-        if (!closed) timer = pause()
-      },
-      Math.min(everyMs, BETWEEN_ROUNDS_MS),
-    ).unref()
+  function pause(): Timer {
+    return clock.after(Math.min(everyMs, BETWEEN_ROUNDS_MS), async () => {
+      await round()
+      if (!closed) timer = pause()
+    })
   }
 
   /** Never rejects. */
@@ -142,7 +140,7 @@ function startRoundsOf(domain: AskedDomain, options: SessionRoundsOptions): () =
 
   return () => {
     closed = true
-    clearTimeout(timer)
+    timer.cancel()
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import { LoginError } from '../errors.ts'
 import { logFailure } from '../host/auth-log.ts'
 import type { Host } from '../host/port.ts'
@@ -15,7 +16,7 @@ import { startSessionRounds } from './session-rounds.ts'
  */
 export function introspectInUse(
   strategies: readonly AskedStrategy[],
-  { host, review }: { readonly host: Host; readonly review: SessionReview },
+  { host, review, clock }: { readonly host: Host; readonly review: SessionReview; readonly clock: Clock },
   everyMs: number,
 ): () => void {
   const { sessions } = host
@@ -36,7 +37,7 @@ export function introspectInUse(
         : [],
     ),
     review,
-    now: Date.now,
+    clock,
     isAway: gotNoAnswer,
     onEnded: ({ signIn: { domainKey, userId } }) =>
       host.authLog({

@@ -1,4 +1,4 @@
-import { withinTime } from '../time-limit.ts'
+import type { TimeLimit } from '../time-limit.ts'
 
 /** Pieces of work under way or waiting, of all keys together. */
 const MOST_WAITING = 10_000
@@ -8,11 +8,11 @@ const MOST_WAITING = 10_000
  * time, and then is not begun any more. What has begun keeps its turn until it ends, however long that takes: what comes too late must not
  * write over what came after it.
  */
-export function createTurns(): <Result>(key: string, limitMs: number, work: () => Promise<Result>) => Promise<Result> {
+export function createTurns(): <Result>(key: string, limit: TimeLimit, work: () => Promise<Result>) => Promise<Result> {
   const last = new Map<string, Promise<void>>()
   let waiting = 0
 
-  return async (key, limitMs, work) => {
+  return async (key, limit, work) => {
     if (waiting >= MOST_WAITING) throw new Error('Too many changes wait for the store of accounts and groups.')
     waiting += 1
     let givenUp = false
@@ -31,7 +31,7 @@ export function createTurns(): <Result>(key: string, limitMs: number, work: () =
       })
     last.set(key, ended)
     try {
-      return await withinTime(turn, limitMs, 'The store of accounts and groups did not answer in time.')
+      return await limit(turn, 'The store of accounts and groups did not answer in time.')
     } finally {
       givenUp = true
     }

@@ -3,8 +3,8 @@ import type { UserId } from '../port.ts'
 import { damaged, type KeyedStore, keyedRecords } from './keyed-store.ts'
 import {
   accountExists,
+  limitOf,
   MOST_ACCOUNTS,
-  STORE_TIMEOUT_MS,
   type StoredAccount,
   type StoredAccounts,
   type StoredAccountsOptions,
@@ -16,8 +16,8 @@ import {
  * its domain; a login that brings nothing new writes none.
  */
 export function keyedAccounts(store: KeyedStore, options: StoredAccountsOptions = {}): StoredAccounts {
-  const { most = MOST_ACCOUNTS, timeoutMs = STORE_TIMEOUT_MS } = options
-  const records = keyedRecords(store, timeoutMs)
+  const { most = MOST_ACCOUNTS } = options
+  const records = keyedRecords(store, limitOf(options))
   const changeKnown = (domainKey: string, id: UserId, changes: Partial<StoredAccount>) =>
     records.change('account', [domainKey, id], (record) => {
       const account = readAccount(record, id)

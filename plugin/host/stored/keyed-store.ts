@@ -1,4 +1,4 @@
-import { withinTime } from '../time-limit.ts'
+import type { TimeLimit } from '../time-limit.ts'
 import { createTurns } from './key-queues.ts'
 
 /**
@@ -30,7 +30,7 @@ type Changed = object | number | undefined | Promise<object | number | undefined
 /** Whoever opens the same store takes turns with the others. */
 const turnsOf = new WeakMap<KeyedStore, ReturnType<typeof createTurns>>()
 
-export function keyedRecords(store: KeyedStore, timeoutMs: number): KeyedRecords {
+export function keyedRecords(store: KeyedStore, limit: TimeLimit): KeyedRecords {
   const turns = turnsOf.get(store) ?? createTurns()
   turnsOf.set(store, turns)
 
@@ -38,7 +38,7 @@ export function keyedRecords(store: KeyedStore, timeoutMs: number): KeyedRecords
     const text = store.get(key)
     // What is here at once needs no limit: a login reads four times.
     if (typeof text !== 'object' || text === null) return text
-    return withinTime(text, timeoutMs, 'The store of accounts and groups did not answer in time.')
+    return limit(text, 'The store of accounts and groups did not answer in time.')
   }
 
   async function read(text: Text, kind: string): Promise<unknown> {
@@ -55,7 +55,7 @@ export function keyedRecords(store: KeyedStore, timeoutMs: number): KeyedRecords
     read: async (kind, names) => read(await get(keyOf(kind, names)), kind),
     change: (kind, names, change) => {
       const key = keyOf(kind, names)
-      return turns(key, timeoutMs, async () => {
+      return turns(key, limit, async () => {
         const text = await store.get(key)
         const changed = await change(await read(text, kind))
         const wanted = changed === undefined ? text : JSON.stringify(changed)

@@ -1,6 +1,6 @@
 import type { UserId } from '../port.ts'
 import { damaged, type KeyedStore, keyedRecords } from './keyed-store.ts'
-import { STORE_TIMEOUT_MS, type StoredOptions, type StoredUserGroups } from './records.ts'
+import { limitOf, type StoredOptions, type StoredUserGroups } from './records.ts'
 
 interface Memberships {
   readonly mirrored: readonly string[]
@@ -9,7 +9,7 @@ interface Memberships {
 
 /** The user groups of a server over any store of texts by key: one key for each user, with the names of the groups. */
 export function keyedUserGroups(store: KeyedStore, options: StoredOptions = {}): StoredUserGroups {
-  const records = keyedRecords(store, options.timeoutMs ?? STORE_TIMEOUT_MS)
+  const records = keyedRecords(store, limitOf(options))
   const membershipsOf = async (domainKey: string, id: UserId) =>
     readMemberships(await records.read('groups', [domainKey, id]))
   const join = (kind: keyof Memberships) => (domainKey: string, id: UserId, name: string) =>

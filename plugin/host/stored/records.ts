@@ -1,13 +1,19 @@
+import { type Clock, systemClock } from '../../clock.ts'
 import type { Account, Accounts, Profile, UserGroups, UserId } from '../port.ts'
+import { type TimeLimit, timeLimit } from '../time-limit.ts'
 
 /** How many accounts a domain may have unless the server says otherwise. */
 export const MOST_ACCOUNTS = 100_000
-/** How long a store may take for one operation unless the server says otherwise. */
-export const STORE_TIMEOUT_MS = 10_000
 
 export interface StoredOptions {
   /** How long the store may take for one operation. Default 10,000. */
   readonly timeoutMs?: number
+  /**
+   * Default: that of this machine.
+   *
+   * @internal
+   */
+  readonly clock?: Clock
 }
 
 export interface StoredAccountsOptions extends StoredOptions {
@@ -35,6 +41,11 @@ export interface StoredUserGroups extends UserGroups {
   /** Adds the user to the group that was made by hand under that name, making it when it is missing. */
   joinByHand(domainKey: string, id: UserId, name: string): Promise<void>
   leaveByHand(domainKey: string, id: UserId, name: string): Promise<void>
+}
+
+/** For one operation of the store. */
+export function limitOf({ timeoutMs = 10_000, clock = systemClock }: StoredOptions): TimeLimit {
+  return timeLimit(clock, timeoutMs)
 }
 
 export function unknownAccount(): Error {

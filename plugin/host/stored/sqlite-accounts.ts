@@ -1,8 +1,8 @@
 import { LoginError } from '../../errors.ts'
 import {
   accountExists,
+  limitOf,
   MOST_ACCOUNTS,
-  STORE_TIMEOUT_MS,
   type StoredAccounts,
   type StoredAccountsOptions,
   unknownAccount,
@@ -16,9 +16,9 @@ export interface SqliteAccountsOptions extends StoredAccountsOptions {
 
 /** The accounts of a server in a table of SQLite. Several processes may share it. */
 export function sqliteAccounts(connection: SqliteConnection, options: SqliteAccountsOptions = {}): StoredAccounts {
-  const { most = MOST_ACCOUNTS, timeoutMs = STORE_TIMEOUT_MS } = options
+  const { most = MOST_ACCOUNTS } = options
   const name = quotedName(options.table ?? 'mesh_companion_account')
-  const table = openTable(connection, schemaOf(name), timeoutMs)
+  const table = openTable(connection, schemaOf(name), limitOf(options))
   const requireChange = async (changes: Promise<number>) => {
     if ((await changes) === 0) throw unknownAccount()
   }

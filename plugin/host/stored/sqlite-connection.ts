@@ -1,4 +1,4 @@
-import { withinTime } from '../time-limit.ts'
+import type { TimeLimit } from '../time-limit.ts'
 
 /** What is used of a `Database` of the package `sqlite3`, version 6. Where several processes write, it needs a `busyTimeout`. */
 export interface SqliteConnection {
@@ -20,7 +20,7 @@ export interface SqliteTable {
 }
 
 /** @param schema makes the table where it is missing; it is run before the first statement, and again when it failed */
-export function openTable(connection: SqliteConnection, schema: string, timeoutMs: number): SqliteTable {
+export function openTable(connection: SqliteConnection, schema: string, limit: TimeLimit): SqliteTable {
   let ready: Promise<void> | undefined
 
   const run = (sql: string, values: readonly SqliteValue[]) =>
@@ -47,7 +47,7 @@ export function openTable(connection: SqliteConnection, schema: string, timeoutM
   }
 
   const inTime = <Result>(work: () => Promise<Result>) =>
-    withinTime(prepared().then(work), timeoutMs, 'The database of accounts and groups did not answer in time.')
+    limit(prepared().then(work), 'The database of accounts and groups did not answer in time.')
 
   return {
     run: (sql, ...values) => inTime(() => run(sql, values)),

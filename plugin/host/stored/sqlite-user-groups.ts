@@ -1,5 +1,5 @@
 import type { UserId } from '../port.ts'
-import { STORE_TIMEOUT_MS, type StoredOptions, type StoredUserGroups } from './records.ts'
+import { limitOf, type StoredOptions, type StoredUserGroups } from './records.ts'
 import { openTable, quotedName, type SqliteConnection } from './sqlite-connection.ts'
 
 export interface SqliteUserGroupsOptions extends StoredOptions {
@@ -17,7 +17,7 @@ export function sqliteUserGroups(
   options: SqliteUserGroupsOptions = {},
 ): StoredUserGroups {
   const table = quotedName(options.table ?? 'mesh_companion_membership')
-  const memberships = openTable(connection, schemaOf(table), options.timeoutMs ?? STORE_TIMEOUT_MS)
+  const memberships = openTable(connection, schemaOf(table), limitOf(options))
   const namesIn = (rows: readonly Readonly<Record<string, unknown>>[]) => rows.map(({ name }) => String(name))
   const join = (kind: number) => async (domain: string, id: UserId, name: string) => {
     const sql = `INSERT INTO ${table} (domain, user_id, group_name, mirrored) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`

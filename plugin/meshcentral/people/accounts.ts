@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
 import type { Account, Accounts, Profile, UserId } from '../../host/port.ts'
 import { askDatabase } from '../database.ts'
@@ -12,7 +13,7 @@ export function meshAccounts(
   server: MeshServer,
   web: MeshWeb,
   taken: ReadonlyMap<string, TakenDomain>,
-  now: () => number,
+  clock: Clock,
 ): Accounts {
   const recordOf = (domainId: string, id: UserId): MeshUser | undefined => ownValue(web.users, userKey(domainId, id))
   const knownRecord = (domainId: string, id: UserId): MeshUser => {
@@ -30,12 +31,12 @@ export function meshAccounts(
     create: async (domainId, profile) => {
       const { domain, own } = takenDomain(taken, domainId)
       const most = mostAccounts(domain)
-      if (most !== null) await checkLimit(server, domainId, most)
+      if (most !== null) await checkLimit(server, clock, domainId, most)
       // From here on in one go, so that of two first logins at once the second one finds the account.
       if (recordOf(domainId, profile.id)) throw new Error('The account exists by now.')
       // The database may not have those that were made while it counted.
       if (most !== null && liveAccounts(web, domainId) >= most) throw new LoginError('account_limit')
-      const user = newUser(domainId, withoutMarkup(profile), Math.floor(now() / 1000))
+      const user = newUser(domainId, withoutMarkup(profile), Math.floor(clock.now() / 1000))
       const rights = rightsOfNewAccounts(server, domain, own)
       if (rights !== undefined) user.siteadmin = rights
       const realms = textsIn(own.newaccountrealms) ?? textsIn(domain.newaccountrealms)
@@ -117,8 +118,8 @@ function countsAsVerified(emailVerified: Profile['emailVerified']): boolean {
   return emailVerified ?? true
 }
 
-async function checkLimit(server: MeshServer, domainId: string, most: number): Promise<void> {
-  const isFull = await askDatabase<boolean>('count the accounts', (done) =>
+async function checkLimit(server: MeshServer, clock: Clock, domainId: string, most: number): Promise<void> {
+  const isFull = await askDatabase<boolean>(clock, 'count the accounts', (done) =>
     // It says whether there are more than that already: one less leaves room for one.
     server.db.isMaxType(most - 1, 'user', domainId, (reached) => done(null, reached)),
   )

@@ -1,7 +1,8 @@
+import type { Clock, Timer } from '../../clock.ts'
 import type { RevocationStore } from '../../host/revocation-store.ts'
 import { askDatabase } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
-import { type CleaningOptions, cleanWhileSteady } from './cleaning.ts'
+import { cleanWhileSteady } from './cleaning.ts'
 import type { Endings } from './open-sessions.ts'
 import type { Peers } from './peers.ts'
 
@@ -21,14 +22,6 @@ export interface SharedEnded {
   readonly peers: Peers
   /** Called once an outage in which what others have ended cannot be read. */
   readonly onFailure: (error: unknown) => void
-  /** How long this server may not know of what ended while it was parted from its peers. Default 30,000. */
-  readonly readAgainMs?: number
-}
-
-export interface EndedTiming {
-  readonly cleaning?: Pick<CleaningOptions, 'everyMs' | 'elapsed'>
-  /** How soon the database is tried again after it failed. Default 5,000. */
-  readonly retryMs?: number
 }
 
 interface EndedRecord {
@@ -40,25 +33,22 @@ const TYPE = 'meshcompanion'
 const PREFIX = `${TYPE}/ended/`
 /** Beyond that the oldest are forgotten, and all that began before them with them: none comes back to life. */
 const MOST = 50_000
+/** How soon the database is tried again after it failed. */
 const RETRY_MS = 5_000
+/** How long this server may not know of what ended while it was parted from its peers. */
 const READ_AGAIN_MS = 30_000
 
 /** @param shared where other servers work with the same database */
-export function endedInDatabase(
-  db: MeshDatabase,
-  now: () => number,
-  shared?: SharedEnded,
-  { cleaning, retryMs = RETRY_MS }: EndedTiming = {},
-): Ended {
+export function endedInDatabase(db: MeshDatabase, clock: Clock, shared?: SharedEnded): Ended {
   const records = new Map<string, EndedRecord>()
   let loaded = false
   let loading = load()
-  const stopCleaning = cleanWhileSteady({ ...cleaning, now, cleanUp })
-  let retry: NodeJS.Timeout | undefined
-  let again: NodeJS.Timeout | undefined
+  const stopCleaning = cleanWhileSteady(clock, cleanUp)
+  let retry: Timer | undefined
+  let again: Timer | undefined
   /** Whoever ended it was told; nobody may come to end it again. */
   const unwritten = new Set<string>()
-  let writing: NodeJS.Timeout | undefined
+  let writing: Timer | undefined
   let isClosed = false
   let isReadable = true
   let onElsewhere: (endings: Endings) => void = () => undefined
@@ -74,15 +64,15 @@ export function endedInDatabase(
     })
     // Told to whoever asks meanwhile; nobody is signed in until it has worked.
     attempt.catch(() => {
-      retry = setTimeout(() => {
+      retry = clock.after(RETRY_MS, () => {
         loading = load()
-      }, retryMs).unref()
+      })
     })
     return attempt
   }
 
   async function read(): Promise<void> {
-    const found = await askDatabase<readonly Members[] | null>('read which sessions have ended', (done) =>
+    const found = await askDatabase<readonly Members[] | null>(clock, 'read which sessions have ended', (done) =>
       db.GetAllType(TYPE, done),
     )
     const begun = loaded ? [] : [...records]
@@ -94,7 +84,7 @@ export function endedInDatabase(
   /** Counted from the end of a reading: a slow database is not asked any faster. */
   function readLater(whose: SharedEnded): void {
     if (isClosed) return
-    again = setTimeout(async () => {
+    again = clock.after(READ_AGAIN_MS, async () => {
       try {
         await read()
         await makeRoom()
@@ -104,7 +94,7 @@ export function endedInDatabase(
         isReadable = false
       }
       readLater(whose)
-    }, whose.readAgainMs ?? READ_AGAIN_MS).unref()
+    })
   }
 
   /** What is news ended elsewhere, or before the start. */
@@ -131,7 +121,7 @@ export function endedInDatabase(
     if (!loaded) return
     for (const [key, { until }] of records) {
       if (records.size <= most) return
-      if (until <= now()) remove(key)
+      if (until <= clock.now()) remove(key)
     }
   }
 
@@ -155,7 +145,7 @@ export function endedInDatabase(
 
   async function write(key: string, record: EndedRecord): Promise<void> {
     try {
-      await askDatabase('write that a session has ended', (done) =>
+      await askDatabase(clock, 'write that a session has ended', (done) =>
         db.Set({ type: TYPE, _id: PREFIX + key, domain: '', ...record }, done),
       )
       // A later one may have failed meanwhile.
@@ -169,7 +159,7 @@ export function endedInDatabase(
 
   function writeLater(): void {
     if (isClosed) return
-    writing ??= setTimeout(async () => {
+    writing ??= clock.after(RETRY_MS, async () => {
       try {
         for (const key of unwritten) {
           const record = records.get(key)
@@ -181,7 +171,7 @@ export function endedInDatabase(
       }
       writing = undefined
       if (unwritten.size > 0) writeLater()
-    }, retryMs).unref()
+    })
   }
 
   function latestOf(keys: readonly string[]): number | undefined {
@@ -211,9 +201,9 @@ export function endedInDatabase(
       isClosed = true
       shared?.peers.listen(null)
       stopCleaning()
-      clearTimeout(retry)
-      clearTimeout(again)
-      clearTimeout(writing)
+      retry?.cancel()
+      again?.cancel()
+      writing?.cancel()
     },
   }
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts'
 import { cookieSignIn } from '../../host/cookie-session.ts'
 import type { OpenSession, Sessions } from '../../host/port.ts'
 import type { RevocationStore } from '../../host/revocation-store.ts'
@@ -11,7 +12,7 @@ export interface KeptSessionsOptions {
   readonly secrets: SessionSecrets
   readonly open: OpenSessions
   readonly ended: Pick<RevocationStore, 'revoke'>
-  readonly now: () => number
+  readonly clock: Clock
   /** How long a session counts after its login. */
   readonly maxAgeMs: number
   /** Called when a session that should have ended did not. */
@@ -28,7 +29,7 @@ export interface KeptSessions extends Sessions {
  * revoked. Only sessions that this process has seen are told of.
  */
 export function keptSessions(sessions: MeshSessions, options: KeptSessionsOptions): KeptSessions {
-  const { secrets, open, ended, now, maxAgeMs, onFailure } = options
+  const { secrets, open, ended, clock, maxAgeMs, onFailure } = options
   const { endOne, ...base } = sessions
 
   /**
@@ -79,7 +80,7 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
 
   /** What nobody can be asked about any more would outlive its end at the IdP. */
   async function endOldest(keys: readonly string[]): Promise<void> {
-    await Promise.all([ended.revoke(keys, now(), now() + maxAgeMs), ...open.find(keys).map(endOne)])
+    await Promise.all([ended.revoke(keys, clock.now(), clock.now() + maxAgeMs), ...open.find(keys).map(endOne)])
   }
 
   return {
@@ -129,7 +130,7 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
         const fresh = unwritten.get(session)
         // That it could not be written was told of when it came, and is again when the next comes.
         if (fresh) await write(session, fresh).catch(() => undefined)
-        const at = now()
+        const at = clock.now()
         const taken = (isAnswered: boolean) => open.taken(session, at, isAnswered)
         const kept = await told(session).catch((error: unknown) => {
           // It would come first the next time too, and keep all others from their turn.

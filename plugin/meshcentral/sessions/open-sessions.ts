@@ -74,7 +74,7 @@ interface Tracked extends Keyed {
 /** One takes about a kilobyte. */
 const MOST_IDLE = 5_000
 
-export function createOpenSessions(mostIdle = MOST_IDLE, now: () => number = Date.now): OpenSessions {
+export function createOpenSessions(now: () => number, mostIdle = MOST_IDLE): OpenSessions {
   const sessions = new Map<string, Tracked>()
   /** By what they came with. */
   const sealed = new Map<string, Keyed>()

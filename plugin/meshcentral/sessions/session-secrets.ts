@@ -1,10 +1,11 @@
+import type { Clock, Timer } from '../../clock.ts'
 import type { SignIn } from '../../host/port.ts'
 import { keyOfHandle, keysOfSignIn } from '../../host/revocations.ts'
 import { createSeal } from '../../host/seal.ts'
 import { isObject, readTokens } from '../../host/sign-in-record.ts'
 import { askDatabase } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
-import { type CleaningOptions, cleanWhileSteady } from './cleaning.ts'
+import { cleanWhileSteady } from './cleaning.ts'
 
 /** What a session keeps on the server: none of it goes into a cookie. */
 export type Secrets = Pick<SignIn, 'idToken' | 'tokens'>
@@ -33,14 +34,13 @@ export interface SessionSecrets {
 export interface SessionSecretsOptions {
   readonly db: MeshDatabase
   readonly secret: string
-  readonly now: () => number
+  readonly clock: Clock
   /** Called when secrets could not be kept, or what is in the database not be listed. */
   readonly onFailure: (error: unknown) => void
   /** Records in all. Default 20,000: one takes 4 to 8 KB in the database, and 700 bytes here. */
   readonly most?: number
   /** Records of one person, so that nobody can push out those of others. Default 100. */
   readonly mostOfOne?: number
-  readonly cleaning?: Pick<CleaningOptions, 'everyMs' | 'elapsed'>
 }
 
 interface Entry {
@@ -60,24 +60,26 @@ const RETRY_MS = 60_000
 const NOTHING: Secrets = { idToken: null, tokens: null }
 
 export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
-  const { db, secret, now, onFailure, most = 20_000, mostOfOne = 100, cleaning } = options
+  const { db, secret, clock, onFailure, most = 20_000, mostOfOne = 100 } = options
   /** By digest of the handle, oldest first. What it is for is only to remove: reading asks the database. */
   const entries = new Map<string, Entry>()
-  const stopCleaning = cleanWhileSteady({ ...cleaning, now, cleanUp })
-  let retry: NodeJS.Timeout | undefined
+  const stopCleaning = cleanWhileSteady(clock, cleanUp)
+  let retry: Timer | undefined
   void load()
 
   const sealOf = (handle: string) => createSeal(`${secret} ${handle}`, 'session tokens')
 
   async function recordOf(key: string): Promise<Members | undefined> {
-    const found = await askDatabase<unknown>('read the tokens of a session', (done) => db.Get(PREFIX + key, done))
+    const found = await askDatabase<unknown>(clock, 'read the tokens of a session', (done) =>
+      db.Get(PREFIX + key, done),
+    )
     const record: unknown = Array.isArray(found) ? found[0] : undefined
     return isObject(record) ? record : undefined
   }
 
   async function load(): Promise<void> {
     try {
-      const found = await askDatabase<readonly Members[] | null>('list the tokens of sessions', (done) =>
+      const found = await askDatabase<readonly Members[] | null>(clock, 'list the tokens of sessions', (done) =>
         db.GetAllType(TYPE, done),
       )
       const begun = [...entries]
@@ -87,7 +89,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       for (const [key, entry] of begun) entries.set(key, entry)
     } catch (error) {
       onFailure(error)
-      retry = setTimeout(load, RETRY_MS).unref()
+      retry = clock.after(RETRY_MS, load)
     }
   }
 
@@ -102,7 +104,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
   }
 
   function cleanUp(): void {
-    for (const [key, { until }] of entries) if (until <= now()) drop(key)
+    for (const [key, { until }] of entries) if (until <= clock.now()) drop(key)
   }
 
   /** Those whose secrets went though they still count. */
@@ -111,7 +113,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
     for (const [oldest, { until }] of entries) {
       if (entries.size <= most || gone.length === MOST_AT_ONCE) break
       drop(oldest)
-      if (until > now()) gone.push(oldest)
+      if (until > clock.now()) gone.push(oldest)
     }
     return gone
   }
@@ -122,7 +124,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
     const sealed = sealOf(handle).seal(JSON.stringify(secrets), key)
     if (sealed.length > MOST_CHARACTERS) throw new Error('The tokens of a session are too large to be kept.')
     entries.set(key, entry)
-    await askDatabase('keep the tokens of a session', (done) =>
+    await askDatabase(clock, 'keep the tokens of a session', (done) =>
       db.Set({ type: TYPE, _id: PREFIX + key, domain: '', ...entry, sealed }, done),
     )
   }
@@ -164,7 +166,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
     },
     close() {
       stopCleaning()
-      clearTimeout(retry)
+      retry?.cancel()
     },
   }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Clock } from '../../clock.ts'
 import { cookieSessions, cookieSignIn } from '../../host/cookie-session.ts'
 import type { Sessions } from '../../host/port.ts'
 import { endOfNow } from '../../host/revocation-store.ts'
@@ -15,7 +16,7 @@ export interface MeshSessionsOptions {
   readonly web: MeshWeb
   readonly ended: Ended
   readonly open: OpenSessions
-  readonly now: () => number
+  readonly clock: Clock
 }
 
 /** MeshCentral opens nothing that it sealed more than 4 hours ago. */
@@ -43,9 +44,10 @@ export interface MeshSessions extends Sessions {
  * MeshCentral's sessions: a signed cookie, which its own code reads too. Beside what MeshCentral needs there it holds our record of
  * the login, so that the session can be ended for good, and by the IdP.
  */
-export function meshSessions({ server, web, ended, open, now }: MeshSessionsOptions): MeshSessions {
+export function meshSessions({ server, web, ended, open, clock }: MeshSessionsOptions): MeshSessions {
   const maxAgeMs = maxAgeOf(web)
-  const cookies = cookieSessions({ revocations: ended, maxAgeMs, now })
+  const now = () => clock.now()
+  const cookies = cookieSessions({ revocations: ended, maxAgeMs, clock })
 
   /**
    * What sessions leave once they have ended: their names at MeshCentral, and their sockets. What was sealed for one bears it; what was

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express'
+import { isLate } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
 import { logFailure } from '../../host/auth-log.ts'
 import type { Logout } from '../../provider/logout/logout-token.ts'
@@ -19,8 +20,8 @@ export async function backchannelLogout(
   res: Response,
 ): Promise<void> {
   const { domainKey, working } = strategy
-  const { host } = deps
-  const begun = performance.now()
+  const { host, clock } = deps
+  const begun = clock.elapsed()
   try {
     if (!working) throw new LoginError('not_configured')
     const { those, sessions, subjects } = await working.logoutTokens.redeem(tokenOf(req), async (logout: Logout) => {
@@ -44,22 +45,13 @@ export async function backchannelLogout(
       },
     })
     const review = reviewOthers(subjects, working.client, deps, req, those)
-    await withinTime(review, ANSWER_MS - (performance.now() - begun))
+    // What has not come about by then goes on by itself.
+    await isLate(clock, review, ANSWER_MS - (clock.elapsed() - begun))
     res.status(200).end()
     void review.then((reviewLater) => reviewLater())
   } catch (error) {
     refuseLogout(strategy, deps, req, res, error)
   }
-}
-
-/** Waits for that long at most; what has not come about goes on by itself. */
-async function withinTime(work: Promise<unknown>, limitMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, Math.max(0, limitMs))
-  })
-  await Promise.race([work, late])
-  clearTimeout(timer)
 }
 
 /**

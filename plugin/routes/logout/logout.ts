@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express'
+import type { Clock } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
 import { logFailure } from '../../host/auth-log.ts'
 import type { Sessions, SignIn } from '../../host/port.ts'
@@ -12,7 +13,12 @@ import { type Revocation, revokeTokens } from './revoke-tokens.ts'
  * `GET` and `POST logout`: ends the session here whatever happens, then at the IdP (OpenID Connect RP-Initiated Logout 1.0), whose
  * page sends the browser back. Tokens of the session are revoked where the IdP can.
  */
-export async function logout(strategy: Strategy, { host }: RouteDeps, req: Request, res: Response): Promise<void> {
+export async function logout(
+  strategy: Strategy,
+  { host, clock }: RouteDeps,
+  req: Request,
+  res: Response,
+): Promise<void> {
   const { domainKey, working } = strategy
   const { login } = strategy.paths
   const report = (event: 'logout-failed' | 'logout-incomplete', error: unknown) => {
@@ -39,7 +45,7 @@ export async function logout(strategy: Strategy, { host }: RouteDeps, req: Reque
   const own = session.domainKey === domainKey ? session : null
   const [next, { failure, isAway }] = await Promise.all([
     working.endSession.next(own).catch((error: unknown) => ({ kind: 'unknown', error }) as const),
-    own ? revoke(own, working) : NOTHING_TO_REVOKE,
+    own ? revoke(own, working, clock) : NOTHING_TO_REVOKE,
   ])
   // A discovery that failed fails both.
   const failures = new Set([...(next.kind === 'unknown' ? [next.error] : []), ...(failure ? [failure] : [])])
@@ -68,10 +74,10 @@ async function sessionOf(
 
 const NOTHING_TO_REVOKE: Revocation = { failure: undefined, isAway: false }
 
-async function revoke({ tokens }: SignIn, { client, endSession }: WorkingStrategy): Promise<Revocation> {
+async function revoke({ tokens }: SignIn, { client, endSession }: WorkingStrategy, clock: Clock): Promise<Revocation> {
   if (!tokens) return NOTHING_TO_REVOKE
   try {
-    return await revokeTokens(client, tokens, await endSession.endsAtIdp(), Date.now())
+    return await revokeTokens(client, tokens, await endSession.endsAtIdp(), clock)
   } catch (failure) {
     return { failure, isAway: gotNoAnswer(failure) }
   }

@@ -1,3 +1,4 @@
+import { type Clock, isLate } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
 import type { Tokens } from '../../host/port.ts'
 import type { ProviderClient } from '../../provider/client.ts'
@@ -21,13 +22,12 @@ export interface Revocation {
  *
  * @param endsAtIdp whether the browser goes on to the IdP's end-session endpoint: many take their session away with its refresh token,
  *   and then there is none to be ended there, nor further on at an IdP behind it. One that was granted for offline use outlives it.
- * @param now milliseconds since 1970
  */
 export async function revokeTokens(
   client: Pick<ProviderClient, 'revoke'>,
   { access, accessExpiresAt, refresh, offline = false }: Tokens,
   endsAtIdp: boolean,
-  now: number,
+  clock: Clock,
 ): Promise<Revocation> {
   const outcomes: unknown[] = []
   const revoke = async (token: string, kind: TokenKind) => {
@@ -35,18 +35,13 @@ export async function revokeTokens(
   }
   const requests = [
     ...(refresh === null || (endsAtIdp && !offline) ? [] : [revoke(refresh, 'refresh_token')]),
-    ...(accessExpiresAt !== null && accessExpiresAt <= now ? [] : [revoke(access, 'access_token')]),
+    ...(accessExpiresAt !== null && accessExpiresAt <= clock.now() ? [] : [revoke(access, 'access_token')]),
   ]
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(true), LIMIT_MS)
-  })
-  const isLate = await Promise.race([Promise.all(requests).then(() => false), late])
-  clearTimeout(timer)
+  const late = await isLate(clock, Promise.all(requests), LIMIT_MS)
   const details = { endpoint: 'revocation_endpoint', causeCode: 'TIMEOUT' }
   const failures = [
     ...outcomes.filter((failure) => failure !== undefined),
-    ...(isLate ? [new LoginError('provider_unreachable', { details })] : []),
+    ...(late ? [new LoginError('provider_unreachable', { details })] : []),
   ]
   return {
     failure: failures[0],

@@ -7,7 +7,10 @@ import session, { MemoryStore, type SessionData } from 'express-session'
 import { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { expressSessions } from '../../../plugin/host/express-session.ts'
 import type { SignIn } from '../../../plugin/host/port.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 import { sessionsContract } from './sessions.contract.ts'
+
+const clock = new FakeClock()
 
 const SIGN_IN: SignIn = {
   domainKey: '',
@@ -15,7 +18,7 @@ const SIGN_IN: SignIn = {
   issuer: 'https://idp.example',
   subject: 'u-1',
   sid: 'idp-session',
-  startedAt: Date.now(),
+  startedAt: clock.now(),
   idToken: 'header.claims.signature',
   tokens: { access: 'an access token', accessExpiresAt: null, refresh: 'a refresh token' },
 }
@@ -40,6 +43,8 @@ class MoodyStore extends MemoryStore {
   #run(operation: 'set' | 'destroy' | 'all', done: ((error?: unknown) => void) | undefined, work: () => void): void {
     if (this.mood === 'fine' || (this.only !== 'any' && this.only !== operation)) work()
     else if (this.mood === 'failing') done?.(new Error('the disk is full'))
+    // For as long as it may take, and then some.
+    else setImmediate(() => clock.advance(2_000))
   }
 }
 
@@ -58,8 +63,8 @@ const withStore = (newStore: () => MemoryStore) => {
     store = newStore()
   })
   sessionsContract(
-    ({ revocations, now, maxAgeMs, storeTimeoutMs }) => ({
-      sessions: expressSessions({ revocations, now, maxAgeMs, storeTimeoutMs }),
+    (wanted) => ({
+      sessions: expressSessions(wanted),
       middleware: session({ secret: 'test', store, resave: false, saveUninitialized: false }),
     }),
     { counts: newStore() instanceof SilentStore === false, keepsTokens: true, tells: true },
@@ -78,7 +83,7 @@ describe('Sessions over express-session', () => {
   let browser: ScriptedBrowser
   let signIn: unknown
   const underWay = new EventEmitter()
-  const sessions = expressSessions({ cookieName: 'sid', storeTimeoutMs: 1_000 })
+  const sessions = expressSessions({ cookieName: 'sid', storeTimeoutMs: 1_000, clock })
 
   beforeEach(async () => {
     store = new MoodyStore()
@@ -249,7 +254,7 @@ describe('Sessions over express-session', () => {
   it('that an IdP ended are gone from the store, from one that cannot list them too', async () => {
     for (const kind of ['listing', 'silent'] as const) {
       const kept = kind === 'listing' ? store : new SilentStore()
-      const own = expressSessions({ cookieName: 'sid' })
+      const own = expressSessions({ cookieName: 'sid', clock })
       const app = express()
       app.use(session({ secret: 'test', name: 'sid', store: kept, resave: false, saveUninitialized: false }))
       app.get('/start/:sid', async (req, res) => {
@@ -289,7 +294,7 @@ describe('Sessions over express-session', () => {
     ['another login in the same browser', '/start'],
   ] as const) {
     it(`that ended by ${how} stay ended when a request under way writes them back`, async () => {
-      signIn = { ...SIGN_IN, subject: 'u-2', sid: null, startedAt: Date.now() }
+      signIn = { ...SIGN_IN, subject: 'u-2', sid: null, startedAt: clock.now() }
       await get('/start')
       expect((await get('/')).current).to.include({ subject: 'u-2' })
       const [id = ''] = store.ids()

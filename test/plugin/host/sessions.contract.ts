@@ -4,9 +4,11 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import express, { type RequestHandler } from 'express'
 import { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import type { Clock } from '../../../plugin/clock.ts'
 import type { EndedSessions, Sessions, SignIn } from '../../../plugin/host/port.ts'
 import type { RevocationStore } from '../../../plugin/host/revocation-store.ts'
 import { memoryRevocations } from '../../../plugin/host/revocations.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 
 const HOUR_MS = 60 * 60_000
 
@@ -18,7 +20,7 @@ export interface SessionsUnderTest {
 
 export interface SessionsWanted {
   readonly revocations: RevocationStore
-  readonly now: () => number
+  readonly clock: Clock
   readonly maxAgeMs: number
   readonly storeTimeoutMs: number
 }
@@ -32,25 +34,28 @@ export interface SessionsTraits {
 
 /** What all sessions have to do. `open` is called anew for a restart, and keeps what outlives one. */
 export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnderTest, traits: SessionsTraits): void {
-  let clock: number
+  let clock: FakeClock
   let mood: 'fine' | 'failing' | 'hanging'
   let revocations: RevocationStore
   let servers: Server[]
   let browsers: ScriptedBrowser[]
   let url: string
 
-  const now = () => clock
   const moody: RevocationStore = {
     revoke: (...args) => inMood(() => revocations.revoke(...args)),
     endedAt: (keys) => inMood(() => revocations.endedAt(keys)),
   }
   function inMood<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (mood === 'hanging') return new Promise(() => undefined)
+    if (mood === 'hanging') {
+      // For as long as it may take, and then some.
+      setImmediate(() => clock.advance(2_000))
+      return new Promise(() => undefined)
+    }
     return mood === 'failing' ? Promise.reject(new Error('the disk is full')) : work()
   }
 
   async function serve(): Promise<void> {
-    const { sessions, middleware } = open({ revocations: moody, now, maxAgeMs: 12 * HOUR_MS, storeTimeoutMs: 1_000 })
+    const { sessions, middleware } = open({ revocations: moody, clock, maxAgeMs: 12 * HOUR_MS, storeTimeoutMs: 1_000 })
     const app = express()
     app.use(express.json(), middleware)
     const answer =
@@ -110,9 +115,9 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
   }
 
   beforeEach(async () => {
-    clock = Date.UTC(2030, 0, 1)
+    clock = new FakeClock(Date.UTC(2030, 0, 1))
     mood = 'fine'
-    revocations = memoryRevocations({ now })
+    revocations = memoryRevocations({ now: () => clock.now() })
     servers = []
     browsers = []
     await serve()
@@ -133,9 +138,14 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     issuer: 'https://idp.example',
     subject: 'u-1',
     sid: 's-1',
-    startedAt: clock,
+    startedAt: clock.now(),
     idToken: 'header.claims.signature',
-    tokens: { access: 'an access token', accessExpiresAt: clock + HOUR_MS, refresh: 'a refresh token', offline: true },
+    tokens: {
+      access: 'an access token',
+      accessExpiresAt: Date.UTC(2030, 0, 2),
+      refresh: 'a refresh token',
+      offline: true,
+    },
     ...changes,
   })
   const newBrowser = () => {
@@ -219,9 +229,9 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
 
   it('are over once they are as old as they may become, however much they are used', async () => {
     const browser = await started()
-    clock += 12 * HOUR_MS - 1
+    await clock.advance(12 * HOUR_MS - 1)
     expect(await isSignedIn(browser)).to.equal(true)
-    clock += 1
+    await clock.advance(1)
     expect(await isSignedIn(browser)).to.equal(false)
   })
 
@@ -287,7 +297,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
 
     it('do not come about when their login was under way, neither in that request nor in the next', async () => {
       const login = signIn()
-      clock += 1000
+      await clock.advance(1000)
       await end({ sid: 's-1' })
       const browser = newBrowser()
       expect((await call(browser, '/start', login)).result).to.equal(null)
@@ -298,7 +308,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       await started()
       await end({ subject: 'u-1' })
       await end({ sid: 's-1' })
-      clock += 1
+      await clock.advance(1)
       expect(await isSignedIn(await started())).to.equal(true)
     })
 
@@ -314,9 +324,9 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
 
     it('stay ended for as long as they could have lived', async () => {
       const browser = await started()
-      clock += 11 * HOUR_MS
+      await clock.advance(11 * HOUR_MS)
       await end({ sid: 's-1' })
-      clock += HOUR_MS - 1
+      await clock.advance(HOUR_MS - 1)
       expect(await isSignedIn(browser)).to.equal(false)
     })
 
@@ -350,7 +360,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await matching({ subject: 'u-1', domainKey: 'customer' })).to.deep.equal([])
     await end({ sid: 's-2' })
     expect(await matching({ subject: 'u-1' })).to.deep.equal([signIn()])
-    clock += 12 * HOUR_MS
+    await clock.advance(12 * HOUR_MS)
     expect(await matching({ subject: 'u-1' })).to.deep.equal([])
   })
 
@@ -358,7 +368,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     it('that were told end one by one, copies of their cookies too, for as long as they could have lived', async () => {
       const [first, second] = [await started(), await started({ sid: 's-2' })]
       const copy = copyOf(second)
-      clock += 11 * HOUR_MS
+      await clock.advance(11 * HOUR_MS)
       const one = ended({ subject: 'u-1', sid: 's-2' })
       expect((await call(newBrowser(), '/end-one', one)).error).to.equal(undefined)
       expect([await isSignedIn(first), await isSignedIn(second), await isSignedIn(copy)]).to.deep.equal([
@@ -366,7 +376,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
         false,
         false,
       ])
-      clock += HOUR_MS - 1
+      await clock.advance(HOUR_MS - 1)
       expect(await isSignedIn(second)).to.equal(false)
     })
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { earlyCookieKey } from '../../../plugin/meshcentral/cookie-key.ts'
 import type { Members, MeshDatabase } from '../../../plugin/meshcentral/server.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 import { databaseOf } from './stand-in.ts'
 
 const ID = 'LoginCookieEncryptionKey'
@@ -10,7 +11,7 @@ describe("MeshCentral's key for cookies", () => {
   const rowsWith = (key?: string) => new Map<string, Members>(key === undefined ? [] : [[ID, { _id: ID, key }]])
   const setUp = async (db: MeshDatabase, loginCookieEncryptionKey: Buffer | null = null) => {
     const server = { db, loginCookieEncryptionKey, generateCookieKey: () => MADE }
-    const key = earlyCookieKey(server)
+    const key = earlyCookieKey(server, new FakeClock())
     // The database answers one turn later.
     for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
     return { server, key }

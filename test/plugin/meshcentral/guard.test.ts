@@ -23,7 +23,7 @@ describe('the guard of sessions', () => {
     const failures: unknown[] = []
     const guard = sessionGuard({
       sessions: { isOver } as unknown as GuardedSessions,
-      open: createOpenSessions(),
+      open: createOpenSessions(() => 10_000),
       domains: new Set(['']),
       onFailure: (error) => void failures.push(error),
       work,

@@ -5,6 +5,7 @@ import { meshAccounts } from '../../../plugin/meshcentral/people/accounts.ts'
 import { meshUserGroups } from '../../../plugin/meshcentral/people/user-groups.ts'
 import type { Members, MeshDomain } from '../../../plugin/meshcentral/server.ts'
 import { takeOver } from '../../../plugin/meshcentral/take-over.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 import { standIn } from './stand-in.ts'
 
 const ALICE: Profile = { id: '~oidc:1', name: 'Alice', email: 'alice@example.test', emailVerified: true }
@@ -19,7 +20,7 @@ function open(domain: Partial<MeshDomain> = {}, oidc: Members = {}) {
   return {
     ...there,
     rows,
-    accounts: meshAccounts(there.server, there.web, taken, () => NOW),
+    accounts: meshAccounts(there.server, there.web, taken, new FakeClock(NOW)),
     groups: meshUserGroups(there.server, there.web, ['azure', 'google']),
   }
 }

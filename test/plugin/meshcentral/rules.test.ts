@@ -191,7 +191,7 @@ describe('open sessions', () => {
   const isClosed = ({ closed }: { readonly closed: boolean }) => closed
 
   it('close their own sockets when they end, and those that came with what was sealed for them', () => {
-    const open = createOpenSessions()
+    const open = createOpenSessions(() => 10)
     const user = 'user//~oidc:1'
     const [own, sealed, other, sealedForOther, unknown, none] = [
       socket(),
@@ -222,7 +222,7 @@ describe('open sessions', () => {
 
   it('are in use while they have a socket, also one of what was sealed for them, or were seen since they were taken', () => {
     let now = 10
-    const open = createOpenSessions(10, () => now)
+    const open = createOpenSessions(() => now, 10)
     const [own, sealed] = [socket(), socket()]
     const inUse = (before: number) => open.inUse('', before).map(({ signIn: { handle } }) => handle)
     open.seen(session('a'), own)
@@ -244,7 +244,7 @@ describe('open sessions', () => {
   })
 
   it('are in use, each of them, while there is a tunnel that may be that of any', () => {
-    const open = createOpenSessions(10, () => 10)
+    const open = createOpenSessions(() => 10, 10)
     for (const handle of ['a', 'b', 'c']) {
       open.seen(session(handle))
       open.taken(session(handle), 10, true)
@@ -256,7 +256,7 @@ describe('open sessions', () => {
 
   it('are in use in the order in which they were taken, and those come last about which nobody could tell', () => {
     let now = 10
-    const open = createOpenSessions(10, () => now)
+    const open = createOpenSessions(() => now, 10)
     const inUse = () => open.inUse('', now).map(({ signIn: { handle } }) => handle)
     for (const handle of ['a', 'b', 'c', 'd']) open.seen(session(handle), socket())
     open.taken(session('a'), 12, true)
@@ -271,7 +271,7 @@ describe('open sessions', () => {
 
   it('are in use, and come first, where the clock was set back since they were taken: nobody knows whether they were seen', () => {
     let now = 100
-    const open = createOpenSessions(10, () => now)
+    const open = createOpenSessions(() => now, 10)
     for (const handle of ['a', 'b']) open.seen(session(handle))
     open.taken(session('a'), 100, true)
     now = 50
@@ -284,7 +284,7 @@ describe('open sessions', () => {
   })
 
   it("are found by MeshCentral's own name for them", () => {
-    const open = createOpenSessions()
+    const open = createOpenSessions(() => 10)
     open.seen(session('a'))
     expect(open.named('user//~oidc:1', 'a')).to.deep.equal(session('a'))
     expect(open.named('user//~oidc:1', 'b')).to.equal(undefined)
@@ -292,7 +292,7 @@ describe('open sessions', () => {
   })
 
   it('are found by what an IdP says has ended', () => {
-    const open = createOpenSessions()
+    const open = createOpenSessions(() => 10)
     open.seen(session('a'))
     open.seen(session('b'))
     const ended = { domainKey: '', issuer: 'https://idp', subject: null }
@@ -302,7 +302,7 @@ describe('open sessions', () => {
   })
 
   it('are forgotten when there are too many, the longest idle first, but none that has a socket', () => {
-    const open = createOpenSessions(2)
+    const open = createOpenSessions(() => 10, 2)
     open.seen(session('a'), socket())
     for (const handle of ['b', 'c', 'b', 'd']) open.seen(session(handle))
     const known = open.find(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))

@@ -2,14 +2,15 @@ import { expect } from 'chai'
 import type { OpenSession } from '../../../plugin/host/port.ts'
 import { createIntrospection } from '../../../plugin/sessions/introspection.ts'
 import { createSessionReview, type Reviewed } from '../../../plugin/sessions/session-review.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 
 describe('a look at sessions that the IdP may have ended', () => {
-  let clock: number
+  let clock: FakeClock
   let ended: string[]
   let asked: { readonly token: string; readonly answer: (active: boolean) => void }[]
   let most: number
   beforeEach(() => {
-    clock = 1_000_000
+    clock = new FakeClock()
     ended = []
     asked = []
     most = 0
@@ -17,8 +18,8 @@ describe('a look at sessions that the IdP may have ended', () => {
 
   const create = () =>
     createSessionReview(
-      createIntrospection(() => clock),
-      () => clock,
+      createIntrospection(() => clock.now()),
+      clock,
     )
   const sessions = (count: number, domainKey = ''): OpenSession[] =>
     Array.from({ length: count }, (_, at) => ({
@@ -94,7 +95,7 @@ describe('a look at sessions that the IdP may have ended', () => {
   it('asks about nobody any more who has waited for a minute', async () => {
     const work = create().review(sessions(20), ask)
     while (asked.length < 8) await new Promise((resolve) => setImmediate(resolve))
-    clock += 60_001
+    await clock.advance(60_001)
     const { ended: count, notAsked } = await answerAll(work, () => false)
     expect([count, notAsked.length]).to.deep.equal([8, 12])
   })
@@ -118,32 +119,22 @@ describe('a look at sessions that the IdP may have ended', () => {
   })
 
   describe('later', () => {
-    /** What each look found, the last one when `count` are over. */
-    const looks = (count: number, isActive: () => boolean, laterMs: readonly number[]) =>
-      new Promise<readonly Reviewed[]>((resolve) => {
-        const outcomes: Reviewed[] = []
-        const review = createSessionReview(
-          createIntrospection(() => clock),
-          () => clock,
-          laterMs,
+    for (const [what, answers, looks] of [
+      ['half a second, 5 s and 30 s for those that went on', [true, true, true], [500, 5_500, 35_500]],
+      ['no longer than until none is left', [true, false], [500, 5_500]],
+    ] as const) {
+      it(`is repeated after ${what}`, async () => {
+        const found: [at: number, ended: number][] = []
+        create().reviewLater(
+          sessions(1),
+          async () => ({ active: answers[found.length] ?? expect.fail('asked too often') }),
+          ({ ended: count }) => found.push([clock.elapsed(), count]),
         )
-        // The pauses keep no process alive; this test has to.
-        const alive = setInterval(() => undefined, 1_000)
-        const onReviewed = (reviewed: Reviewed) => {
-          outcomes.push(reviewed)
-          if (outcomes.length < count) return
-          clearInterval(alive)
-          resolve(outcomes)
-        }
-        review.reviewLater(sessions(1), async () => ({ active: isActive() }), onReviewed)
+        await clock.advance(600_000)
+        expect(found).to.deep.equal(looks.map((at, look) => [at, answers[look] ? 0 : 1]))
+        expect(ended).to.deep.equal(answers.includes(false as never) ? ['token-0'] : [])
       })
-
-    it('is repeated for those that went on, until none is left', async () => {
-      const answers = [true, true, false]
-      const found = await looks(3, () => answers.shift() ?? true, [1, 1, 1, 1])
-      expect(found.map(({ ended: count }) => count)).to.deep.equal([0, 0, 1])
-      expect(ended).to.deep.equal(['token-0'])
-    })
+    }
 
     it('is told of where there is none, since too many of the domain wait for theirs', async () => {
       const review = create()
@@ -161,15 +152,11 @@ describe('a look at sessions that the IdP may have ended', () => {
     })
 
     it('does not come about any more once it is closed', async () => {
-      const review = createSessionReview(
-        createIntrospection(() => clock),
-        () => clock,
-        [20],
-      )
+      const review = create()
       const found: Reviewed[] = []
       review.reviewLater(sessions(1), ask, (reviewed) => found.push(reviewed))
       review.close()
-      await looks(1, () => true, [40])
+      await clock.advance(600_000)
       expect([found, asked]).to.deep.equal([[], []])
     })
   })

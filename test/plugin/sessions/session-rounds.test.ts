@@ -7,6 +7,11 @@ import {
   type SessionRoundsOptions,
   startSessionRounds,
 } from '../../../plugin/sessions/session-rounds.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+/** How long an answer holds. A round comes every 10 s. */
+const EVERY_MS = 60_000
+const ROUND_MS = 10_000
 
 const AWAY = new Error('nobody answers')
 
@@ -30,21 +35,28 @@ describe('rounds of introspection', () => {
     end: async () => ended.push(name) > 0,
   })
 
-  /** Rounds without a pause. `rounds` has what was asked about, round by round. */
+  /** Lets so many rounds more come and be over, each in the given number of domains. */
+  async function turn(clock: FakeClock, rounds: number, domains: number) {
+    for (let round = 0; round < rounds; round += 1) {
+      await clock.advance(ROUND_MS)
+      // The next pause begins when a round is over.
+      while (clock.pending < domains) await new Promise(setImmediate)
+    }
+  }
+
+  /** `rounds` has what was asked about, round by round. */
   function start(
     sessions: readonly OpenSession[],
     answer: (token: string) => Promise<{ active: boolean }>,
     options: Partial<SessionRoundsOptions> & { readonly introspects?: boolean } = {},
   ) {
-    let clock = 0
+    const clock = new FakeClock(EVERY_MS)
     const rounds: string[][] = []
     const times: number[] = []
     const failures: unknown[] = []
-    const waiting: (() => void)[] = []
     const { introspects = true, ...own } = options
-    const now = () => clock
     const close = startSessionRounds({
-      everyMs: 1,
+      everyMs: EVERY_MS,
       domains: [
         {
           domainKey: '',
@@ -57,25 +69,22 @@ describe('rounds of introspection', () => {
         },
       ],
       async *inUse(_domainKey, before) {
-        clock += 10
-        times.push(before)
+        times.push(clock.now() - before)
         rounds.push([])
-        for (const done of waiting.splice(0)) done()
         yield* sessions
       },
-      review: createSessionReview(createIntrospection(now), now),
-      now,
+      review: createSessionReview(
+        createIntrospection(() => clock.now()),
+        clock,
+      ),
+      clock,
       isAway: (failure) => failure === AWAY,
       onEnded: () => undefined,
       onFailure: (domainKey, failure) => void failures.push([domainKey, failure]),
       ...own,
     })
     closers.push(close)
-    /** Resolves when that many rounds are over. */
-    const over = async (count: number) => {
-      while (rounds.length <= count) await new Promise<void>((resolve) => waiting.push(resolve))
-    }
-    return { rounds, times, failures, over, close }
+    return { rounds, times, failures, over: (count: number) => turn(clock, count, 1), clock, close }
   }
   const active = async () => ({ active: true })
   const many = (count: number) => Array.from({ length: count }, (_, at) => session(`s-${at}`))
@@ -91,11 +100,10 @@ describe('rounds of introspection', () => {
       return { active: true }
     })
     await over(2)
-    expect(rounds.slice(0, 2).map((asked) => new Set(asked).size)).to.deep.equal([50, 50])
+    expect(rounds.map((asked) => new Set(asked).size)).to.deep.equal([50, 50])
     expect(rounds[0]).to.have.length(50)
     expect(most).to.equal(8)
-    // An answer holds for 1 ms here, and each round has its time.
-    expect(times.slice(0, 3)).to.deep.equal([-1, 9, 19])
+    expect(times).to.deep.equal([EVERY_MS, EVERY_MS])
   })
 
   it('end what is not active, and tell of it once it has ended', async () => {
@@ -114,7 +122,7 @@ describe('rounds of introspection', () => {
   it('ask nothing where there is no endpoint for it, nor about sessions without a token', async () => {
     const without = start(many(3), active, { introspects: false })
     await without.over(2)
-    expect(without.rounds.slice(0, 2)).to.deep.equal([[], []])
+    expect(without.rounds).to.deep.equal([[], []])
     expect(without.failures).to.deep.equal([])
     const [one] = many(1)
     const bare = { ...one, signIn: { ...one?.signIn, tokens: null } } as OpenSession
@@ -140,7 +148,7 @@ describe('rounds of introspection', () => {
       }
     }
     const { renewed: _none, ...unable } = over('unable', 1)
-    const sessions = [over('good', 1), over('refused', 1), over('fresh', 1_000), over('unsaid', null), unable]
+    const sessions = [over('good', 1), over('refused', 1), over('fresh', 10 * EVERY_MS), over('unsaid', null), unable]
     const rounds = start(sessions, active, {
       domains: [
         {
@@ -151,7 +159,7 @@ describe('rounds of introspection', () => {
           },
           renew: async (tokens) => {
             if (tokens.access === 'refused') throw new Error('invalid_grant')
-            return { ...tokens, access: `${tokens.access}, renewed`, accessExpiresAt: 1_000 }
+            return { ...tokens, access: `${tokens.access}, renewed`, accessExpiresAt: 10 * EVERY_MS }
           },
           introspects: async () => true,
         },
@@ -168,22 +176,24 @@ describe('rounds of introspection', () => {
     expect(rounds.failures).to.deep.equal([])
   })
 
-  it('tell of failures once a round, and ask about all others all the same', async () => {
+  it('tell of failures once for as long as an answer holds, and ask about all others all the same', async () => {
     const { rounds, failures, over } = start(many(20), async (token) => {
       if (token.endsWith('1')) throw new Error(`no answer to ${token}`)
       return { active: true }
     })
-    await over(2)
-    expect(rounds[1]).to.have.length(20)
+    await over(6)
+    expect(rounds.map(({ length }) => length)).to.deep.equal(Array(6).fill(20))
+    expect(failures).to.have.length(1)
+    await over(1)
     expect(failures).to.have.length(2)
     expect(String(failures[0])).to.equal(',Error: no answer to s-1')
   })
 
   describe('of which one goes wrong', () => {
-    /** Two domains. The time stands still unless it is moved; rounds go on all the same. */
+    /** Two domains. */
     function startBeside(wrong: SessionRoundsOptions['inUse'], ask: AskedDomain['ask'] = active) {
-      const beside = { clock: 1_000, asked: 0, failures: [] as unknown[], rounds: 0 }
-      const now = () => beside.clock
+      const clock = new FakeClock(EVERY_MS)
+      const beside = { asked: 0, failures: [] as unknown[], rounds: 0 }
       const domain = (domainKey: string, own: AskedDomain['ask']): AskedDomain => ({
         domainKey,
         ask: own,
@@ -196,31 +206,27 @@ describe('rounds of introspection', () => {
       }
       closers.push(
         startSessionRounds({
-          everyMs: 1,
+          everyMs: EVERY_MS,
           domains: [domain('wrong', countedAsk), domain('fine', active)],
           async *inUse(domainKey, before) {
             if (domainKey === 'fine') beside.rounds += 1
             else yield* wrong(domainKey, before)
           },
-          review: createSessionReview(createIntrospection(now), now),
-          now,
+          review: createSessionReview(
+            createIntrospection(() => clock.now()),
+            clock,
+          ),
+          clock,
           isAway: (failure) => failure === AWAY,
           onEnded: () => undefined,
           onFailure: (domainKey, failure) => void beside.failures.push([domainKey, failure]),
         }),
       )
-      const until = async (isSo: () => boolean) => {
-        while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1))
-      }
-      const more = (rounds: number) => {
-        const last = beside.rounds + rounds
-        return until(() => beside.rounds >= last)
-      }
-      return { beside, until, more }
+      return { beside, more: (rounds: number) => turn(clock, rounds, 2) }
     }
 
     it('spare an IdP that is away for as long as an answer would hold', async () => {
-      const { beside, until, more } = startBeside(
+      const { beside, more } = startBeside(
         async function* () {
           yield* many(20)
         },
@@ -228,27 +234,21 @@ describe('rounds of introspection', () => {
           throw AWAY
         },
       )
-      await until(() => beside.failures.length > 0)
-      await more(5)
-      expect([beside.asked, beside.failures]).to.deep.equal([8, [['wrong', AWAY]]])
-      beside.clock += 1
-      await until(() => beside.failures.length > 1)
-      await more(5)
-      expect([beside.asked, beside.failures.length]).to.deep.equal([16, 2])
+      await more(6)
+      expect([beside.asked, beside.failures, beside.rounds]).to.deep.equal([8, [['wrong', AWAY]], 6])
+      await more(6)
+      expect([beside.asked, beside.failures.length, beside.rounds]).to.deep.equal([16, 2, 12])
     })
 
     it('tell of it once for as long as an answer would hold, and go on', async () => {
       const broken = new Error('the database is away')
-      const { beside, until, more } = startBeside(() => ({
+      const { beside, more } = startBeside(() => ({
         [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(broken) }),
       }))
-      await until(() => beside.failures.length > 0)
-      await more(5)
-      expect(beside.failures).to.deep.equal([['wrong', broken]])
-      beside.clock += 1
-      await until(() => beside.failures.length > 1)
-      await more(5)
-      expect(beside.failures).to.have.length(2)
+      await more(6)
+      expect([beside.failures, beside.rounds]).to.deep.equal([[['wrong', broken]], 6])
+      await more(6)
+      expect([beside.failures.length, beside.rounds]).to.deep.equal([2, 12])
     })
 
     it('ask about all others where the new tokens of one cannot be kept', async () => {
@@ -264,11 +264,10 @@ describe('rounds of introspection', () => {
               asked.push(token)
               return { active: true }
             },
-            renew: async () => ({ ...tokens, access: 'new', accessExpiresAt: 9_000 }),
+            renew: async () => ({ ...tokens, access: 'new', accessExpiresAt: 10 * EVERY_MS }),
             introspects: async () => true,
           },
         ],
-        now: () => 1_000,
       })
       await rounds.over(1)
       expect(asked).to.include.members(['new', ...many(10).map(({ signIn }) => signIn.subject)])
@@ -278,12 +277,13 @@ describe('rounds of introspection', () => {
 
   it('are over once they are closed, in the middle of one too', async () => {
     const asked: string[] = []
-    const { close, failures, rounds } = start(many(20), async (token) => {
+    const { clock, close, failures, rounds } = start(many(20), async (token) => {
       asked.push(token)
       close()
       return { active: true }
     })
-    while (asked.length < 8) await new Promise((resolve) => setTimeout(resolve, 1))
+    await clock.advance(ROUND_MS)
+    while (asked.length < 8) await new Promise(setImmediate)
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve))
     expect([asked.length, rounds.length, failures.length]).to.deep.equal([8, 1, 0])
   })

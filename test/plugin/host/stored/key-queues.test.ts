@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 import { createTurns } from '../../../../plugin/host/stored/key-queues.ts'
+import { type TimeLimit, timeLimit } from '../../../../plugin/host/time-limit.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 
-const LONG_MS = 60_000
+const patient: TimeLimit = (work) => work
 
 describe('Turns', () => {
   const rejected = (work: Promise<unknown>) =>
@@ -14,13 +16,13 @@ describe('Turns', () => {
     const turns = createTurns()
     const seen: string[] = []
     const { promise: open, resolve: release } = withResolvers()
-    const first = turns('a', LONG_MS, async () => {
+    const first = turns('a', patient, async () => {
       seen.push('a1 begins')
       await open
       seen.push('a1 ends')
     })
-    const second = turns('a', LONG_MS, async () => void seen.push('a2'))
-    await turns('b', LONG_MS, async () => void seen.push('b'))
+    const second = turns('a', patient, async () => void seen.push('a2'))
+    await turns('b', patient, async () => void seen.push('b'))
     release()
     await Promise.all([first, second])
     expect(seen).to.deep.equal(['a1 begins', 'b', 'a1 ends', 'a2'])
@@ -28,8 +30,8 @@ describe('Turns', () => {
 
   it('go on after one that failed', async () => {
     const turns = createTurns()
-    const failed = turns('a', LONG_MS, () => Promise.reject(new Error('no')))
-    const next = turns('a', LONG_MS, async () => 'yes')
+    const failed = turns('a', patient, () => Promise.reject(new Error('no')))
+    const next = turns('a', patient, async () => 'yes')
     expect(await rejected(failed)).to.equal('no')
     expect(await next).to.equal('yes')
   })
@@ -38,28 +40,33 @@ describe('Turns', () => {
     const turns = createTurns()
     const { promise: open, resolve: release } = withResolvers()
     const seen: string[] = []
-    const slow = turns('a', 5, async () => {
-      await open
-      seen.push('slow')
-    })
-    const gaveUp = turns('a', 5, async () => void seen.push('gave up'))
-    expect(await rejected(slow)).to.match(/in time/)
-    expect(await rejected(gaveUp)).to.match(/in time/)
-    const patient = turns('a', LONG_MS, async () => void seen.push('patient'))
+    const clock = new FakeClock()
+    const hasty = timeLimit(clock, 5_000)
+    const slow = rejected(
+      turns('a', hasty, async () => {
+        await open
+        seen.push('slow')
+      }),
+    )
+    const gaveUp = rejected(turns('a', hasty, async () => void seen.push('gave up')))
+    await clock.advance(5_000)
+    expect(await slow).to.match(/in time/)
+    expect(await gaveUp).to.match(/in time/)
+    const waiting = turns('a', patient, async () => void seen.push('patient'))
     expect(seen).to.deep.equal([])
     release()
-    await patient
+    await waiting
     expect(seen).to.deep.equal(['slow', 'patient'])
   })
 
   it('are refused when too many wait', async () => {
     const turns = createTurns()
     const { promise: open, resolve: release } = withResolvers()
-    const waiting = Array.from({ length: 10_000 }, () => turns('a', LONG_MS, () => open))
-    expect(await rejected(turns('b', LONG_MS, async () => undefined))).to.match(/^Too many changes wait/)
+    const waiting = Array.from({ length: 10_000 }, () => turns('a', patient, () => open))
+    expect(await rejected(turns('b', patient, async () => undefined))).to.match(/^Too many changes wait/)
     release()
     await Promise.all(waiting)
-    await turns('b', LONG_MS, async () => undefined)
+    await turns('b', patient, async () => undefined)
   })
 })
 

@@ -15,6 +15,7 @@ import {
 } from '../../../../plugin/index.ts'
 import { membershipsOf } from '../../../../plugin/login/groups/memberships.ts'
 import { signIn } from '../../../../plugin/login/sign-in.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 import { MINIMAL, settingsOf } from '../../config/one-domain.ts'
 import { accountsContract, type StoredPeople } from '../accounts.contract.ts'
 
@@ -202,8 +203,10 @@ describe('Ready-made accounts and user groups', () => {
     await holder.exec('BEGIN EXCLUSIVE')
     const groups = sqliteUserGroups(hasty.connection)
     expect(await rejected(groups.join('', ALICE.id, 'staff'))).to.equal('SQLITE_BUSY')
-    const waiting = sqliteAccounts(patient.connection, { timeoutMs: 5 }).create('', ALICE)
-    expect(await rejected(waiting)).to.equal('The database of accounts and groups did not answer in time.')
+    const clock = new FakeClock()
+    const waiting = rejected(sqliteAccounts(patient.connection, { clock }).create('', ALICE))
+    await clock.advance(10_000)
+    expect(await waiting).to.equal('The database of accounts and groups did not answer in time.')
     await holder.exec('COMMIT')
     await patient.close()
     await groups.join('', ALICE.id, 'staff')
@@ -213,15 +216,20 @@ describe('Ready-made accounts and user groups', () => {
 
   it('wait for a store for a limited time', async () => {
     const silent = { get: () => new Promise<undefined>(() => undefined), set: () => undefined }
-    const { accounts, groups } = over(silent, { timeoutMs: 5 })
-    for (const work of [
+    const clock = new FakeClock()
+    const { accounts, groups } = over(silent, { timeoutMs: 5_000, clock })
+    const outcomes = [
       accounts.find('', ALICE.id),
       accounts.create('', ALICE),
       accounts.create('', ALICE),
       groups.mirroredOf('', ALICE.id),
       groups.join('', ALICE.id, 'staff'),
-    ]) {
-      expect(await rejected(work)).to.equal('The store of accounts and groups did not answer in time.')
+    ].map(rejected)
+    await clock.advance(4_999)
+    expect(clock.pending).to.equal(5)
+    await clock.advance(1)
+    for (const outcome of outcomes) {
+      expect(await outcome).to.equal('The store of accounts and groups did not answer in time.')
     }
   })
 })

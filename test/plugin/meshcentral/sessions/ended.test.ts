@@ -1,13 +1,15 @@
 import { expect } from 'chai'
 import type { Members, MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
 import { endedInDatabase } from '../../../../plugin/meshcentral/sessions/ended.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 import { databaseOf } from '../stand-in.ts'
-import { HALF_A_DAY_MS, type Time, timeFrom } from './time.ts'
+
+const HALF_A_DAY_MS = 12 * 60 * 60_000
 
 describe('what has ended, in the database of MeshCentral', () => {
   const opened: { close(): void }[] = []
-  const open = (db: MeshDatabase, { now, cleaning }: Pick<Time, 'now' | 'cleaning'> = timeFrom(1_000)) => {
-    const ended = endedInDatabase(db, now, undefined, { cleaning })
+  const open = (db: MeshDatabase, clock = new FakeClock(1_000)) => {
+    const ended = endedInDatabase(db, clock)
     opened.push(ended)
     return ended
   }
@@ -41,12 +43,11 @@ describe('what has ended, in the database of MeshCentral', () => {
 
   it('leaves the database when it has run out', async () => {
     const rows = new Map<string, Members>()
-    const time = timeFrom(1_000)
-    const ended = open(databaseOf(rows), time)
+    const clock = new FakeClock(1_000)
+    const ended = open(databaseOf(rows), clock)
     await ended.revoke(['a'], 900, HALF_A_DAY_MS)
     await ended.revoke(['b'], 900, HALF_A_DAY_MS + 1_001)
-    time.pass(HALF_A_DAY_MS)
-    await time.looked()
+    await clock.advance(HALF_A_DAY_MS)
     expect(await ended.endedAt(['a'])).to.equal(undefined)
     expect(await ended.endedAt(['b'])).to.equal(900)
     expect(rows.size).to.equal(1)
@@ -54,14 +55,13 @@ describe('what has ended, in the database of MeshCentral', () => {
 
   it('stays so through a start with a clock that is a month ahead, until that is right again', async () => {
     const rows = new Map<string, Members>()
-    await open(databaseOf(rows)).revoke(['a'], 900, 5_000)
-    const time = timeFrom(60 * HALF_A_DAY_MS)
-    const after = open(databaseOf(rows), time)
+    await open(databaseOf(rows)).revoke(['a'], 900, 10 * HALF_A_DAY_MS)
+    const clock = new FakeClock(60 * HALF_A_DAY_MS)
+    const after = open(databaseOf(rows), clock)
     expect(await after.endedAt(['a'])).to.equal(900)
-    await time.looked()
-    time.set(1_000)
-    time.pass(1_000)
-    await time.looked()
+    await clock.advance(HALF_A_DAY_MS - 1)
+    clock.set(1_000)
+    await clock.advance(2 * HALF_A_DAY_MS)
     expect(await after.endedAt(['a'])).to.equal(900)
     expect(await open(databaseOf(rows)).endedAt(['a'])).to.equal(900)
   })
@@ -107,19 +107,19 @@ describe('what has ended, in the database of MeshCentral', () => {
     const db = databaseOf(rows)
     const { Set: write } = db
     let tries = 0
-    const written = new Promise<void>((resolve) => {
-      db.Set = (row, done) => {
-        tries += 1
-        if (tries <= 4) return void done?.(new Error('disk full'))
-        write(row, done)
-        if (rows.size === 2) resolve()
-      }
-    })
-    const ended = endedInDatabase(db, () => 1_000, undefined, { retryMs: 1 })
-    opened.push(ended)
+    db.Set = (row, done) => {
+      tries += 1
+      if (tries <= 4) return void done?.(new Error('disk full'))
+      write(row, done)
+    }
+    const clock = new FakeClock(1_000)
+    const ended = open(db, clock)
     await ended.revoke(['a', 'b'], 800, 5_000).catch(() => undefined)
     await ended.revoke(['b'], 900, 5_000).catch(() => undefined)
-    await written
+    await clock.advance(4_999)
+    expect(tries).to.equal(3)
+    await clock.advance(5_001)
+    while (rows.size < 2) await new Promise(setImmediate)
     expect(await open(databaseOf(rows)).endedAt(['a'])).to.equal(800)
     expect(await open(databaseOf(rows)).endedAt(['b'])).to.equal(900)
     expect(tries).to.equal(6)

@@ -7,6 +7,7 @@ import { keptSessions } from '../../../../plugin/meshcentral/sessions/kept-sessi
 import { createOpenSessions, type OpenSessions } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { type SessionSecrets, sessionSecrets } from '../../../../plugin/meshcentral/sessions/session-secrets.ts'
 import { maxAgeOf, meshSessions } from '../../../../plugin/meshcentral/sessions/sessions.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 import { standIn } from '../stand-in.ts'
 
 const SECRET = 'a secret of the server with more than 32 characters'
@@ -25,13 +26,13 @@ describe('the sessions of MeshCentral, with their tokens', () => {
     const { Set: set } = server.db
     onSet = async () => undefined
     server.db.Set = (record, done) => void onSet().then(() => set(record, done), done)
-    const now = () => 10_000
+    const clock = new FakeClock(10_000)
     const onFailure = (error: unknown) => expect.fail(String(error))
-    ended = endedInDatabase(server.db, now)
+    ended = endedInDatabase(server.db, clock)
     await ended.endedAt([])
-    secrets = sessionSecrets({ db: server.db, secret: SECRET, now, onFailure })
-    open = createOpenSessions(10, now)
-    const options = { server, web, ended, open, secret: SECRET, now, onFailure }
+    secrets = sessionSecrets({ db: server.db, secret: SECRET, clock, onFailure })
+    open = createOpenSessions(() => clock.now(), 10)
+    const options = { server, web, ended, open, secret: SECRET, clock, onFailure }
     sessions = keptSessions(meshSessions(options), { ...options, secrets, maxAgeMs: maxAgeOf(web) })
   })
   afterEach(() => {

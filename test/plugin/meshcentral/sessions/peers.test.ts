@@ -13,6 +13,7 @@ import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/owner.ts'
 import { type Ending, meshPeers } from '../../../../plugin/meshcentral/sessions/peers.ts'
 import { sessionSecrets } from '../../../../plugin/meshcentral/sessions/session-secrets.ts'
 import { maxAgeOf, meshSessions } from '../../../../plugin/meshcentral/sessions/sessions.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 import { databaseOf, standIn } from '../stand-in.ts'
 
 const SECRET = 'a secret of the servers with more than 32 characters'
@@ -82,27 +83,27 @@ describe('peers of MeshCentral', () => {
   })
 
   /** A server on the bus. Its clock says 10,000. */
-  const setUp = async (bus: ReturnType<typeof createBus>, db: MeshDatabase, readAgainMs = 30_000) => {
+  const setUp = async (bus: ReturnType<typeof createBus>, db: MeshDatabase) => {
     const { server, web } = standIn()
     const own = { ...server, ...bus.join(), db }
     const failures: unknown[] = []
     const onFailure = (error: unknown) => void failures.push(error)
-    const now = () => 10_000
+    const clock = new FakeClock(10_000)
     const peers = meshPeers(own, web, SECRET)
     if (!peers) throw new Error('there are peers')
-    const ended = endedInDatabase(db, now, { peers, onFailure, readAgainMs })
-    const secrets = sessionSecrets({ db, secret: SECRET, now, onFailure })
+    const ended = endedInDatabase(db, clock, { peers, onFailure })
+    const secrets = sessionSecrets({ db, secret: SECRET, clock, onFailure })
     opened.push(ended, secrets)
     await ended.endedAt([])
-    const open = createOpenSessions()
-    const options = { server: own, web, ended, open, secret: SECRET, now, onFailure }
+    const open = createOpenSessions(() => clock.now())
+    const options = { server: own, web, ended, open, secret: SECRET, clock, onFailure }
     const sessions = keptSessions(meshSessions(options), { ...options, secrets, maxAgeMs: maxAgeOf(web) })
     const closing: Promise<void>[] = []
     ended.onElsewhere((endings) => closing.push(sessions.endedElsewhere(endings)))
     const closed = async () => {
       await Promise.all(closing)
     }
-    return { web, ended, secrets, open, sessions, closed, failures }
+    return { clock, web, ended, secrets, open, sessions, closed, failures }
   }
   const session = (handle: string, startedAt: number): OpenSession => ({
     user: USER,
@@ -175,7 +176,7 @@ describe('peers of MeshCentral', () => {
   it('read in the database what they were not told, again and again', async () => {
     const bus = createBus()
     const db = databaseOf()
-    const [here, there] = [await setUp(bus, db), await setUp(bus, db, 1)]
+    const [here, there] = [await setUp(bus, db), await setUp(bus, db)]
     const [one, other] = [socket(), socket()]
     there.open.seen(session('one', 1_000), one)
     there.open.seen({ ...session('other', 1_000), user: 'user//~oidc:2' }, other)
@@ -184,10 +185,10 @@ describe('peers of MeshCentral', () => {
       ['one', one],
       ['other', other],
     ] as const) {
-      const written = here.ended.revoke([keyOfHandle(handle)], 2_000, 900_000)
-      // Before it can be read: once it is written, that may be at any moment.
+      await here.ended.revoke([keyOfHandle(handle)], 2_000, 900_000)
+      await there.clock.advance(29_999)
       expect(open.isOpen).to.equal(true)
-      await written
+      await there.clock.advance(1)
       await until(() => !open.isOpen)
       expect(there.ended.latest([keyOfHandle(handle)])).to.equal(2_000)
     }
@@ -206,14 +207,14 @@ describe('peers of MeshCentral', () => {
         done(new Error('away'), null)
       },
     }
-    const [here, there] = [await setUp(bus, db), await setUp(bus, flaky, 1)]
+    const [here, there] = [await setUp(bus, db), await setUp(bus, flaky)]
     isBroken = true
-    await until(() => broken > 2)
+    while (broken <= 2) await there.clock.advance(30_000)
     expect(there.failures).to.have.length(1)
     bus.part(true)
     await here.ended.revoke(['a'], 900, 50_000)
     isBroken = false
-    await until(() => there.ended.latest(['a']) === 900)
+    while (there.ended.latest(['a']) !== 900) await there.clock.advance(30_000)
   })
 
   it('believe nothing that was not sealed with their secret', async () => {
@@ -258,14 +259,14 @@ describe('peers of MeshCentral', () => {
 
     const { server, web, events } = standIn()
     expect(meshPeers(server, web, SECRET)).to.equal(undefined)
-    const alone = endedInDatabase(server.db, () => 10_000)
+    const alone = endedInDatabase(server.db, new FakeClock(10_000))
     opened.push(alone)
     await alone.revoke(['a'], 900, 50_000)
     expect(events).to.deep.equal([])
   })
 
   it('count with clocks that are apart', async () => {
-    const alone: Ended = endedInDatabase(databaseOf(), () => 10_000)
+    const alone: Ended = endedInDatabase(databaseOf(), new FakeClock(10_000))
     opened.push(alone)
     expect(alone.isShared).to.equal(false)
     const here = await setUp(createBus(), databaseOf())

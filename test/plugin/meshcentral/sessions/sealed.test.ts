@@ -7,6 +7,7 @@ import { endedInDatabase } from '../../../../plugin/meshcentral/sessions/ended.t
 import { createOpenSessions, type OpenSession } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/owner.ts'
 import { sealedBySession } from '../../../../plugin/meshcentral/sessions/sealed.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 import { databaseOf } from '../stand-in.ts'
 
 const USER = 'user//~oidc:1'
@@ -27,23 +28,24 @@ describe('what MeshCentral seals', () => {
     for (const one of opened.splice(0)) one.close()
   })
 
-  /** The time is what `clock.now` says; whole seconds of it are what MeshCentral writes. */
+  /** Whole seconds of the time are what MeshCentral writes. */
   async function setUp(db: MeshDatabase = databaseOf()) {
-    const clock = { now: 10_300 }
-    const ended = endedInDatabase(db, () => clock.now)
+    const clock = new FakeClock(10_300)
+    const now = () => clock.now()
+    const ended = endedInDatabase(db, clock)
     opened.push(ended)
     await ended.endedAt([])
-    const open = createOpenSessions()
+    const open = createOpenSessions(now)
     const work = followWork(db)
     const server = {
-      encodeCookie: (content: object) => JSON.stringify({ ...content, time: Math.floor(clock.now / 1000) * 1000 }),
+      encodeCookie: (content: object) => JSON.stringify({ ...content, time: Math.floor(now() / 1000) * 1000 }),
       decodeCookie: (sealed: unknown) => JSON.parse(String(sealed)) as MeshCookie | null,
     }
     const { encodeCookie, decodeCookie } = sealedBySession({
-      ...{ server, ended, open, work, now: () => clock.now },
+      ...{ server, ended, open, work, now },
       domains: new Set(['']),
     })
-    const revoke = (...keys: readonly string[]) => ended.revoke(keys, clock.now, 1_000_000)
+    const revoke = (...keys: readonly string[]) => ended.revoke(keys, now(), 1_000_000)
     return { clock, open, work, server, revoke, seal: encodeCookie, unseal: decodeCookie, db }
   }
   type SetUp = Awaited<ReturnType<typeof setUp>>
@@ -102,7 +104,7 @@ describe('what MeshCentral seals', () => {
     const all = await setUp()
     const whose = work({ session: session('a') })
     await all.revoke(keyOfHandle('a'))
-    all.clock.now += 5_000
+    all.clock.set(all.clock.now() + 5_000)
     expect(opens(all, sealedFor(all, whose, { userid: USER }))).to.equal(false)
   })
 
@@ -225,7 +227,7 @@ describe('what MeshCentral seals', () => {
       all.open.end([keyOfHandle('a')])
       expect([opens(all, first), opens(all, second), socket.isOpen]).to.deep.equal([false, false, false])
       // A request that still waits there.
-      all.clock.now += 5_000
+      all.clock.set(all.clock.now() + 5_000)
       expect(opens(all, tunnelOf(all))).to.equal(false)
     })
 
@@ -250,7 +252,7 @@ describe('what MeshCentral seals', () => {
       const all = await setUp()
       const later = { ...session('b'), signIn: { ...session('b').signIn, startedAt: 20_000 } }
       await all.revoke(...keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: null, sid: 'sid of b' }))
-      all.clock.now = 21_000
+      all.clock.set(21_000)
       for (const one of [session('a'), later]) relay(all, one)
       const either = tunnelOf(all)
       expect(opens(all, either)).to.equal(true)
@@ -267,7 +269,7 @@ describe('what MeshCentral seals', () => {
         relay(all, session('a'))
         open(all)
         await all.revoke(keyOfHandle('a'), keyOfSealed(USER))
-        all.clock.now += 1
+        all.clock.set(all.clock.now() + 1)
         expect(opens(all, tunnelOf(all))).to.equal(true)
       }
     })
@@ -285,7 +287,7 @@ describe('what MeshCentral seals', () => {
     const all = await setUp()
     const before = all.seal({ userid: USER }) ?? ''
     await all.revoke(keyOfSealed(USER))
-    all.clock.now += 1
+    all.clock.set(all.clock.now() + 1)
     const after = all.seal({ userid: USER }) ?? ''
     expect([opens(all, before), opens(all, after)]).to.deep.equal([false, true])
   })

@@ -3,12 +3,13 @@ import type { SignIn } from '../../../../plugin/host/port.ts'
 import { keyOfHandle, keysOfEnded } from '../../../../plugin/host/revocations.ts'
 import type { Members, MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
 import { type SessionSecretsOptions, sessionSecrets } from '../../../../plugin/meshcentral/sessions/session-secrets.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 import { databaseOf } from '../stand-in.ts'
-import { HALF_A_DAY_MS, timeFrom } from './time.ts'
 
 const SECRET = 'a secret of the server with more than 32 characters'
 const NOTHING = { idToken: null, tokens: null }
 const LATER = 5_000
+const HALF_A_DAY_MS = 12 * 60 * 60_000
 
 const signIn = (changes: Partial<SignIn> = {}): SignIn => ({
   domainKey: '',
@@ -27,7 +28,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
   const failures: unknown[] = []
   const open = (db: MeshDatabase, options: Partial<SessionSecretsOptions> = {}) => {
     const onFailure = (error: unknown) => void failures.push(error)
-    const secrets = sessionSecrets({ db, secret: SECRET, now: () => 2_000, onFailure, ...options })
+    const secrets = sessionSecrets({ db, secret: SECRET, clock: new FakeClock(2_000), onFailure, ...options })
     opened.push(secrets)
     return secrets
   }
@@ -81,13 +82,12 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     const before = open(databaseOf(rows))
     before.keep(signIn(), 'handle-1', LATER)
     before.keep(signIn({ sid: 's-2' }), 'handle-2', LATER + HALF_A_DAY_MS + 1)
-    const time = timeFrom(LATER)
-    const after = open(databaseOf(rows), time)
+    const clock = new FakeClock(LATER)
+    const after = open(databaseOf(rows), { clock })
     await settled()
-    await time.looked()
+    await clock.advance(HALF_A_DAY_MS - 1)
     expect(rows.size).to.equal(2)
-    time.pass(HALF_A_DAY_MS)
-    await time.looked()
+    await clock.advance(1)
     expect(await after.read('handle-1')).to.deep.equal(NOTHING)
     expect(await after.read('handle-2')).not.to.deep.equal(NOTHING)
     expect(rows.size).to.equal(1)

@@ -8,17 +8,20 @@ import { maxAgeOf, meshSessions } from '../../../../plugin/meshcentral/sessions/
 import { createIntrospection } from '../../../../plugin/sessions/introspection.ts'
 import { createSessionReview, type SessionReview } from '../../../../plugin/sessions/session-review.ts'
 import { startSessionRounds } from '../../../../plugin/sessions/session-rounds.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 import { standIn } from '../stand-in.ts'
 
 const SECRET = 'a secret of the server with more than 32 characters'
-const EVERY_MS = 5
+/** How long an answer holds. A round comes every 10 s. */
+const EVERY_MS = 60_000
+const ROUND_MS = 10_000
 const AWAY = new Error('nobody answers')
 
 type Answer = () => Promise<{ active: boolean }>
 const active: Answer = async () => ({ active: true })
 
 describe('sessions of MeshCentral that are in use', () => {
-  let clock: number
+  let clock: FakeClock
   let ended: Ended
   let secrets: SessionSecrets
   let open: OpenSessions
@@ -29,27 +32,35 @@ describe('sessions of MeshCentral that are in use', () => {
   let asked: Map<string, number>
   let failures: { readonly domainKey: string; readonly failure: unknown }[]
   let unreadable: string | undefined
+  /** Questions to the database under way. */
+  let reading: number
   let isOver: boolean
 
   beforeEach(async () => {
-    clock = 1_000_000
-    const now = () => clock
+    clock = new FakeClock(1_000_000)
+    const now = () => clock.now()
     const { server, web } = standIn()
     const onFailure = (error: unknown) => expect.fail(String(error))
-    ended = endedInDatabase(server.db, now)
+    ended = endedInDatabase(server.db, clock)
     await ended.endedAt([])
-    secrets = sessionSecrets({ db: server.db, secret: SECRET, now, onFailure })
-    open = createOpenSessions(5_000, now)
-    const options = { server, web, ended, open, secret: SECRET, now, onFailure }
-    const read = (handle: string) =>
-      handle === unreadable ? Promise.reject(new Error('the disk is broken')) : secrets.read(handle)
+    secrets = sessionSecrets({ db: server.db, secret: SECRET, clock, onFailure })
+    open = createOpenSessions(now, 5_000)
+    const options = { server, web, ended, open, secret: SECRET, clock, onFailure }
+    reading = 0
+    const read = async (handle: string) => {
+      if (handle === unreadable) throw new Error('the disk is broken')
+      reading += 1
+      return secrets.read(handle).finally(() => {
+        reading -= 1
+      })
+    }
     const sessions = keptSessions(meshSessions(options), {
       ...options,
       secrets: { ...secrets, read },
       maxAgeMs: maxAgeOf(web),
     })
     inUse = sessions.inUse?.bind(sessions) ?? expect.fail('nobody keeps track')
-    review = createSessionReview(createIntrospection(now), now)
+    review = createSessionReview(createIntrospection(now), clock)
     asked = new Map()
     failures = []
     unreadable = undefined
@@ -69,8 +80,14 @@ describe('sessions of MeshCentral that are in use', () => {
     const handle = `${domainKey}/${subject}`
     const record = { domainKey, userId: `~oidc:${subject}`, issuer: 'https://idp.example', subject, sid: null }
     const tokens = { access: handle, accessExpiresAt: null, refresh: null }
-    const signIn: SignIn = { ...record, userId: `~oidc:${subject}`, startedAt: clock - 1_000, idToken: null, tokens }
-    secrets.keep(signIn, handle, clock + 1_000_000)
+    const signIn: SignIn = {
+      ...record,
+      userId: `~oidc:${subject}`,
+      startedAt: clock.now() - EVERY_MS,
+      idToken: null,
+      tokens,
+    }
+    secrets.keep(signIn, handle, clock.now() + 10_000_000)
     const { idToken: _idToken, tokens: _tokens, ...kept } = signIn
     const socket = { on: () => undefined, close: () => undefined, emit: () => true } as never
     open.seen({ signIn: { ...kept, handle }, user: `user/${domainKey}/~oidc:${subject}`, x: handle }, socket)
@@ -92,14 +109,23 @@ describe('sessions of MeshCentral that are in use', () => {
       })),
       inUse,
       review,
-      now: () => clock,
+      clock,
       isAway: (failure) => failure === AWAY,
       onEnded: () => undefined,
       onFailure: (domainKey, failure) => void failures.push({ domainKey, failure }),
     })
   }
+  /** Once it is so, in the course of what is under way. */
   const until = async (isSo: () => boolean) => {
-    while (!isOver && !isSo()) await new Promise((resolve) => setTimeout(resolve, 1))
+    while (!isOver && !isSo()) await new Promise(setImmediate)
+  }
+  const nextRound = async () => {
+    await clock.advance(ROUND_MS)
+    // The database has 10 s, too.
+    await until(() => reading === 0)
+  }
+  const whileAnswersHold = async () => {
+    for (let passed = 0; passed < EVERY_MS; passed += ROUND_MS) await nextRound()
   }
   /** The least often that one of so many of a domain was asked about. */
   const leastAsked = (domainKey: string, count: number, name = 's') =>
@@ -113,11 +139,12 @@ describe('sessions of MeshCentral that are in use', () => {
     const answer = async () => {
       underWay += 1
       most = Math.max(most, underWay)
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await new Promise(setImmediate)
       underWay -= 1
       return { active: true }
     }
     start(Object.fromEntries(domains.map((domainKey) => [domainKey, answer])))
+    await nextRound()
     await until(() => asked.size === 300 * 8)
     expect(failures).to.deep.equal([])
     expect(most).to.be.at.most(300 + 56)
@@ -130,8 +157,8 @@ describe('sessions of MeshCentral that are in use', () => {
     const never = () => new Promise<{ active: boolean }>(() => undefined)
     start({ ...Object.fromEntries(hung.map((domainKey) => [domainKey, never])), fine: active })
     for (let round = 1; round <= 3; round += 1) {
+      await whileAnswersHold()
       await until(() => leastAsked('fine', 20) >= round)
-      clock += 70_000
     }
     for (const domainKey of hung) expect(asked.get(`${domainKey}/s-0`), domainKey).to.equal(1)
   })
@@ -143,9 +170,10 @@ describe('sessions of MeshCentral that are in use', () => {
     const slow = () =>
       new Promise<{ active: boolean }>((_, reject) => answers.push(() => reject(new Error('status 503'))))
     start({ slow, fine: active })
+    await nextRound()
     for (let round = 1; round <= 12; round += 1) {
       await until(() => leastAsked('fine', 10) >= round && answers.length === 8)
-      clock += EVERY_MS
+      await whileAnswersHold()
       for (const answer of answers.splice(0)) answer()
     }
     expect(leastAsked('slow', 8 * 12)).to.equal(1)
@@ -154,9 +182,9 @@ describe('sessions of MeshCentral that are in use', () => {
   describe('about some of which the IdP gives no answer', () => {
     const answer = (token: string) => (token.includes('hanging') ? Promise.reject(AWAY) : active())
     /** Until the IdP is spared, for as long as an answer holds. */
-    const nextRound = async () => {
+    const askedAgain = async () => {
       const before = failures.length
-      clock += EVERY_MS
+      await whileAnswersHold()
       await until(() => failures.length > before)
     }
 
@@ -164,10 +192,11 @@ describe('sessions of MeshCentral that are in use', () => {
       beginMany('', 8, 'hanging')
       beginMany('', 24, 'good')
       start({ '': answer })
+      await nextRound()
       await until(() => failures.length === 1)
       expect([leastAsked('', 8, 'hanging'), asked.size]).to.deep.equal([1, 8])
       for (let round = 1; round <= 4; round += 1) {
-        await nextRound()
+        await askedAgain()
         await until(() => leastAsked('', 24, 'good') === round)
       }
     })
@@ -176,10 +205,11 @@ describe('sessions of MeshCentral that are in use', () => {
       beginMany('', 40, 'hanging')
       beginMany('', 24, 'good')
       start({ '': answer })
+      await nextRound()
       await until(() => failures.length === 1)
-      while (leastAsked('', 40, 'hanging') === 0) await nextRound()
+      while (leastAsked('', 40, 'hanging') === 0) await askedAgain()
       const before = leastAsked('', 24, 'good')
-      for (let round = 1; round <= 10; round += 1) await nextRound()
+      for (let round = 1; round <= 10; round += 1) await askedAgain()
       expect(leastAsked('', 24, 'good')).to.be.at.least(before + 9)
       // They have their turns as well, one after the other.
       expect(leastAsked('', 40, 'hanging')).to.be.at.least(2)
@@ -190,13 +220,14 @@ describe('sessions of MeshCentral that are in use', () => {
     beginMany('', 20)
     const waiting: (() => void)[] = []
     const found: OpenSession[] = []
-    for await (const one of inUse('', clock)) found.push(one)
+    for await (const one of inUse('', clock.now())) found.push(one)
     const others = review.review(Array(1_008).fill(found[0]), async () => {
       await new Promise<void>((resolve) => waiting.push(resolve))
       return { active: true }
     })
     await until(() => waiting.length === 8)
     start({ '': active })
+    await nextRound()
     await until(() => failures.length > 0)
     const [told] = failures
     expect(told?.domainKey).to.equal('')
@@ -211,7 +242,7 @@ describe('sessions of MeshCentral that are in use', () => {
       for (const answer of waiting.splice(0)) answer()
       return areAsked
     })
-    // The time has stood still.
+    await nextRound()
     await until(() => asked.size === 20)
     expect(failures).to.have.length(1)
   })
@@ -220,7 +251,7 @@ describe('sessions of MeshCentral that are in use', () => {
     beginMany('', 10)
     unreadable = '/s-0'
     start({ '': active })
-    await until(() => asked.size === 9)
+    while (asked.size < 9) await nextRound()
     expect(failures.map(({ failure }) => String(failure))).to.deep.equal(['Error: the disk is broken'])
   })
 })

@@ -19,6 +19,7 @@ import {
   meshSessions,
   ownSession,
 } from '../../../../plugin/meshcentral/sessions/sessions.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 import { databaseOf, standIn } from '../stand-in.ts'
 
 const SECRET = 'a secret of the server with more than 32 characters'
@@ -56,11 +57,11 @@ describe('a session of MeshCentral whose end the database does not answer', () =
     const { server, web } = standIn()
     web.users[USER] = { _id: USER, name: 'one', domain: '' } as MeshUser
     destroyed = web.destroyedSessions
-    const now = () => 10_000
-    ended = endedInDatabase(db, now)
+    const clock = new FakeClock(10_000)
+    ended = endedInDatabase(db, clock)
     await ended.endedAt([])
-    open = createOpenSessions(10, now)
-    sessions = meshSessions({ server: { ...server, db }, web, ended, open, now })
+    open = createOpenSessions(() => clock.now(), 10)
+    sessions = meshSessions({ server: { ...server, db }, web, ended, open, clock })
   })
   afterEach(() => ended.close())
 
@@ -100,13 +101,13 @@ describe('a session of MeshCentral whose end the database does not answer', () =
 describe('many sessions of MeshCentral', () => {
   it('end at once: what MeshCentral has ended of late is gone through a single time, and all of them are in it', async () => {
     const { server, web } = standIn()
-    const now = () => 100_000_000
-    const ended = endedInDatabase(server.db, now)
+    const clock = new FakeClock(100_000_000)
+    const ended = endedInDatabase(server.db, clock)
     try {
       await ended.endedAt([])
       let readings = 0
       const destroyed = new Proxy<Record<string, number>>(
-        { 'user//~oidc:0/long ago': 1, 'user//~oidc:0/of late': now() - 1 },
+        { 'user//~oidc:0/long ago': 1, 'user//~oidc:0/of late': clock.now() - 1 },
         {
           ownKeys(target) {
             readings += 1
@@ -114,9 +115,9 @@ describe('many sessions of MeshCentral', () => {
           },
         },
       )
-      const open = createOpenSessions(1_000, now)
+      const open = createOpenSessions(() => clock.now(), 1_000)
       const sessions = meshSessions({
-        ...{ server, web: { ...web, destroyedSessions: destroyed }, ended, open, now },
+        ...{ server, web: { ...web, destroyedSessions: destroyed }, ended, open, clock },
       })
       const names = Array.from({ length: 50 }, (_, at) => String(at))
       let closed = 0
@@ -140,12 +141,12 @@ describe('many sessions of MeshCentral', () => {
 describe('a session of MeshCentral that a web relay alone tells of', () => {
   it('is over for MeshCentral too once the IdP has ended it, and no other one is', async () => {
     const { server, web } = standIn()
-    const now = () => 10_000
-    const ended = endedInDatabase(server.db, now)
+    const clock = new FakeClock(10_000)
+    const ended = endedInDatabase(server.db, clock)
     try {
       await ended.endedAt([])
-      const open = createOpenSessions(10, now)
-      const sessions = meshSessions({ server, web, ended, open, now })
+      const open = createOpenSessions(() => clock.now(), 10)
+      const sessions = meshSessions({ server, web, ended, open, clock })
       for (const sid of ['one', 'other']) {
         const keys = keysOfOpen({ ...RECORD, sid, handle: sid })
         open.relays.opened(USER, { kind: 'session', keys, startedAt: 1_000 }, `x of ${sid}`)
@@ -162,16 +163,16 @@ describe('a session of MeshCentral whose tokens had to make room', () => {
   it('ends with its pages: nobody could be asked about it any more', async () => {
     const { server, web } = standIn()
     web.users[USER] = { _id: USER, name: 'one', domain: '' } as MeshUser
-    const now = () => 10_000
-    const ended = endedInDatabase(server.db, now)
+    const clock = new FakeClock(10_000)
+    const ended = endedInDatabase(server.db, clock)
     const failures: unknown[] = []
     const onFailure = (error: unknown) => void failures.push(error)
-    const secrets = sessionSecrets({ db: server.db, secret: SECRET, now, onFailure, most: 1 })
+    const secrets = sessionSecrets({ db: server.db, secret: SECRET, clock, onFailure, most: 1 })
     try {
       await ended.endedAt([])
-      const open = createOpenSessions(10, now)
-      const own = meshSessions({ server, web, ended, open, now })
-      const sessions = keptSessions(own, { secrets, open, ended, now, onFailure, maxAgeMs: maxAgeOf(web) })
+      const open = createOpenSessions(() => clock.now(), 10)
+      const own = meshSessions({ server, web, ended, open, clock })
+      const sessions = keptSessions(own, { secrets, open, ended, clock, onFailure, maxAgeMs: maxAgeOf(web) })
       const tokens = { access: 'an access token', accessExpiresAt: null, refresh: null }
       const request = () => ({ session: {}, headers: {}, clientIp: '127.0.0.1' }) as unknown as MeshRequest
       const browser = request()
