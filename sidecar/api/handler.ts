@@ -16,11 +16,11 @@ import {
 import { createReceipts, type Delivery } from './answers/receipts.ts'
 import { createAnswerSender } from './answers/sender.ts'
 import { answer as answerWith, type Call, type CallOutcome } from './calls/call.ts'
+import { createAtEndOfTurn } from './end-of-turn.ts'
 import { bodyAtHand, isJson, parseBody, receiveBody } from './requests/body.ts'
 import type { ClientAddress, ClientAddressOf } from './requests/client-address.ts'
 import type { ProxyWarnings } from './requests/proxy-warnings.ts'
 import { trackUnanswered, unreadableError } from './requests/unreadable.ts'
-import { createAtEndOfTurn } from './turn.ts'
 
 /** A call, still to be handed its body as it came. */
 type ReceivedCall = (bytes: Buffer, client: ClientAddress) => Promise<CallOutcome>

@@ -56,7 +56,7 @@ export const FOLDERS: readonly MutatedFolder[] = [
   },
   {
     name: 'duplicates',
-    rules: ['sidecar/store/sqlite/messages/duplicate-horizons.ts', 'sidecar/store/sqlite/messages/duplicates.ts'],
+    rules: ['sidecar/messages/duplicate-horizons.ts', 'sidecar/store/sqlite/messages/duplicates.ts'],
     tests: ['test/sidecar/store/sqlite/messages/history.test.ts'],
   },
   {

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { API_ERRORS, type ApiError } from '../../errors.ts'
-import { acceptsGzip } from './accept-encoding.ts'
 import { copyGzip, type GzipHead, gzipBytes, gzipHead } from './gzip-head.ts'
 import { bytesOf, type JsonText, jsonText } from './json-text.ts'
 
@@ -114,3 +113,20 @@ const GZIP = ['Content-Encoding', 'gzip'] as const
 function singleHeader(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(',') : value
 }
+
+/** Whether a client takes gzip, by its `Accept-Encoding` (RFC 9110, section 12.5.3), and does not rather have it plain. */
+export function acceptsGzip(header: string | undefined): boolean {
+  if (header === undefined) return false
+  // Nearly all: then no coding is rather taken than another.
+  if (!header.includes(';')) return UNWEIGHTED.test(header)
+  const weights = new Map<string, number>()
+  for (const entry of header.toLowerCase().split(',')) {
+    const [coding = '', ...parameters] = entry.split(';').map((part) => part.trim())
+    const quality = parameters.find((parameter) => parameter.startsWith('q='))
+    weights.set(coding === 'x-gzip' ? 'gzip' : coding, quality === undefined ? 1 : Number(quality.slice(2)))
+  }
+  const gzip = weights.get('gzip') ?? weights.get('*') ?? 0
+  return gzip > 0 && gzip >= (weights.get('identity') ?? 0)
+}
+
+const UNWEIGHTED = /(?:^|,)\s*(?:gzip|x-gzip|\*)\s*(?:,|$)/i

@@ -1,6 +1,6 @@
 import type { RegisterBody } from '../../client/wire/bodies.ts'
 import { ApiError } from '../../errors.ts'
-import type { AvatarUpload, StationKey, Store } from '../../messages/store.ts'
+import type { AvatarUpload, Platform, StationKey, Store } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
 import { plainBody } from '../answers/answer.ts'
 import { jsonText } from '../answers/json-text.ts'
@@ -9,7 +9,6 @@ import type { BodyCheck } from '../requests/schemas.ts'
 import type { RingCache } from '../rings/ring-cache.ts'
 import { answer, type Call } from './call.ts'
 import { claimedStation } from './claim.ts'
-import { checkPushToken } from './push-token.ts'
 
 interface RegisterParts {
   readonly check: BodyCheck<RegisterBody>
@@ -60,4 +59,24 @@ function uploadedAvatar(body: RegisterBody): AvatarUpload | undefined {
   if (decision.kind === 'keep') return undefined
   const { icon, image, hash } = decision
   return { icon, image, hash }
+}
+
+/**
+ * What a platform's tokens look like, where that is known, and what to say of others: the app learns here of what the gateway would
+ * only call dead. FCM's have no documented form. Those of APNs are bytes, of which Apple leaves the number open: 32 so far, and no more
+ * than 100 here. Its client leaves out of them what is no hex digit, and would send to another phone, or none.
+ */
+const FORMS: Partial<Readonly<Record<Platform, { readonly form: RegExp; readonly reason: string }>>> = {
+  ios: {
+    form: /^(?:[0-9a-f]{2}){1,100}$/i,
+    reason:
+      'On iOS it must be the device token that APNs gave the app, in hex: two of 0-9 and a-f for each of at most 100 bytes.',
+  },
+}
+
+/** Throws `invalid_request` when `pushToken` cannot be a token of its platform. */
+function checkPushToken({ platform, pushToken }: { readonly platform: Platform; readonly pushToken: string }) {
+  const rule = FORMS[platform]
+  if (rule && !rule.form.test(pushToken))
+    throw new ApiError('invalid_request', [{ path: 'pushToken', reason: rule.reason }])
 }

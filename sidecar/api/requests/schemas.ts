@@ -2,8 +2,8 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { AvatarsBody, RegisterBody, StationClaim, SyncBody } from '../../client/wire/bodies.ts'
 import { jsonPath, pointerSteps } from '../../config/json-path.ts'
 import { ApiError, type ErrorDetail } from '../../errors.ts'
+import { parseSubscription, subscriptionText } from '../../push/web-push/subscription.ts'
 import { BODY_SCHEMAS, type BodySchema, MAX_TOKEN_CHARACTERS } from './body-schemas.ts'
-import { storedSubscription } from './stored-subscription.ts'
 
 /** Checks a body; throws `invalid_request` with every mistake in it. Members that it does not know are passed over. */
 export type BodyCheck<Body> = (body: unknown) => Body
@@ -73,4 +73,15 @@ function reasonOf({ keyword, params }: ErrorObject): string {
     default:
       return 'It does not have the right form.'
   }
+}
+
+/** What is kept of the subscription that a phone sent as its push token; throws `invalid_request` with every mistake in it. */
+function storedSubscription(pushToken: string, allowPrivate: boolean): string {
+  const parsed = parseSubscription(pushToken, allowPrivate)
+  if ('subscription' in parsed) return subscriptionText(parsed.subscription)
+  const path = (member: string) => (member === '' ? 'pushToken' : `pushToken.${member}`)
+  throw new ApiError(
+    'invalid_request',
+    parsed.problems.map(({ path: member, reason }) => ({ path: path(member), reason })),
+  )
 }

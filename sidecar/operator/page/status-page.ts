@@ -6,11 +6,10 @@ import { bytes, count, counted, dateTime, duration } from './format.ts'
 import { renderGateways } from './gateways.ts'
 import { type Html, html } from './html.ts'
 import { renderInstances } from './instances.ts'
-import { renderListeners } from './listeners.ts'
 import { OBSTACLES } from './obstacles.ts'
 import type { Status } from './status.ts'
 import { STYLE } from './style.ts'
-import type { UpstreamConnection } from './upstream.ts'
+import { renderListeners, type UpstreamConnection } from './upstream.ts'
 
 /** Seconds between two loads of the page, unless the reader has switched that off. */
 const REFRESH_S = 30

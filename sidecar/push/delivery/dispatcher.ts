@@ -1,13 +1,13 @@
 import { type Clock, within } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import type { PushClaim, PushQueue } from '../../messages/push-queue.ts'
-import { PLATFORMS, type Platform, type Stations } from '../../messages/store.ts'
+import { PLATFORMS, type Platform, type StationKey, type Stations } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { PushGateway } from '../gateway/gateway.ts'
+import type { SenderAvatar } from '../gateway/notification.ts'
 import type { GatewayAnswers } from './answers.ts'
 import { type Claimed, createDeliveries } from './delivery.ts'
 import { type Lane, openLane } from './lane.ts'
-import { senderAvatars } from './sender-avatars.ts'
 
 export interface DispatcherParts {
   /** Those that are configured. The dispatcher closes them when it is closed. */
@@ -124,7 +124,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     const senderOf = ({ claim }: Claimed) => claim.unpushed.newest.from
     let deliver: (one: Claimed) => Promise<void>
     try {
-      const avatarOf = await senderAvatars(stations, claimed.map(senderOf))
+      const avatarOf = await avatarsOf(stations, claimed.map(senderOf))
       deliver = (one) => deliveries.deliver(one, avatarOf(senderOf(one)))
     } catch (error) {
       deliver = (one) => deliveries.putOff(one, error)
@@ -162,4 +162,15 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       return closing
     },
   }
+}
+
+/** The avatars of `senders`, their images read all at once. Rejects where the store does. */
+async function avatarsOf(
+  stations: Pick<Stations, 'get' | 'avatars'>,
+  senders: readonly StationKey[],
+): Promise<(sender: StationKey) => SenderAvatar> {
+  const stateOf = (sender: StationKey) => stations.get(sender)?.avatar.state
+  const withAvatar = new Set(senders.filter((sender) => stateOf(sender) === 'set'))
+  const stored = withAvatar.size > 0 ? await stations.avatars([...withAvatar]) : undefined
+  return (sender) => stored?.get(sender) ?? (stateOf(sender) === 'cleared' ? 'cleared' : 'none')
 }

@@ -2,6 +2,7 @@ import { type Clock, within } from '../../clock.ts'
 import { StoreError, type StoreErrorCode } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { WriteContents } from '../../messages/contents.ts'
+import { horizonsMs } from '../../messages/duplicate-horizons.ts'
 import type { Store, StoreSettings } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
 import { connectPostgres, type Postgres, type PostgresSettings, WHOLE_TABLE_MS } from './database/connection.ts'
@@ -30,9 +31,6 @@ const PASSING: ReadonlySet<StoreErrorCode> = new Set(['database_unreachable', 'd
 const LAST_MS = 300
 
 const FIT_RINGS = 'SELECT fit_rings($1)'
-
-const MS_PER_MINUTE = 60_000
-const MS_PER_SECOND = 1000
 
 /**
  * Opens the store in the PostgreSQL database of `settings`, which other instances may have open: makes the schema there, or brings it to
@@ -121,7 +119,6 @@ function buildStore(
     onStored: pushes.stored,
     onRetry: () => metrics.count('append_retries'),
   })
-  const duplicateMs = Math.max(kept.duplicateMinutes * MS_PER_MINUTE, kept.duplicateSecondsUnnumbered * MS_PER_SECOND)
   let closing: Promise<void> | undefined
 
   async function shutDown(): Promise<void> {
@@ -139,7 +136,12 @@ function buildStore(
     pushes,
     serverTime: openServerTime({ query: postgres.read }),
     cursors,
-    housekeeping: openHousekeeping({ database: postgres, stations, duplicateMs, ackMs: ack.minIntervalMs }),
+    housekeeping: openHousekeeping({
+      database: postgres,
+      stations,
+      duplicateMs: horizonsMs(kept).longest,
+      ackMs: ack.minIntervalMs,
+    }),
     leases: openLeases(postgres, instance, clock),
     instances: instance,
     keyring: openKeyring(postgres),

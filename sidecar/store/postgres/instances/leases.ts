@@ -1,7 +1,6 @@
 import type { Clock } from '../../../clock.ts'
 import { LEASE_MS, type Lease, type Leases } from '../../../messages/leases.ts'
 import type { Postgres } from '../database/connection.ts'
-import { watchContact } from './contact.ts'
 import type { OwnInstance } from './instances.ts'
 
 const HOLD = 'SELECT hold_leases($1, $2, $3, $4, $5) AS name'
@@ -33,5 +32,31 @@ export function openLeases(
     },
     release: async (names) => void (await noted(database.query(RELEASE, [names, instance.owner]))),
     list: () => noted(database.read<Lease>(LIST, [instance.owner])),
+  }
+}
+
+/** Longer than this without an answer is a break: leases may lapse before whoever holds them can renew them. */
+const BREAK_MS = LEASE_MS / 2
+
+/** Whether this process has been in touch with the database for long enough to judge who else is not. Times are elapsed milliseconds. */
+interface Contact {
+  /** The database answered. */
+  answered(at: number): void
+  /**
+   * Whether it has answered for {@link LEASE_MS} without a break. Whoever could not reach it either has renewed its leases by then, so what is
+   * lapsed still is nobody's.
+   */
+  lasts(now: number): boolean
+}
+
+function watchContact(): Contact {
+  let since = Number.NaN
+  let last = Number.NaN
+  return {
+    answered(at) {
+      if (!(at - last <= BREAK_MS)) since = at
+      last = at
+    },
+    lasts: (now) => now - last <= BREAK_MS && now - since >= LEASE_MS,
   }
 }

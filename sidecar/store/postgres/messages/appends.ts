@@ -1,6 +1,7 @@
 import type { Clock } from '../../../clock.ts'
 import type { AckSettings, HistorySettings } from '../../../config/settings.ts'
 import { StoreError } from '../../../errors.ts'
+import { horizonsMs } from '../../../messages/duplicate-horizons.ts'
 import type { AppendOutcome, HeardMessage, StationKey } from '../../../messages/store.ts'
 import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
@@ -25,8 +26,6 @@ const WAITING_ROWS = 50_000
 const GIVE_UP_MS = 60_000
 /** A message to a whole net is acknowledged by each of its stations; more than that of one sender is a flood. */
 const STATIONS_PER_SENDER = 10
-const MS_PER_MINUTE = 60_000
-const MS_PER_SECOND = 1000
 
 const APPEND = 'SELECT base, kinds, acks FROM append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)'
 
@@ -64,10 +63,7 @@ export function openAppends({
   onStored,
   onRetry = () => {},
 }: AppendsParts): Appends {
-  const horizons = {
-    numbered: Math.round(history.duplicateMinutes * MS_PER_MINUTE),
-    unnumbered: Math.round(history.duplicateSecondsUnnumbered * MS_PER_SECOND),
-  }
+  const horizons = horizonsMs(history)
   const limits = [ack.minIntervalMs, ack.maxPerSenderPerMinute, ack.maxPerSenderPerMinute * STATIONS_PER_SENDER]
 
   const bounds = openBounds(database, ack.minIntervalMs)

@@ -1,7 +1,7 @@
 import type { StationKey, StoredMessage } from '../../../messages/store.ts'
 import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
-import { unpackMessages } from './packed-messages.ts'
+import { unpackMessages } from '../schema/read-functions.ts'
 
 // More in one statement are hardly faster, and the first of them waits for the last.
 const STATEMENT_READS = 64

@@ -1,10 +1,10 @@
 import { hash, randomBytes } from 'node:crypto'
 import { contentEnd, messageNumber } from '../../../aprs/sequence-id.ts'
 import type { HistorySettings } from '../../../config/settings.ts'
+import { horizonsMs } from '../../../messages/duplicate-horizons.ts'
 import type { IncomingMessage, StationKey } from '../../../messages/store.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Transaction } from '../database/database.ts'
-import { horizonsMs } from './duplicate-horizons.ts'
 import type { OpenedRings } from './rings.ts'
 import type { StationTable } from './stations.ts'
 

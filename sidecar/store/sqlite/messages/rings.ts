@@ -1,10 +1,10 @@
 import FlatQueue from 'flatqueue'
 import type { HistorySettings } from '../../../config/settings.ts'
+import { horizonsMs } from '../../../messages/duplicate-horizons.ts'
 import { firstNewer } from '../../../messages/first-newer.ts'
 import type { StationKey } from '../../../messages/store.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Transaction } from '../database/database.ts'
-import { horizonsMs } from './duplicate-horizons.ts'
 import { loadRows, type Rows } from './load-rows.ts'
 
 /** Rows that rings have dropped: 11 MB, as many as there are marks for. Beyond it the oldest go. */
@@ -60,8 +60,7 @@ export interface OpenedRings {
 /** Reads them from the file, which is fitted to the size of rings in `settings`. */
 export async function openRings(connection: Connection, settings: HistorySettings): Promise<OpenedRings> {
   const { perStation } = settings
-  const { numbered, unnumbered } = horizonsMs(settings)
-  const longestMs = Math.max(numbered, unnumbered)
+  const { longest: longestMs } = horizonsMs(settings)
   const { stations, senders, newest: startedAt } = await loadRows(connection, perStation)
   const firstAtStart = new Map(
     [...stations].map(([key, { times, droppedAt }]) => [key, times[droppedAt.length] ?? startedAt + 1]),

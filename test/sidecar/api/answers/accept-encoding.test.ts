@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { acceptsGzip } from '../../../../sidecar/api/answers/accept-encoding.ts'
+import { acceptsGzip } from '../../../../sidecar/api/answers/answer.ts'
 
 describe('Accept-Encoding', () => {
   for (const header of [

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { generate } from 'selfsigned'
-import { createApiServer } from '../../../sidecar/api/listener.ts'
+import { createApiServer } from '../../../sidecar/api/http-server.ts'
 import { unreadableError } from '../../../sidecar/api/requests/unreadable.ts'
 
 describe('The HTTP server of the API', () => {

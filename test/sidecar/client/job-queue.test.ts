@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { retryDelayMs } from '../../../sidecar/client/retry-delay.ts'
+import { retryDelayMs } from '../../../sidecar/client/job-queue.ts'
 
 describe('the wait before the next try', () => {
   it('doubles with each failure, from 4 s to 15 minutes', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createAtEndOfTurn } from '../../../sidecar/api/turn.ts'
+import { createAtEndOfTurn } from '../../../sidecar/api/end-of-turn.ts'
 
 describe('What is done at the end of a turn of the event loop', () => {
   it('is done for all at once, and what comes of it in the same turn, whatever was planned before', async () => {
