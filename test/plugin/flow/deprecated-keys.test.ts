@@ -5,7 +5,7 @@ import { CLIENT, type Places, type Setup, setups, whoAmI } from '../../support/s
 
 const TENANT = 'contoso.example'
 
-/** Each old key with its new place, and a value that a login shows. */
+/** Each old key with its new place. */
 const PLACES: Readonly<Record<string, string>> = {
   clientid: 'client.client_id',
   clientsecret: 'client.client_secret',
@@ -132,45 +132,6 @@ describe('deprecated keys in a whole login', () => {
     expect(named.toSorted()).to.deep.equal(Object.values(PLACES).toSorted())
   })
 
-  /** What a login shows of each key's value; the two for presets do nothing without one. */
-  const EFFECTS: Readonly<Record<string, (round: Awaited<ReturnType<typeof signIn>>) => boolean>> = {
-    clientid: ({ asked }) => asked.get('client_id') === 'old-id',
-    // The login works, and the IdP knows no other secret.
-    clientsecret: ({ asked }) => asked.get('client_id') === 'old-id',
-    callbackURL: ({ asked }) => asked.get('redirect_uri')?.endsWith('/old/callback') ?? false,
-    authorizationURL: () => doors.visits('old-authorization') > 0,
-    tokenURL: () => doors.visits('old-token') > 0,
-    userInfoURL: () => doors.visits('old-userinfo') > 0,
-    logoutURL: ({ location }) => location === 'https://idp.example/old-bye',
-    scope: ({ asked }) => asked.get('scope') === 'openid email groups',
-  }
-  /** The two identify one client together. */
-  const TOGETHER = ['clientid', 'clientsecret']
-
-  for (const [old, place] of Object.entries(PLACES)) {
-    it(`${old} works alone for ${place}, at one warning`, async () => {
-      const moved = TOGETHER.includes(old) ? TOGETHER : [old]
-      const setup = await startWith((at) => {
-        const { groups: _, ...current } = NEW(at)
-        const others = moved.reduce((oidc, name) => without(oidc, PLACES[name] ?? ''), current)
-        const olds = Object.entries(OLD(at)).filter(([name]) => moved.includes(name))
-        return { ...others, ...Object.fromEntries(olds), newAccounts: true }
-      })
-      const redirect_uris = ['old', 'new'].map((age) => `${setup.host.url}${age}/callback`)
-      await setup.idp.addClient({ ...CLIENT, redirect_uris })
-      await setup.idp.addClient({
-        client_id: 'old-id',
-        client_secret: 'an-old-client-secret-of-the-tests',
-        redirect_uris,
-      })
-      const round = await signIn(setup)
-      expect(round.page.url, round.page.text).to.equal(setup.host.url)
-      expect(EFFECTS[old]?.(round) ?? true).to.equal(true)
-      expect(warnings(setup)).to.have.length(moved.length)
-      expect(warnings(setup).some(({ message }) => message.endsWith(`Move it to ${place}.`))).to.equal(true)
-    })
-  }
-
   it('tenantid leads a preset to its tenant', async () => {
     const setup = await start({
       exactly: ({ hostUrl }) => ({
@@ -198,10 +159,3 @@ describe('deprecated keys in a whole login', () => {
     expect(Object.keys(PLACES).toSorted()).to.deep.equal(DEPRECATED_NAMES.toSorted())
   })
 })
-
-/** The object without the member at a path of one or two names. */
-function without<Oidc extends object>(oidc: Oidc, place: string): Oidc {
-  const [name = '', inner] = place.split('.')
-  const { [name]: member, ...others } = oidc as Record<string, unknown>
-  return (inner === undefined ? others : { ...others, [name]: without(member as object, inner) }) as Oidc
-}

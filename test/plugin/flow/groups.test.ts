@@ -19,8 +19,6 @@ describe('groups in a whole login', () => {
     const page = await person.login(setup.host.url, 'bob', 'bob-demo')
     return { page, person, who: await whoAmI(person, setup.host.url), line: setup.authLog.at(-1) }
   }
-  const setAdmin = (setup: Setup, siteAdmin: boolean) =>
-    setup.host.records.accounts.setSiteAdmin('', '~oidc:u-1002', siteAdmin)
 
   describe('scope', () => {
     const asked = async (setup: Setup) =>
@@ -45,17 +43,15 @@ describe('groups in a whole login', () => {
   })
 
   describe('scope that is empty or false', () => {
-    for (const scope of ['', false]) {
-      it(`asks for none, and takes the claim all the same (${JSON.stringify(scope)})`, async () => {
-        const setup = await start({
-          oidc: { groups: { scope, sync: true } },
-          idp: { scopes: { profile: ['name', 'groups'], groups: [] } },
-        })
-        const asked = (await setup.browser().step(`${setup.host.url}auth-oidc`)).headers.location ?? ''
-        expect(new URL(asked).searchParams.get('scope')).to.equal('openid profile email')
-        expect((await signIn(setup)).who.userGroups).to.deep.equal(['mesh-users'])
+    it('asks for none, and takes the claim all the same', async () => {
+      const setup = await start({
+        oidc: { groups: { scope: false, sync: true } },
+        idp: { scopes: { profile: ['name', 'groups'], groups: [] } },
       })
-    }
+      const asked = (await setup.browser().step(`${setup.host.url}auth-oidc`)).headers.location ?? ''
+      expect(new URL(asked).searchParams.get('scope')).to.equal('openid profile email')
+      expect((await signIn(setup)).who.userGroups).to.deep.equal(['mesh-users'])
+    })
   })
 
   describe('scope that the IdP refuses', () => {
@@ -112,30 +108,6 @@ describe('groups in a whole login', () => {
       expect((await signIn(setup)).who.userGroups).to.deep.equal(['mesh-users'])
     })
 
-    for (const [shape, value, names] of [
-      ['an array of names', ['ops', 'radio'], ['ops', 'radio']],
-      ['one name', 'ops', ['ops']],
-      ['objects with a name', [{ name: 'ops' }, { name: 'radio' }], ['ops', 'radio']],
-      ['objects with an id', [{ id: '17' }], ['17']],
-      ['objects with both', [{ id: '17', name: 'ops' }], ['ops']],
-      ['an empty array', [], []],
-      ['nothing at all', undefined, []],
-    ] as const) {
-      it(`may be ${shape}`, async () => {
-        const setup = await withGroups({ scope: 'directory', claim: 'teams', sync: true })
-        setBob(setup, value === undefined ? {} : { teams: value })
-        expect((await signIn(setup)).who.userGroups).to.deep.equal(names)
-      })
-    }
-
-    it('is matched by the id as well as by the name of an object', async () => {
-      for (const required of ['17', 'ops']) {
-        const setup = await withGroups({ scope: 'directory', claim: 'teams', required })
-        setBob(setup, { teams: [{ id: '17', name: 'ops' }] })
-        expect((await signIn(setup)).who.status, required).to.equal(200)
-      }
-    })
-
     it('is taken from UserInfo where the ID token does not have it', async () => {
       const setup = await withGroups(
         { required: 'mesh-users' },
@@ -146,127 +118,46 @@ describe('groups in a whole login', () => {
   })
 
   describe('required', () => {
-    for (const required of ['mesh-users', ['ops', 'mesh-users']]) {
-      it(`as ${JSON.stringify(required)} lets in who is in one of them`, async () => {
-        expect((await signIn(await withGroups({ required }))).who.status).to.equal(200)
-      })
-    }
+    it('lets in who is in one of them', async () => {
+      expect((await signIn(await withGroups({ required: ['ops', 'mesh-users'] }))).who.status).to.equal(200)
+    })
 
-    for (const required of ['ops', ['ops', 'Mesh-Users'], []]) {
-      it(`as ${JSON.stringify(required)} refuses who is in none of them: no session, no account, the rule in the log only`, async () => {
-        const setup = await withGroups({ required })
-        const { page, who, line } = await signIn(setup)
-        expect(page.url).to.match(/\/login\?failure=access_denied$/)
-        expect(page.text).to.not.match(/ops|group/i)
-        expect(who.status).to.equal(401)
-        expect(line?.fields).to.include({ code: 'not_in_required_group', user: '~oidc:u-1002' })
-        expect(line?.message).to.include('groups.required')
-        expect(await setup.host.records.accounts.find('', '~oidc:u-1002')).to.equal(undefined)
-      })
-    }
-
-    it('keeps a known user out who has left the group, and changes nothing of the account', async () => {
-      const setup = await withGroups({ required: 'mesh-users', siteadmin: 'ops', sync: true })
-      setBob(setup, { groups: ['mesh-users', 'ops'] })
-      expect((await signIn(setup)).who).to.include({ siteAdmin: true })
-      setBob(setup, { groups: [] })
-      expect((await signIn(setup)).who.status).to.equal(401)
-      expect(await setup.host.records.accounts.find('', '~oidc:u-1002')).to.include({ siteAdmin: true })
-      expect(await setup.host.records.groups.allOf('', '~oidc:u-1002')).to.deep.equal(['mesh-users', 'ops'])
+    it('refuses who is in none of them: no session, no account, the rule in the log only', async () => {
+      const setup = await withGroups({ required: ['ops', 'Mesh-Users'] })
+      const { page, who, line } = await signIn(setup)
+      expect(page.url).to.match(/\/login\?failure=access_denied$/)
+      expect(page.text).to.not.match(/ops|group/i)
+      expect(who.status).to.equal(401)
+      expect(line?.fields).to.include({ code: 'not_in_required_group', user: '~oidc:u-1002' })
+      expect(line?.message).to.include('groups.required')
+      expect(await setup.host.records.accounts.find('', '~oidc:u-1002')).to.equal(undefined)
     })
   })
 
   describe('siteadmin', () => {
-    for (const siteadmin of ['mesh-users', ['ops', 'mesh-users']]) {
-      it(`as ${JSON.stringify(siteadmin)} gives who is in one of them all rights`, async () => {
-        const { who, line } = await signIn(await withGroups({ siteadmin }))
-        expect(who).to.include({ status: 200, siteAdmin: true })
-        expect(line?.fields).to.include({ siteAdmin: 'grant' })
-      })
-    }
-
-    for (const revokeAdmin of [undefined, true]) {
-      it(`takes the rights of who is in none of them with revokeAdmin ${revokeAdmin}: that is the default`, async () => {
-        const setup = await withGroups({ siteadmin: 'ops', ...(revokeAdmin === undefined ? {} : { revokeAdmin }) })
-        await signIn(setup)
-        await setAdmin(setup, true)
-        const { who, line } = await signIn(setup)
-        expect(who).to.include({ status: 200, siteAdmin: false })
-        expect(line?.fields).to.include({ siteAdmin: 'revoke' })
-      })
-    }
-
-    it('leaves the rights of who is in none of them alone with revokeAdmin false, and still gives them', async () => {
-      const setup = await withGroups({ siteadmin: 'ops', revokeAdmin: false })
-      await signIn(setup)
-      await setAdmin(setup, true)
-      expect((await signIn(setup)).who).to.include({ siteAdmin: true })
-      await setAdmin(setup, false)
-      expect((await signIn(setup)).who).to.include({ siteAdmin: false })
-      setBob(setup, { groups: ['ops'] })
-      expect((await signIn(setup)).who).to.include({ siteAdmin: true })
+    it('gives who is in one of them all rights', async () => {
+      const { who, line } = await signIn(await withGroups({ siteadmin: ['ops', 'mesh-users'] }))
+      expect(who).to.include({ status: 200, siteAdmin: true })
+      expect(line?.fields).to.include({ siteAdmin: 'grant' })
     })
 
-    it('that is absent leaves all rights alone, whatever revokeAdmin says', async () => {
-      const setup = await withGroups({ revokeAdmin: true })
+    it('takes the rights of who is in none of them', async () => {
+      const setup = await withGroups({ siteadmin: 'ops' })
       await signIn(setup)
-      await setAdmin(setup, true)
-      expect((await signIn(setup)).who).to.include({ siteAdmin: true })
+      await setup.host.records.accounts.setSiteAdmin('', '~oidc:u-1002', true)
+      const { who, line } = await signIn(setup)
+      expect(who).to.include({ status: 200, siteAdmin: false })
+      expect(line?.fields).to.include({ siteAdmin: 'revoke' })
     })
   })
 
   describe('sync', () => {
-    for (const sync of [undefined, false]) {
-      it(`as ${sync} mirrors nothing`, async () => {
-        const setup = await withGroups(sync === undefined ? {} : { sync })
-        expect((await signIn(setup)).who.userGroups).to.deep.equal([])
-      })
-    }
-
     it('as true makes every group when it is first needed, and puts its members in', async () => {
       const setup = await withGroups({ sync: true })
       setBob(setup, { groups: ['ops', 'radio'] })
       const { who, line } = await signIn(setup)
       expect(who.userGroups).to.deep.equal(['ops', 'radio'])
       expect(line?.fields.joined).to.deep.equal(['ops', 'radio'])
-    })
-
-    for (const filter of ['ops', ['ops', 'staff']]) {
-      it(`with the filter ${JSON.stringify(filter)} mirrors those alone`, async () => {
-        const setup = await withGroups({ sync: { filter } })
-        setBob(setup, { groups: ['ops', 'radio'] })
-        expect((await signIn(setup)).who.userGroups).to.deep.equal(['ops'])
-      })
-    }
-
-    it('takes out of a mirrored group who has left it at the IdP, the last one too, and back in', async () => {
-      const setup = await withGroups({ sync: true })
-      setBob(setup, { groups: ['ops', 'radio'] })
-      await signIn(setup)
-      setBob(setup, { groups: ['radio'] })
-      expect((await signIn(setup)).who.userGroups).to.deep.equal(['radio'])
-      setBob(setup, { groups: undefined })
-      const { who, line } = await signIn(setup)
-      expect(who.userGroups).to.deep.equal([])
-      expect(line?.fields.left).to.deep.equal(['radio'])
-      setBob(setup, { groups: ['ops'] })
-      expect((await signIn(setup)).who.userGroups).to.deep.equal(['ops'])
-    })
-
-    it('mirrors a group beside one of its name that was made by hand, and never takes anybody into or out of that', async () => {
-      const setup = await withGroups({ sync: true })
-      await signIn(setup)
-      const { records } = setup.host
-      await records.createGroup('', 'ops')
-      await records.createGroup('', 'radio', ['~oidc:u-1002'])
-      setBob(setup, { groups: ['ops', 'staff'] })
-      const { who, line } = await signIn(setup)
-      expect(who.userGroups).to.deep.equal(['ops', 'radio', 'staff'])
-      expect(line?.fields.joined).to.deep.equal(['ops', 'staff'])
-      setBob(setup, { groups: ['radio'] })
-      expect((await signIn(setup)).who.userGroups).to.deep.equal(['radio', 'radio'])
-      setBob(setup, { groups: [] })
-      expect((await signIn(setup)).who.userGroups).to.deep.equal(['radio'])
     })
   })
 
@@ -301,16 +192,6 @@ describe('groups in a whole login', () => {
       expect(who.status).to.equal(401)
       expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['memberships-unknown', 'login-failed'])
       expect(setup.authLog[1]?.fields).to.include({ code: 'memberships_unknown' })
-    })
-
-    it('change nothing where none is required: no right is taken, no group left', async () => {
-      const setup = await withGroups({ siteadmin: 'ops', sync: true })
-      setBob(setup, { groups: ['ops', 'radio'] })
-      await signIn(setup)
-      setBob(setup, unusable)
-      const { who } = await signIn(setup)
-      expect(who).to.deep.include({ status: 200, siteAdmin: true, userGroups: ['ops', 'radio'] })
-      expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login', 'memberships-unknown', 'login'])
     })
   })
 })
