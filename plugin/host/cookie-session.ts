@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Request } from 'express'
 import { type Clock, systemClock } from '../clock.ts'
+import { isJsonObject } from '../config/json/json-object.ts'
 import type { Sessions } from './port.ts'
 import { endOfNow, type RevocationStore } from './revocation-store.ts'
 import { keyOfHandle, keysOfEnded, keysOfSignIn, MAX_SESSION_MS, withTimeLimit } from './revocations.ts'
-import { isObject, readRecord, type SignInRecord } from './sign-in-record.ts'
+import { readRecord, type SignInRecord } from './sign-in-record.ts'
 import { timeLimit } from './time-limit.ts'
 
 export interface CookieSessionsOptions {
@@ -99,9 +100,9 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions {
 /** What the session of a request says of its login, whether that still counts or not. */
 export function cookieSignIn(req: Request): CookieSignIn | undefined {
   const session: unknown = Reflect.get(req, 'session')
-  const value = isObject(session) ? session[KEY] : undefined
+  const value = isJsonObject(session) ? session[KEY] : undefined
   const record = readRecord(value)
-  const handle = isObject(value) ? value.handle : undefined
+  const handle = isJsonObject(value) ? value.handle : undefined
   return record && typeof handle === 'string' ? { ...record, handle } : undefined
 }
 

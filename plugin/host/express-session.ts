@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express'
 import type { Session, SessionData, Store } from 'express-session'
 import { type Clock, systemClock } from '../clock.ts'
+import { isJsonObject } from '../config/json/json-object.ts'
 import type { Sessions, SignIn } from './port.ts'
 import { endOfNow, type RevocationStore } from './revocation-store.ts'
 import {
@@ -12,7 +13,7 @@ import {
   withTimeLimit,
 } from './revocations.ts'
 import { createSessionIndex, sharedListing } from './session-listing.ts'
-import { isObject, readRecord, readTokens } from './sign-in-record.ts'
+import { readRecord, readTokens } from './sign-in-record.ts'
 import { timeLimit } from './time-limit.ts'
 
 export interface ExpressSessionsOptions {
@@ -179,7 +180,7 @@ function canList(store: Store): boolean {
 
 // Its type says that every request has one; that is so only behind the middleware, and until the session is destroyed.
 function hasSession(req: Request): boolean {
-  return isObject(Reflect.get(req, 'session'))
+  return isJsonObject(Reflect.get(req, 'session'))
 }
 
 function keptIn(req: Request): Kept | undefined {
@@ -192,7 +193,7 @@ function sessionOf(req: Request): Session {
 }
 
 function storeOf(req: Request): Store {
-  if (!isObject(Reflect.get(req, 'sessionStore'))) throw noMiddleware()
+  if (!isJsonObject(Reflect.get(req, 'sessionStore'))) throw noMiddleware()
   return req.sessionStore
 }
 
@@ -219,7 +220,7 @@ function signInOf({ id: _id, ...signIn }: Kept): SignIn {
 
 function readKept(value: unknown): Kept | undefined {
   const record = readRecord(value)
-  if (!record || !isObject(value)) return undefined
+  if (!record || !isJsonObject(value)) return undefined
   const { idToken, id } = value
   if ((idToken !== null && typeof idToken !== 'string') || typeof id !== 'string') return undefined
   const tokens = value.tokens === null ? null : readTokens(value.tokens)

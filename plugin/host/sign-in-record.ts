@@ -1,3 +1,4 @@
+import { isJsonObject } from '../config/json/json-object.ts'
 import type { SignIn, Tokens } from './port.ts'
 
 /** What every session keeps of a sign-in, wherever it lies. */
@@ -5,7 +6,7 @@ export type SignInRecord = Omit<SignIn, 'idToken' | 'tokens'>
 
 /** Stores are other people's databases, and cookies other people's: what comes back is checked like anything from outside. */
 export function readRecord(value: unknown): SignInRecord | undefined {
-  if (!isObject(value)) return undefined
+  if (!isJsonObject(value)) return undefined
   const { domainKey, userId, issuer, subject, sid, startedAt } = value
   if (typeof domainKey !== 'string' || typeof issuer !== 'string' || typeof subject !== 'string') return undefined
   if ((sid !== null && typeof sid !== 'string') || !isUserId(userId)) return undefined
@@ -14,15 +15,11 @@ export function readRecord(value: unknown): SignInRecord | undefined {
 }
 
 export function readTokens(value: unknown): Tokens | undefined {
-  if (!isObject(value)) return undefined
+  if (!isJsonObject(value)) return undefined
   const { access, accessExpiresAt, refresh, offline } = value
   if (typeof access !== 'string' || (refresh !== null && typeof refresh !== 'string')) return undefined
   if (accessExpiresAt !== null && typeof accessExpiresAt !== 'number') return undefined
   return { access, accessExpiresAt, refresh, ...(typeof offline === 'boolean' ? { offline } : {}) }
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
 }
 
 function isUserId(value: unknown): value is SignIn['userId'] {

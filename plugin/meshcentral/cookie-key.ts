@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { isObject } from '../host/sign-in-record.ts'
+import { isJsonObject } from '../config/json/json-object.ts'
 import { askDatabase } from './database.ts'
 import type { MeshServer } from './server.ts'
 
@@ -21,7 +21,7 @@ export function earlyCookieKey(
   askDatabase<unknown>(clock, 'read the key of cookies', (done) => server.db.Get(ID, done)).then(
     (found) => {
       const record: unknown = Array.isArray(found) ? found[0] : undefined
-      const key = isObject(record) ? record.key : undefined
+      const key = isJsonObject(record) ? record.key : undefined
       if (typeof key === 'string' && key.length >= LEAST_DIGITS) early = Buffer.from(key, 'hex')
       else if (!server.loginCookieEncryptionKey) {
         early = server.generateCookieKey()

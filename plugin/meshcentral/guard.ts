@@ -4,14 +4,14 @@ import { cookieSignIn } from '../host/cookie-session.ts'
 import type { Sessions } from '../host/port.ts'
 import type { MeshRequest } from './server.ts'
 import type { CurrentWork, Work } from './sessions/current-work.ts'
-import { apartSession, markApart, type SessionOwner } from './sessions/foreign-sessions.ts'
-import type { OpenSession, OpenSessions } from './sessions/open-sessions.ts'
+import { foreignSession, markForeign, type SessionOwner } from './sessions/foreign-sessions.ts'
+import type { OpenSessions, SeenSession } from './sessions/open-sessions.ts'
 import { isOurs } from './sessions/sealed.ts'
 import { ownSession } from './sessions/sessions.ts'
 
 export interface GuardedSessions extends Sessions {
-  /** Whether the session is over that something belongs to. A rejection means that nobody knows. */
-  isOver(owner: SessionOwner): Promise<boolean>
+  /** Whether the session has ended that something belongs to. A rejection means that nobody knows. */
+  hasEnded(owner: SessionOwner): Promise<boolean>
 }
 
 export interface GuardOptions {
@@ -30,7 +30,7 @@ export interface GuardOptions {
  */
 export function sessionGuard({ sessions, open, domains, onFailure, work }: GuardOptions): RequestHandler {
   /** @returns the session where it still counts */
-  async function checkOwn(req: MeshRequest, res: Response, own: OpenSession): Promise<OpenSession | undefined> {
+  async function checkOwn(req: MeshRequest, res: Response, own: SeenSession): Promise<SeenSession | undefined> {
     const counts = (await sessions.current(req)) !== undefined
     if (counts && !leavesElsewhere(req, domains)) {
       open.seen(own, req.ws)
@@ -41,25 +41,25 @@ export function sessionGuard({ sessions, open, domains, onFailure, work }: Guard
     return undefined
   }
 
-  async function checkApart(req: MeshRequest, user: string, owner: SessionOwner): Promise<undefined> {
-    if (await sessions.isOver(owner)) signOut(req)
+  async function checkForeign(req: MeshRequest, user: string, owner: SessionOwner): Promise<undefined> {
+    if (await sessions.hasEnded(owner)) signOut(req)
     else if (req.ws) open.seenSealed(owner, user, req.ws)
   }
 
   /** Nothing where there is nothing to ask: agents, and most who come, bring no session. */
-  function check(req: MeshRequest, res: Response): Promise<OpenSession | undefined> | undefined {
+  function check(req: MeshRequest, res: Response): Promise<SeenSession | undefined> | undefined {
     const own = ownSession(req)
     if (own) return checkOwn(req, res, own)
     dropForeign(req, domains)
-    const apart = apartSession(req)
-    return apart?.owner.kind === 'session' ? checkApart(req, apart.user, apart.owner) : undefined
+    const foreign = foreignSession(req)
+    return foreign?.owner.kind === 'session' ? checkForeign(req, foreign.user, foreign.owner) : undefined
   }
 
   return (req, res, next) => {
     const request = req as MeshRequest
-    const goOn = (session?: OpenSession) => {
+    const goOn = (session?: SeenSession) => {
       const here = workFor(request, session)
-      if (!request.ws) markApart(request, res, here, domains)
+      if (!request.ws) markForeign(request, res, here, domains)
       work.run(here, next)
     }
     const checked = check(request, res)
@@ -90,15 +90,15 @@ function leavesElsewhere({ method, path, xdomain }: MeshRequest, domains: Readon
 function dropForeign(req: MeshRequest, domains: ReadonlySet<string>): void {
   const { session } = req
   if (!session) return
-  if (typeof session.userid === 'string' && isOurs(session.userid, domains) && !apartSession(req)) signOut(req)
+  if (typeof session.userid === 'string' && isOurs(session.userid, domains) && !foreignSession(req)) signOut(req)
   else if (cookieSignIn(req)) delete session.oidcSignIn
 }
 
-function workFor(req: MeshRequest, session: OpenSession | undefined): Work {
+function workFor(req: MeshRequest, session: SeenSession | undefined): Work {
   const { path, ws } = req
-  const apart = session ? undefined : apartSession(req)
+  const foreign = session ? undefined : foreignSession(req)
   // What is sealed for a session that a login cookie began ends with that cookie's session.
-  return { path, session, socket: ws, brought: new Map(apart ? [[apart.user, apart.owner]] : []) }
+  return { path, session, socket: ws, brought: new Map(foreign ? [[foreign.user, foreign.owner]] : []) }
 }
 
 function signOut(req: MeshRequest): void {

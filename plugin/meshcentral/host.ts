@@ -58,7 +58,7 @@ export function meshHost(options: MeshHostOptions): MeshHost {
     groups: meshUserGroups(server, web, options.presets),
     sessions: {
       ...sessions,
-      isOver: async ({ keys, startedAt }) =>
+      hasEnded: async ({ keys, startedAt }) =>
         startedAt + maxAgeMs <= clock.now() || startedAt <= ((await ended.endedAt(keys)) ?? Number.NEGATIVE_INFINITY),
     },
     secret,

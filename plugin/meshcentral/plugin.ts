@@ -12,9 +12,9 @@ import { earlyCookieKey } from './cookie-key.ts'
 import { sessionGuard } from './guard.ts'
 import { meshHost } from './host.ts'
 import { readOwnSettings } from './own-settings.ts'
-import { type AdminPage, guardedPage, meshAdminPage } from './pages/admin-page.ts'
+import { type AdminPage, caughtPage, meshAdminPage } from './pages/admin-page.ts'
 import { PAGE_FUNCTIONS } from './pages/open-page.ts'
-import { answerPlainly, createEndedVisits, guarded, loginVisits } from './routes.ts'
+import { answerPlainly, caught, createEndedVisits, loginVisits } from './routes.ts'
 import { type MeshServer, type MeshWeb, missingParts } from './server.ts'
 import { followWork } from './sessions/current-work.ts'
 import { endedInDatabase } from './sessions/ended.ts'
@@ -125,8 +125,8 @@ function install(
   const work = followWork(server.db)
   Object.assign(server, sealedBySession({ server, ended, open, work, domains, now: clock.now }))
   const visits = createEndedVisits()
-  web.app.use(guarded(visits.note, report))
-  const guard = guarded(sessionGuard({ sessions: host.sessions, open, domains, onFailure: report, work }), report)
+  web.app.use(caught(visits.note, report))
+  const guard = caught(sessionGuard({ sessions: host.sessions, open, domains, onFailure: report, work }), report)
   web.app.use(guard)
   // Tunnels come in there too, by a cookie: their sockets close with the session that it was sealed for.
   web.agentapp?.use(guard)
@@ -136,7 +136,7 @@ function install(
       routePaths(host.basePath?.(id) ?? '/', settings?.client.redirect_uri, PRESET_NAMES),
     ]),
   )
-  web.app.use(guarded(loginVisits({ server, web, paths, hasEnded: visits.hasEnded }), report))
+  web.app.use(caught(loginVisits({ server, web, paths, hasEnded: visits.hasEnded }), report))
   const oidc = mountOidc(web.app, options, readings)
   web.app.use(answerPlainly(paths, report))
 
@@ -152,7 +152,7 @@ function install(
     ),
   )
   const checks = createLiveChecks(askers, clock.now, report)
-  return guardedPage(meshAdminPage({ server, secret, status: oidc.status, checks, now: clock.now }), report)
+  return caughtPage(meshAdminPage({ server, secret, status: oidc.status, checks, now: clock.now }), report)
 }
 
 function isOffered(oidc: Oidc, id: string): boolean {

@@ -73,7 +73,7 @@ export function loginVisits({ server, web, paths, hasEnded }: LoginVisitsOptions
 }
 
 /** The same handler, which throws nothing: MeshCentral's server answers with a stack trace. */
-export function guarded(handler: RequestHandler, onFailure: (error: unknown) => void): RequestHandler {
+export function caught(handler: RequestHandler, onFailure: (error: unknown) => void): RequestHandler {
   return (req, res, next) => {
     try {
       handler(req, res, next)

@@ -6,7 +6,7 @@ import { domainsByHostName } from '../config/domains/host-names.ts'
 import { findMisplaced } from '../config/domains/misplaced.ts'
 import type { Problem } from '../config/problem.ts'
 import type { CredentialFiles, DomainReading, Readings } from '../config/read.ts'
-import { withGuardedAuthLog } from '../host/auth-log.ts'
+import { withCleanAuthLog } from '../host/auth-log.ts'
 import type { Host } from '../host/port.ts'
 import type { Log } from '../log.ts'
 import { createLandings } from '../login/transaction/landings.ts'
@@ -119,7 +119,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
     domains.map(({ key }) => key),
     now,
   )
-  const host = withHistory(withGuardedAuthLog(options.host), history)
+  const host = withHistory(withCleanAuthLog(options.host), history)
   for (const domain of domains) reportReading(host, domain)
   reportReading(host, { key: '', problems: [], warnings: findMisplaced(config) })
   reportUnused(options, domains, log)

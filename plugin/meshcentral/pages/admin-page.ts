@@ -72,11 +72,11 @@ export function meshAdminPage({ server, secret, status, checks, now }: AdminPage
 }
 
 /** The same page, which throws nothing: MeshCentral's server answers with a stack trace. */
-export function guardedPage(
+export function caughtPage(
   { handleAdminReq, handleAdminPostReq }: AdminPage,
   onFailure: (error: unknown) => void,
 ): AdminPage {
-  const guarded =
+  const caught =
     (handle: AdminPage['handleAdminReq']): AdminPage['handleAdminReq'] =>
     (req, res, user) => {
       try {
@@ -86,7 +86,7 @@ export function guardedPage(
         if (!res.headersSent) res.status(500).type('text/plain').send('Something went wrong. Please try again.')
       }
     }
-  return { handleAdminReq: guarded(handleAdminReq), handleAdminPostReq: guarded(handleAdminPostReq) }
+  return { handleAdminReq: caught(handleAdminReq), handleAdminPostReq: caught(handleAdminPostReq) }
 }
 
 function isAdminHere({ xdomain }: MeshRequest, { siteadmin, domain }: MeshUser): boolean {

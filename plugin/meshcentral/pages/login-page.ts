@@ -143,9 +143,9 @@ export function loginPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshReq
     const request = req as MeshRequest
     const domain = request.xdomain
     if (!domain || !own.has(domain.id)) return next()
-    const isOver = hasEnded(request)
-    if (isOver) carrySessionOver(res)
-    const told = isOver ? SESSION_OVER : carried(request, 'failure')
+    const isEnded = hasEnded(request)
+    if (isEnded) carrySessionOver(res)
+    const told = isEnded ? SESSION_OVER : carried(request, 'failure')
     const failure = Number(told)
     if (loginKeyOf(domain, request.query.key) === null) {
       const withKey = withLoginKey(request.originalUrl, request)
@@ -179,8 +179,8 @@ export function rootPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshRequ
     const request = req as MeshRequest
     const domain = request.xdomain
     if (!domain || !own.has(domain.id) || request.path !== domain.url) return next()
-    const isOver = hasEnded(request)
-    const isToldSo = isOver || carried(request, 'failure') === SESSION_OVER
+    const isEnded = hasEnded(request)
+    const isToldSo = isEnded || carried(request, 'failure') === SESSION_OVER
     if (typeof request.session?.userid === 'string') {
       if (isToldSo) drop(res, 'failure')
       return next()
@@ -190,7 +190,7 @@ export function rootPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshRequ
     if (names.some((name) => SECRET.has(name))) return next()
     if (names.some((name) => DEEP_LINK.has(name))) carry(res, 'deepLink', request.originalUrl)
     if (!isToldSo) return next()
-    if (isOver) carrySessionOver(res)
+    if (isEnded) carrySessionOver(res)
     const { key } = request.query
     const path = withLoginKey(`${domain.url}login`, request)
     res.redirect(302, typeof key === 'string' ? withQuery(path, 'key', key) : path)

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { MeshDatabase, MeshSocket } from '../server.ts'
-import type { OpenSession } from './open-sessions.ts'
+import type { SeenSession } from './open-sessions.ts'
 import type { Owner } from './owner.ts'
 
 /** A request or a web socket that the server works for. */
@@ -8,7 +8,7 @@ export interface Work {
   /** That of a web socket ends in `/.websocket`. */
   readonly path: string
   /** The session of ours that it came with. */
-  readonly session: OpenSession | undefined
+  readonly session: SeenSession | undefined
   readonly socket: MeshSocket | undefined
   /** Whose the sealed cookies were that it brought, by the user whom they name. */
   readonly brought: Map<string, Owner>

@@ -53,7 +53,7 @@ export function endedInDatabase(db: MeshDatabase, clock: Clock, shared?: SharedE
   let isReadable = true
   let onElsewhere: (endings: Endings) => void = () => undefined
   shared?.peers.listen(({ keys, endedAt, until }) => {
-    takeIn(keys.map((key) => [key, { endedAt, until }]))
+    learn(keys.map((key) => [key, { endedAt, until }]))
     makeRoom().catch(shared.onFailure)
   })
 
@@ -76,7 +76,7 @@ export function endedInDatabase(db: MeshDatabase, clock: Clock, shared?: SharedE
       db.GetAllType(TYPE, done),
     )
     const begun = loaded ? [] : [...records]
-    takeIn((found ?? []).flatMap(recordIn).sort(([, one], [, other]) => one.endedAt - other.endedAt))
+    learn((found ?? []).flatMap(recordIn).sort(([, one], [, other]) => one.endedAt - other.endedAt))
     // What ended meanwhile is the newest.
     for (const [key, record] of begun) keep(key, record)
   }
@@ -98,7 +98,7 @@ export function endedInDatabase(db: MeshDatabase, clock: Clock, shared?: SharedE
   }
 
   /** What is news ended elsewhere, or before the start. */
-  function takeIn(found: readonly (readonly [key: string, record: EndedRecord])[]): void {
+  function learn(found: readonly (readonly [key: string, record: EndedRecord])[]): void {
     const endings = new Map<string, number>()
     for (const [key, record] of found) {
       const known = records.get(key)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Response } from 'express'
-import { isObject } from '../../host/sign-in-record.ts'
+import { isJsonObject } from '../../config/json/json-object.ts'
 import type { MeshRequest } from '../server.ts'
 import type { Work } from './current-work.ts'
 import { type Owner, readOwner, writeOwner } from './owner.ts'
@@ -11,7 +11,7 @@ import { ownSession } from './sessions.ts'
  * A session that MeshCentral itself began for one of our users: by a login token, or by a login cookie in the address. No login of ours
  * is behind it, so it goes on when those end, unless a page of one of them had the login cookie.
  */
-export interface ApartSession {
+export interface ForeignSession {
   readonly user: string
   readonly owner: Owner
 }
@@ -25,9 +25,9 @@ const KEY = 'oidcApart'
  * That of a request, if MeshCentral began it behind the guard. Its web relay, which has handlers before the guard or a server of its own,
  * signs whoever brings the address of a relayed page in as the user and the session that it names: what it puts there does not match.
  */
-export function apartSession({ session }: MeshRequest): ApartSession | undefined {
+export function foreignSession({ session }: MeshRequest): ForeignSession | undefined {
   const mark = session?.[KEY]
-  if (!session || !isObject(mark)) return undefined
+  if (!session || !isJsonObject(mark)) return undefined
   const { userid, x } = session
   if (typeof userid !== 'string' || typeof x !== 'string' || mark.user !== userid || mark.x !== x) return undefined
   return { user: userid, owner: readOwner({ oidcSession: mark }) }
@@ -39,13 +39,13 @@ export function apartSession({ session }: MeshRequest): ApartSession | undefined
  *
  * @param domains ids of those whose logins are ours
  */
-export function markApart(req: MeshRequest, res: Response, { brought }: Work, domains: ReadonlySet<string>): void {
+export function markForeign(req: MeshRequest, res: Response, { brought }: Work, domains: ReadonlySet<string>): void {
   const { writeHead } = res
   // As cookie-session does it to write its cookie, and before that.
   res.writeHead = ((...head: Parameters<typeof writeHead>) => {
     const { session } = req
     const user = session?.userid
-    if (session && typeof user === 'string' && isOurs(user, domains) && !ownSession(req) && !apartSession(req)) {
+    if (session && typeof user === 'string' && isOurs(user, domains) && !ownSession(req) && !foreignSession(req)) {
       // MeshCentral names some at their next request only, and then no matter whose they are.
       session.x ??= randomBytes(6).toString('base64')
       session[KEY] = { user, x: session.x, ...writeOwner(known(brought.get(user))) }

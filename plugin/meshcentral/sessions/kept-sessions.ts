@@ -4,7 +4,7 @@ import type { OpenSession, Sessions } from '../../host/port.ts'
 import type { RevocationStore } from '../../host/revocation-store.ts'
 import { keysOfEnded } from '../../host/revocations.ts'
 import type { MeshRequest } from '../server.ts'
-import type { Endings, OpenSessions, OpenSession as Seen } from './open-sessions.ts'
+import type { Endings, OpenSessions, SeenSession } from './open-sessions.ts'
 import type { Secrets, SessionSecrets } from './session-secrets.ts'
 import { type MeshSessions, ownSession } from './sessions.ts'
 
@@ -36,10 +36,10 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
    * What came in the place of what the database has, and does not lie there yet: an IdP may call that used up, and so inactive. Here until
    * it does, and no longer than the session is open.
    */
-  const unwritten = new WeakMap<Seen, Secrets>()
+  const unwritten = new WeakMap<SeenSession, Secrets>()
 
   /** Nothing where nothing is kept, as after its end. @throws Error when the database does not answer */
-  async function read(session: Seen): Promise<Secrets> {
+  async function read(session: SeenSession): Promise<Secrets> {
     const before = unwritten.get(session)
     const kept = await secrets.read(session.signIn.handle)
     // It may have come, or have been written, meanwhile.
@@ -47,17 +47,17 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
   }
 
   /** @throws Error when the database does not take it: then it counts all the same */
-  async function write(session: Seen, fresh: Secrets): Promise<void> {
+  async function write(session: SeenSession, fresh: Secrets): Promise<void> {
     unwritten.set(session, fresh)
     await secrets.replace(session.signIn.handle, fresh)
     if (unwritten.get(session) === fresh) unwritten.delete(session)
   }
 
-  async function told(session: Seen): Promise<OpenSession> {
+  async function told(session: SeenSession): Promise<OpenSession> {
     return withSecrets(session, await read(session))
   }
 
-  function withSecrets(session: Seen, kept: Secrets): OpenSession {
+  function withSecrets(session: SeenSession, kept: Secrets): OpenSession {
     const { handle, ...record } = session.signIn
     /** The IdP is asked about these. */
     let current = kept

@@ -6,7 +6,7 @@ import { keyOfSealed, type Owner } from './owner.ts'
 import { createWebRelays, type RelayedSession, type WebRelays } from './web-relays.ts'
 
 /** A session as this process has seen it in requests. */
-export interface OpenSession {
+export interface SeenSession {
   readonly signIn: CookieSignIn
   /** MeshCentral's id of the user. */
   readonly user: string
@@ -19,36 +19,31 @@ export interface OpenSession {
  * has to close its sockets. Bounded: of sessions without sockets the one that was idle longest is forgotten first.
  */
 export interface OpenSessions {
-  seen(session: OpenSession, socket?: MeshSocket): void
+  seen(session: SeenSession, socket?: MeshSocket): void
   /** A socket that came with a cookie of that owner, sealed in the name of that user. */
   seenSealed(owner: Owner, user: string, socket: MeshSocket): void
   readonly relays: WebRelays
-  /** Sessions that have one of the keys. */
-  find(keys: readonly string[]): readonly OpenSession[]
-  /** Sessions that are over by these endings. */
-  findOver(endings: Endings): readonly OpenSession[]
+  /** Sessions that have one of the keys, or end by these endings. */
+  find(what: readonly string[] | Endings): readonly SeenSession[]
   /** The same of sessions by whose cookies web relays were opened, whether they were seen here or not. */
-  findRelayed(keys: readonly string[]): readonly RelayedSession[]
-  findRelayedOver(endings: Endings): readonly RelayedSession[]
+  findRelayed(what: readonly string[] | Endings): readonly RelayedSession[]
   /**
    * Those of a domain that have a socket, or were seen since they were last taken, if that was not later than then. To begin with they
    * count as taken at their login. Who has waited longest comes first, and after all others who got no answer: a few of these must not
    * have every turn. Milliseconds since 1970.
    */
-  inUse(domainKey: string, before: number): readonly OpenSession[]
+  inUse(domainKey: string, before: number): readonly SeenSession[]
   /** @param at when it was. Milliseconds since 1970 */
-  taken(session: OpenSession, at: number, isAnswered: boolean): void
+  taken(session: SeenSession, at: number, isAnswered: boolean): void
   /** The session that MeshCentral calls so. */
-  named(user: string, x: string): OpenSession | undefined
+  named(user: string, x: string): SeenSession | undefined
   /** Who has a session. */
   usersIn(): ReadonlySet<string>
   /**
-   * Forgets the sessions that have one of the keys, and closes their sockets. By `keyOfSealed` these are the sockets of a user that belong
+   * Forgets the sessions that {@link find} finds, and closes their sockets. By `keyOfSealed` these are the sockets of a user that belong
    * to nobody knows which session.
    */
-  end(keys: readonly string[]): void
-  /** The same for what is over by these endings. */
-  endOver(endings: Endings): void
+  end(what: readonly string[] | Endings): void
 }
 
 /** Key → when what bears it has ended: what began later goes on. Milliseconds since 1970. */
@@ -65,7 +60,7 @@ interface Keyed extends Endable {
 }
 
 interface Tracked extends Keyed {
-  readonly session: OpenSession
+  readonly session: SeenSession
   seenAt: number
   takenAt: number
   isAnswered: boolean
@@ -87,17 +82,6 @@ export function createOpenSessions(now: () => number, mostIdle = MOST_IDLE): Ope
       sessions.delete(handle)
       return
     }
-  }
-
-  const sessionsThat = (are: (one: Keyed) => boolean) =>
-    [...sessions.values()].flatMap((one) => (are(one) ? [one.session] : []))
-
-  function endAll(are: (one: Keyed) => boolean): void {
-    const over = [...sessions].filter(([, one]) => are(one))
-    for (const [handle] of over) sessions.delete(handle)
-    const brought = [...sealed.values()].filter(are)
-    // A page's own socket has both.
-    closeAll(new Set([...over.map(([, one]) => one), ...brought].flatMap(({ sockets }) => [...sockets])))
   }
 
   return {
@@ -138,11 +122,9 @@ export function createOpenSessions(now: () => number, mostIdle = MOST_IDLE): Ope
         if (current.sockets.size === 0 && sealed.get(name) === current) sealed.delete(name)
       })
     },
-    find: (keys) => sessionsThat(hasOneOf(keys)),
-    findOver: (endings) => sessionsThat((one) => isOver(one, endings)),
+    find: (what) => [...sessions.values()].filter(endsBy(what)).map(({ session }) => session),
     relays,
-    findRelayed: (keys) => relays.sessionsThat(hasOneOf(keys)),
-    findRelayedOver: (endings) => relays.sessionsThat((one) => isOver(one, endings)),
+    findRelayed: (what) => relays.sessionsThat(endsBy(what)),
     inUse(domainKey, before) {
       const at = now()
       // Later than now: the clock was set back.
@@ -170,8 +152,14 @@ export function createOpenSessions(now: () => number, mostIdle = MOST_IDLE): Ope
     },
     named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
     usersIn: () => new Set([...sessions.values()].map(({ session }) => session.user)),
-    end: (keys) => endAll(hasOneOf(keys)),
-    endOver: (endings) => endAll((one) => isOver(one, endings)),
+    end(what) {
+      const ends = endsBy(what)
+      const ended = [...sessions].filter(([, one]) => ends(one))
+      for (const [handle] of ended) sessions.delete(handle)
+      const brought = [...sealed.values()].filter(ends)
+      // A page's own socket has both.
+      closeAll(new Set([...ended.map(([, one]) => one), ...brought].flatMap(({ sockets }) => [...sockets])))
+    },
   }
 }
 
@@ -180,13 +168,10 @@ export function keysOfOpen(signIn: CookieSignIn): readonly string[] {
   return [keyOfHandle(signIn.handle), ...keysOfSignIn({ ...signIn, idToken: null, tokens: null })]
 }
 
-function hasOneOf(keys: readonly string[]): (one: Endable) => boolean {
-  const wanted = new Set(keys)
-  return (one) => one.keys.some((key) => wanted.has(key))
-}
-
-function isOver({ keys, startedAt }: Endable, endings: Endings): boolean {
-  return keys.some((key) => startedAt <= (endings.get(key) ?? Number.NEGATIVE_INFINITY))
+/** A key alone ends all that bears it, whenever that began. */
+function endsBy(what: readonly string[] | Endings): (one: Endable) => boolean {
+  const endings: Endings = 'get' in what ? what : new Map(what.map((key) => [key, Number.POSITIVE_INFINITY]))
+  return ({ keys, startedAt }) => keys.some((key) => startedAt <= (endings.get(key) ?? Number.NEGATIVE_INFINITY))
 }
 
 function closeAll(sockets: ReadonlySet<MeshSocket>): void {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isObject } from '../../host/sign-in-record.ts'
+import { isJsonObject } from '../../config/json/json-object.ts'
 import type { MeshCookie } from '../server.ts'
 
 /**
@@ -18,12 +18,12 @@ export function writeOwner({ kind: _kind, ...members }: Owner): object {
 
 /** What bears no owner was sealed before a start with this plugin, or by somebody who has MeshCentral's key. */
 export function readOwner({ oidcSession: value, time }: MeshCookie): Owner {
-  const { keys, startedAt, sealedAt } = isObject(value) ? value : {}
+  const { keys, startedAt, sealedAt } = isJsonObject(value) ? value : {}
   if (Array.isArray(keys) && typeof startedAt === 'number') {
     return { kind: 'session', keys: keys.map(String), startedAt }
   }
   if (typeof sealedAt === 'number') return { kind: 'unknown', sealedAt }
-  if (isObject(value)) return { kind: 'none' }
+  if (isJsonObject(value)) return { kind: 'none' }
   // In whole seconds: what is from the second of an end may be from before it.
   return { kind: 'unknown', sealedAt: typeof time === 'number' ? time : 0 }
 }

@@ -1,5 +1,5 @@
+import { isJsonObject } from '../../config/json/json-object.ts'
 import { createSeal } from '../../host/seal.ts'
-import { isObject } from '../../host/sign-in-record.ts'
 import type { MeshListener, MeshServer, MeshWeb } from '../server.ts'
 
 /** What ended at one server: all that bears one of the keys and began by then. Milliseconds since 1970. */
@@ -52,7 +52,7 @@ export function meshPeers(
       if (!onEnding) return
       current = {
         HandleEvent(_source, event) {
-          const sealed = isObject(event) && event.action === NAME ? event.ended : undefined
+          const sealed = isJsonObject(event) && event.action === NAME ? event.ended : undefined
           if (typeof sealed !== 'string' || sealed.length > MOST_CHARACTERS) return
           const text = seal.open(sealed, NAME)
           const ending = text === null ? undefined : readEnding(JSON.parse(text))
@@ -66,7 +66,7 @@ export function meshPeers(
 
 /** Undefined: a newer version of this plugin tells it in another way. */
 function readEnding(value: unknown): Ending | undefined {
-  if (!isObject(value)) return undefined
+  if (!isJsonObject(value)) return undefined
   const { keys, endedAt, until } = value
   if (!Array.isArray(keys) || typeof endedAt !== 'number' || typeof until !== 'number') return undefined
   return { keys: keys.filter((key) => typeof key === 'string'), endedAt, until }

@@ -1,7 +1,7 @@
 import type { MeshCookie, MeshServer } from '../server.ts'
 import type { CurrentWork, Work } from './current-work.ts'
 import type { Ended } from './ended.ts'
-import { keysOfOpen, type OpenSession, type OpenSessions } from './open-sessions.ts'
+import { keysOfOpen, type OpenSessions, type SeenSession } from './open-sessions.ts'
 import { keyOfSealed, type Owner, readOwner, writeOwner } from './owner.ts'
 
 export interface SealedOptions {
@@ -75,7 +75,7 @@ export function isOurs(user: string, domains: ReadonlySet<string>): boolean {
   return type === 'user' && domains.has(domainId) && name.startsWith('~oidc:')
 }
 
-function ownerOf({ signIn }: OpenSession): Owner {
+function ownerOf({ signIn }: SeenSession): Owner {
   return { kind: 'session', keys: keysOfOpen(signIn), startedAt: signIn.startedAt }
 }
 

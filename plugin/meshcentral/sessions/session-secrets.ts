@@ -1,8 +1,9 @@
 import type { Clock, Timer } from '../../clock.ts'
+import { isJsonObject } from '../../config/json/json-object.ts'
 import type { SignIn } from '../../host/port.ts'
 import { keyOfHandle, keysOfSignIn } from '../../host/revocations.ts'
 import { createSeal } from '../../host/seal.ts'
-import { isObject, readTokens } from '../../host/sign-in-record.ts'
+import { readTokens } from '../../host/sign-in-record.ts'
 import { askDatabase } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
 import { cleanWhileSteady } from './cleaning.ts'
@@ -74,7 +75,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       db.Get(PREFIX + key, done),
     )
     const record: unknown = Array.isArray(found) ? found[0] : undefined
-    return isObject(record) ? record : undefined
+    return isJsonObject(record) ? record : undefined
   }
 
   async function load(): Promise<void> {
@@ -84,7 +85,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       )
       const begun = [...entries]
       entries.clear()
-      for (const one of [...(found ?? [])].sort((a, b) => Number(a.until) - Number(b.until))) takeIn(one)
+      for (const one of [...(found ?? [])].sort((a, b) => Number(a.until) - Number(b.until))) index(one)
       // What was begun meanwhile is the newest.
       for (const [key, entry] of begun) entries.set(key, entry)
     } catch (error) {
@@ -93,7 +94,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
     }
   }
 
-  function takeIn({ _id, until, keys }: Members): void {
+  function index({ _id, until, keys }: Members): void {
     if (typeof _id !== 'string' || !_id.startsWith(PREFIX) || typeof until !== 'number' || !Array.isArray(keys)) return
     entries.set(_id.slice(PREFIX.length), { until, keys: keys.filter((key) => typeof key === 'string') })
   }
@@ -149,7 +150,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
     async replace(handle, secrets) {
       const key = keyOfHandle(handle)
       // Another server of the same database may have begun it.
-      if (!entries.has(key)) takeIn((await recordOf(key)) ?? {})
+      if (!entries.has(key)) index((await recordOf(key)) ?? {})
       const entry = entries.get(key)
       // A session that has ended meanwhile leaves nothing behind.
       if (entry) await write(handle, secrets, entry)
@@ -172,7 +173,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
 }
 
 function secretsIn(value: unknown): Secrets {
-  if (!isObject(value)) return NOTHING
+  if (!isJsonObject(value)) return NOTHING
   const { idToken, tokens } = value
   return { idToken: typeof idToken === 'string' ? idToken : null, tokens: readTokens(tokens) ?? null }
 }

@@ -8,7 +8,7 @@ import { printableText } from '../../log.ts'
 import { tell } from '../events.ts'
 import { type MeshRequest, type MeshServer, type MeshUser, type MeshWeb, userKey } from '../server.ts'
 import type { Ended } from './ended.ts'
-import type { Endings, OpenSession, OpenSessions } from './open-sessions.ts'
+import type { Endings, OpenSessions, SeenSession } from './open-sessions.ts'
 import { keyOfSealed } from './owner.ts'
 
 export interface MeshSessionsOptions {
@@ -31,13 +31,13 @@ export function maxAgeOf({ args }: MeshWeb): number {
 }
 
 /** MeshCentral's own name of a session. */
-type Named = Pick<OpenSession, 'user' | 'x'>
+type Named = Pick<SeenSession, 'user' | 'x'>
 
 export interface MeshSessions extends Sessions {
   /** Ends one session of whichever browser, and its open pages. */
-  endOne(session: OpenSession): Promise<void>
+  endOne(session: SeenSession): Promise<void>
   /** Closes what another server of the same database has ended. @returns the sessions that were open here */
-  endedElsewhere(endings: Endings): Promise<readonly OpenSession[]>
+  endedElsewhere(endings: Endings): Promise<readonly SeenSession[]>
 }
 
 /**
@@ -56,7 +56,7 @@ export function meshSessions({ server, web, ended, open, clock }: MeshSessionsOp
    * @param relayed of which nothing is known but their names
    * @returns what is still being written
    */
-  function endPages(those: readonly OpenSession[], relayed: readonly Named[]): readonly Promise<void>[] {
+  function endPages(those: readonly SeenSession[], relayed: readonly Named[]): readonly Promise<void>[] {
     destroy([...those, ...relayed])
     open.end(those.map(({ signIn }) => keyOfHandle(signIn.handle)))
     const stillIn = open.usersIn()
@@ -72,7 +72,7 @@ export function meshSessions({ server, web, ended, open, clock }: MeshSessionsOp
    */
   async function endWhileWritten(
     written: Promise<unknown>,
-    found: readonly OpenSession[],
+    found: readonly SeenSession[],
     relayed: readonly Named[] = [],
   ): Promise<void> {
     const all = [written, ...endPages(found, relayed)]
@@ -137,16 +137,16 @@ export function meshSessions({ server, web, ended, open, clock }: MeshSessionsOp
     },
 
     async endedElsewhere(endings) {
-      const found = open.findOver(endings)
-      open.endOver(endings)
-      await Promise.all(endPages(found, open.findRelayedOver(endings)))
+      const found = open.find(endings)
+      open.end(endings)
+      await Promise.all(endPages(found, open.findRelayed(endings)))
       return found
     },
   }
 }
 
 /** The session of a request, if it is one of ours, is signed in, and MeshCentral takes it for the same user. */
-export function ownSession(req: MeshRequest): OpenSession | undefined {
+export function ownSession(req: MeshRequest): SeenSession | undefined {
   const signIn = cookieSignIn(req)
   if (!signIn) return undefined
   const user = userKey(signIn.domainKey, signIn.userId)

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { withGuardedAuthLog } from '../../../plugin/host/auth-log.ts'
+import { withCleanAuthLog } from '../../../plugin/host/auth-log.ts'
 import type { AuthLogEntry, Host } from '../../../plugin/host/port.ts'
 
 const entry: AuthLogEntry = {
@@ -18,7 +18,7 @@ function hostWith(authLog: Host['authLog']): Host {
 describe('the authentication log of a host', () => {
   it('gets no line break, control or direction character, not even inside a list', () => {
     const seen: AuthLogEntry[] = []
-    withGuardedAuthLog(hostWith((one) => seen.push(one))).authLog(entry)
+    withCleanAuthLog(hostWith((one) => seen.push(one))).authLog(entry)
     expect(seen).to.deep.equal([
       {
         ...entry,
@@ -29,7 +29,7 @@ describe('the authentication log of a host', () => {
   })
 
   it('ends no login by throwing', () => {
-    const host = withGuardedAuthLog(
+    const host = withCleanAuthLog(
       hostWith(() => {
         throw new Error('disk full')
       }),
@@ -45,7 +45,7 @@ describe('the authentication log of a host', () => {
         return this.#key
       }
     }
-    const { domainOf } = withGuardedAuthLog(new Server() as unknown as Host)
+    const { domainOf } = withCleanAuthLog(new Server() as unknown as Host)
     expect(domainOf?.({} as never)).to.equal('customer')
   })
 })

@@ -17,12 +17,12 @@ describe('the guard of sessions', () => {
    *
    * @returns what the cookie is then written with; the status is 200 where the request came through
    */
-  async function answer(session: Members | null, route: Route = () => undefined, isOver = async () => false) {
+  async function answer(session: Members | null, route: Route = () => undefined, hasEnded = async () => false) {
     const work = followWork(databaseOf())
     const req = { path: '/', session: structuredClone(session) } as MeshRequest
     const failures: unknown[] = []
     const guard = sessionGuard({
-      sessions: { isOver } as unknown as GuardedSessions,
+      sessions: { hasEnded } as unknown as GuardedSessions,
       open: createOpenSessions(() => 10_000),
       domains: new Set(['']),
       onFailure: (error) => void failures.push(error),

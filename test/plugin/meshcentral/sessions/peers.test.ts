@@ -7,7 +7,7 @@ import { keptSessions } from '../../../../plugin/meshcentral/sessions/kept-sessi
 import {
   createOpenSessions,
   keysOfOpen,
-  type OpenSession,
+  type SeenSession,
 } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/owner.ts'
 import { type Ending, meshPeers } from '../../../../plugin/meshcentral/sessions/peers.ts'
@@ -105,7 +105,7 @@ describe('peers of MeshCentral', () => {
     }
     return { clock, web, ended, secrets, open, sessions, closed, failures }
   }
-  const session = (handle: string, startedAt: number): OpenSession => ({
+  const session = (handle: string, startedAt: number): SeenSession => ({
     user: USER,
     x: `x of ${handle}`,
     signIn: {

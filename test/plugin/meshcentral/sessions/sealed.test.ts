@@ -4,7 +4,7 @@ import { keyOfHandle, keysOfEnded } from '../../../../plugin/host/revocations.ts
 import type { MeshCookie, MeshDatabase, MeshSocket } from '../../../../plugin/meshcentral/server.ts'
 import { followWork, type Work } from '../../../../plugin/meshcentral/sessions/current-work.ts'
 import { endedInDatabase } from '../../../../plugin/meshcentral/sessions/ended.ts'
-import { createOpenSessions, type OpenSession } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
+import { createOpenSessions, type SeenSession } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/owner.ts'
 import { sealedBySession } from '../../../../plugin/meshcentral/sessions/sealed.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
@@ -50,7 +50,7 @@ describe('what MeshCentral seals', () => {
   }
   type SetUp = Awaited<ReturnType<typeof setUp>>
 
-  const session = (handle: string, user = USER): OpenSession => ({
+  const session = (handle: string, user = USER): SeenSession => ({
     user,
     x: `x of ${handle}`,
     signIn: {
@@ -206,7 +206,7 @@ describe('what MeshCentral seals', () => {
     /** As MeshCentral seals it, on the port or host name that web relays have of their own. */
     const tunnelOf = ({ seal }: SetUp) => seal({ userid: USER, domainid: '', nodeid: 'node//1', tcpport: 80 }) ?? ''
     /** A page of the session has a relay opened. */
-    const relay = (all: SetUp, one: OpenSession) => {
+    const relay = (all: SetUp, one: SeenSession) => {
       const cookie = sealedFor(all, work({ session: one }), { ruserid: USER, x: one.x })
       expect(opens(all, cookie)).to.equal(true)
     }

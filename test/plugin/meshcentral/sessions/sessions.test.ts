@@ -8,8 +8,8 @@ import { keptSessions } from '../../../../plugin/meshcentral/sessions/kept-sessi
 import {
   createOpenSessions,
   keysOfOpen,
-  type OpenSession,
   type OpenSessions,
+  type SeenSession,
 } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/owner.ts'
 import { sessionSecrets } from '../../../../plugin/meshcentral/sessions/session-secrets.ts'
@@ -35,7 +35,7 @@ const SIGN_IN: SignIn = {
   tokens: null,
 }
 const { idToken: _idToken, tokens: _tokens, ...RECORD } = SIGN_IN
-const SESSION: OpenSession = { user: USER, x: 'x', signIn: { ...RECORD, handle: 'handle' } }
+const SESSION: SeenSession = { user: USER, x: 'x', signIn: { ...RECORD, handle: 'handle' } }
 
 const socketThat = (close: () => void): MeshSocket => ({ on: () => undefined, emit: () => true, close })
 const response = { append: () => undefined } as unknown as Response
