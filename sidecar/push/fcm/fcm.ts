@@ -1,7 +1,6 @@
 import { createPrivateKey, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { AppOptions } from 'firebase-admin/app'
 import type { Message } from 'firebase-admin/messaging'
 import { type Clock, systemClock } from '../../clock.ts'
 import type { FcmSettings } from '../../config/settings.ts'
@@ -10,10 +9,17 @@ import type { Notification, PushGateway, PushOutcome } from '../gateway/gateway.
 import { createInFlight } from '../gateway/in-flight.ts'
 import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from '../gateway/notification.ts'
 import { loadPackage, withoutPackage } from '../gateway/package.ts'
-import { createAccessTokens, refusalIn, type ServiceAccount } from './fcm-access-tokens.ts'
 import { FcmAgent, WireCall } from './fcm-agent.ts'
 
 type Failure = Exclude<PushOutcome, { kind: 'accepted' }>
+
+/** As its key file describes it. */
+interface ServiceAccount {
+  readonly projectId: string
+  readonly clientEmail: string
+  /** PEM. */
+  readonly privateKey: string
+}
 
 /**
  * What an error code of `firebase-admin` means for a notification. Its messages are not passed on: some quote the
@@ -36,6 +42,15 @@ const OUTCOMES: Readonly<Record<string, readonly [Failure['kind'], string]>> = {
   'messaging/internal-error': ['try_later', 'internal error of FCM'],
 }
 
+const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging'
+
+/** OAuth errors (RFC 6749, 4.1.2.1 and 5.2; Google's own) that last until somebody mends something; what else happens may pass. */
+const REFUSAL =
+  /\b(invalid_grant|invalid_client|invalid_request|invalid_scope|unauthorized_client|access_denied|account_disabled|deleted_client|disabled_client|admin_policy_enforced|org_internal)\b/
+
+/** An access token is not given up again so soon: each notification's try would do so. */
+export const PAUSE_MS = 10_000
+
 /** A token that no phone has. */
 const NOBODY = 'no-phone-has-this-registration-token'
 
@@ -44,16 +59,29 @@ const NOBODY = 'no-phone-has-this-registration-token'
  * Throws, naming the setting, when the files are of no use.
  */
 export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemClock): PushGateway {
-  const { projectId, ...account } = readServiceAccount(settings.serviceAccountFile)
+  const account = readServiceAccount(settings.serviceAccountFile)
   const agent = new FcmAgent(endpointOf(settings), () => clock.now())
-  const tokens = createAccessTokens(account, agent, clock)
   const inFlight = createInFlight(clock)
-  const connected = () => connect({ credential: tokens, projectId, httpAgent: agent })
-  const client = loadPackage('firebase-admin', connected)
+  const open = () => loadPackage('firebase-admin', () => connect(account, agent))
+  let client = open()
+  let reopenedAt = Number.NEGATIVE_INFINITY
   log.info('push-gateway-on', 'Android phones are notified through FCM.', {
-    project: projectId,
+    project: account.projectId,
     endpoint: settings.endpoint,
   })
+
+  /**
+   * The client keeps an access token for its life by the wall clock, and cannot be told to give up one that FCM does not take: another
+   * client gets another one. False when `before` is as new as it may be.
+   */
+  function reopen(before: typeof client): boolean {
+    if (client !== before) return true
+    if (clock.elapsed() - reopenedAt < PAUSE_MS) return false
+    reopenedAt = clock.elapsed()
+    client = open()
+    before.then(({ close }) => close()).catch(() => {})
+    return true
+  }
 
   async function attempt(
     call: WireCall,
@@ -81,10 +109,10 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
     let call = new WireCall()
     let abandoned = false
     const send = async (): Promise<PushOutcome> => {
-      const { renewals } = tokens
+      const before = client
       const outcome = await attempt(call, pushToken, notification, dryRun)
       // The access token expired early, or was withdrawn.
-      if (call.status !== 401 || outcome.kind !== 'unauthorized' || abandoned || !tokens.renew(renewals)) return outcome
+      if (call.status !== 401 || outcome.kind !== 'unauthorized' || abandoned || !reopen(before)) return outcome
       call = new WireCall()
       return attempt(call, pushToken, notification, dryRun)
     }
@@ -109,12 +137,22 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
 // Imported, they are modules around others, and when one of these cannot be loaded Node 20 ends the process, whoever catches it.
 const require = createRequire(import.meta.url)
 
-async function connect(options: AppOptions) {
+async function connect({ projectId, clientEmail, privateKey }: ServiceAccount, httpAgent: FcmAgent) {
   // The most of it, and what access tokens come by. Nothing of all this is loaded in the breath in which the sidecar starts.
-  await import('google-auth-library')
+  const { JWT } = await import('google-auth-library')
   const { deleteApp, initializeApp }: typeof import('firebase-admin/app') = require('firebase-admin/app')
   const { getMessaging }: typeof import('firebase-admin/messaging') = require('firebase-admin/messaging')
-  const app = initializeApp(options, `mesh-companion-${randomUUID()}`)
+  // The client's own credential asks for more than it takes to send, and by connections of its own.
+  const credential = {
+    async getAccessToken() {
+      const transporterOptions = { agent: httpAgent }
+      const google = new JWT({ email: clientEmail, key: privateKey, scopes: [SCOPE], transporterOptions })
+      const { access_token, expiry_date } = await google.authorize()
+      if (!access_token) throw new Error('The answer has no access token.')
+      return { access_token, expires_in: ((expiry_date ?? 0) - Date.now()) / 1000 }
+    },
+  }
+  const app = initializeApp({ credential, projectId, httpAgent }, `mesh-companion-${randomUUID()}`)
   let closing: Promise<void> | undefined
   return {
     messaging: getMessaging(app),
@@ -188,7 +226,7 @@ function unexpected({ status }: WireCall): string {
 }
 
 function credentialOutcome(message: string, call: WireCall): Failure {
-  const refusal = refusalIn(message)
+  const refusal = REFUSAL.exec(message)?.[1]
   if (!refusal) return later('no access token to be had from Google', call)
   const remedy =
     "check this machine's clock, and that neither the key of push.fcm.serviceAccountFile nor its account has been deleted or disabled"
@@ -212,7 +250,7 @@ function endpointOf({ endpoint, caFile }: FcmSettings) {
 }
 
 /** Checked here, since `firebase-admin` quotes the file in its errors. */
-function readServiceAccount(file: string | null): ServiceAccount & { readonly projectId: string } {
+function readServiceAccount(file: string | null): ServiceAccount {
   if (file === null) throw new Error('push.fcm.serviceAccountFile is not set.')
   const wrong = (what: string) => new Error(`push.fcm.serviceAccountFile: ${file} ${what}.`)
   const { type, project_id, client_email, private_key } = parse(readText('push.fcm.serviceAccountFile', file), wrong)

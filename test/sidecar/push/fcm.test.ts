@@ -6,8 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { type FcmFault, type FcmFixture, startFcm } from '../../../fixtures/push/fcm.ts'
 import { createLog } from '../../../sidecar/log.ts'
-import { openFcm } from '../../../sidecar/push/fcm/fcm.ts'
-import { PAUSE_MS } from '../../../sidecar/push/fcm/fcm-access-tokens.ts'
+import { openFcm, PAUSE_MS } from '../../../sidecar/push/fcm/fcm.ts'
 import type { Notification, PushGateway, PushOutcome } from '../../../sidecar/push/gateway/gateway.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
@@ -316,18 +315,6 @@ describe('FCM through firebase-admin', () => {
     })
   })
 
-  it('asks for the next access token before the life of the last one is over, in elapsed time', async () => {
-    await gateway.send(TOKEN, NOTIFICATION)
-    clock.set(clock.now() + 30 * 365 * 24 * 3_600_000)
-    await clock.advance(54 * 60_000)
-    await gateway.send(TOKEN, NOTIFICATION)
-    expect(fcm.tokenRequests).to.equal(1)
-    clock.set(1000)
-    await clock.advance(2 * 60_000)
-    await gateway.send(TOKEN, NOTIFICATION)
-    expect(fcm.tokenRequests).to.equal(2)
-  })
-
   describe('when it gets no access token', () => {
     const REMEDY = /invalid_grant.*clock.*push\.fcm\.serviceAccountFile/
 
@@ -341,7 +328,6 @@ describe('FCM through firebase-admin', () => {
         expect(outcome).to.have.property('kind', 'unauthorized')
         expect(outcome).to.have.property('reason').that.matches(REMEDY)
         fcm.failTokenEndpoint()
-        await clock.advance(PAUSE_MS)
         expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
       })
     }
@@ -352,19 +338,6 @@ describe('FCM through firebase-admin', () => {
       expect(outcome).to.have.property('kind', 'unauthorized')
       expect(outcome).to.have.property('reason').that.matches(REMEDY)
       fcm.setClockAhead(0)
-      await clock.advance(PAUSE_MS)
-      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
-    })
-
-    it('asks Google again 10 s after a refusal, however many notifications there are, and the wall clock does not matter', async () => {
-      fcm.failTokenEndpoint({ status: 400, error: 'invalid_grant' })
-      const outcome = await gateway.send(TOKEN, NOTIFICATION)
-      fcm.failTokenEndpoint()
-      clock.set(clock.now() + 3_600_000)
-      await clock.advance(PAUSE_MS - 1)
-      for (let tries = 0; tries < 3; tries++) expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(outcome)
-      expect(fcm.tokenRequests).to.equal(1)
-      await clock.advance(1)
       expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
     })
 
