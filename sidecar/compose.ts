@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { serveApi } from './api/server.ts'
+import type { Connect } from './aprsis/connection/connect-tcp.ts'
 import { connectAprsIs } from './aprsis/link.ts'
 import { loginCalls } from './aprsis/listeners/login-calls.ts'
 import { type Clock, systemClock } from './clock.ts'
@@ -41,6 +42,13 @@ export interface Sidecar {
   close(): Promise<boolean>
 }
 
+/** What opens the connections to other machines. */
+export interface Outside {
+  /** To APRS-IS; TCP where nothing is said. */
+  readonly connect?: Connect
+  readonly openGateways: typeof openGateways
+}
+
 /** How long each part may take to close, in milliseconds; together under 5 s, which service managers commonly allow. */
 const CLOSE_WITHIN = {
   store: 1000,
@@ -57,7 +65,12 @@ const CLOSE_WITHIN = {
  * Starts everything, and resolves once API and operator's port serve; APRS-IS may still be out of reach then. Rejects,
  * with nothing left open, when a part cannot start: the database, a push gateway's files, a port, the certificate.
  */
-export async function startSidecar(settings: Settings, output: Log, clock: Clock = systemClock): Promise<Sidecar> {
+export async function startSidecar(
+  settings: Settings,
+  output: Log,
+  clock: Clock = systemClock,
+  outside: Outside = { openGateways },
+): Promise<Sidecar> {
   const recent = rememberEvents(output, clock)
   const { log } = recent
   const shutdown = createShutdown(clock, log)
@@ -75,7 +88,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
 
     const traffic = watchTraffic(clock)
     const vapidKeys = await agreeOnVapidKeys(settings, store.keyring, log)
-    const gateways = openGateways(settings.push, log, clock, vapidKeys)
+    const gateways = outside.openGateways(settings.push, log, clock, vapidKeys)
     const dispatcher = shutdown.add(
       'push',
       CLOSE_WITHIN.push,
@@ -105,6 +118,7 @@ export async function startSidecar(settings: Settings, output: Log, clock: Clock
       'upstream',
       CLOSE_WITHIN.upstream,
       connectAprsIs({
+        connect: outside.connect,
         settings: settings.aprsis,
         stations: () => heard.keys(),
         onLines: traffic.receiving(receive),

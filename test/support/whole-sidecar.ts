@@ -2,10 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
-import { type ApnsFixture, startApns } from '../../fixtures/push/apns.ts'
-import { type FcmFixture, startFcm } from '../../fixtures/push/fcm.ts'
-import { createLog, passcodeOf, type Sidecar, settingsFrom, startSidecar } from '../../sidecar/index.ts'
+import { startSidecar } from '../../sidecar/compose.ts'
+import { createLog, passcodeOf, type Sidecar, settingsFrom } from '../../sidecar/index.ts'
+import type { PushGateway } from '../../sidecar/push/gateway/gateway.ts'
+import { openGateways } from '../../sidecar/push/open-gateways.ts'
 import { FakeClock } from './fake-clock.ts'
+import { MemoryGateway } from './memory-gateway.ts'
+import { MemoryNetwork } from './memory-network.ts'
 import { claim, type JsonBody, registration } from './running-api.ts'
 
 /** Call of the sidecar's own login. */
@@ -27,13 +30,13 @@ export interface Answer {
 export type Shown = Readonly<Record<string, unknown>>
 
 /**
- * A whole sidecar between an APRS-IS server and both push gateways, seen from outside only: packets in, acks and pushes
- * out, calls of the API. One clock, turned by hand, is the sidecar's and the APRS-IS server's.
+ * A whole sidecar between an APRS-IS server and two push gateways in memory, seen from outside only: packets in, acks and pushes out, calls
+ * of the API. One clock, turned by hand, is the sidecar's and the APRS-IS server's. Web Push goes to whatever push service a phone names.
  */
 export interface WholeSidecar {
   readonly upstream: AprsIsServer
-  readonly fcm: FcmFixture
-  readonly apns: ApnsFixture
+  readonly fcm: MemoryGateway
+  readonly apns: MemoryGateway
   readonly clock: FakeClock
   readonly sidecar: Sidecar
   post(path: string, body: object): Promise<Answer>
@@ -55,7 +58,7 @@ export interface WholeSidecar {
   close(): Promise<void>
 }
 
-/** Tables of the configuration; what they do not say fits the fixtures. */
+/** Tables of the configuration; what they do not say fits the fixtures. With `push`, only what that says is on of the gateways. */
 interface Config {
   readonly aprsis?: object
   readonly push?: object
@@ -69,6 +72,15 @@ export async function startWholeSidecar(config: Config = {}): Promise<WholeSidec
   const close = async () => {
     for (let next = closers.pop(); next; next = closers.pop()) await next()
   }
+  const sending = new Set<Promise<unknown>>()
+  const followed = (gateway: PushGateway): PushGateway => ({
+    ...gateway,
+    send(token, notification) {
+      const sent = gateway.send(token, notification).finally(() => sending.delete(sent))
+      sending.add(sent)
+      return sent
+    },
+  })
   const closing = <Part extends { close(): Promise<unknown> }>(part: Part): Part => {
     closers.push(() => part.close())
     return part
@@ -76,15 +88,15 @@ export async function startWholeSidecar(config: Config = {}): Promise<WholeSidec
   try {
     const folder = await mkdtemp(join(tmpdir(), 'whole-sidecar-'))
     closers.push(() => rm(folder, { recursive: true, force: true }))
-    const upstream = closing(await startAprsIs({ clock }))
-    const fcm = closing(await startFcm())
-    const apns = closing(await startApns())
+    const network = new MemoryNetwork()
+    const upstream = closing(await startAprsIs({ clock, listen: network.listen }))
+    const [fcm, apns] = [new MemoryGateway(), new MemoryGateway()]
     const whole = {
       listen: { port: 0 },
       admin: { port: 0 },
       database: 'sidecar.sqlite',
       rateLimit: { max: 100_000, newStationsPerHour: 100_000, connectionsPerAddress: 1000 },
-      push: { coalesceMs: COALESCE_MS, fcm: fcm.settings, apns: apns.settings },
+      push: { coalesceMs: COALESCE_MS },
       ...config,
       aprsis: {
         host: upstream.host,
@@ -97,30 +109,36 @@ export async function startWholeSidecar(config: Config = {}): Promise<WholeSidec
     }
     const outcome = settingsFrom(JSON.stringify(whole), folder)
     if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
-    const sidecar = await startSidecar(outcome.settings, createLog('silent'), clock)
-    // What it waits for when it closes has its limits, by this clock too.
-    closers.push(() => turnUntil(clock, sidecar.close()))
-    return { ...outsideOf({ upstream, fcm, clock, sidecar }), upstream, fcm, apns, clock, sidecar, close }
+    const sidecar = closing(
+      await startSidecar(outcome.settings, createLog('silent'), clock, {
+        connect: network.connect,
+        openGateways(...parts) {
+          const { webpush } = openGateways(...parts)
+          return { ...(!config.push && { android: fcm, ios: apns }), ...(webpush && { webpush: followed(webpush) }) }
+        },
+      }),
+    )
+    return {
+      ...outsideOf({ upstream, clock, sidecar, answered: () => Promise.all(sending) }),
+      upstream,
+      fcm,
+      apns,
+      clock,
+      sidecar,
+      close,
+    }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-/** Turns the clock until `done` is. */
-export async function turnUntil(clock: FakeClock, done: Promise<unknown>): Promise<void> {
-  let waiting = true
-  const over = done.finally(() => {
-    waiting = false
-  })
-  while (waiting) {
-    await clock.advance(100)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  await over
+interface Parts extends Pick<WholeSidecar, 'upstream' | 'clock' | 'sidecar'> {
+  /** Resolves when no push service that was sent to still owes its answer. */
+  readonly answered: () => Promise<unknown>
 }
 
-function outsideOf({ upstream, clock, sidecar }: Pick<WholeSidecar, 'upstream' | 'fcm' | 'clock' | 'sidecar'>) {
+function outsideOf({ upstream, clock, sidecar, answered }: Parts) {
   let marks = 0
 
   async function post(path: string, body: object): Promise<Answer> {
@@ -138,16 +156,14 @@ function outsideOf({ upstream, clock, sidecar }: Pick<WholeSidecar, 'upstream' |
     const answer = await post('/v1/register', registration(callsign, members))
     await upstream.until(() => upstream.clients().length > 0)
     await clock.advance(DEBOUNCE_MS)
-    // The link may still have waited for the answer to an earlier filter, and then wait for its time once more.
-    await turnUntil(
-      clock,
-      upstream.until(() => isAskedFor(`${callsign}-7`)),
-    )
+    await upstream.until(() => isAskedFor(`${callsign}-7`))
     return answer
   }
 
   /** Everything goes one way and in order: when the last message is acknowledged, those before it are settled. */
   async function receiveLines(...lines: readonly (string | Buffer)[]): Promise<void> {
+    // What an answer plans late would be planned for a time that is over.
+    await answered()
     if (!isAskedFor(MARKER)) await register('MARK', { ackMessages: true, platform: 'ios', pushToken: 'f'.repeat(64) })
     for (const line of lines) upstream.inject(line)
     marks += 1

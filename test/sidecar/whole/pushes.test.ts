@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
+import type { PushOutcome } from '../../../sidecar/push/gateway/gateway.ts'
 import { pngOfLength } from '../../support/png-of-length.ts'
 import { startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
 
@@ -31,10 +32,9 @@ describe('A push of the sidecar', () => {
     await its.endWindow()
     const android = await its.fcm.waitFor((message) => its.fcm.received.indexOf(message) >= before[0])
     const ios = await its.apns.waitFor(
-      (message) => message.deviceToken === DEVICE && its.apns.received.indexOf(message) >= before[1],
+      (message) => message.token === DEVICE && its.apns.received.indexOf(message) >= before[1],
     )
-    const { aps, ...beside } = ios.payload
-    return { android, ios, aps, beside }
+    return { android, ios }
   }
 
   const registerBoth = async () => {
@@ -72,35 +72,38 @@ describe('A push of the sidecar', () => {
     const page = async () => (await fetch(its.sidecar.adminUrl)).text()
     expect(await readiness()).to.deep.equal([])
     // One for the phone of the marks.
-    its.apns.fail({ status: 403, reason: 'InvalidProviderToken' }, 2)
+    its.apns.fail({ kind: 'unauthorized', reason: 'check the key' }, 2)
     await its.receive('N9CALL', 'N1CALL-7', 'Good morning{12')
     await its.endWindow()
     while ((await readiness()).length === 0);
     expect(await readiness()).to.deep.equal(['push_credentials_refused'])
     expect(await page())
       .to.include('✗ Not ready.')
-      .and.include('InvalidProviderToken')
+      .and.include('check the key')
     await its.clock.advance(5 * 60_000)
-    await its.apns.waitFor(({ deviceToken }) => deviceToken === DEVICE)
+    await its.apns.waitFor(({ token }) => token === DEVICE)
     while ((await readiness()).length > 0);
     expect(await page()).to.include('✓ Ready.')
   })
 
-  it('goes to the gateway of its platform and token, with the specified data: strings, on iOS beside aps', async () => {
+  it('goes to the gateway of its platform and token, with the specified data', async () => {
     await registerBoth()
-    const { android, ios, aps, beside } = await pushes('N9CALL', 'Good morning{12')
+    const { android, ios } = await pushes('N9CALL', 'Good morning{12')
     const data = { fromCall: 'N9CALL', seqId: '12', count: '1' }
-    expect(android).to.deep.include({
+    const banner = { title: 'N9CALL', body: 'Good morning' }
+    expect(android).to.deep.equal({
+      ...banner,
       token: 'token-of-N0CALL',
       data: { ...data, to: 'N0CALL-7', collapseId: 'aprs-N0CALL-7' },
-      notification: { title: 'N9CALL', body: 'Good morning' },
+      collapseId: 'aprs-N0CALL-7',
     })
-    expect(android.android).to.include({ collapse_key: 'aprs-N0CALL-7' })
-    expect(android.android?.notification).to.deep.equal({ tag: 'aprs-N0CALL-7' })
-    expect(ios).to.include({ deviceToken: DEVICE, pushType: 'alert', collapseId: 'aprs-N1CALL-7' })
-    expect(beside).to.deep.equal({ ...data, to: 'N1CALL-7', collapseId: 'aprs-N1CALL-7' })
-    expect(aps.alert).to.deep.equal({ title: 'N9CALL', body: 'Good morning' })
-    expect([its.fcm.received.length, its.fcm.attempts]).to.deep.equal([1, 1])
+    expect(ios).to.deep.equal({
+      ...banner,
+      token: DEVICE,
+      data: { ...data, to: 'N1CALL-7', collapseId: 'aprs-N1CALL-7' },
+      collapseId: 'aprs-N1CALL-7',
+    })
+    expect(its.fcm.attempts).to.equal(1)
   })
 
   it('folds the messages of a window into one, with their number and the newest of them', async () => {
@@ -109,9 +112,9 @@ describe('A push of the sidecar', () => {
     await its.receive('N8CALL', 'N0CALL-7', 'two{2')
     await its.receive('N9CALL', 'N0CALL-7', 'three{3')
     await its.endWindow()
-    const { data, notification } = await its.fcm.waitFor(() => true)
+    const { data, body } = await its.fcm.waitFor(() => true)
     expect(data).to.include({ count: '3', fromCall: 'N9CALL', seqId: '3', to: 'N0CALL-7' })
-    expect(notification?.body).to.equal('3 new APRS messages')
+    expect(body).to.equal('3 new APRS messages')
     await its.receive('N9CALL', 'N0CALL-7', 'four{4')
     await its.endWindow()
     const next = await its.fcm.waitFor(({ data }) => data.seqId === '4')
@@ -128,23 +131,23 @@ describe('A push of the sidecar', () => {
       const image = pngOfLength(characters)
       expect(image).to.have.length(characters)
       await avatarOf('N9CALL', { avatarIcon: 'dog', avatarImage: image })
-      const { android, beside } = await pushes('N9CALL-7', 'hello')
-      for (const data of [android.data, beside])
+      const { android, ios } = await pushes('N9CALL-7', 'hello')
+      for (const { data } of [android, ios])
         expect(data).to.include({
           fromAvatarIcon: 'dog',
           fromAvatarHash: avatarHash('dog', image),
           ...(inline && { fromAvatarImage: image }),
         })
       expect('fromAvatarImage' in android.data).to.equal(inline)
-      expect('fromAvatarImage' in beside).to.equal(inline)
+      expect('fromAvatarImage' in ios.data).to.equal(inline)
     })
   }
 
   it('carries icon and hash of an icon alone', async () => {
     await registerBoth()
     await avatarOf('N9CALL', { avatarIcon: 'dog' })
-    const { android, beside } = await pushes('N9CALL-7', 'hello')
-    for (const data of [android.data, beside]) {
+    const { android, ios } = await pushes('N9CALL-7', 'hello')
+    for (const { data } of [android, ios]) {
       expect(data).to.include({ fromAvatarIcon: 'dog', fromAvatarHash: 'icon:dog' })
       expect(data).to.not.have.any.keys('fromAvatarImage', 'fromAvatarCleared')
     }
@@ -153,10 +156,10 @@ describe('A push of the sidecar', () => {
   it('carries a tombstone when its sender cleared the avatar, and none when that never set one', async () => {
     await registerBoth()
     const avatarKeys = async (text: string) => {
-      const { android, beside } = await pushes('N9CALL-7', text)
+      const { android, ios } = await pushes('N9CALL-7', text)
       const keys = (data: object) => Object.entries(data).filter(([key]) => key.startsWith('fromAvatar'))
-      expect(keys(beside)).to.deep.equal(keys(android.data))
-      return keys(beside)
+      expect(keys(ios.data)).to.deep.equal(keys(android.data))
+      return keys(ios.data)
     }
     expect(await avatarKeys('from a stranger')).to.deep.equal([])
     await avatarOf('N9CALL', {})
@@ -169,27 +172,12 @@ describe('A push of the sidecar', () => {
     expect(await avatarKeys('with a cat')).to.have.length(2)
   })
 
-  it('stays within 4,096 bytes, where the image goes first and the text stays whole', async () => {
-    await registerBoth()
-    const image = pngOfLength(3000)
-    await avatarOf('N9CALL', { avatarIcon: 'dog', avatarImage: image })
-    // As long as a packet can be, of characters that JSON doubles.
-    const text = '"'.repeat(440)
-    const { android, ios, beside } = await pushes('N9CALL-7', text)
-    expect(Buffer.byteLength(JSON.stringify(ios.payload))).to.be.at.most(4096)
-    expect(android.notification?.body).to.equal(text)
-    for (const data of [android.data, beside]) {
-      expect(data).to.include({ fromAvatarIcon: 'dog', fromAvatarHash: avatarHash('dog', image) })
-      expect(data).to.not.have.property('fromAvatarImage')
-    }
-  })
-
   it('has no other keys than the specified ones, and never a reserved one', async () => {
     await registerBoth()
     await avatarOf('N9CALL', { avatarIcon: 'google', avatarImage: pngOfLength(1000) })
     for (const field of ['from{gcm', 'notification', 'message_type{1', 'collapse_key']) {
-      const { android, beside } = await pushes('N9CALL-7', field)
-      for (const data of [android.data, beside]) {
+      const { android, ios } = await pushes('N9CALL-7', field)
+      for (const { data } of [android, ios]) {
         expect(SPECIFIED).to.include.members(Object.keys(data))
         expect(Object.values(data).every((value) => typeof value === 'string')).to.equal(true)
       }
@@ -197,16 +185,22 @@ describe('A push of the sidecar', () => {
   })
 
   it('holds up neither storing nor syncing nor the other gateway while its own hangs', async () => {
-    its.fcm.fail('hang', 100)
+    let answer: (outcome: PushOutcome) => void = () => {}
+    its.fcm.fail(
+      new Promise((resolve) => {
+        answer = resolve
+      }),
+    )
     await registerBoth()
     await its.receive('N9CALL', 'N0CALL-7', 'one')
     await its.receive('N9CALL', 'N1CALL-7', 'one')
     await its.endWindow()
-    await its.fcm.waitForAttempts(1)
-    const ios = await its.apns.waitFor(({ deviceToken }) => deviceToken === DEVICE)
-    expect(ios.payload).to.include({ fromCall: 'N9CALL' })
+    const { data } = await its.apns.waitFor(({ token }) => token === DEVICE)
+    expect(data).to.include({ fromCall: 'N9CALL' })
     await its.receive('N9CALL', 'N0CALL-7', 'two')
     expect((await its.messages('N0CALL')).map(({ text }) => text)).to.deep.equal(['one', 'two'])
+    expect([its.fcm.attempts, its.fcm.received.length]).to.deep.equal([1, 0])
+    answer({ kind: 'accepted' })
   })
 
   it('stops for a dead token until the station registers one, and what came meanwhile waits in the history', async () => {
@@ -221,8 +215,8 @@ describe('A push of the sidecar', () => {
     await its.register('N0CALL', { pushToken: 'token-of-a-new-phone' })
     await its.receive('N9CALL', 'N0CALL-7', 'three')
     await its.endWindow()
-    const { notification } = await its.fcm.waitFor(({ token }) => token === 'token-of-a-new-phone')
-    expect(notification?.body).to.equal('three')
+    const { body } = await its.fcm.waitFor(({ token }) => token === 'token-of-a-new-phone')
+    expect(body).to.equal('three')
     expect(its.fcm.attempts).to.equal(2)
     expect((await its.messages('N0CALL')).map(({ text }) => text)).to.deep.equal(['one', 'two', 'three'])
   })

@@ -1,0 +1,47 @@
+import { createRecorder } from '../../fixtures/push/recorder.ts'
+import type { Notification, PushGateway, PushOutcome } from '../../sidecar/push/gateway/gateway.ts'
+
+/** A notification that a gateway took. */
+export type Taken = Notification & { readonly token: string }
+
+/** A push gateway in memory: it takes everything at once, unless it is told otherwise. */
+export class MemoryGateway implements PushGateway {
+  readonly #taken = createRecorder<Taken>('notification')
+  readonly #gone = new Set<string>()
+  #faults: (PushOutcome | Promise<PushOutcome>)[] = []
+  /** How often it was asked to send. */
+  attempts = 0
+
+  /** What it took, oldest first. */
+  get received(): readonly Taken[] {
+    return this.#taken.items
+  }
+
+  /** The first one, past or future, that fits. */
+  waitFor(fits: (taken: Taken) => boolean): Promise<Taken> {
+    return this.#taken.waitFor(fits)
+  }
+
+  /** The app was removed from the phone. */
+  uninstall(token: string): void {
+    this.#gone.add(token)
+  }
+
+  /** What the next `times` notifications come to. */
+  fail(outcome: PushOutcome | Promise<PushOutcome>, times = 1): void {
+    for (let time = 0; time < times; time++) this.#faults.push(outcome)
+  }
+
+  async send(token: string, notification: Notification): Promise<PushOutcome> {
+    this.attempts += 1
+    const fault = this.#faults.shift()
+    if (fault) return fault
+    if (this.#gone.has(token)) return { kind: 'token_gone', reason: 'the app was removed' }
+    this.#taken.add({ ...notification, token })
+    return { kind: 'accepted' }
+  }
+
+  async close(): Promise<void> {
+    this.#taken.close()
+  }
+}
