@@ -88,23 +88,23 @@ interface Configuration {
  */
 function readConfiguration({ config, check }: Arguments): Configuration {
   const outcome = loadSettings(config, process.env)
-  if (check) for (const warning of outcome.warnings) process.stdout.write(`Warning: ${inWords(warning)}\n`)
+  if (check) for (const warning of outcome.warnings) process.stdout.write(`Warning: ${problemInWords(warning)}\n`)
   if ('settings' in outcome) return outcome
   const log = createLog('info')
   if (!check) warnAbout(outcome.warnings, log)
   for (const problem of outcome.problems) {
-    if (check) process.stdout.write(`${inWords(problem)}\n`)
-    else log.error('config-invalid', inWords(problem), { path: problem.path })
+    if (check) process.stdout.write(`${problemInWords(problem)}\n`)
+    else log.error('config-invalid', problemInWords(problem), { path: problem.path })
   }
   process.exit(EXIT_CONFIG)
 }
 
-function inWords({ path, reason, remedy }: Problem): string {
+function problemInWords({ path, reason, remedy }: Problem): string {
   return printableText(`${path}: ${reason}. ${remedy}`)
 }
 
 function warnAbout(warnings: readonly Problem[], log: Log): void {
-  for (const warning of warnings) log.warn('config-ignored', inWords(warning), { path: warning.path })
+  for (const warning of warnings) log.warn('config-ignored', problemInWords(warning), { path: warning.path })
 }
 
 /** Ends the process: with {@link EXIT_CONFIG} where a start would fail, and with 1 where somebody who was asked says no. */

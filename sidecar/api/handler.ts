@@ -93,7 +93,7 @@ export function createHandler({
   // By then nearly all bodies are whole, and there is nothing to listen for.
   const arrived = createAtEndOfTurn<Exchange>((exchange) => {
     // What can still go wrong here is sending a refusal.
-    takeIn(exchange).catch(() => void exchange.request.socket.destroy())
+    receive(exchange).catch(() => void exchange.request.socket.destroy())
   }, leaving.last)
 
   function request(request: IncomingMessage, response: ServerResponse): void {
@@ -109,7 +109,7 @@ export function createHandler({
     arrived.add({ request, response, client })
   }
 
-  async function takeIn(exchange: Exchange): Promise<void> {
+  async function receive(exchange: Exchange): Promise<void> {
     const { request, response } = exchange
     const bytes = bodyAtHand(request)
     if (bytes) return respond(exchange, bytes)

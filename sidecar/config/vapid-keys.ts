@@ -13,7 +13,12 @@ export const VAPID_REMEDY =
 
 /** Where the keys are kept: in the file that is configured, else beside the database; null where that is no file: those of PostgreSQL are in it. */
 export function vapidKeyFile(keyFile: string | null, database: string): string | null {
-  return keyFile ?? (database === ':memory:' || isPostgresAddress(database) ? null : `${database}.vapid.json`)
+  return keyFile ?? (database === ':memory:' || isPostgresAddress(database) ? null : vapidFileBeside(database))
+}
+
+/** Where the keys are that belong to a database file, or to a backup. */
+export function vapidFileBeside(database: string): string {
+  return `${database}.vapid.json`
 }
 
 export function makeVapidKeys(): VapidKeys {

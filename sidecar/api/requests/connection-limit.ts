@@ -8,25 +8,25 @@ import type { ClientAddress, ClientOfPeer } from './client-address.ts'
  * that room, too, which are many clients' doing.
  */
 export function limitConnections(server: Server, max: number, clientOf: ClientOfPeer, onDropped: () => void): void {
-  const open = new Map<ClientAddress, number>()
+  const counts = new Map<ClientAddress, number>()
 
   function closed(client: ClientAddress): void {
-    const left = (open.get(client) ?? 1) - 1
-    if (left > 0) open.set(client, left)
-    else open.delete(client)
+    const left = (counts.get(client) ?? 1) - 1
+    if (left > 0) counts.set(client, left)
+    else counts.delete(client)
   }
 
   server.on('drop', onDropped)
   server.prependListener('connection', (socket: Socket) => {
     const client = clientOf(socket.remoteAddress)
     if (client === undefined) return
-    const count = (open.get(client) ?? 0) + 1
+    const count = (counts.get(client) ?? 0) + 1
     if (count > max) {
       onDropped()
       socket.destroy()
       return
     }
-    open.set(client, count)
+    counts.set(client, count)
     socket.once('close', () => closed(client))
   })
 }

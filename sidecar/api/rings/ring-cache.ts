@@ -4,7 +4,7 @@ import type { BodyHead } from '../answers/answer.ts'
 import { type GzipHead, gzipHead } from '../answers/gzip-head.ts'
 import { jsonText } from '../answers/json-text.ts'
 import { senderAvatars } from '../answers/message-record.ts'
-import { addToRing, bytesOfRing, createRing, isStale, type Ring, recordsFrom, type Slice } from './ring.ts'
+import { addToRing, bytesOfRing, createRing, isStale, type ReadyRing, recordsFrom, type Slice } from './ready-ring.ts'
 import { bytesOfSlice, sliceHead } from './slice-head.ts'
 
 /** What stations got, ready to be sent. */
@@ -42,7 +42,7 @@ const MAX_BYTES = 80_000_000
 const READS_PER_PLACE = 8
 
 interface Kept {
-  readonly ring: Ring
+  readonly ring: ReadyRing
   bytes: number
 }
 
@@ -150,7 +150,7 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
   }
 
   /** What one asks for now, the next one mostly asks for too. */
-  function sliceOf(ring: Ring, since: number): Slice {
+  function sliceOf(ring: ReadyRing, since: number): Slice {
     const first = firstNewer(ring.times, since)
     const { avatarChanges } = stations
     if (ring.slice?.first !== first || ring.slice.avatarChanges !== avatarChanges) {

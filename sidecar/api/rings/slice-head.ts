@@ -1,6 +1,6 @@
 import type { BodyHead } from '../answers/answer.ts'
 import { textOfBytes } from '../answers/json-text.ts'
-import type { Slice } from './ring.ts'
+import type { Slice } from './ready-ring.ts'
 
 const BEFORE_RECORDS = Buffer.from('{"messages":[')
 const BEFORE_AVATARS = '],"avatars":'

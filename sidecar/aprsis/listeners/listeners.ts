@@ -39,9 +39,8 @@ export function listenersIn(leases: readonly Lease[], slots: number): readonly L
     .toSorted((a, b) => a.slot - b.slot)
 }
 
-/** Another version may write something else. */
 function serversIn(note: string): readonly string[] {
-  const { servers } = membersOf(note)
+  const { servers } = readNote(note)
   return Array.isArray(servers) ? servers.filter((server) => typeof server === 'string') : []
 }
 
@@ -56,16 +55,17 @@ export interface InstanceNote {
 }
 
 export function mayListen({ note }: Pick<Instance, 'note'>): boolean {
-  return membersOf(note).listen === true
+  return readNote(note).listen === true
 }
 
 /** Whether it would be a listener if there were a place for it. */
 export function standsBy({ note }: Pick<Instance, 'note'>): boolean {
-  const { listen, listener } = membersOf(note)
+  const { listen, listener } = readNote(note)
   return listen === true && listener === null
 }
 
-function membersOf(note: string): Readonly<Record<string, unknown>> {
+/** What a note says, which may be that of another version: nothing in it is sure to be there. */
+export function readNote(note: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(note)
     return typeof value === 'object' && value !== null ? { ...value } : {}

@@ -16,7 +16,7 @@ import { trialKeys, VapidKeysError, warnOfUnkeptKeys } from '../../push/web-push
 import { inspectDatabase, tryFolder } from '../../store/sqlite/inspect.ts'
 import { tryBackupFolder } from '../housekeeping/backups.ts'
 import { warnNotLocal } from '../server.ts'
-import { inWords } from './in-words.ts'
+import { errorInWords } from './error-in-words.ts'
 
 /** What a start with these settings would meet, each in a sentence or two. */
 export interface Findings {
@@ -42,7 +42,7 @@ export async function checkStart(settings: Settings): Promise<Findings> {
     try {
       await work()
     } catch (error) {
-      errors.push(`${where}: ${inWords(error)}`)
+      errors.push(`${where}: ${errorInWords(error)}`)
     }
   }
 

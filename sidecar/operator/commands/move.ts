@@ -27,20 +27,20 @@ export async function moveDatabase(target: string, settings: Settings): Promise<
     demandPackages()
     await demandFile(database)
     demandAddress(target, settings)
-    const vapidKeys = await keysOf(vapidKeyFile(push.webpush.keyFile, database))
-    const [{ connectPostgres }, { migrate }, { inWords, takeIn }] = await Promise.all([
+    const vapidKeys = await vapidKeysIn(vapidKeyFile(push.webpush.keyFile, database))
+    const [{ connectPostgres }, { migrate }, { countsInWords, fillDatabase }] = await Promise.all([
       import('../../store/postgres/database/connection.ts'),
       import('../../store/postgres/schema/migrations.ts'),
-      import('../../store/postgres/take-in.ts'),
+      import('../../store/postgres/copies/fill-database.ts'),
     ])
     const contents = await openFileContents(database)
     try {
       const postgres = await connectPostgres({ database: target, databaseTls }, systemClock, SILENT)
       try {
         await migrate(postgres)
-        const counts = await takeIn(postgres, contents, { perStation: history.perStation, vapidKeys })
+        const counts = await fillDatabase(postgres, contents, { perStation: history.perStation, vapidKeys })
         const keys = vapidKeys === undefined ? [] : ['The keys of Web Push are there too.']
-        const lines = [`${shownAddress(target)} has all of ${database} now: ${inWords(counts)}.`, ...keys]
+        const lines = [`${shownAddress(target)} has all of ${database} now: ${countsInWords(counts)}.`, ...keys]
         return { done: true, lines: [...lines, `${database} is as it was. Name the new one in "database", and start.`] }
       } finally {
         await postgres.close()
@@ -73,7 +73,7 @@ function demandAddress(target: string, settings: Settings): void {
 }
 
 /** Undefined where there are none: then Web Push was never on. */
-async function keysOf(file: string | null): Promise<string | undefined> {
+async function vapidKeysIn(file: string | null): Promise<string | undefined> {
   if (file === null) return undefined
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined

@@ -2,10 +2,9 @@ import { chown, constants, copyFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { isPostgresAddress } from '../../config/postgres-address.ts'
 import type { Settings } from '../../config/settings.ts'
-import { vapidKeyFile } from '../../config/vapid-keys.ts'
+import { vapidFileBeside, vapidKeyFile } from '../../config/vapid-keys.ts'
 import { restoreDatabase } from '../../store/sqlite/copies/restore.ts'
-import { keysBeside } from '../../store/sqlite/copies/write-contents.ts'
-import { inWords } from './in-words.ts'
+import { errorInWords } from './error-in-words.ts'
 import { demandPackages } from './packages.ts'
 
 /** What `--restore` has to say, and whether the backup is in its place now. */
@@ -25,19 +24,19 @@ export async function restoreBackup(backup: string, settings: Settings): Promise
     const { stations, messages, kept } = await restoreDatabase(resolve(backup), settings.database, Date.now())
     const lines = [`${settings.database} is now the backup ${backup}: stations ${stations}, messages ${messages}.`]
     if (kept) lines.push(`The former database is kept as ${kept}.`)
-    if (await restoreKeys(backup, settings)) lines.push('The keys of Web Push are back, too.')
+    if (await restoreVapidKeys(backup, settings)) lines.push('The keys of Web Push are back, too.')
     return { done: true, lines: [...lines, 'Start the sidecar again.'] }
   } catch (error) {
-    return { done: false, lines: [`Nothing was restored. ${inWords(error)}`] }
+    return { done: false, lines: [`Nothing was restored. ${errorInWords(error)}`] }
   }
 }
 
 /** Those that a backup of PostgreSQL brings, where there are none. What else is wrong with them, the next start says. */
-async function restoreKeys(backup: string, { database, push }: Settings): Promise<boolean> {
+async function restoreVapidKeys(backup: string, { database, push }: Settings): Promise<boolean> {
   const file = vapidKeyFile(push.webpush.keyFile, database)
   if (file === null) return false
   try {
-    await copyFile(keysBeside(resolve(backup)), file, constants.COPYFILE_EXCL)
+    await copyFile(vapidFileBeside(resolve(backup)), file, constants.COPYFILE_EXCL)
     // Restored by an administrator, they still have to be the sidecar's.
     const { uid, gid } = await stat(database)
     await chown(file, uid, gid)

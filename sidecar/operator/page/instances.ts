@@ -1,3 +1,4 @@
+import { readNote } from '../../aprsis/listeners/listeners.ts'
 import { duration } from './format.ts'
 import { type Html, html } from './html.ts'
 
@@ -29,19 +30,9 @@ export function renderInstances({ address, instances, own }: SharedDatabase, now
 }
 
 function row({ name, startedAt, note }: SharingInstance, own: string, now: number): Html {
-  const { version, listen, listener } = membersOf(note)
+  const { version, listen, listener } = readNote(note)
   const here = name === own ? ' (this one)' : ''
   const part = typeof listener === 'number' ? 'listens' : listen === true ? 'stands by' : 'does not listen'
   const known = typeof version === 'string' ? version : '–'
   return html`<tr><th scope="row">${name}${here}</th><td>${part}</td><td>${known}</td><td>${duration(now - startedAt)}</td></tr>`
-}
-
-/** Another version may write something else. */
-function membersOf(note: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(note)
-    return typeof value === 'object' && value !== null ? { ...value } : {}
-  } catch {
-    return {}
-  }
 }

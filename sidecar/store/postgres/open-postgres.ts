@@ -5,9 +5,9 @@ import type { WriteContents } from '../../messages/contents.ts'
 import { horizonsMs } from '../../messages/duplicate-horizons.ts'
 import type { Store, StoreSettings } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
+import { readContents } from './copies/read-contents.ts'
 import { connectPostgres, type Postgres, type PostgresSettings, WHOLE_TABLE_MS } from './database/connection.ts'
 import { warnOfLoss } from './database/durability.ts'
-import { readContents } from './database-contents.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import { type OwnInstance, openInstance } from './instances/instances.ts'
 import { openLeases } from './instances/leases.ts'
@@ -82,7 +82,7 @@ async function begin(postgres: Postgres, settings: PostgresStoreSettings, clock:
 async function tryToBegin(postgres: Postgres, settings: PostgresStoreSettings, clock: Clock, log: Log): Promise<Begun> {
   await migrate(postgres)
   // All rings at once, where another size was set, which may take a while.
-  await postgres.session(({ query }) => query(FIT_RINGS, [settings.history.perStation], WHOLE_TABLE_MS))
+  await postgres.onOwnConnection(({ query }) => query(FIT_RINGS, [settings.history.perStation], WHOLE_TABLE_MS))
   await warnOfLoss(postgres, log)
   const instance = await openInstance(postgres, settings.instance, clock, log)
   try {

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts'
 import type { Housekeeping, StationKey, Stations } from '../../messages/store.ts'
 import type { Database, Write } from './database/database.ts'
 import { freeBytes } from './database/database-file.ts'
-import type { Rings } from './messages/rings.ts'
+import type { RingIndex } from './messages/ring-index.ts'
 
 // What a request may have to wait for: one slice. A station's rows are all over the file, each on a page of its own: 100 took 6 ms with
 // 250,000 in the file. A look at 500 stations took 2 ms.
@@ -26,7 +26,7 @@ interface HousekeepingParts {
   readonly path: string
   readonly database: Database
   readonly stations: Stations
-  readonly rings: Pick<Rings, 'keys' | 'discard' | 'isSweepable' | 'sweep'>
+  readonly rings: Pick<RingIndex, 'keys' | 'discard' | 'isSweepable' | 'sweep'>
   readonly perStation: number
   readonly clock: Clock
 }

@@ -14,7 +14,7 @@ import { openCursors } from './messages/cursors.ts'
 import { openDuplicates } from './messages/duplicates.ts'
 import { openHistory } from './messages/history.ts'
 import { openPushQueue } from './messages/push-queue.ts'
-import { openRings } from './messages/rings.ts'
+import { openRingIndex } from './messages/ring-index.ts'
 import { openServerTime } from './messages/server-time.ts'
 import { openStations } from './messages/stations.ts'
 
@@ -54,7 +54,7 @@ export async function buildStore(
 ): Promise<Store> {
   const database = groupCommits(connection, clock, log)
   const serverTime = await openServerTime(connection, database, clock)
-  const opened = await openRings(connection, settings.history)
+  const opened = await openRingIndex(connection, settings.history)
   const { rings } = opened
   const stations = await openStations(connection, database, serverTime, { rings, settings, clock, log })
   const duplicates = await openDuplicates(connection, opened, stations, settings.history)

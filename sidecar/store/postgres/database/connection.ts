@@ -17,7 +17,7 @@ export interface Queries {
 }
 
 /** One connection to itself. A statement that is not answered within `answerMs`, a minute by default, rejects with `database_unreachable`. */
-export interface Session extends Queries {
+export interface OwnConnection extends Queries {
   query<Row>(text: string, values?: readonly SqlValue[], answerMs?: number): Promise<readonly Row[]>
   /** Runs several statements that take no values. */
   run(text: string, answerMs?: number): Promise<void>
@@ -28,7 +28,7 @@ export interface Postgres extends Queries {
   /** As `query`, for a statement that only reads and so waits for nobody: however many writes do, there is a connection for it. */
   readonly read: Queries['query']
   /** Gives `work` a connection to itself, which is closed at the end: the transaction that is open then is undone. */
-  session<T>(work: (session: Session) => Promise<T>): Promise<T>
+  onOwnConnection<T>(work: (connection: OwnConnection) => Promise<T>): Promise<T>
   /** Calls `heard` at each notification on `channel`, and each time that some may have been missed. On a connection of its own, made again by itself. */
   listen(channel: string, heard: () => void): void
   /** What is wrong with the database, since a statement failed for it; undefined when nothing is. Then a write of next to nothing is tried each second. */
@@ -58,8 +58,8 @@ const CONNECT_MS = 5000
 const STATEMENT_MS = 10_000
 /** The server should be the first to give up, for then it is clear what became of the statement. */
 const ANSWER_MS = 15_000
-const SESSION_WAIT_MS = 30_000
-const SESSION_ANSWER_MS = 60_000
+const OWN_WAIT_MS = 30_000
+const OWN_ANSWER_MS = 60_000
 /** For a statement that goes over whole tables: other places for the messages of 36,000 stations took 53 s. */
 export const WHOLE_TABLE_MS = 600_000
 /** Of a server without a sign of life: then it is asked for one each second, ten times. Without this that begins after 2 hours. */
@@ -71,7 +71,7 @@ const CLOSE_MS = 500
 const OPTIONS = `-c search_path=${SCHEMA} -c jit=off -c statement_timeout=${STATEMENT_MS} -c idle_in_transaction_session_timeout=${STATEMENT_MS}`
 // Their statements may take long, but not what they wait for: a machine that hangs in the middle is not to hold up all others. Nor does one
 // go on for which nobody waits any more.
-const OPTIONS_FOR_SESSIONS = `-c search_path=${SCHEMA} -c jit=off -c client_min_messages=warning -c statement_timeout=${WHOLE_TABLE_MS} -c lock_timeout=${SESSION_WAIT_MS} -c idle_in_transaction_session_timeout=${SESSION_WAIT_MS}`
+const OWN_OPTIONS = `-c search_path=${SCHEMA} -c jit=off -c client_min_messages=warning -c statement_timeout=${WHOLE_TABLE_MS} -c lock_timeout=${OWN_WAIT_MS} -c idle_in_transaction_session_timeout=${OWN_WAIT_MS}`
 
 const PROBE = 'UPDATE clock SET per_station = per_station'
 
@@ -209,16 +209,16 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     }
   }
 
-  async function session<T>(work: (one: Session) => Promise<T>): Promise<T> {
+  async function onOwnConnection<T>(work: (one: OwnConnection) => Promise<T>): Promise<T> {
     const socket = openSocket()
-    const client = new Client({ ...config, stream: () => socket, options: OPTIONS_FOR_SESSIONS })
+    const client = new Client({ ...config, stream: () => socket, options: OWN_OPTIONS })
     client.on('error', () => undefined)
     try {
       await client.connect()
       return await work({
-        query: async <Row>(text: string, values: readonly SqlValue[] = [], answerMs = SESSION_ANSWER_MS) =>
+        query: async <Row>(text: string, values: readonly SqlValue[] = [], answerMs = OWN_ANSWER_MS) =>
           (await within(answerMs, client.query({ text, values: [...values] }), clock)).rows as readonly Row[],
-        run: async (text, answerMs = SESSION_ANSWER_MS) => void (await within(answerMs, client.query(text), clock)),
+        run: async (text, answerMs = OWN_ANSWER_MS) => void (await within(answerMs, client.query(text), clock)),
       })
     } catch (cause) {
       const error = toStoreError(cause)
@@ -275,7 +275,7 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   return {
     query,
     read,
-    session,
+    onOwnConnection,
     listen,
     fault: () => failing,
     probe,

@@ -1,5 +1,5 @@
 import { StoreError } from '../../../errors.ts'
-import { type Postgres, type Queries, SCHEMA, type Session, WHOLE_TABLE_MS } from '../database/connection.ts'
+import { type OwnConnection, type Postgres, type Queries, SCHEMA, WHOLE_TABLE_MS } from '../database/connection.ts'
 import { FUNCTIONS } from './functions.ts'
 import { MIGRATIONS } from './schema.ts'
 
@@ -11,14 +11,14 @@ const OLDEST_SERVER = 150_000
  * Brings the schema to the newest version, and the functions to those of this one, in one transaction: one of several instances that
  * start at once does it, the others wait. Rejects with `database_too_old`, `database_newer` or `database_read_only`, and has then changed nothing.
  */
-export function migrate(postgres: Pick<Postgres, 'session'>, steps = MIGRATIONS): Promise<void> {
-  return postgres.session(async (session) => {
-    await demandServer(session)
-    await session.run('BEGIN')
-    await session.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
-    await takeSteps(session, steps)
-    for (const text of FUNCTIONS) await session.run(text)
-    await session.run('COMMIT')
+export function migrate(postgres: Pick<Postgres, 'onOwnConnection'>, steps = MIGRATIONS): Promise<void> {
+  return postgres.onOwnConnection(async (connection) => {
+    await demandServer(connection)
+    await connection.run('BEGIN')
+    await connection.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
+    await takeSteps(connection, steps)
+    for (const text of FUNCTIONS) await connection.run(text)
+    await connection.run('COMMIT')
   })
 }
 
@@ -36,15 +36,17 @@ async function demandServer({ query }: Queries): Promise<void> {
   if (server.standby) throw new StoreError('database_read_only')
 }
 
-async function takeSteps(session: Session, steps: readonly string[]): Promise<void> {
-  const version = await versionOf(session)
+async function takeSteps(connection: OwnConnection, steps: readonly string[]): Promise<void> {
+  const version = await versionOf(connection)
   if (version > steps.length) throw new StoreError('database_newer')
   if (version === steps.length) return
   // Asked first: whoever has made the schema may have given this user no right to make one.
-  const [schema] = await session.query<{ there: boolean }>('SELECT to_regnamespace($1) IS NOT NULL AS there', [SCHEMA])
-  if (!schema?.there) await session.run(`CREATE SCHEMA ${SCHEMA}`)
-  for (const step of steps.slice(version)) await session.run(step, WHOLE_TABLE_MS)
-  await session.query('UPDATE clock SET version = $1', [steps.length])
+  const [schema] = await connection.query<{ there: boolean }>('SELECT to_regnamespace($1) IS NOT NULL AS there', [
+    SCHEMA,
+  ])
+  if (!schema?.there) await connection.run(`CREATE SCHEMA ${SCHEMA}`)
+  for (const step of steps.slice(version)) await connection.run(step, WHOLE_TABLE_MS)
+  await connection.query('UPDATE clock SET version = $1', [steps.length])
 }
 
 /** 0 where there are no tables yet. */

@@ -11,7 +11,7 @@ import { type Connection, connect } from '../database/connection.ts'
 import { MIGRATIONS, schemaVersion } from '../database/migrations.ts'
 import { checkPages } from '../database/open-file.ts'
 import { toStoreError } from '../database/sqlite-error.ts'
-import { openRings, type Rings } from '../messages/rings.ts'
+import { openRingIndex, type RingIndex } from '../messages/ring-index.ts'
 
 const PAGE_STATIONS = 100
 const PAGE_DROPPED = 1000
@@ -84,7 +84,11 @@ export async function openFileContents(path: string): Promise<FileContents> {
     if (!state) throw new StoreError('database_corrupt')
     const { lastStamp, perStation } = state
     // As large as the file knows them, so that nothing is fitted.
-    const { rings } = await openRings(connection, { perStation, duplicateMinutes: 0, duplicateSecondsUnnumbered: 0 })
+    const { rings } = await openRingIndex(connection, {
+      perStation,
+      duplicateMinutes: 0,
+      duplicateSecondsUnnumbered: 0,
+    })
     const keys = (await all<{ key: StationKey }>(KEYS)).map(({ key }) => key)
     const held = keys.map((key) => rings.newer(key, 0).length)
     const dropped = () => droppedOf({ all }, rings)
@@ -119,7 +123,7 @@ async function reading<Row>(
 
 async function* stationsOf(
   { all }: Pick<Connection, 'all'>,
-  ringsInFile: Pick<Rings, 'newer'>,
+  ringsInFile: Pick<RingIndex, 'newer'>,
 ): AsyncGenerator<readonly StationContents[]> {
   for (let last: StationKey | undefined = ''; last !== undefined; ) {
     const rows: readonly StationRow[] = await all<StationRow>(STATIONS, last)
@@ -145,7 +149,7 @@ function contentsOf(row: StationRow, messages: readonly RingMessage[]): StationC
 
 async function* droppedOf(
   { all }: Pick<Connection, 'all'>,
-  rings: Pick<Rings, 'dropped'>,
+  rings: Pick<RingIndex, 'dropped'>,
 ): AsyncGenerator<readonly DroppedMessage[]> {
   const times = rings.dropped()
   for (let first = 0; first < times.length; first += PAGE_DROPPED) {

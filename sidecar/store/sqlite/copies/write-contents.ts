@@ -1,5 +1,6 @@
 import { open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { vapidFileBeside } from '../../../config/vapid-keys.ts'
 import { StoreError } from '../../../errors.ts'
 import type { ContentCounts, Contents, StationContents } from '../../../messages/contents.ts'
 import type { Connection } from '../database/connection.ts'
@@ -35,11 +36,6 @@ const COUNTS = `
 
 const OWNER_ONLY = 0o600
 
-/** Where the keys of Web Push are that belong to a file, as beside a database. */
-export function keysBeside(path: string): string {
-  return `${path}.vapid.json`
-}
-
 /**
  * Writes `contents` into the new SQLite file `path`, as a store would have kept them, under another name until it is complete and on the disk;
  * what rings have dropped is left out. `vapidKeys` go into a file beside it. Resolves with its size in bytes. Rejects with a {@link StoreError},
@@ -54,13 +50,13 @@ export async function writeContents(
   const draft = path + PARTIAL
   try {
     await fill(draft, contents, signal)
-    if (vapidKeys !== null) await writeFile(keysBeside(path), `${vapidKeys}\n`, { mode: OWNER_ONLY, flush: true })
+    if (vapidKeys !== null) await writeFile(vapidFileBeside(path), `${vapidKeys}\n`, { mode: OWNER_ONLY, flush: true })
     const { size } = await stat(draft)
     await rename(draft, path)
     await syncFolder(dirname(path))
     return size
   } catch (error) {
-    for (const leftOver of [draft, `${draft}-journal`, `${draft}-wal`, keysBeside(path)])
+    for (const leftOver of [draft, `${draft}-journal`, `${draft}-wal`, vapidFileBeside(path)])
       await rm(leftOver, { force: true }).catch(() => undefined)
     throw toStoreError(error)
   }

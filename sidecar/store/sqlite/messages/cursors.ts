@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../../clock.ts'
 import type { Cursors, Feed, StationKey, Stations } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
-import type { Rings } from './rings.ts'
+import type { RingIndex } from './ring-index.ts'
 
 // What a crash takes back: a phone then gets an older stamp than it has, which is as safe, and which it does not store.
 const WRITE_AFTER_MS = 10_000
@@ -35,7 +35,7 @@ const UNHEEDED = { sent: () => {}, lost: () => {} }
 interface CursorsParts {
   readonly database: Database
   readonly stations: Pick<Stations, 'get' | 'size'>
-  readonly rings: Pick<Rings, 'newest'>
+  readonly rings: Pick<RingIndex, 'newest'>
   readonly feed: Feed
   readonly clock: Clock
 }

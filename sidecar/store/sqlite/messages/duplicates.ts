@@ -5,7 +5,7 @@ import { horizonsMs } from '../../../messages/duplicate-horizons.ts'
 import type { IncomingMessage, StationKey } from '../../../messages/store.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Transaction } from '../database/database.ts'
-import type { OpenedRings } from './rings.ts'
+import type { OpenedRingIndex } from './ring-index.ts'
 import type { StationTable } from './stations.ts'
 
 /**
@@ -53,7 +53,7 @@ export interface Duplicates {
  */
 export async function openDuplicates(
   connection: Connection,
-  { rings, senders }: OpenedRings,
+  { rings, senders }: OpenedRingIndex,
   stations: Pick<StationTable, 'registeredAt'>,
   settings: HistorySettings,
 ): Promise<Duplicates> {

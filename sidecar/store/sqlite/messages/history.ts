@@ -14,7 +14,7 @@ import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 import type { AckClaims } from './acks.ts'
 import type { Duplicates } from './duplicates.ts'
-import type { Rings } from './rings.ts'
+import type { RingIndex } from './ring-index.ts'
 import type { Stamps } from './server-time.ts'
 import type { StationTable } from './stations.ts'
 
@@ -35,7 +35,7 @@ const MESSAGES = `
   FROM message WHERE time IN (SELECT value FROM json_each(?))`
 
 interface HistoryOptions {
-  readonly rings: Rings
+  readonly rings: RingIndex
   readonly perStation: number
   readonly stations: Pick<StationTable, 'get' | 'registeredAt'>
   readonly duplicates: Duplicates

@@ -10,7 +10,7 @@ import {
 } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
-import type { Rings } from './rings.ts'
+import type { RingIndex } from './ring-index.ts'
 
 // A read that failed is made again by and by, not as fast as it fails.
 const CLAIM_AGAIN_MS = 1_000
@@ -33,7 +33,7 @@ interface Entry {
   readonly since: number
   /** The newest message, unless that is in the file from before the start. */
   newest: StoredMessage | undefined
-  isLeased: boolean
+  isTaken: boolean
   /** Until it is due; undefined from then on. */
   timer: Timer | undefined
   /** When the oldest message came in of what it is about. */
@@ -48,7 +48,7 @@ interface Entry {
 interface PushQueueParts {
   readonly database: Database
   readonly stations: Pick<Stations, 'get'>
-  readonly rings: Pick<Rings, 'newer'>
+  readonly rings: Pick<RingIndex, 'newer'>
   readonly feed: Pick<Feed, 'onStored'>
   readonly coalesceMs: number
   readonly clock: Clock
@@ -86,7 +86,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
       key,
       since,
       newest: undefined,
-      isLeased: false,
+      isTaken: false,
       timer: undefined,
       oldestAt,
       againAt: undefined,
@@ -104,7 +104,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     const entry = known ?? newEntry(message.to, message.time - 1, at)
     entry.newest = message
     if (!known) plan(entry, coalesceMs)
-    else if (known.isLeased) known.againAt ??= at
+    else if (known.isTaken) known.againAt ??= at
   }
 
   function plan(entry: Entry, delayMs: number): void {
@@ -127,26 +127,26 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     for (const listener of listeners) listener()
   }
 
-  function lease(platform: Platform, room: number): readonly Entry[] {
-    const leased: Entry[] = []
+  function take(platform: Platform, room: number): readonly Entry[] {
+    const taken: Entry[] = []
     for (const entry of due[platform]) {
-      if (leased.length >= room) break
+      if (taken.length >= room) break
       due[platform].delete(entry)
       if (stations.get(entry.key)?.platform === platform) {
-        entry.isLeased = true
-        leased.push(entry)
+        entry.isTaken = true
+        taken.push(entry)
       } else {
         fallDue(entry)
         tell()
       }
     }
-    return leased
+    return taken
   }
 
-  async function read(leased: readonly Entry[]): Promise<ReadonlyMap<StationKey, Unpushed>> {
+  async function read(taken: readonly Entry[]): Promise<ReadonlyMap<StationKey, Unpushed>> {
     // Where no transaction is in progress, so that nothing is told of that may be taken back.
     return database.read(async (reading) => {
-      const found = leased.flatMap((entry) => {
+      const found = taken.flatMap((entry) => {
         const times = rings.newer(entry.key, entry.since)
         const time = times.at(-1)
         // In the same breath: what is stored from here on was not read.
@@ -187,15 +187,15 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     plan(next, Math.max(0, againAt + coalesceMs - clock.elapsed()))
   }
 
-  /** Puts back, in front of the others, what was leased and could not be read. */
-  function release(leased: readonly Entry[]): void {
+  /** Puts back, in front of the others, what was taken and could not be read. */
+  function release(taken: readonly Entry[]): void {
     const behind = PLATFORMS.flatMap((platform) => [...due[platform]])
     for (const platform of PLATFORMS) due[platform].clear()
-    for (const entry of leased) {
-      entry.isLeased = false
+    for (const entry of taken) {
+      entry.isTaken = false
       entry.againAt = undefined
     }
-    for (const entry of [...leased, ...behind]) fallDue(entry)
+    for (const entry of [...taken, ...behind]) fallDue(entry)
     if (closed) return
     askingAgain ??= clock.after(CLAIM_AGAIN_MS, () => {
       askingAgain = undefined
@@ -216,13 +216,13 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
 
   return {
     async claim(room) {
-      const leased = closed ? [] : PLATFORMS.flatMap((platform) => lease(platform, room[platform]))
-      if (leased.length === 0) return []
+      const taken = closed ? [] : PLATFORMS.flatMap((platform) => take(platform, room[platform]))
+      if (taken.length === 0) return []
       try {
-        const found = await read(leased)
-        return leased.flatMap((entry) => claimOf(entry, found.get(entry.key)))
+        const found = await read(taken)
+        return taken.flatMap((entry) => claimOf(entry, found.get(entry.key)))
       } catch (error) {
-        release(leased)
+        release(taken)
         throw error
       }
     },
@@ -242,7 +242,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     async later({ station: { key } }, { delayMs, tries, refusals }) {
       const entry = entries.get(key)
       if (!entry) return
-      entry.isLeased = false
+      entry.isTaken = false
       // The next claim reads it.
       entry.againAt = undefined
       entry.tries = tries
@@ -258,10 +258,10 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     load() {
       const waiting: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
       let retrying = 0
-      for (const { key, isLeased, tries, refusals } of entries.values()) {
+      for (const { key, isTaken, tries, refusals } of entries.values()) {
         const platform = stations.get(key)?.platform
         if (platform !== undefined) waiting[platform] += 1
-        if (!isLeased && tries + refusals > 0) retrying += 1
+        if (!isTaken && tries + refusals > 0) retrying += 1
       }
       return { waiting, retrying }
     },
@@ -285,7 +285,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
  */
 async function withUnpushed(
   queries: Queries,
-  rings: Pick<Rings, 'newer'>,
+  rings: Pick<RingIndex, 'newer'>,
 ): Promise<readonly { readonly key: StationKey; readonly since: number }[]> {
   const stations = await queries.all<{ key: StationKey; through: number }>(TOLD)
   return stations

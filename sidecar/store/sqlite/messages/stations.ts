@@ -16,7 +16,7 @@ import type {
 } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
-import type { Rings } from './rings.ts'
+import type { RingIndex } from './ring-index.ts'
 import type { Stamps } from './server-time.ts'
 
 // A heartbeat that brings nothing new costs a write once an hour; expiry counts in days.
@@ -72,7 +72,7 @@ interface Entry {
 }
 
 interface StationsOptions {
-  readonly rings: Pick<Rings, 'discard'>
+  readonly rings: Pick<RingIndex, 'discard'>
   readonly settings: Pick<StoreSettings, 'stations' | 'rateLimit'>
   readonly clock: Clock
   readonly log: Log

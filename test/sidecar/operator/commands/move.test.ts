@@ -8,8 +8,8 @@ import { makeVapidKeys } from '../../../../sidecar/config/vapid-keys.ts'
 import { VAPID_KEYS } from '../../../../sidecar/messages/keyring.ts'
 import type { Store } from '../../../../sidecar/messages/store.ts'
 import { type MoveReport, moveDatabase } from '../../../../sidecar/operator/commands/move.ts'
+import { fillDatabase } from '../../../../sidecar/store/postgres/copies/fill-database.ts'
 import { connectPostgres } from '../../../../sidecar/store/postgres/database/connection.ts'
-import { takeIn } from '../../../../sidecar/store/postgres/take-in.ts'
 import { openFileContents } from '../../../../sidecar/store/sqlite/copies/file-contents.ts'
 import { connect } from '../../../../sidecar/store/sqlite/database/connection.ts'
 import { postgresStores } from '../../store/postgres/postgres-stores.ts'
@@ -207,10 +207,10 @@ describe('The move of a database file to PostgreSQL', () => {
       },
     }
     const options = { perStation: 3, vapidKeys: undefined }
-    await rejection(takeIn(database, broken, options))
+    await rejection(fillDatabase(database, broken, options))
     expect(await stationsThere()).to.equal(0)
     const fewer = { ...contents, counts: { ...contents.counts, messages: 2 } }
-    expect((await rejection(takeIn(database, fewer, options))).message).to.match(
+    expect((await rejection(fillDatabase(database, fewer, options))).message).to.match(
       /messages 2, .* there arrived .*messages 1,/,
     )
     expect(await stationsThere()).to.equal(0)

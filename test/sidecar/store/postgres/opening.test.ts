@@ -98,7 +98,7 @@ describe('Opening the store in PostgreSQL', () => {
 
   it('refuses a server that is older than version 15', async () => {
     const old = { query: async () => [{ version: 140_012, standby: false }] as never, run: async () => undefined }
-    expect((await rejection(migrate({ session: (work) => work(old) }))).code).to.equal('database_too_old')
+    expect((await rejection(migrate({ onOwnConnection: (work) => work(old) }))).code).to.equal('database_too_old')
   })
 
   it('waits for a database that is away, says so, and says when it is back', async () => {

@@ -158,9 +158,9 @@ describe('The connections to PostgreSQL', () => {
     await reads
   })
 
-  it('show what a statement may take when they are for a session, past which the server breaks it off', async () => {
-    const { session } = await connect()
-    const [limit] = await session(({ query }) => query("SELECT current_setting('statement_timeout') AS most"))
+  it('show what a statement may take when they are given to one caller alone, past which the server breaks it off', async () => {
+    const { onOwnConnection } = await connect()
+    const [limit] = await onOwnConnection(({ query }) => query("SELECT current_setting('statement_timeout') AS most"))
     expect(limit).to.deep.equal({ most: '10min' })
   })
 
@@ -170,7 +170,7 @@ describe('The connections to PostgreSQL', () => {
       this.skip()
     }
     const postgres = await connect()
-    await postgres.session(async ({ query }) => {
+    await postgres.onOwnConnection(async ({ query }) => {
       await Promise.all([postgres.query('SELECT 1'), postgres.read('SELECT 1'), query('SELECT 1')])
       const port = Number(new URL(address).port).toString(16).toUpperCase().padStart(4, '0')
       const ours = new RegExp(`^ *\\d+: \\S+ \\S+:${port} 01 \\S+ 02:(\\S+)`, 'gm')

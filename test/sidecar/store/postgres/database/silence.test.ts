@@ -73,13 +73,13 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
   }
 
   it('is given up on after a minute, or ten where a statement may take long', async () => {
-    const { session } = await connect()
+    const { onOwnConnection } = await connect()
     for (const [answerMs, beforeMs] of [
       [undefined, 0],
       [WHOLE_TABLE_MS, MINUTE_MS],
     ] as const) {
       const ended = rejection(
-        session(async ({ query, run }) => {
+        onOwnConnection(async ({ query, run }) => {
           await query('SELECT 1')
           relay.silence()
           const answers = Promise.allSettled([query('SELECT 2', [], answerMs), run('SELECT 3', answerMs)])
@@ -94,8 +94,8 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
   })
 
   it('does not have the end of the session wait for its good-bye', async () => {
-    const { session } = await connect()
-    const done = await session(async ({ query }) => {
+    const { onOwnConnection } = await connect()
+    const done = await onOwnConnection(async ({ query }) => {
       await query('SELECT 1')
       relay.silence()
       return 'done'

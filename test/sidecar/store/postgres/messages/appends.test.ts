@@ -38,8 +38,8 @@ describe('What an instance stores in PostgreSQL', () => {
 
   /** A clock that tests turn, for the store's time too; whoever waits has it turned. */
   async function standingClock(): Promise<Clock & { pass(ms: number): Promise<void> }> {
-    await database.session((session) =>
-      session.run(`
+    await database.onOwnConnection((connection) =>
+      connection.run(`
         CREATE TABLE standing_clock (at bigint NOT NULL);
         INSERT INTO standing_clock VALUES (now_ms());
         CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT at FROM standing_clock $$`),
@@ -178,8 +178,8 @@ describe('What an instance stores in PostgreSQL', () => {
 
   it('leaves no more than 100,000 rows of what rings have dropped, and no acks of long ago', async function () {
     this.timeout(60_000)
-    await database.session((session) =>
-      session.run(`
+    await database.onOwnConnection((connection) =>
+      connection.run(`
         INSERT INTO dropped (station, identity, received_at) SELECT '${KEY}', int4send(n), 1 FROM generate_series(1, 100000) AS n;
         INSERT INTO ack_sent SELECT int4send(n), '${KEY}', '', '1', 1 FROM generate_series(1, 500) AS n`),
     )

@@ -190,8 +190,8 @@ describe('The order of what several instances store', () => {
       ['greatest(before, now - 1)', 'now - 1'],
       ['UPDATE clock SET last = base + cardinality(stations) + 1 WHERE id = 1;', ''],
     ] as const
-    await database.session((session) => session.run(append.reduce(replaced, APPEND)))
-    await database.session((session) => session.run(replaced(READ_SINCE, ['clock.last,', 'now_ms(),'])))
+    await database.onOwnConnection((connection) => connection.run(append.reduce(replaced, APPEND)))
+    await database.onOwnConnection((connection) => connection.run(replaced(READ_SINCE, ['clock.last,', 'now_ms(),'])))
     const result = await fc.check(
       fc.asyncProperty(play, (one) => run(database, one)),
       { numRuns: 20, endOnFailure: true },

@@ -75,7 +75,7 @@ describe('Workers that claim pushes from one table', () => {
     expect(left).to.be.above(0)
     expect(told.size).to.equal(DUE - left)
 
-    await database.session((session) => session.run(LATER))
+    await database.onOwnConnection((connection) => connection.run(LATER))
     held.clear()
     await Promise.all(Array.from({ length: WORKERS }, (_, worker) => work(worker, Number.POSITIVE_INFINITY)))
     expect(told.size).to.equal(DUE)

@@ -1,8 +1,8 @@
-import { StoreError } from '../../errors.ts'
-import type { ContentCounts, Contents, RingMessage, StationContents } from '../../messages/contents.ts'
-import { VAPID_KEYS } from '../../messages/keyring.ts'
-import type { StationKey } from '../../messages/store.ts'
-import type { Postgres, Queries } from './database/connection.ts'
+import { StoreError } from '../../../errors.ts'
+import type { ContentCounts, Contents, RingMessage, StationContents } from '../../../messages/contents.ts'
+import { VAPID_KEYS } from '../../../messages/keyring.ts'
+import type { StationKey } from '../../../messages/store.ts'
+import type { Postgres, Queries } from '../database/connection.ts'
 
 const PAGE_STATIONS = 100
 
@@ -48,10 +48,10 @@ export interface DatabaseContents extends Contents {
 
 /** Has `work` read all that is in the database at one moment, while others go on. Rejects with a {@link StoreError}. */
 export function readContents<T>(
-  postgres: Pick<Postgres, 'session'>,
+  postgres: Pick<Postgres, 'onOwnConnection'>,
   work: (contents: DatabaseContents) => Promise<T>,
 ): Promise<T> {
-  return postgres.session(async ({ query, run }) => {
+  return postgres.onOwnConnection(async ({ query, run }) => {
     await run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
     const [summary] = await query<Pick<DatabaseContents, 'lastStamp' | 'fullestRing' | 'vapidKeys'>>(SUMMARY, [
       VAPID_KEYS,

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Connection } from '../../../../../sidecar/store/sqlite/database/connection.ts'
 import { type Database, groupCommits, type Transaction } from '../../../../../sidecar/store/sqlite/database/database.ts'
 import { openFile } from '../../../../../sidecar/store/sqlite/database/open-file.ts'
-import { openRings, type Rings } from '../../../../../sidecar/store/sqlite/messages/rings.ts'
+import { openRingIndex, type RingIndex } from '../../../../../sidecar/store/sqlite/messages/ring-index.ts'
 import { rejection, temporaryStores } from '../temporary-stores.ts'
 
 const HOUR = 3_600_000
@@ -40,14 +40,14 @@ describe('What memory knows of the rings in the file', () => {
   const stores = temporaryStores()
   let connection: Connection
   let database: Database
-  let rings: Rings
+  let rings: RingIndex
   let time = 0
 
   async function open(): Promise<void> {
     await stores.wipe()
     connection = await openFile(stores.path())
     database = groupCommits(connection, stores.clock, stores.log)
-    rings = (await openRings(connection, SETTINGS)).rings
+    rings = (await openRingIndex(connection, SETTINGS)).rings
     time = 0
   }
   const close = () => database.close(async () => undefined)
@@ -78,7 +78,7 @@ describe('What memory knows of the rings in the file', () => {
     )
   }
 
-  const known = (of: Rings) => ({
+  const known = (of: RingIndex) => ({
     rings: STATIONS.map((key) => of.newer(key, 0)),
     newest: STATIONS.map((key) => of.newest(key)),
     dropped: of.dropped(),
@@ -93,7 +93,7 @@ describe('What memory knows of the rings in the file', () => {
           for (const { steps, fails, pauseMs } of transactions) {
             if (fails) await rejection(run(steps, true))
             else await run(steps, false)
-            expect(known(rings)).to.deep.equal(known((await openRings(connection, SETTINGS)).rings))
+            expect(known(rings)).to.deep.equal(known((await openRingIndex(connection, SETTINGS)).rings))
             await stores.clock.advance(pauseMs)
           }
           // And what was dropped goes in time, to the last row.
@@ -138,7 +138,7 @@ describe('What memory knows of the rings in the file', () => {
       "INSERT INTO message SELECT value ->> 0, value ->> 1, 'W1AW', '', x'', value ->> 2 FROM json_each(?)",
       JSON.stringify(rows),
     )
-    rings = (await openRings(connection, SETTINGS)).rings
+    rings = (await openRingIndex(connection, SETTINGS)).rings
     const state = () => [rings.isSweepable(stores.clock.now()), rings.dropped()]
     await stores.clock.advance(HOUR - 1)
     expect(state()).to.deep.equal([false, [1, 2, 3, 4]])

@@ -4,7 +4,7 @@ import { type JsonText, jsonText } from '../answers/json-text.ts'
 import { messageRecord } from '../answers/message-record.ts'
 
 /** A station's newest messages as the API shows them, ready to be sent. */
-export interface Ring {
+export interface ReadyRing {
   /** Which registration of the station it is for; what came before is no business of a later one's. */
   readonly registeredAt: number
   /** Every message of the station's history that is newer is here. */
@@ -46,7 +46,7 @@ export function createRing(
   completeFrom: number,
   messages: readonly StoredMessage[],
   perStation: number,
-): Ring {
+): ReadyRing {
   const newest = messages.slice(-perStation)
   const records = newest.map(recordOf)
   let end = 0
@@ -71,7 +71,7 @@ export function createRing(
 }
 
 /** Adds a message that is newer than all others; of more than `perStation` the oldest goes. */
-export function addToRing(ring: Ring, message: StoredMessage, perStation: number): void {
+export function addToRing(ring: ReadyRing, message: StoredMessage, perStation: number): void {
   if (ring.times.length === perStation) {
     ring.times.shift()
     ring.senders.shift()
@@ -88,12 +88,12 @@ export function addToRing(ring: Ring, message: StoredMessage, perStation: number
 }
 
 /** Whether everything in it came since somebody last asked. */
-export function isStale({ unasked, times }: Ring): boolean {
+export function isStale({ unasked, times }: ReadyRing): boolean {
   return unasked > times.length
 }
 
 /** The records from the message with that index on: those of a {@link Slice}. */
-export function recordsFrom(ring: Ring, first: number): Buffer {
+export function recordsFrom(ring: ReadyRing, first: number): Buffer {
   const { ends, begin, space } = ring
   const start = ends[first - 1] ?? begin
   const end = ends.at(-1) ?? begin
@@ -102,7 +102,7 @@ export function recordsFrom(ring: Ring, first: number): Buffer {
 }
 
 /** What a ring takes in memory, about. */
-export function bytesOfRing({ space, times, slice }: Ring): number {
+export function bytesOfRing({ space, times, slice }: ReadyRing): number {
   const compressed = slice?.compressed
   const compressedBytes = compressed && 'blocks' in compressed ? BUFFER_BYTES + compressed.blocks.length : 0
   return RING_BYTES + times.length * RECORD_BYTES + space.length + compressedBytes
@@ -128,7 +128,7 @@ function spaceFor(bytes: number): Buffer {
  * Where the next record goes. At the end of the space the records are moved to its front, of another one only where somebody may still
  * read them here: a new space each time would be garbage that the collector does not see, since it is outside the heap.
  */
-function roomFor(ring: Ring, bytes: number): number {
+function roomFor(ring: ReadyRing, bytes: number): number {
   const { begin, space } = ring
   const end = ring.ends.at(-1) ?? begin
   if (end + bytes <= space.length) return end

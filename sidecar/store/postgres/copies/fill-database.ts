@@ -1,15 +1,15 @@
-import { StoreError } from '../../errors.ts'
-import type { ContentCounts, Contents, DroppedMessage, StationContents } from '../../messages/contents.ts'
-import { VAPID_KEYS } from '../../messages/keyring.ts'
-import { LEASE_MS } from '../../messages/leases.ts'
-import type { Postgres, Queries, SqlValue } from './database/connection.ts'
-import { withoutNul } from './database/without-nul.ts'
-import { messageIdentity } from './messages/message-identity.ts'
-import { CHANNEL } from './schema/registry-functions.ts'
+import { StoreError } from '../../../errors.ts'
+import type { ContentCounts, Contents, DroppedMessage, StationContents } from '../../../messages/contents.ts'
+import { VAPID_KEYS } from '../../../messages/keyring.ts'
+import { LEASE_MS } from '../../../messages/leases.ts'
+import type { Postgres, Queries, SqlValue } from '../database/connection.ts'
+import { withoutNul } from '../database/without-nul.ts'
+import { messageIdentity } from '../messages/message-identity.ts'
+import { CHANNEL } from '../schema/registry-functions.ts'
 
 /** The database cannot take anything in, and is as it was; `remedy` is what the operator should do. */
-export class TakeInError extends Error {
-  override readonly name = 'TakeInError'
+export class FillError extends Error {
+  override readonly name = 'FillError'
   readonly remedy: string
 
   constructor(message: string, remedy: string) {
@@ -67,7 +67,7 @@ const COUNTS = `
   SELECT (SELECT count(*) FROM station) AS stations, (SELECT count(*) FROM avatar) AS avatars,
     (SELECT count(*) FROM ring WHERE time > 0) AS messages, (SELECT count(*) FROM dropped) AS dropped`
 
-interface TakeInOptions {
+interface FillOptions {
   /** How many places a ring shall have at least. */
   readonly perStation: number
   /** The keys of Web Push, in JSON, where there are some. */
@@ -76,54 +76,54 @@ interface TakeInOptions {
 
 /**
  * Puts all of `contents` into a database whose tables are there, and which has no stations and no instance at work: in one transaction, so
- * that it is all there afterwards, or nothing. What phones were not told of is due at once. Rejects with a {@link TakeInError}, or a `StoreError`.
+ * that it is all there afterwards, or nothing. What phones were not told of is due at once. Rejects with a {@link FillError}, or a `StoreError`.
  */
-export async function takeIn(
-  postgres: Pick<Postgres, 'session'>,
+export async function fillDatabase(
+  postgres: Pick<Postgres, 'onOwnConnection'>,
   contents: Contents,
-  options: TakeInOptions,
+  options: FillOptions,
 ): Promise<ContentCounts> {
-  const outcome = await postgres.session(async ({ query, run }) => {
+  const outcome = await postgres.onOwnConnection(async ({ query, run }) => {
     await run('BEGIN')
     // Held to the end: nobody registers meanwhile.
     await query('SELECT take_stamp()')
     const obstacle = await obstacleIn({ query })
-    // What is not committed is undone as the session ends.
+    // What is not committed is undone as the connection ends.
     if (obstacle) return obstacle
-    const counts = await takeAll({ query }, contents, options)
-    if (inWords(counts) === inWords(contents.counts)) await run('COMMIT')
+    const counts = await fillAll({ query }, contents, options)
+    if (countsInWords(counts) === countsInWords(contents.counts)) await run('COMMIT')
     return counts
   })
-  if (outcome instanceof TakeInError) throw outcome
-  if (inWords(outcome) === inWords(contents.counts)) return outcome
-  throw new TakeInError(
-    `Of ${inWords(contents.counts)} there arrived ${inWords(outcome)}.`,
+  if (outcome instanceof FillError) throw outcome
+  if (countsInWords(outcome) === countsInWords(contents.counts)) return outcome
+  throw new FillError(
+    `Of ${countsInWords(contents.counts)} there arrived ${countsInWords(outcome)}.`,
     'This is a bug in the sidecar: please report it.',
   )
 }
 
-async function obstacleIn({ query }: Queries): Promise<TakeInError | undefined> {
+async function obstacleIn({ query }: Queries): Promise<FillError | undefined> {
   const [found] = await query<{ stations: number; instances: readonly string[] }>(FOUND)
   if (!found) throw new StoreError('store_fault')
   if (found.stations > 0)
-    return new TakeInError(
+    return new FillError(
       `The PostgreSQL database has stations already (${found.stations}).`,
       'Name another database, or drop the schema mesh_companion in it, if what is there is not wanted.',
     )
   if (found.instances.length === 0) return undefined
-  return new TakeInError(
+  return new FillError(
     `Instances are at work on the PostgreSQL database: ${found.instances.join(', ')}.`,
     'Stop them, and start them again when everything is there.',
   )
 }
 
-async function takeAll(
+async function fillAll(
   { query }: Queries,
   contents: Contents,
-  { perStation, vapidKeys }: TakeInOptions,
+  { perStation, vapidKeys }: FillOptions,
 ): Promise<ContentCounts> {
   const places = Math.max(perStation, contents.fullestRing)
-  for await (const page of contents.stations()) await takeStations({ query }, page, places)
+  for await (const page of contents.stations()) await addStations({ query }, page, places)
   for await (const page of contents.dropped()) await query(DROPPED, droppedRows(page))
   await query(PUSHES)
   if (vapidKeys !== undefined) await query(KEYS, [VAPID_KEYS, vapidKeys])
@@ -134,7 +134,7 @@ async function takeAll(
   return counts
 }
 
-async function takeStations({ query }: Queries, page: readonly StationContents[], places: number): Promise<void> {
+async function addStations({ query }: Queries, page: readonly StationContents[], places: number): Promise<void> {
   const column = <Value extends SqlValue>(read: (station: StationContents) => Value) => page.map(read)
   await query(STATIONS, [
     column(({ key }) => key),
@@ -179,6 +179,6 @@ function identityOf({ station, source, seqId, text }: DroppedMessage): Buffer {
 }
 
 /** `stations 12, avatars 3, messages 600, dropped ones 20`. */
-export function inWords({ stations, avatars, messages, dropped }: ContentCounts): string {
+export function countsInWords({ stations, avatars, messages, dropped }: ContentCounts): string {
   return `stations ${stations}, avatars ${avatars}, messages ${messages}, dropped ones ${dropped}`
 }

@@ -22,7 +22,7 @@ const DELETE = 'DELETE FROM message WHERE time IN (SELECT value FROM json_each(?
  * Where in the file each station's messages are: their stamps, which are their keys. Changed with the transaction in progress, and
  * changed back when that fails; who looks between transactions sees what is in the file.
  */
-export interface Rings {
+export interface RingIndex {
   /** Stamps of the messages in a station's ring that are strictly newer than `since`, oldest first. */
   newer(station: StationKey, since: number): readonly number[]
   /** The stamp of its newest message; 0 where it has none. */
@@ -52,13 +52,13 @@ interface Dropped {
 }
 
 /** The rings of a file, and of each station who wrote to it before the start. */
-export interface OpenedRings {
-  readonly rings: Rings
+export interface OpenedRingIndex {
+  readonly rings: RingIndex
   readonly senders: Map<StationKey, Set<string>>
 }
 
 /** Reads them from the file, which is fitted to the size of rings in `settings`. */
-export async function openRings(connection: Connection, settings: HistorySettings): Promise<OpenedRings> {
+export async function openRingIndex(connection: Connection, settings: HistorySettings): Promise<OpenedRingIndex> {
   const { perStation } = settings
   const { longest: longestMs } = horizonsMs(settings)
   const { stations, senders, newest: startedAt } = await loadRows(connection, perStation)
