@@ -73,50 +73,6 @@ describe('the client object in a whole login', () => {
     }
   })
 
-  for (const where of ['introspection', 'revocation'] as const) {
-    for (const method of METHODS) {
-      it(`shows itself by ${method} at the ${where} endpoint where that is configured, whatever it does elsewhere`, async () => {
-        // The IdP knows the client by another method: nothing of its refusal is to be put down to the audience.
-        const client = { [`${where}_endpoint_auth_method`]: method, assertion_audience: 'issuer' }
-        const { sentTo, who } = await wholeRound({ client })
-        expect(who.status).to.equal(200)
-        expect(sentTo(PATHS[where]).map(methodOf)).to.deep.equal([method])
-        for (const path of ['/token', ...Object.values(PATHS).filter((one) => one !== PATHS[where])]) {
-          expect(sentTo(path).map(methodOf), path).to.deep.equal(['client_secret_basic'])
-        }
-      })
-    }
-
-    it(`signs by ${where}_endpoint_auth_signing_alg at the ${where} endpoint`, async () => {
-      const { sentTo } = await wholeRound({
-        client: {
-          client_secret: LONG_SECRET,
-          [`${where}_endpoint_auth_method`]: 'client_secret_jwt',
-          [`${where}_endpoint_auth_signing_alg`]: 'HS512',
-        },
-        registered: { client_secret: LONG_SECRET },
-      })
-      const [request] = sentTo(PATHS[where])
-      expect(partsOf(request?.form.get('client_assertion') ?? '')[0].alg).to.equal('HS512')
-    })
-  }
-
-  for (const method of METHODS) {
-    it(`is accepted by the IdP at all three endpoints by ${method}`, async () => {
-      const members = Object.fromEntries(
-        ['token', 'introspection', 'revocation'].map((where) => [`${where}_endpoint_auth_method`, method]),
-      )
-      const { host, page, state, sentTo, authLog } = await wholeRound({
-        client: members,
-        registered: { token_endpoint_auth_method: method },
-      })
-      expect(page.url, page.text).to.equal(host.url)
-      expect(state).to.equal('active')
-      for (const path of ['/token', ...Object.values(PATHS)]) expect(sentTo(path).map(methodOf)).to.deep.equal([method])
-      expect(authLog.map(({ event }) => event)).to.deep.equal(['login'])
-    })
-  }
-
   for (const method of METHODS) {
     it(`follows token_endpoint_auth_method, and its algorithm, at introspection and revocation by ${method}`, async () => {
       const jwt = method.endsWith('_jwt')
@@ -162,7 +118,7 @@ describe('the client object in a whole login', () => {
     expect(partsOf(sentTo('/token')[0]?.form.get('client_assertion') ?? '')[0].alg).to.equal('HS384')
   })
 
-  for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA', 'RS512']) {
+  for (const alg of ['RS256', 'ES256']) {
     it(`takes ID tokens that are signed by the configured ${alg}, and by no other algorithm`, async () => {
       const matching = { id_token_signed_response_alg: alg }
       const { who } = await wholeRound({ client: alg === 'RS256' ? {} : matching, registered: matching })
@@ -174,28 +130,16 @@ describe('the client object in a whole login', () => {
     })
   }
 
-  for (const [written, used] of [
-    ['code', 'code'],
-    [['code'], 'code'],
-    ['id_token', 'id_token'],
-    [['id_token'], 'id_token'],
-    ['code id_token', 'code id_token'],
-    [['code id_token', 'code'], 'code id_token'],
-    ['id_token code', 'code id_token'],
-    ['authorization_code', 'code'],
-    [['authorization_code'], 'code'],
-  ] as const) {
-    it(`takes response_types written as ${JSON.stringify(written)} for ${used}`, async () => {
-      const { host, browser, who, authLog } = await wholeRound({
-        client: { response_types: written },
+  for (const used of ['code', 'id_token', 'code id_token']) {
+    it(`takes the response type ${used}`, async () => {
+      const { host, browser, who } = await wholeRound({
+        client: { response_types: used },
         registered: { response_types: [used], grant_types: ['authorization_code', 'implicit'] },
       })
       expect(who).to.include({ status: 200, id: '~oidc:u-1001' })
       const asked = new URL((await browser().step(`${host.url}auth-oidc`)).headers.location ?? '').searchParams
       expect(asked.get('response_type')).to.equal(used)
       expect(asked.get('response_mode')).to.equal(used === 'code' ? null : 'form_post')
-      const old = JSON.stringify(written).includes('authorization_code')
-      expect(authLog.filter(({ event }) => event === 'configuration-warning')).to.have.length(old ? 1 : 0)
     })
   }
 

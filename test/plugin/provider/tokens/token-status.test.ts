@@ -263,9 +263,22 @@ describe('verbs about tokens', () => {
     expect(await failureOf(client.introspect('the-token'))).to.equal('introspection_failed')
     idp.faults.set('revocation', { kind: 'answer', status: 400, body: '{"error":"invalid_client"}' })
     expect(await failureOf(client.revoke('the-token', 'access_token'))).to.equal('revocation_failed')
-    idp.faults.set('introspection', { kind: 'answer', status: 200, body: '{"active":"yes"}' })
-    expect(await failureOf(client.introspect('the-token'))).to.equal('introspection_failed')
     await idp.down()
     expect(await failureOf(client.revoke('the-token', 'access_token'))).to.equal('provider_unreachable')
   })
+
+  for (const [what, status, body] of [
+    ['fails', 500, '{"error":"server_error"}'],
+    ['answers nonsense', 200, '{"active":"yes"}'],
+    ['answers without a word on the token', 200, '{"error":"invalid_client"}'],
+    ['has an error beside its word', 200, '{"active":false,"error":"invalid_client"}'],
+    ['calls the token inactive with another status', 202, '{"active":false}'],
+    ['refuses the question', 403, '{"active":false}'],
+    ['says nothing of use', 200, '<html>'],
+  ] as const) {
+    it(`do not know what becomes of a session while the IdP ${what}`, async () => {
+      idp.faults.set('introspection', { kind: 'answer', status, body })
+      expect(await failureOf(connect().introspect('the-token'))).to.equal('introspection_failed')
+    })
+  }
 })
