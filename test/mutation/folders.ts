@@ -11,12 +11,12 @@ export const FOLDERS: readonly MutatedFolder[] = [
   {
     name: 'login',
     rules: ['plugin/login/another-account.ts', 'plugin/login/sign-in.ts', 'plugin/login/transaction'],
-    tests: ['test/plugin/login'],
+    tests: ['test/plugin/login', 'test/plugin/flow/another-account.test.ts'],
   },
   {
     name: 'groups',
     rules: ['plugin/login/groups'],
-    tests: ['test/plugin/login', 'test/plugin/doctor/check.test.ts'],
+    tests: ['test/plugin/login', 'test/plugin/presets'],
   },
   {
     name: 'claims',

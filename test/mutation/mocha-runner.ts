@@ -17,6 +17,8 @@ interface MutantRun {
   readonly activeMutant: { readonly id: string }
   /** Ids of the tests that reach the mutant; without them all are run. */
   readonly testFilter?: readonly string[]
+  /** After so many milliseconds Stryker ends the process. */
+  readonly timeout: number
   readonly hitLimit?: number
   /** `static`: the mutant is reached while files are loaded. */
   readonly mutantActivation: 'runtime' | 'static'
@@ -31,9 +33,6 @@ interface TestResult {
   readonly failureMessage?: string
 }
 
-/** Less than Stryker waits, which ends the process then: what waits in vain costs no start anew. */
-const TEST_LIMIT_MS = 5000
-
 /**
  * Runs the tests for Stryker, whose own runner of the same major version does not know this version of mocha. Files are loaded once;
  * after that a mutant is only switched on.
@@ -43,7 +42,7 @@ class MochaRunner {
   static readonly inject = ['options'] as const
   readonly #shared: Shared
   // Prints nothing.
-  readonly #mocha = new Mocha({ reporter: Mocha.reporters.Base, timeout: TEST_LIMIT_MS })
+  readonly #mocha = new Mocha({ reporter: Mocha.reporters.Base, timeout: 0 })
   /** What is reached in hooks of a suite counts for each of its tests. */
   readonly #suites = new Map<string, readonly string[]>()
   #isLoaded = false
@@ -75,12 +74,12 @@ class MochaRunner {
     return { status: 'complete', tests, mutantCoverage: coverage }
   }
 
-  async mutantRun({ activeMutant, testFilter, hitLimit, mutantActivation }: MutantRun) {
+  async mutantRun({ activeMutant, testFilter, timeout, hitLimit, mutantActivation }: MutantRun) {
     this.#shared.hitLimit = hitLimit
     this.#shared.hitCount = hitLimit === undefined ? undefined : 0
     const names = testFilter?.map((name) => name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
     this.#mocha.grep(names ? new RegExp(`^(?:${names.join('|')})$`) : /^/)
-    const tests = await this.#run(activeMutant.id, mutantActivation)
+    const tests = await this.#run(activeMutant.id, mutantActivation, 0.8 * timeout)
     if (hitLimit !== undefined && (this.#shared.hitCount ?? 0) > hitLimit) return { status: 'timeout' }
     const nrOfTests = tests.filter(({ status }) => status !== 2).length
     const failed = tests.find(({ status }) => status === 1)
@@ -88,7 +87,12 @@ class MochaRunner {
     return { status: 'killed', killedBy: [failed.id], failureMessage: failed.failureMessage ?? '', nrOfTests }
   }
 
-  async #run(mutant: string | undefined, activation: MutantRun['mutantActivation']): Promise<readonly TestResult[]> {
+  /** @param limitMs of each test and hook, so that one which waits in vain costs no process; 0: none */
+  async #run(
+    mutant: string | undefined,
+    activation: MutantRun['mutantActivation'],
+    limitMs = 0,
+  ): Promise<readonly TestResult[]> {
     if (!this.#isLoaded) {
       this.#shared.activeMutant = activation === 'static' ? mutant : undefined
       await this.#mocha.loadFilesAsync()
@@ -106,8 +110,9 @@ class MochaRunner {
     await new Promise<void>((ended) => {
       this.#mocha
         .run(() => ended())
-        .on('hook', (hook) => this.#enter(hook))
+        .on('hook', (hook) => this.#enter(hook.timeout(limitMs)))
         .on('test', (test) => {
+          test.timeout(limitMs)
           this.#shared.currentTestId = test.fullTitle()
         })
         .on('pass', (test) => add(test, 0))

@@ -18,10 +18,10 @@ const MOST_MIRRORED = 1_000
  */
 export function groupChanges(
   memberOf: Memberships,
-  sync: GroupSettings['sync'],
+  sync: Exclude<GroupSettings['sync'], false>,
   mirrored: readonly string[],
 ): GroupChanges {
-  if (sync === false || memberOf === 'unknown') return { join: [], leave: [] }
+  if (memberOf === 'unknown') return { join: [], leave: [] }
   const chosen = memberOf.filter((group) => sync === 'all' || sync.some((name) => isNamed(group, name)))
   // Two groups with one name are one mirrored group: it is joined once, and left when the user is in neither.
   const wanted = new Map(chosen.map(({ name }) => [mirrorKey(name), name]))

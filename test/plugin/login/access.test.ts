@@ -2,8 +2,10 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { GroupSettings } from '../../../plugin/config/settings.ts'
 import { decideAccess } from '../../../plugin/login/groups/access.ts'
+import { explainGroups } from '../../../plugin/login/groups/explain-groups.ts'
 import { groupChanges } from '../../../plugin/login/groups/group-sync.ts'
-import { membershipsOf } from '../../../plugin/login/groups/memberships.ts'
+import { type Memberships, membershipsOf } from '../../../plugin/login/groups/memberships.ts'
+import { reportedGroups } from '../../../plugin/login/groups/reported-groups.ts'
 
 const rules = (over: Partial<GroupSettings>): GroupSettings => ({
   recursive: false,
@@ -77,6 +79,10 @@ describe('group rules', () => {
   it('match whole names, case included, and never single letters of one', () => {
     expect(decideAccess(membershipsOf(['A', 'ad', 'adm']), rules({ required: ['admins'] })).admitted).to.equal(false)
     expect(decideAccess(membershipsOf(['a']), rules({ siteadmin: ['admins'] }))).to.deep.equal(admitted('revoke'))
+    const id = '0760b6cf-170e-4a14-91b3-4b78e0739963'
+    for (const name of [`x${id}`, `${id}x`]) {
+      expect(decideAccess(membershipsOf([name.toUpperCase()]), rules({ required: [name] })).admitted).to.equal(false)
+    }
   })
 
   it('match a group by its id as well as by its name', () => {
@@ -141,11 +147,7 @@ describe('mirrored groups', () => {
 
   it('are only the filtered ones where there is a filter', () => {
     const of = membershipsOf(['a', { name: 'Ops', id: '17' }])
-    expect(groupChanges(of, ['17'], ['a'])).to.deep.equal({ join: ['Ops'], leave: ['a'] })
-  })
-
-  it('are left alone when mirroring is off', () => {
-    expect(groupChanges(membershipsOf(['a']), false, ['b'])).to.deep.equal({ join: [], leave: [] })
+    expect(groupChanges(of, ['17', 'b'], ['a'])).to.deep.equal({ join: ['Ops'], leave: ['a'] })
   })
 
   it('are no more of than 1,000: none is joined, those of before are left, and rights go by all groups', () => {
@@ -157,5 +159,101 @@ describe('mirrored groups', () => {
     expect(groupChanges(many, ['g7'], ['old'])).to.deep.equal({ join: ['g7'], leave: ['old'] })
     expect(decideAccess(many, rules({ siteadmin: ['admins'] }))).to.deep.equal(admitted('revoke'))
     expect(decideAccess(many, rules({ required: ['g5000'] })).admitted).to.equal(true)
+  })
+})
+
+describe('what a refusal reports of groups', () => {
+  const group = (name: string, ...aliases: readonly string[]) => ({ name, aliases })
+  const names = (count: number) => Array.from({ length: count }, (_, at) => `g${at}`)
+  const report = (groups: Memberships, claim: string | null, granted: readonly string[] | null, scope: string | null) =>
+    reportedGroups(groups, claim, { claims: { sub: '1', roles: [] }, grantedScopes: granted }, { scope })
+
+  for (const [what, memberOf, claim, granted, scope, expected] of [
+    ['nothing where nobody knows', 'unknown', 'groups', [], 'g', {}],
+    ['names and their aliases', [group('a'), group('b', '7')], 'x', [], 'g', { groups: ['a', 'b (7)'] }],
+    ['all aliases', [group('a', '1', '2')], 'x', [], 'g', { groups: ['a (1, 2)'] }],
+    ['fifty names', names(50).map((name) => group(name)), 'x', null, 'g', { groups: names(50) }],
+    [
+      'fifty of more names',
+      names(51).map((name) => group(name)),
+      'x',
+      null,
+      'g',
+      { groups: names(50), groupCount: 51 },
+    ],
+    [
+      'that the claim did not come',
+      [],
+      'x',
+      null,
+      'g',
+      { groups: [], missingClaim: 'x', claimNames: ['sub', 'roles'] },
+    ],
+    ['that the scope was not granted', [], 'roles', ['a'], 'g', { groups: [], scopeNotGranted: 'g' }],
+    ['nothing missing where all came, and was granted', [], 'roles', ['a', 'g'], 'g', { groups: [] }],
+    ['no scope where none was asked for', [], 'roles', ['a'], null, { groups: [] }],
+    ['no claim where groups come from an API', [], null, null, 'g', { groups: [] }],
+  ] as const) {
+    it(`is ${what}`, () => expect(report(memberOf, claim, granted, scope)).to.deep.equal(expected))
+  }
+
+  it('is of the names of claims fifty too', () => {
+    const claims = Object.fromEntries(names(60).map((name) => [name, 1]))
+    const reported = reportedGroups([], 'x', { claims, grantedScopes: null }, { scope: null })
+    expect(reported.claimNames).to.deep.equal(names(50))
+  })
+})
+
+describe('an explanation of group rules', () => {
+  const RULES = rules({ required: ['Ops', 'Staff'], siteadmin: ['Admins'], sync: ['Ops', 'Radio'] })
+  const open = rules({ siteadmin: ['Admins'], sync: 'all' })
+
+  it('says by which rule a member of exactly these groups, of none, and of unknown ones is let in', () => {
+    expect(explainGroups(['Ops', 'Admins', 'Other'], RULES)).to.deep.equal([
+      'a member of "Ops", "Admins", "Other":',
+      '  admitted: in "Ops", of groups.required',
+      '  site admin: granted, in "Admins", of groups.siteadmin',
+      '  user groups: joins "Ops", of groups.sync.filter ("Ops", "Radio"); leaves every other mirrored one',
+      'a member of no group:',
+      '  refused: in none of groups.required ("Ops", "Staff") (not_in_required_group)',
+      '  sessions: those of somebody who has an account end, in all browsers',
+      '  site admin: kept as it is, since nothing is written for somebody who is refused',
+      '  user groups: kept as they are',
+      'somebody whose groups cannot be learned:',
+      '  refused: groups.required is set, and nobody knows (memberships_unknown)',
+      '  sessions: kept as they are, since nobody knows',
+      '  site admin: kept as it is, since nothing is written for somebody who is refused',
+      '  user groups: kept as they are',
+    ])
+  })
+
+  it('tells revoked rights from kept ones, and what happens to mirrored groups', () => {
+    expect(explainGroups(['Ops'], open)).to.deep.equal([
+      'a member of "Ops":',
+      '  admitted: groups.required is not set',
+      '  site admin: revoked, in none of groups.siteadmin ("Admins"); groups.revokeAdmin is true',
+      '  user groups: joins "Ops", groups.sync is true; leaves every other mirrored one',
+      'a member of no group:',
+      '  admitted: groups.required is not set',
+      '  site admin: revoked, in none of groups.siteadmin ("Admins"); groups.revokeAdmin is true',
+      '  user groups: joins none, groups.sync is true; leaves every mirrored one',
+      'somebody whose groups cannot be learned:',
+      '  admitted: groups.required is not set',
+      '  site admin: kept as it is, since nobody knows',
+      '  user groups: kept as they are, since nobody knows',
+    ])
+  })
+
+  it('names the rule by which everything stays as it is', () => {
+    const keeping = explainGroups([], rules({ siteadmin: ['Admins'], revokeAdmin: false }))
+    expect(keeping.slice(0, 4)).to.deep.equal([
+      'a member of no group:',
+      '  admitted: groups.required is not set',
+      '  site admin: kept as it is, in none of groups.siteadmin ("Admins"), but groups.revokeAdmin is false',
+      '  user groups: kept as they are, since groups.sync is not set',
+    ])
+    expect(explainGroups(['Ops'], rules({ required: [] }))[1]).to.match(/groups\.required \(an empty list\)/)
+    expect(explainGroups([], rules({}))[2]).to.match(/kept as it is, since groups\.siteadmin is not set$/)
+    expect(explainGroups(['Ops'], null)).to.have.length(1)
   })
 })

@@ -8,6 +8,7 @@ describe('claims to identity', () => {
   it('makes the id of the strategy name and the configured claim, unchanged', () => {
     expect(profileOf({ sub: 'a/B c|9' }, names).id).to.equal('~oidc:a/B c|9')
     expect(profileOf({ sub: 'x', oid: 'y' }, { ...names, uuid: 'oid' }).id).to.equal('~oidc:y')
+    expect(profileOf({ sub: 'a'.repeat(255) }, names).id).to.have.length(6 + 255)
   })
 
   for (const subject of [
@@ -29,7 +30,7 @@ describe('claims to identity', () => {
     it(`refuses ${JSON.stringify(subject)?.slice(0, 20)} as an id`, () => {
       expect(() => profileOf({ sub: subject }, names))
         .to.throw(LoginError)
-        .with.property('code', 'subject_unusable')
+        .with.deep.include({ code: 'subject_unusable', details: { claim: 'sub' } })
     })
   }
 
@@ -97,14 +98,20 @@ describe('claims to identity', () => {
   })
 
   it('refuses an address that is not verified where addresses are the ids', () => {
-    const byAddress = { ...names, uuid: 'email' }
-    const login = (email_verified?: unknown) => profileOf({ sub: '1', email: 'a@b.c', email_verified }, byAddress)
-    for (const denied of [false, 'false']) {
-      expect(() => login(denied))
-        .to.throw(LoginError, /has not verified this one/)
-        .with.property('code', 'subject_unusable')
+    const claims = { sub: '1', email: 'a@b.c', upn: 'a@b.c' }
+    for (const [uuid, email] of [
+      ['email', 'email'],
+      ['email', 'upn'],
+      ['upn', 'upn'],
+    ] as const) {
+      const login = (email_verified?: unknown) => profileOf({ ...claims, email_verified }, { ...names, uuid, email })
+      for (const denied of [false, 'false']) {
+        expect(() => login(denied))
+          .to.throw(LoginError, /has not verified this one/)
+          .with.deep.include({ code: 'subject_unusable', details: { claim: uuid, reason: 'email_verified is false' } })
+      }
+      for (const other of [true, undefined]) expect(login(other).id).to.equal('~oidc:a@b.c')
     }
-    for (const other of [true, undefined]) expect(login(other).id).to.equal('~oidc:a@b.c')
-    expect(profileOf({ sub: '1', email: 'a@b.c', email_verified: false }, names).id).to.equal('~oidc:1')
+    expect(profileOf({ ...claims, email_verified: false }, names).id).to.equal('~oidc:1')
   })
 })

@@ -34,6 +34,7 @@ describe('signing in', () => {
       (thrown: unknown) => thrown,
     )
     expect(error).to.be.instanceOf(LoginError)
+    expect((error as LoginError).details).to.include({ user: ALICE.id })
     return error as LoginError
   }
   const account = () => records.accounts.find('', ALICE.id)
@@ -133,6 +134,16 @@ describe('signing in', () => {
     it('refuses when the memberships are unknown', async () => {
       await records.accounts.create('', ALICE)
       expect((await refusal(enter('unknown', { required: 'staff' }))).code).to.equal('memberships_unknown')
+    })
+
+    it('says what to mend where the IdP left something out, and of what is known no more than that', async () => {
+      const rules = settingsOf({ ...MINIMAL, groups: { required: 'staff' } })
+      const remedyFor = async (memberships: Memberships, reported?: object) =>
+        (await refusal(signIn(ALICE, memberships, rules, records, { ...reported }))).message
+      expect(await remedyFor([], { missingClaim: 'roles' })).to.match(/the claim `roles`/)
+      expect(await remedyFor([], { missingClaim: 'roles', scopeNotGranted: 'g' })).to.match(/the scope .* `g`/)
+      expect(await remedyFor([])).to.match(/`groups\.required`/)
+      expect(await remedyFor('unknown', { missingClaim: 'roles' })).to.not.match(/roles/)
     })
   })
 

@@ -59,7 +59,8 @@ describe('login transactions', () => {
     const transactions = createTransactions(secret, () => now)
     const jar = new Jar()
     const { transaction } = await begin(jar, transactions)
-    expect(transactions.take(transaction.state, rules, undefined).transaction).to.equal(undefined)
+    const elsewhere = transactions.take(transaction.state, rules, undefined)
+    expect(elsewhere).to.deep.equal({ transaction: undefined, setCookies: [] })
     expect(transactions.take(`${transaction.state}x`, rules, jar.header).transaction).to.equal(undefined)
   })
 
@@ -86,6 +87,21 @@ describe('login transactions', () => {
     now += TRANSACTION_MS
     expect(transactions.take(old.state, rules, jar.header).transaction).to.equal(undefined)
     expect(transactions.take(young.state, rules, jar.header).transaction?.state).to.equal(young.state)
+  })
+
+  it('are under way in their own browser and domain, until they are finished or forgotten', async () => {
+    const transactions = createTransactions(secret, () => now)
+    const jar = new Jar()
+    await begin(jar, transactions)
+    const { transaction } = await begin(jar, transactions)
+    const isUnderWay = (domainKey = '') => transactions.isUnderWay(domainKey, rules, jar.header)
+    expect([isUnderWay(), isUnderWay('other')]).to.deep.equal([true, false])
+    expect(transactions.isUnderWay('', rules, `${jar.header}x; a=b`)).to.equal(true)
+    expect(transactions.isUnderWay('', rules, undefined)).to.equal(false)
+    jar.apply(transactions.take(transaction.state, rules, jar.header).setCookies)
+    expect(isUnderWay()).to.equal(true)
+    now += TRANSACTION_MS + 1
+    expect(isUnderWay()).to.equal(false)
   })
 
   it('are at most 10 in a browser: the oldest gives way', async () => {
