@@ -21,6 +21,7 @@ import { endedInDatabase } from './sessions/ended.ts'
 import { createOpenSessions } from './sessions/open-sessions.ts'
 import { meshPeers } from './sessions/peers.ts'
 import { sealedBySession } from './sessions/sealed.ts'
+import { type ShutDoor, shutDoor } from './shut-door.ts'
 import { pluginConfig, showButton, type TakenDomain, takeOver } from './take-over.ts'
 
 const PRESET_NAMES = PRESETS.map(({ name }) => name)
@@ -39,9 +40,27 @@ export interface MeshCompanion extends Partial<AdminPage> {
  * @param pluginHandler MeshCentral's own; `parent` is the server
  */
 export function meshcompanion({ parent: server }: { readonly parent: MeshServer }): MeshCompanion {
+  // Installing, upgrading and Reload load it while it runs: what stands in the configuration by then is the button of the first one.
+  const first: unknown = Reflect.get(server, AT_WORK)
+  if (first) {
+    server.authLog('OIDC', 'INFO already-at-work: What is at work goes on. Restart MeshCentral to load this version.')
+    return first as MeshCompanion
+  }
+  const companion = begin(server)
+  Reflect.set(server, AT_WORK, companion)
+  return companion
+}
+
+/** Each load has modules of its own; the server is the same. */
+const AT_WORK = Symbol.for('meshcompanion')
+
+function begin(server: MeshServer): MeshCompanion {
   if (hasOwnStrategy(server)) {
-    giveUp(server, 'was loaded too late: name it in settings.plugins.list. The built-in strategy is at work')
-    return { hook_setupHttpHandlers: () => undefined }
+    giveUp(
+      server,
+      'was loaded too late: name it in settings.plugins.list, and start MeshCentral again. Until then nobody gets in by single sign-on',
+    )
+    return { hook_setupHttpHandlers: (web) => void keepShut(server, web) }
   }
   const taken = takeOver(server.config.domains)
   const cookieKey = taken.size > 0 ? earlyCookieKey(server, clock) : undefined
@@ -50,14 +69,27 @@ export function meshcompanion({ parent: server }: { readonly parent: MeshServer 
     exports: Object.keys(PAGE_FUNCTIONS),
     hook_setupHttpHandlers(web) {
       try {
+        const door = keepShut(server, web)
         reportMisplaced(server)
+        const page = cookieKey && install(server, web, taken, cookieKey())
+        if (!page) return
         // By this very object MeshCentral finds the page.
-        if (cookieKey) Object.assign(this, install(server, web, taken, cookieKey()))
+        Object.assign(this, page)
+        door.openFor(new Set(taken.keys()))
       } catch (error) {
         giveUp(server, `failed to start: ${deepestMessage(error)}`)
       }
     },
   }
+}
+
+function keepShut(server: MeshServer, web: MeshWeb): ShutDoor {
+  return shutDoor(server, web, (user) =>
+    server.authLog(
+      'OIDC',
+      `WARN session-dropped: ${printableText(user)} is signed out, and so is each other account of single sign-on where it is not at work: in a domain without an \`oidc\` object, or everywhere after not-taken-over.`,
+    ),
+  )
 }
 
 /** MeshCentral marks what it has set up; OpenID Connect is this bit. */

@@ -80,7 +80,7 @@ function ownerOf({ signIn }: SeenSession): Owner {
 }
 
 /** In whose name MeshCentral sealed it; invitations of guests bear other members. */
-function userOf(cookie: MeshCookie): string | undefined {
+export function userOf(cookie: MeshCookie): string | undefined {
   const name = cookie.userid ?? cookie.ruserid ?? (cookie.a === 3 ? cookie.u : undefined)
   return typeof name === 'string' ? name : undefined
 }

@@ -1,0 +1,59 @@
+import { expect } from 'chai'
+import express, { type RequestHandler } from 'express'
+import request from 'supertest'
+import type { MeshCookie, MeshServer } from '../../../plugin/meshcentral/server.ts'
+import { shutDoor } from '../../../plugin/meshcentral/shut-door.ts'
+
+describe('where the guard is not at work', () => {
+  const unseal = (sealed: unknown): MeshCookie | null =>
+    typeof sealed === 'string' ? { userid: sealed, x: 'x' } : (sealed as MeshCookie | null)
+
+  function open() {
+    const app = express()
+    let brought: object | null = null
+    const session: RequestHandler = (req, _res, next) => {
+      Reflect.set(req, 'session', brought)
+      next()
+    }
+    app.use(session)
+    const server: Pick<MeshServer, 'decodeCookie'> = { decodeCookie: unseal }
+    const dropped: string[] = []
+    const door = shutDoor(server, { app }, (user) => void dropped.push(user))
+    app.get('/', (req, res) => void res.json(Reflect.get(req, 'session')))
+    const sessionLeft = async (userid?: string) => {
+      brought = userid === undefined ? null : { userid, x: 'x' }
+      return (await request(app).get('/')).body as object | null
+    }
+    return { door, dropped, sessionLeft, decode: (sealed: unknown) => server.decodeCookie(sealed) }
+  }
+
+  it('no account of single sign-on gets in, by a session or by what was sealed for one, and that is told once', async () => {
+    const { dropped, sessionLeft, decode } = open()
+    for (const user of ['user//~oidc:1', 'user/other/~oidc:a/b']) {
+      expect(await sessionLeft(user)).to.deep.equal({})
+      for (const sealed of [user, { ruserid: user }, { a: 3, u: user }, { userid: user, nid: 'n', pid: 'p' }])
+        expect(decode(sealed)).to.equal(null)
+    }
+    expect(dropped).to.deep.equal(['user//~oidc:1'])
+  })
+
+  it('all others do', async () => {
+    const { dropped, sessionLeft, decode } = open()
+    for (const user of ['user//admin', 'user//~saml:1', 'user//x~oidc:1']) {
+      expect(await sessionLeft(user)).to.deep.equal({ userid: user, x: 'x' })
+      expect(decode(user)).to.deep.equal({ userid: user, x: 'x' })
+    }
+    expect(await sessionLeft()).to.equal(null)
+    expect([decode(null), decode({ a: 3 })]).to.deep.equal([null, { a: 3 }])
+    expect(dropped).to.deep.equal([])
+  })
+
+  it('holds for the domains alone that no guard holds', async () => {
+    const { door, sessionLeft, decode } = open()
+    door.openFor(new Set(['']))
+    expect(await sessionLeft('user//~oidc:1')).to.deep.equal({ userid: 'user//~oidc:1', x: 'x' })
+    expect(decode('user//~oidc:1')).not.to.equal(null)
+    expect(await sessionLeft('user/other/~oidc:1')).to.deep.equal({})
+    expect(decode('user/other/~oidc:1')).to.equal(null)
+  })
+})
