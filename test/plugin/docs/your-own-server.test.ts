@@ -30,8 +30,9 @@ describe('the page on a server of your own', () => {
     const [options, host] = [membersOf('mount/mount-oidc.ts', 'MountOptions'), membersOf('host/port.ts', 'Host')]
     expect([options.length, host.length]).to.satisfy((counts: readonly number[]) => counts.every((count) => count > 8))
     const documented = tableRows(section(PAGE, '## Options of `registerOidc`')).flatMap(([names = '']) => inCode(names))
-    // These two are MeshCentral's adapter's alone.
-    const given = options.filter((name) => name !== 'urlencoded' && name !== 'introspectEveryMs')
+    // Of MeshCentral's adapter and of tests alone.
+    const internal = ['urlencoded', 'introspectEveryMs', 'clock']
+    const given = options.filter((name) => !internal.includes(name))
     expect(documented).to.have.members([...given, ...host])
   })
 })
