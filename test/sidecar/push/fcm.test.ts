@@ -1,57 +1,114 @@
-import { once } from 'node:events'
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import { type FcmFault, type FcmFixture, startFcm } from '../../../fixtures/push/fcm.ts'
-import { createLog } from '../../../sidecar/log.ts'
+import type { FcmFault } from '../../../fixtures/push/fcm.ts'
 import { openFcm, PAUSE_MS } from '../../../sidecar/push/fcm/fcm.ts'
-import type { Notification, PushGateway, PushOutcome } from '../../../sidecar/push/gateway/gateway.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
-
-const TOKEN = 'registration-token:1234567890'
-const NOTIFICATION: Notification = {
-  title: 'W1AW',
-  body: 'Hello',
-  collapseId: 'aprs-N0CALL-7',
-  data: { fromCall: 'W1AW', seqId: '1', to: 'N0CALL-7', count: '1', collapseId: 'aprs-N0CALL-7' },
-}
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { ACCEPTED, gatewayContract, gatewaySetup } from './gateway.contract.ts'
+import { BIG, fcmSubject, NOTIFICATION } from './services.ts'
 
 describe('FCM through firebase-admin', () => {
-  let lines: string[]
-  let clock: FakeClock
-  let fcm: FcmFixture
-  let gateway: PushGateway
-  let folder: string
-  const open = (settings = fcm.settings) =>
-    openFcm(settings, createLog('debug', { write: (line) => lines.push(line) }), clock)
+  const folder = temporaryFolder()
+  const at = gatewaySetup(fcmSubject)
+  const { send } = at
+  const sendsAgain = async () => expect(await send()).to.deep.equal(ACCEPTED)
 
   /** A gateway beside the first one, with a key file of its own. */
-  async function openOther(): Promise<PushGateway> {
-    const serviceAccountFile = join(folder, 'fcm-secret')
-    await copyFile(fcm.serviceAccountFile, serviceAccountFile)
-    return open({ ...fcm.settings, serviceAccountFile })
+  async function openOther() {
+    const serviceAccountFile = folder.path('fcm-secret')
+    await copyFile(at.service.serviceAccountFile, serviceAccountFile)
+    return at.closing(openFcm({ ...at.service.settings, serviceAccountFile }, at.log, at.clock))
   }
 
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'fcm-test-'))
-    lines = []
-    clock = new FakeClock(Date.now())
-    fcm = await startFcm()
-    gateway = open()
-  })
-  afterEach(async () => {
-    await gateway.close()
-    await fcm.close()
-    await rm(folder, { recursive: true })
+  gatewayContract<FcmFault, typeof at.service>(at, {
+    member: 'fcm',
+    answers: [
+      [
+        'takes an unregistered token for gone',
+        { errorCode: 'UNREGISTERED' },
+        'token_gone',
+        'the app was removed or got another token',
+      ],
+      [
+        'takes a token that FCM did not issue for gone',
+        { errorCode: 'INVALID_ARGUMENT', message: 'The registration token is not a valid FCM registration token' },
+        'token_gone',
+        'FCM did not issue this token',
+      ],
+      [
+        'takes a token of another project for gone',
+        { errorCode: 'SENDER_ID_MISMATCH', message: 'SenderId mismatch' },
+        'token_gone',
+        'the token belongs to another Firebase project',
+      ],
+      [
+        'gives up on an invalid payload',
+        { errorCode: 'INVALID_ARGUMENT', message: 'Invalid data payload key: from' },
+        'refused',
+        'FCM finds the payload invalid',
+      ],
+      [
+        'says what to mend when the service account may not send',
+        { errorCode: 'PERMISSION_DENIED' },
+        'unauthorized',
+        'the service account may not send here: check its project, its role and that the FCM API is enabled',
+      ],
+      [
+        'says what to mend at a 403 that is not in words of FCM',
+        { status: 403, text: '<h1>No</h1>' },
+        'unauthorized',
+        'FCM refuses the service account: check its role',
+      ],
+      [
+        'tries later over quota, as late as FCM says',
+        { errorCode: 'QUOTA_EXCEEDED', retryAfterSeconds: 60 },
+        'try_later',
+        'over the sending quota',
+        60_000,
+      ],
+      [
+        'tries later when FCM is not available, as late as FCM says',
+        { errorCode: 'UNAVAILABLE', retryAfterSeconds: 7 },
+        'try_later',
+        'FCM is not available',
+        7_000,
+      ],
+      [
+        'tries later when FCM is not available and does not say for how long',
+        { errorCode: 'UNAVAILABLE' },
+        'try_later',
+        'FCM is not available',
+      ],
+      ['tries later after an internal error', { errorCode: 'INTERNAL' }, 'try_later', 'internal error of FCM'],
+      ...(
+        [
+          [400, '<h1>No</h1><p>Your registration token is not valid.'],
+          [404, '<h1>No</h1>'],
+          [502, '<h1>Bad gateway</h1>'],
+          [200, '<h1>Log in to the hotel network</h1>'],
+        ] as const
+      ).map(([status, text]) => {
+        const words = `unexpected answer with status ${status}`
+        return [
+          `tries later after a ${status} that is not in words of FCM`,
+          { status, text },
+          'try_later',
+          words,
+        ] as const
+      }),
+    ],
+    unreachable: /^FCM cannot be reached \(ECONNREFUSED\)$/,
+    leaks: (token) => ({ answers: [{ status: 500, text: `Nothing is known of ${token}` }], tokens: ['no token!'] }),
+    secrets: async () => {
+      const { private_key } = JSON.parse(await readFile(at.service.serviceAccountFile, 'utf8'))
+      return [private_key.split('\n')[1]]
+    },
   })
 
   it('delivers title, body and data, high priority for a day, and folds by collapse key and tag', async () => {
-    expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
-    expect(fcm.received).to.deep.equal([
+    await sendsAgain()
+    expect(at.service.received).to.deep.equal([
       {
-        token: TOKEN,
+        token: at.subject.token,
         notification: { title: 'W1AW', body: 'Hello' },
         data: NOTIFICATION.data,
         android: {
@@ -65,114 +122,31 @@ describe('FCM through firebase-admin', () => {
   })
 
   it('asks for one access token and shows it with every message', async () => {
-    await Promise.all(Array.from({ length: 5 }, () => gateway.send(TOKEN, NOTIFICATION)))
-    await gateway.send(TOKEN, NOTIFICATION)
-    expect(fcm.received).to.have.length(6)
-    expect(fcm.tokenRequests).to.equal(1)
+    await Promise.all(Array.from({ length: 5 }, () => send()))
+    await send()
+    expect(at.service.received).to.have.length(6)
+    expect(at.service.tokenRequests).to.equal(1)
   })
 
   it('keeps its connections for the next message, and ends them when it is closed', async () => {
-    await gateway.send(TOKEN, NOTIFICATION)
-    const { connections } = fcm
-    await gateway.send(TOKEN, NOTIFICATION)
-    await gateway.send(TOKEN, NOTIFICATION)
-    expect(fcm.connections).to.equal(connections)
-    await gateway.close()
-    await fcm.waitForDisconnects(connections)
+    await send()
+    const { connections } = at.service
+    for (let more = 0; more < 2; more += 1) await send()
+    expect(at.service.connections).to.equal(connections)
+    await at.gateway.close()
+    await at.service.waitForDisconnects(connections)
   })
 
   it('fits what is too big into the limit', async () => {
-    const big = {
-      ...NOTIFICATION,
-      body: '"ü'.repeat(4000),
-      data: { ...NOTIFICATION.data, fromAvatarImage: 'A'.repeat(3000) },
-    }
-    expect(await gateway.send(TOKEN, big)).to.deep.equal({ kind: 'accepted' })
-    expect(fcm.received[0]?.data).to.deep.equal(NOTIFICATION.data)
-    expect(fcm.received[0]?.notification?.body).to.match(/^["ü]{500,}…$/)
+    expect(await send(at.subject.token, { ...BIG, body: '"ü'.repeat(4000) })).to.deep.equal(ACCEPTED)
+    expect(at.service.received[0]?.data).to.deep.equal(NOTIFICATION.data)
+    expect(at.service.received[0]?.notification?.body).to.match(/^["ü]{500,}…$/)
   })
 
   it('takes a service account file of any name', async () => {
-    const other = await openOther()
-    expect(await other.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
-    await other.close()
+    expect(await (await openOther()).send(at.subject.token, NOTIFICATION)).to.deep.equal(ACCEPTED)
   })
 
-  const rows: readonly [string, FcmFault, PushOutcome][] = [
-    [
-      'takes an unregistered token for gone',
-      { errorCode: 'UNREGISTERED' },
-      { kind: 'token_gone', reason: 'the app was removed or got another token' },
-    ],
-    [
-      'takes a token that FCM did not issue for gone',
-      { errorCode: 'INVALID_ARGUMENT', message: 'The registration token is not a valid FCM registration token' },
-      { kind: 'token_gone', reason: 'FCM did not issue this token' },
-    ],
-    [
-      'takes a token of another project for gone',
-      { errorCode: 'SENDER_ID_MISMATCH', message: 'SenderId mismatch' },
-      { kind: 'token_gone', reason: 'the token belongs to another Firebase project' },
-    ],
-    [
-      'gives up on an invalid payload',
-      { errorCode: 'INVALID_ARGUMENT', message: 'Invalid data payload key: from' },
-      { kind: 'refused', reason: 'FCM finds the payload invalid' },
-    ],
-    [
-      'says what to mend when the service account may not send',
-      { errorCode: 'PERMISSION_DENIED' },
-      {
-        kind: 'unauthorized',
-        reason: 'the service account may not send here: check its project, its role and that the FCM API is enabled',
-      },
-    ],
-    [
-      'says what to mend at a 403 that is not in words of FCM',
-      { status: 403, text: '<h1>No</h1>' },
-      { kind: 'unauthorized', reason: 'FCM refuses the service account: check its role' },
-    ],
-    [
-      'tries later after a 400 that is not in words of FCM',
-      { status: 400, text: '<h1>No</h1><p>Your registration token is not valid.' },
-      { kind: 'try_later', reason: 'unexpected answer with status 400' },
-    ],
-    [
-      'tries later after a 404 that is not in words of FCM',
-      { status: 404, text: '<h1>No</h1>' },
-      { kind: 'try_later', reason: 'unexpected answer with status 404' },
-    ],
-    [
-      'tries later over quota, as late as FCM says',
-      { errorCode: 'QUOTA_EXCEEDED', retryAfterSeconds: 60 },
-      { kind: 'try_later', reason: 'over the sending quota', afterMs: 60_000 },
-    ],
-    [
-      'tries later when FCM is not available, as late as FCM says',
-      { errorCode: 'UNAVAILABLE', retryAfterSeconds: 7 },
-      { kind: 'try_later', reason: 'FCM is not available', afterMs: 7_000 },
-    ],
-    [
-      'tries later when FCM is not available and does not say for how long',
-      { errorCode: 'UNAVAILABLE' },
-      { kind: 'try_later', reason: 'FCM is not available' },
-    ],
-    [
-      'tries later after an internal error',
-      { errorCode: 'INTERNAL' },
-      { kind: 'try_later', reason: 'internal error of FCM' },
-    ],
-    [
-      'tries later when a proxy answers 502',
-      { status: 502, text: '<h1>Bad gateway</h1>' },
-      { kind: 'try_later', reason: 'unexpected answer with status 502' },
-    ],
-    [
-      'tries later when something else answers 200',
-      { status: 200, text: '<h1>Log in to the hotel network</h1>' },
-      { kind: 'try_later', reason: 'unexpected answer with status 200' },
-    ],
-  ]
   const ofOtherPhone: readonly [string, FcmFault][] = [
     ['in words of its own', { errorCode: 'UNAUTHENTICATED', message: 'Auth error from APNS or Web Push Service' }],
     ['as if the access token were missing', { errorCode: 'THIRD_PARTY_AUTH_ERROR' }],
@@ -180,100 +154,45 @@ describe('FCM through firebase-admin', () => {
   ]
   for (const [how, fault] of ofOtherPhone) {
     it(`keeps its access token and tries later where the project has no credentials for the kind of phone, which FCM says ${how}`, async () => {
-      await gateway.send(TOKEN, NOTIFICATION)
-      fcm.fail(fault, 2)
+      await send()
+      at.service.fail(fault, 2)
       for (let tries = 0; tries < 2; tries++)
-        expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({
+        expect(await send()).to.deep.equal({
           kind: 'try_later',
           reason: 'the token is of an iPhone or a browser, for which the Firebase project has no credentials',
         })
-      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
-      expect(fcm).to.include({ tokenRequests: 1, attempts: 4 })
-    })
-  }
-
-  for (const [name, fault, expected] of rows) {
-    it(`${name}, asking once`, async () => {
-      fcm.fail(fault)
-      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(expected)
-      expect(fcm.attempts).to.equal(1)
-      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+      await sendsAgain()
+      expect(at.service).to.include({ tokenRequests: 1, attempts: 4 })
     })
   }
 
   it('survives a connection that is reset once', async () => {
-    fcm.fail('reset')
-    expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+    at.service.fail('reset')
+    await sendsAgain()
   })
 
   it('tries later when connections are reset again and again', async () => {
-    fcm.fail('reset', 100)
-    const outcome = await gateway.send(TOKEN, NOTIFICATION)
-    expect(outcome).to.deep.equal({ kind: 'try_later', reason: 'FCM cannot be reached (ECONNRESET)' })
-    expect(fcm.attempts).to.equal(2)
-  })
-
-  it('tries later when nobody listens', async () => {
-    await gateway.send(TOKEN, NOTIFICATION)
-    await fcm.close()
-    expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({
-      kind: 'try_later',
-      reason: 'FCM cannot be reached (ECONNREFUSED)',
-    })
-  })
-
-  it('tries later when the server cannot be verified', async () => {
-    const other = openFcm({ ...fcm.settings, caFile: null }, createLog('silent'), clock)
-    const outcome = await other.send(TOKEN, NOTIFICATION)
-    await other.close()
-    expect(outcome).to.include({ kind: 'try_later' })
-    expect(outcome).to.have.property('reason').that.includes('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
-  })
-
-  it('ends a call after 10 s, and its client does not send the notification after that', async () => {
-    fcm.fail('hang')
-    const sending = gateway.send(TOKEN, NOTIFICATION)
-    await fcm.waitForAttempts(1)
-    await clock.advance(9_999)
-    expect(await Promise.race([sending, 'waiting'])).to.equal('waiting')
-    await clock.advance(1)
-    expect(await sending).to.deep.equal({ kind: 'try_later', reason: 'no answer within 10 s' })
-    expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
-    expect(fcm.attempts).to.equal(2)
-    expect(clock.pending).to.equal(0)
-  })
-
-  it('ends a call after 10 s when the connection is accepted but TLS never begins', async () => {
-    const silent = createServer((socket) => socket.resume())
-    const connected = once(silent, 'connection')
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
-    const address = silent.address() as { port: number }
-    const other = open({ ...fcm.settings, endpoint: `https://127.0.0.1:${address.port}` })
-    const sending = other.send(TOKEN, NOTIFICATION)
-    await connected
-    await clock.advance(10_000)
-    expect(await sending).to.deep.equal({ kind: 'try_later', reason: 'no answer within 10 s' })
-    await other.close()
-    // Ends only when the client has let go of its connection.
-    await new Promise((resolve) => silent.close(resolve))
+    at.service.fail('reset', 100)
+    expect(await send()).to.deep.equal({ kind: 'try_later', reason: 'FCM cannot be reached (ECONNRESET)' })
+    expect(at.service.attempts).to.equal(2)
   })
 
   describe('when its access token is not accepted any more', () => {
     it('asks for another one and sends the notification again, at once', async () => {
-      await gateway.send(TOKEN, NOTIFICATION)
-      fcm.revokeAccessTokens()
-      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
-      expect(fcm).to.include({ tokenRequests: 2, attempts: 3 })
-      expect(fcm.received).to.have.length(2)
+      await send()
+      at.service.revokeAccessTokens()
+      await sendsAgain()
+      expect(at.service).to.include({ tokenRequests: 2, attempts: 3 })
+      expect(at.service.received).to.have.length(2)
     })
 
     it('asks for one other token, however many notifications meet that', async () => {
-      await gateway.send(TOKEN, NOTIFICATION)
-      fcm.revokeAccessTokens()
-      const outcomes = await Promise.all(Array.from({ length: 20 }, () => gateway.send(TOKEN, NOTIFICATION)))
-      expect(outcomes).to.deep.equal(outcomes.map(() => ({ kind: 'accepted' })))
-      expect(fcm.tokenRequests).to.equal(2)
-      expect(fcm.received).to.have.length(21)
+      await send()
+      at.service.revokeAccessTokens()
+      const outcomes = await Promise.all(Array.from({ length: 20 }, () => send()))
+      expect(outcomes).to.deep.equal(Array(20).fill(ACCEPTED))
+      expect(at.service.tokenRequests).to.equal(2)
+      expect(at.service.received).to.have.length(21)
     })
 
     const refusals: readonly [string, FcmFault][] = [
@@ -287,127 +206,95 @@ describe('FCM through firebase-admin', () => {
     ]
     for (const [how, fault] of refusals) {
       it(`says what to mend when the other one is not accepted either${how}, and asks for a third one not before 10 s`, async () => {
-        fcm.fail(fault, 4)
-        const outcome = await gateway.send(TOKEN, NOTIFICATION)
+        at.service.fail(fault, 4)
+        const outcome = await send()
         expect(outcome).to.have.property('kind', 'unauthorized')
         expect(outcome)
           .to.have.property('reason')
           .that.matches(/clock.*service account/)
-        expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(outcome)
-        expect(fcm).to.include({ tokenRequests: 2, attempts: 3 })
-        await clock.advance(PAUSE_MS)
-        expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
-        expect(fcm).to.include({ tokenRequests: 3, attempts: 5 })
+        expect(await send()).to.deep.equal(outcome)
+        expect(at.service).to.include({ tokenRequests: 2, attempts: 3 })
+        await at.clock.advance(PAUSE_MS)
+        await sendsAgain()
+        expect(at.service).to.include({ tokenRequests: 3, attempts: 5 })
       })
     }
 
     it('does not send again what was given up meanwhile', async () => {
-      await gateway.send(TOKEN, NOTIFICATION)
-      fcm.revokeAccessTokens()
-      fcm.failTokenEndpoint('hang')
-      const sending = gateway.send(TOKEN, NOTIFICATION)
-      await fcm.waitForTokenRequests(2)
-      await clock.advance(10_000)
+      await send()
+      at.service.revokeAccessTokens()
+      at.service.failTokenEndpoint('hang')
+      const sending = send()
+      await at.service.waitForTokenRequests(2)
+      await at.clock.advance(10_000)
       expect(await sending).to.deep.equal({ kind: 'try_later', reason: 'no answer within 10 s' })
-      fcm.failTokenEndpoint()
-      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
-      expect(fcm.received).to.have.length(2)
+      at.service.failTokenEndpoint()
+      await sendsAgain()
+      expect(at.service.received).to.have.length(2)
     })
   })
 
   describe('when it gets no access token', () => {
-    const REMEDY = /invalid_grant.*clock.*push\.fcm\.serviceAccountFile/
-
-    for (const [what, description] of [
-      ['whose key was deleted', 'Invalid JWT Signature.'],
-      ['that was deleted or disabled', 'Invalid grant: account not found'],
-    ] as const) {
-      it(`says what to mend about a service account ${what}, and sends once that is done`, async () => {
-        fcm.failTokenEndpoint({ status: 400, error: 'invalid_grant', description })
-        const outcome = await gateway.send(TOKEN, NOTIFICATION)
+    const denied = (description: string) => ({
+      wrong: () => at.service.failTokenEndpoint({ status: 400, error: 'invalid_grant', description }),
+      mended: () => at.service.failTokenEndpoint(),
+    })
+    for (const [what, { wrong, mended }] of [
+      ['about a service account whose key was deleted, and sends once that is done', denied('Invalid JWT Signature.')],
+      [
+        'about a service account that was deleted or disabled, and sends once that is done',
+        denied('Invalid grant: account not found'),
+      ],
+      [
+        "when this machine's clock is wrong, and sends once it is right",
+        {
+          wrong: () => at.service.setClockAhead(56 * 365 * 24 * 3_600_000),
+          mended: () => at.service.setClockAhead(0),
+        },
+      ],
+    ] as const)
+      it(`says what to mend ${what}`, async () => {
+        wrong()
+        const outcome = await send()
         expect(outcome).to.have.property('kind', 'unauthorized')
-        expect(outcome).to.have.property('reason').that.matches(REMEDY)
-        fcm.failTokenEndpoint()
-        expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
+        expect(outcome)
+          .to.have.property('reason')
+          .that.matches(/invalid_grant.*clock.*push\.fcm\.serviceAccountFile/)
+        mended()
+        await sendsAgain()
       })
-    }
 
-    it("says what to mend when this machine's clock is wrong, and sends once it is right", async () => {
-      fcm.setClockAhead(56 * 365 * 24 * 3_600_000)
-      const outcome = await gateway.send(TOKEN, NOTIFICATION)
-      expect(outcome).to.have.property('kind', 'unauthorized')
-      expect(outcome).to.have.property('reason').that.matches(REMEDY)
-      fcm.setClockAhead(0)
-      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
-    })
-
-    it('tries later when the token address has an outage, and sends once that is over', async () => {
-      fcm.failTokenEndpoint({ status: 503, error: 'unavailable' })
-      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({
-        kind: 'try_later',
-        reason: 'no access token to be had from Google',
+    for (const [how, fault, reason] of [
+      ['has an outage', { status: 503, error: 'unavailable' }, 'no access token to be had from Google'],
+      ['hangs', 'hang', 'no answer within 10 s'],
+    ] as const)
+      it(`tries later when the token address ${how}, and sends once that is over`, async () => {
+        at.service.failTokenEndpoint(fault)
+        const sending = send()
+        await at.service.waitForTokenRequests(1)
+        await at.clock.advance(fault === 'hang' ? 10_000 : 0)
+        expect(await sending).to.deep.equal({ kind: 'try_later', reason })
+        at.service.failTokenEndpoint()
+        await sendsAgain()
       })
-      fcm.failTokenEndpoint()
-      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
-    })
-
-    it('tries later when the token address hangs, and sends once that is over', async () => {
-      fcm.failTokenEndpoint('hang')
-      const sending = gateway.send(TOKEN, NOTIFICATION)
-      await fcm.waitForTokenRequests(1)
-      await clock.advance(10_000)
-      expect(await sending).to.deep.equal({ kind: 'try_later', reason: 'no answer within 10 s' })
-      fcm.failTokenEndpoint()
-      expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal({ kind: 'accepted' })
-    })
-  })
-
-  it('ends what is under way when it is closed, takes nothing more, and can be closed twice', async () => {
-    fcm.fail('hang')
-    const sending = gateway.send(TOKEN, NOTIFICATION)
-    await fcm.waitForAttempts(1)
-    await Promise.all([gateway.close(), gateway.close()])
-    const closed = { kind: 'try_later', reason: 'the gateway is closed' }
-    expect(await sending).to.deep.equal(closed)
-    expect(await gateway.send(TOKEN, NOTIFICATION)).to.deep.equal(closed)
-    expect(fcm.attempts).to.equal(1)
   })
 
   it('sends nothing when it is closed before its client was loaded', async () => {
     const early = await openOther()
-    const sending = early.send(TOKEN, NOTIFICATION)
+    const sending = early.send(at.subject.token, NOTIFICATION)
     await early.close()
     await sending
-    await gateway.send(TOKEN, NOTIFICATION)
-    expect(fcm).to.include({ tokenRequests: 1, attempts: 1 })
-  })
-
-  it('puts neither the registration token nor the key into log and outcomes', async () => {
-    const { private_key } = JSON.parse(await readFile(fcm.serviceAccountFile, 'utf8'))
-    fcm.fail({ status: 500, text: `Nothing is known of ${TOKEN}` })
-    const outcomes = [await gateway.send(TOKEN, NOTIFICATION), await gateway.send('no token!', NOTIFICATION)]
-    const written = JSON.stringify([outcomes, lines])
-    expect(lines).to.have.length.above(1)
-    expect(written).not.to.include(TOKEN)
-    expect(written).not.to.include('no token!')
-    expect(written).not.to.include(private_key.split('\n')[1])
+    await send()
+    expect(at.service).to.include({ tokenRequests: 1, attempts: 1 })
   })
 
   describe('given a service account file that is of no use', () => {
-    let file: string
-    beforeEach(() => {
-      file = join(folder, 'account.json')
-    })
-    const opening = () => open({ ...fcm.settings, serviceAccountFile: file })
+    const serviceAccountFile = () => folder.path('account.json')
+    const opening = () =>
+      openFcm({ ...at.service.settings, serviceAccountFile: serviceAccountFile() }, at.log, at.clock)
 
     it('names the file that is missing', () => {
-      expect(opening).to.throw(`push.fcm.serviceAccountFile: ${file} cannot be read (ENOENT).`)
-    })
-
-    it('names the CA file that is missing', () => {
-      expect(() => open({ ...fcm.settings, caFile: file })).to.throw(
-        `push.fcm.caFile: ${file} cannot be read (ENOENT).`,
-      )
+      expect(opening).to.throw(`push.fcm.serviceAccountFile: ${serviceAccountFile()} cannot be read (ENOENT).`)
     })
 
     const account = { type: 'service_account', project_id: 'p', client_email: 'e', private_key: 'SECRET' }
@@ -421,14 +308,13 @@ describe('FCM through firebase-admin', () => {
       ['has no "project_id"', JSON.stringify({ ...account, project_id: '' })],
       ['has no "client_email"', JSON.stringify({ ...account, client_email: 1 })],
       ['has no usable "private_key"', JSON.stringify(account)],
-    ] as const) {
+    ] as const)
       it(`says that ${content.slice(0, 40)} ${what}, and quotes nothing of it`, async () => {
-        await writeFile(file, content)
+        await writeFile(serviceAccountFile(), content)
         expect(opening)
-          .to.throw(`push.fcm.serviceAccountFile: ${file} ${what}.`)
+          .to.throw(`push.fcm.serviceAccountFile: ${serviceAccountFile()} ${what}.`)
           .with.property('message')
           .that.does.not.include('SECRET')
       })
-    }
   })
 })

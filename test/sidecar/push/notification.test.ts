@@ -42,22 +42,14 @@ describe('a notification', () => {
     expect(notification.data.count).to.equal('3')
   })
 
-  it('says so when a message has no text', () => {
-    expect(build(' ').body).to.equal('Message without text')
-  })
-
-  it('reads text as UTF-8, and as Latin-1 where it is not', () => {
-    expect(build('Grüße 📻').body).to.equal('Grüße 📻')
-    expect(build(Buffer.from('Grüße', 'latin1')).body).to.equal('Grüße')
-  })
-
-  it('shows no control character and no bidi override', () => {
-    expect(build('\x07one\r\ntwo\u202ethree\x9b').body).to.equal('one two three')
-  })
-
-  it('keeps the joiners of an emoji and right-to-left text', () => {
-    expect(build('👩‍👩‍👧 שלום').body).to.equal('👩‍👩‍👧 שלום')
-  })
+  for (const [name, text, body] of [
+    ['says so when a message has no text', ' ', 'Message without text'],
+    ['reads text as UTF-8', 'Grüße 📻', 'Grüße 📻'],
+    ['reads text as Latin-1 where it is not UTF-8', Buffer.from('Grüße', 'latin1'), 'Grüße'],
+    ['shows no control character and no bidi override', '\x07one\r\ntwo\u202ethree\x9b', 'one two three'],
+    ['keeps the joiners of an emoji and right-to-left text', '👩‍👩‍👧 שלום', '👩‍👩‍👧 שלום'],
+  ] as const)
+    it(name, () => expect(build(text).body).to.equal(body))
 
   it('keeps one collapse id per station, within 64 bytes', () => {
     const other = buildNotification('DL1ABC-15', { count: 9, newest: message('Hi') }, 'none')
@@ -68,43 +60,28 @@ describe('a notification', () => {
 
   describe('with the avatar of its sender', () => {
     const record = (avatar: Partial<AvatarRecord>): AvatarRecord => ({ icon: '', image: '', hash: HASH, ...avatar })
-    const avatarKeys = (avatar: SenderAvatar) =>
-      Object.fromEntries(Object.entries(build('x', { avatar }).data).filter(([key]) => key.startsWith('fromAvatar')))
-
-    it('says nothing of a sender that has none', () => {
-      expect(avatarKeys('none')).to.deep.equal({})
-    })
-
-    it('has icon and hash of an icon', () => {
-      expect(avatarKeys(record({ icon: 'car', hash: 'icon:car' }))).to.deep.equal({
-        fromAvatarIcon: 'car',
-        fromAvatarHash: 'icon:car',
+    const image = (length: number) => 'A'.repeat(length)
+    const cases: readonly (readonly [string, SenderAvatar, Readonly<Record<string, string>>])[] = [
+      ['says nothing of a sender that has none', 'none', {}],
+      ['has the tombstone of a cleared avatar and nothing else', 'cleared', { Cleared: '1' }],
+      ['has icon and hash of an icon', record({ icon: 'car', hash: 'icon:car' }), { Icon: 'car', Hash: 'icon:car' }],
+      [
+        'has an image of 3000 characters inline',
+        record({ icon: 'car', image: image(3000) }),
+        { Icon: 'car', Hash: HASH, Image: image(3000) },
+      ],
+      [
+        'has icon and hash but not the image when that is longer',
+        record({ icon: 'car', image: image(3001) }),
+        { Icon: 'car', Hash: HASH },
+      ],
+      ['has no icon when the avatar is only an image', record({ image: 'AAAA' }), { Hash: HASH, Image: 'AAAA' }],
+    ]
+    for (const [name, avatar, expected] of cases)
+      it(name, () => {
+        const keys = Object.entries(build('x', { avatar }).data).filter(([key]) => key.startsWith('fromAvatar'))
+        expect(Object.fromEntries(keys.map(([key, value]) => [key.slice(10), value]))).to.deep.equal(expected)
       })
-    })
-
-    it('has an image of 3000 characters inline', () => {
-      const image = 'A'.repeat(3000)
-      expect(avatarKeys(record({ icon: 'car', image }))).to.deep.equal({
-        fromAvatarIcon: 'car',
-        fromAvatarHash: HASH,
-        fromAvatarImage: image,
-      })
-    })
-
-    it('has icon and hash but not the image when that is longer', () => {
-      expect(avatarKeys(record({ icon: 'car', image: 'A'.repeat(3001) }))).to.deep.equal({
-        fromAvatarIcon: 'car',
-        fromAvatarHash: HASH,
-      })
-    })
-
-    it('has no icon when the avatar is only an image', () => {
-      expect(avatarKeys(record({ image: 'AAAA' }))).to.deep.equal({ fromAvatarHash: HASH, fromAvatarImage: 'AAAA' })
-    })
-
-    it('has the tombstone of a cleared avatar and nothing else', () => {
-      expect(avatarKeys('cleared')).to.deep.equal({ fromAvatarCleared: '1' })
-    })
   })
 
   it('never has a reserved key, and strings only', () => {

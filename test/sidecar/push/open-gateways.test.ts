@@ -1,39 +1,19 @@
 import { expect } from 'chai'
 import { startApns } from '../../../fixtures/push/apns.ts'
 import { startFcm } from '../../../fixtures/push/fcm.ts'
-import type { PushSettings } from '../../../sidecar/config/settings.ts'
 import { makeVapidKeys } from '../../../sidecar/config/vapid-keys.ts'
-import { createLog } from '../../../sidecar/log.ts'
 import { openGateways } from '../../../sidecar/push/open-gateways.ts'
+import { recordedLog } from '../../support/recorded-log.ts'
+import { settingsOf } from '../../support/settings-of.ts'
 
-const OFF: PushSettings = {
-  coalesceMs: 2000,
-  fcm: { serviceAccountFile: null, endpoint: null, caFile: null },
-  apns: {
-    keyFile: null,
-    keyId: null,
-    teamId: null,
-    topic: null,
-    production: true,
-    address: null,
-    port: null,
-    caFile: null,
-  },
-  webpush: { subject: null, keyFile: null, allowPrivate: false, caFile: null },
-}
+const OFF = settingsOf({}).push
 
 describe('Opening the push gateways', () => {
-  let lines: Record<string, unknown>[]
-  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) })
-  const told = () => lines.map(({ level, event, platform }) => [level, event, platform])
-
-  beforeEach(() => {
-    lines = []
-  })
+  const { log, shown } = recordedLog('info')
 
   it('leaves those off that are not configured, with a warning each', () => {
     expect(openGateways(OFF, log)).to.deep.equal({})
-    expect(told()).to.deep.equal([
+    expect(shown('level', 'event', 'platform')).to.deep.equal([
       ['warn', 'push-gateway-off', 'android'],
       ['warn', 'push-gateway-off', 'ios'],
       ['warn', 'push-gateway-off', 'webpush'],
@@ -46,7 +26,7 @@ describe('Opening the push gateways', () => {
     const settings = { ...OFF, fcm: fcm.settings, apns: apns.settings, webpush }
     const gateways = openGateways(settings, log, undefined, makeVapidKeys())
     expect(gateways).to.have.keys('android', 'ios', 'webpush')
-    expect(lines.map(({ event }) => event)).to.deep.equal(Array(3).fill('push-gateway-on'))
+    expect(shown('event')).to.deep.equal(Array(3).fill('push-gateway-on'))
     await Promise.all([...Object.values(gateways).map((gateway) => gateway.close()), fcm.close(), apns.close()])
   })
 

@@ -2,7 +2,6 @@ import { expect } from 'chai'
 import { startApns } from '../../../../fixtures/push/apns.ts'
 import { startFcm } from '../../../../fixtures/push/fcm.ts'
 import type { Clock } from '../../../../sidecar/clock.ts'
-import { createLog } from '../../../../sidecar/log.ts'
 import type { PushQueue } from '../../../../sidecar/messages/push-queue.ts'
 import type { AvatarUpload, Platform, Station, Stations, Store } from '../../../../sidecar/messages/store.ts'
 import { createMetrics, type Metrics } from '../../../../sidecar/metrics.ts'
@@ -11,6 +10,7 @@ import { MAX_IN_FLIGHT } from '../../../../sidecar/push/delivery/lane.ts'
 import { GIVE_UP_AFTER_MS, MAX_TRIES } from '../../../../sidecar/push/delivery/retry-plan.ts'
 import type { Notification, PushGateway, PushOutcome } from '../../../../sidecar/push/gateway/gateway.ts'
 import { openGateways } from '../../../../sidecar/push/open-gateways.ts'
+import { recordedLog } from '../../../support/recorded-log.ts'
 import { append, message, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
 
 const KEY = 'N0CALL-7'
@@ -101,14 +101,12 @@ interface Parts {
 
 describe('The dispatcher', () => {
   const stores = temporaryStores()
-  let lines: Record<string, unknown>[]
   let store: Store
   let metrics: Metrics
   let android: ManualGateway
   let dispatcher: Dispatcher
   let queue: ReturnType<typeof watch>
-  const log = createLog('debug', { write: (line) => lines.push(JSON.parse(line)) })
-  const events = (name: string) => lines.filter(({ event }) => event === name)
+  const { log, lines, of: events } = recordedLog()
 
   /** In the place of the one before, on what that left. */
   async function start({ gateways = { android }, pushes, stations, random = () => 1 }: Parts = {}) {
@@ -173,7 +171,6 @@ describe('The dispatcher', () => {
   }
 
   beforeEach(async () => {
-    lines = []
     metrics = createMetrics()
     android = new ManualGateway()
     android.always = ACCEPTED
@@ -191,14 +188,6 @@ describe('The dispatcher', () => {
     expect(android.sent[0]?.notification).to.include({ title: 'W1AW', body: 'Hello' })
     expect([metrics.value('pushes_claimed'), metrics.value('pushes_accepted')]).to.deep.equal([1, 1])
     expect(isUnpushed()).to.equal(false)
-  })
-
-  it('folds everything unpushed into one notification', async () => {
-    await receive('one')
-    await receive('two', KEY, 'DL1ABC')
-    await dispatched()
-    expect(android.sent).to.have.length(1)
-    expect(android.sent[0]?.notification.data).to.include({ count: '2', fromCall: 'DL1ABC' })
   })
 
   it('says of each gateway what it last answered, and how many stations wait for it', async () => {
@@ -263,6 +252,10 @@ describe('The dispatcher', () => {
   })
 
   describe('when there is nowhere to send to', () => {
+    const UNSENDABLE = [
+      ['a dead token', () => store.stations.markTokenDead(KEY, 'token-of-N0CALL-7')],
+      ['a platform without a gateway', () => register(KEY, 'token', 'ios')],
+    ] as const
     const nothingSaid = async (counted: number) => {
       expect(android.sent).to.have.length(0)
       expect(isUnpushed()).to.equal(false)
@@ -270,19 +263,13 @@ describe('The dispatcher', () => {
       expect(metrics.value('pushes_unsendable')).to.equal(counted)
     }
 
-    it('counts messages to a platform without a gateway and lets them rest, without a word', async () => {
-      await register(KEY, 'token', 'ios')
-      await receive()
-      await dispatched()
-      await nothingSaid(1)
-    })
-
-    it('counts messages to a dead token and lets them rest, without a word', async () => {
-      await store.stations.markTokenDead(KEY, 'token-of-N0CALL-7')
-      await receive()
-      await dispatched()
-      await nothingSaid(1)
-    })
+    for (const [what, before] of UNSENDABLE)
+      it(`counts messages to ${what} and lets them rest, without a word`, async () => {
+        await before()
+        await receive()
+        await dispatched()
+        await nothingSaid(1)
+      })
 
     describe('and the phone registers anew meanwhile', () => {
       let meanwhile = () => register()
@@ -299,11 +286,8 @@ describe('The dispatcher', () => {
         await register('W1AW', 'token-of-W1AW', 'android', { icon: 'car', image: '', hash: 'icon:car' })
       })
 
-      for (const [what, before] of [
-        ['that was dead', () => store.stations.markTokenDead(KEY, 'token-of-N0CALL-7')],
-        ['of a platform without a gateway', () => register(KEY, 'token', 'ios')],
-      ] as const) {
-        it(`sends to the new token in place of one ${what}`, async () => {
+      for (const [what, before] of UNSENDABLE)
+        it(`sends to the new token in the place of ${what}`, async () => {
           await before()
           meanwhile = () => register(KEY, 'another token')
           await receive()
@@ -315,7 +299,6 @@ describe('The dispatcher', () => {
           expect(metrics.value('pushes_unsendable')).to.equal(0)
           expect(stores.clock.pending).to.equal(0)
         })
-      }
 
       it('lets it rest where the new token is of a platform without a gateway', async () => {
         await store.stations.markTokenDead(KEY, 'token-of-N0CALL-7')
@@ -325,12 +308,6 @@ describe('The dispatcher', () => {
         await nothingSaid(1)
         expect(stores.clock.pending).to.equal(0)
       })
-    })
-
-    it('does nothing for a station that is not registered', async () => {
-      await store.stations.remove(KEY)
-      await dispatched()
-      await nothingSaid(0)
     })
   })
 
@@ -422,52 +399,6 @@ describe('The dispatcher', () => {
       expect(stores.clock.pending).to.equal(0)
     })
 
-    it('does not let a new message hasten the try that is planned', async () => {
-      await receive('one')
-      await dispatched()
-      await receive('two')
-      await dispatched()
-      expect(android.sent).to.have.length(1)
-      expect(stores.clock.pending).to.equal(1)
-    })
-
-    it('begins with the shortest delay again after a success', async () => {
-      await receive('one')
-      await dispatched()
-      android.always = ACCEPTED
-      await advance(1_000)
-      android.always = LATER
-      await receive('two')
-      await dispatched()
-      await advance(1_000)
-      expect(android.sent).to.have.length(4)
-    })
-
-    it('begins with the shortest delay for what comes right behind a success', async () => {
-      android.always = undefined
-      await receive('one')
-      await stores.clock.advance(0)
-      await android.arrived(1)
-      await receive('two')
-      android.sent[0]?.answer(ACCEPTED)
-      const { answer } = await arrival(2)
-      answer(LATER)
-      await dispatched()
-      android.always = ACCEPTED
-      await advance(1_000)
-      expect(android.sent).to.have.length(3)
-    })
-
-    it('spreads the tries of stations that failed together', async () => {
-      await start({ random: () => 0 })
-      await receive()
-      await dispatched()
-      await advance(499)
-      expect(android.sent).to.have.length(1)
-      await advance(1)
-      expect(android.sent).to.have.length(2)
-    })
-
     it('waits as long as the gateway asks', async () => {
       android.always = { ...LATER, afterMs: 60_000 }
       await receive()
@@ -475,14 +406,6 @@ describe('The dispatcher', () => {
       await advance(60_999)
       expect(android.sent).to.have.length(1)
       await advance(1)
-      expect(android.sent).to.have.length(2)
-    })
-
-    it('waits 15 minutes at most, whatever the gateway asks', async () => {
-      android.always = { ...LATER, afterMs: 86_400_000 }
-      await receive()
-      await dispatched()
-      await advance(15 * 60_000 + 1_000)
       expect(android.sent).to.have.length(2)
     })
 
@@ -498,15 +421,6 @@ describe('The dispatcher', () => {
       expect(metrics.value('pushes_given_up')).to.equal(1)
       expect(metrics.value('pushes_retried')).to.equal(android.sent.length - 1)
       expect(isUnpushed()).to.equal(false)
-    })
-
-    it('gives up after 20 tries, however quickly they follow one another', async () => {
-      await start({ random: () => 0 })
-      await receive()
-      await dispatched()
-      while (stores.clock.pending > 0) await advance(1_000)
-      expect(android.sent).to.have.length(MAX_TRIES)
-      expect(events('push-given-up')).to.have.length(1)
     })
 
     it('says how many stations are being notified, those not that wait for another try', async () => {
@@ -585,13 +499,6 @@ describe('The dispatcher', () => {
       expect(stores.clock.pending).to.equal(0)
     })
 
-    it('leaves for the next start what is unpushed', async () => {
-      await receive()
-      await dispatched()
-      await dispatcher.close()
-      expect(await left()).to.deep.equal([KEY])
-    })
-
     for (const kind of ['token_gone', 'refused'] as const) {
       it(`goes on saying so whatever is ${kind} without anybody being asked`, async () => {
         await receive()
@@ -607,19 +514,6 @@ describe('The dispatcher', () => {
         expect(events('push-authorized')).to.deep.equal([])
       })
     }
-
-    it('gives the whole time for another try to what fails for now afterwards', async () => {
-      await receive()
-      await dispatched()
-      for (let hours = 0; hours < 3; hours++) await advance(60 * 60_000)
-      android.always = LATER
-      const tries = android.sent.length
-      while (android.sent.length === tries) await advance(1_000)
-      expect(events('push-given-up')).to.deep.equal([])
-      android.always = ACCEPTED
-      await advance(1_000)
-      expect(isUnpushed()).to.equal(false)
-    })
 
     it('says so once with what to mend, once more when that changes, and once when it is over', async () => {
       await register('N1CALL')

@@ -5,8 +5,11 @@ import { startWebPush } from '../../../../fixtures/push/webpush.ts'
 import { WebPushAgent } from '../../../../sidecar/push/web-push/web-push-agent.ts'
 import { startConnectProxy } from '../../../support/connect-proxy.ts'
 import { startDnsServer } from '../../../support/dns-server.ts'
+import { proxyEnvironment } from '../../../support/proxy-environment.ts'
 
 describe('The connections to push services', () => {
+  proxyEnvironment()
+
   it('are not made to this machine, however it is named, and leave nothing behind of names that come to nothing', async () => {
     const [service, dns] = await Promise.all([startWebPush(), startDnsServer()])
     const { port } = new URL(service.url)
@@ -29,28 +32,21 @@ describe('The connections to push services', () => {
   })
 
   it('are all ended when it closes, also those to a name that came to nothing once more', async () => {
-    const saved = { ...process.env }
     const [service, dns] = await Promise.all([startWebPush({ name: 'push.example.org' }), startDnsServer()])
     const proxy = await startConnectProxy({ to: Number(new URL(service.url).port) })
-    try {
-      for (const name of ['ALL_PROXY', 'NO_PROXY', 'all_proxy', 'no_proxy', 'https_proxy']) delete process.env[name]
-      process.env.HTTPS_PROXY = `http://127.0.0.1:${proxy.port}`
-      const agent = new WebPushAgent({ allowPrivate: false, dnsServers: [dns.server] })
-      const get = () => request(service.url, { agent, rejectUnauthorized: false }).end()
-      dns.addresses.set('push.example.org', ['8.8.8.8'])
-      service.fail('hang')
-      const waiting = get()
-      await service.waitForAttempts(1)
-      dns.addresses.set('push.example.org', ['10.0.0.1'])
-      const [refused] = await once(get(), 'error')
-      expect(refused).to.have.property('code', 'ADDRESS_NOT_PUBLIC')
-      agent.destroy()
-      await Promise.all([once(waiting, 'error'), service.waitForDisconnects(1)])
-    } finally {
-      delete process.env.HTTPS_PROXY
-      Object.assign(process.env, saved)
-      await Promise.all([service.close(), dns.close(), proxy.close()])
-    }
+    process.env.HTTPS_PROXY = `http://127.0.0.1:${proxy.port}`
+    const agent = new WebPushAgent({ allowPrivate: false, dnsServers: [dns.server] })
+    const get = () => request(service.url, { agent, rejectUnauthorized: false }).end()
+    dns.addresses.set('push.example.org', ['8.8.8.8'])
+    service.fail('hang')
+    const waiting = get()
+    await service.waitForAttempts(1)
+    dns.addresses.set('push.example.org', ['10.0.0.1'])
+    const [refused] = await once(get(), 'error')
+    expect(refused).to.have.property('code', 'ADDRESS_NOT_PUBLIC')
+    agent.destroy()
+    await Promise.all([once(waiting, 'error'), service.waitForDisconnects(1)])
+    await Promise.all([service.close(), dns.close(), proxy.close()])
   })
 
   it('wait for another notification in a bounded number', async () => {

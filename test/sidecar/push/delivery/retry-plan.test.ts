@@ -1,0 +1,50 @@
+import { expect } from 'chai'
+import {
+  GIVE_UP_AFTER_MS,
+  MAX_TRIES,
+  planAfterFailure,
+  planAfterRefusal,
+} from '../../../../sidecar/push/delivery/retry-plan.ts'
+
+const SLOWEST = 1 - Number.EPSILON
+const MINUTE = 60_000
+
+describe('The next try of a notification', () => {
+  const planned = (
+    tries: number,
+    { elapsedMs = 0, afterMs = undefined as number | undefined, random = SLOWEST } = {},
+  ) => planAfterFailure({ claim: { tries }, elapsedMs, afterMs }, random)
+  const delayMs = (...of: Parameters<typeof planned>) => planned(...of)?.delayMs
+
+  it('comes three times as late with each that failed, after 5 minutes at most', () => {
+    const delays = Array.from({ length: 8 }, (_, tries) => delayMs(tries))
+    expect(delays).to.deep.equal([1000, 3000, 9000, 27_000, 81_000, 243_000, 300_000, 300_000])
+    expect(planned(3)).to.deep.include({ tries: 4, refusals: 0 })
+  })
+
+  it('spreads the tries of stations that failed together over half of that', () => {
+    expect([0, 0.5].map((random) => delayMs(0, { random }))).to.deep.equal([500, 750])
+  })
+
+  it('waits 15 minutes at most, whatever the gateway asks', () => {
+    for (const [afterMs, expected] of [
+      [MINUTE, MINUTE + 1000],
+      [1440 * MINUTE, 15 * MINUTE + 1000],
+      [Number.POSITIVE_INFINITY, 15 * MINUTE + 1000],
+    ] as const)
+      expect(delayMs(0, { afterMs })).to.equal(expected)
+  })
+
+  it('gives up after 20 tries, however quickly they follow one another, and within an hour', () => {
+    expect(planned(MAX_TRIES - 2, { random: 0 })).to.include({ tries: MAX_TRIES - 1 })
+    expect([MAX_TRIES, planned(MAX_TRIES - 1, { random: 0 })]).to.deep.equal([20, undefined])
+    expect(planned(0, { elapsedMs: GIVE_UP_AFTER_MS - 1000 })).to.include({ delayMs: 1000 })
+    expect(planned(0, { elapsedMs: GIVE_UP_AFTER_MS - 999 })).to.equal(undefined)
+  })
+
+  it('comes without an end where the gateway refused us, and counts nothing against the notification', () => {
+    const delays = [0, 1, 2, 1000].map((refusals) => planAfterRefusal({ refusals }, SLOWEST))
+    expect(delays.map((next) => next.delayMs)).to.deep.equal([1000, 3000, 9000, 300_000])
+    expect(delays.at(-1)).to.include({ tries: 0, refusals: 1001 })
+  })
+})

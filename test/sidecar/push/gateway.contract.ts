@@ -1,0 +1,188 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { expect } from 'chai'
+import type { Notification, PushGateway, PushOutcome } from '../../../sidecar/push/gateway/gateway.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { type RecordedLog, recordedLog } from '../../support/recorded-log.ts'
+import { NOTIFICATION, type Subject } from './services.ts'
+
+export const ACCEPTED: PushOutcome = { kind: 'accepted' }
+
+/** What the contract asks of a push service. */
+interface Service<Fault> {
+  readonly attempts: number
+  waitForAttempts(count: number): Promise<void>
+  waitForDisconnects(count: number): Promise<void>
+  fail(fault: Fault | 'hang', times?: number): void
+  close(): Promise<void>
+}
+
+/** A gateway before a push service of its own, for each test. */
+export interface GatewaySetup<S> extends Pick<RecordedLog, 'log' | 'lines'> {
+  readonly clock: FakeClock
+  readonly subject: Subject<S>
+  readonly service: S
+  readonly gateway: PushGateway
+  send(token?: string, notification?: Notification): Promise<PushOutcome>
+  /** Another gateway to the same service. */
+  open(...changes: Parameters<Subject<S>['open']> extends [unknown, unknown, ...infer Rest] ? Rest : never): PushGateway
+  /** Closes something after the test, before the gateway. */
+  closing<Part extends { close(): Promise<unknown> }>(part: Part): Part
+}
+
+/** Call inside a `describe`. */
+export function gatewaySetup<S extends { close(): Promise<void> }>(start: () => Promise<Subject<S>>): GatewaySetup<S> {
+  const { log, lines } = recordedLog()
+  let clock: FakeClock
+  let subject: Subject<S>
+  let gateway: PushGateway
+  const parts: { close(): Promise<unknown> }[] = []
+  const closing = <Part extends { close(): Promise<unknown> }>(part: Part): Part => {
+    parts.push(part)
+    return part
+  }
+  beforeEach(async () => {
+    clock = new FakeClock(Date.now())
+    subject = await start()
+    closing(subject.service)
+    gateway = closing(subject.open(log, clock))
+  })
+  afterEach(async () => {
+    for (const part of parts.splice(0).reverse()) await part.close()
+  })
+  return {
+    log,
+    lines,
+    get clock() {
+      return clock
+    },
+    get subject() {
+      return subject
+    },
+    get service() {
+      return subject.service
+    },
+    get gateway() {
+      return gateway
+    },
+    send: (token = subject.token, notification = NOTIFICATION) => gateway.send(token, notification),
+    open: (...changes) => closing(subject.open(log, clock, ...changes)),
+    closing,
+  }
+}
+
+/** What a gateway is taken to say by one answer; the words are all of the reason, where they are no expression. */
+type Answer<Fault> = readonly [
+  name: string,
+  fault: Fault,
+  kind: PushOutcome['kind'],
+  words: string | RegExp,
+  afterMs?: number,
+]
+
+interface GatewayRules<Fault> {
+  /** The table of the configuration. */
+  readonly member: string
+  readonly answers: readonly Answer<Fault>[]
+  /** The reason where nobody listens. */
+  readonly unreachable: RegExp
+  /** Answers of which something is logged, and texts that look like a token. */
+  leaks(token: string): { readonly answers: readonly Fault[]; readonly tokens: readonly string[] }
+  /** What is to stand nowhere. */
+  secrets(): Promise<readonly string[]> | readonly string[]
+  /** What the log is to show of a token. */
+  readonly shownOf?: (token: string) => string
+}
+
+/** What holds for every gateway, whatever client of its vendor's it sends with. Call inside a `describe`, behind its set-up. */
+export function gatewayContract<Fault, S extends Service<Fault>>(
+  at: GatewaySetup<S>,
+  rules: GatewayRules<Fault>,
+): void {
+  const { member, answers, unreachable, leaks, secrets, shownOf } = rules
+  const reasonOf = (outcome: PushOutcome) => ('reason' in outcome ? outcome.reason : '')
+
+  for (const [name, fault, kind, words, afterMs] of answers)
+    it(`${name}, asking once`, async () => {
+      at.service.fail(fault)
+      const outcome = await at.send()
+      if (typeof words === 'string')
+        expect(outcome).to.deep.equal({ kind, reason: words, ...(afterMs !== undefined && { afterMs }) })
+      expect(outcome).to.include({ kind }).and.not.have.property('unasked')
+      expect(reasonOf(outcome)).to.match(typeof words === 'string' ? /./ : words)
+      expect(at.service.attempts).to.equal(1)
+      expect(await at.send()).to.deep.equal(ACCEPTED)
+    })
+
+  it('tries later when nobody listens, and says so', async () => {
+    await at.send()
+    await at.service.close()
+    const outcome = await at.send()
+    expect(outcome).to.include({ kind: 'try_later' })
+    expect(reasonOf(outcome)).to.match(unreachable)
+  })
+
+  it('tries later when the server cannot be verified', async () => {
+    const outcome = await at.open({ caFile: null }).send(at.subject.token, NOTIFICATION)
+    expect(outcome).to.include({ kind: 'try_later' })
+    expect(reasonOf(outcome)).to.include('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
+  })
+
+  it('ends a call after 10 s with its connection, sends it no more after that, and goes on with the next', async () => {
+    await at.send()
+    at.service.fail('hang')
+    const sending = at.send()
+    await at.service.waitForAttempts(2)
+    await at.clock.advance(9_999)
+    expect(await Promise.race([sending, 'waiting'])).to.equal('waiting')
+    await at.clock.advance(1)
+    expect(await sending).to.deep.equal({ kind: 'try_later', reason: 'no answer within 10 s' })
+    await at.service.waitForDisconnects(1)
+    expect(await at.send()).to.deep.equal(ACCEPTED)
+    expect([at.service.attempts, at.clock.pending]).to.deep.equal([3, 0])
+  })
+
+  it('ends a call after 10 s when the connection is accepted but TLS never begins', async () => {
+    const silent = createServer((socket) => socket.resume())
+    const connected = once(silent, 'connection')
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const { gateway, token } = at.subject.elsewhere((silent.address() as AddressInfo).port, at.log, at.clock)
+    const sending = gateway.send(token, NOTIFICATION)
+    await connected
+    await at.clock.advance(10_000)
+    expect(await sending).to.deep.equal({ kind: 'try_later', reason: 'no answer within 10 s' })
+    // Ends only when the client has let go of its connection, which it does before it is closed.
+    await new Promise((resolve) => silent.close(resolve))
+    await gateway.close()
+  })
+
+  it('ends what is under way when it is closed, takes nothing more, and can be closed twice', async () => {
+    at.service.fail('hang')
+    const sending = at.send()
+    await at.service.waitForAttempts(1)
+    await Promise.all([at.gateway.close(), at.gateway.close()])
+    const closed = { kind: 'try_later', reason: 'the gateway is closed' }
+    expect(await sending).to.deep.equal(closed)
+    expect(await at.send()).to.deep.equal(closed)
+    await at.service.waitForDisconnects(1)
+    expect(at.service.attempts).to.equal(1)
+  })
+
+  it('puts neither tokens nor keys into log and outcomes', async () => {
+    const { token } = at.subject
+    const leaking = leaks(token)
+    for (const fault of leaking.answers) at.service.fail(fault)
+    const outcomes = []
+    for (const one of [...leaking.answers.map(() => token), ...leaking.tokens]) outcomes.push(await at.send(one))
+    expect(at.lines).to.have.length.above(1)
+    const written = JSON.stringify([outcomes, at.lines])
+    for (const secret of [token, ...leaking.tokens, ...(await secrets())]) expect(written).not.to.include(secret)
+    expect(written).to.include(shownOf?.(token) ?? '')
+  })
+
+  it('names the CA file that is missing', () => {
+    expect(() => at.open({ caFile: '/nowhere/ca.pem' })).to.throw(
+      `push.${member}.caFile: /nowhere/ca.pem cannot be read (ENOENT).`,
+    )
+  })
+}

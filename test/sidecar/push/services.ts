@@ -1,0 +1,72 @@
+import { type ApnsFixture, startApns } from '../../../fixtures/push/apns.ts'
+import { type FcmFixture, startFcm } from '../../../fixtures/push/fcm.ts'
+import { startWebPush, type WebPushFixture } from '../../../fixtures/push/webpush.ts'
+import type { Clock } from '../../../sidecar/clock.ts'
+import { makeVapidKeys } from '../../../sidecar/config/vapid-keys.ts'
+import type { Log } from '../../../sidecar/log.ts'
+import { openApns } from '../../../sidecar/push/apns/apns.ts'
+import { openFcm } from '../../../sidecar/push/fcm/fcm.ts'
+import type { Notification, PushGateway } from '../../../sidecar/push/gateway/gateway.ts'
+import { openWebPush } from '../../../sidecar/push/web-push/web-push.ts'
+
+export const NOTIFICATION: Notification = {
+  title: 'W1AW',
+  body: 'Hello',
+  collapseId: 'aprs-N0CALL-7',
+  data: { fromCall: 'W1AW', seqId: '1', to: 'N0CALL-7', count: '1', collapseId: 'aprs-N0CALL-7' },
+}
+/** With a body and a picture that no gateway takes. */
+export const BIG: Notification = {
+  ...NOTIFICATION,
+  body: 'x'.repeat(9000),
+  data: { ...NOTIFICATION.data, fromAvatarImage: 'A'.repeat(3000) },
+}
+
+export const DEVICE_TOKEN = 'aB'.repeat(32)
+export const VAPID = makeVapidKeys()
+
+/** A push service of its own, a phone that has the app, and what opens our gateway to it. */
+export interface Subject<Service> {
+  readonly service: Service
+  readonly token: string
+  open(log: Log, clock: Clock, changes?: { readonly caFile: string | null }): PushGateway
+  /** The same with another port of this machine in the place of the service. */
+  elsewhere(port: number, log: Log, clock: Clock): { readonly gateway: PushGateway; readonly token: string }
+}
+
+export async function apnsSubject(): Promise<Subject<ApnsFixture>> {
+  const service = await startApns()
+  const open = (log: Log, clock: Clock, changes: object = {}) =>
+    openApns({ ...service.settings, ...changes }, log, clock)
+  const token = DEVICE_TOKEN
+  return { service, token, open, elsewhere: (port, log, clock) => ({ token, gateway: open(log, clock, { port }) }) }
+}
+
+export async function fcmSubject(): Promise<Subject<FcmFixture>> {
+  const service = await startFcm()
+  const open = (log: Log, clock: Clock, changes: object = {}) =>
+    openFcm({ ...service.settings, ...changes }, log, clock)
+  const token = 'registration-token:1234567890'
+  return {
+    service,
+    token,
+    open,
+    elsewhere: (port, log, clock) => ({ token, gateway: open(log, clock, { endpoint: `https://127.0.0.1:${port}` }) }),
+  }
+}
+
+export async function webPushSubject(): Promise<Subject<WebPushFixture>> {
+  const service = await startWebPush()
+  const phone = service.subscribe(VAPID.publicKey)
+  const open = (log: Log, clock: Clock, changes: object = {}) =>
+    openWebPush({ ...service.settings, keyFile: null, ...changes }, VAPID, log, { clock })
+  return {
+    service,
+    token: JSON.stringify(phone),
+    open,
+    elsewhere: (port, log, clock) => ({
+      token: JSON.stringify({ ...phone, endpoint: `https://127.0.0.1:${port}/x` }),
+      gateway: open(log, clock),
+    }),
+  }
+}
