@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
 import { runInNewContext } from 'node:vm'
 import { expect } from 'chai'
-import { notePage, PAGE_FUNCTIONS, sendToLogin } from '../../../plugin/meshcentral/pages/open-page.ts'
-import type { MeshRequest } from '../../../plugin/meshcentral/server.ts'
+import { notePage, PAGE_FUNCTIONS, sendToLogin } from '../../../../plugin/meshcentral/pages/open-page.ts'
+import type { MeshRequest } from '../../../../plugin/meshcentral/server.ts'
 
 describe('a page of MeshCentral that is open when its session ends', () => {
   it('is told so over its own socket, and nothing is sent over one that leads to a device', () => {

@@ -1,0 +1,47 @@
+import { expect } from 'chai'
+import type { Request } from 'express'
+import { LOGIN_ERRORS, type LoginErrorCode, MESSAGES } from '../../../../plugin/errors.ts'
+import { goOn, MESSAGE, messageOf } from '../../../../plugin/meshcentral/pages/login-page.ts'
+
+describe('the way on after a login', () => {
+  const answerTo = (path: string, isStrict: boolean) => {
+    const sent: { status?: number; location?: string; body?: string } = {}
+    const res = {
+      redirect: (status: number, location: string) => Object.assign(sent, { status, location }),
+      status: (status: number) => Object.assign(sent, { status }) && res,
+      set: () => res,
+      type: () => res,
+      send: (body: string) => Object.assign(sent, { body }),
+    }
+    goOn(res as unknown as NonNullable<Request['res']>, path, isStrict)
+    return sent
+  }
+
+  it('is a redirect, but a page where session cookies are strict', () => {
+    expect(answerTo('/a?b', false)).to.deep.equal({ status: 302, location: '/a?b' })
+    expect(answerTo('/a?b', true)).to.include({ status: 200 })
+  })
+
+  it('cannot break out of that page', () => {
+    const { body = '' } = answerTo('/?a="><script>1</script>\'&b', true)
+    expect(body).not.to.match(/<script|a="|'&b/)
+  })
+
+  it('leads to a message of MeshCentral for every failure, an unknown one too', () => {
+    const numberOf = (reason: LoginErrorCode) => messageOf({ reason, code: LOGIN_ERRORS[reason].message })
+    expect(numberOf('account_unknown')).to.equal(MESSAGE.cannotCreate)
+    expect(numberOf('account_limit')).to.equal(MESSAGE.accountLimit)
+    expect(numberOf('not_in_required_group')).to.equal(MESSAGE.denied)
+    expect(numberOf('account_locked')).to.equal(MESSAGE.locked)
+    expect(numberOf('discovery_failed')).to.equal(MESSAGE.failed)
+    expect(messageOf({ reason: 'constructor', code: 'constructor' })).to.equal(MESSAGE.failed)
+  })
+
+  it('has a message of MeshCentral for everything that a person may read', () => {
+    for (const code of Object.keys(MESSAGES)) {
+      expect(Object.values<number>(MESSAGE), code).to.include(messageOf({ reason: 'new', code }))
+    }
+    expect(messageOf({ reason: 'new', code: 'sign_in_cancelled' })).to.equal(MESSAGE.denied)
+    expect(messageOf({ reason: 'new', code: 'maintenance' })).to.equal(MESSAGE.maintenance)
+  })
+})

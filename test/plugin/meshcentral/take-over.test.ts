@@ -1,0 +1,52 @@
+import { expect } from 'chai'
+import type { MeshDomain } from '../../../plugin/meshcentral/server.ts'
+import { pluginConfig, showButton, takeOver } from '../../../plugin/meshcentral/take-over.ts'
+
+const domain = (members: Partial<MeshDomain> = {}): MeshDomain => ({ id: '', url: '/', ...members })
+
+describe('taking over', () => {
+  const oidc = { clientid: 'mesh', newaccountsrights: ['fulladministrator'] }
+  const domains = () => ({
+    '': domain({ authstrategies: { oidc, saml: {} } }),
+    sub: domain({ id: 'sub', url: '/sub/', authstrategies: { saml: {} } }),
+    files: domain({ id: 'files', share: '/srv', authstrategies: { oidc } }),
+    own: domain({ id: 'own', dns: 'own.example.test', title: 'Own', authstrategies: { oidc } }),
+  })
+
+  it('leaves MeshCentral no strategy of that kind, and all others', () => {
+    const all = domains()
+    expect([...takeOver(all).keys()]).to.deep.equal(['', 'own'])
+    expect(all[''].authstrategies).to.deep.equal({ saml: {} })
+    expect(all.sub.authstrategies).to.deep.equal({ saml: {} })
+  })
+
+  it('reads the configuration with the address that the server has, without what is of the server', () => {
+    const config = pluginConfig(takeOver(domains()), { hostName: 'mesh.example.test', port: 8443 })
+    expect(config).to.deep.equal({
+      settings: { cert: 'mesh.example.test', port: 8443 },
+      domains: {
+        '': { authStrategies: { oidc: { clientid: 'mesh' } } },
+        own: { dns: 'own.example.test', title: 'Own', authStrategies: { oidc: { clientid: 'mesh' } } },
+      },
+    })
+  })
+
+  it('puts back what the button is to show, in the lower case that pages look for', () => {
+    const all = domains()
+    const button = { buttonText: 'Corp', buttonIconUrl: '/corp.png' }
+    for (const one of takeOver(all).values()) showButton(one, null, false, button)
+    expect(all[''].authstrategies).to.deep.equal({
+      saml: {},
+      oidc: { issuer: {}, client: {}, custom: { buttontext: 'Corp', buttoniconurl: '/corp.png' } },
+    })
+  })
+
+  it('puts back what pages look for, and no secret', () => {
+    const all = domains()
+    for (const one of takeOver(all).values()) showButton(one, 'azure', true)
+    expect(all[''].authstrategies).to.deep.equal({
+      saml: {},
+      oidc: { issuer: {}, client: {}, custom: { preset: 'azure' }, groups: { sync: true } },
+    })
+  })
+})
