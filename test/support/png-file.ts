@@ -8,29 +8,22 @@ export interface PngChunk {
 export interface PngOptions {
   readonly width?: number
   readonly height?: number
-  readonly depth?: number
-  readonly colour?: number
-  readonly interlace?: number
-  /** What is compressed into IDAT; filter byte and samples of each scanline. */
-  readonly raw?: Buffer
-  /** Chunks between header and image data, such as a palette. */
+  /** Chunks between header and image data, such as text. */
   readonly extra?: readonly PngChunk[]
 }
 
-const SAMPLES: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
-
 /** The chunks of a PNG; by default 64x64, 8 bits, RGBA, all transparent, without a filter. */
 export function pngChunks(options: PngOptions = {}): PngChunk[] {
-  const { width = 64, height = 64, depth = 8, colour = 6, interlace = 0, extra = [] } = options
-  const row = 1 + Math.ceil((width * depth * (SAMPLES[colour] ?? 1)) / 8)
+  const { width = 64, height = 64, extra = [] } = options
+  const row = 1 + 4 * width
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  header.set([depth, colour, 0, 0, interlace], 8)
+  header.set([8, 6, 0, 0, 0], 8)
   return [
     { type: 'IHDR', data: header },
     ...extra,
-    { type: 'IDAT', data: deflateSync(options.raw ?? Buffer.alloc(row * height)) },
+    { type: 'IDAT', data: deflateSync(Buffer.alloc(row * height)) },
     { type: 'IEND', data: Buffer.alloc(0) },
   ]
 }
