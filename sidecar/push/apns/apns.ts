@@ -12,7 +12,6 @@ import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from '../gateway/notifica
 import { loadPackage, withoutPackage } from '../gateway/package.ts'
 import { throughProxy } from '../gateway/tunnel.ts'
 import { waitForLastAnswers } from './apns-farewell.ts'
-import { createApnsTokenPause } from './apns-token-pause.ts'
 
 type Failed = Exclude<PushOutcome, { kind: 'accepted' }>
 
@@ -67,7 +66,6 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   const key = readSigningKey(keyFile)
   const connections = createConnections(settings)
   const inFlight = createInFlight(clock)
-  const pause = createApnsTokenPause(clock)
   const open = () => openClient({ key, keyId, teamId }, settings.production, connections)
   /** How far the wall clock is ahead of elapsed time, at most since the client was made. */
   let aheadMs = aheadOf(clock)
@@ -90,7 +88,6 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   const send = async (pushToken: string, notification: Notification): Promise<PushOutcome> => {
     // The token becomes part of a path: APNs would answer something else than what it means.
     if (!/^[0-9a-f]{1,200}$/i.test(pushToken)) return NO_TOKEN
-    if (pause.isOn()) return outcomeOf(EXPIRED)
     const { provider, Message } = await currentClient()
     const fitted = fitNotification(notification, measure)
     const message = new Message()
@@ -106,9 +103,7 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
     }
     let failure = await attempt()
     // The client has made itself a new token by now.
-    if (failure?.reason === EXPIRED.reason) failure = await attempt()
-    if (failure?.reason === EXPIRED.reason) pause.begin()
-    else if (!failure || hasTakenToken(failure)) pause.end()
+    if (failure?.reason === 'ExpiredProviderToken') failure = await attempt()
     if (!failure) return { kind: 'accepted' }
     const outcome = outcomeOf(failure)
     log.debug('apns-answer', 'APNs did not take a notification.', { outcome: outcome.kind, reason: outcome.reason })
@@ -183,13 +178,6 @@ interface Failure {
   /** Absent when the request got no answer. */
   readonly status?: number
   readonly reason: string
-}
-
-const EXPIRED: Failure = { status: 403, reason: 'ExpiredProviderToken' }
-
-/** That it gets too many of them says nothing about this one. */
-function hasTakenToken({ status, reason }: Failure): boolean {
-  return status !== undefined && reason !== 'TooManyProviderTokenUpdates'
 }
 
 function outcomeOf({ status, reason }: Failure): Failed {

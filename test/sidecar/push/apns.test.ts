@@ -118,49 +118,6 @@ describe('APNs through node-apn', () => {
     expect(at.service.attempts).to.equal(2)
   })
 
-  describe('while each new provider token is too old for it', () => {
-    const EXPIRED: ApnsFault = { status: 403, reason: 'ExpiredProviderToken' }
-    const PAUSES_MS = [10_000, 20_000, 40_000, 80_000]
-    const refused = async () => expect(await send()).to.include({ kind: 'unauthorized' })
-
-    it('is left alone for 10 s, and twice as long each time, however many notifications there are', async () => {
-      at.service.fail(EXPIRED, 1000)
-      for (const [round, pauseMs] of PAUSES_MS.entries()) {
-        for (let sent = 0; sent < 10; sent++) await refused()
-        await at.clock.advance(pauseMs - 1)
-        await refused()
-        expect(at.service.attempts).to.equal(2 * (round + 1))
-        await at.clock.advance(1)
-      }
-    })
-
-    it('is left alone for longer and longer also when it says that there were too many', async () => {
-      at.service.fail(EXPIRED, 2)
-      await refused()
-      await at.clock.advance(10_000)
-      at.service.fail({ status: 429, reason: 'TooManyProviderTokenUpdates' })
-      expect(await send()).to.include({ kind: 'try_later' })
-      at.service.fail(EXPIRED, 2)
-      await refused()
-      await at.clock.advance(19_999)
-      await refused()
-      expect(at.service.attempts).to.equal(5)
-    })
-
-    it('is asked again once the clock is set, and after anything else that it says not so much later', async () => {
-      at.service.fail(EXPIRED, 2 * PAUSES_MS.length)
-      for (const _ of PAUSES_MS) {
-        await refused()
-        at.clock.set(at.clock.now() + 3_600_000)
-      }
-      expect(await send()).to.deep.equal(ACCEPTED)
-      at.service.fail(EXPIRED, 2)
-      await refused()
-      await at.clock.advance(10_000)
-      expect(await send()).to.deep.equal(ACCEPTED)
-    })
-  })
-
   for (const fault of ['goaway', 'drop'] satisfies ApnsFault[]) {
     it(`tries later when the notification meets a ${fault}, and sends over a new connection then`, async () => {
       await send()
