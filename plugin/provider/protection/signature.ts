@@ -1,7 +1,4 @@
-import { KeyObject, verify } from 'node:crypto'
-import { types } from 'node:util'
 import { compactVerify, decodeProtectedHeader, errors, type JWTVerifyGetKey } from 'jose'
-import { membersOf } from '../../config/json/json-object.ts'
 import { LoginError } from '../../errors.ts'
 import { deepestMessage } from '../../log.ts'
 
@@ -12,7 +9,6 @@ import { deepestMessage } from '../../log.ts'
  */
 export async function verifySignature(token: string, keys: JWTVerifyGetKey, algorithm: string): Promise<void> {
   const options = { algorithms: [algorithm] }
-  if (await isPlainlySigned(token, keys, algorithm)) return
   try {
     await compactVerify(token, keys, options)
   } catch (error) {
@@ -26,42 +22,6 @@ export async function verifySignature(token: string, keys: JWTVerifyGetKey, algo
     }
     throw new LoginError('id_token_invalid', { cause: error, ...faultOf(error, token) })
   }
-}
-
-const RSA_DIGESTS: ReadonlyMap<string, string> = new Map([
-  ['RS256', 'sha256'],
-  ['RS384', 'sha384'],
-  ['RS512', 'sha512'],
-])
-/** Source: RFC 7518, section 3.3. */
-const FEWEST_RSA_BITS = 2048
-
-/**
- * Whether a token is what nearly all are: signed by RSA, without extensions, by the one key that its header names.
- * By `node:crypto`, within the call: WebCrypto takes the signature to another thread and back, which costs more than verifying it. False
- * says nothing: of all else, and of what is wrong, jose is the judge.
- */
-async function isPlainlySigned(token: string, keys: JWTVerifyGetKey, algorithm: string): Promise<boolean> {
-  const digest = RSA_DIGESTS.get(algorithm)
-  const [header = '', payload = '', signature = '', ...more] = token.split('.')
-  if (digest === undefined || more.length > 0) return false
-  const bytes = Buffer.from(signature, 'base64url')
-  if (!isBase64url(header) || !isBase64url(payload) || bytes.toString('base64url') !== signature) return false
-  try {
-    const { alg, kid, ...others } = membersOf(JSON.parse(Buffer.from(header, 'base64url').toString()))
-    if (alg !== algorithm || typeof kid !== 'string' || 'crit' in others || 'b64' in others) return false
-    const key = await keys({ alg, kid }, { payload, protected: header, signature })
-    if (!types.isCryptoKey(key)) return false
-    const verifier = KeyObject.from(key)
-    if ((verifier.asymmetricKeyDetails?.modulusLength ?? 0) < FEWEST_RSA_BITS) return false
-    return verify(digest, Buffer.from(`${header}.${payload}`), verifier, bytes)
-  } catch {
-    return false
-  }
-}
-
-function isBase64url(text: string): boolean {
-  return /^[\w-]+$/.test(text)
 }
 
 function faultOf(error: unknown, token: string) {
