@@ -6,7 +6,7 @@ import type { Metrics } from '../metrics.ts'
 import type { Connect } from './connection/connect-tcp.ts'
 import { type Connection, type ConnectionStatus, openConnection } from './connection/connection.ts'
 import { isSameSet, planConnections } from './filters/plan.ts'
-import { createReadiness } from './filters/readiness.ts'
+import { isHeard } from './filters/readiness.ts'
 import { nextSteps, type Step } from './filters/rollout.ts'
 import type { CallSource } from './listeners/call-source.ts'
 import { loginCallCount } from './listeners/login-calls.ts'
@@ -102,7 +102,6 @@ export function createFleet(options: FleetOptions): Fleet {
   let stepPlanned = false
   let tidying: Timer | undefined
 
-  const isHeard = createReadiness()
   const everyMember = () => [...members.values(), ...leaving]
   const stateOf = (member: FleetMember) => member.connection.status().state
   const isUp = (member: FleetMember) => ['up', 'confirming', 'unconfirmed'].includes(stateOf(member))
