@@ -133,9 +133,9 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
 }
 
 async function discoverOnce(settings: IssuerSettings, asked: AskedDocument): Promise<oidc.ServerMetadata> {
+  const found = await asked.document
   // As it is, then: where many domains share an IdP, one copy of what it publishes serves them all.
-  if (isNothingByHand(settings)) return asked.safe()
-  const metadata = overlay(await asked.document, settings)
+  const metadata = isNothingByHand(settings) ? found : overlay(found, settings)
   assertSafeAddresses(metadata)
   return metadata
 }

@@ -1,6 +1,6 @@
 import type { ServerMetadata } from 'openid-client'
 import type { Fetch } from '../http/limited-fetch.ts'
-import { assertSafeAddresses, loadDocument } from './discovery-document.ts'
+import { loadDocument } from './discovery-document.ts'
 
 /** Requests under way in the background; the others wait in line. */
 const MOST_AT_ONCE = 8
@@ -9,12 +9,6 @@ const MOST_AT_ONCE = 8
 export interface AskedDocument {
   /** @throws UnusableDocument, UnansweredRequest */
   readonly document: Promise<ServerMetadata>
-  /**
-   * The same, for whoever uses it as it is: with a look at its addresses, one for all.
-   *
-   * @throws ForbiddenExchange `PLAIN_HTTP`, and as `document` does
-   */
-  safe(): Promise<ServerMetadata>
   /** Somebody waits for it: it is asked for at once, whoever else is in line. */
   hurry(): void
 }
@@ -81,13 +75,8 @@ export function createDocuments(): Documents {
         ofFetch.delete(issuer)
         if (ofFetch.size === 0) asked.delete(fetch)
       })
-      let safe: Promise<ServerMetadata> | undefined
       const one: AskedDocument = {
         document,
-        safe: () => {
-          safe ??= document.then(withSafeAddresses)
-          return safe
-        },
         hurry: () => begin(waiting),
       }
       asked.set(fetch, ofFetch.set(issuer, one))
@@ -106,11 +95,6 @@ export function createDocuments(): Documents {
     for (const { refuse } of line) refuse(new Error('Single sign-on has been closed'))
     line.clear()
   }
-}
-
-function withSafeAddresses(metadata: ServerMetadata): ServerMetadata {
-  assertSafeAddresses(metadata)
-  return metadata
 }
 
 function deferred(): { promise: Promise<void>; resolve: () => void; reject: (error: Error) => void } {
