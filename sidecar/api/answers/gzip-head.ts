@@ -43,14 +43,7 @@ const TRAILER_BYTES = 8
 /** What a stored block holds. */
 const MAX_TAIL_BYTES = 0xffff
 
-/** The whole text as one gzip member, `tail` in a last block that is not compressed; it has at most 65,535 bytes. */
-export function completeGzip(head: GzipHead, tail: Buffer): Buffer {
-  const whole = Buffer.allocUnsafe(gzipBytes(head, tail))
-  copyGzip(head, tail, whole)
-  return whole
-}
-
-/** How many bytes it has then. */
+/** How many bytes the whole text has as one gzip member, `tail` in a last block that is not compressed; it has at most 65,535. */
 export function gzipBytes({ blocks }: GzipHead, tail: Buffer): number {
   return HEADER.length + blocks.length + STORED_HEADER_BYTES + tail.length + TRAILER_BYTES
 }

@@ -22,8 +22,6 @@ export interface ReadyRing {
   space: Buffer
   /** What is in `space` was handed out: other records may come behind it, and nothing of it changes any more. */
   shared: boolean
-  /** How many messages came since somebody asked: most come while nobody does. */
-  unasked: number
   /** What was asked for since the last message came. */
   slice: Slice | undefined
 }
@@ -65,7 +63,6 @@ export function createRing(
     begin: 0,
     space,
     shared: false,
-    unasked: 0,
     slice: undefined,
   }
 }
@@ -83,13 +80,7 @@ export function addToRing(ring: ReadyRing, message: StoredMessage, perStation: n
   ring.times.push(message.time)
   ring.senders.push(message.from)
   ring.ends.push(start + record.length)
-  ring.unasked += 1
   ring.slice = undefined
-}
-
-/** Whether everything in it came since somebody last asked. */
-export function isStale({ unasked, times }: ReadyRing): boolean {
-  return unasked > times.length
 }
 
 /** The records from the message with that index on: those of a {@link Slice}. */

@@ -4,7 +4,7 @@ import type { BodyHead } from '../answers/answer.ts'
 import { type GzipHead, gzipHead } from '../answers/gzip-head.ts'
 import { jsonText } from '../answers/json-text.ts'
 import { senderAvatars } from '../answers/message-record.ts'
-import { addToRing, bytesOfRing, createRing, isStale, type ReadyRing, recordsFrom, type Slice } from './ready-ring.ts'
+import { addToRing, bytesOfRing, createRing, type ReadyRing, recordsFrom, type Slice } from './ready-ring.ts'
 import { bytesOfSlice, sliceHead } from './slice-head.ts'
 
 /** What stations got, ready to be sent. */
@@ -35,12 +35,6 @@ interface RingCacheParts {
 /** Enough for 5,000 stations with 50 messages each: 13 KB a station where each text has the 67 characters that it may, compressed too. */
 const MAX_BYTES = 80_000_000
 
-/**
- * Without room for all that are asked for, of so many rings that are read one takes the place of others. If each did, stations that
- * ask in turn would each find that theirs went just before; so most of what is kept stays, and what is asked for often comes in.
- */
-const READS_PER_PLACE = 8
-
 interface Kept {
   readonly ring: ReadyRing
   bytes: number
@@ -62,7 +56,6 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
   const rings = new Map<StationKey, Kept>()
   const loads = new Map<StationKey, Load>()
   let bytes = 0
-  let readsWithoutRoom = 0
 
   feed.onStored((messages) => {
     for (const message of messages) {
@@ -70,15 +63,12 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
       const kept = rings.get(message.to)
       if (!kept) continue
       addToRing(kept.ring, message, perStation)
-      if (isStale(kept.ring)) drop(message.to)
-      else weigh(kept)
+      weigh(kept)
     }
     dropOldest()
   })
 
   function keep(key: StationKey, kept: Kept): void {
-    const others = bytes - (rings.get(key)?.bytes ?? 0)
-    if (others + bytesOfRing(kept.ring) > maxBytes && readsWithoutRoom++ % READS_PER_PLACE > 0) return
     drop(key)
     rings.set(key, kept)
     weigh(kept)
@@ -143,7 +133,6 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
 
   function answerOf(key: StationKey, kept: Kept, since: number, serverTime: number): NewMessages {
     const { ring } = kept
-    ring.unasked = 0
     const slice = sliceOf(ring, since)
     const head = sliceHead(slice, () => slice.compressed ?? compress(key, kept, slice))
     return { head, serverTime }

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { completeGzip } from '../../../../sidecar/api/answers/gzip-head.ts'
+import { copyGzip, gzipBytes } from '../../../../sidecar/api/answers/gzip-head.ts'
 import type { RingCache } from '../../../../sidecar/api/rings/ring-cache.ts'
 import type { StationKey, Store } from '../../../../sidecar/messages/store.ts'
 import { append, message, newer, register, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
@@ -44,7 +44,10 @@ describe('rings kept in memory', () => {
           const { messages } = await newer(store, 'N0CALL', since)
           const answer = await own.since('N0CALL', since)
           if (answer && one.compressed) {
-            const whole = gunzipSync(completeGzip(await answer.head.compressed(), Buffer.from('}')))
+            const [head, tail] = [await answer.head.compressed(), Buffer.from('}')]
+            const member = Buffer.alloc(gzipBytes(head, tail))
+            copyGzip(head, tail, member)
+            const whole = gunzipSync(member)
             expect(whole.toString('latin1')).to.equal(`${answer.head.text()}}`)
             expect(whole.length).to.equal(answer.head.bytes + 1)
           }
@@ -143,13 +146,6 @@ describe('rings kept in memory', () => {
       for (let round = 0; round < rounds; round += 1) for (const to of callers) await bounded.since(to, 0)
       return 1 - asked.length / (callers.length * rounds)
     }
-
-    it('stay for most of those that there is room for, when all ask in turn', async () => {
-      await hits(stations, 1)
-      expect(bounded.bytes).to.be.within(30_000, 40_000)
-      // There is room for not quite half of them.
-      expect(await hits(stations, 10)).to.be.within(0.3, 0.5)
-    })
 
     it('leave those that are no longer asked for', async () => {
       await hits(stations.slice(0, 15), 2)
