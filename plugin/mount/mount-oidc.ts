@@ -172,17 +172,10 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
  * @param readFile as `readFileSync` does it
  */
 export function readOptions(
-  {
-    config,
-    host,
-    presets,
-    unknownKeys,
-    inferPresets,
-    credentials,
-    clock = systemClock,
-  }: Omit<MountOptions, 'log' | 'urlencoded'>,
+  options: Omit<MountOptions, 'log' | 'urlencoded'>,
   readFile = (file: string) => readFileSync(file, 'utf8'),
 ): Readings {
+  const { config, host, presets, unknownKeys, inferPresets, credentials, clock = systemClock } = options
   return readDomains(config, {
     ...(presets ? { presets } : {}),
     ...(unknownKeys ? { unknownKeys } : {}),

@@ -2,11 +2,14 @@ import { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { type HostOptions, type RunningHost, startHost } from '../../fixtures/host/server.ts'
 import { type Idp, type IdpOptions, startIdp } from '../../fixtures/idp/server.ts'
 import type { AuthLogEntry, PresetUrls } from '../../plugin/index.ts'
+import { HandTurnedClock } from './hand-turned-clock.ts'
 
 export const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-the-tests' }
 
 export interface Setup {
   readonly idp: Idp
+  /** The host's and the plugin's: a limit passes where a test turns it, and never by chance. */
+  readonly clock: HandTurnedClock
   readonly host: RunningHost
   readonly authLog: readonly AuthLogEntry[]
   /** Lines that the host and the plugin wrote. */
@@ -36,7 +39,7 @@ export interface SetupOptions {
   /** How the IdP knows the client, where it differs. */
   readonly registered?: Members
   readonly idp?: IdpOptions
-  readonly host?: Omit<HostOptions, 'config'>
+  readonly host?: Omit<HostOptions, 'config' | 'clock'>
   /** Base URLs in place of the vendors' own. */
   readonly presets?: (idp: Idp) => PresetUrls
 }
@@ -44,6 +47,7 @@ export interface SetupOptions {
 /** A provider and a reference host that uses it, the client registered: a whole login can begin. */
 export async function setUp(options: SetupOptions = {}): Promise<Setup> {
   const idp = await startIdp(options.idp ?? {})
+  const clock = new HandTurnedClock()
   const authLog: AuthLogEntry[] = []
   const output: string[] = []
   const placesAt = (port: number): Places => ({ idp, port, hostUrl: `http://127.0.0.1:${port}/` })
@@ -52,6 +56,7 @@ export async function setUp(options: SetupOptions = {}): Promise<Setup> {
       settings: { cert: '127.0.0.1', port },
       domains: { '': { ...options.domain, authStrategies: { oidc: oidcObject(options, placesAt(port)) } } },
     }),
+    clock,
     authLog: (entry) => authLog.push(entry),
     output: { write: (line) => output.push(line) },
     ...(options.presets ? { presets: options.presets(idp) } : {}),
@@ -66,6 +71,7 @@ export async function setUp(options: SetupOptions = {}): Promise<Setup> {
   return {
     idp,
     host,
+    clock,
     authLog,
     output,
     browser: () => new ScriptedBrowser(),

@@ -44,7 +44,8 @@ export interface StoredUserGroups extends UserGroups {
 }
 
 /** For one operation of the store. */
-export function limitOf({ timeoutMs = 10_000, clock = systemClock }: StoredOptions): TimeLimit {
+export function limitOf(options: StoredOptions): TimeLimit {
+  const { timeoutMs = 10_000, clock = systemClock } = options
   return timeLimit(clock, timeoutMs)
 }
 

@@ -69,7 +69,13 @@ describe('discovery in a whole login', () => {
         },
       }),
     )
+    await told('discovery-failed')
     expect(await signIn(setup)).to.equal(200)
+    const { clock } = setup
+    await clock.advance(1_000)
+    // Until the answer is there: no limit of a request waits any more.
+    while (idp.requests('discovery') < 2 || clock.waiting(10_000) > 0) await new Promise(setImmediate)
+    await clock.advance(2_000)
     await told('discovered')
     expect(idp.requests('discovery')).to.equal(3)
     expect(events(lines)).to.deep.equal(['warn discovery-failed', 'info discovered'])

@@ -22,7 +22,7 @@ describe('what an IdP or a stranger would talk a login into', () => {
   })
 
   it('is no storm of requests for the key set: a login asks once, however useless the answer', async () => {
-    const { host, idp, browser } = await start()
+    const { host, idp, clock, browser } = await start()
     for (const body of ['{"keys":[]}', '{"keys":7}', 'no JSON']) {
       idp.faults.set('jwks', { kind: 'answer', status: 200, body })
       const before = idp.requests('jwks')
@@ -30,6 +30,7 @@ describe('what an IdP or a stranger would talk a login into', () => {
       await person.step(await answerFromIdp(person, host.url, 'alice'))
       expect((await whoAmI(person, host.url)).status, body).to.equal(401)
       expect(idp.requests('jwks') - before, body).to.equal(1)
+      await clock.advance(1_000)
     }
   })
 

@@ -317,7 +317,10 @@ describe('the log line of a login that fails', () => {
       const setup = await start()
       const { public: key } = makeKey('RSA', { kid: 'another' })
       setup.idp.faults.set('jwks', answering(200, JSON.stringify({ keys: [key] })))
-      await failedLogin(setup)
+      const failed = failedLogin(setup)
+      // It is looked for once more.
+      await setup.clock.pass(1_000)
+      await failed
       expectLine(setup, ['id_token_invalid', { algorithm: 'RS256' }, /`issuer\.jwks_uri`/])
     })
 

@@ -19,7 +19,7 @@ describe('a logout', () => {
     return { ...setup, setup, person }
   }
   /** Another host at the same provider; it discovers it anew. */
-  const anotherHost = async ({ idp }: Setup, oidc: Record<string, unknown> = {}) => {
+  const anotherHost = async ({ idp, clock }: Setup, oidc: Record<string, unknown> = {}) => {
     const authLog: AuthLogEntry[] = []
     const host = await startHost({
       config: (port: number) => ({
@@ -37,6 +37,7 @@ describe('a logout', () => {
           },
         },
       }),
+      clock,
       output: { write: () => undefined },
       authLog: (entry) => authLog.push(entry),
     })
@@ -255,7 +256,7 @@ describe('a logout', () => {
 
   describe('where the IdP publishes no end-session endpoint', () => {
     const withoutEndpoint = async () => {
-      const { setup, idp } = await start()
+      const { setup, idp, clock } = await start()
       idp.faults.set('discovery', { kind: 'rewrite', body: without('end_session_endpoint') })
       const { url, authLog } = await anotherHost(setup)
       const signedIn = async () => {
@@ -265,7 +266,7 @@ describe('a logout', () => {
       }
       const logOut = async (person: ScriptedBrowser) => (await person.step(`${url}logout`)).headers.location ?? ''
       const missing = () => authLog.filter(({ event }) => event === 'end-session-missing')
-      return { idp, signedIn, logOut, missing }
+      return { idp, clock, signedIn, logOut, missing }
     }
 
     for (const status of [404, 410]) {
@@ -291,10 +292,17 @@ describe('a logout', () => {
       ['gives no answer in 5 s', { kind: 'hang' }],
     ] as const) {
       it(`goes to what is below the issuer when it ${what}, with nothing of the session, and asks once`, async () => {
-        const { idp, signedIn, logOut, missing } = await withoutEndpoint()
+        const { idp, clock, signedIn, logOut, missing } = await withoutEndpoint()
         idp.faults.set('logout', fault)
-        for (const _ of [1, 2]) {
-          const target = new URL(await logOut(await signedIn()))
+        for (const time of ['first', 'second']) {
+          const left = logOut(await signedIn())
+          if (fault.kind === 'hang' && time === 'first') {
+            // The tokens are revoked meanwhile.
+            const isAsked = () => idp.requests('logout') > 0 && idp.requests('revocation') > 0
+            while (!isAsked() || clock.waiting(2_000) > 0) await new Promise(setImmediate)
+            await clock.pass(5_000)
+          }
+          const target = new URL(await left)
           expect(target.origin + target.pathname).to.equal(`${idp.issuer}/logout`)
           expect([...target.searchParams.keys()].sort()).to.deep.equal([
             'client_id',
@@ -426,7 +434,7 @@ describe('a logout', () => {
     })
 
     it('keep nobody waiting for more than 2 s, and fail no logout', async () => {
-      const { setup, host, idp } = await start()
+      const { setup, host, idp, clock } = await start()
       for (const [fault, code, path] of [
         [{ kind: 'hang' }, 'provider_unreachable', '/login'],
         [{ kind: 'reset' }, 'provider_unreachable', '/login'],
@@ -437,9 +445,9 @@ describe('a logout', () => {
         const person = setup.browser()
         await person.login(host.url, 'bob', 'bob-demo')
         idp.faults.set('revocation', fault)
-        const begun = performance.now()
-        const { headers } = await person.step(`${host.url}logout`)
-        expect(performance.now() - begun).to.be.below(5000)
+        const answer = person.step(`${host.url}logout`)
+        if (fault.kind === 'hang') await clock.pass(2_000)
+        const { headers } = await answer
         const target = new URL(headers.location!, host.url)
         expect(target.pathname, fault.kind).to.equal(path)
         expect(target.searchParams.get('failure')).to.equal(path === '/login' ? 'signed_out_here' : null)
