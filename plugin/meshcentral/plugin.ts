@@ -23,6 +23,7 @@ import { meshPeers } from './sessions/peers.ts'
 import { sealedBySession } from './sessions/sealed.ts'
 import { type ShutDoor, shutDoor } from './shut-door.ts'
 import { pluginConfig, showButton, type TakenDomain, takeOver } from './take-over.ts'
+import { keepCookiesFromCaches } from './uncached-cookies.ts'
 
 const PRESET_NAMES = PRESETS.map(({ name }) => name)
 
@@ -60,7 +61,7 @@ function begin(server: MeshServer): MeshCompanion {
       server,
       'was loaded too late: name it in settings.plugins.list, and start MeshCentral again. Until then nobody gets in by single sign-on',
     )
-    return { hook_setupHttpHandlers: (web) => void keepShut(server, web) }
+    return { hook_setupHttpHandlers: (web) => void begun(server, web) }
   }
   const taken = takeOver(server.config.domains)
   const cookieKey = taken.size > 0 ? earlyCookieKey(server, clock) : undefined
@@ -69,7 +70,7 @@ function begin(server: MeshServer): MeshCompanion {
     exports: Object.keys(PAGE_FUNCTIONS),
     hook_setupHttpHandlers(web) {
       try {
-        const door = keepShut(server, web)
+        const door = begun(server, web)
         reportMisplaced(server)
         const page = cookieKey && install(server, web, taken, cookieKey())
         if (!page) return
@@ -83,7 +84,9 @@ function begin(server: MeshServer): MeshCompanion {
   }
 }
 
-function keepShut(server: MeshServer, web: MeshWeb): ShutDoor {
+/** What holds wherever the plugin is loaded, whatever becomes of it. */
+function begun(server: MeshServer, web: MeshWeb): ShutDoor {
+  keepCookiesFromCaches(web)
   return shutDoor(server, web, (user) =>
     server.authLog(
       'OIDC',

@@ -187,6 +187,16 @@ describe('the plugin in a MeshCentral of many domains', () => {
     }
   })
 
+  it('lets no file set a cookie, on any domain, and pages none that a cache may keep', async () => {
+    for (const domain of ['', 'path', 'without']) {
+      const asked = async (path: string) => (await setup.browser().step(`${setup.urlOf(domain)}${path}`)).headers
+      expect(await asked('scripts/common-0.0.1.js')).not.to.have.property('set-cookie')
+      const page = await asked('login')
+      expect(page).to.have.property('set-cookie')
+      expect(page['cache-control']).to.match(/no-store|private/)
+    }
+  })
+
   it('leaves the login page of a domain without single sign-on alone', async () => {
     expect(await buttonsOf(setup, 'without')).to.deep.equal([])
     expect((await setup.browser().step(`${setup.urlOf('without')}auth-oidc`)).status).to.equal(404)

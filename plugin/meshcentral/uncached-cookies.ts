@@ -1,0 +1,45 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { MeshSocket, MeshWeb } from './server.ts'
+
+/** Behind the last slash there is a name with an ending, other than that of MeshCentral's own pages. */
+const FILE = /\/[^/?]*\.(?!ashx(?:[/?]|$))[^/?]*(?:\?|$)/i
+
+/**
+ * Lets no answer set a cookie that a cache may keep. MeshCentral renews its session's cookie once a minute with whatever is asked for, and
+ * caches that keep `Set-Cookie` beside a file, as a common proxy's switch for assets does, sign the next one who asks for it in as the one
+ * who fetched it. Sessions are still renewed by pages and by what keeps them alive.
+ *
+ * In place before all that sets cookies. What a web relay hands on is a device's own.
+ */
+export function keepCookiesFromCaches({ app, args }: Partial<Pick<MeshWeb, 'app' | 'args'>>): void {
+  // A version without it is one that nothing is known of.
+  if (!app) return
+  const relays: readonly unknown[] = Array.isArray(args?.relaydns) ? args.relaydns : []
+  const { handle } = app as unknown as { readonly handle: Handle }
+  const handleUncached: Handle = (req, res, ...rest) => {
+    if (/^(GET|HEAD)$/.test(req.method ?? '') && !req.ws && !relays.includes(req.headers.host?.replace(/:\d*$/, '')))
+      beforeHead(res, () => keepFromCaches(req.url ?? '', res))
+    handle.call(app, req, res, ...rest)
+  }
+  Object.assign(app, { handle: handleUncached })
+}
+
+type Handle = (req: IncomingMessage & { readonly ws?: MeshSocket }, res: ServerResponse, ...rest: unknown[]) => void
+
+/** Behind whatever else waits for that, such as cookie-session with its cookie, which comes in front of it later. */
+function beforeHead(res: ServerResponse, act: () => void): void {
+  const { writeHead } = res
+  res.writeHead = ((...head: Parameters<typeof writeHead>) => {
+    act()
+    return writeHead.apply(res, head)
+  }) as typeof writeHead
+}
+
+/** Source: RFC 9111, sections 3 and 7.3. */
+function keepFromCaches(url: string, res: ServerResponse): void {
+  if (!res.hasHeader('Set-Cookie')) return
+  const said = String(res.getHeader('Cache-Control') ?? '')
+  if (/\b(no-store|private)\b/i.test(said)) return
+  if (FILE.test(url) || /\bpublic\b/i.test(said)) res.removeHeader('Set-Cookie')
+  else res.setHeader('Cache-Control', said === '' ? 'private' : `${said}, private`)
+}

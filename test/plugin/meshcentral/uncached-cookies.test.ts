@@ -1,0 +1,45 @@
+import { expect } from 'chai'
+import cookieSession from 'cookie-session'
+import express from 'express'
+import request from 'supertest'
+import { keepCookiesFromCaches } from '../../../plugin/meshcentral/uncached-cookies.ts'
+
+describe('an answer that a cache may keep', () => {
+  /** A server that gives everybody a cookie with everything, as MeshCentral does once a minute. */
+  async function answer(path: string, said?: string, { method = 'get', host = 'mesh.test' } = {}) {
+    const app = express()
+    app.use(cookieSession({ name: 'xid', keys: ['a key'] }), (req, res) => {
+      Reflect.set(req, 'session', { userid: 'user//alice' })
+      if (said !== undefined) res.set('Cache-Control', said)
+      res.send('content')
+    })
+    keepCookiesFromCaches({ app, args: { relaydns: ['relay.test'] } })
+    const asked = request(app)[method as 'get'](path).set('Host', host)
+    const { headers } = await asked
+    return { sets: headers['set-cookie'] !== undefined, cacheControl: headers['cache-control'] }
+  }
+
+  for (const path of ['/scripts/common.js', '/a/b.min.css?v=1', '/logo.png', '/.x', '/a.ashx.png'])
+    it(`sets no cookie with a file (${path}), whatever it says of how long it may be kept`, async () => {
+      for (const said of [undefined, 'public, max-age=0', 'max-age=60'])
+        expect(await answer(path, said)).to.deep.equal({ sets: false, cacheControl: said })
+      expect((await answer(path, undefined, { method: 'head' })).sets).to.equal(false)
+    })
+
+  it('sets none either where it says that everybody may have it', async () => {
+    expect((await answer('/page', 'Public, max-age=60')).sets).to.equal(false)
+  })
+
+  for (const path of ['/', '/refresh.ashx', '/refresh.ashx?x=a.js', '/a.b/', '/a.b/page', '/login'])
+    it(`renews the session with a page (${path}), which is then for one alone`, async () => {
+      expect(await answer(path)).to.deep.equal({ sets: true, cacheControl: 'private' })
+      expect(await answer(path, 'max-age=60')).to.deep.equal({ sets: true, cacheControl: 'max-age=60, private' })
+    })
+
+  it('is none that says so itself, nor one to a POST, nor what a web relay hands on', async () => {
+    for (const said of ['no-store', 'private, max-age=60'])
+      expect(await answer('/a.js', said)).to.deep.equal({ sets: true, cacheControl: said })
+    expect((await answer('/a.js', undefined, { method: 'post' })).sets).to.equal(true)
+    expect((await answer('/a.js', undefined, { host: 'relay.test:443' })).sets).to.equal(true)
+  })
+})
