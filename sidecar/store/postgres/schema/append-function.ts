@@ -1,6 +1,5 @@
-/** What {@link APPEND} says of a message; as characters, as many as there are messages. */
+/** What {@link APPEND} says of a message; as characters, as many as there are messages. A duplicate is '1'. */
 export const NO_STATION = '0'
-export const DUPLICATE = '1'
 export const STORED = '2'
 
 /** Places of a ring are told by so many bits; it has 10,000 at most. */

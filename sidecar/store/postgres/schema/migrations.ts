@@ -1,6 +1,11 @@
 import { StoreError } from '../../../errors.ts'
 import { type OwnConnection, type Postgres, type Queries, SCHEMA, WHOLE_TABLE_MS } from '../database/connection.ts'
-import { FUNCTIONS } from './functions.ts'
+import { APPEND, CLAIM_ACKS } from './append-function.ts'
+import { INSTANCE_FUNCTIONS } from './instance-functions.ts'
+import { CLAIM_PUSHES, PUT_OFF_PUSHES, SETTLE_PUSHES } from './push-functions.ts'
+import { READ_SINCE } from './read-functions.ts'
+import { REGISTRY_FUNCTIONS } from './registry-functions.ts'
+import { FIT_RINGS } from './ring-functions.ts'
 import { MIGRATIONS } from './schema.ts'
 
 /** Any number; all instances take the same one. */
@@ -56,3 +61,19 @@ async function versionOf({ query }: Queries): Promise<number> {
   const [found] = await query<{ version: number }>('SELECT version FROM clock')
   return found?.version ?? 0
 }
+
+/**
+ * The functions in SQL, put in place anew at each start, after the tables. One that takes other arguments, or gives other columns, than a
+ * released one is another function and needs another name: instances of the version before go on to call theirs.
+ */
+const FUNCTIONS: readonly string[] = [
+  ...REGISTRY_FUNCTIONS,
+  ...INSTANCE_FUNCTIONS,
+  CLAIM_ACKS,
+  APPEND,
+  READ_SINCE,
+  CLAIM_PUSHES,
+  SETTLE_PUSHES,
+  PUT_OFF_PUSHES,
+  FIT_RINGS,
+]
