@@ -1,5 +1,6 @@
 /** Rules that are held by mutants, and the tests that hold them: files, or folders with all that is below them. */
 export interface MutatedFolder {
+  /** Of a room, or of a part of one: `room/part`. */
   readonly name: string
   readonly rules: readonly string[]
   /** Only what is quick: all of them that reach a mutant are run for it. */
@@ -7,7 +8,26 @@ export interface MutatedFolder {
 }
 
 export const FOLDERS: readonly MutatedFolder[] = [
-  { name: 'config', rules: ['plugin/config'], tests: ['test/plugin/config'] },
+  { name: 'config/json', rules: ['plugin/config/json'], tests: ['test/plugin/config/json'] },
+  {
+    name: 'config/domains',
+    rules: ['plugin/config/domains'],
+    tests: ['test/plugin/config/domains.test.ts', 'test/plugin/config/domains'],
+  },
+  { name: 'config/migration', rules: ['plugin/config/migration'], tests: ['test/plugin/config/migration'] },
+  { name: 'config/credentials', rules: ['plugin/config/credentials'], tests: ['test/plugin/config/credentials'] },
+  {
+    name: 'config/rules',
+    rules: ['plugin/config/rules'],
+    tests: [
+      'test/plugin/config/rules',
+      'test/plugin/config/client.test.ts',
+      'test/plugin/config/custom.test.ts',
+      'test/plugin/config/groups.test.ts',
+      'test/plugin/config/inferred-presets.test.ts',
+      'test/plugin/config/issuer.test.ts',
+    ],
+  },
   {
     name: 'login',
     rules: ['plugin/login/another-account.ts', 'plugin/login/sign-in.ts', 'plugin/login/transaction'],
@@ -23,7 +43,11 @@ export const FOLDERS: readonly MutatedFolder[] = [
     rules: ['plugin/login/claim-path.ts', 'plugin/login/profile.ts'],
     tests: ['test/plugin/login'],
   },
-  { name: 'presets', rules: ['plugin/presets'], tests: ['test/plugin/presets'] },
+  {
+    name: 'presets',
+    rules: ['plugin/presets'],
+    tests: ['test/plugin/presets', 'test/plugin/config/custom.test.ts', 'test/plugin/config/inferred-presets.test.ts'],
+  },
   {
     name: 'redeem',
     rules: ['plugin/provider/answers/redeem.ts'],
@@ -66,6 +90,10 @@ export const FOLDERS: readonly MutatedFolder[] = [
       'sidecar/store/postgres/messages/cursor-position.ts',
       'sidecar/store/sqlite/messages/cursors.ts',
     ],
-    tests: ['test/sidecar/client/phone-client.test.ts', 'test/sidecar/store/sqlite/messages/cursors.test.ts'],
+    tests: [
+      'test/sidecar/client/phone-client.test.ts',
+      'test/sidecar/store/postgres/messages/cursor-position.test.ts',
+      'test/sidecar/store/sqlite/messages/cursors.test.ts',
+    ],
   },
 ]

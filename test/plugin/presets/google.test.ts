@@ -144,6 +144,7 @@ describe('the google preset', () => {
       { group: 'groups/0a', groupKey: { id: 'ops@corp.example', namespace: 'identitysources/1' } },
       { group: 'groups/0b', groupKey: { id: 'ops' } },
       { group: 'groups/0c', displayName: 'ops@corp.example' },
+      { group: 'groups/0d', groupKey: { id: 'old ops@corp.example' } },
     ]
     api.fail({ kind: 'answer', status: 403, body: '{}' })
     const { clock, fetch } = vendorAccess()
@@ -236,8 +237,10 @@ describe('the google preset', () => {
       expect(decideAccess(memberships, settings({ required: displayName }).groups).admitted).to.equal(false)
       expect(names(memberships)).to.deep.equal(['mine@corp.example'])
     }
-    api.setGroups(ALICE, { direct: [group('mine', { displayName: 'Team @ home' })] })
-    expect(names(await ask())).to.deep.equal(['Team @ home'])
+    for (const displayName of ['Team @ home', 'Our groups/ops', 'old a@b.example', 'a@b.example (old)']) {
+      api.setGroups(ALICE, { direct: [group('mine', { displayName })] })
+      expect(names(await ask())).to.deep.equal([displayName])
+    }
   })
 
   it('reads a full page of groups with long descriptions within the limit on answers', async () => {
