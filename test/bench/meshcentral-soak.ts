@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { alteredProgram } from '../meshcentral/support/data-folder.ts'
-import { closeLaboratory } from '../meshcentral/support/laboratory.ts'
 import { type MeshSetup, type Person, setUpMesh } from '../meshcentral/support/mesh-setup.ts'
 import { signIn } from '../meshcentral/support/session.ts'
 
@@ -142,5 +141,4 @@ try {
   )
 } finally {
   await setup.close()
-  await closeLaboratory()
 }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { closeLaboratory } from '../meshcentral/support/laboratory.ts'
 import { type MeshSetup, setUpMesh } from '../meshcentral/support/mesh-setup.ts'
 import { alternate } from './measurement.ts'
 
@@ -53,7 +52,6 @@ async function measure(): Promise<void> {
   } finally {
     await ours.close()
     await peer.close()
-    await closeLaboratory()
   }
 }
 

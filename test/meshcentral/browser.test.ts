@@ -1,30 +1,26 @@
-import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { takeDocumentPicture } from '../support/document-picture.ts'
 import { launchChromium, takePicture } from './support/chromium.ts'
-import { useLaboratory } from './support/laboratory.ts'
-import { CLIENT, type MeshSetup, type Person, setUpMesh } from './support/mesh-setup.ts'
-import { signedIn, signIn } from './support/session.ts'
-
-useLaboratory()
+import { CLIENT, type Person } from './support/mesh-setup.ts'
+import { signedIn } from './support/session.ts'
+import { useMesh } from './support/use-mesh.ts'
 
 describe('a person with a browser at MeshCentral', () => {
   let browser: Browser
   let context: BrowserContext
-  let mesh: MeshSetup
+  const mesh = useMesh({
+    domains: {
+      '': { oidc: { groups: { sync: true, siteadmin: ['mesh-admins'] } } },
+      closed: { oidc: { newAccounts: false } },
+      posted: { oidc: { client: { client_id: 'posted', response_types: ['code id_token'] } } },
+    },
+  })
   let page: Page
   /** Dialogs and errors of scripts: there are none, whatever the IdP says. */
   const complaints: string[] = []
 
   before(async () => {
-    mesh = await setUpMesh({
-      domains: {
-        '': { oidc: { groups: { sync: true, siteadmin: ['mesh-admins'] } } },
-        closed: { oidc: { newAccounts: false } },
-        posted: { oidc: { client: { client_id: 'posted', response_types: ['code id_token'] } } },
-      },
-    })
     await mesh.idp.addClient({
       ...CLIENT,
       client_id: 'posted',
@@ -34,10 +30,7 @@ describe('a person with a browser at MeshCentral', () => {
     })
     browser = await launchChromium()
   })
-  after(async () => {
-    await browser?.close()
-    await mesh?.close()
-  })
+  after(() => browser?.close())
   beforeEach(async () => {
     complaints.length = 0
     context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 800 } })
@@ -101,14 +94,6 @@ describe('a person with a browser at MeshCentral', () => {
     expect(complaints).to.deep.equal([])
   })
 
-  it("reads MeshCentral's own message when a login fails", async () => {
-    await page.goto(`${mesh.urlOf('closed')}auth-oidc`)
-    await signInAtIdp(mesh.person())
-    await page.getByText('Unable to create account.').first().waitFor()
-    await picture('refused')
-    expect(complaints).to.deep.equal([])
-  })
-
   it('meets no script of the IdP in an error', async () => {
     const begun = await context.request.get(`${mesh.url}auth-oidc`, { maxRedirects: 0 })
     const state = new URL(begun.headers().location ?? '').searchParams.get('state') ?? ''
@@ -136,16 +121,6 @@ describe('a person with a browser at MeshCentral', () => {
     await welcome(person)
   })
 
-  it('loses the rights of a site admin at once in the page that is open', async () => {
-    const person = mesh.person({ groups: ['mesh-admins'] })
-    await page.goto(`${mesh.url}auth-oidc`)
-    await signInAtIdp(person)
-    await page.locator('#LeftMenuMyUsers').waitFor()
-    await signIn(mesh, mesh.browser(), mesh.person({ groups: [] }, person))
-    await page.locator('#LeftMenuMyUsers').waitFor({ state: 'hidden' })
-    expect(complaints).to.deep.equal([])
-  })
-
   it('is sent from the page that is open to the login page when the IdP says so, and reads there why', async () => {
     const person = mesh.person()
     await page.goto(`${mesh.url}auth-oidc`)
@@ -153,13 +128,7 @@ describe('a person with a browser at MeshCentral', () => {
     await welcome(person)
     // The page opens its socket after that.
     await page.waitForFunction('typeof meshserver !== "undefined" && meshserver.State === 2')
-    const now = Math.floor(Date.now() / 1000)
-    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} }
-    const token = await mesh.idp.sign(
-      { iss: mesh.idp.issuer, aud: 'mesh', sub: person.sub, iat: now, exp: now + 120, jti: randomUUID(), events },
-      { alg: 'RS256', typ: 'logout+jwt' },
-    )
-    await mesh.browser().step(`${mesh.url}auth-oidc-backchannel-logout`, { form: [['logout_token', token]] })
+    await mesh.endSessions({ sub: person.sub })
     await page.waitForURL(`${mesh.url}login`)
     await onLoginPage()
     await page.getByText('You were signed out by the sign-in service').waitFor()
@@ -179,6 +148,7 @@ describe('a person with a browser at MeshCentral', () => {
     await page.goto(`${mesh.urlOf('closed')}auth-oidc`)
     await signInAtIdp(mesh.person())
     await page.getByText('Unable to create account.').first().waitFor()
+    await picture('refused')
     expect(complaints).to.deep.equal([])
   })
 })

@@ -4,12 +4,9 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchChromium, takePicture } from './support/chromium.ts'
 import { type ControlSocket, openPage } from './support/control-socket.ts'
 import { type Device, needDesktop, startDevice } from './support/device.ts'
-import { useLaboratory } from './support/laboratory.ts'
 import { type MeshSetup, type Person, setUpMesh } from './support/mesh-setup.ts'
 import { isSignedIn, signedIn } from './support/session.ts'
 import { until } from './support/until.ts'
-
-useLaboratory()
 
 /** With a picture every second, on a machine that has much else to do. */
 const PICTURE_LIMIT_MS = 30_000
@@ -130,8 +127,7 @@ describe('a desktop in a browser', () => {
     await guest.goto(String(url))
     await connect(guest)
 
-    const form = [['logout_token', await logoutToken(owner)]] as const
-    await mesh.browser().step(`${mesh.url}auth-oidc-backchannel-logout`, { form })
+    await mesh.endSessions({ sub: owner.sub })
     await until('the page of the owner to be closed', () => !page.isOpen())
     await isAlive(guest)
     expect(await stateOf(guest)).to.match(/^Connected/)
@@ -143,13 +139,4 @@ describe('a desktop in a browser', () => {
     await connect(guest)
     expect(complaints).to.deep.equal([])
   })
-
-  const logoutToken = ({ sub }: Person) => {
-    const now = Math.floor(Date.now() / 1000)
-    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} }
-    return mesh.idp.sign(
-      { iss: mesh.idp.issuer, aud: 'mesh', sub, iat: now, exp: now + 120, jti: `of ${sub}`, events },
-      { alg: 'RS256', typ: 'logout+jwt' },
-    )
-  }
 })

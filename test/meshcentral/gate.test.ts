@@ -1,59 +1,51 @@
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { linesOf } from './support/auth-log.ts'
-import { openPage } from './support/control-socket.ts'
-import { useLaboratory } from './support/laboratory.ts'
-import { type MeshSetup, setUpMesh, userKey } from './support/mesh-setup.ts'
+import { userKey } from './support/mesh-setup.ts'
 import { answerOfIdp, isApp, isLoginPage, isSignedIn, messageOn, signedIn, signIn } from './support/session.ts'
-
-useLaboratory()
+import { useMesh } from './support/use-mesh.ts'
 
 const LOCKED = 32
 const [NEAR, FAR] = ['11.22.33.44', '55.66.77.88']
+const statusOf = async (browser: ScriptedBrowser, address: string) => (await browser.step(address)).status
 
 describe('what MeshCentral asks of everybody who signs in', () => {
-  let setup: MeshSetup
-  before(async () => {
-    setup = await setUpMesh({
-      settings: {
-        trustedProxy: ['127.0.0.1'],
-        userBlockedIp: ['66.0.0.0/8'],
-        maxInvalidLogin: { time: 10, count: 2 },
-      },
-      domains: {
-        '': { oidc: { groups: { siteadmin: ['mesh-admins'], sync: true } } },
-        allowed: { members: { userAllowedIp: '11.22.33.0/24,127.0.0.1' } },
-        blocked: { members: { userBlockedIp: ['55.0.0.0/8', '2001:db8::/32'] } },
-        sent: { members: { userBlockedIp: ['55.0.0.0/8'], ipBlockedUserRedirect: 'https://intranet.test/blocked' } },
-        key: { members: { loginKey: ['k1', 'K2'] } },
-        keyed: { oidc: { groups: { required: ['staff'] } }, members: { loginKey: 'only' } },
-        header: { members: { userRequiredHttpHeader: { 'X-Corp': 'yes' } } },
-      },
-    })
+  const setup = useMesh({
+    settings: {
+      trustedProxy: ['127.0.0.1'],
+      userBlockedIp: ['66.0.0.0/8'],
+      maxInvalidLogin: { time: 10, count: 2 },
+    },
+    domains: {
+      '': { oidc: { groups: { siteadmin: ['mesh-admins'], sync: true } } },
+      allowed: { members: { userAllowedIp: '11.22.33.0/24,127.0.0.1' } },
+      blocked: { members: { userBlockedIp: ['55.0.0.0/8', '2001:db8::/32'] } },
+      sent: { members: { userBlockedIp: ['55.0.0.0/8'], ipBlockedUserRedirect: 'https://intranet.test/blocked' } },
+      key: { members: { loginKey: ['k1', 'K2'] } },
+      keyed: { oidc: { groups: { required: ['staff'] } }, members: { loginKey: 'only' } },
+      header: { members: { userRequiredHttpHeader: { 'X-Corp': 'yes' } } },
+    },
   })
-  after(() => setup?.close())
 
-  const statusOf = async (browser: ScriptedBrowser, address: string) => (await browser.step(address)).status
-
-  for (const [domain, address, status] of [
-    ['', FAR, 302],
-    ['', '66.1.2.3', 401],
-    ['blocked', '66.1.2.3', 401],
-    ['allowed', NEAR, 302],
-    ['allowed', FAR, 401],
-    ['allowed', '::ffff:11.22.33.9', 302],
-    ['blocked', NEAR, 302],
-    ['blocked', FAR, 401],
-    ['blocked', '2001:db8::7', 401],
-    ['blocked', '2001:db9::7', 302],
-  ] as const) {
-    it(`answers ${status} to ${address} at the login of ${domain || 'the default domain'}, as at its own`, async () => {
+  it('is an address that the server and the domain let in, at its login as at its own page', async () => {
+    for (const [domain, address, isIn] of [
+      ['', FAR, true],
+      ['blocked', '66.1.2.3', false],
+      ['allowed', FAR, false],
+      ['allowed', '::ffff:11.22.33.9', true],
+      ['blocked', NEAR, true],
+      ['blocked', FAR, false],
+      ['blocked', '2001:db8::7', false],
+    ] as const) {
       const browser = setup.browser(address)
-      expect(await statusOf(browser, `${setup.urlOf(domain)}auth-oidc`)).to.equal(status)
+      const what = `${address} at ${domain}`
+      expect(await statusOf(browser, `${setup.urlOf(domain)}auth-oidc`), what).to.equal(isIn ? 302 : 401)
       // MeshCentral's own page is the measure.
-      expect(await statusOf(browser, `${setup.urlOf(domain)}login`)).to.equal(status === 302 ? 200 : 401)
-    })
-  }
+      expect(await statusOf(browser, `${setup.urlOf(domain)}login`), what).to.equal(isIn ? 200 : 401)
+    }
+    const { status, headers } = await setup.browser(FAR).step(`${setup.urlOf('sent')}auth-oidc`)
+    expect([status, headers.location]).to.deep.equal([302, 'https://intranet.test/blocked'])
+  })
 
   it('creates no account for an address that is blocked when it comes back from the IdP', async () => {
     const person = setup.person()
@@ -67,37 +59,22 @@ describe('what MeshCentral asks of everybody who signs in', () => {
     expect(isApp(await near.get(answer))).to.equal(true)
   })
 
-  it('sends blocked addresses to where ipBlockedUserRedirect says', async () => {
-    const { status, headers } = await setup.browser(FAR).step(`${setup.urlOf('sent')}auth-oidc`)
-    expect([status, headers.location]).to.deep.equal([302, 'https://intranet.test/blocked'])
-  })
-
-  it('is a login key: without it there is nothing', async () => {
-    const browser = setup.browser()
-    for (const query of ['', '?key=', '?key=k', '?key=k3', '?key=k1&key=k1']) {
-      expect(await statusOf(browser, `${setup.urlOf('key')}auth-oidc${query}`), query).to.equal(404)
+  it('is a login key: without it there is nothing, and it goes through the login to the page behind it, and to why that failed', async () => {
+    const key = setup.urlOf('key')
+    for (const query of ['', '?key=', '?key=k', '?key=k1&key=k1']) {
+      expect(await statusOf(setup.browser(), `${key}auth-oidc${query}`), query).to.equal(404)
     }
-    expect(await statusOf(browser, `${setup.urlOf('key')}auth-oidc?key=k1`)).to.equal(302)
-  })
-
-  it('is a login key: it goes through the login and to the page behind it', async () => {
-    for (const key of ['k1', 'K2']) {
-      const browser = setup.browser()
-      const page = await signIn(setup, browser, setup.person(), {
-        domain: 'key',
-        path: `auth-oidc?key=${encodeURIComponent(key)}&return=/key/%3Fviewmode=2`,
-      })
-      expect(isApp(page), key).to.equal(true)
-      expect(new URL(page.url).searchParams.get('key')).to.equal(key)
-      expect(new URL(page.url).searchParams.get('viewmode')).to.equal('2')
-      expect(page.trail.filter((address) => address.startsWith(setup.idp.issuer)).join()).not.to.include('key=')
-    }
-  })
-
-  it('is a login key: it goes to the login page that says why a login failed', async () => {
-    const page = await signIn(setup, setup.browser(), setup.person(), { domain: 'keyed', path: 'auth-oidc?key=only' })
-    expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 111])
-    expect(new URL(page.url).searchParams.get('key')).to.equal('only')
+    const path = 'auth-oidc?key=K2&return=/key/%3Fviewmode=2'
+    const page = await signIn(setup, setup.browser(), setup.person(), { domain: 'key', path })
+    expect(isApp(page)).to.equal(true)
+    expect([...new URL(page.url).searchParams].toSorted()).to.deep.equal([
+      ['key', 'K2'],
+      ['viewmode', '2'],
+    ])
+    expect(page.trail.filter((address) => address.startsWith(setup.idp.issuer)).join()).not.to.include('key=')
+    const failed = await signIn(setup, setup.browser(), setup.person(), { domain: 'keyed', path: 'auth-oidc?key=only' })
+    expect([isLoginPage(failed), messageOn(failed)]).to.deep.equal([true, 111])
+    expect(new URL(failed.url).searchParams.get('key')).to.equal('only')
   })
 
   it('is a login key: it comes back from a logout', async () => {
@@ -123,11 +100,7 @@ describe('what MeshCentral asks of everybody who signs in', () => {
   it('is patience after failed passwords: message 114, and no way to the IdP', async () => {
     const browser = setup.browser('99.88.77.66')
     // MeshCentral takes its time for each.
-    const form = [
-      ['action', 'login'],
-      ['username', 'nobody'],
-      ['password', 'x'],
-    ] as const
+    const form = Object.entries({ action: 'login', username: 'nobody', password: 'x' })
     await Promise.all([1, 2, 3].map(() => browser.step(`${setup.url}login`, { form })))
     const page = await browser.get(`${setup.url}auth-oidc`)
     expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 114])
@@ -138,10 +111,9 @@ describe('what MeshCentral asks of everybody who signs in', () => {
   it('is an account that is not locked: message 110, and no group of the IdP unlocks it', async () => {
     const person = setup.person({ groups: ['locked out'] })
     await signedIn(setup, person)
-    const admin = await openPage(setup, await signedIn(setup, setup.person({ groups: ['mesh-admins'] })))
+    const admin = await setup.open(await signedIn(setup, setup.person({ groups: ['mesh-admins'] })))
     admin.send({ action: 'edituser', id: userKey(person), siteadmin: LOCKED, responseid: 'lock' })
     await setup.account(person, '', ({ siteadmin }) => siteadmin === LOCKED)
-    admin.close()
     const browser = setup.browser()
     const lines = await linesOf(setup, async () => {
       const again = setup.person({ groups: ['mesh-admins', 'new one'], name: 'Other Name' }, person)
@@ -157,53 +129,25 @@ describe('what MeshCentral asks of everybody who signs in', () => {
   })
 })
 
-describe('MeshCentral in maintenance mode', () => {
-  let setup: MeshSetup
-  const options = {
-    domains: { '': { oidc: { groups: { siteadmin: ['mesh-admins'] } } }, path: {} },
-  }
-  before(async () => {
-    setup = await setUpMesh({ ...options, settings: { maintenanceMode: 'soon back' } })
-  })
-  after(() => setup?.close())
+describe('what MeshCentral asks of everybody in its settings', () => {
+  const domains = { '': { oidc: { groups: { siteadmin: ['mesh-admins'] } } }, path: {} }
+  const setup = useMesh({ domains, settings: { maintenanceMode: 'soon back' } })
 
-  it('lets nobody in who is no site admin: message 115, and no account', async () => {
+  it('is to be a site admin in maintenance mode: message 115, and no account, until that is over', async () => {
     for (const domain of ['', 'path']) {
       const person = setup.person()
       const page = await signIn(setup, setup.browser(), person, { domain })
       expect([isLoginPage(page), messageOn(page)], domain).to.deep.equal([true, 115])
       expect(await setup.hasAccount(person, domain)).to.equal(false)
     }
+    await signedIn(setup, setup.person({ groups: ['mesh-admins'] }))
   })
 
-  it('lets site admins in', async () => {
-    const browser = setup.browser()
-    const page = await signIn(setup, browser, setup.person({ groups: ['mesh-admins'] }))
-    expect(isApp(page)).to.equal(true)
-  })
-
-  it('lets somebody in as usual once it is over', async () => {
-    await setup.restart({ ...options, settings: {} })
-    await signedIn(setup, setup.person())
-  })
-})
-
-describe('lists of addresses in the settings of MeshCentral', () => {
-  it('let nobody in from elsewhere, and answer 401', async () => {
-    const setup = await setUpMesh({
-      settings: { trustedProxy: ['127.0.0.1'], userAllowedIp: ['11.22.33.0/24', '127.0.0.1'] },
-    })
-    try {
-      const person = setup.person()
-      const refused = await setup.browser(FAR).step(`${setup.url}auth-oidc`)
-      expect([
-        refused.status,
-        refused.headers['set-cookie']?.some((cookie) => cookie.includes('oidc')) ?? false,
-      ]).to.deep.equal([401, false])
-      const page = await signIn(setup, setup.browser(NEAR), person)
-      expect(isApp(page)).to.equal(true)
-    } finally {
-      await setup.close()
-    }
+  it('is an address of the allowed ones, and 401 elsewhere', async () => {
+    const settings = { trustedProxy: ['127.0.0.1'], userAllowedIp: ['11.22.33.0/24', '127.0.0.1'] }
+    await setup.restart({ domains, settings })
+    const { status, headers } = await setup.browser(FAR).step(`${setup.url}auth-oidc`)
+    expect([status, String(headers['set-cookie']).includes('oidc')]).to.deep.equal([401, false])
+    expect(isApp(await signIn(setup, setup.browser(NEAR), setup.person()))).to.equal(true)
   })
 })

@@ -2,14 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { freePort } from '../../fixtures/free-port.ts'
-import { type ControlSocket, openControl, openPage } from './support/control-socket.ts'
-import { useLaboratory } from './support/laboratory.ts'
-import { type MeshSetup, type Person, setUpMesh } from './support/mesh-setup.ts'
+import { type ControlSocket, openControl } from './support/control-socket.ts'
+import type { MeshSetup, Person } from './support/mesh-setup.ts'
 import { addDevice, openRelay, type RelayEnd } from './support/relay.ts'
-import { authCookieOn, isSignedIn, relayCookieOn, signedIn, signIn } from './support/session.ts'
-import { until } from './support/until.ts'
-
-useLaboratory()
+import { authCookieOn, isSignedIn, relayCookieOn, signedIn } from './support/session.ts'
+import { closes, useMesh } from './support/use-mesh.ts'
 
 /** What a page has of MeshCentral's to open sockets with, for itself and for a device. */
 interface Sealed {
@@ -18,33 +15,15 @@ interface Sealed {
 }
 
 describe('of several sessions in MeshCentral', () => {
-  let setup: MeshSetup
   /** Where agents come in, and whoever has a cookie for a tunnel. */
   let agents: { readonly url: string }
-  const sockets: { close(): void }[] = []
-
-  before(async () => {
+  const setup = useMesh(async () => {
     const agentPort = await freePort()
     agents = { url: `https://localhost:${agentPort}/` }
-    setup = await setUpMesh({ settings: { allowLoginToken: true, agentPort, agentPortBind: '127.0.0.1' } })
+    return { settings: { allowLoginToken: true, agentPort, agentPortBind: '127.0.0.1' } }
   })
-  after(() => setup?.close())
-  afterEach(async () => {
-    for (const socket of sockets.splice(0)) socket.close()
-    setup.idp.forgeTokens()
-    await setup.register({})
-  })
+  const { keep, open, openAlone, verdictOn } = setup
 
-  const keep = <Socket extends { close(): void }>(socket: Socket): Socket => {
-    sockets.push(socket)
-    return socket
-  }
-  const open = async (browser: ScriptedBrowser) => keep(await openPage(setup, browser))
-  const alone = (auth: string) => keep(openControl(setup, { auth }))
-  const verdictOn = async (auth: string) => {
-    const { action } = await alone(auth).message((one) => ['userinfo', 'close'].includes(one.action ?? ''))
-    return action === 'userinfo' ? 'signed in' : 'refused'
-  }
   const sealedOn = async (browser: ScriptedBrowser): Promise<Sealed> => {
     const page = await browser.step(setup.url)
     return { auth: authCookieOn(page) ?? '', rauth: relayCookieOn(page) ?? '' }
@@ -60,20 +39,6 @@ describe('of several sessions in MeshCentral', () => {
     return [keep(openRelay(at, { id, auth, p: '2' })), keep(openRelay(at, { id, rauth, p: '2' }))]
   }
   const joins = async (sealed: Sealed) => (await tunnel(sealed)[0].verdict()) === 'joined'
-  const closes = (...those: readonly { isOpen(): boolean }[]) =>
-    until('the server to close the sockets', () => those.every((one) => !one.isOpen()))
-  const tokenFor = (claims: Record<string, unknown>) => {
-    const now = Math.floor(Date.now() / 1000)
-    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} }
-    return setup.idp.sign(
-      { iss: setup.idp.issuer, aud: 'mesh', iat: now, exp: now + 120, jti: randomUUID(), events, ...claims },
-      { alg: 'RS256', typ: 'logout+jwt' },
-    )
-  }
-  const tell = async (claims: Record<string, unknown>) => {
-    const form = [['logout_token', await tokenFor(claims)]] as const
-    return (await setup.browser().step(`${setup.url}auth-oidc-backchannel-logout`, { form })).status
-  }
   const twoOf = async (person: Person) => [await signedIn(setup, person), await signedIn(setup, person)] as const
 
   it('one ends by itself: the tunnels of another stay, and new ones are opened with what its page had', async () => {
@@ -82,7 +47,7 @@ describe('of several sessions in MeshCentral', () => {
     const fresh = await renewed(page)
     const [person, device] = tunnel(sealed)
     expect(await Promise.all([person.verdict(), device.verdict()])).to.deep.equal(['joined', 'joined'])
-    const own = alone(sealed.auth)
+    const own = openAlone(sealed.auth)
     await own.message(({ action }) => action === 'userinfo')
 
     await one.step(`${setup.url}logout`)
@@ -98,7 +63,7 @@ describe('of several sessions in MeshCentral', () => {
     const [one, other] = await twoOf(setup.person())
     await open(other)
     const [page, sealed] = [await open(one), await sealedOn(one)]
-    const own = alone(sealed.auth)
+    const own = openAlone(sealed.auth)
     await own.message(({ action }) => action === 'userinfo')
     const device = await addDevice(page)
     const { cookie: toDevice } = await page.ask('getcookie', { nodeid: device, tcpport: 22 })
@@ -133,39 +98,21 @@ describe('of several sessions in MeshCentral', () => {
     expect(await Promise.all(again.map((end) => end.verdict()))).to.deep.equal(['joined', 'joined'])
   })
 
-  it('one ends by another login in its browser, and another goes on', async () => {
-    const person = setup.person()
-    const [one, other] = await twoOf(person)
-    const [old, sealed] = [await sealedOn(one), await sealedOn(other)]
-    await signIn(setup, one, person)
-    expect(await verdictOn(old.auth)).to.equal('refused')
-    expect([await verdictOn(sealed.auth), await joins(sealed)]).to.deep.equal(['signed in', true])
-    expect(await joins(await sealedOn(one))).to.equal(true)
-  })
-
-  it('none is touched by a logout token for somebody who has none here', async () => {
-    const browser = await signedIn(setup, setup.person())
-    const [page, sealed] = [await open(browser), await sealedOn(browser)]
-    const own = alone(sealed.auth)
-    await own.message(({ action }) => action === 'userinfo')
-    for (const claims of [{ sub: 'nobody' }, { sid: 'no such session' }, { sub: 'nobody', sid: 'no such session' }]) {
-      expect(await tell(claims)).to.equal(200)
-    }
-    expect([await verdictOn(sealed.auth), await joins(sealed)]).to.deep.equal(['signed in', true])
-    expect([page.isOpen(), own.isOpen()]).to.deep.equal([true, true])
-  })
-
   it('those that an IdP ends after a restart end with what their pages have, and others go on with it', async () => {
     const [ended, other] = [setup.person(), setup.person()]
     const [one, stays] = [await signedIn(setup, ended), await signedIn(setup, other)]
     const [gone, kept] = [await sealedOn(one), await sealedOn(stays)]
     await setup.restart()
-    const own = alone(gone.auth)
-    await own.message(({ action }) => action === 'userinfo')
-    expect(await tell({ sub: ended.sub })).to.equal(200)
+    const [own, others] = [openAlone(gone.auth), openAlone(kept.auth)]
+    for (const socket of [own, others]) await socket.message(({ action }) => action === 'userinfo')
+    for (const claims of [{ sub: 'nobody' }, { sid: 'no such session' }, { sub: 'nobody', sid: 'no such session' }]) {
+      expect(await setup.endSessions(claims)).to.equal(200)
+    }
+    expect([await verdictOn(gone.auth), own.isOpen()]).to.deep.equal(['signed in', true])
+    expect(await setup.endSessions({ sub: ended.sub })).to.equal(200)
     await closes(own)
     expect(await verdictOn(gone.auth)).to.equal('refused')
-    expect([await verdictOn(kept.auth), await joins(kept)]).to.deep.equal(['signed in', true])
+    expect([await verdictOn(kept.auth), await joins(kept), others.isOpen()]).to.deep.equal(['signed in', true, true])
   })
 
   it('none takes login tokens along, nor what was sealed for them', async () => {

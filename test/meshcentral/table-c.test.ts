@@ -2,8 +2,7 @@ import { expect } from 'chai'
 import { decodeJwt } from 'jose'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { linesOf } from './support/auth-log.ts'
-import { useLaboratory } from './support/laboratory.ts'
-import { type MeshSetup, type Person, setUpMesh, userKey } from './support/mesh-setup.ts'
+import { type Person, userKey } from './support/mesh-setup.ts'
 import {
   answerOfIdp,
   isApp,
@@ -16,36 +15,30 @@ import {
   thiefOf,
 } from './support/session.ts'
 import { until } from './support/until.ts'
-
-useLaboratory()
+import { useMesh } from './support/use-mesh.ts'
 
 const FULL = 0xffffffff
 
 /** What the built-in strategy answers in each row stands in README.md beside this file. */
 describe('where MeshCentral itself falls short, the plugin', () => {
-  let setup: MeshSetup
   const admins = { siteadmin: ['mesh-admins'] }
-
-  before(async () => {
-    setup = await setUpMesh({
-      domains: {
-        '': { oidc: { groups: { sync: true, ...admins } } },
-        keeps: { oidc: { groups: { ...admins, revokeAdmin: false } } },
-        lower: { oidc: { groups: { ...admins, revokeadmin: false } } },
-        text: { oidc: { groups: { siteadmin: 'mesh-admins' } } },
-        closed: { oidc: { newAccounts: false } },
-        required: { oidc: { groups: { required: ['staff'] } } },
-        stays: { oidc: { client: { post_logout_redirect_uri: false } } },
-        elsewhere: { oidc: { logouturl: 'https://intranet.test/bye?from=mesh' } },
-        scope1: { oidc: { custom: { scope: 'openid' } } },
-        scope2: { oidc: { custom: { scope: ['openid'] } } },
-        scope3: { oidc: { custom: { scope: ['openid email'] } } },
-        scope4: { oidc: { scope: ['openid', 'email'] } },
-        scope5: { oidc: { custom: { scope: 'openid groups email' }, groups: { sync: true } } },
-      },
-    })
+  const setup = useMesh({
+    domains: {
+      '': { oidc: { groups: { sync: true, ...admins } } },
+      keeps: { oidc: { groups: { ...admins, revokeAdmin: false } } },
+      lower: { oidc: { groups: { ...admins, revokeadmin: false } } },
+      text: { oidc: { groups: { siteadmin: 'mesh-admins' } } },
+      closed: { oidc: { newAccounts: false } },
+      required: { oidc: { groups: { required: ['staff'] } } },
+      stays: { oidc: { client: { post_logout_redirect_uri: false } } },
+      elsewhere: { oidc: { logouturl: 'https://intranet.test/bye?from=mesh' } },
+      scope1: { oidc: { custom: { scope: 'openid' } } },
+      scope2: { oidc: { custom: { scope: ['openid'] } } },
+      scope3: { oidc: { custom: { scope: ['openid email'] } } },
+      scope4: { oidc: { scope: ['openid', 'email'] } },
+      scope5: { oidc: { custom: { scope: 'openid groups email' }, groups: { sync: true } } },
+    },
   })
-  after(() => setup?.close())
   afterEach(() => {
     setup.idp.faults.clear()
     setup.idp.forgeTokens()
@@ -71,18 +64,15 @@ describe('where MeshCentral itself falls short, the plugin', () => {
   const failedLines = async (task: () => Promise<unknown>) =>
     (await linesOf(setup, task)).filter((line) => line.includes('login-failed'))
 
-  for (const [spelling, domain] of [
-    ['revokeAdmin', 'keeps'],
-    ['revokeadmin', 'lower'],
-  ] as const) {
-    it(`keeps a site admin one with groups.${spelling}: false`, async () => {
+  it('keeps a site admin one with groups.revokeAdmin: false, in either spelling', async () => {
+    for (const domain of ['keeps', 'lower']) {
       const person = memberOf('mesh-admins')
       await signedIn(setup, person, domain)
       await again(person, { groups: ['other'], name: 'Somebody Renamed' }, domain)
       const record = await setup.account(person, domain, ({ name }) => name === 'Somebody Renamed')
-      expect(record.siteadmin).to.equal(FULL)
-    })
-  }
+      expect(record.siteadmin, domain).to.equal(FULL)
+    }
+  })
 
   it('reads siteadmin given as a string as one name, not as letters', async () => {
     const [admin, other] = [memberOf('mesh-admins'), memberOf('m', 'e', 's', 'h')]
@@ -119,12 +109,12 @@ describe('where MeshCentral itself falls short, the plugin', () => {
     expect(lines[0]).to.include('provider_error').and.to.include('access_denied').and.to.include('cancelled the login')
   })
 
-  for (const [what, text] of [
-    ['a script', '<img src=x onerror=alert(1)><script>alert(2)</script>'],
-    ['an apostrophe', "it's over"],
-    ['a line break', 'over\nNov 21 00:00:00 meshcentral OIDC[1]: INFO login: Signed in. {"user":"~oidc:forged"}'],
-  ] as const) {
-    it(`shows nothing of ${what} in the IdP's error_description, and keeps it in one log line`, async () => {
+  it("shows nothing of the IdP's error_description, whatever stands in it, and keeps it in one log line", async () => {
+    for (const text of [
+      '<img src=x onerror=alert(1)><script>alert(2)</script>',
+      "it's over",
+      'over\nNov 21 00:00:00 meshcentral OIDC[1]: INFO login: Signed in. {"user":"~oidc:forged"}',
+    ]) {
       const browser = setup.browser()
       const state = (await begin(browser)).get('state') ?? ''
       const query = new URLSearchParams({ error: text, error_description: text, state, iss: setup.idp.issuer })
@@ -134,52 +124,42 @@ describe('where MeshCentral itself falls short, the plugin', () => {
         expect(page.body).not.to.include('alert(').and.not.to.include(text)
         expect(/flashErrors = JSON.parse\('([^']*)'\)/.exec(page.body)?.[1]).to.equal('[]')
       })
-      expect(lines.filter((line) => !line.includes('login-failed'))).to.deep.equal([])
       expect(lines).to.have.length(1)
+      expect(lines[0]).to.include('login-failed')
       expect(JSON.stringify(setup.server().output())).not.to.include('alert(')
-    })
-  }
-
-  it('shows message 117 for a wrong state, and tells neither value', async () => {
-    const browser = setup.browser()
-    const right = (await begin(browser)).get('state') ?? ''
-    const page = await browser.get(`${setup.url}auth-oidc-callback?code=x&state=wrong-state`)
-    expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 117])
-    expect(page.body).not.to.include(right).and.not.to.include('wrong-state')
+    }
   })
 
-  it('shows message 108 for a wrong nonce, and tells neither value', async () => {
-    const browser = setup.browser()
+  it('shows message 117 for a wrong state or lost cookies, and 108 for a wrong nonce, at one log line, and tells no value', async () => {
+    const wrongState = setup.browser()
+    const right = (await begin(wrongState)).get('state') ?? ''
+    const [wrongNonce, lost] = [setup.browser(), setup.browser()]
     const person = setup.person()
-    const answer = await answerOfIdp(setup, browser, person)
+    const answer = await answerOfIdp(setup, wrongNonce, person)
+    const ofLost = await answerOfIdp(setup, lost, setup.person())
+    lost.cookies.clear()
     setup.idp.forgeTokens((genuine) => setup.idp.sign({ ...decodeJwt(genuine), nonce: 'wrong-nonce' }))
-    const lines = await failedLines(async () => {
-      const page = await browser.get(answer)
-      expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 108])
-      expect(page.body).not.to.include('nonce')
-    })
-    expect(lines).to.have.length(1)
-    expect(lines[0]).to.include('id_token_invalid')
+    for (const [browser, address, message, code] of [
+      [wrongState, `${setup.url}auth-oidc-callback?code=x&state=wrong-state`, 117, 'transaction_missing'],
+      [wrongNonce, answer, 108, 'id_token_invalid'],
+      [lost, ofLost, 117, 'transaction_missing'],
+    ] as const) {
+      const lines = await failedLines(async () => {
+        const page = await browser.get(address)
+        expect([isLoginPage(page), messageOn(page)], code).to.deep.equal([true, message])
+        for (const value of [right, 'wrong-state', 'nonce']) expect(page.body).not.to.include(value)
+      })
+      expect(lines).to.have.length(1)
+      expect(lines[0]).to.include(code)
+    }
     expect(await setup.hasAccount(person)).to.equal(false)
   })
 
-  it('shows message 117 where the browser has lost its cookies, at one log line', async () => {
-    const browser = setup.browser()
-    const answer = await answerOfIdp(setup, browser, setup.person())
-    browser.cookies.clear()
-    const lines = await failedLines(async () => {
-      const page = await browser.get(answer)
-      expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 117])
-    })
-    expect(lines).to.have.length(1)
-    expect(lines[0]).to.include('transaction_missing')
-  })
-
-  for (const [what, domain, code, message] of [
-    ['newAccounts is false', 'closed', 'account_unknown', 100],
-    ['a required group is missing', 'required', 'not_in_required_group', 111],
-  ] as const) {
-    it(`shows message ${message} when ${what}, at one log line, and keeps nothing in the session`, async () => {
+  it('shows message 100 when newAccounts is false, and 111 when a required group is missing, at one log line, and keeps nothing in the session', async () => {
+    for (const [domain, code, message] of [
+      ['closed', 'account_unknown', 100],
+      ['required', 'not_in_required_group', 111],
+    ] as const) {
       const browser = setup.browser()
       const person = setup.person()
       const lines = await failedLines(async () => {
@@ -190,22 +170,23 @@ describe('where MeshCentral itself falls short, the plugin', () => {
       expect(lines[0]).to.include(code).and.to.include(`"user":"~oidc:${person.sub}"`).and.to.include('127.0.0.1')
       expect(await setup.hasAccount(person, domain)).to.equal(false)
       expect(sessionOf(browser, setup.url)).to.not.have.any.keys('userid', 'passport', 'oidcSignIn')
-    })
-  }
+    }
+  })
 
-  for (const order of ['older', 'newer'] as const) {
-    it(`signs in two tabs where the ${order} one is finished first`, async () => {
+  it('signs in two tabs, whichever is finished first', async () => {
+    for (const order of ['older', 'newer']) {
       const browser = setup.browser()
       const person = setup.person()
       const first = await browser.get(`${setup.url}auth-oidc?return=/%3Ftab=1`)
       const second = await browser.get(`${setup.url}auth-oidc?return=/%3Ftab=2`)
-      const tabs = order === 'older' ? [first, second] : [second, first]
       const pages = []
-      for (const tab of tabs) pages.push(await browser.signIn(tab, person.username, person.password))
-      expect(pages.map(isApp)).to.deep.equal([true, true])
+      for (const tab of order === 'older' ? [first, second] : [second, first]) {
+        pages.push(await browser.signIn(tab, person.username, person.password))
+      }
+      expect(pages.map(isApp), order).to.deep.equal([true, true])
       expect(pages.map(({ url }) => url).sort()).to.deep.equal([`${setup.url}?tab=1`, `${setup.url}?tab=2`])
-    })
-  }
+    }
+  })
 
   it('makes somebody who signs in as another IdP user that other user', async () => {
     const [one, other] = [setup.person(), setup.person()]
@@ -230,39 +211,24 @@ describe('where MeshCentral itself falls short, the plugin', () => {
     expect(isLoginPage(back)).to.equal(true)
   })
 
-  it('goes to logouturl as it is written', async () => {
-    const browser = await signedIn(setup, setup.person(), 'elsewhere')
-    const { headers } = await browser.step(`${setup.urlOf('elsewhere')}logout`)
-    expect(headers.location).to.equal('https://intranet.test/bye?from=mesh')
+  it('goes to logouturl as it is written, and asks for no return with post_logout_redirect_uri: false', async () => {
+    const leaving = async (domain: string) => {
+      const browser = await signedIn(setup, setup.person(), domain)
+      return (await browser.step(`${setup.urlOf(domain)}logout`)).headers.location ?? ''
+    }
+    expect(await leaving('elsewhere')).to.equal('https://intranet.test/bye?from=mesh')
+    const query = new URL(await leaving('stays')).searchParams
+    expect([query.has('id_token_hint'), query.has('post_logout_redirect_uri')]).to.deep.equal([true, false])
   })
 
-  it('asks for no return with post_logout_redirect_uri: false', async () => {
-    const browser = await signedIn(setup, setup.person(), 'stays')
-    const { headers } = await browser.step(`${setup.urlOf('stays')}logout`)
-    const query = new URL(headers.location ?? '').searchParams
-    expect(query.has('id_token_hint')).to.equal(true)
-    expect(query.has('post_logout_redirect_uri')).to.equal(false)
-  })
-
-  it('uses PKCE and a nonce, and nothing of its own reaches the authorization request', async () => {
+  it('uses PKCE and a nonce, nothing of its own reaches the authorization request, and the code does not stay in the address', async () => {
     const query = await begin(setup.browser())
     expect(query.get('code_challenge_method')).to.equal('S256')
     expect(query.get('nonce')?.length).to.be.above(20)
-    expect([...query.keys()].sort()).to.deep.equal([
-      'client_id',
-      'code_challenge',
-      'code_challenge_method',
-      'nonce',
-      'redirect_uri',
-      'response_type',
-      'scope',
-      'state',
-    ])
-  })
-
-  it('lands at an address without the code', async () => {
-    const page = await signIn(setup, setup.browser(), setup.person())
-    expect(page.url).to.equal(setup.url)
+    expect([...query.keys()].sort().join(' ')).to.equal(
+      'client_id code_challenge code_challenge_method nonce redirect_uri response_type scope state',
+    )
+    expect((await signIn(setup, setup.browser(), setup.person())).url).to.equal(setup.url)
   })
 
   it('begins a new session at each login, which ends the one before', async () => {
@@ -278,47 +244,33 @@ describe('where MeshCentral itself falls short, the plugin', () => {
     expect(await isSignedIn(setup, thief)).to.equal(false)
   })
 
-  it('leads to the page that was asked for', async () => {
-    const page = await signIn(setup, setup.browser(), setup.person(), { path: 'auth-oidc?return=/%3Fviewmode=5' })
-    expect(page.url).to.equal(`${setup.url}?viewmode=5`)
+  it('asks for the scope that the configuration says, of one element too, and for nothing twice', async () => {
+    const expected = ['openid', 'openid', 'openid email', 'openid email', 'openid groups email']
+    for (const [at, scope] of expected.entries()) {
+      expect((await begin(setup.browser(), `scope${at + 1}`)).get('scope'), `scope${at + 1}`).to.equal(scope)
+    }
   })
 
-  for (const [written, domain, expected] of [
-    ['"openid"', 'scope1', 'openid'],
-    ['["openid"]', 'scope2', 'openid'],
-    ['["openid email"]', 'scope3', 'openid email'],
-    ['the deprecated scope: ["openid", "email"]', 'scope4', 'openid email'],
-    ['"openid groups email" beside groups', 'scope5', 'openid groups email'],
-  ] as const) {
-    it(`asks for the scope ${expected} where the configuration says ${written}`, async () => {
-      expect((await begin(setup.browser(), domain)).get('scope')).to.equal(expected)
-    })
-  }
-
-  it('takes somebody out of one group, and lets the emptied group be', async () => {
+  it('takes somebody out of one group, of the last, and of all where the claim is absent, and lets the emptied group be', async () => {
     const person = memberOf('row-one', 'row-two')
     await signedIn(setup, person)
-    await again(person, { groups: ['row-two'] })
-    await setup.account(person, '', ({ links }) => Object.keys(links ?? {}).length === 1)
-    expect(await groupsOf(person)).to.deep.equal(['row-two'])
-    const emptied = async () => [...(await setup.data.records()).values()].find(({ name }) => name === 'row-one')
-    // Written after the account.
-    await until('the group to be emptied', async () => Object.keys((await emptied())?.links ?? {}).length === 0)
-    expect((await emptied())?.links).to.deep.equal({})
-  })
-
-  for (const [what, claims] of [
-    ['the last group', { groups: [] }],
-    ['all groups where the claim is absent', { groups: undefined }],
-  ] as const) {
-    it(`takes somebody out of ${what}`, async () => {
-      const person = memberOf('row-last')
-      await signedIn(setup, person)
+    for (const [claims, left] of [
+      [{ groups: ['row-two'] }, ['row-two']],
+      [{ groups: [] }, []],
+      [{ groups: ['row-three'] }, ['row-three']],
+      [{ groups: undefined }, []],
+    ] as const) {
       await again(person, claims)
-      await setup.account(person, '', ({ links }) => Object.keys(links ?? {}).length === 0)
-      expect(await groupsOf(person)).to.deep.equal([])
+      await setup.account(person, '', ({ links }) => Object.keys(links ?? {}).length === left.length)
+      expect(await groupsOf(person)).to.deep.equal(left)
+    }
+    // Written after the account.
+    const emptied = await until('the group to be emptied', async () => {
+      const group = [...(await setup.data.records()).values()].find(({ name }) => name === 'row-one')
+      return Object.keys(group?.links ?? {}).length === 0 && group
     })
-  }
+    expect(emptied.links).to.deep.equal({})
+  })
 
   it('takes a groups claim that is a plain string for one group', async () => {
     const person = setup.person({ groups: 'row-plain' })

@@ -1,12 +1,10 @@
 import { expect } from 'chai'
 import { pluginLines } from './support/auth-log.ts'
 import { alteredProgram, packedProgram } from './support/data-folder.ts'
-import { useLaboratory } from './support/laboratory.ts'
 import { CLIENT, type MeshSetup, setUpMesh } from './support/mesh-setup.ts'
-import { answerOfIdp, isApp, isLoginPage, messageOn, sessionOf, signedIn, signIn } from './support/session.ts'
+import { answerOfIdp, isApp, isLoginPage, messageOn, signIn } from './support/session.ts'
 import { until } from './support/until.ts'
-
-useLaboratory()
+import { useMesh } from './support/use-mesh.ts'
 
 /** Which of its buttons MeshCentral's login page shows. */
 async function buttonsOf(setup: MeshSetup, domain: string): Promise<readonly string[]> {
@@ -15,81 +13,69 @@ async function buttonsOf(setup: MeshSetup, domain: string): Promise<readonly str
 }
 
 describe('the plugin in a MeshCentral of many domains', () => {
-  let setup: MeshSetup
-  before(async () => {
-    setup = await setUpMesh({
-      idp: { path: '/a-tenant/v2.0' },
-      settings: (issuer) => ({
-        plugins: {
-          enabled: true,
-          list: ['meshcompanion'],
-          meshcompanion: { presets: { azure: { login: new URL(issuer).origin } } },
-        },
-      }),
-      domains: {
-        '': {},
-        path: {},
-        dns: { members: { dns: 'other.mesh.test' } },
-        azure: { oidc: { issuer: undefined, custom: { preset: 'azure', tenant_id: 'a-tenant' } } },
-        google: { oidc: { issuer: undefined, custom: { preset: 'google' } } },
-        tenant: { oidc: { issuer: undefined, custom: { tenant_id: 'a-tenant' } } },
-        customer: { oidc: { issuer: undefined, custom: { customer_id: 'C1' } } },
-        kept: { oidc: { custom: { tenant_id: 'another-tenant' } } },
-        field: {
-          exactly: ({ url }) => ({
-            preset: 'azure',
-            client: CLIENT,
-            custom: { tenant_id: 'a-tenant', authorities: 'roles' },
-            callbackURL: `${url}auth-oidc-azure-callback`,
-            scope: 'openid profile email',
-            groups: { recursive: false, required: ['Users'], siteadmin: ['Admins'], revokeAdmin: true },
-            newAccounts: true,
-          }),
-        },
-        button: { oidc: { custom: { buttonText: 'Enter', buttonIconUrl: '/corp.png' } } },
-        misspelt: { oidc: null, members: { authStrategy: { oidc: { client: CLIENT } } } },
-        spelled: { oidc: { custm: {}, groups: { sinc: true } } },
-        without: { oidc: null },
-        old: {
-          exactly: ({ issuer, url }) => ({
-            issuer,
-            newAccounts: true,
-            clientid: CLIENT.client_id,
-            clientsecret: CLIENT.client_secret,
-            callbackURL: `${url}own-callback`,
-          }),
-        },
-        both: { oidc: { clientid: 'somebody else', clientsecret: 'an-old-secret' } },
-        mistake: { oidc: { groups: { required: 7 } } },
-        text: { exactly: () => 'https://idp.example.test' },
+  const setup = useMesh({
+    idp: { path: '/a-tenant/v2.0' },
+    settings: (issuer) => ({
+      plugins: {
+        enabled: true,
+        list: ['meshcompanion'],
+        meshcompanion: { presets: { azure: { login: new URL(issuer).origin } } },
       },
-    })
+    }),
+    domains: {
+      '': {},
+      path: {},
+      dns: { members: { dns: 'other.mesh.test' } },
+      azure: { oidc: { issuer: undefined, custom: { preset: 'azure', tenant_id: 'a-tenant' } } },
+      google: { oidc: { issuer: undefined, custom: { preset: 'google' } } },
+      tenant: { oidc: { issuer: undefined, custom: { tenant_id: 'a-tenant' } } },
+      customer: { oidc: { issuer: undefined, custom: { customer_id: 'C1' } } },
+      kept: { oidc: { custom: { tenant_id: 'another-tenant' } } },
+      field: {
+        exactly: ({ url }) => ({
+          preset: 'azure',
+          client: CLIENT,
+          custom: { tenant_id: 'a-tenant', authorities: 'roles' },
+          callbackURL: `${url}auth-oidc-azure-callback`,
+          scope: 'openid profile email',
+          groups: { recursive: false, required: ['Users'], siteadmin: ['Admins'], revokeAdmin: true },
+          newAccounts: true,
+        }),
+      },
+      button: { oidc: { custom: { buttonText: 'Enter', buttonIconUrl: '/corp.png' } } },
+      misspelt: { oidc: null, members: { authStrategy: { oidc: { client: CLIENT } } } },
+      spelled: { oidc: { custm: {}, groups: { sinc: true } } },
+      without: { oidc: null },
+      old: {
+        exactly: ({ issuer, url }) => ({
+          issuer,
+          newAccounts: true,
+          clientid: CLIENT.client_id,
+          clientsecret: CLIENT.client_secret,
+          callbackURL: `${url}own-callback`,
+        }),
+      },
+      both: { oidc: { clientid: 'somebody else', clientsecret: 'an-old-secret' } },
+      mistake: { oidc: { groups: { required: 7 } } },
+      text: { exactly: () => 'https://idp.example.test' },
+    },
   })
-  after(() => setup?.close())
+  const goesIn = async (domain: string) => {
+    const page = await signIn(setup, setup.browser(), setup.person(), { domain })
+    expect(isApp(page), domain).to.equal(true)
+    return page
+  }
 
-  it('signs people in to the default domain, and nowhere else', async () => {
-    const person = setup.person()
-    const browser = await signedIn(setup, person)
-    expect(sessionOf(browser, setup.url).userid).to.equal(`user//~oidc:${person.sub}`)
-    await setup.account(person)
-    expect(isApp(await browser.get(setup.urlOf('path')))).to.equal(false)
-  })
-
-  it('signs people in to a domain with a path, below which they land', async () => {
-    const person = setup.person()
-    const browser = setup.browser()
-    const page = await signIn(setup, browser, person, { domain: 'path' })
-    expect(isApp(page)).to.equal(true)
-    expect(page.url).to.equal(setup.urlOf('path'))
-    expect((await setup.account(person, 'path')).domain).to.equal('path')
-  })
-
-  it('signs people in to a domain with a host name of its own', async () => {
-    const person = setup.person()
-    const page = await signIn(setup, setup.browser(), person, { domain: 'dns' })
-    expect(isApp(page)).to.equal(true)
-    expect(page.url).to.equal(`https://other.mesh.test:${setup.port}/`)
-    expect((await setup.account(person, 'dns')).domain).to.equal('dns')
+  it('signs people in to each domain, by its path or its host name, and nowhere else', async () => {
+    for (const domain of ['', 'path', 'dns']) {
+      const person = setup.person()
+      const browser = setup.browser()
+      const page = await signIn(setup, browser, person, { domain })
+      expect([isApp(page), page.url], domain).to.deep.equal([true, setup.urlOf(domain)])
+      expect((await setup.account(person, domain)).domain).to.equal(domain)
+      const other = domain === 'path' ? '' : 'path'
+      expect(isApp(await browser.get(setup.urlOf(other))), `${domain} at ${other}`).to.equal(false)
+    }
   })
 
   it('does not take the answer to the login of one domain at another', async () => {
@@ -101,9 +87,8 @@ describe('the plugin in a MeshCentral of many domains', () => {
     expect(await setup.hasAccount(person)).to.equal(false)
   })
 
-  it('takes a configuration of deprecated keys alone, with a warning each that names the new place', async () => {
-    const page = await signIn(setup, setup.browser(), setup.person(), { domain: 'old' })
-    expect(isApp(page)).to.equal(true)
+  it('takes a configuration of deprecated keys alone, with a warning each that names the new place, where the new key wins', async () => {
+    const page = await goesIn('old')
     expect(page.trail.some((address) => address.startsWith(`${setup.urlOf('old')}own-callback?`))).to.equal(true)
     const warnings = (await pluginLines(setup)).filter(
       ({ event, domain }) => event === 'deprecated-key' && domain === 'old',
@@ -112,29 +97,15 @@ describe('the plugin in a MeshCentral of many domains', () => {
     for (const place of ['client_id', 'client_secret', 'redirect_uri']) {
       expect(warnings.filter(({ message }) => message.includes(`client.${place}`))).to.have.length(1)
     }
-  })
-
-  it('lets the new key win over the deprecated one', async () => {
-    expect(isApp(await signIn(setup, setup.browser(), setup.person(), { domain: 'both' }))).to.equal(true)
-  })
-
-  it('finds the issuer of a preset, at the base address that stands in the settings of the plugin', async () => {
-    const page = await signIn(setup, setup.browser(), setup.person(), { domain: 'azure' })
-    expect(isApp(page)).to.equal(true)
+    await goesIn('both')
   })
 
   it('takes members of a preset for that preset, as MeshCentral does, and an issuer beside them for the issuer', async () => {
-    expect(await buttonsOf(setup, 'tenant')).to.deep.equal(['oidc-azure'])
-    expect(await buttonsOf(setup, 'customer')).to.deep.equal(['oidc-google'])
-    expect(await buttonsOf(setup, 'kept')).to.deep.equal(['oidc-azure'])
-    for (const domain of ['tenant', 'kept']) {
-      const page = await signIn(setup, setup.browser(), setup.person(), { domain })
-      expect(isApp(page), domain).to.equal(true)
-    }
+    // That of the first two is found at the base address that stands in the settings of the plugin.
+    for (const domain of ['azure', 'tenant', 'kept']) await goesIn(domain)
   })
 
   it('takes a configuration from the field, and says of what nothing reads where it belongs', async () => {
-    expect(await buttonsOf(setup, 'field')).to.deep.equal(['oidc-azure'])
     const lines = (await pluginLines(setup)).filter(({ domain }) => domain === 'field')
     expect(lines.filter(({ event }) => event === 'configuration-error')).to.deep.equal([])
     const unknown = lines.filter(({ fields }) => fields.code === 'unknown_key').map(({ message }) => message)
@@ -152,7 +123,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
   })
 
   it('goes on with members that it does not know, as MeshCentral does, but warns of them', async () => {
-    expect(isApp(await signIn(setup, setup.browser(), setup.person(), { domain: 'spelled' }))).to.equal(true)
+    await goesIn('spelled')
     const warnings = (await pluginLines(setup)).filter(
       ({ event, domain }) => event === 'configuration-warning' && domain === 'spelled',
     )
@@ -162,15 +133,18 @@ describe('the plugin in a MeshCentral of many domains', () => {
   })
 
   it('shows the button that MeshCentral itself would show, with the icon of the preset where there is one', async () => {
-    expect(await buttonsOf(setup, '')).to.deep.equal(['oidc'])
-    expect(await buttonsOf(setup, 'path')).to.deep.equal(['oidc'])
-    expect(await buttonsOf(setup, 'dns')).to.deep.equal(['oidc'])
-    expect(await buttonsOf(setup, 'azure')).to.deep.equal(['oidc-azure'])
-    expect(await buttonsOf(setup, 'google')).to.deep.equal(['oidc-google'])
-    expect(await buttonsOf(setup, 'button')).to.deep.equal(['oidc'])
+    for (const [buttons, domains] of [
+      [['oidc'], ['', 'path', 'dns', 'button']],
+      [['oidc-azure'], ['azure', 'tenant', 'kept', 'field']],
+      [['oidc-google'], ['google', 'customer']],
+      [[], ['without']],
+    ] as const) {
+      for (const domain of domains) expect(await buttonsOf(setup, domain), domain).to.deep.equal(buttons)
+    }
+    expect((await setup.browser().step(`${setup.urlOf('without')}auth-oidc`)).status).to.equal(404)
   })
 
-  it('shows no button where its configuration has errors, and names each of them in the authentication log', async () => {
+  it('shows no button where its configuration has errors, names each of them in the log, and leaves no login to the built-in strategy', async () => {
     const lines = await pluginLines(setup)
     for (const domain of ['mistake', 'text']) {
       expect(await buttonsOf(setup, domain), domain).to.deep.equal([])
@@ -185,6 +159,8 @@ describe('the plugin in a MeshCentral of many domains', () => {
         domain,
       ).to.equal(true)
     }
+    const page = await setup.browser().get(`${setup.urlOf('mistake')}auth-oidc`)
+    expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 111])
   })
 
   it('lets no file set a cookie, on any domain, and pages none that a cache may keep', async () => {
@@ -197,16 +173,6 @@ describe('the plugin in a MeshCentral of many domains', () => {
     }
   })
 
-  it('leaves the login page of a domain without single sign-on alone', async () => {
-    expect(await buttonsOf(setup, 'without')).to.deep.equal([])
-    expect((await setup.browser().step(`${setup.urlOf('without')}auth-oidc`)).status).to.equal(404)
-  })
-
-  it('refuses a login where the configuration has errors, and does not leave it to the built-in strategy', async () => {
-    const page = await setup.browser().get(`${setup.urlOf('mistake')}auth-oidc`)
-    expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 111])
-  })
-
   it('writes no secret to the authentication log or the console', async () => {
     const everything = `${(await setup.data.authLog()).join('\n')}${setup.server().output()}`
     for (const secret of [CLIENT.client_secret, 'an-old-secret']) expect(everything).not.to.include(secret)
@@ -217,31 +183,27 @@ describe('a plugin that cannot take over', () => {
   let setup: MeshSetup
   afterEach(() => setup?.close())
 
-  it('says what this version of MeshCentral lacks, and nobody gets in that way', async () => {
-    setup = await setUpMesh({ program: await alteredProgram('web.checkAllowLogin = undefined') })
-    const line = await until('the line', async () =>
-      (await pluginLines(setup)).find(({ event }) => event === 'not-taken-over'),
-    )
-    expect([line.level, line.message]).to.satisfy(
-      ([level, message]: string[]) => level === 'ERROR' && message?.includes('checkAllowLogin'),
-    )
-    expect(await buttonsOf(setup, '')).to.deep.equal([])
-    expect((await setup.browser().step(`${setup.url}auth-oidc`)).status).to.equal(404)
-    expect((await setup.browser().step(`${setup.url}auth-oidc-callback?code=1&state=2`)).status).to.equal(404)
-  })
-
-  it('says what failed while it started, and the server goes on without single sign-on', async () => {
-    setup = await setUpMesh({
-      program: await alteredProgram(
-        "const { use } = web.app; web.app.use = () => { web.app.use = use; throw new Error('no more room') }",
-      ),
+  for (const [what, change, said] of [
+    ['what this version of MeshCentral lacks', 'web.checkAllowLogin = undefined', 'checkAllowLogin'],
+    [
+      'what failed while it started',
+      "const { use } = web.app; web.app.use = () => { web.app.use = use; throw new Error('no more room') }",
+      'no more room',
+    ],
+  ] as const) {
+    it(`says ${what}, and the server goes on without single sign-on`, async () => {
+      setup = await setUpMesh({ program: await alteredProgram(change) })
+      const line = await until('the line', async () =>
+        (await pluginLines(setup)).find(({ event }) => event === 'not-taken-over'),
+      )
+      expect(line.level).to.equal('ERROR')
+      expect(line.message).to.include(said)
+      expect(await buttonsOf(setup, '')).to.deep.equal([])
+      for (const path of ['auth-oidc', 'auth-oidc-callback?code=1&state=2']) {
+        expect((await setup.browser().step(setup.url + path)).status).to.equal(404)
+      }
     })
-    const line = await until('the line', async () =>
-      (await pluginLines(setup)).find(({ event }) => event === 'not-taken-over'),
-    )
-    expect(line.message).to.include('no more room')
-    expect((await setup.browser().step(`${setup.url}auth-oidc`)).status).to.equal(404)
-  })
+  }
 
   it('leaves everything to MeshCentral where its file is cut off, whose console then says so', async () => {
     setup = await setUpMesh({ program: (await packedProgram()).slice(0, 100_000) })

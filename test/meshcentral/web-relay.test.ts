@@ -1,107 +1,145 @@
-import { createServer, type Server, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { freePort } from '../../fixtures/free-port.ts'
-import { type ControlSocket, openPage } from './support/control-socket.ts'
-import { useLaboratory } from './support/laboratory.ts'
-import { type MeshSetup, setUpMesh } from './support/mesh-setup.ts'
+import { type ControlSocket, openControl } from './support/control-socket.ts'
+import { userKey } from './support/mesh-setup.ts'
 import { addDevice } from './support/relay.ts'
-import { isSignedIn, signedIn } from './support/session.ts'
+import { isSignedIn, sessionOf, signedIn } from './support/session.ts'
 import { until } from './support/until.ts'
+import { useMesh, verdictOf } from './support/use-mesh.ts'
 
-useLaboratory()
-
+const PAGE = 'a device'
 const HOST = 'other.mesh.test'
-/** Where MeshCentral has them: past whatever stands in front of its pages. */
-const PLACES = {
-  'on a port of its own': {
-    settings: (relayPort: number): object => ({ relayPort, relayPortBind: '127.0.0.1' }),
-    url: (relayPort: number) => `https://localhost:${relayPort}/`,
-  },
-  'on a host name of its own': {
-    settings: (): object => ({ relayDNS: [HOST] }),
-    url: (_relayPort: number, { port }: MeshSetup) => `https://${HOST}:${port}/`,
-  },
-}
 
-for (const [place, { settings, url }] of Object.entries(PLACES)) {
-  describe(`a web relay of MeshCentral ${place}`, () => {
-    let setup: MeshSetup
-    let relay: string
-    let server: Server
-    let port: number
+/** MeshCentral has them past whatever stands in front of its pages. */
+for (const place of ['port', 'host name'] as const) {
+  describe(`a web relay of MeshCentral on a ${place} of its own`, () => {
+    let relayPort: number
+    let device: Server
     /** What reached the web server of the device, and is there still. */
     const tunnels = new Set<Socket>()
-    const pages: ControlSocket[] = []
-
-    before(async () => {
-      const relayPort = await freePort()
-      server = createServer((socket) => {
+    const setup = useMesh(async () => {
+      relayPort = await freePort()
+      device = createServer((socket) => {
         tunnels.add(socket)
         socket.on('error', () => socket.destroy())
         socket.on('close', () => tunnels.delete(socket))
-        socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\na device'))
-      })
-      port = await new Promise((resolve) => {
-        server.listen(0, '127.0.0.1', () => {
-          const address = server.address()
-          resolve(typeof address === 'object' && address ? address.port : 0)
-        })
-      })
+        socket.on('data', () => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${PAGE.length}\r\n\r\n${PAGE}`))
+      }).listen(0, '127.0.0.1')
+      await once(device, 'listening')
+      const settings = place === 'port' ? { relayPort, relayPortBind: '127.0.0.1' } : { relayDNS: [HOST] }
       // MeshCentral goes to a device without an agent by itself only where it counts with devices in its own network.
       const near = { wanonly: false, amtScanner: false, meshScanner: false }
-      setup = await setUpMesh({ settings: { ...near, ...settings(relayPort) } })
-      relay = url(relayPort, setup)
+      return { settings: { ...near, ...settings }, domains: { '': { members: { newAccounts: true } } } }
     })
-    after(async () => {
-      await setup?.close()
+    after(() => {
       for (const socket of tunnels) socket.destroy()
-      server?.close()
-    })
-    afterEach(() => {
-      for (const page of pages.splice(0)) page.close()
+      device?.close()
     })
 
+    /** With a slash at the end. */
+    const relay = () => (place === 'port' ? `https://localhost:${relayPort}/` : `https://${HOST}:${setup.port}/`)
+    const devicePort = () => (device.address() as AddressInfo).port
     /** What the page has the browser open for a device. */
-    const openRelay = async (browser: ScriptedBrowser, page: ControlSocket, nodeid: string) => {
+    const addressFor = async (page: ControlSocket, nodeid?: string) => {
       const { rcookie } = await page.ask('authcookie')
-      const query = new URLSearchParams({ n: nodeid, p: String(port), appid: '1', c: String(rcookie) })
-      const { status, headers } = await browser.step(`${relay}control-redirect.ashx?${String(query)}`)
-      expect([status, headers.location]).to.deep.equal([302, '/'])
+      const n = nodeid ?? (await addDevice(page))
+      const query = { n, p: String(devicePort()), appid: '1', c: String(rcookie) }
+      return `${relay()}control-redirect.ashx?${new URLSearchParams(query)}`
     }
-    const seenBy = async (browser: ScriptedBrowser) => (await browser.step(relay)).body
-    const tunnelOf = async (browser: ScriptedBrowser) => {
+    const seenBy = async (browser: ScriptedBrowser) => (await browser.step(relay())).body
+    const relayed = async (browser: ScriptedBrowser, address: string) => {
+      const { status, headers } = await browser.step(address)
+      expect([status, headers.location]).to.deep.equal([302, '/'])
+      return seenBy(browser)
+    }
+    const tunnelOf = async (browser: ScriptedBrowser, address: string) => {
       const before = new Set(tunnels)
-      expect(await seenBy(browser)).to.equal('a device')
+      expect(await relayed(browser, address)).to.equal(PAGE)
       const [tunnel] = [...tunnels].filter((one) => !before.has(one))
       if (!tunnel) throw new Error('no tunnel was made for it')
       return tunnel
     }
-    const open = async (browser: ScriptedBrowser) => {
-      const page = await openPage(setup, browser)
-      pages.push(page)
-      return page
+    /** What the relay gave opens nothing of the main server. */
+    const isRefused = async (given: ScriptedBrowser) => {
+      const browser = setup.browser()
+      for (const { name, value } of given.cookies.matching(new URL(relay()))) {
+        browser.cookies.plant(new URL(setup.url), name, value)
+      }
+      const verdict = await verdictOf(setup.keep(openControl(setup, { browser })))
+      expect([await isSignedIn(setup, browser), verdict]).to.deep.equal([false, 'refused'])
     }
 
-    it('has its tunnels closed with its session while another of the same person goes on, with its own', async () => {
-      const [person, colleague] = [setup.person(), setup.person()]
-      const [leaves, stays] = [await signedIn(setup, person), await signedIn(setup, person)]
-      const bystander = await signedIn(setup, colleague)
-      const [leaving, staying, other] = [await open(leaves), await open(stays), await open(bystander)]
-      const device = await addDevice(staying)
+    it('leads whoever is signed in to the device, by a cookie that opens nothing else, and with the logout to nothing, restarts included', async () => {
+      const person = setup.person()
+      const browser = await signedIn(setup, person)
+      const address = await addressFor(await setup.open(browser))
+      const given = setup.browser()
+      expect(await relayed(given, address)).to.equal(PAGE)
+      expect(sessionOf(given, relay()).userid).to.equal(userKey(person))
+      await isRefused(given)
+      // Nor does asking the server so end what it refuses.
+      expect(await seenBy(given)).to.equal(PAGE)
+      expect(await relayed(browser, address)).to.equal(PAGE)
+      expect(await isSignedIn(setup, browser)).to.equal(true)
 
-      await openRelay(stays, staying, device)
-      const own = await tunnelOf(stays)
-      await openRelay(bystander, other, await addDevice(other))
-      const others = await tunnelOf(bystander)
-      await openRelay(leaves, leaving, device)
-      const closing = await tunnelOf(leaves)
+      await browser.step(`${setup.url}logout`)
+      expect(await seenBy(given)).not.to.equal(PAGE)
+      await isRefused(given)
+      await setup.restart()
+      await isRefused(given)
+      expect((await setup.browser().step(address)).status).to.equal(404)
+    })
+
+    it('gives nobody a session of somebody else in place of one that MeshCentral began', async () => {
+      const page = await setup.open(await signedIn(setup, setup.person()))
+      const { tokenUser, tokenPass } = await page.ask('createLoginToken', { name: 'A tool', expire: 0 })
+      const thief = setup.browser()
+      await thief.step(`${setup.url}?user=${encodeURIComponent(String(tokenUser))}&pass=${String(tokenPass)}`)
+      expect(await isSignedIn(setup, thief)).to.equal(true)
+      for (const { name, value } of thief.cookies.matching(new URL(setup.url))) {
+        thief.cookies.plant(new URL(relay()), name, value)
+      }
+      const victim = setup.person()
+      const address = await addressFor(await setup.open(await signedIn(setup, victim)))
+      expect(await relayed(thief, address)).to.equal(PAGE)
+      expect(sessionOf(thief, relay()).userid).to.equal(userKey(victim))
+      await isRefused(thief)
+    })
+
+    it('leads a guest to the device that is shared', async () => {
+      const browser = await signedIn(setup, setup.person())
+      const page = await setup.open(browser)
+      const { url } = await page.ask('createDeviceShareLink', {
+        ...{ nodeid: await addDevice(page), guestname: 'Guest', p: 8, port: devicePort(), consent: 0, expire: 60 },
+        responseid: 'share',
+      })
+      const guest = setup.browser()
+      const { pathname, search } = new URL((await guest.step(String(url))).headers.location ?? '')
+      // Its own name for the server is another one than that of the browsers here.
+      expect(await relayed(guest, new URL(pathname + search, relay()).href)).to.equal(PAGE)
+      await isRefused(guest)
+      await browser.step(`${setup.url}logout`)
+      expect(await seenBy(guest)).to.equal(PAGE)
+    })
+
+    it('has its tunnels closed with its session while another of the same person goes on, with its own', async () => {
+      const person = setup.person()
+      const [leaves, stays] = [await signedIn(setup, person), await signedIn(setup, person)]
+      const bystander = await signedIn(setup, setup.person())
+      const [leaving, staying, other] = [await setup.open(leaves), await setup.open(stays), await setup.open(bystander)]
+      const shared = await addDevice(staying)
+      const own = await tunnelOf(stays, await addressFor(staying, shared))
+      const others = await tunnelOf(bystander, await addressFor(other))
+      const closing = await tunnelOf(leaves, await addressFor(leaving, shared))
 
       await leaves.step(`${setup.url}logout`)
       await until('the tunnel to be closed', () => !tunnels.has(closing))
       expect([tunnels.has(own), tunnels.has(others)]).to.deep.equal([true, true])
       expect(await isSignedIn(setup, stays)).to.equal(true)
-      for (const browser of [stays, bystander]) expect(await seenBy(browser)).to.equal('a device')
+      for (const browser of [stays, bystander]) expect(await seenBy(browser)).to.equal(PAGE)
     })
   })
 }

@@ -1,6 +1,6 @@
 import { request } from 'node:https'
 
-/** `fetch` as far as an IdP needs it to tell its clients of a logout, which takes any certificate. */
+/** `fetch` as far as an IdP needs it to tell its clients of a logout, which takes any certificate; of headers it tells where to go. */
 export const anyCertificateFetch: typeof globalThis.fetch = (input, init = {}) =>
   new Promise((resolve, reject) => {
     const { method, headers, body } = new Request(input, init)
@@ -13,7 +13,9 @@ export const anyCertificateFetch: typeof globalThis.fetch = (input, init = {}) =
         response.on('error', reject)
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString()
-          resolve(new Response(text === '' ? null : text, { status: response.statusCode ?? 0 }))
+          const { location } = response.headers
+          const headers = location === undefined ? {} : { location }
+          resolve(new Response(text === '' ? null : text, { status: response.statusCode ?? 0, headers }))
         })
       },
     )

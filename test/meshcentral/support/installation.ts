@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -13,25 +13,20 @@ const PACKAGES = [
 /** Of the download. */
 export const INSTALL_LIMIT_MS = 300_000
 
-/** The real MeshCentral, in a folder of its own: it rewrites the `node_modules` that it lies in. */
-export interface Installation {
-  readonly folder: string
-  remove(): Promise<void>
-}
-
 /**
- * Installs from the registry into a scratch folder. `MESHCENTRAL_FOLDER` names an installation that is there already, which is used
- * and left as it is.
+ * The real MeshCentral from the registry, in a scratch folder of its own, since it rewrites the `node_modules` that it lies in. The folder
+ * goes with this process. `MESHCENTRAL_FOLDER` names an installation that is there already, which is used and left as it is.
+ *
+ * @returns the folder
  */
-export async function installMeshCentral(): Promise<Installation> {
+export async function installMeshCentral(): Promise<string> {
   const { MESHCENTRAL_FOLDER: own } = process.env
   if (own !== undefined && own !== '') {
     await stat(join(own, 'node_modules/meshcentral/meshcentral.js'))
-    return { folder: own, remove: async () => undefined }
+    return own
   }
   const folder = await mkdtemp(join(tmpdir(), 'meshcentral-'))
-  const onExit = () => rmSync(folder, { recursive: true, force: true })
-  process.once('exit', onExit)
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   await writeFile(join(folder, 'package.json'), '{"name":"scratch","version":"1.0.0","private":true}')
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--save-exact', '--loglevel=error']
   await promisify(execFile)('npm', ['install', ...options, ...PACKAGES], {
@@ -39,11 +34,10 @@ export async function installMeshCentral(): Promise<Installation> {
     timeout: INSTALL_LIMIT_MS,
     maxBuffer: 64 * 1024 * 1024,
   })
-  return {
-    folder,
-    remove: async () => {
-      process.off('exit', onExit)
-      await rm(folder, { recursive: true, force: true })
-    },
-  }
+  return folder
+}
+
+/** Once before all files of a run, for the processes that they run in: they are told by their environment. */
+export async function mochaGlobalSetup(): Promise<void> {
+  process.env.MESHCENTRAL_FOLDER = await installMeshCentral()
 }

@@ -1,9 +1,10 @@
+import { rmSync } from 'node:fs'
 import { freePort } from '../../../fixtures/free-port.ts'
-import { type DataFolder, makeDataFolder } from './data-folder.ts'
-import { INSTALL_LIMIT_MS, type Installation, installMeshCentral } from './installation.ts'
+import { makeDataFolder } from './data-folder.ts'
+import { installMeshCentral } from './installation.ts'
 import { startMeshProcess } from './mesh-process.ts'
 
-/** What all files of a run share: the installation, and the certificates of a first start. */
+/** What all files share that run in one process: the installation, and the certificates of a first start. */
 export interface Laboratory {
   readonly installation: string
   /** A data folder to begin from. */
@@ -12,42 +13,23 @@ export interface Laboratory {
   readonly port: number
 }
 
-let opened: Promise<Opened> | undefined
+let opened: Promise<Laboratory> | undefined
 
-interface Opened {
-  readonly installed: Installation
-  readonly first: DataFolder
-  readonly port: number
-}
-
-/** Opened once, until `closeLaboratory`. */
-export async function laboratory(): Promise<Laboratory> {
+/** Opened once; it goes with the process. */
+export function laboratory(): Promise<Laboratory> {
   opened ??= open()
-  const { installed, first, port } = await opened
-  return { installation: installed.folder, template: first.path, port }
+  return opened
 }
 
-export async function closeLaboratory(): Promise<void> {
-  const { installed, first } = (await opened?.catch(() => undefined)) ?? {}
-  opened = undefined
-  await first?.remove()
-  await installed?.remove()
-}
-
-async function open(): Promise<Opened> {
-  const installed = await installMeshCentral()
-  const first = await makeDataFolder()
-  try {
-    const port = await freePort()
-    await first.writeConfig({ settings: serverSettings(port), domains: { '': { title: TITLE } } })
-    const server = await startMeshProcess({ installation: installed.folder, dataPath: first.path, port })
-    await server.stop()
-    return { installed, first, port }
-  } catch (error) {
-    await first.remove()
-    await installed.remove()
-    throw error
-  }
+async function open(): Promise<Laboratory> {
+  const installation = await installMeshCentral()
+  const { path: template, writeConfig } = await makeDataFolder()
+  process.once('exit', () => rmSync(template, { recursive: true, force: true }))
+  const port = await freePort()
+  await writeConfig({ settings: serverSettings(port), domains: { '': { title: TITLE } } })
+  const server = await startMeshProcess({ installation, dataPath: template, port })
+  await server.stop()
+  return { installation, template, port }
 }
 
 /** Of the default domain; agents are signed with it. */
@@ -70,14 +52,4 @@ export function serverSettings(port: number): Readonly<Record<string, unknown>> 
     agentsInRam: false,
     sessionKey: 'a session key that outlives a restart',
   }
-}
-
-/** Opened before the first of all files, closed after the last. */
-export function useLaboratory(): void {
-  before(async function () {
-    // A download at first.
-    this.timeout(INSTALL_LIMIT_MS + 60_000)
-    await laboratory()
-  })
-  after(closeLaboratory)
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { type Idp, type IdpOptions, startIdp } from '../../../fixtures/idp/server.ts'
@@ -74,6 +75,8 @@ export interface MeshSetup {
   browser(address?: string): ScriptedBrowser
   /** Registers the client anew, with further metadata. */
   register(metadata: Members): Promise<void>
+  /** Has the IdP say which sessions have ended, by a back-channel logout token with these claims. @returns the answer's status */
+  endSessions(claims: Members, domainId?: string): Promise<number>
   /** Adds somebody to the IdP; a new one each time unless `again` names somebody whose claims change. */
   person(claims?: Members, again?: Person): Person
   /** MeshCentral's own record of an account, once it agrees with `is`. */
@@ -127,6 +130,12 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
     return startMeshProcess({ installation, dataPath: data.path, port, nodeOptions, env, unawaited })
   }
 
+  const open = (address?: string) => {
+    const headers = address === undefined ? {} : { 'x-forwarded-for': address }
+    const browser = new ScriptedBrowser({ anyCertificate: true, hosts, headers })
+    browsers.push(browser)
+    return browser
+  }
   let current = options as ServerOptions
   let server: MeshProcess
   try {
@@ -144,18 +153,23 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
     data,
     urlOf: (id) => urlOf(id, current),
     server: () => server,
-    browser: (address) => {
-      const headers = address === undefined ? {} : { 'x-forwarded-for': address }
-      const browser = new ScriptedBrowser({ anyCertificate: true, hosts, headers })
-      browsers.push(browser)
-      return browser
-    },
+    browser: open,
     register: (metadata) =>
       registerClient(
         idp,
         Object.keys(current.domains ?? { '': {} }).map((id) => urlOf(id, current)),
         metadata,
       ),
+    async endSessions(claims, domainId = '') {
+      const iat = Math.floor(Date.now() / 1000)
+      const events = { 'http://schemas.openid.net/event/backchannel-logout': {} }
+      const token = await idp.sign(
+        { iss: idp.issuer, aud: 'mesh', iat, exp: iat + 120, jti: randomUUID(), events, ...claims },
+        { alg: 'RS256', typ: 'logout+jwt' },
+      )
+      const form = [['logout_token', token]] as const
+      return (await open().step(`${urlOf(domainId, current)}auth-oidc-backchannel-logout`, { form })).status
+    },
     person: (claims = {}, again) => {
       if (!again) persons += 1
       const username = again?.username ?? `person${persons}`

@@ -1,10 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, cp, rename } from 'node:fs/promises'
+import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { keepOnce } from '../../idps/support/kept.ts'
 import { scratchFor } from '../../idps/support/scratch.ts'
 import { needPrograms } from '../../idps/support/system-packages.ts'
 
@@ -26,8 +27,13 @@ export async function startMongoStandIn(): Promise<MongoStandIn | string> {
   if (reason !== undefined) return reason
   const folder = await scratchFor('mongo-stand-in')
   const jars = join(folder, 'jars')
-  const failed = await fetchJars(folder, jars)
-  if (failed !== undefined) return failed
+  const failed = await keepOnce(folder, jars, async (coming) => {
+    await cp(join(SOURCES, 'pom.xml'), join(coming, 'pom.xml'))
+    const goal = ['-B', '-q', 'dependency:copy-dependencies', '-DoutputDirectory=jars']
+    await promisify(execFile)('mvn', goal, { cwd: coming, timeout: LIMIT_MS })
+    return join(coming, 'jars')
+  })
+  if (failed !== undefined) return `Maven gives no mongo-java-server: ${failed}`
 
   const words = ['-XX:TieredStopAtLevel=1', '-cp', join(jars, '*'), join(SOURCES, 'Database.java')]
   const child = spawn('java', words, { stdio: ['pipe', 'pipe', 'ignore'] })
@@ -44,25 +50,4 @@ export async function startMongoStandIn(): Promise<MongoStandIn | string> {
       await ended
     },
   }
-}
-
-async function fetchJars(folder: string, jars: string): Promise<string | undefined> {
-  if (
-    await access(jars).then(
-      () => true,
-      () => false,
-    )
-  )
-    return undefined
-  const part = join(folder, 'part')
-  await cp(join(SOURCES, 'pom.xml'), join(folder, 'pom.xml'))
-  try {
-    const goal = ['-B', '-q', 'dependency:copy-dependencies', `-DoutputDirectory=${part}`]
-    await promisify(execFile)('mvn', goal, { cwd: folder, timeout: LIMIT_MS })
-  } catch (error) {
-    const [said] = String(error instanceof Error && 'stdout' in error ? error.stdout : error).split('\n', 1)
-    return `Maven gives no mongo-java-server: ${said}`
-  }
-  await rename(part, jars)
-  return undefined
 }
