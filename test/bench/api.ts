@@ -1,7 +1,7 @@
 import { type IncomingMessage, request } from 'node:http'
 import { request as requestTls } from 'node:https'
+import { makeServerFiles, type ServerFiles } from '../support/server-files.ts'
 import type { BareAnswer, BareOrder } from './bare-http-server.ts'
-import { type CertificateFiles, writeCertificates } from './certificate-files.ts'
 import type { LoadOrder, LoadResult } from './http-load-client.ts'
 import { claim, type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
 import { type Measurement, median } from './measurement.ts'
@@ -99,7 +99,7 @@ async function plainRows(client: Program): Promise<readonly Measurement[]> {
 }
 
 async function tlsRows(client: Program): Promise<readonly Measurement[]> {
-  const tls = await writeCertificates()
+  const tls = await makeServerFiles('bench')
   const large = await startLoaded({ stations: STATIONS, messagesEach: MESSAGES_EACH, tls })
   try {
     return rowsOf(`${SYNC.name}.tls`, PEER_WITH_TLS, await answered(SYNC, client, large, undefined, tls))
@@ -114,7 +114,7 @@ async function answered(
   client: Program,
   large: LoadedSidecar,
   small?: LoadedSidecar,
-  tls?: CertificateFiles,
+  tls?: ServerFiles,
 ): Promise<Results> {
   const requests = requestsOf({ path, headers, body }, large)
   const bareSource = await bareUpstream()

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { passcodeOf } from '../../sidecar/index.ts'
+import type { ServerFiles } from '../support/server-files.ts'
 import { type BuiltSidecar, counter, startBuiltSidecar } from './built-sidecar.ts'
-import type { CertificateFiles } from './certificate-files.ts'
 import { createMessages, flow, messageLine } from './message-flow.ts'
 import { type Phone, registerStations } from './stations.ts'
 import { type BareUpstream, bareUpstream } from './upstream.ts'
@@ -48,7 +48,7 @@ export interface Load {
   /** What the stations are; `android` where it is not given. */
   readonly platform?: Phone
   /** The API is served with TLS. */
-  readonly tls?: CertificateFiles
+  readonly tls?: ServerFiles
 }
 
 export async function startLoaded({

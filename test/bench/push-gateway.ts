@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KEY_ID, TEAM_ID } from '../../fixtures/push/apns/provider-token.ts'
 import { serviceAccount } from '../../fixtures/push/fcm/service-account.ts'
-import { type CertificateFiles, writeCertificates } from './certificate-files.ts'
+import { makeServerFiles, type ServerFiles } from '../support/server-files.ts'
 import { startProgram } from './program.ts'
 import type { GatewayBurst, GatewayOrder, PushService } from './push-gateway-server.ts'
 
@@ -24,7 +24,7 @@ export interface PushGateway {
 }
 
 export async function startPushGateway(service: PushService): Promise<PushGateway> {
-  const certificates = await writeCertificates()
+  const certificates = await makeServerFiles('bench')
   const program = await startProgram('push-gateway-server.ts')
   const ask = <Answer>(order: GatewayOrder) => program.ask<Answer>(order)
   const port = await ask<number>({ kind: 'open', service, cert: certificates.cert, key: certificates.key })
@@ -44,14 +44,14 @@ export async function startPushGateway(service: PushService): Promise<PushGatewa
   }
 }
 
-async function fcmSettings({ folder, caFile }: CertificateFiles, port: number): Promise<object> {
+async function fcmSettings({ folder, caFile }: ServerFiles, port: number): Promise<object> {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const serviceAccountFile = join(folder, 'service-account.json')
   await writeFile(serviceAccountFile, serviceAccount('bench', 'push@bench.iam.gserviceaccount.com', privateKey))
   return { serviceAccountFile, endpoint: `https://127.0.0.1:${port}`, caFile }
 }
 
-async function apnsSettings({ folder, caFile }: CertificateFiles, port: number): Promise<object> {
+async function apnsSettings({ folder, caFile }: ServerFiles, port: number): Promise<object> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const keyFile = join(folder, 'signing-key.p8')
   await writeFile(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }))

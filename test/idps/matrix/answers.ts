@@ -19,7 +19,6 @@ const signed =
   (alg: string): Run =>
   async (bench) => {
     await signsIn(bench, { both: { id_token_signed_response_alg: alg } })
-    return undefined
   }
 
 const encrypted =
@@ -29,7 +28,6 @@ const encrypted =
       both: { id_token_encrypted_response_alg: alg, id_token_encrypted_response_enc: 'A256GCM' },
       keys: [makeKey(kind, { kid: 'enc-1', use: 'enc' })],
     })
-    return undefined
   }
 
 /** The answer to a login, as the host was asked for it: what the first address at the provider carries. */
@@ -43,7 +41,6 @@ const answeredBy =
     const trail = await signsIn(bench, options)
     expect(modeIn(trail)).to.equal(mode)
     expectCallback(trail.findLast(({ pathname }) => pathname === '/auth-oidc-callback'))
-    return undefined
   }
 const inBody = (callback: URL | undefined) => expect(callback?.search).to.equal('')
 const asJwt = (callback: URL | undefined) => {
@@ -58,30 +55,7 @@ const jarm = (mode: string): LabOptions => ({
 const requestKey = () => makeKey('RSA', { kid: 'sig-1', use: 'sig', alg: 'RS256' })
 const requestObjects = { request_object_signing_alg: 'RS256', require_signed_request_object: true }
 
-export const ANSWERS: Runs<
-  | 'signed_rs384'
-  | 'signed_rs512'
-  | 'signed_ps256'
-  | 'signed_es256'
-  | 'signed_es512'
-  | 'signed_eddsa'
-  | 'signed_hs256'
-  | 'signed_userinfo'
-  | 'encrypted_rsa_oaep'
-  | 'encrypted_rsa_oaep_256'
-  | 'encrypted_ecdh_es'
-  | 'encrypted_userinfo'
-  | 'form_post_code'
-  | 'form_post_hybrid'
-  | 'form_post_id_token'
-  | 'fragment'
-  | 'jarm_query'
-  | 'jarm_form_post'
-  | 'pushed'
-  | 'request_object'
-  | 'pushed_request_object'
-  | 'dpop'
-> = {
+export const ANSWERS = {
   signed_rs384: signed('RS384'),
   signed_rs512: signed('RS512'),
   signed_ps256: signed('PS256'),
@@ -92,7 +66,6 @@ export const ANSWERS: Runs<
 
   signed_userinfo: async (bench) => {
     await signsIn(bench, { both: { userinfo_signed_response_alg: 'RS256' }, registered: { claimsIn: 'userinfo' } })
-    return undefined
   },
 
   encrypted_rsa_oaep: encrypted('RSA-OAEP', 'RSA'),
@@ -108,7 +81,6 @@ export const ANSWERS: Runs<
       registered: { claimsIn: 'userinfo' },
       keys: [makeKey('RSA', { kid: 'enc-1', use: 'enc' })],
     })
-    return undefined
   },
 
   form_post_code: answeredBy({ client: { response_mode: 'form_post' } }, 'form_post', inBody),
@@ -124,17 +96,14 @@ export const ANSWERS: Runs<
   pushed: async (bench) => {
     const trail = await signsIn(bench, { both: { require_pushed_authorization_requests: true } })
     expectPushed(trail)
-    return undefined
   },
   request_object: async (bench) => {
     const trail = await signsIn(bench, { both: requestObjects, keys: [requestKey()] })
     expect(trail.some(({ searchParams }) => searchParams.has('request'))).to.equal(true)
-    return undefined
   },
   pushed_request_object: async (bench) => {
     const both = { ...requestObjects, require_pushed_authorization_requests: true }
     expectPushed(await signsIn(bench, { both, keys: [requestKey()] }))
-    return undefined
   },
 
   dpop: async ({ lab: start }) => {
@@ -149,9 +118,8 @@ export const ANSWERS: Runs<
     expect(tokens.answers[0]?.token_type).to.match(/^dpop$/i)
     expect(await lab.stateOf(visit.browser), told(lab, visit.page)).to.be.oneOf(['active', 'unknown'])
     expectNoComplaint(lab, await lab.signOut(visit.browser))
-    return undefined
   },
-}
+} satisfies Runs
 
 function expectPushed(trail: readonly URL[]): void {
   const request = trail.find(({ searchParams }) => searchParams.has('client_id'))

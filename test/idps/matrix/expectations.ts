@@ -51,11 +51,8 @@ export function expectNamed(
   visit: SignInVisit,
   codes: string | readonly string[],
   words: readonly RegExp[],
-): string | undefined {
+): void {
   if (bench.idp.ownPage.has(name)) {
     expectOwnPage(bench, lab, visit)
-    return 'a page of its own'
-  }
-  expectRefused(lab, visit, codes, words)
-  return undefined
+  } else expectRefused(lab, visit, codes, words)
 }

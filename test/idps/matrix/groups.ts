@@ -15,7 +15,7 @@ const unasked = (rules: Record<string, unknown>): LabOptions => ({
   groups: { scope: '', ...rules },
 })
 
-async function requires({ idp, lab: start }: Bench, way: typeof byScope): Promise<undefined> {
+async function requires({ idp, lab: start }: Bench, way: typeof byScope): Promise<void> {
   const lab = await start(way({ required: idp.groupName('mesh-admins') }))
   const visit = await lab.signIn(ALICE)
   expectSignedIn(lab, visit, ALICE)
@@ -23,7 +23,7 @@ async function requires({ idp, lab: start }: Bench, way: typeof byScope): Promis
   expectRefused(lab, await lab.signIn(BOB), 'not_in_required_group', [/groups\.required/])
 }
 
-async function toldIn(bench: Bench, claimsIn: 'id_token' | 'userinfo'): Promise<undefined> {
+async function toldIn(bench: Bench, claimsIn: 'id_token' | 'userinfo'): Promise<void> {
   const { idp, lab: start } = bench
   const { registered, ...more } = groupsOf(idp, { required: idp.groupName('mesh-users'), sync: true })
   const lab = await start({ registered: { ...registered, claimsIn }, ...more })
@@ -32,15 +32,7 @@ async function toldIn(bench: Bench, claimsIn: 'id_token' | 'userinfo'): Promise<
   expect(visit.who.userGroups).to.have.members(ALICE.groups.map(idp.groupName))
 }
 
-export const GROUPS: Runs<
-  | 'groups_unasked'
-  | 'groups_by_scope'
-  | 'groups_required'
-  | 'groups_siteadmin'
-  | 'groups_sync'
-  | 'userinfo_only'
-  | 'id_token_only'
-> = {
+export const GROUPS = {
   groups_unasked: (bench) => requires(bench, unasked),
   groups_by_scope: (bench) => requires(bench, byScope),
 
@@ -52,7 +44,6 @@ export const GROUPS: Runs<
     // Who has left the group is known here, and out all the same.
     await idp.setPerson({ ...BOB, groups: [] })
     expectRefused(lab, await lab.signIn(BOB), 'not_in_required_group', [/groups\.required/])
-    return undefined
   },
 
   groups_siteadmin: async ({ idp, lab: start }) => {
@@ -62,7 +53,6 @@ export const GROUPS: Runs<
     expect(bob.who, told(lab, bob.page)).to.include({ siteAdmin: false })
     await idp.setPerson({ ...ALICE, groups: ['mesh-users'] })
     expect((await lab.signIn(ALICE)).who).to.include({ siteAdmin: false })
-    return undefined
   },
 
   groups_sync: async ({ idp, lab: start }) => {
@@ -73,9 +63,8 @@ export const GROUPS: Runs<
     expect((await lab.signIn(ALICE)).who.userGroups).to.deep.equal([idp.groupName('mesh-users')])
     await idp.setPerson({ ...ALICE, groups: [] })
     expect((await lab.signIn(ALICE)).who.userGroups).to.deep.equal([])
-    return undefined
   },
 
   userinfo_only: (bench) => toldIn(bench, 'userinfo'),
   id_token_only: (bench) => toldIn(bench, 'id_token'),
-}
+} satisfies Runs

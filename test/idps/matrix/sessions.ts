@@ -26,7 +26,7 @@ function endSessions({ idp }: Bench, which: 'newest' | 'all'): Promise<void> {
 }
 
 /** All of Alice's sessions end, and nobody else's. */
-async function endsAll(bench: Bench, sessionRequired: boolean): Promise<undefined> {
+async function endsAll(bench: Bench, sessionRequired: boolean): Promise<void> {
   const { lab, first, second, other, statusOf, ends } = await twoSessions(bench, sessionRequired)
   await endSessions(bench, 'all')
   await ends(first)
@@ -54,19 +54,7 @@ async function isActive(lab: Lab, token: string): Promise<boolean> {
   return ((await answer.json()) as { active: boolean }).active
 }
 
-export const SESSIONS: Runs<
-  | 'max_age'
-  | 'authorization_params'
-  | 'logout'
-  | 'backchannel_one'
-  | 'backchannel_all'
-  | 'backchannel_all_one_sid'
-  | 'introspection'
-  | 'introspection_disabled'
-  | 'introspection_ended'
-  | 'revocation'
-  | 'key_rotation'
-> = {
+export const SESSIONS = {
   max_age: async ({ idp, lab: start }) => {
     const lab = await start({ client: { default_max_age: 5 } })
     const { browser, ...visit } = await lab.signIn(ALICE)
@@ -78,7 +66,6 @@ export const SESSIONS: Runs<
     const page = await idp.signIn(browser, again, ALICE)
     expect((await lab.whoIs(browser)).status, told(lab, page)).to.equal(200)
     expectNoComplaint(lab, page)
-    return undefined
   },
 
   authorization_params: async ({ idp, lab: start }) => {
@@ -87,7 +74,6 @@ export const SESSIONS: Runs<
     expectSignedIn(lab, { browser, ...visit }, ALICE)
     const page = await browser.get(`${lab.host.url}auth-oidc`)
     expect(await idp.asksWho(page, browser), told(lab, page)).to.equal(true)
-    return undefined
   },
 
   logout: async ({ idp, lab: start }) => {
@@ -106,7 +92,6 @@ export const SESSIONS: Runs<
       expect(events.filter((event) => /ERROR/.test(event))).to.deep.equal([])
     }
     expectNoComplaint(lab, page)
-    return undefined
   },
 
   backchannel_one: async (bench) => {
@@ -120,7 +105,6 @@ export const SESSIONS: Runs<
     })
     expect(statuses.toSorted(), told(lab, first.page)).to.deep.equal([200, 401])
     expectNoComplaint(lab, first.page)
-    return undefined
   },
   backchannel_all: (bench) => endsAll(bench, false),
   backchannel_all_one_sid: (bench) => endsAll(bench, true),
@@ -130,7 +114,6 @@ export const SESSIONS: Runs<
     const { browser, page } = await lab.signIn(ALICE)
     expect(await lab.stateOf(browser), told(lab, page)).to.equal('active')
     expectNoComplaint(lab, page)
-    return undefined
   },
   introspection_disabled: async ({ idp, lab: start }) => {
     const lab = await start()
@@ -138,7 +121,6 @@ export const SESSIONS: Runs<
     expect((await lab.whoIs(browser)).status, told(lab, page)).to.equal(200)
     await idp.disable(ALICE)
     expect(await lab.stateOf(browser)).to.equal('ended')
-    return undefined
   },
   introspection_ended: async (bench) => {
     const lab = await bench.lab()
@@ -146,7 +128,6 @@ export const SESSIONS: Runs<
     expect((await lab.whoIs(browser)).status, told(lab, page)).to.equal(200)
     await endSessions(bench, 'all')
     expect(await lab.stateOf(browser)).to.equal('ended')
-    return undefined
   },
 
   revocation: async ({ idp, lab: start }) => {
@@ -161,7 +142,6 @@ export const SESSIONS: Runs<
     expect(await idp.ownSessions(ALICE)).to.be.oneOf([1, undefined])
     const last = await idp.confirmLogout(browser, await browser.get(headers.location ?? ''))
     expect(last.url, told(lab, last)).to.satisfy((url: string) => url.startsWith(`${lab.host.url}login`))
-    return undefined
   },
 
   key_rotation: async ({ idp, lab: start }) => {
@@ -171,6 +151,5 @@ export const SESSIONS: Runs<
     const visit = await lab.signIn(BOB)
     expectSignedIn(lab, visit, BOB)
     expectNoComplaint(lab, visit.page)
-    return undefined
   },
-}
+} satisfies Runs

@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { access, cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
-import { makeCertificates } from '../../../fixtures/certificate.ts'
 import { freePort } from '../../support/host-process.ts'
+import { makeServerFiles } from '../../support/server-files.ts'
 import { startCommanded } from '../support/commanded-process.ts'
+import { keepOnce } from '../support/kept.ts'
+import { answerConsent, asksForPassword } from '../support/pages.ts'
 import { BOB, PEOPLE } from '../support/people.ts'
 import type { ClientRegistration, ProviderPackage, RealIdp } from '../support/real-idp.ts'
 import { refuseOthers } from '../support/understood.ts'
@@ -22,52 +22,28 @@ const START_LIMIT_MS = 30_000
 /** Of ID tokens, where nobody chooses. */
 const ITS_ALGORITHM = 'EdDSA'
 
-const run = promisify(execFile)
-
 export const betterAuth: ProviderPackage = {
   name: 'better-auth',
   startLimitMs: INSTALL_LIMIT_MS + START_LIMIT_MS,
   async install(scratch) {
     const wanted = await readFile(join(SOURCES, 'package.json'))
     const folder = join(scratch, createHash('sha256').update(wanted).digest('hex').slice(0, 16))
-    const there = await access(folder).then(
-      () => true,
-      () => false,
-    )
-    if (!there) {
-      const reason = await fetchPackages(scratch, folder)
-      if (reason !== undefined) return { kind: 'missing', reason }
-    }
+    const reason = await keepOnce(scratch, folder, async (coming) => {
+      await cp(join(SOURCES, 'package.json'), join(coming, 'package.json'))
+      const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+      await promisify(execFile)('npm', ['install', ...options], { cwd: coming, timeout: INSTALL_LIMIT_MS })
+      return undefined
+    })
+    if (reason !== undefined) return { kind: 'missing', reason: `npm does not install it: ${reason}` }
     // Beside what it imports.
     await cp(join(SOURCES, 'server.mjs'), join(folder, 'server.mjs'))
     return { kind: 'installed', idp: await provider(join(folder, 'server.mjs')) }
   },
 }
 
-/** @returns why the registry does not give them */
-async function fetchPackages(scratch: string, folder: string): Promise<string | undefined> {
-  const coming = await mkdtemp(join(scratch, 'coming-'))
-  try {
-    await cp(join(SOURCES, 'package.json'), join(coming, 'package.json'))
-    const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-    await run('npm', ['install', ...options], { cwd: coming, timeout: INSTALL_LIMIT_MS })
-    await rename(coming, folder)
-    return undefined
-  } catch (error) {
-    const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error)
-    return `npm does not install it: ${said.split('\n', 1)[0]}`
-  } finally {
-    await rm(coming, { recursive: true, force: true })
-  }
-}
-
 async function provider(program: string): Promise<RealIdp> {
   const [port, securePort] = [await freePort(), await freePort()]
-  const files = await mkdtemp(join(tmpdir(), 'better-auth-'))
-  const { ca, server } = await makeCertificates()
-  const [certificateFile, keyFile] = [join(files, 'certificate.pem'), join(files, 'key.pem')]
-  await writeFile(certificateFile, server.cert)
-  await writeFile(keyFile, server.key, { mode: 0o600 })
+  const { ca, certFile: certificateFile, keyFile, remove } = await makeServerFiles('better-auth')
   const issuer = `http://localhost:${port}/api/auth`
   let running: ReturnType<typeof startCommanded> | undefined
   const order = (verb: string, given?: unknown) => {
@@ -77,10 +53,11 @@ async function provider(program: string): Promise<RealIdp> {
   return {
     version: VERSION,
     issuer,
-    secure: { issuer: `https://localhost:${securePort}/api/auth`, ca: ca.cert },
+    secure: { issuer: `https://localhost:${securePort}/api/auth`, ca },
     cannot: CANNOT,
     ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri']),
     groupName: (name) => name,
+    refusedToPublic: ['introspection-failed'],
     async start() {
       const options = JSON.stringify({ port, securePort, certificateFile, keyFile })
       running ??= startCommanded(process.execPath, [program, options])
@@ -92,7 +69,7 @@ async function provider(program: string): Promise<RealIdp> {
     },
     async close() {
       await running?.close()
-      await rm(files, { recursive: true, force: true })
+      await remove()
     },
     reset: async () => void (await order('reset', { algorithm: ITS_ALGORITHM, people: PEOPLE })),
     async register({ id_token_signed_response_alg: algorithm = ITS_ALGORITHM, ...client }) {
@@ -114,7 +91,7 @@ async function provider(program: string): Promise<RealIdp> {
     rotateKeys: async () => void (await order('rotate')),
     signIn: async (browser, page, { username, password }) =>
       answerConsent(browser, await browser.signIn(page, username, password), 'Allow'),
-    asksWho: (page) => page.forms.some(({ fields }) => fields.some(([name]) => name === 'password')),
+    asksWho: asksForPassword,
     // An application's own login page may have a way back; the plugin's is that of the consent page.
     cancel: async (browser, page) =>
       answerConsent(browser, await browser.signIn(page, BOB.username, BOB.password), 'Deny'),
@@ -125,11 +102,6 @@ async function provider(program: string): Promise<RealIdp> {
     ownSessions: async ({ email }) => Number(await order('sessions', email)),
     endSessions: async ({ email }, which) => void (await order('endSessions', { email, which })),
   }
-}
-
-async function answerConsent(browser: ScriptedBrowser, page: Page, answer: 'Allow' | 'Deny'): Promise<Page> {
-  const form = page.forms.find(({ buttons }) => buttons.some(({ text }) => text === answer))
-  return form ? browser.submit(form, {}, answer) : page
 }
 
 const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
@@ -144,7 +116,6 @@ const NO_REQUEST_OBJECT = 'it answers request_not_supported'
 const NO_CERTIFICATE = 'it knows no method with a certificate'
 
 const CANNOT: RealIdp['cannot'] = {
-  public_client: 'it lets nobody ask about tokens without authentication (logins have a test of their own)',
   client_secret_jwt: 'it refuses a client with this method (unsupported token_endpoint_auth_method)',
   private_key_jwt:
     'key sets by address have to be public and on HTTPS (keys in the registration have a test of their own)',

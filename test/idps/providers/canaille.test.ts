@@ -68,14 +68,4 @@ runMatrix(canaille, (bench) => {
     }
     expect.fail(told(lab, (await lab.signIn(ALICE)).page))
   })
-
-  it('lets a client without a secret in, and lets it ask about no token and revoke none', async () => {
-    const lab = await bench().lab({ both: { token_endpoint_auth_method: 'none' }, secret: null })
-    const visit = await lab.signIn(ALICE)
-    expectSignedIn(lab, visit, ALICE)
-    expect(await lab.stateOf(visit.browser), told(lab, visit.page)).to.equal('unknown')
-    const page = await lab.signOut(visit.browser)
-    expect(page.url, told(lab, page)).to.satisfy((url: string) => url.startsWith(`${lab.host.url}login`))
-    expect(lab.complaints().map(({ event }) => event)).to.deep.equal(['introspection-failed', 'logout-incomplete'])
-  })
 })

@@ -1,16 +1,17 @@
 import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
-import { access, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Form } from '../../../fixtures/browser/markup.ts'
 import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
-import { makeCertificates } from '../../../fixtures/certificate.ts'
 import { makeKey } from '../../support/client-keys.ts'
 import { freePort } from '../../support/host-process.ts'
+import { makeServerFiles } from '../../support/server-files.ts'
 import { type CommandedProcess, startCommanded } from '../support/commanded-process.ts'
+import { keepOnce } from '../support/kept.ts'
+import { asksForPassword, formWith } from '../support/pages.ts'
 import { BOB, fullName, PEOPLE, type Person } from '../support/people.ts'
 import type { ClientRegistration, ProviderPackage, RealIdp } from '../support/real-idp.ts'
 import { installPackages, needPrograms } from '../support/system-packages.ts'
@@ -33,39 +34,21 @@ export const canaille: ProviderPackage = {
     if (reason !== undefined) return { kind: 'missing', reason }
     const wanted = await readFile(join(SOURCES, 'requirements.txt'))
     const folder = join(scratch, createHash('sha256').update(wanted).digest('hex').slice(0, 16))
-    const there = await access(folder).then(
-      () => true,
-      () => false,
-    )
-    if (!there) {
-      const failed = await fetchPackages(scratch, folder)
-      if (failed !== undefined) return { kind: 'missing', reason: failed }
-    }
+    const failed = await keepOnce(scratch, folder, async (coming) => {
+      const make = () => run('python3.11', ['-m', 'venv', coming], { timeout: INSTALL_LIMIT_MS })
+      // Debian has Python without what a folder of its own needs.
+      await make().catch(async () => {
+        const missing = await installPackages(['python3.11-venv'])
+        if (missing !== undefined) throw new Error(missing)
+        await make()
+      })
+      const options = ['--quiet', '--disable-pip-version-check', '--requirement', join(SOURCES, 'requirements.txt')]
+      await run(join(coming, 'bin/python'), ['-m', 'pip', 'install', ...options], { timeout: INSTALL_LIMIT_MS })
+      return undefined
+    })
+    if (failed !== undefined) return { kind: 'missing', reason: `pip does not install it: ${failed}` }
     return { kind: 'installed', idp: await provider(join(folder, 'bin/python')) }
   },
-}
-
-/** @returns why the registry does not give them */
-async function fetchPackages(scratch: string, folder: string): Promise<string | undefined> {
-  const coming = await mkdtemp(join(scratch, 'coming-'))
-  try {
-    const make = () => run('python3.11', ['-m', 'venv', coming], { timeout: INSTALL_LIMIT_MS })
-    // Debian has Python without what a folder of its own needs.
-    await make().catch(async () => {
-      const reason = await installPackages(['python3.11-venv'])
-      if (reason !== undefined) throw new Error(reason)
-      await make()
-    })
-    const options = ['--quiet', '--disable-pip-version-check', '--requirement', join(SOURCES, 'requirements.txt')]
-    await run(join(coming, 'bin/python'), ['-m', 'pip', 'install', ...options], { timeout: INSTALL_LIMIT_MS })
-    await rename(coming, folder)
-    return undefined
-  } catch (error) {
-    const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error)
-    return `pip does not install it: ${said.split('\n').find((line) => /error/i.test(line)) ?? said}`
-  } finally {
-    await rm(coming, { recursive: true, force: true })
-  }
 }
 
 /** One of the two addresses: what it calls itself is in its configuration. */
@@ -85,12 +68,8 @@ export interface CanailleIdp extends RealIdp {
 export const isCanaille = (idp: RealIdp): idp is CanailleIdp => 'leaveOutAudience' in idp
 
 async function provider(python: string): Promise<CanailleIdp> {
-  const files = await mkdtemp(join(tmpdir(), 'canaille-'))
+  const { folder: files, ca, certFile, keyFile, remove } = await makeServerFiles('canaille')
   const [database, kept] = [join(files, 'canaille.sqlite'), join(files, 'kept.sqlite')]
-  const { ca, server } = await makeCertificates()
-  const [certificate, key] = [join(files, 'certificate.pem'), join(files, 'key.pem')]
-  await writeFile(certificate, server.cert)
-  await writeFile(key, server.key, { mode: 0o600 })
   const [port, securePort] = [await freePort(), await freePort()]
   const addresses: readonly Address[] = [
     { scheme: 'http', port, configFile: join(files, 'plain.toml'), options: [] },
@@ -98,7 +77,7 @@ async function provider(python: string): Promise<CanailleIdp> {
       scheme: 'https',
       port: securePort,
       configFile: join(files, 'secure.toml'),
-      options: ['--certfile', certificate, '--keyfile', key],
+      options: ['--certfile', certFile, '--keyfile', keyFile],
     },
   ]
   const issuers = addresses.map((at) => `${at.scheme}://localhost:${at.port}`)
@@ -129,11 +108,8 @@ async function provider(python: string): Promise<CanailleIdp> {
         env: { CANAILLE_CONFIG: configFile },
       }),
     )
-    await Promise.all(
-      servers.map(async (one, index) => {
-        if (index === 0) await untilDiscovered(issuer, one, START_LIMIT_MS)
-      }),
-    )
+    const [first] = servers
+    if (first) await untilDiscovered(issuer, first, START_LIMIT_MS)
   }
   async function stopServers() {
     await Promise.all(servers.map((one) => one.close()))
@@ -169,10 +145,11 @@ async function provider(python: string): Promise<CanailleIdp> {
   return {
     version: VERSION,
     issuer,
-    secure: { issuer: secureIssuer, ca: ca.cert },
+    secure: { issuer: secureIssuer, ca },
     cannot: CANNOT,
     ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri']),
     groupName: (name) => name,
+    refusedToPublic: ['introspection-failed', 'logout-incomplete'],
     async start() {
       if (!orders) await install()
       if (servers.length === 0) await startServers()
@@ -181,7 +158,7 @@ async function provider(python: string): Promise<CanailleIdp> {
     async close() {
       await stopServers()
       await orders?.close()
-      await rm(files, { recursive: true, force: true })
+      await remove()
     },
     async reset() {
       await order('restore')
@@ -217,7 +194,7 @@ async function provider(python: string): Promise<CanailleIdp> {
       await rotate()
     },
     signIn: authenticate,
-    asksWho: (page) => hasField(page, 'login') || hasField(page, 'password'),
+    asksWho: (page) => formWith(page, 'login') !== undefined || asksForPassword(page),
     // Only its consent page has a way back.
     async cancel(browser, page) {
       for (const id of registered) await command(['set', 'client', id], { 'client-uri': '' })
@@ -315,10 +292,8 @@ async function authenticate(browser: ScriptedBrowser, page: Page, { username, pa
   return fillIn(browser, await fillIn(browser, page, 'login', username), 'password', password)
 }
 
-const hasField = (page: Page, field: string) => page.forms.some(({ fields }) => fields.some(([name]) => name === field))
-
 async function fillIn(browser: ScriptedBrowser, page: Page, field: string, value: string): Promise<Page> {
-  const form = page.forms.find(({ fields }) => fields.some(([name]) => name === field))
+  const form = formWith(page, field)
   if (!form) return page
   return send(browser, page, form, [...form.fields.filter(([name]) => name !== field), [field, value]])
 }
@@ -346,8 +321,6 @@ const TWO_MODES = 'its response modes are query and fragment'
 const NO_BACKCHANNEL = 'it sends no logout tokens'
 
 const CANNOT: RealIdp['cannot'] = {
-  public_client:
-    'it lets nobody ask about tokens or revoke them without authentication (logins have a test of their own)',
   client_secret_jwt: 'it looks for a key set of the client (No matching JWK)',
   tls_client_auth: NO_CERTIFICATE,
   self_signed_tls_client_auth: NO_CERTIFICATE,

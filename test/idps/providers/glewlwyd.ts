@@ -1,9 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CookieJar } from '../../../fixtures/browser/cookie-jar.ts'
-import { makeCertificates, makeClientCertificate } from '../../../fixtures/certificate.ts'
+import { makeClientCertificate } from '../../../fixtures/certificate.ts'
 import { freePort } from '../../support/host-process.ts'
+import { makeServerFiles } from '../../support/server-files.ts'
 import { unpackPackages } from '../support/debian-packages.ts'
 import { fullName, PEOPLE, type Person } from '../support/people.ts'
 import { type ProcessGroup, startGroup } from '../support/process-group.ts'
@@ -39,21 +38,12 @@ export const glewlwyd: ProviderPackage<Glewlwyd> = {
 }
 
 async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
-  const folder = await mkdtemp(join(tmpdir(), 'glewlwyd-'))
+  const { folder, write, ...files } = await makeServerFiles('glewlwyd')
   const [origin, secureOrigin] = [`http://localhost:${await freePort()}`, `https://localhost:${await freePort()}`]
   const [issuer, secureIssuer] = [`${origin}/api/oidc`, `${secureOrigin}/api/secure`]
-  const { ca, server } = await makeCertificates()
   const clientCertificate = await makeClientCertificate()
   const database = openDatabase(folder)
-  const write = async (name: string, text: string) => {
-    await writeFile(join(folder, name), text, { mode: 0o600 })
-    return join(folder, name)
-  }
-  const tls = {
-    key: await write('key.pem', server.key),
-    cert: await write('cert.pem', server.cert),
-    ca: await write('client-ca.pem', clientCertificate.cert),
-  }
+  const tls = { key: files.keyFile, cert: files.certFile, ca: await write('client-ca.pem', clientCertificate.cert) }
 
   let running: readonly ProcessGroup[] = []
   let version = 0
@@ -105,24 +95,25 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
   return {
     version: program.version,
     issuer,
-    secure: { issuer: secureIssuer, ca: ca.cert, clientCertificate },
+    secure: { issuer: secureIssuer, ca: files.ca, clientCertificate },
     cannot: CANNOT,
     ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri', 'wrong_post_logout']),
     keysByValue: true,
     groupName: (name) => name,
+    refusedToPublic: ['introspection-failed', 'logout-incomplete'],
     async start() {
       if (running.length > 0) return
       if (version === 0) {
         await furnish()
         version = 1
       }
-      running = await Promise.all([serve(origin), serve(secureOrigin, { ca: ca.cert })])
+      running = await Promise.all([serve(origin), serve(secureOrigin, { ca: files.ca })])
     },
     stop,
     async close() {
       await stop()
       await database.close()
-      await rm(folder, { recursive: true, force: true })
+      await files.remove()
     },
     async reset() {
       await database.run(FORGET)

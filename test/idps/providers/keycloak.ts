@@ -1,5 +1,6 @@
 import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { startTcpRelay, type TcpRelay } from '../../support/tcp-relay.ts'
+import { asksForPassword, formWith } from '../support/pages.ts'
 import type { Person } from '../support/people.ts'
 import type { ClientRegistration, ProviderPackage, RealIdp, Registered } from '../support/real-idp.ts'
 import { type Admin, connectAdmin } from './keycloak/admin.ts'
@@ -67,7 +68,7 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
       const { server, secureRelay } = now()
       return {
         issuer: `https://localhost:${secureRelay.port}/realms/${REALM}`,
-        ca: server.certificates.ca.cert,
+        ca: server.ca,
         clientCertificate: server.clientCertificate,
       }
     },
@@ -134,7 +135,7 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
     rotateKeys: () => replaceKeys(now().admin),
 
     signIn: walkIn,
-    asksWho: (page) => passwordForm(page) !== undefined,
+    asksWho: asksForPassword,
     async confirmLogout(browser, page) {
       const form = page.forms.find(({ buttons }) => buttons.some(({ name }) => name === 'confirmLogout'))
       return form ? browser.submit(form, {}, 'confirmLogout') : page
@@ -167,10 +168,8 @@ async function sessionsOf(admin: Admin, person: Person): Promise<readonly OwnSes
   return admin.get<OwnSession[]>(`/${REALM}/users/${id}/sessions`)
 }
 
-const passwordForm = (page: Page) => page.forms.find(({ fields }) => fields.some(([name]) => name === 'password'))
-
 async function walkIn(browser: ScriptedBrowser, page: Page, { username, password }: Person): Promise<Page> {
-  const form = passwordForm(page)
+  const form = formWith(page, 'password')
   if (!form) return page
   // Somebody who is asked again reads the name, and types the password only.
   const named = form.fields.some(([name]) => name === 'username')

@@ -5,18 +5,6 @@ import { ALICE } from '../support/people.ts'
 import { lemonldap } from './lemonldap.ts'
 
 runMatrix(lemonldap, (bench) => {
-  it('signs in without a secret, where its introspection endpoint refuses who has none', async () => {
-    const lab = await bench().lab({ both: { token_endpoint_auth_method: 'none' }, secret: null })
-    const { who } = await lab.signIn(ALICE)
-    expect(who).to.include({ status: 200, email: ALICE.email })
-  })
-
-  it('takes a secret that is a UUID, which it compares with the Basic credentials as they come', async () => {
-    const lab = await bench().lab({ secret: '6f1c9a52-0f5b-4c44-9d0e-3c5a8a2b7d10' })
-    const { who } = await lab.signIn(ALICE)
-    expect(who).to.include({ status: 200, email: ALICE.email })
-  })
-
   it('reads an error from the fragment, where it sends one in spite of form_post', async () => {
     const { idp, lab: start } = bench()
     idp.askForConsent()
@@ -49,15 +37,5 @@ runMatrix(lemonldap, (bench) => {
     // Nobody was kept waiting for keys that its one process cannot send meanwhile.
     expect(performance.now() - begun).to.be.below(4_000)
     await until('the session to end here', async () => (await lab.whoIs(browser)).status === 401)
-  })
-
-  it('takes its logout tokens, which have no exp', async () => {
-    const { idp, lab: start } = bench()
-    const lab = await start({ backchannel: { sessionRequired: false } })
-    const { browser } = await lab.signIn(ALICE)
-    if (!idp.endSessions) throw new Error('it ends sessions')
-    await idp.endSessions(ALICE, 'newest')
-    await until('the session to end here', async () => (await lab.whoIs(browser)).status === 401)
-    expect(lab.complaints()).to.deep.equal([])
   })
 })

@@ -1,20 +1,20 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
-import { makeCertificates } from '../../../fixtures/certificate.ts'
 import { freePort } from '../../support/host-process.ts'
+import { makeServerFiles } from '../../support/server-files.ts'
 import { foldersBelow, unpackPackages } from '../support/debian-packages.ts'
+import { asksForPassword } from '../support/pages.ts'
 import { PEOPLE } from '../support/people.ts'
 import { type ProcessGroup, startGroup } from '../support/process-group.ts'
 import type { ProviderPackage, RealIdp } from '../support/real-idp.ts'
 import { toRelyingParty } from './lemonldap/client.ts'
 import { configurationOf, type Folders, makeSigningKey, type SigningKey } from './lemonldap/configuration.ts'
 import { CANNOT } from './lemonldap/limits.ts'
-import { confirmation, passwordForm, renewal, walkIn } from './lemonldap/pages.ts'
+import { confirmation, renewal, walkIn } from './lemonldap/pages.ts'
 import { createPeopleTable, type PeopleTable } from './lemonldap/people-table.ts'
 import { clearSessions, sessionsOf } from './lemonldap/sessions.ts'
 
@@ -24,16 +24,9 @@ const START_LIMIT_MS = 20_000
 const WORKERS = 3
 /** The portal, and what it loads without saying so as a package. */
 const PACKAGES = [
-  'liblemonldap-ng-portal-perl',
-  'libcrypt-jwt-perl',
-  'libdbd-sqlite3-perl',
-  'libemail-address-xs-perl',
-  'libemail-sender-perl',
-  'libio-socket-ssl-perl',
-  'libio-string-perl',
-  'libmime-tools-perl',
-  'libstring-random-perl',
-  'starman',
+  ...['liblemonldap-ng-portal-perl', 'libcrypt-jwt-perl', 'libdbd-sqlite3-perl', 'libemail-address-xs-perl'],
+  ...['libemail-sender-perl', 'libio-socket-ssl-perl', 'libio-string-perl', 'libmime-tools-perl'],
+  ...['libstring-random-perl', 'starman'],
 ]
 
 /** What is only here, for tests of its own. */
@@ -91,43 +84,19 @@ async function findPortal(root: string): Promise<Portal> {
   }
 }
 
-/** Its files of one run. */
-interface Place extends Folders {
-  readonly root: string
-  readonly clients: string
-}
-
-async function makePlace(): Promise<Place> {
-  const root = await mkdtemp(join(tmpdir(), 'lemonldap-'))
-  const inside = (name: string) => join(root, name)
-  const place: Place = {
-    root,
-    sessions: inside('sessions'),
-    persistent: inside('persistent'),
-    people: inside('people.sqlite'),
-    clients: inside('clients'),
-  }
-  return place
-}
-
 async function createLemonldap(portal: Portal): Promise<Lemonldap> {
   const [port, securePort] = [await freePort(), await freePort()]
-  const place = await makePlace()
-  const { ca, server } = await makeCertificates()
+  const { folder, ca, certFile, keyFile, write, remove } = await makeServerFiles('lemonldap')
+  const clients = join(folder, 'clients')
+  const place: Folders = {
+    sessions: join(folder, 'sessions'),
+    persistent: join(folder, 'persistent'),
+    people: join(folder, 'people.sqlite'),
+  }
   const people: PeopleTable = await createPeopleTable(place.people)
   const issuer = `http://localhost:${port}/`
   const secureIssuer = `https://localhost:${securePort}/`
-  const fileOf = async (name: string, text: string) => {
-    await writeFile(join(place.root, name), text, { mode: 0o600 })
-    return join(place.root, name)
-  }
-  const tls = [
-    '--enable-ssl',
-    '--ssl-cert',
-    await fileOf('cert.pem', server.cert),
-    '--ssl-key',
-    await fileOf('key.pem', server.key),
-  ]
+  const tls = ['--enable-ssl', '--ssl-cert', certFile, '--ssl-key', keyFile]
 
   const firstKeys = new Map<string, SigningKey>()
   const firstKey = (algorithm: string) => {
@@ -147,13 +116,13 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
   }
   /** @param at where it is served, and so its issuer: a portal has one, and by TLS it is another that keeps its things in the same place */
   const serve = async (name: string, at: string, options: readonly string[], ca?: string) => {
-    const configuration = join(place.root, name)
+    const configuration = join(folder, name)
     await mkdir(configuration, { recursive: true })
     await writeFile(join(configuration, 'lmConf-1.json'), JSON.stringify(configurationOf(place, at, key)))
     const environment = {
       ...portal.environment,
-      LLNG_DEFAULTCONFFILE: await fileOf(`${name}.ini`, localSettings(configuration, portal.templates)),
-      LLNG_CLIENTS: place.clients,
+      LLNG_DEFAULTCONFFILE: await write(`${name}.ini`, localSettings(configuration, portal.templates)),
+      LLNG_CLIENTS: clients,
     }
     const words = ['-S', 'starman', '--host', '127.0.0.1', '--port', new URL(at).port, ...options, portal.program]
     return startGroup('perl', words, environment, {
@@ -166,7 +135,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
     if (running.length > 0) return
     running = await Promise.all([
       serve('plain', issuer, ['--workers', String(workers)]),
-      serve('secure', secureIssuer, ['--workers', '1', ...tls], ca.cert),
+      serve('secure', secureIssuer, ['--workers', '1', ...tls], ca),
     ])
   }
   /** What it reads at its start alone. */
@@ -182,16 +151,17 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
   return {
     version: portal.version,
     issuer,
-    secure: { issuer: secureIssuer, ca: ca.cert },
+    secure: { issuer: secureIssuer, ca },
     cannot: CANNOT,
     ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri', 'wrong_post_logout']),
     groupName: (name) => name,
+    refusedToPublic: ['introspection-failed'],
     start,
     stop,
     async close() {
       await stop()
       await people.close()
-      await rm(place.root, { recursive: true, force: true })
+      await remove()
     },
     async reset() {
       consents = false
@@ -200,8 +170,8 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
       await clearSessions(place.sessions)
       await clearSessions(place.persistent)
       await people.replace(PEOPLE)
-      await rm(place.clients, { recursive: true, force: true })
-      await mkdir(place.clients)
+      await rm(clients, { recursive: true, force: true })
+      await mkdir(clients)
     },
     askForConsent() {
       consents = true
@@ -222,7 +192,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
         algorithm = wanted
         await become(firstKey(algorithm), workers)
       }
-      const file = join(place.clients, `${Buffer.from(client_id).toString('hex')}.json`)
+      const file = join(clients, `${Buffer.from(client_id).toString('hex')}.json`)
       await writeFile(file, JSON.stringify(party))
       return { client_id, ...(client_secret === undefined ? {} : { client_secret }) }
     },
@@ -231,7 +201,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
     rotateKeys: () => become(makeSigningKey(algorithm), workers),
 
     signIn: walkIn,
-    asksWho: (page) => passwordForm(page) !== undefined || renewal(page) !== undefined,
+    asksWho: (page) => asksForPassword(page) || renewal(page) !== undefined,
     async confirmLogout(browser, page) {
       const form = confirmation(page)
       return form ? browser.submit(form) : page

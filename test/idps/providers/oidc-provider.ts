@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { type Certificates, makeCertificates, makeClientCertificate } from '../../../fixtures/certificate.ts'
 import { type Idp, type IdpOptions, startIdp } from '../../../fixtures/idp/server.ts'
 import type { IdpUser } from '../../../fixtures/idp/users.ts'
+import { asksForPassword } from '../support/pages.ts'
 import { fullName, PEOPLE, type Person } from '../support/people.ts'
 import type { ClientRegistration, ProviderPackage, RealIdp } from '../support/real-idp.ts'
 
@@ -107,7 +108,7 @@ function createOidcProvider(
     },
 
     signIn: (browser, page, { username, password }) => browser.signIn(page, username, password),
-    asksWho: (page) => page.forms.some(({ fields }) => fields.some(([name]) => name === 'password')),
+    asksWho: asksForPassword,
     async cancel(browser, page) {
       const [form] = page.forms
       if (!form) throw new Error(`no form at ${page.url}`)

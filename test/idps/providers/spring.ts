@@ -1,16 +1,17 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { access, cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { makeCertificates, makeClientCertificate } from '../../../fixtures/certificate.ts'
 import { freePort } from '../../support/host-process.ts'
+import { makeServerFiles } from '../../support/server-files.ts'
 import { startCommanded } from '../support/commanded-process.ts'
+import { exists, keepOnce } from '../support/kept.ts'
 import { publishKeys } from '../support/key-publisher.ts'
-import { BOB, PEOPLE, type Person } from '../support/people.ts'
+import { answerConsent, asksForPassword } from '../support/pages.ts'
+import { BOB, PEOPLE } from '../support/people.ts'
 import type { ClientRegistration, ProviderPackage, RealIdp } from '../support/real-idp.ts'
 import { needPrograms } from '../support/system-packages.ts'
 import { refuseOthers } from '../support/understood.ts'
@@ -22,26 +23,22 @@ const SOURCES = fileURLToPath(new URL('spring/', import.meta.url))
 const BUILD_LIMIT_MS = 400_000
 const START_LIMIT_MS = 60_000
 
-const run = promisify(execFile)
-
 export const spring: ProviderPackage = {
   name: 'Spring Authorization Server',
   startLimitMs: BUILD_LIMIT_MS + START_LIMIT_MS,
   async install(scratch) {
     const jar = join(scratch, `authorization-server-${await fingerprint(SOURCES)}.jar`)
-    const built = await access(jar).then(
-      () => true,
-      () => false,
-    )
     const reason = await needPrograms({
       java: 'openjdk-17-jre-headless',
-      ...(built ? {} : { javac: 'openjdk-17-jdk-headless', mvn: 'maven' }),
+      ...((await exists(jar)) ? {} : { javac: 'openjdk-17-jdk-headless', mvn: 'maven' }),
     })
     if (reason !== undefined) return { kind: 'missing', reason }
-    if (!built) {
-      const failed = await build(scratch, jar)
-      if (failed !== undefined) return { kind: 'missing', reason: failed }
-    }
+    const failed = await keepOnce(scratch, jar, async (folder) => {
+      await cp(SOURCES, folder, { recursive: true })
+      await promisify(execFile)('mvn', ['-q', '-B', 'package'], { cwd: folder, timeout: BUILD_LIMIT_MS })
+      return join(folder, 'target/authorization-server.jar')
+    })
+    if (failed !== undefined) return { kind: 'missing', reason: `Maven does not build it: ${failed}` }
     return { kind: 'installed', idp: await provider(jar) }
   },
 }
@@ -55,30 +52,10 @@ async function fingerprint(folder: string): Promise<string> {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** @returns why it cannot be built */
-async function build(scratch: string, jar: string): Promise<string | undefined> {
-  const folder = await mkdtemp(join(scratch, 'build-'))
-  try {
-    await cp(SOURCES, folder, { recursive: true })
-    await run('mvn', ['-q', '-B', 'package'], { cwd: folder, timeout: BUILD_LIMIT_MS })
-    await rename(join(folder, 'target/authorization-server.jar'), jar)
-    return undefined
-  } catch (error) {
-    const said = error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error)
-    return `Maven does not build it: ${said.split('\n').find((line) => line.includes('ERROR')) ?? said}`
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-}
-
 async function provider(jar: string): Promise<RealIdp> {
   const [port, securePort] = [await freePort(), await freePort()]
   const issuer = `http://localhost:${port}`
-  const files = await mkdtemp(join(tmpdir(), 'spring-'))
-  const { ca, server } = await makeCertificates()
-  const [certificate, key] = [join(files, 'certificate.pem'), join(files, 'key.pem')]
-  await writeFile(certificate, server.cert)
-  await writeFile(key, server.key, { mode: 0o600 })
+  const { ca, certFile: certificate, keyFile: key, remove } = await makeServerFiles('spring')
   const options = [
     ...[`--server.port=${port}`, '--server.address=127.0.0.1', '--logging.level.root=warn'],
     ...[`--tls.port=${securePort}`, `--tls.certificate=${certificate}`, `--tls.key=${key}`],
@@ -97,20 +74,21 @@ async function provider(jar: string): Promise<RealIdp> {
   const close = async () => {
     await program?.close()
     await keys.close()
-    await rm(files, { recursive: true, force: true })
+    await remove()
   }
   return {
     version: VERSION,
     issuer,
     secure: {
       issuer: `https://localhost:${securePort}`,
-      ca: ca.cert,
+      ca,
       clientCertificate: chain,
       selfSignedCertificate: selfSigned,
     },
     cannot: CANNOT,
     ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri', 'wrong_post_logout']),
     groupName: (name) => name,
+    refusedToPublic: ['introspection-failed', 'logout-incomplete'],
     async start() {
       if (program) await order('listen')
       else program = startCommanded('java', ['-XX:TieredStopAtLevel=1', '-jar', jar, ...options])
@@ -143,24 +121,15 @@ async function provider(jar: string): Promise<RealIdp> {
       rotated = true
       await order('rotate')
     },
-    signIn,
-    asksWho: (page) => page.forms.some(({ fields }) => fields.some(([name]) => name === 'password')),
+    signIn: async (browser, page, { username, password }) =>
+      answerConsent(browser, await browser.signIn(page, username, password), 'Allow'),
+    asksWho: asksForPassword,
     // Its login page has no way back: its consent page has.
     cancel: async (browser, page) =>
       answerConsent(browser, await browser.signIn(page, BOB.username, BOB.password), 'Deny'),
     confirmLogout: async (_browser, page) => page,
     ownSessions: async (person) => Number(await order('sessions', person.username)),
   }
-}
-
-async function signIn(browser: ScriptedBrowser, page: Page, { username, password }: Person): Promise<Page> {
-  const next = await browser.signIn(page, username, password)
-  return answerConsent(browser, next, 'Allow')
-}
-
-async function answerConsent(browser: ScriptedBrowser, page: Page, answer: 'Allow' | 'Deny'): Promise<Page> {
-  const form = page.forms.find(({ buttons }) => buttons.some(({ text }) => text === answer))
-  return form ? browser.submit(form) : page
 }
 
 const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
@@ -178,8 +147,6 @@ const NO_REQUEST_OBJECT = 'it leaves the parameter request aside'
 const NO_BACKCHANNEL = 'it sends no logout tokens'
 
 const CANNOT: RealIdp['cannot'] = {
-  public_client:
-    'it lets nobody ask about tokens or revoke them without authentication (logins have a test of their own)',
   signed_eddsa: 'its list of algorithms has no EdDSA',
   signed_hs256: 'ID tokens are signed with a key pair only',
   signed_userinfo: 'UserInfo is JSON only',

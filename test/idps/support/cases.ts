@@ -1,4 +1,4 @@
-/** What the matrix tries on every provider, in the order of the table that a run writes. */
+/** What the matrix tries on every provider, in this order. */
 export const CASES = {
   login: 'a login, and who it is',
   client_secret_basic: 'client_secret_basic',

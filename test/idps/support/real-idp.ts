@@ -7,7 +7,7 @@ import type { Person } from './people.ts'
  * hands it to `runMatrix` and adds what this provider alone has.
  */
 export interface ProviderPackage<Own extends RealIdp = RealIdp> {
-  /** As its makers write it: the name of its suite (`--grep Keycloak`), and of its column in the table. */
+  /** As its makers write it: the name of its suite (`--grep Keycloak`). */
   readonly name: string
   /** Milliseconds that installing and the first start may take together. */
   readonly startLimitMs: number
@@ -45,6 +45,8 @@ export interface RealIdp {
   readonly cannot: Readonly<Partial<Record<CaseName, string>>>
   /** Wrong settings that end at a page of its own, so that the host never hears of them. */
   readonly ownPage: ReadonlySet<CaseName>
+  /** What this server says of clients without a secret, where it lets them ask about no token, or revoke none. */
+  readonly refusedToPublic?: readonly string[]
   /** It fetches no keys of clients on plain HTTP: they are handed to it instead. */
   readonly keysByValue?: boolean
   /** What it makes of a group's name in the claim, such as `/mesh-users`. */

@@ -8,8 +8,6 @@ import { type LabOptions, oidcObject, registrationAt } from './lab.ts'
 import type { Person } from './people.ts'
 
 export interface SecureLabOptions extends LabOptions {
-  /** Whether the host is told of the provider's authority. Default true. */
-  readonly trusted?: boolean
   /** PEM of what the host shows as a client. */
   readonly certificate?: { readonly cert: string; readonly key: string }
 }
@@ -26,7 +24,7 @@ export interface SecureLab {
 export async function startSecureLab({ idp, keep }: Bench, options: SecureLabOptions): Promise<SecureLab> {
   const { secure } = idp
   if (!secure) throw new Error('a provider without TLS has to say so in `cannot`')
-  const { trusted = true, certificate } = options
+  const { certificate } = options
   const port = await freePort()
   const url = `http://127.0.0.1:${port}/`
   const registered = await idp.register(registrationAt(idp, url, options))
@@ -43,7 +41,7 @@ export async function startSecureLab({ idp, keep }: Bench, options: SecureLabOpt
     JSON.stringify({ settings: { cert: '127.0.0.1' }, domains: { '': domain } }),
   )
   const authority = await folder.write('ca.pem', secure.ca)
-  const host = await startHostProcess(config, port, trusted ? { NODE_EXTRA_CA_CERTS: authority } : {})
+  const host = await startHostProcess(config, port, { NODE_EXTRA_CA_CERTS: authority })
   keep(host.stop)
   let last: Page | undefined
   return {

@@ -2,30 +2,16 @@ import type { ClientRegistration } from '../../support/real-idp.ts'
 import { refuseOthers } from '../../support/understood.ts'
 
 const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
-  'client_id',
-  'client_secret',
-  'redirect_uris',
-  'post_logout_redirect_uris',
-  'response_types',
-  'token_endpoint_auth_method',
-  'token_endpoint_auth_signing_alg',
-  'jwks',
-  'tls_client_auth_subject_dn',
-  'tls_client_certificate_bound_access_tokens',
-  'id_token_signed_response_alg',
-  'id_token_encrypted_response_alg',
-  'id_token_encrypted_response_enc',
-  'authorization_signed_response_alg',
-  'request_object_signing_alg',
+  ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
+  ...(['token_endpoint_auth_method', 'token_endpoint_auth_signing_alg', 'jwks', 'groups', 'claimsIn'] as const),
+  ...(['tls_client_auth_subject_dn', 'tls_client_certificate_bound_access_tokens'] as const),
+  ...(['id_token_signed_response_alg', 'id_token_encrypted_response_alg'] as const),
+  ...(['id_token_encrypted_response_enc', 'authorization_signed_response_alg'] as const),
   // It takes signed requests from every client, and can demand them of none.
-  'require_signed_request_object',
+  ...(['request_object_signing_alg', 'require_signed_request_object'] as const),
   // Of all clients or of none.
   'require_pushed_authorization_requests',
-  'dpop_bound_access_tokens',
-  'backchannel_logout_uri',
-  'backchannel_logout_session_required',
-  'groups',
-  'claimsIn',
+  ...(['dpop_bound_access_tokens', 'backchannel_logout_uri', 'backchannel_logout_session_required'] as const),
 ]
 
 /** Properties that its database has no room for until it is told their names. `true`: more than one value. */
@@ -59,13 +45,9 @@ export function toClient(client: ClientRegistration, keyId: (alg: string) => str
     token_endpoint_auth_method:
       client.request_object_signing_alg === undefined ? [method] : [method, 'private_key_jwt'],
     sign_kid: keyId(client.id_token_signed_response_alg ?? 'RS256'),
-    ...(client.request_object_signing_alg === undefined
-      ? {}
-      : { request_object_signing_alg: client.request_object_signing_alg }),
-    ...(client.token_endpoint_auth_signing_alg === undefined
-      ? {}
-      : { token_endpoint_signing_alg: client.token_endpoint_auth_signing_alg }),
-    ...(client.jwks === undefined ? {} : { jwks: client.jwks }),
+    request_object_signing_alg: client.request_object_signing_alg,
+    token_endpoint_signing_alg: client.token_endpoint_auth_signing_alg,
+    jwks: client.jwks,
     ...(encryption === undefined
       ? {}
       : {
@@ -74,15 +56,10 @@ export function toClient(client: ClientRegistration, keyId: (alg: string) => str
           alg_kid: 'enc-1',
           encrypt_id_token: '1',
         }),
-    ...(client.tls_client_auth_subject_dn === undefined
-      ? {}
-      : { tls_client_auth_subject_dn: client.tls_client_auth_subject_dn }),
-    ...(client.dpop_bound_access_tokens ? { dpop_bound_access_tokens: '1' } : {}),
-    ...(client.backchannel_logout_uri === undefined
-      ? {}
-      : {
-          backchannel_logout_uri: client.backchannel_logout_uri,
-          backchannel_logout_session_required: String(client.backchannel_logout_session_required ?? false),
-        }),
+    tls_client_auth_subject_dn: client.tls_client_auth_subject_dn,
+    dpop_bound_access_tokens: client.dpop_bound_access_tokens ? '1' : undefined,
+    backchannel_logout_uri: client.backchannel_logout_uri,
+    backchannel_logout_session_required:
+      client.backchannel_logout_uri && String(client.backchannel_logout_session_required ?? false),
   }
 }

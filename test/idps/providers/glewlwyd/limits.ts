@@ -6,7 +6,6 @@ const PLAIN_USERINFO = 'its UserInfo is JSON unless the request asks otherwise'
 
 /** Each tried. */
 export const CANNOT: RealIdp['cannot'] = {
-  public_client: 'its revocation endpoint refuses clients without a secret; the login alone is tried beside the matrix',
   signed_eddsa: 'its at_hash beside EdDSA is made with another hash than SHA-512',
   signed_hs256: 'it signs with keys of the plugin, never with the client secret',
   max_age: 'auth_time is 0 in its ID tokens, so that each login counts as too old',

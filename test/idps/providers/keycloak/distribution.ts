@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
-import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { exists, keepOnce } from '../../support/kept.ts'
 import { needPrograms } from '../../support/system-packages.ts'
 
 const run = promisify(execFile)
@@ -27,17 +28,12 @@ export async function prepareDistribution(scratch: string): Promise<Distribution
   if (await exists(whole)) return { kind: 'ready', folder }
 
   const archive = join(scratch, `keycloak-${KEYCLOAK_VERSION}.tar.gz`)
-  if (!(await exists(archive))) {
-    const part = join(scratch, 'download')
-    const words = ['-B', '-q', 'dependency:copy', `-Dartifact=${ARTIFACT}`, `-DoutputDirectory=${part}`]
-    try {
-      await run('mvn', words, { timeout: LIMIT_MS, cwd: scratch })
-    } catch (error) {
-      const [said] = String(error instanceof Error && 'stdout' in error ? error.stdout : error).split('\n', 1)
-      return { kind: 'missing', reason: `Maven gives no ${ARTIFACT}: ${said}` }
-    }
-    await rename(join(part, `keycloak-quarkus-dist-${KEYCLOAK_VERSION}.tar.gz`), archive)
-  }
+  const failed = await keepOnce(scratch, archive, async (coming) => {
+    const words = ['-B', '-q', 'dependency:copy', `-Dartifact=${ARTIFACT}`, `-DoutputDirectory=${coming}`]
+    await run('mvn', words, { timeout: LIMIT_MS, cwd: coming })
+    return join(coming, `keycloak-quarkus-dist-${KEYCLOAK_VERSION}.tar.gz`)
+  })
+  if (failed !== undefined) return { kind: 'missing', reason: `Maven gives no ${ARTIFACT}: ${failed}` }
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder)
   await run('tar', ['-xzf', archive, '-C', folder, '--strip-components=1'], { timeout: LIMIT_MS })
@@ -45,9 +41,3 @@ export async function prepareDistribution(scratch: string): Promise<Distribution
   await writeFile(whole, `${BUILD.join('\n')}\n`)
   return { kind: 'ready', folder }
 }
-
-const exists = (path: string) =>
-  access(path).then(
-    () => true,
-    () => false,
-  )

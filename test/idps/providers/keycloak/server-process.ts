@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Certificates, makeCertificates, makeClientCertificate } from '../../../../fixtures/certificate.ts'
+import { makeClientCertificate } from '../../../../fixtures/certificate.ts'
 import { until } from '../../../meshcentral/support/until.ts'
 import { freePort } from '../../../support/host-process.ts'
+import { makeServerFiles } from '../../../support/server-files.ts'
 
 const START_LIMIT_MS = 120_000
 const STOP_LIMIT_MS = 20_000
@@ -16,7 +15,8 @@ export interface ServerProcess {
   readonly port: number
   readonly securePort: number
   readonly administrator: { readonly username: string; readonly password: string }
-  readonly certificates: Certificates
+  /** PEM of the authority of its certificate. */
+  readonly ca: string
   /** The one certificate of a client that it trusts. */
   readonly clientCertificate: { readonly cert: string; readonly key: string }
   stop(): Promise<void>
@@ -24,12 +24,7 @@ export interface ServerProcess {
 
 /** @param trusted file with the authority (PEM) of addresses that it sends logout tokens to, beside those of the system */
 export async function startServer(folder: string, trusted?: string): Promise<ServerProcess> {
-  const files = await mkdtemp(join(tmpdir(), 'keycloak-'))
-  const write = async (name: string, text: string) => {
-    await writeFile(join(files, name), text, { mode: 0o600 })
-    return join(files, name)
-  }
-  const [certificates, clientCertificate] = await Promise.all([makeCertificates(), makeClientCertificate()])
+  const [files, clientCertificate] = await Promise.all([makeServerFiles('keycloak'), makeClientCertificate()])
   const [port, securePort] = [await freePort(), await freePort()]
   const password = randomBytes(12).toString('hex')
   const options = [
@@ -38,9 +33,9 @@ export async function startServer(folder: string, trusted?: string): Promise<Ser
     '--http-host=127.0.0.1',
     `--http-port=${port}`,
     `--https-port=${securePort}`,
-    `--https-certificate-file=${await write('cert.pem', certificates.server.cert)}`,
-    `--https-certificate-key-file=${await write('key.pem', certificates.server.key)}`,
-    `--https-trust-store-file=${await write('client.pem', clientCertificate.cert)}`,
+    `--https-certificate-file=${files.certFile}`,
+    `--https-certificate-key-file=${files.keyFile}`,
+    `--https-trust-store-file=${await files.write('client.pem', clientCertificate.cert)}`,
     '--cache=local',
     ...(trusted === undefined ? [] : [`--truststore-paths=${trusted}`]),
   ]
@@ -67,7 +62,7 @@ export async function startServer(folder: string, trusted?: string): Promise<Ser
     process.off('exit', end)
     end()
     await until('Keycloak to stop', () => child.exitCode !== null || child.signalCode !== null, STOP_LIMIT_MS)
-    await rm(files, { recursive: true, force: true })
+    await files.remove()
   }
   try {
     await until('Keycloak to answer', () => answers(port, child.exitCode), START_LIMIT_MS)
@@ -75,7 +70,7 @@ export async function startServer(folder: string, trusted?: string): Promise<Ser
     await stop()
     throw new Error(`Keycloak did not start: ${said}`, { cause: error })
   }
-  return { port, securePort, administrator: { username: ADMIN, password }, certificates, clientCertificate, stop }
+  return { port, securePort, administrator: { username: ADMIN, password }, ca: files.ca, clientCertificate, stop }
 }
 
 async function answers(port: number, exitCode: number | null): Promise<boolean> {

@@ -10,8 +10,6 @@ const NO_ENCRYPTION = 'it takes the settings, and sends the token unencrypted'
 export const CANNOT: RealIdp['cannot'] = {
   authorization_params:
     'prompt=login asks nobody again within seconds of a login, and with that time taken away it never ends asking',
-  public_client:
-    'its introspection endpoint refuses clients without a secret; the login alone is tried beside the matrix',
   secret_blanks: UNDECODED,
   secret_signs: UNDECODED,
   secret_letters: UNDECODED,

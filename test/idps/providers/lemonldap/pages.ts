@@ -1,10 +1,9 @@
 import type { Page, ScriptedBrowser } from '../../../../fixtures/browser.ts'
+import { formWith } from '../../support/pages.ts'
 import type { Person } from '../../support/people.ts'
 
-export const passwordForm = (page: Page) =>
-  page.forms.find(({ fields }) => fields.some(([name]) => name === 'password'))
 /** The page's own field says yes; the button that says no changes it by a script. */
-export const confirmation = (page: Page) => page.forms.find(({ fields }) => fields.some(([name]) => name === 'confirm'))
+export const confirmation = (page: Page) => formWith(page, 'confirm')
 /** Before it asks again who is there, it asks whether to ask. */
 export const renewal = (page: Page) => page.forms.find(({ action }) => action.endsWith('/renewsession'))
 
@@ -14,7 +13,7 @@ export async function walkIn(browser: ScriptedBrowser, first: Page, { username, 
   const trail: string[] = []
   let page = first
   for (let pages = 0; pages < 5; pages += 1) {
-    const asking = passwordForm(page)
+    const asking = formWith(page, 'password')
     // A script of its own in a file sends the form of `form_post`.
     const leaving = page.forms.find(({ action }) => new URL(action).origin !== origin)
     const next = asking ?? confirmation(page) ?? leaving
