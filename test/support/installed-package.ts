@@ -1,10 +1,11 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { RUN_FOLDER } from './run-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -32,16 +33,38 @@ export interface Project {
 }
 
 let packed: string | undefined
+const PACK_LIMIT_MS = 180_000
 
-/** What npm packs of this tree, once for all who ask in this process. @returns the file, which goes with the process */
+/** What npm packs of this tree, once for all who ask in a run. @returns the file, which goes with the run */
 export function packPackage(): string {
-  packed ??= pack()
+  packed ??= packOnce()
   return packed
 }
 
-function pack(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tarball-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+function packOnce(): string {
+  const run = process.env[RUN_FOLDER]
+  if (run === undefined) {
+    const folder = mkdtempSync(join(tmpdir(), 'tarball-'))
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+    return pack(folder)
+  }
+  const [folder, whole] = [join(run, 'package'), join(run, 'package.tgz')]
+  try {
+    mkdirSync(folder)
+  } catch {
+    // Another process is at it, or was.
+    const turn = new Int32Array(new SharedArrayBuffer(4))
+    for (let waitedMs = 0; !existsSync(whole); waitedMs += 100) {
+      if (waitedMs > PACK_LIMIT_MS) throw new Error('nobody has packed the package')
+      Atomics.wait(turn, 0, 0, 100)
+    }
+    return whole
+  }
+  renameSync(pack(folder), whole)
+  return whole
+}
+
+function pack(folder: string): string {
   const command = ['pack', '--json', '--silent', '--pack-destination', folder]
   const said = execFileSync('npm', command, { cwd: ROOT, encoding: 'utf8', shell: process.platform === 'win32' })
   const [made] = JSON.parse(said.slice(said.indexOf('['))) as readonly { readonly filename: string }[]

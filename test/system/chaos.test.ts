@@ -2,6 +2,9 @@ import { randomInt } from 'node:crypto'
 import { Chaos } from './chaos/chaos.ts'
 import { planOf } from './chaos/plan.ts'
 
+/** `npm run chaos` goes on for longer. */
+const RAGE_MS = 15_000
+
 describe('The sidecar amid chaos', () => {
   const seed = Number(process.env.CHAOS_SEED ?? randomInt(2 ** 31))
   let chaos: Chaos | undefined
@@ -9,7 +12,7 @@ describe('The sidecar amid chaos', () => {
 
   it('keeps every confirmed message once and in order, skips none, pushes each, and converges', async () => {
     console.log(`      CHAOS_SEED=${seed} replays this:`)
-    chaos = new Chaos(planOf(seed))
+    chaos = new Chaos(planOf(seed), RAGE_MS)
     await chaos.start()
     await chaos.rage()
     await chaos.calm()

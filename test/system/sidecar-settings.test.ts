@@ -31,36 +31,17 @@ describe('the sidecar as a process, and its settings', () => {
     expect(stdout).to.match(/ is fine\.\n$/)
   })
 
-  for (const level of ['warn', 'error', 'silent']) {
-    it(`says where it listens at the log level ${level} too`, async () => {
-      const sidecar = its.start(['--config', await its.configure({ log: { level } })])
-      const { url, adminUrl } = await sidecar.logged('listening')
-      expect([url, adminUrl].every((one) => /^http:\/\/127\.0\.0\.1:\d+$/.test(String(one)))).to.equal(true)
-    })
-  }
-
-  it('says why it cannot start at the log level silent, too', async () => {
-    const file = await its.configure({ log: { level: 'silent' }, database: '.' })
-    const sidecar = its.start(['--config', file])
-    expect(await sidecar.ended).to.deep.equal({ outcome: 1, stderr: '' })
-    expect(sidecar.lines.map(({ level, event }) => [level, event])).to.deep.equal([['error', 'start-failed']])
+  it('says where it listens at the log level silent too, and why it cannot start', async () => {
+    const log = { level: 'silent' }
+    const sidecar = its.start(['--config', await its.configure({ log })])
+    const { url, adminUrl } = await sidecar.logged('listening')
+    expect([url, adminUrl].every((one) => /^http:\/\/127\.0\.0\.1:\d+$/.test(String(one)))).to.equal(true)
+    const failed = its.start(['--config', await its.configure({ log, database: '.' })])
+    expect(await failed.ended).to.deep.equal({ outcome: 1, stderr: '' })
+    expect(failed.lines.map(({ level, event }) => [level, event])).to.deep.equal([['error', 'start-failed']])
   })
 
-  it('warns on SIGHUP of what is different and needs a restart, and of nothing that it takes up', async () => {
-    const file = await its.configure()
-    const sidecar = its.start(['--config', file])
-    await sidecar.logged('listening')
-    await its.configure({ stations: { reserved: ['N2CALL'] } })
-    sidecar.kill('SIGHUP')
-    await sidecar.logged('call-lists-changed')
-    await its.configure({ rateLimit: { max: 7 }, listen: { port: 0, trustProxy: ['192.0.2.1'] } })
-    sidecar.kill('SIGHUP')
-    const { level, paths } = await sidecar.logged('config-needs-restart')
-    expect([level, paths]).to.deep.equal(['warn', ['listen.trustProxy', 'rateLimit.max']])
-    expect(sidecar.lines.filter(({ event }) => event === 'config-needs-restart')).to.have.length(1)
-  })
-
-  it('follows other lists of calls on SIGHUP, without a restart, and keeps those it has when the file is wrong', async () => {
+  it('follows other lists of calls on SIGHUP, warns of what needs a restart, and keeps what it has when the file is wrong', async () => {
     const file = await its.configure()
     const sidecar = its.start(['--config', file])
     const register = async (callsign: string) =>
@@ -76,6 +57,11 @@ describe('the sidecar as a process, and its settings', () => {
     expect(await sidecar.logged('stations-reserved')).to.deep.include({ level: 'warn', stations: ['N2CALL-7'] })
     await its.upstream.until(() => its.asksFor('N1CALL-7') && !its.asksFor('N2CALL-7'))
     expect(await Promise.all(['N1CALL', 'N2CALL', 'N3CALL'].map(register))).to.deep.equal([200, 403, 403])
+    // What needs a restart is a warning, what was taken up is none.
+    await its.configure({ stations: lists, rateLimit: { max: 7 }, listen: { port: 0, trustProxy: ['192.0.2.1'] } })
+    sidecar.kill('SIGHUP')
+    const { level: told, paths } = await sidecar.logged('config-needs-restart')
+    expect([told, paths]).to.deep.equal(['warn', ['listen.trustProxy', 'rateLimit.max']])
     const acks = async () => {
       for (const sender of ['PEST', 'FRIEND']) its.upstream.inject(`${sender}>APRS,TCPIP*::N1CALL-7 :from ${sender}{1`)
       await its.upstream.waitFor(({ line }) => line.includes('::FRIEND'))
@@ -96,7 +82,8 @@ describe('the sidecar as a process, and its settings', () => {
       ['error', 'stations.reserved[0]'],
       ['error', 'listen.prt'],
     ])
-    expect(sidecar.lines.filter(({ event }) => event === 'call-lists-changed')).to.have.length(1)
+    const count = (what: string) => sidecar.lines.filter(({ event }) => event === what).length
+    expect([count('call-lists-changed'), count('config-needs-restart')]).to.deep.equal([2, 1])
   })
 
   it('gives each address of a name more than the round trip of a slow line, whoever goes out', async () => {
