@@ -1,18 +1,19 @@
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { pluginLines } from './support/auth-log.ts'
-import { openControl, openPage } from './support/control-socket.ts'
 import { alteredProgram, packedProgram } from './support/data-folder.ts'
-import { useLaboratory } from './support/laboratory.ts'
-import { type MeshSetup, type ServerOptions, setUpMesh } from './support/mesh-setup.ts'
-import { isSignedIn, signedIn } from './support/session.ts'
+import type { ServerOptions } from './support/mesh-setup.ts'
+import { buttonsOf, isSignedIn, signedIn } from './support/session.ts'
 import { until } from './support/until.ts'
+import { useMesh } from './support/use-mesh.ts'
 
-useLaboratory()
-
-/** Each a start at which the guard cannot get to work: what is done to MeshCentral before the plugin sets itself up, or to its configuration. */
-const GIVEN_UP: readonly (readonly [string, () => Promise<ServerOptions>])[] = [
-  ['a part of MeshCentral is missing', async () => ({ program: await alteredProgram('web.CloneSafeUser = null') })],
+/** Each a start at which the guard cannot get to work: what is done to MeshCentral before the plugin sets itself up, or to its configuration, and what the log says of it. */
+const GIVEN_UP: readonly (readonly [string, () => Promise<ServerOptions>, said?: string])[] = [
+  [
+    'a part of MeshCentral is missing',
+    async () => ({ program: await alteredProgram('web.CloneSafeUser = null') }),
+    'CloneSafeUser',
+  ],
   [
     'the start fails',
     async () => ({
@@ -26,6 +27,7 @@ const GIVEN_UP: readonly (readonly [string, () => Promise<ServerOptions>])[] = [
          }`,
       ),
     }),
+    'no more room',
   ],
   [
     'it is loaded too late',
@@ -42,33 +44,41 @@ const GIVEN_UP: readonly (readonly [string, () => Promise<ServerOptions>])[] = [
 ]
 
 describe('a session of single sign-on that is kept', () => {
-  let setup: MeshSetup
+  const setup = useMesh()
   let cookies: ReturnType<ScriptedBrowser['cookies']['matching']>
   let auth: string
   before(async () => {
-    setup = await setUpMesh()
     const browser = await signedIn(setup, setup.person())
-    const page = await openPage(setup, browser)
-    page.close()
-    auth = page.auth
+    auth = (await setup.open(browser)).auth
     cookies = browser.cookies.matching(new URL(setup.url))
   })
-  after(() => setup?.close())
 
-  for (const [what, options] of GIVEN_UP)
+  for (const [what, options, said] of GIVEN_UP)
     it(`signs nobody in where ${what}: neither by its cookie nor by what its page was given`, async () => {
       const before = (await pluginLines(setup)).length
       await setup.restart(await options())
+      const lineOf = (wanted: string) =>
+        until('the line', async () => (await pluginLines(setup)).slice(before).find(({ event }) => event === wanted))
       const browser = setup.browser()
       for (const { name, value } of cookies) browser.cookies.plant(new URL(setup.url), name, value)
       expect(await isSignedIn(setup, browser)).to.equal(false)
-      const socket = openControl(setup, { auth })
-      const { cause } = await socket.message(({ action }) => ['userinfo', 'close'].includes(String(action)))
-      expect(cause).to.equal('noauth')
-      socket.close()
-      const line = await until('the line', async () =>
-        (await pluginLines(setup)).slice(before).find(({ event }) => event === 'session-dropped'),
-      )
-      expect(line.message).to.include('~oidc:')
+      expect(await setup.verdictOn(auth)).to.equal('refused')
+      expect((await lineOf('session-dropped')).message).to.include('~oidc:')
+      if (said === undefined) return
+      const line = await lineOf('not-taken-over')
+      expect(line.level).to.equal('ERROR')
+      expect(line.message).to.include(said)
+      // The server goes on without single sign-on.
+      expect(await buttonsOf(setup)).to.deep.equal([])
+      for (const path of ['auth-oidc', 'auth-oidc-callback?code=1&state=2']) {
+        expect((await setup.browser().step(setup.url + path)).status).to.equal(404)
+      }
     })
+
+  it('is left to MeshCentral where the file of the plugin is cut off, whose console then says so', async () => {
+    await setup.restart({ program: (await packedProgram()).slice(0, 100_000), domains: { '': {} } })
+    expect(setup.server().output()).to.match(/Error loading plugin: meshcompanion .*It has been disabled/)
+    // Nothing of ours runs, so nothing of ours can prevent it.
+    expect(await buttonsOf(setup)).to.deep.equal(['oidc'])
+  })
 })

@@ -1,16 +1,8 @@
 import { expect } from 'chai'
 import { pluginLines } from './support/auth-log.ts'
-import { alteredProgram, packedProgram } from './support/data-folder.ts'
-import { CLIENT, type MeshSetup, setUpMesh } from './support/mesh-setup.ts'
-import { answerOfIdp, isApp, isLoginPage, messageOn, signIn } from './support/session.ts'
-import { until } from './support/until.ts'
+import { CLIENT } from './support/mesh-setup.ts'
+import { answerOfIdp, buttonsOf, isApp, isLoginPage, messageOn, signIn } from './support/session.ts'
 import { useMesh } from './support/use-mesh.ts'
-
-/** Which of its buttons MeshCentral's login page shows. */
-async function buttonsOf(setup: MeshSetup, domain: string): Promise<readonly string[]> {
-  const { body } = await setup.browser().step(`${setup.urlOf(domain)}login`)
-  return (/var authStrategies = '([^']*)'/.exec(body)?.[1] ?? '').split(',').filter((name) => name !== '')
-}
 
 describe('the plugin in a MeshCentral of many domains', () => {
   const setup = useMesh({
@@ -176,39 +168,5 @@ describe('the plugin in a MeshCentral of many domains', () => {
   it('writes no secret to the authentication log or the console', async () => {
     const everything = `${(await setup.data.authLog()).join('\n')}${setup.server().output()}`
     for (const secret of [CLIENT.client_secret, 'an-old-secret']) expect(everything).not.to.include(secret)
-  })
-})
-
-describe('a plugin that cannot take over', () => {
-  let setup: MeshSetup
-  afterEach(() => setup?.close())
-
-  for (const [what, change, said] of [
-    ['what this version of MeshCentral lacks', 'web.checkAllowLogin = undefined', 'checkAllowLogin'],
-    [
-      'what failed while it started',
-      "const { use } = web.app; web.app.use = () => { web.app.use = use; throw new Error('no more room') }",
-      'no more room',
-    ],
-  ] as const) {
-    it(`says ${what}, and the server goes on without single sign-on`, async () => {
-      setup = await setUpMesh({ program: await alteredProgram(change) })
-      const line = await until('the line', async () =>
-        (await pluginLines(setup)).find(({ event }) => event === 'not-taken-over'),
-      )
-      expect(line.level).to.equal('ERROR')
-      expect(line.message).to.include(said)
-      expect(await buttonsOf(setup, '')).to.deep.equal([])
-      for (const path of ['auth-oidc', 'auth-oidc-callback?code=1&state=2']) {
-        expect((await setup.browser().step(setup.url + path)).status).to.equal(404)
-      }
-    })
-  }
-
-  it('leaves everything to MeshCentral where its file is cut off, whose console then says so', async () => {
-    setup = await setUpMesh({ program: (await packedProgram()).slice(0, 100_000) })
-    expect(setup.server().output()).to.match(/Error loading plugin: meshcompanion .*It has been disabled/)
-    // Nothing of ours runs, so nothing of ours can prevent it.
-    expect(await buttonsOf(setup, '')).to.deep.equal(['oidc'])
   })
 })

@@ -32,6 +32,12 @@ export function isLoginPage({ body }: Pick<Answer, 'body'>): boolean {
   return body.includes('messageid = parseInt(')
 }
 
+/** Which of its buttons MeshCentral's login page shows. */
+export async function buttonsOf(setup: MeshSetup, domain = ''): Promise<readonly string[]> {
+  const { body } = await setup.browser().step(`${setup.urlOf(domain)}login`)
+  return (/var authStrategies = '([^']*)'/.exec(body)?.[1] ?? '').split(',').filter((name) => name !== '')
+}
+
 /** A whole login: at the given address, at the IdP, and wherever that ends. */
 export async function signIn(
   setup: MeshSetup,
