@@ -5,6 +5,7 @@ import type { AprsisSettings } from '../../../../../sidecar/config/settings.ts'
 import { createAckSender } from '../../../../../sidecar/messages/ack-sender.ts'
 import { createReceiver } from '../../../../../sidecar/messages/receiver.ts'
 import type { Store } from '../../../../../sidecar/messages/store.ts'
+import { MemoryNetwork } from '../../../../support/memory-network.ts'
 import { CALL, LinkHarness, stationKeys } from '../../../aprsis/link-harness.ts'
 import { registration } from '../../sqlite/temporary-stores.ts'
 import { postgresStores } from '../postgres-stores.ts'
@@ -12,10 +13,12 @@ import { postgresStores } from '../postgres-stores.ts'
 describe('Instances that listen to APRS-IS by leases in PostgreSQL', () => {
   const stores = postgresStores()
   const instances = new Map<string, { readonly store: Store; readonly harness: LinkHarness }>()
+  let network: MemoryNetwork
   let server: AprsIsServer
 
   beforeEach(async () => {
-    server = await startAprsIs({ clock: stores.clock })
+    network = new MemoryNetwork()
+    server = await startAprsIs({ clock: stores.clock, listen: network.listen })
   })
   afterEach(async () => {
     for (const { harness } of instances.values()) await harness.close()
@@ -28,7 +31,7 @@ describe('Instances that listen to APRS-IS by leases in PostgreSQL', () => {
     settings: Partial<AprsisSettings> = {},
     overrides: (store: Store, harness: LinkHarness) => Partial<LinkOptions> = () => ({}),
   ): Promise<LinkHarness> {
-    const harness = new LinkHarness(stores.clock)
+    const harness = new LinkHarness(stores.clock, network)
     const store = await stores.open({ instance: name })
     harness.server = server
     harness.stations = new Set(stationKeys(2700))
