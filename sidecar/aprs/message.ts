@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Packet } from './packet.ts'
-import { braceOfSequenceId, contentEnd, endsInSequenceId } from './sequence-id.ts'
+import { braceOfSequenceId, contentEnd } from './sequence-id.ts'
 import { canonicalKey } from './station.ts'
 
 /** What a message packet is to the station that it is addressed to: `to`, upper case, trailing blanks dropped. */
@@ -37,6 +37,7 @@ const TILDE = 0x7e
 const MAX_ADDRESSEE_LENGTH = 9
 const ACK = 'ack'
 const REJECTION = 'rej'
+const ANSWERED = /^(?=[^}]*[0-9A-Z])[0-9A-Za-z]{1,5}(?:\}[0-9A-Za-z]{0,2})?$/
 const TELEMETRY_DEFINITION = /^(?:PARM|UNIT|EQNS|BITS)\./
 // Only `?APRSH` takes something more, a callsign. Another text that merely begins like a query is somebody's.
 const QUERY = /^\?(?:APRSH(?: .*)?|APRS[DMOPST] *|PING\? *)$/
@@ -100,12 +101,12 @@ function noOperatorsText(line: string, start: number, end: number, numbered: boo
 }
 
 /**
- * An ack or a rejection is the whole text: its word and a sequence id. "acknowledged" is a message, and so is "acked{12", for
- * nobody asks to acknowledge an ack.
+ * An ack or a rejection is the whole text: its word and a number of letters and digits, or a reply-ack's two (APRS 1.0.1, chapter 14). With
+ * small letters alone it is a word of somebody's, such as "acked" or "rejected"; and so is "acked{12", for nobody asks to acknowledge an ack.
  */
 function answer(kind: 'ack' | 'rejection', word: string, text: string) {
-  if (!text.startsWith(word) || !endsInSequenceId(text, word.length)) return undefined
-  return { kind, seqId: text.slice(word.length) }
+  const seqId = text.slice(word.length)
+  return text.startsWith(word) && ANSWERED.test(seqId) ? { kind, seqId } : undefined
 }
 
 /**

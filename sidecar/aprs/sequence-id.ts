@@ -1,6 +1,5 @@
 /**
- * What a sequence id is (APRS 1.0.1, chapter 14: the message number): 1 to 5 visible ASCII characters without blanks. Reading a
- * message, telling an ack and writing one all go by these rules, so that what we send as an ack is one to us.
+ * What a sequence id is (APRS 1.0.1, chapter 14: the message number): 1 to 5 visible ASCII characters without blanks.
  *
  * Texts are Latin-1, a character a byte.
  */
@@ -30,18 +29,6 @@ export function braceOfSequenceId(text: string, start: number, end: number): num
     if (!isVisible(code)) return -1
   }
   return -1
-}
-
-/** Whether all that stands from `start` to the end of `text` is one sequence id. */
-export function endsInSequenceId(text: string, start: number): boolean {
-  const length = text.length - start
-  if (length < 1 || length > MAX_LENGTH) return false
-  for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    // The last `{` of a message begins its number, so that there is none in one.
-    if (code === BRACE || !isVisible(code)) return false
-  }
-  return true
 }
 
 /**

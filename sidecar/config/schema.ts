@@ -196,10 +196,10 @@ const push = section('The push gateways.', {
 
 const ack = section('The throttle of automatic acknowledgements.', {
   minIntervalMs: whole(
-    'Give the least time between two acks for one message; APRS-IS drops them below 31000.',
+    'Give the least time between two acks for one message: below 30000, so that who repeats after 30 s gets a lost one again.',
     0,
     3_600_000,
-    31_000,
+    29_000,
   ),
   maxPerSenderPerMinute: whole(
     'Give how many acks one sender may cause at one station in a minute; at all stations together it is ten times that.',

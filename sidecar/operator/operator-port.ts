@@ -112,10 +112,17 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
     if (!isPostgresAddress(settings.database)) await store.stations.avatars([settings.aprsis.callsign])
   }
 
+  /** Reading decides: on a full disk phones still get what there is. */
+  const answers = () => {
+    const [somebody = settings.aprsis.callsign] = store.stations.keys()
+    return store.history.since(somebody, 0)
+  }
+
   try {
     const listener = await serveAdmin({
       admin: settings.admin,
       alive,
+      answers,
       obstacles: present,
       backUp: parts.backups.make,
       statusPage: async (refresh) => renderStatusPage(await status(), refresh),

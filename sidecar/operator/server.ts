@@ -17,6 +17,8 @@ interface AdminParts {
   readonly admin: Settings['admin']
   /** Rejects while the process cannot do its work at all, and a restart might help. */
   readonly alive: () => Promise<unknown>
+  /** Rejects while calls of phones cannot be answered. */
+  readonly answers: () => Promise<unknown>
   /** Why the sidecar is not fully at work, as stable codes; empty when it is. */
   readonly obstacles: () => Promise<readonly string[]>
   /** The page for a person, as HTML that {@link POLICY} fits; whether it loads itself anew is the reader's choice. */
@@ -36,6 +38,8 @@ interface Page {
 
 /** How long the parts that `/healthz` asks may take, in milliseconds; probes commonly wait for a few seconds. */
 const ALIVE_WITHIN_MS = 2000
+/** The same for what `/readyz/api` asks: a balancer hears within 3 s that another instance has to answer. */
+const ANSWERS_WITHIN_MS = 2500
 const TIME_LIMITS = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 5000 }
 const MAX_CONNECTIONS = 256
 
@@ -46,11 +50,12 @@ export function warnNotLocal(loopback: boolean, log: Pick<Log, 'warn'>): void {
 }
 
 /**
- * Serves the operator's port: `/` for a person, `/healthz` (should it be restarted?), `/readyz` (is it fully at work?), `/metrics`
+ * Serves the operator's port: `/` for a person, `/healthz` (should it be restarted?), `/readyz` (is it fully at work?), `/readyz/api`
+ * (can it answer calls? for balancers), `/metrics`
  * and `POST /backup`. Nothing here asks for a password: the port belongs on loopback or a private network.
  */
 export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
-  const { admin, alive, obstacles, statusPage, backUp, metrics, clock, log } = parts
+  const { admin, alive, answers, obstacles, statusPage, backUp, metrics, clock, log } = parts
   const pages = new Map<string, (query: URLSearchParams) => Page | Promise<Page>>([
     ['/', async (query) => page(await statusPage(query.get('refresh') !== 'off'))],
     [
@@ -70,6 +75,17 @@ export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
       async () => {
         const reasons = await obstacles()
         return reasons.length === 0 ? json(200, { status: 'ready' }) : json(503, { status: 'not_ready', reasons })
+      },
+    ],
+    [
+      '/readyz/api',
+      async () => {
+        try {
+          await within(ANSWERS_WITHIN_MS, answers(), clock)
+          return json(200, { status: 'ready' })
+        } catch {
+          return json(503, { status: 'not_ready', reasons: ['messages_not_read'] })
+        }
       },
     ],
     [

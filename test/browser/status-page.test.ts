@@ -159,6 +159,7 @@ describe('the status page in a browser', () => {
     serveAdmin({
       admin: { host: '127.0.0.1', port: 0 },
       alive: async () => {},
+      answers: async () => {},
       obstacles: async () => [],
       statusPage: async (refresh) => renderStatusPage(status, refresh),
       backUp: async () => ({ kind: 'off' }),

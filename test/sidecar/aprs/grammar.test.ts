@@ -7,7 +7,7 @@ const HEADER = /^([A-Za-z0-9][A-Za-z0-9-]{0,8})>[^:]+:/
 const ADDRESSEE = /^:([\x20-\x39\x3b-\x7e]{0,9}):/
 const NUMBER = /\{([\x21-\x7a\x7c-\x7e]{1,5})$/
 const PADDING = /[\0-\x20\x7f]*$/
-const ANSWER = /^(ack|rej)([\x21-\x7a\x7c-\x7e]{1,5})$/
+const ANSWER = /^(ack|rej)(?=[^}]*[0-9A-Z])([0-9A-Za-z]{1,5}(?:\}[0-9A-Za-z]{0,2})?)$/
 const DEFINITION = /^(?:PARM|UNIT|EQNS|BITS)\./
 const QUERY = /^\?(?:APRSH(?: .*)?|APRS[DMOPST] *|PING\? *)$/
 

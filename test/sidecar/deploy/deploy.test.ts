@@ -228,7 +228,7 @@ describe('what an operator installs', () => {
       const { settings } = await sharedSettings(environment)
       const servers = [...balancer.matchAll(/^ {2}server (\w+) (\S+)$/gm)].map(([, name, address]) => [name, address])
       expect(servers).to.deep.equal(names.map((name) => [name, `${name}:${settings.listen.port}`]))
-      expect(balancer).to.include(`check port ${settings.admin.port} `).and.include('httpchk GET /healthz')
+      expect(balancer).to.include(`check port ${settings.admin.port} `).and.include('httpchk GET /readyz/api')
       expect(balancer).to.match(/^ {2}balance source$/m)
       expect(balancer).to.include('set-header X-Forwarded-For %[src]')
       expect(settings.listen.trustProxy).to.deep.equal([/subnet: ([\d./]+)/.exec(compose)?.[1]])
@@ -298,6 +298,7 @@ describe('what an operator installs', () => {
         alive: async () => {
           if (!healthy) throw new Error('no')
         },
+        answers: async () => {},
         obstacles: async () => [],
         statusPage: async () => '',
         backUp: async () => ({ kind: 'off' }),

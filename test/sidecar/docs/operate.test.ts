@@ -72,6 +72,7 @@ describe('the pages for the operator', () => {
     const admin = await serveAdmin({
       admin: { host: '127.0.0.1', port: 0 },
       alive: async () => {},
+      answers: async () => {},
       obstacles: async () => [],
       statusPage: async () => '',
       backUp: async () => ({ kind: 'off' }),
@@ -81,7 +82,7 @@ describe('the pages for the operator', () => {
     })
     try {
       const { message } = (await (await fetch(`${admin.url}/nothing`)).json()) as { message: string }
-      const served = message.match(/\/\w*/g) ?? []
+      const served = message.match(/\/[\w/]*/g) ?? []
       const shown = namesIn(textOf('operate.md', "## The operator's port"), 'path').map((path) =>
         path.replace('POST ', ''),
       )

@@ -11,6 +11,7 @@ describe('the operator port', () => {
   let admin: HttpListener
   let clock: FakeClock
   let alive: () => Promise<unknown>
+  let answers: () => Promise<unknown>
   let obstacles: readonly Obstacle[]
   let backUp: () => Promise<BackupOutcome>
   let events: unknown[]
@@ -20,12 +21,14 @@ describe('the operator port', () => {
     metrics = createMetrics()
     clock = new FakeClock()
     alive = async () => {}
+    answers = async () => {}
     obstacles = []
     backUp = async () => ({ kind: 'off' })
     events = []
     admin = await serveAdmin({
       admin: { host: '127.0.0.1', port: 0 },
       alive: () => alive(),
+      answers: () => answers(),
       obstacles: async () => obstacles,
       statusPage: async (refresh) => `<p>refresh: ${refresh}</p>`,
       backUp: () => backUp(),
@@ -48,6 +51,25 @@ describe('the operator port', () => {
       { status: 'failing', reasons: ['database_unavailable'] },
     ])
     expect(events).to.deep.equal(['unhealthy'])
+  })
+
+  it('says on /readyz/api that calls can be answered, while messages can be read, whatever else is missing', async () => {
+    obstacles = ['upstream_not_connected', 'messages_not_stored', 'push_credentials_refused']
+    expect((await get('/readyz/api')).status).to.equal(200)
+    const said = { status: 'not_ready', reasons: ['messages_not_read'] }
+    answers = () => Promise.reject(new Error('no such table'))
+    const failing = await get('/readyz/api')
+    expect([failing.status, await failing.json()]).to.deep.equal([503, said])
+    const asked = new Promise<void>((resolve) => {
+      answers = () => {
+        resolve()
+        return new Promise(() => {})
+      }
+    })
+    const hanging = get('/readyz/api')
+    await asked
+    await clock.advance(2500)
+    expect(await (await hanging).json()).to.deep.equal(said)
   })
 
   it('does not wait for ever for the database', async () => {
@@ -230,7 +252,7 @@ describe('the operator port', () => {
   it('warns when other machines can reach it', async () => {
     const warned: unknown[] = []
     const log = createLog('warn', { write: (line) => void warned.push(JSON.parse(line).event) })
-    const parts = { alive, obstacles: async () => [], statusPage: async () => '', backUp, metrics, clock, log }
+    const parts = { alive, answers, obstacles: async () => [], statusPage: async () => '', backUp, metrics, clock, log }
     const open = await serveAdmin({ admin: { host: '0.0.0.0', port: 0 }, ...parts })
     await open.close()
     expect(warned).to.deep.equal(['admin-not-local'])

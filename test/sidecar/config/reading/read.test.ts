@@ -87,7 +87,7 @@ describe('configuration', () => {
         },
         webpush: { subject: null, keyFile: null, allowPrivate: false, caFile: null },
       },
-      ack: { minIntervalMs: 31000, maxPerSenderPerMinute: 10 },
+      ack: { minIntervalMs: 29000, maxPerSenderPerMinute: 10 },
       rateLimit: { windowMs: 60000, max: 120, newStationsPerHour: 20, connectionsPerAddress: 64 },
       stations: { max: 5000, expireAfterHours: 720, reserved: RESERVED_CALLS, blockedSenders: [] },
       backup: { folder: null, keep: 7 },

@@ -5,7 +5,7 @@ import type { Letter } from './mail.ts'
 import type { Told } from './told.ts'
 
 /** The network passes an ack on that comes again so much later. */
-const ACK_INTERVAL_MS = 31_000
+const ACK_INTERVAL_MS = 29_000
 
 /** What instances say while the database is away. */
 const TROUBLE: ReadonlySet<unknown> = new Set(['store-write-failed', 'api-failed'])
