@@ -1,4 +1,4 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Clock } from '../../clock.ts'
 import type { Metrics } from '../../metrics.ts'
 
@@ -11,8 +11,13 @@ const SPELLS = 6
 const SPELL_MS = 10_000
 
 /** Shows how late tasks run because others occupy the process, and stops to measure when it is closed. */
-export function watchEventLoop(metrics: Pick<Metrics, 'gauge'>, clock: Clock): { close(): void } {
-  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+export function watchEventLoop(
+  metrics: Pick<Metrics, 'gauge'>,
+  clock: Clock,
+  delays: Pick<IntervalHistogram, 'enable' | 'disable' | 'reset' | 'percentile'> = monitorEventLoopDelay({
+    resolution: RESOLUTION_MS,
+  }),
+): { close(): void } {
   delays.enable()
   const finished: number[] = []
   let timer = clock.after(SPELL_MS, turn)
