@@ -12,8 +12,8 @@ export interface HttpListener {
   close(): Promise<void>
 }
 
-/** How long requests under way may take when the server closes, in milliseconds. */
-const GRACE_MS = 700
+/** How long requests under way may take when the server closes, in milliseconds: well below what the API may take in all, on a busy machine too. */
+const GRACE_MS = 500
 const TIDY_MS = 50
 
 /** What to do about an address that cannot be had, by the system's code. */
