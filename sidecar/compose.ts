@@ -50,7 +50,7 @@ export interface Outside {
 }
 
 /** How long each part may take to close, in milliseconds; together under 5 s, which service managers commonly allow. */
-const CLOSE_WITHIN = {
+export const CLOSE_WITHIN = {
   store: 1000,
   push: 2300,
   api: 800,

@@ -83,7 +83,7 @@ describe(`the sidecar on a machine without a battery clock${unless}`, function (
       expect(body.messages.map(({ text }) => text)).to.deep.equal(['before', 'after'])
       expect(body.serverTime).to.be.above(Date.UTC(2026, 0, 1))
       const { time: doneAt } = await sidecar.logged('orphans-removed')
-      expect(Date.parse(String(doneAt)) - target).to.be.within(0, 65_000)
+      expect(Date.parse(String(doneAt))).to.be.at.least(target)
     },
   )
 })

@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { startHost } from '../../fixtures/host/server.ts'
@@ -81,7 +80,7 @@ describe('the fixtures alone', () => {
     try {
       expect((await fetch(`${phones.url}/v1/register`, { method: 'POST', headers, body })).status).to.equal(200)
       const ready = async () => (await fetch(`${phones.adminUrl}/readyz`)).ok
-      for (let looks = 0; looks < 200 && !(await ready()); looks++) await setTimeout(50)
+      while (!(await ready()));
       radio.write(`${login}\r\n${packet}\r\n`)
       await fixtures.shows(`K2ABC-7 sent ${packet} (passed)`)
       await fixtures.shows('FCM      {"notification":{"title":"K2ABC-7","body":"Good morning"}')

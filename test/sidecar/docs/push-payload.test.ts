@@ -10,6 +10,7 @@ import { openFcm } from '../../../sidecar/push/fcm/fcm.ts'
 import type { PushGateway } from '../../../sidecar/push/gateway/gateway.ts'
 import { buildNotification, type SenderAvatar } from '../../../sidecar/push/gateway/notification.ts'
 import { openWebPush } from '../../../sidecar/push/web-push/web-push.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 import { pngOfLength } from '../../support/png-of-length.ts'
 import { codesIn, EXAMPLES, namesIn, rowsIn, textOf } from './page.ts'
 
@@ -80,7 +81,8 @@ describe('what the page for the developer of the app says of a push', () => {
 
   it('has what APNs gets, to the key', async () => {
     const apns = closing(await startApns())
-    await sent(closing(openApns(apns.settings, log)), DEVICE)
+    const clock = new FakeClock(Date.now())
+    await sent(closing(openApns(apns.settings, log, clock)), DEVICE)
     const [received] = apns.received
     expect(received?.payload).to.deep.equal(example('ApnsPayload'))
     const { aps } = received?.payload ?? {}
@@ -92,7 +94,7 @@ describe('what the page for the developer of the app says of a push', () => {
     expect(headers.get('apns-push-type')).to.equal(`\`${received?.pushType}\``)
     expect(headers.get('apns-priority')).to.equal(`\`${received?.priority}\``)
     expect(received?.collapseId).to.equal(received?.payload.collapseId)
-    expect(Number(received?.expiration) * 1000 - Date.now()).to.be.within(23.9 * 3_600_000, 24 * 3_600_000)
+    expect(received?.expiration).to.equal(Math.floor(clock.now() / 1000) + 24 * 3600)
   })
 
   it('has what a push service gets, and the phone reads, to the key', async () => {
