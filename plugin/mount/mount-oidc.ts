@@ -140,7 +140,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
   const strategies = opened.map(({ strategy }) => strategy)
   const transactions = createTransactions(host.secret, now)
   const landings = createLandings(host.secret, now)
-  const introspection = createIntrospection(now)
+  const introspection = createIntrospection(clock)
   const review = createSessionReview(introspection, clock)
   mountRoutes(
     app,

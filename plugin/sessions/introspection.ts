@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Request } from 'express'
+import type { Clock } from '../clock.ts'
 import { LoginError } from '../errors.ts'
 import { logFailure } from '../host/auth-log.ts'
 import type { Host, SignIn, Tokens } from '../host/port.ts'
@@ -37,8 +38,7 @@ export interface Introspection {
   stateNow(session: SignIn, ask: AskAboutToken): Promise<SessionState>
 }
 
-/** @param now milliseconds since 1970 */
-export function createIntrospection(now: () => number): Introspection {
+export function createIntrospection(clock: Clock): Introspection {
   const answers = new Map<string, { readonly at: number; readonly state: Promise<SessionState> }>()
   /** Domains whose IdP has called a refresh token active, and so tells living ones from dead ones. */
   const tellsRefreshTokens = new Set<string>()
@@ -48,14 +48,14 @@ export function createIntrospection(now: () => number): Introspection {
    */
   const doubtedAt = new Map<string, number>()
 
-  /** Not when the clock was set back. */
+  /** @param at of elapsed time */
   function isFresh(at: number | undefined): boolean {
-    return at !== undefined && now() - at < FRESH_MS && now() >= at
+    return at !== undefined && clock.elapsed() - at < FRESH_MS
   }
 
   function keep(key: string, state: Promise<SessionState>): Promise<SessionState> {
     answers.delete(key)
-    answers.set(key, { at: now(), state })
+    answers.set(key, { at: clock.elapsed(), state })
     for (const oldest of answers.keys()) {
       if (answers.size <= MOST_ANSWERS) break
       answers.delete(oldest)
@@ -71,14 +71,14 @@ export function createIntrospection(now: () => number): Introspection {
       return status
     }
     // That it has run out is no news of the session.
-    const isExpired = accessExpiresAt !== null && accessExpiresAt <= now()
+    const isExpired = accessExpiresAt !== null && accessExpiresAt <= clock.now()
     const status = isExpired ? undefined : await ask(access, 'access_token')
     if (status === null) return 'unknown'
     if (status?.active) {
       if (refresh !== null && !tellsRefreshTokens.has(domainKey) && !isFresh(doubtedAt.get(domainKey))) {
         // Some IdPs call every refresh token inactive, and then it says nothing once the access token has run out.
         const told = await askRefresh(refresh).catch(() => null)
-        if (told?.active === false) doubtedAt.set(domainKey, now())
+        if (told?.active === false) doubtedAt.set(domainKey, clock.elapsed())
       }
       return 'active'
     }

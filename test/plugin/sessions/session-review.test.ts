@@ -16,11 +16,7 @@ describe('a look at sessions that the IdP may have ended', () => {
     most = 0
   })
 
-  const create = () =>
-    createSessionReview(
-      createIntrospection(() => clock.now()),
-      clock,
-    )
+  const create = () => createSessionReview(createIntrospection(clock), clock)
   const sessions = (count: number, domainKey = ''): OpenSession[] =>
     Array.from({ length: count }, (_, at) => ({
       signIn: {

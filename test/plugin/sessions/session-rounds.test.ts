@@ -73,10 +73,7 @@ describe('rounds of introspection', () => {
         rounds.push([])
         yield* sessions
       },
-      review: createSessionReview(
-        createIntrospection(() => clock.now()),
-        clock,
-      ),
+      review: createSessionReview(createIntrospection(clock), clock),
       clock,
       isAway: (failure) => failure === AWAY,
       onEnded: () => undefined,
@@ -212,10 +209,7 @@ describe('rounds of introspection', () => {
             if (domainKey === 'fine') beside.rounds += 1
             else yield* wrong(domainKey, before)
           },
-          review: createSessionReview(
-            createIntrospection(() => clock.now()),
-            clock,
-          ),
+          review: createSessionReview(createIntrospection(clock), clock),
           clock,
           isAway: (failure) => failure === AWAY,
           onEnded: () => undefined,

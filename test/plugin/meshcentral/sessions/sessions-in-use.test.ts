@@ -60,7 +60,7 @@ describe('sessions of MeshCentral that are in use', () => {
       maxAgeMs: maxAgeOf(web),
     })
     inUse = sessions.inUse?.bind(sessions) ?? expect.fail('nobody keeps track')
-    review = createSessionReview(createIntrospection(now), clock)
+    review = createSessionReview(createIntrospection(clock), clock)
     asked = new Map()
     failures = []
     unreadable = undefined
