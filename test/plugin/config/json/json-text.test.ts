@@ -102,6 +102,9 @@ describe('JSON text', () => {
       ['{} {}', 1, 4, 'expected nothing more, found "{"'],
       ['\ufeff{}', 1, 1, 'expected a value, found a byte order mark'],
       ['{ "a": hunter2 }', 1, 8, 'expected a value, found something else'],
+      ['{ "a" 1 }', 1, 7, 'expected ":", found something else'],
+      ['[/*1*/]', 1, 2, 'expected a value, found a comment'],
+      ['[x]', 1, 2, 'expected a value, found something else'],
     ] as const) {
       const fault = faultOf(text)
       expect([fault.line, fault.column], text).to.deep.equal([line, column])
@@ -119,6 +122,10 @@ describe('JSON text', () => {
   it('may be long, but not endlessly deep', () => {
     const text = JSON.stringify({ a: 'x\\"'.repeat(1_000_000) })
     expect(locateJson(text).end).to.equal(text.length)
-    expect(faultOf('['.repeat(100_000)).message).to.equal('more than 1000 levels deep')
+    const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+    expect(locateJson(nested(1001)).end).to.equal(2002)
+    for (const deep of ['['.repeat(100_000), `[${nested(1001)}]`, `${'{"a":'.repeat(1001)}1${'}'.repeat(1001)}`]) {
+      expect(faultOf(deep).message).to.equal('more than 1000 levels deep')
+    }
   })
 })

@@ -37,6 +37,14 @@ describe('nearest name', () => {
     expect(nearestName('Revocation_Endpiont', known)).to.equal('revocation_endpoint')
     expect(nearestName('scoep', known)).to.equal('scope')
     expect(nearestName('sink', known)).to.equal(undefined)
+    expect(['sy', 'snc', 'cscop', 'cscopx'].map((name) => nearestName(name, ['sync', 'scope']))).to.deep.equal([
+      undefined,
+      'sync',
+      undefined,
+      undefined,
+    ])
+    expect(nearestName('scope-x', ['scope_x', 'scope.x'])).to.equal('scope_x')
+    expect(nearestName('token_endp', known)).to.equal('token_endpoint')
     expect(nearestName('', known)).to.equal(undefined)
     expect(nearestName('x'.repeat(1_000_000), known)).to.equal(undefined)
   })
