@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { launchChromium } from '../support/chromium.ts'
 import { type Setup, type SetupOptions, setUp } from '../support/sign-in-setup.ts'
 
 describe('an answer in the fragment, in a real browser', () => {
@@ -8,10 +9,7 @@ describe('an answer in the fragment, in a real browser', () => {
   let setup: Setup
 
   before(async () => {
-    browser = await chromium.launch({
-      executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-      args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-sync'],
-    })
+    browser = await launchChromium()
   })
   after(() => browser.close())
   afterEach(async () => {

@@ -1,11 +1,7 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { launchChromium, takePicture } from '../support/chromium.ts'
 import { type Setup, type SetupOptions, setUp } from '../support/sign-in-setup.ts'
-
-const SCREENSHOTS = fileURLToPath(new URL('../../.ci/output/screenshots', import.meta.url))
 
 describe('a person with a browser', () => {
   let browser: Browser
@@ -13,18 +9,7 @@ describe('a person with a browser', () => {
   let setup: Setup
 
   before(async () => {
-    mkdirSync(SCREENSHOTS, { recursive: true })
-    browser = await chromium.launch({
-      executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    })
+    browser = await launchChromium()
   })
   after(() => browser.close())
   afterEach(async () => {
@@ -38,7 +23,6 @@ describe('a person with a browser', () => {
     context.setDefaultTimeout(15_000)
     return context.newPage()
   }
-  const picture = (page: Page, name: string) => page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) })
 
   async function signInAtIdp(page: Page, user: string): Promise<void> {
     await page
@@ -56,12 +40,12 @@ describe('a person with a browser', () => {
         javaScript,
       )
       await page.goto(setup.host.url)
-      await picture(page, 'login')
+      await takePicture(page, 'login')
       await page.getByRole('link', { name: /^Sign in with/ }).click()
-      await picture(page, 'identity-provider')
+      await takePicture(page, 'identity-provider')
       await signInAtIdp(page, 'alice')
       await page.waitForURL(setup.host.url)
-      await picture(page, 'signed-in')
+      await takePicture(page, 'signed-in')
       const text = await page.getByRole('main').textContent()
       for (const part of ['Alice Example', 'alice@example.test', 'mesh-admins', 'mesh-users'])
         expect(text).to.include(part)
@@ -106,7 +90,7 @@ describe('a person with a browser', () => {
     await page.goto(`${setup.host.url}auth-oidc`)
     await signInAtIdp(page, 'bob')
     await page.waitForURL(/\/login\?failure=/)
-    await picture(page, 'refused')
+    await takePicture(page, 'refused')
     expect(await page.getByRole('alert').textContent()).to.include('may not use this server')
   })
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { launchChromium, takePicture } from '../support/chromium.ts'
 import { takeDocumentPicture } from '../support/document-picture.ts'
-import { launchChromium, takePicture } from './support/chromium.ts'
 import { CLIENT, type Person } from './support/mesh-setup.ts'
 import { signedIn } from './support/session.ts'
 import { useMesh } from './support/use-mesh.ts'
@@ -44,7 +44,7 @@ describe('a person with a browser at MeshCentral', () => {
   })
   afterEach(() => context?.close())
 
-  const picture = (name: string) => takePicture(page, name)
+  const picture = (name: string) => takePicture(page, `meshcentral-${name}`)
   const signInAtIdp = async (person: Person) => {
     await page.getByLabel('User name').fill(person.username)
     await page.getByLabel('Password').fill(person.password)

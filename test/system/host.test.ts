@@ -1,14 +1,11 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
-import { freePort } from '../../fixtures/free-port.ts'
 import { type Idp, startIdp } from '../../fixtures/idp/server.ts'
+import { freePort, startHostProcess } from '../support/host-process.ts'
 import { answerFromIdp, CLIENT } from '../support/sign-in-setup.ts'
 
 describe('the reference host as a process', () => {
@@ -41,24 +38,7 @@ describe('the reference host as a process', () => {
       }),
     )
     await idp.addClient({ ...CLIENT, redirect_uris: [client.redirect_uri] })
-    const child = spawn(process.execPath, [
-      '--import',
-      'tsx',
-      'fixtures/host/main.ts',
-      '--config',
-      config,
-      '--port',
-      String(probe),
-    ])
-    const lines: Record<string, unknown>[] = []
-    const reader = createInterface({ input: child.stdout })
-    const listening = new Promise<void>((resolve) => {
-      reader.on('line', (line) => {
-        lines.push(JSON.parse(line) as Record<string, unknown>)
-        if (lines.at(-1)?.event === 'listening') resolve()
-      })
-    })
-    await listening
+    const { lines, stop } = await startHostProcess(config, probe)
     const browser = new ScriptedBrowser()
     const answer = await answerFromIdp(browser, url, 'alice')
     expect((await browser.step(answer)).headers.location).to.equal('/')
@@ -67,9 +47,7 @@ describe('the reference host as a process', () => {
     await stranger.step(`${url}auth-oidc-callback?state=%0d%0a%1b[31mforged&error=%3Cscript%3E`)
     browser.close()
     stranger.close()
-    child.kill('SIGTERM')
-    const [code] = (await once(child, 'exit')) as [number]
-    expect(code).to.equal(0)
+    expect(await stop()).to.equal(0)
 
     const schema = JSON.parse(await readFile('fixtures/log-line.schema.json', 'utf8'))
     const holds = new Ajv2020({ allowUnionTypes: true, strict: false }).compile(schema)

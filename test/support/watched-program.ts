@@ -1,0 +1,39 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+/** A program of this project as a person sees it. */
+export interface WatchedProgram {
+  readonly child: ChildProcess
+  /** Resolves with all that it has shown once `part` is in that; rejects where it ends without. */
+  shows(part: string): Promise<string>
+  readonly ended: Promise<{ readonly code: number | null; readonly text: string }>
+  /** What it wrote to stderr, which is in its text too. */
+  complaints(): string
+}
+
+export function watchProgram(...args: readonly string[]): WatchedProgram {
+  const child = spawn(process.execPath, ['--import', 'tsx', ...args])
+  let text = ''
+  let complaints = ''
+  const told = new Set<() => void>()
+  const listen = (chunk: Buffer) => {
+    text += chunk
+    for (const look of told) look()
+  }
+  child.stdout.on('data', listen)
+  child.stderr.on('data', (chunk) => {
+    complaints += chunk
+    listen(chunk)
+  })
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, text }))
+  const shows = (part: string) =>
+    new Promise<string>((resolve, reject) => {
+      const look = () => {
+        if (text.includes(part)) resolve(text)
+      }
+      told.add(look)
+      look()
+      void ended.then(() => reject(new Error(`It ended without showing "${part}":\n${text}`)))
+    })
+  return { child, shows, ended, complaints: () => complaints }
+}
