@@ -3,6 +3,7 @@ import { relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { keepCase } from './cases.ts'
 import { fuzz } from './fuzz.ts'
+import { tryProperties } from './properties.ts'
 import { TARGETS } from './targets/all.ts'
 
 /** At least so many rounds over all targets, in which each gets the same time. */
@@ -10,15 +11,21 @@ const ROUNDS = 4
 const LONGEST_TURN_MS = 30_000
 
 const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '1' }, seed: { type: 'string' }, target: { type: 'string' } },
+  options: {
+    minutes: { type: 'string', default: '1' },
+    seed: { type: 'string' },
+    target: { type: 'string' },
+    properties: { type: 'string' },
+  },
 })
 const print = (text: string) => process.stdout.write(`${text}\n`)
 const targets = TARGETS.filter(({ name }) => values.target === undefined || name === values.target)
 const lastingMs = Number(values.minutes) * 60_000
 const firstSeed = Number(values.seed ?? randomInt(2 ** 31))
+if (values.properties !== undefined) process.exit(tryProperties(Number(values.properties)))
 if (targets.length === 0 || !(lastingMs > 0) || !Number.isInteger(firstSeed)) {
   process.stderr.write(
-    `Usage: npm run fuzz -- [--minutes N] [--seed N] [--target ${TARGETS.map(({ name }) => name).join('|')}]\n`,
+    `Usage: npm run fuzz -- [--minutes N] [--seed N] [--target ${TARGETS.map(({ name }) => name).join('|')}]\n       npm run fuzz -- --properties TIMES\n`,
   )
   process.exit(64)
 }

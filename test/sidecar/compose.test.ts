@@ -1,31 +1,27 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { CLOSE_WITHIN } from '../../sidecar/compose.ts'
-import { createLog, type Settings, settingsFrom, startSidecar } from '../../sidecar/index.ts'
+import { createLog, type Settings, startSidecar } from '../../sidecar/index.ts'
+
+import { settingsOf } from '../support/settings-of.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const log = createLog('silent')
 
 describe('a sidecar inside another program', () => {
   let upstream: AprsIsServer
-  let folder: string
+  const folder = temporaryFolder()
   beforeEach(async () => {
     upstream = await startAprsIs()
-    folder = await mkdtemp(`${tmpdir()}/sidecar-`)
   })
-  afterEach(async () => {
-    await Promise.all([upstream.close(), rm(folder, { recursive: true })])
-  })
+  afterEach(() => upstream.close())
 
   function settings(config: object = {}): Settings {
     const { host, port } = upstream
     const whole = { listen: { port: 0 }, admin: { port: 0 }, aprsis: { callsign: 'N0CALL', host, port }, ...config }
-    const outcome = settingsFrom(JSON.stringify(whole), folder)
-    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
-    return outcome.settings
+    return settingsOf(whole, folder.path())
   }
 
   it('serves both ports, and closes them, its connections and its database, twice if asked to', async () => {

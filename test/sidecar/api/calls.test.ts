@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
 import { pngFile } from '../../support/png-file.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
 
 const image = pngFile().toString('base64')
@@ -144,7 +145,7 @@ describe('the API', () => {
           }
           expect(seen).to.deep.equal(sent)
         }),
-        { numRuns: 30 },
+        { numRuns: propertyRuns(8) },
       )
     })
 
@@ -269,7 +270,7 @@ describe('the API', () => {
               if (status !== 200) expect(body).to.include.keys('error', 'message')
             }
           }),
-          { numRuns: 25 },
+          { numRuns: propertyRuns(8) },
         )
         expect(api.logged.filter(({ level }) => level === 'error')).to.deep.equal([])
       })

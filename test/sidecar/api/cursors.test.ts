@@ -6,6 +6,7 @@ import { type Api, serveApi } from '../../../sidecar/api/server.ts'
 import { type Calls, createCalls, type RegisterAnswer, type Stamped } from '../../../sidecar/client/index.ts'
 import type { Store } from '../../../sidecar/messages/store.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 import { claim, registration } from '../../support/running-api.ts'
 import { append, copyAsAfterCrash, message, newer, temporaryStores } from '../store/sqlite/temporary-stores.ts'
 
@@ -424,7 +425,7 @@ describe('A server time', () => {
             expect(received).to.include.members(stored.filter((text) => !gone.has(text)))
           }
         }),
-        { numRuns: 60 },
+        { numRuns: propertyRuns(10) },
       )
     })
 
@@ -437,7 +438,7 @@ describe('A server time', () => {
             expect(received).to.include.members(stored.slice(-3).filter((text) => !gone.has(text)))
           }
         }),
-        { numRuns: 30 },
+        { numRuns: propertyRuns(5) },
       )
     })
   })

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { openApiDocument } from '../../../sidecar/api/openapi/document.ts'
 import { API_ERRORS } from '../../../sidecar/errors.ts'
 import { isDocumentedBody } from '../../support/api-document.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
 
 interface Published {
@@ -89,7 +90,7 @@ describe('/v1/openapi.json', () => {
         const reasons = status === 400 ? answer.details.map(({ reason }) => reason).join(' ') : ''
         if (/of type|missing|one of|more than/.test(reasons)) expect(isDocumentedBody(path, changed)).to.equal(false)
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(60) },
     )
   })
 })

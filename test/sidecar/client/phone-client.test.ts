@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
 import { ClientError, type PhoneClient } from '../../../sidecar/client/index.ts'
 import { pngFile } from '../../support/png-file.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 import { type RunningApi, registration, startApi } from '../../support/running-api.ts'
 import { append, message } from '../store/sqlite/temporary-stores.ts'
 import { AppOfStation, type Fate } from './phone.ts'
@@ -492,7 +493,7 @@ describe("an app's client", () => {
         await client.close()
         expect(texts()).to.deep.equal(sent)
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(12) },
     )
   })
 })

@@ -8,8 +8,9 @@ import { expect } from 'chai'
 import { startAprsIs } from '../../../fixtures/aprsis/server.ts'
 import { makeCertificates } from '../../../fixtures/certificate.ts'
 import { startFcm } from '../../../fixtures/push/fcm.ts'
-import { createLog, settingsFrom, startSidecar } from '../../../sidecar/index.ts'
+import { createLog, startSidecar } from '../../../sidecar/index.ts'
 import { LABELS } from '../../../sidecar/metrics.ts'
+import { settingsOf } from '../../support/settings-of.ts'
 import { codesIn, namesIn, rowsIn, textOf } from '../docs/page.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -48,9 +49,7 @@ describe('what is monitored', () => {
         push: { fcm: fcm.settings },
         backup: { folder: 'backups' },
       }
-      const outcome = settingsFrom(JSON.stringify(config), folder)
-      if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
-      const sidecar = await startSidecar(outcome.settings, createLog('silent'))
+      const sidecar = await startSidecar(settingsOf(config, folder), createLog('silent'))
       const text = await (await fetch(`${sidecar.adminUrl}/metrics`)).text().finally(() => sidecar.close())
       exposed = new Set(
         [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type]) =>

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { HttpListener } from '../../../sidecar/api/http-listener.ts'
-import { createLog, settingsFrom } from '../../../sidecar/index.ts'
+import { createLog } from '../../../sidecar/index.ts'
 import type { Store } from '../../../sidecar/messages/store.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
 import { openOperatorPort } from '../../../sidecar/operator/operator-port.ts'
@@ -10,6 +10,7 @@ import type { UpstreamState } from '../../../sidecar/operator/page/upstream.ts'
 import { rememberEvents } from '../../../sidecar/operator/watch/recent-events.ts'
 import { watchTraffic } from '../../../sidecar/operator/watch/traffic.ts'
 import type { FakeClock } from '../../support/fake-clock.ts'
+import { settingsOf } from '../../support/settings-of.ts'
 import { register, temporaryStores } from '../store/sqlite/temporary-stores.ts'
 
 describe("the operator's port over a real store", () => {
@@ -52,8 +53,6 @@ describe("the operator's port over a real store", () => {
       listeners: { held: 1, wanted: 1 },
       others: [],
     }
-    const outcome = settingsFrom('{"aprsis":{"callsign":"N0CALL-10"},"admin":{"port":0}}', '/')
-    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
     const parts = {
       metrics: createMetrics(),
       recent: rememberEvents(createLog('silent'), clock),
@@ -61,7 +60,7 @@ describe("the operator's port over a real store", () => {
     }
     port = await openOperatorPort({
       ...parts,
-      settings: outcome.settings,
+      settings: settingsOf({ aprsis: { callsign: 'N0CALL-10' }, admin: { port: 0 } }),
       store: {
         ...store,
         fault: () => fault,

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { copyGzip, gzipBytes } from '../../../../sidecar/api/answers/gzip-head.ts'
 import type { RingCache } from '../../../../sidecar/api/rings/ring-cache.ts'
 import type { StationKey, Store } from '../../../../sidecar/messages/store.ts'
+import { propertyRuns } from '../../../support/property-runs.ts'
 import { append, message, newer, register, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
 import { answerIn, cacheOver, messagesIn } from './ring-answer.ts'
 
@@ -57,7 +58,7 @@ describe('rings kept in memory', () => {
           if (answer) cursors.push(answer.serverTime)
         }
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(15) },
     )
   })
 

@@ -1,12 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
-import { tmpdir } from 'node:os'
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
 import { type ApnsFixture, startApns } from '../../../../fixtures/push/apns.ts'
 import { type FcmFixture, startFcm } from '../../../../fixtures/push/fcm.ts'
-import { passcodeOf, type Settings, settingsFrom } from '../../../../sidecar/index.ts'
+import { passcodeOf, type Settings } from '../../../../sidecar/index.ts'
 import { checkLive } from '../../../../sidecar/operator/commands/check-live.ts'
+import { settingsOf } from '../../../support/settings-of.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const CALL = 'K1ABC-10'
 
@@ -14,14 +14,11 @@ describe('the live check', () => {
   let upstream: AprsIsServer
   let fcm: FcmFixture
   let apns: ApnsFixture
-  let folder: string
+  const folder = temporaryFolder()
   beforeEach(async () => {
     ;[upstream, fcm, apns] = await Promise.all([startAprsIs(), startFcm(), startApns()])
-    folder = await mkdtemp(`${tmpdir()}/live-`)
   })
-  afterEach(() =>
-    Promise.all([upstream.close(), fcm.close(), apns.close(), rm(folder, { recursive: true, force: true })]),
-  )
+  afterEach(() => Promise.all([upstream.close(), fcm.close(), apns.close()]))
 
   const allPush = () => ({
     fcm: fcm.settings,
@@ -31,9 +28,7 @@ describe('the live check', () => {
   function settings(aprsis: object = {}, push: object = allPush()): Settings {
     const { host, port } = upstream
     const config = { aprsis: { callsign: CALL, passcode: passcodeOf(CALL), host, port, ...aprsis }, push }
-    const outcome = settingsFrom(JSON.stringify(config), folder)
-    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
-    return outcome.settings
+    return settingsOf(config, folder.path())
   }
   const linesOf = async (given: Settings) => (await checkLive(given)).map(({ verdict, text }) => `${verdict} ${text}`)
 
@@ -88,18 +83,13 @@ describe('the live check', () => {
     }
   })
 
-  it('fails where a gateway refuses us or cannot be asked, with its reason', async () => {
+  it('fails where a gateway refuses us or cannot be asked, with its reason and no secret', async () => {
     fcm.failTokenEndpoint({ status: 400, error: 'invalid_grant' })
     apns.fail('drop')
     const lines = await linesOf(settings())
     expect(lines[2]).to.match(/^fail FCM: .*invalid_grant/)
     expect(lines[3]).to.match(/^fail APNs: the connection to APNs was lost/)
-  })
-
-  it('quotes no secret', async () => {
-    fcm.failTokenEndpoint({ status: 400, error: 'invalid_grant' })
-    const text = (await linesOf(settings())).join()
-    expect(text)
+    expect(lines.join())
       .to.not.include(String(passcodeOf(CALL)))
       .and.not.include('PRIVATE KEY')
   })

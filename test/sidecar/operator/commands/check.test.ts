@@ -1,37 +1,33 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { startAprsIs } from '../../../../fixtures/aprsis/server.ts'
 import { makeClientCertificate } from '../../../../fixtures/certificate.ts'
 import { systemClock } from '../../../../sidecar/clock.ts'
 import { STORE_FAULTS } from '../../../../sidecar/errors.ts'
-import { createLog, type Settings, settingsFrom, startSidecar } from '../../../../sidecar/index.ts'
+import { createLog, type Settings, startSidecar } from '../../../../sidecar/index.ts'
 import { checkStart } from '../../../../sidecar/operator/commands/check.ts'
 import { openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts'
+import { recordedLog } from '../../../support/recorded-log.ts'
+import { settingsOf } from '../../../support/settings-of.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { BROKEN_FILES, type BrokenFile } from '../../store/sqlite/broken-files.ts'
 import { SETTINGS } from '../../store/sqlite/temporary-stores.ts'
 
 const CALL = 'K1ABC-10'
 
 describe('the check of what a start would find', () => {
-  let folder: string
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'check-'))
-  })
-  afterEach(() => rm(folder, { recursive: true }))
-
-  function settings(config: object = {}): Settings {
-    const whole = { listen: { port: 0 }, admin: { port: 0 }, aprsis: { callsign: CALL }, ...config }
-    const outcome = settingsFrom(JSON.stringify({ ...whole, database: 'sidecar.sqlite', ...config }), folder)
-    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
-    return outcome.settings
-  }
+  const folder = temporaryFolder()
+  const warned = recordedLog('warn')
+  const settings = (config: object = {}): Settings =>
+    settingsOf(
+      { listen: { port: 0 }, admin: { port: 0 }, aprsis: { callsign: CALL }, database: 'sidecar.sqlite', ...config },
+      folder.path(),
+    )
 
   it('finds nothing wrong with a new place, and leaves nothing there', async () => {
     const { errors } = await checkStart(settings({ database: 'data/sub/sidecar.sqlite', backup: { folder: 'b' } }))
     expect(errors).to.deep.equal([])
-    expect(await readdir(folder)).to.deep.equal([])
+    expect(await readdir(folder.path())).to.deep.equal([])
   })
 
   it('gives the warnings that a start gives', async () => {
@@ -44,13 +40,11 @@ describe('the check of what a start would find', () => {
         aprsis: { callsign: CALL, host, port },
         push: { webpush: { subject: 'mailto:operator@example.org' } },
       }
-      const lines: Record<string, unknown>[] = []
-      const log = createLog('warn', { write: (line) => void lines.push(JSON.parse(line)) })
-      const sidecar = await startSidecar(settings(config), log)
+      const sidecar = await startSidecar(settings(config), warned.log)
       await sidecar.close()
       const { warnings } = await checkStart(settings(config))
-      expect(lines.length).to.equal(5)
-      expect(warnings).to.have.members(lines.map(({ msg }) => msg))
+      expect(warned.lines.length).to.equal(5)
+      expect(warnings).to.have.members(warned.shown('msg'))
     } finally {
       await upstream.close()
     }
@@ -82,7 +76,7 @@ describe('the check of what a start would find', () => {
     })
 
   it('finds a place where nobody can make a database, root included', async () => {
-    await writeFile(join(folder, 'file'), '')
+    await writeFile(folder.path('file'), '')
     for (const database of ['file/sidecar.sqlite', '/proc/nope/sidecar.sqlite']) {
       const { errors } = await checkStart(settings({ database }))
       expect(errors.map((error) => error.split(':')[0])).to.deep.equal(['database'])
@@ -90,7 +84,7 @@ describe('the check of what a start would find', () => {
   })
 
   it('finds a place where no keys for Web Push can be made, and says nothing of keys beside such a database', async () => {
-    await writeFile(join(folder, 'file'), '')
+    await writeFile(folder.path('file'), '')
     const push = (webpush: object) => ({ push: { webpush: { subject: 'mailto:operator@example.org', ...webpush } } })
     for (const keyFile of ['file/keys.json', '/proc/nope/keys.json']) {
       const { errors } = await checkStart(settings(push({ keyFile })))
@@ -100,7 +94,7 @@ describe('the check of what a start would find', () => {
     expect((await checkStart(settings(push({ keyFile: 'keys/keys.json' })))).errors).to.deep.equal([])
     const { errors } = await checkStart(settings({ ...push({}), database: 'file/sidecar.sqlite' }))
     expect(errors.map((error) => error.split(':')[0])).to.deep.equal(['database'])
-    expect(await readdir(folder)).to.deep.equal(['file'])
+    expect(await readdir(folder.path())).to.deep.equal(['file'])
   })
 
   it('finds an address that this machine does not have, and says once what the system says of it', async () => {
@@ -110,7 +104,7 @@ describe('the check of what a start would find', () => {
   })
 
   it('finds a folder for backups that cannot be had', async () => {
-    await writeFile(join(folder, 'file'), '')
+    await writeFile(folder.path('file'), '')
     for (const place of ['file', 'file/backups', 'nowhere/backups']) {
       const { errors } = await checkStart(settings({ backup: { folder: place } }))
       expect(errors.join()).to.match(/^backup\.folder: /)
@@ -120,8 +114,8 @@ describe('the check of what a start would find', () => {
   it('warns of a certificate that has expired, and of none that is good', async () => {
     const listen = { port: 0, certFile: 'cert.pem', keyFile: 'key.pem' }
     const warningsOf = async ({ cert, key }: { cert: string; key: string }) => {
-      await writeFile(join(folder, 'cert.pem'), cert)
-      await writeFile(join(folder, 'key.pem'), key)
+      await writeFile(folder.path('cert.pem'), cert)
+      await writeFile(folder.path('key.pem'), key)
       const { errors, warnings } = await checkStart(settings({ listen }))
       expect(errors).to.deep.equal([])
       return warnings.filter((warning) => warning.includes('expired on'))

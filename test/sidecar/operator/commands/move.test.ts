@@ -3,15 +3,14 @@ import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { settingsFrom } from '../../../../sidecar/config/reading/load-settings.ts'
 import { makeVapidKeys } from '../../../../sidecar/config/vapid-keys.ts'
 import { VAPID_KEYS } from '../../../../sidecar/messages/keyring.ts'
-import type { Store } from '../../../../sidecar/messages/store.ts'
 import { type MoveReport, moveDatabase } from '../../../../sidecar/operator/commands/move.ts'
 import { fillDatabase } from '../../../../sidecar/store/postgres/copies/fill-database.ts'
 import { connectPostgres } from '../../../../sidecar/store/postgres/database/connection.ts'
 import { openFileContents } from '../../../../sidecar/store/sqlite/copies/file-contents.ts'
 import { connect } from '../../../../sidecar/store/sqlite/database/connection.ts'
+import { settingsOf } from '../../../support/settings-of.ts'
 import { postgresStores } from '../../store/postgres/postgres-stores.ts'
 import { runAt } from '../../store/postgres/shared-server.ts'
 import {
@@ -23,6 +22,8 @@ import {
   register,
   registration,
   rejection,
+  SETTINGS,
+  shownBy,
   temporaryStores,
 } from '../../store/sqlite/temporary-stores.ts'
 
@@ -39,18 +40,14 @@ describe('The move of a database file to PostgreSQL', () => {
   const target = () => postgres.address.replace('mesh@', `mesh:${SECRET}@`)
 
   async function move(to = target(), database = files.path()): Promise<MoveReport> {
-    const config = { aprsis: { callsign: 'N0CALL' }, database, history: { perStation: 3 } }
-    const outcome = settingsFrom(JSON.stringify(config), '/')
-    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
-    const report = await moveDatabase(to, outcome.settings)
+    const report = await moveDatabase(to, settingsOf({ database, history: { perStation: 3 } }))
     expect(report.lines.join('\n')).to.not.include(SECRET)
     return report
   }
 
-  const openFile = () =>
-    files.open({ history: { perStation: 3, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 } })
-  const openMoved = () =>
-    postgres.open({ history: { perStation: 3, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 } })
+  const history = { ...SETTINGS.history, perStation: 3 }
+  const openFile = () => files.open({ history })
+  const openMoved = () => postgres.open({ history })
 
   const digest = async () =>
     createHash('sha256')
@@ -73,16 +70,6 @@ describe('The move of a database file to PostgreSQL', () => {
     await register(store, 'N0CALL')
     await append(store, 'kept')
     await store.close()
-  }
-
-  async function shownBy(store: Store) {
-    const keys = [...store.stations.keys()].sort()
-    const histories = await Promise.all(keys.map(async (key) => (await newer(store, key)).messages))
-    return {
-      stations: keys.map((key) => store.stations.get(key)),
-      histories: histories.map((messages) => messages.map((one) => ({ ...one, text: one.text.toString('latin1') }))),
-      avatars: [...(await store.stations.avatars(keys))].sort(),
-    }
   }
 
   it('takes stations, avatars, rings, keys and what is still to be pushed, and leaves the file as it was', async () => {

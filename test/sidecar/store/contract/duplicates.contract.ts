@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Store } from '../../../../sidecar/messages/store.ts'
+import { propertyRuns } from '../../../support/property-runs.ts'
 import { append, held, kindsOf, message, newer, register, SETTINGS } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
@@ -209,6 +210,6 @@ export async function agreesWithModel(
       }
       await store.close()
     }),
-    { numRuns: runs },
+    { numRuns: propertyRuns(runs) },
   )
 }

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { PUSH_LEASE_MS, type PushClaim } from '../../../../sidecar/messages/push-queue.ts'
 import type { Platform, Registration, Store } from '../../../../sidecar/messages/store.ts'
+import { propertyRuns } from '../../../support/property-runs.ts'
 import { append, message, newer, registration } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
@@ -376,7 +377,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
         for (const each of models.values()) expect(each.unpushed).to.equal(0)
         for (const key of models.keys()) await store.stations.remove(key)
       }),
-      { numRuns: runs },
+      { numRuns: propertyRuns(runs) },
     )
   })
 }

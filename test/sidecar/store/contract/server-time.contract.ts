@@ -22,6 +22,8 @@ interface Shown {
 interface SyncOptions {
   /** Of the properties. */
   readonly runs: number
+  /** How many messages of a station a large ring holds: more than arrive. Default: 1,000. */
+  readonly largeRing?: number
   /** Whether no two stamps are the same, which is promised for those alone between which something was stored. */
   readonly distinct?: boolean
   /** Default: of the store itself. */
@@ -79,7 +81,7 @@ export function serverTimeContract(stores: ContractStores, options: SyncOptions)
 /** That whoever syncs from cursor to cursor misses nothing and gets nothing twice. To be called inside a `describe`. */
 export function bringsEachOnce(
   stores: ContractStores,
-  { runs, distinct = false, asking, way = 'the store' }: SyncOptions,
+  { runs, distinct = false, asking, way = 'the store', largeRing = 1000 }: SyncOptions,
 ): void {
   const ask =
     asking ??
@@ -88,7 +90,7 @@ export function bringsEachOnce(
         newer(store, station, since))
 
   it(`brings a phone that syncs by ${way} from cursor to cursor each message exactly once and in order`, () =>
-    holds(1000, ({ acknowledged, received, crashed }) => {
+    holds(largeRing, ({ acknowledged, received, crashed }) => {
       const texts = received.map(({ text }) => text.toString())
       expect(new Set(texts).size).to.equal(texts.length)
       expect(texts).to.include.members(acknowledged.map(({ text }) => text.toString()))

@@ -1,7 +1,6 @@
 import { chown, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { expect } from 'chai'
-import { settingsFrom } from '../../../../sidecar/config/reading/load-settings.ts'
 import { makeVapidKeys } from '../../../../sidecar/config/vapid-keys.ts'
 import { VAPID_KEYS } from '../../../../sidecar/messages/keyring.ts'
 import type { Store } from '../../../../sidecar/messages/store.ts'
@@ -9,6 +8,7 @@ import { createMetrics } from '../../../../sidecar/metrics.ts'
 import { moveDatabase } from '../../../../sidecar/operator/commands/move.ts'
 import { restoreBackup } from '../../../../sidecar/operator/commands/restore.ts'
 import { openBackups } from '../../../../sidecar/operator/housekeeping/backups.ts'
+import { settingsOf } from '../../../support/settings-of.ts'
 import {
   append,
   held,
@@ -17,6 +17,7 @@ import {
   register,
   registration,
   rejection,
+  shownBy,
   temporaryStores,
 } from '../sqlite/temporary-stores.ts'
 import { postgresStores } from './postgres-stores.ts'
@@ -32,24 +33,7 @@ describe('A backup of PostgreSQL', () => {
   const running = new AbortController().signal
   const backup = () => files.path('backup.sqlite')
 
-  function settingsOf(database: string) {
-    const outcome = settingsFrom(
-      JSON.stringify({ aprsis: { callsign: 'N0CALL' }, database, push: { webpush: { subject: 'mailto:a@b.test' } } }),
-      '/',
-    )
-    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
-    return outcome.settings
-  }
-
-  async function shownBy(store: Store) {
-    const keys = [...store.stations.keys()].sort()
-    const histories = await Promise.all(keys.map(async (key) => (await newer(store, key)).messages))
-    return {
-      stations: keys.map((key) => store.stations.get(key)),
-      histories: histories.map((messages) => messages.map((one) => ({ ...one, text: one.text.toString('latin1') }))),
-      avatars: [...(await store.stations.avatars(keys))].sort(),
-    }
-  }
+  const settingsFor = (database: string) => settingsOf({ database, push: { webpush: { subject: 'mailto:a@b.test' } } })
 
   /** With everything that there can be in it. */
   async function filled(): Promise<Store> {
@@ -85,7 +69,7 @@ describe('A backup of PostgreSQL', () => {
     // The folder of a service, in which an administrator restores.
     const isRoot = process.getuid?.() === 0
     if (isRoot) await chown(dirname(files.path()), NOBODY, NOBODY)
-    const report = await restoreBackup(backup(), settingsOf(files.path()))
+    const report = await restoreBackup(backup(), settingsFor(files.path()))
     const [database, itsKeys] = [await stat(files.path()), await stat(`${files.path()}.vapid.json`)]
     if (isRoot) expect([database.uid, itsKeys.uid, itsKeys.gid]).to.deep.equal([NOBODY, NOBODY, NOBODY])
     expect(itsKeys.mode & 0o777).to.equal(0o600)
@@ -104,11 +88,11 @@ describe('A backup of PostgreSQL', () => {
     const before = await shownBy(store)
     await store.backUp(backup(), running)
     await store.close()
-    const refusal = await restoreBackup(backup(), settingsOf(stores.address))
+    const refusal = await restoreBackup(backup(), settingsFor(stores.address))
     expect(refusal.done).to.equal(false)
     expect(refusal.lines.join('\n')).to.include('--move-to')
     await stores.wipe()
-    const { done, lines } = await moveDatabase(stores.address, settingsOf(backup()))
+    const { done, lines } = await moveDatabase(stores.address, settingsFor(backup()))
     expect(lines.join('\n')).to.include('stations 122')
     expect(done).to.equal(true)
     expect(await shownBy(await stores.open())).to.deep.equal(before)

@@ -30,6 +30,7 @@ export function postgresStores(): PostgresStores {
   let lines: Record<string, unknown>[] = []
   const log = createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) })
   const opened: Store[] = []
+  let lives = 0
 
   /** Tables without rows, and a clock that the server reads out of a file. */
   async function wipe(): Promise<void> {
@@ -79,7 +80,10 @@ export function postgresStores(): PostgresStores {
     },
     wipe,
     async open(changes: Partial<StoreSettings> = {}) {
-      const settings = { ...SETTINGS, database: address, databaseTls: { caFile: null }, ...changes }
+      // A name for each life: what a life before had under way when the clock leapt may come after its good-bye, and hold its name.
+      lives += 1
+      const own = { database: address, databaseTls: { caFile: null }, instance: `life ${lives}` }
+      const settings = { ...SETTINGS, ...own, ...changes }
       const store = await openPostgresStore(settings, clock, log, writeContents)
       opened.push(store)
       return store

@@ -1,12 +1,11 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readdir, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { makeVapidKeys } from '../../../../sidecar/config/vapid-keys.ts'
-import { settingsFrom } from '../../../../sidecar/index.ts'
-import { createLog } from '../../../../sidecar/log.ts'
 import type { Keyring } from '../../../../sidecar/messages/keyring.ts'
 import { agreeOnVapidKeys } from '../../../../sidecar/push/web-push/shared-vapid-keys.ts'
+import { recordedLog } from '../../../support/recorded-log.ts'
+import { settingsOf } from '../../../support/settings-of.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { rejection } from '../sqlite/temporary-stores.ts'
 import { postgresStores } from './postgres-stores.ts'
 import { runAt } from './shared-server.ts'
@@ -15,25 +14,10 @@ const SUBJECT = 'mailto:operator@example.org'
 
 describe('The keys of Web Push on PostgreSQL', () => {
   const stores = postgresStores()
-  let folder = ''
-  let lines: Record<string, unknown>[] = []
-  const log = createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) })
-  beforeEach(async () => {
-    lines = []
-    folder = await mkdtemp(join(tmpdir(), 'vapid-'))
-  })
-  afterEach(() => rm(folder, { recursive: true }))
-
-  const settingsOf = (webpush: object) => {
-    const outcome = settingsFrom(
-      JSON.stringify({ aprsis: { callsign: 'N0CALL' }, database: stores.address, push: { webpush } }),
-      folder,
-    )
-    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
-    return outcome.settings
-  }
+  const folder = temporaryFolder()
+  const { log, lines, shown } = recordedLog()
   const agree = (keyring: Keyring | undefined, webpush: object = { subject: SUBJECT }) =>
-    agreeOnVapidKeys(settingsOf(webpush), keyring, log)
+    agreeOnVapidKeys(settingsOf({ database: stores.address, push: { webpush } }, folder.path()), keyring, log)
   const instances = (...names: string[]) => Promise.all(names.map((instance) => stores.open({ instance })))
   const kept = () => runAt(stores.address, 'SELECT name, value FROM mesh_companion.keyring')
 
@@ -43,11 +27,11 @@ describe('The keys of Web Push on PostgreSQL', () => {
     expect(keys[0]?.publicKey).to.be.a('string')
     expect(keys[1]).to.deep.equal(keys[0])
     expect(keys[2]).to.deep.equal(keys[0])
-    expect(lines.map(({ event }) => event)).to.deep.equal(['webpush-keys-made'])
+    expect(shown('event')).to.deep.equal(['webpush-keys-made'])
     expect(JSON.stringify(lines)).to.not.include(keys[0]?.privateKey)
     const [later] = await instances('d')
     expect(await agree(later?.keyring)).to.deep.equal(keys[0])
-    expect(await readdir(folder)).to.deep.equal([])
+    expect(await readdir(folder.path())).to.deep.equal([])
   })
 
   it('are not made while Web Push is off', async () => {
@@ -58,8 +42,8 @@ describe('The keys of Web Push on PostgreSQL', () => {
 
   it('come from the file that the first instance names, and a file with others is refused', async () => {
     const own = makeVapidKeys()
-    await writeFile(join(folder, 'own.json'), JSON.stringify(own))
-    await writeFile(join(folder, 'other.json'), JSON.stringify(makeVapidKeys()))
+    await writeFile(folder.path('own.json'), JSON.stringify(own))
+    await writeFile(folder.path('other.json'), JSON.stringify(makeVapidKeys()))
     const [a, b] = await instances('a', 'b')
     expect(await agree(a?.keyring, { subject: SUBJECT, keyFile: 'own.json' })).to.deep.equal(own)
     expect(await agree(b?.keyring)).to.deep.equal(own)

@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
-import { createLog, type Settings, type Sidecar, settingsFrom, startSidecar } from '../../../../sidecar/index.ts'
+import { createLog, type Settings, type Sidecar, startSidecar } from '../../../../sidecar/index.ts'
 import { checkStart } from '../../../../sidecar/operator/commands/check.ts'
 import { claim, type JsonBody, registration } from '../../../support/running-api.ts'
+import { settingsOf } from '../../../support/settings-of.ts'
 import { startTcpRelay } from '../../../support/tcp-relay.ts'
 import { freshDatabase, runAt } from './shared-server.ts'
 
@@ -30,19 +31,14 @@ describe('Sidecars on one PostgreSQL', () => {
 
   function settings(members: object = {}): Settings {
     const { host, port } = upstream
-    const outcome = settingsFrom(
-      JSON.stringify({
-        listen: { port: 0 },
-        admin: { port: 0 },
-        aprsis: { callsign: 'N0CALL', host, port },
-        database: address,
-        rateLimit: { newStationsPerHour: 1000 },
-        ...members,
-      }),
-      '/',
-    )
-    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
-    return outcome.settings
+    return settingsOf({
+      listen: { port: 0 },
+      admin: { port: 0 },
+      aprsis: { callsign: 'N0CALL', host, port },
+      database: address,
+      rateLimit: { newStationsPerHour: 1000 },
+      ...members,
+    })
   }
 
   async function start(instance: string): Promise<Sidecar> {

@@ -158,6 +158,17 @@ export function texts(messages: readonly { readonly text: Buffer }[]): string[] 
   return messages.map(({ text }) => text.toString())
 }
 
+/** All that a store shows of its stations. */
+export async function shownBy({ stations, history }: Store): Promise<object> {
+  const keys = [...stations.keys()].sort()
+  const found = await Promise.all(keys.map(async (key) => (await newer({ history }, key)).messages))
+  return {
+    stations: keys.map((key) => stations.get(key)),
+    histories: found.map((messages) => messages.map((one) => ({ ...one, text: one.text.toString('latin1') }))),
+    avatars: [...(await stations.avatars(keys))].sort(),
+  }
+}
+
 /** What `promise` rejects with; fails when it does not. */
 export async function rejection(
   promise: Promise<unknown>,

@@ -8,6 +8,7 @@ import { openCursors } from '../../../../../sidecar/store/postgres/messages/curs
 import { openHistory } from '../../../../../sidecar/store/postgres/messages/history.ts'
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
 import { FakeClock } from '../../../../support/fake-clock.ts'
+import { propertyRuns } from '../../../../support/property-runs.ts'
 import { append, message } from '../../sqlite/temporary-stores.ts'
 import { messageTables, registerIn } from './message-tables.ts'
 
@@ -17,9 +18,6 @@ const SETTINGS = {
   ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
   coalesceMs: 2000,
 }
-
-/** Interleavings that are tried; thousands with `CURSOR_RUNS`. */
-const RUNS = Number(process.env.CURSOR_RUNS ?? 150)
 
 /** What becomes of a statement; until it is released, where it is slow. */
 type Fate = 'prompt' | 'slow' | 'slow to answer' | 'carried out, its answer lost' | 'failed'
@@ -328,7 +326,7 @@ describe('Cursors of which answers are lost', () => {
         await at.end()
         await Promise.all(beats)
       }),
-      { numRuns: RUNS },
+      { numRuns: propertyRuns(20) },
     )
   })
 })

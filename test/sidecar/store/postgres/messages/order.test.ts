@@ -9,12 +9,9 @@ import { openAppends } from '../../../../../sidecar/store/postgres/messages/appe
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
 import { APPEND } from '../../../../../sidecar/store/postgres/schema/append-function.ts'
 import { READ_SINCE } from '../../../../../sidecar/store/postgres/schema/read-functions.ts'
+import { propertyRuns } from '../../../../support/property-runs.ts'
 import { message } from '../../sqlite/temporary-stores.ts'
 import { messageTables, registerIn } from './message-tables.ts'
-
-/** So many with `ORDER_RUNS=200`; in the time that a run of all tests has for it, as many as there are. */
-const RUNS = Number(process.env.ORDER_RUNS ?? 60)
-const LIMIT_MS = process.env.ORDER_RUNS ? undefined : 12_000
 
 const SETTINGS = {
   history: { perStation: 200, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
@@ -176,7 +173,7 @@ describe('The order of what several instances store', () => {
     const database = await tables.open(SETTINGS.history.perStation)
     await fc.assert(
       fc.asyncProperty(play, (one) => run(database, one)),
-      { numRuns: RUNS, ...(LIMIT_MS && { interruptAfterTimeLimit: LIMIT_MS }) },
+      { numRuns: propertyRuns(12) },
     )
     expect(killed).to.be.above(0)
   })

@@ -14,7 +14,7 @@ import { postgresStores } from '../postgres-stores.ts'
 const MINUTE = 60_000
 
 describe('The push queue in PostgreSQL', () => {
-  pushQueueContract(postgresStores(), { leasesEnd: true, runs: 20 })
+  pushQueueContract(postgresStores(), { leasesEnd: true, runs: 5 })
 
   describe('when the database goes by another clock', () => {
     const stores = postgresStores()

@@ -5,7 +5,7 @@ import { append, copyAsAfterCrash, message, register, rejection, temporaryStores
 
 const ROOM = { android: 100, ios: 100, webpush: 100 }
 
-describe('The queue of pushes', () => pushQueueContract(temporaryStores(), { leasesEnd: false, runs: 100 }))
+describe('The queue of pushes', () => pushQueueContract(temporaryStores(), { leasesEnd: false, runs: 25 }))
 
 describe('The queue of pushes in SQLite', () => {
   const stores = temporaryStores()

@@ -4,6 +4,7 @@ import type { Connection } from '../../../../../sidecar/store/sqlite/database/co
 import { type Database, groupCommits, type Transaction } from '../../../../../sidecar/store/sqlite/database/database.ts'
 import { openFile } from '../../../../../sidecar/store/sqlite/database/open-file.ts'
 import { openRingIndex, type RingIndex } from '../../../../../sidecar/store/sqlite/messages/ring-index.ts'
+import { propertyRuns } from '../../../../support/property-runs.ts'
 import { rejection, temporaryStores } from '../temporary-stores.ts'
 
 const HOUR = 3_600_000
@@ -108,7 +109,7 @@ describe('What memory knows of the rings in the file', () => {
           await close()
         }
       }),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(30) },
     )
   })
 
