@@ -81,7 +81,10 @@ export const FOLDERS: readonly MutatedFolder[] = [
   {
     name: 'duplicates',
     rules: ['sidecar/messages/duplicate-horizons.ts', 'sidecar/store/sqlite/messages/duplicates.ts'],
-    tests: ['test/sidecar/store/sqlite/messages/history.test.ts'],
+    tests: [
+      'test/sidecar/store/sqlite/messages/history.test.ts',
+      'test/sidecar/store/sqlite/messages/duplicates.test.ts',
+    ],
   },
   {
     name: 'cursors',

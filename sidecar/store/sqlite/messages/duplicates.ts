@@ -91,7 +91,6 @@ export async function openDuplicates(
 
   /** Of a whole ring, 50 rows or more, a few at most are from one sender: the others may wait until theirs writes again. */
   async function readRings(tx: Transaction, messages: readonly IncomingMessage[]): Promise<void> {
-    if (senders.size === 0) return
     const wanted = messages.filter(({ to, from }) => senders.get(to)?.has(from))
     if (wanted.length === 0) return
     const pairs = wanted.map(({ to, from }) => [from, rings.fromBefore(to)])
@@ -115,7 +114,7 @@ export async function openDuplicates(
       await readRings(tx, messages)
       const before: { digest: string; time: number }[] = []
       tx.onRollback(() => {
-        for (const { digest, time } of before.reverse()) mark(digest, time)
+        for (const { digest, time } of before) mark(digest, time)
       })
       const copies = messages.map(({ from, to, seqId, text }) => {
         const registeredAt = stations.registeredAt(to)

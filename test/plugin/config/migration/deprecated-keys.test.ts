@@ -153,8 +153,17 @@ describe('deprecated keys', () => {
     expect(problemPaths(oidc)).to.deep.equal(['client'])
     expect(warningsOf(oidc)).to.deep.equal(['deprecated_key clientid'])
     expect(moveDeprecatedKeys(oidc).oidc).to.deep.equal(oidc)
-    const twice = { issuer: ISSUER, clientId: 'a', clientid: 'b' }
-    expect(moveDeprecatedKeys(twice).oidc).to.deep.equal(twice)
+    for (const unclear of [
+      { issuer: ISSUER, clientId: 'a', clientid: 'b' },
+      { groups: { sync: { enabled: true, Enabled: false } } },
+      { groups: { sync: { enabled: true } }, Groups: {} },
+      { groups: { sync: { enabled: true }, Sync: true } },
+      { groups: { sync: { filter: 'a' } } },
+      { groups: { sync: null } },
+      { groups: null },
+    ]) {
+      expect(moveDeprecatedKeys(unclear)).to.deep.equal({ oidc: unclear, warnings: [], origins: new Map() })
+    }
   })
 
   it('once moved leave settings that are the same, and no warning', () => {

@@ -64,8 +64,10 @@ describe('letter case', () => {
       ['newAccounts', 'is there twice, as "newAccounts" and "newaccounts"'],
     ])
     expect(problemPaths({ ...MINIMAL, clientID: 'a', ClientId: 'b' })).to.deep.equal(['clientid'])
-    expect(problemPaths({ ...MINIMAL, groups: { sync: { filter: 'a', Filter: 'b' } } })).to.deep.equal([
-      'groups.sync.filter',
-    ])
+    for (const name of ['filter', 'enabled']) {
+      const sync = { [name]: true, [name.toUpperCase()]: true }
+      const twice = readOne({ ...MINIMAL, groups: { sync } }).problems.filter(({ reason }) => /twice/.test(reason))
+      expect(twice.map(({ path }) => path.split('oidc.')[1])).to.deep.equal([`groups.sync.${name}`])
+    }
   })
 })

@@ -76,6 +76,15 @@ describe('migrating a configuration', () => {
     expect(migrate(style(OLD))).to.equal(style(NEW))
   })
 
+  it('indents by two blanks what is not indented, and leaves alone what is no object', () => {
+    const file = (oidc: string) => `{"domains":{"":{"authStrategies":{"oidc":${oidc}}}}}`
+    const moved = file('{\n  "client": {\n    "client_id": "a"\n  }\n}')
+    for (const flat of ['{\n"clientid": "a"\n}', '{ "clientid":\n"a"}']) expect(migrate(file(flat))).to.equal(moved)
+    for (const other of ['null', '5', '{\n}']) expect(migrate(file(other))).to.equal(file(other))
+    const deep = file('{\n    "clientid": "a"\n  }').replace('{"":', '{\n\t\t"":')
+    expect(migrate(deep)).to.match(/\n\t\t {2}"client": \{\n\t\t {4}"client_id": "a"\n\t\t {2}\}\n\t\t\}/)
+  })
+
   it('gives a file that reads to the same settings, without deprecated keys', () => {
     fc.assert(
       fc.property(validOidc, fc.constantFrom(undefined, 2, '\t'), (oidc, space) => {

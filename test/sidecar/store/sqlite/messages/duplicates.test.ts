@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Connection } from '../../../../../sidecar/store/sqlite/database/connection.ts'
-import { append, message, register, SETTINGS, temporaryStores } from '../temporary-stores.ts'
+import { append, kindsOf, message, register, SETTINGS, temporaryStores } from '../temporary-stores.ts'
 
 const MOST = 100_000
 const SWEPT_AT_ONCE = 1000
@@ -25,6 +25,8 @@ describe('What is remembered of messages that rings have dropped', () => {
     await before.store.close()
 
     const { store, connection } = await stores.openOver(small)
+    const ends = ['1', String(MOST)].map((seqId) => message('', { seqId }))
+    expect(await kindsOf(store, ...ends)).to.deep.equal(['duplicate', 'duplicate'])
     for (const part of ['a', 'b', 'c']) {
       const texts = Array.from({ length: SWEPT_AT_ONCE }, (_, index) => message(`${part} ${index}`))
       await append(store, ...texts)
