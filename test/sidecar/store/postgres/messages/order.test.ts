@@ -91,7 +91,7 @@ describe('The order of what several instances store', () => {
     const keys = Array.from({ length: STATIONS }, (_, index) => `S${plays}-${index}`)
     await registerIn(database, keys)
     const stored = new Map<string, number>()
-    const kills: Promise<void>[] = []
+    const kills: Promise<readonly unknown[]>[] = []
     let begun = 0
     let writing = true
 
@@ -107,7 +107,7 @@ describe('The order of what several instances store', () => {
         for (const [step, { to, holdMs, shared }] of statements.entries()) {
           connection.hold(holdMs)
           begun += 1
-          if (killsAt.includes(begun)) kills.push(kill())
+          if (killsAt.includes(begun)) kill()
           const whose = shared ? 'shared' : `of ${index}`
           const batch = to.map((at, place) => message(`${whose} ${step} ${place}`, { to: keys[at] as string }))
           for (const outcome of await appends.append(batch, false)) {
@@ -122,12 +122,13 @@ describe('The order of what several instances store', () => {
       }
     }
 
-    async function kill(): Promise<void> {
-      const ended = await database.query(
+    function kill(): void {
+      const killing = database.query(
         'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1',
         [name],
       )
-      killed += ended.length
+      killing.catch(() => undefined)
+      kills.push(killing)
     }
 
     async function read(): Promise<readonly (readonly StoredMessage[])[]> {
@@ -154,7 +155,7 @@ describe('The order of what several instances store', () => {
     await Promise.all(writers.map(write)).finally(() => {
       writing = false
     })
-    await Promise.all(kills)
+    for (const ended of await Promise.all(kills)) killed += ended.length
     const whole = openReader(database)
     for (const phones of await reading) {
       for (const [index, key] of keys.entries()) {
