@@ -6,6 +6,7 @@ import { createReceiver } from '../../../sidecar/messages/receiver.ts'
 import type { History, Store } from '../../../sidecar/messages/store.ts'
 import { type CounterName, createMetrics } from '../../../sidecar/metrics.ts'
 import { openSqliteStore } from '../../../sidecar/store/sqlite/open-sqlite.ts'
+import { deferred } from '../../support/deferred.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { newer, registration, SETTINGS } from '../store/sqlite/temporary-stores.ts'
 
@@ -100,13 +101,6 @@ describe('The receiver', () => {
     expect(counts('messages_stored', 'messages_duplicate')).to.deep.equal([1, 1])
   })
 
-  it('holds acks back that come too fast', async () => {
-    const { receive, counts, sent } = await setUp()
-    await receive([packet(':B        :hi{12'), packet(':B        :hi{12')])
-    expect(sent).to.have.length(1)
-    expect(counts('messages_duplicate', 'acks_throttled')).to.deep.equal([1, 1])
-  })
-
   it('does not acknowledge without a verified login, and holds that against no later ack', async () => {
     const { receive, upstream, counts, sent } = await setUp()
     upstream.verified = false
@@ -123,16 +117,6 @@ describe('The receiver', () => {
     await receive([packet(':B        :hi{12')])
     expect(sent).to.deep.equal([])
     expect(counts('messages_stored', 'acks_throttled')).to.deep.equal([1, 1])
-  })
-
-  it('does not acknowledge for a station that does so itself, nor what has no number', async () => {
-    const { receive, sent, due } = await setUp()
-    await receive([packet(':C        :hi{12'), packet(':B        :no number')])
-    expect(sent).to.deep.equal([])
-    expect(await due()).to.deep.equal([
-      ['B', 1],
-      ['C', 1],
-    ])
   })
 
   it('stores all messages of a read at once, in their order', async () => {
@@ -177,39 +161,17 @@ describe('The receiver', () => {
     expect(sent).to.deep.equal(['B>APRS,TCPIP*::W2AW-0   :ack1', 'B>APRS,TCPIP*::W2AW     :ack2'])
   })
 
-  it('does not acknowledge while the token is dead, and does again once there is a new one', async () => {
-    const { receive, store, clock, history, sent } = await setUp()
-    await store.stations.markTokenDead('B', B.pushToken)
-    await receive([packet(':B        :hi{1')])
-    expect(sent).to.deep.equal([])
-    expect(await history('B')).to.have.length(1)
-    await store.stations.register({ ...B, pushToken: 'new-token-of-B' })
-    await clock.advance(31_000)
-    await receive([packet(':B        :hi{1')])
-    expect(sent).to.deep.equal(['B>APRS,TCPIP*::A        :ack1'])
-    expect(await history('B')).to.have.length(1)
-  })
-
-  it('takes what a station sends to itself for a message', async () => {
-    const { receive, history } = await setUp()
-    await receive([packet(':B        :is this on?{1', 'B')])
-    expect(await history('B')).to.have.length(1)
-  })
-
   it('lets nobody hear of a message before it is durable', async () => {
-    let open = () => {}
-    const gate = new Promise<void>((resolve) => {
-      open = resolve
-    })
+    const gate = deferred()
     const { receive, sent } = await setUp((original) => async (...call) => {
       const outcomes = await original(...call)
-      await gate
+      await gate.promise
       return outcomes
     })
     const received = receive([packet(':B        :hi{12')])
     await new Promise((resolve) => setImmediate(resolve))
     expect(sent).to.deep.equal([])
-    open()
+    gate.resolve()
     await received
     expect(sent).to.have.length(1)
   })

@@ -6,13 +6,8 @@ import type { Postgres, Queries, SqlValue } from '../../../../../sidecar/store/p
 import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
 import { message, rejection, texts } from '../../sqlite/temporary-stores.ts'
-import { messageTables, registerIn } from './message-tables.ts'
+import { APPENDS, messageTables, registerIn } from './message-tables.ts'
 
-const SETTINGS = {
-  history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
-  ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
-  coalesceMs: 2000,
-}
 const KEY = 'N0CALL'
 
 const kinds = (outcomes: readonly AppendOutcome[]) => outcomes.map(({ kind }) => kind)
@@ -23,14 +18,14 @@ describe('What an instance stores in PostgreSQL', () => {
   const tables = messageTables()
   let database: Postgres & { readonly address: string }
   beforeEach(async () => {
-    database = await tables.open(SETTINGS.history.perStation)
+    database = await tables.open(APPENDS.history.perStation)
     await registerIn(database, [KEY, 'W1AW'])
   })
 
   function instance(queries: Queries = database, clock: Clock = systemClock, onRetry = () => {}) {
     const told: StationKey[] = []
     const onStored = (keys: readonly StationKey[]) => void told.push(...keys)
-    return { ...openAppends({ ...SETTINGS, database: queries, clock, onStored, onRetry }), told }
+    return { ...openAppends({ ...APPENDS, database: queries, clock, onStored, onRetry }), told }
   }
   const another = async () => instance(await tables.connect(database.address))
 

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { systemClock } from '../../../../../sidecar/clock.ts'
 import { StoreError } from '../../../../../sidecar/errors.ts'
 import type { Postgres, Queries } from '../../../../../sidecar/store/postgres/database/connection.ts'
 import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
@@ -10,14 +9,9 @@ import { openReader } from '../../../../../sidecar/store/postgres/messages/reade
 import { FakeClock } from '../../../../support/fake-clock.ts'
 import { propertyRuns } from '../../../../support/property-runs.ts'
 import { append, message } from '../../sqlite/temporary-stores.ts'
-import { messageTables, registerIn } from './message-tables.ts'
+import { APPENDS, messageTables, registerIn } from './message-tables.ts'
 
 const WRITTEN_AFTER_MS = 10_000
-const SETTINGS = {
-  history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
-  ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
-  coalesceMs: 2000,
-}
 
 /** What becomes of a statement; until it is released, where it is slow. */
 type Fate = 'prompt' | 'slow' | 'slow to answer' | 'carried out, its answer lost' | 'failed'
@@ -71,7 +65,7 @@ describe('Cursors of which answers are lost', () => {
   let database: Postgres & { readonly address: string }
   let stations = 0
   beforeEach(async () => {
-    database = await tables.open(SETTINGS.history.perStation)
+    database = await tables.open(APPENDS.history.perStation)
   })
 
   /** A station of its own, its phone, and an instance that both go by, with another one that looks on. */
@@ -84,8 +78,8 @@ describe('Cursors of which answers are lost', () => {
     const open = (queries: Queries) => {
       const reader = openReader(queries)
       const cursors = openCursors({ database: queries, reader, clock })
-      const appends = openAppends({ ...SETTINGS, database, clock: systemClock, onStored: () => undefined })
-      return { cursors, history: openHistory({ appends, reader, cursors, perStation: SETTINGS.history.perStation }) }
+      const appends = openAppends({ ...APPENDS, database })
+      return { cursors, history: openHistory({ appends, reader, cursors, perStation: APPENDS.history.perStation }) }
     }
     const [here, there] = [open(wire), open(database)]
     const times: number[] = []
@@ -167,43 +161,74 @@ describe('Cursors of which answers are lost', () => {
     }
   }
 
-  it('do not count one that is lost while it is being written', async () => {
-    const { wire, receive, leave, age, lose, release, beat, end } = await scene()
-    await receive()
-    await leave(true)
-    wire.writes = 'slow to answer'
-    await age()
-    await lose(0)
-    await beat()
-    await release()
-    await beat()
-    await end()
-  })
+  // What a test does to one scene, one after the other.
+  const receive = { does: 'receive' } as const
+  const leave = (isDoomed = true) => ({ does: 'leave', isDoomed }) as const
+  /** From then on writes have this fate, and what is old is written. */
+  const age = (fate: Fate = 'prompt') => ({ does: 'age', fate }) as const
+  const lose = (fate: Fate = 'prompt', index = 0) => ({ does: 'lose', index, fate }) as const
+  const release = (index = 0) => ({ does: 'release', index }) as const
+  const beat = (isSlow = false) => ({ does: 'beat', isSlow }) as const
+  const end = { does: 'end' } as const
+  type Step =
+    | typeof receive
+    | typeof end
+    | ReturnType<typeof leave | typeof age | typeof lose | typeof release | typeof beat>
 
-  it('do not count one whose write was carried out after it was lost', async () => {
-    const { wire, receive, leave, age, lose, release, beat, end } = await scene()
-    await receive()
-    await leave(true)
-    wire.writes = 'slow'
-    await age()
-    wire.writes = 'prompt'
-    await lose(0)
-    await release()
-    await beat()
-    await end()
-  })
+  /** Throws where a cursor counts what was lost, or goes back without a loss. */
+  async function play(steps: readonly Step[]): Promise<void> {
+    const at = await scene()
+    let written = await at.inDatabase()
+    let beaten = 0
+    let lossSince = false
+    const beats: Promise<unknown>[] = []
+    for (const one of steps) {
+      if (one.does === 'receive') await at.receive()
+      if (one.does === 'leave') await at.leave(one.isDoomed)
+      if (one.does === 'lose') {
+        lossSince = true
+        at.wire.writes = one.fate
+        await at.lose(one.index)
+      }
+      if (one.does === 'age') {
+        at.wire.writes = one.fate
+        await at.age()
+      }
+      if (one.does === 'release') await at.release(one.index)
+      if (one.does === 'beat') {
+        // With three readings under way all others wait.
+        const isSlow = one.isSlow && at.wire.held.length < 2
+        at.wire.reads = isSlow ? 'slow to answer' : 'prompt'
+        const beating = at.beat()
+        // Told of at the end.
+        beating.catch(() => undefined)
+        beats.push(beating)
+        await at.wire.rest()
+        at.wire.reads = 'prompt'
+        if (!isSlow) {
+          const serverTime = await beating
+          if (!lossSince) expect(serverTime, 'given').to.be.at.least(beaten)
+          beaten = serverTime
+        }
+      }
+      if (one.does === 'end') await at.end()
+      const now = await at.inDatabase()
+      if (!lossSince) expect(now, 'written').to.be.at.least(written)
+      written = now
+      if (one.does === 'end' && lossSince) [beaten, lossSince] = [0, false]
+    }
+    await at.end()
+    await Promise.all(beats)
+  }
 
-  it('do not count one that was written although that seemed to fail', async () => {
-    const { wire, receive, leave, age, lose, beat, end } = await scene()
-    await receive()
-    await leave(true)
-    wire.writes = 'carried out, its answer lost'
-    await age()
-    wire.writes = 'prompt'
-    await lose(0)
-    await beat()
-    await end()
-  })
+  for (const [name, ...steps] of [
+    ['lost while it is being written', age('slow to answer'), lose('slow to answer'), beat(), release(), beat()],
+    ['whose write was carried out after it was lost', age('slow'), lose(), release(), beat()],
+    ['that was written although that seemed to fail', age('carried out, its answer lost'), lose(), beat()],
+    ['lost once a heartbeat has gone by it', beat(), age(), lose(), beat()],
+    ['by a reading that is older than what was taken back', age(), beat(true), lose(), release()],
+  ] as const)
+    it(`do not count one ${name}`, () => play([receive, leave(), ...steps]))
 
   for (const [order, first] of [
     ['the newer one first', 1],
@@ -220,31 +245,6 @@ describe('Cursors of which answers are lost', () => {
       await beat()
       await end()
     })
-
-  it('go by no reading that is older than what was taken back', async () => {
-    const { wire, receive, leave, age, lose, release, beat, end } = await scene()
-    await receive()
-    await leave(true)
-    await age()
-    wire.reads = 'slow to answer'
-    const beats = beat()
-    await wire.rest()
-    await lose(0)
-    await release()
-    await beats
-    await end()
-  })
-
-  it('do not count one that is lost once a heartbeat has gone by it', async () => {
-    const { receive, leave, age, lose, beat, end } = await scene()
-    await receive()
-    await leave(true)
-    await beat()
-    await age()
-    await lose(0)
-    await beat()
-    await end()
-  })
 
   it('are closed once what was lost in the middle of a write is taken back', async () => {
     const { wire, receive, leave, age, lose, release, seal } = await scene()
@@ -271,61 +271,18 @@ describe('Cursors of which answers are lost', () => {
     this.timeout(300_000)
     const index = fc.nat(5)
     const fate = fc.constantFrom<Fate>('prompt', 'slow', 'slow to answer', 'carried out, its answer lost', 'failed')
-    const step = fc.oneof(
-      fc.record({ does: fc.constant('receive' as const) }),
-      fc.record({ does: fc.constant('leave' as const), isDoomed: fc.boolean() }),
-      { weight: 3, arbitrary: fc.record({ does: fc.constant('lose' as const), index, fate }) },
-      { weight: 3, arbitrary: fc.record({ does: fc.constant('age' as const), fate }) },
-      { weight: 2, arbitrary: fc.record({ does: fc.constant('release' as const), index }) },
-      fc.record({ does: fc.constant('beat' as const), isSlow: fc.boolean() }),
-      fc.record({ does: fc.constant('end' as const) }),
+    const step: fc.Arbitrary<Step> = fc.oneof(
+      fc.constant(receive),
+      fc.boolean().map(leave),
+      { weight: 3, arbitrary: fc.tuple(fate, index).map((loss) => lose(...loss)) },
+      { weight: 3, arbitrary: fate.map(age) },
+      { weight: 2, arbitrary: index.map(release) },
+      fc.boolean().map(beat),
+      fc.constant(end),
     )
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 25 }), async (steps) => {
-        const at = await scene()
-        let written = await at.inDatabase()
-        let beaten = 0
-        let lossSince = false
-        const beats: Promise<unknown>[] = []
-        // A message and its answer first, since nothing else can be lost.
-        for (const one of [{ does: 'receive' as const }, { does: 'leave' as const, isDoomed: true }, ...steps]) {
-          if (one.does === 'receive') await at.receive()
-          if (one.does === 'leave') await at.leave(one.isDoomed)
-          if (one.does === 'lose') {
-            lossSince = true
-            at.wire.writes = one.fate
-            await at.lose(one.index)
-          }
-          if (one.does === 'age') {
-            at.wire.writes = one.fate
-            await at.age()
-          }
-          if (one.does === 'release') await at.release(one.index)
-          if (one.does === 'beat') {
-            // With three readings under way all others wait.
-            const isSlow = one.isSlow && at.wire.held.length < 2
-            at.wire.reads = isSlow ? 'slow to answer' : 'prompt'
-            const beat = at.beat()
-            // Told of at the end.
-            beat.catch(() => undefined)
-            beats.push(beat)
-            await at.wire.rest()
-            at.wire.reads = 'prompt'
-            if (!isSlow) {
-              const serverTime = await beat
-              if (!lossSince) expect(serverTime, 'given').to.be.at.least(beaten)
-              beaten = serverTime
-            }
-          }
-          if (one.does === 'end') await at.end()
-          const now = await at.inDatabase()
-          if (!lossSince) expect(now, 'written').to.be.at.least(written)
-          written = now
-          if (one.does === 'end' && lossSince) [beaten, lossSince] = [0, false]
-        }
-        await at.end()
-        await Promise.all(beats)
-      }),
+      // A message and its answer first, since nothing else can be lost.
+      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 25 }), (steps) => play([receive, leave(), ...steps])),
       { numRuns: propertyRuns(20) },
     )
   })

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { systemClock } from '../../../../../sidecar/clock.ts'
 import type { Postgres, Queries } from '../../../../../sidecar/store/postgres/database/connection.ts'
 import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
 import { openCursors, type SharedCursors } from '../../../../../sidecar/store/postgres/messages/cursors.ts'
@@ -7,15 +6,10 @@ import { openHistory } from '../../../../../sidecar/store/postgres/messages/hist
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
 import { FakeClock } from '../../../../support/fake-clock.ts'
 import { append, message } from '../../sqlite/temporary-stores.ts'
-import { messageTables, registerIn } from './message-tables.ts'
+import { APPENDS, messageTables, registerIn } from './message-tables.ts'
 
 const KEY = 'N0CALL'
 const WRITTEN_AFTER_MS = 10_000
-const SETTINGS = {
-  history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
-  ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
-  coalesceMs: 2000,
-}
 
 describe('The cursors of several instances', () => {
   const tables = messageTables()
@@ -23,7 +17,7 @@ describe('The cursors of several instances', () => {
   let clock: FakeClock
   let written = 0
   beforeEach(async () => {
-    database = await tables.open(SETTINGS.history.perStation)
+    database = await tables.open(APPENDS.history.perStation)
     await registerIn(database, [KEY])
     clock = new FakeClock()
     written = 0
@@ -40,8 +34,8 @@ describe('The cursors of several instances', () => {
     }
     const reader = openReader(counted)
     const cursors = openCursors({ database: counted, reader, clock })
-    const appends = openAppends({ ...SETTINGS, database, clock: systemClock, onStored: () => undefined })
-    return { cursors, history: openHistory({ appends, reader, cursors, perStation: SETTINGS.history.perStation }) }
+    const appends = openAppends({ ...APPENDS, database })
+    return { cursors, history: openHistory({ appends, reader, cursors, perStation: APPENDS.history.perStation }) }
   }
 
   type Instance = ReturnType<typeof instance>

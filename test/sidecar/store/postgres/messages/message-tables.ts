@@ -17,6 +17,15 @@ export interface MessageTables {
   connect(address: string): Promise<Database>
 }
 
+/** What {@link openAppends} is opened with, beside its database. */
+export const APPENDS = {
+  history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
+  ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
+  coalesceMs: 2000,
+  clock: systemClock,
+  onStored: () => undefined,
+}
+
 const SILENT: Log = createLog('error', { write: () => undefined })
 
 /** Call inside a `describe`. */

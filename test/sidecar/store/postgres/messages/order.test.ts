@@ -11,13 +11,9 @@ import { APPEND } from '../../../../../sidecar/store/postgres/schema/append-func
 import { READ_SINCE } from '../../../../../sidecar/store/postgres/schema/read-functions.ts'
 import { propertyRuns } from '../../../../support/property-runs.ts'
 import { message } from '../../sqlite/temporary-stores.ts'
-import { messageTables, registerIn } from './message-tables.ts'
+import { APPENDS, messageTables, registerIn } from './message-tables.ts'
 
-const SETTINGS = {
-  history: { perStation: 200, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
-  ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
-  coalesceMs: 2000,
-}
+const PER_STATION = 200
 /** Waits between tries are a twentieth as long. */
 const HASTY: Clock = { ...systemClock, after: (delayMs, task) => systemClock.after(delayMs / 20, task) }
 const STATIONS = 3
@@ -98,7 +94,7 @@ describe('The order of what several instances store', () => {
     async function write(statements: Play['writers'][number], index: number): Promise<void> {
       const connection = holdingConnection(database.address, name)
       const appends = openAppends({
-        ...SETTINGS,
+        ...APPENDS,
         database: connection.queries,
         clock: HASTY,
         onStored: () => undefined,
@@ -171,7 +167,7 @@ describe('The order of what several instances store', () => {
 
   it('has each reader get each message once and in order, whoever is killed in between', async function () {
     this.timeout(600_000)
-    const database = await tables.open(SETTINGS.history.perStation)
+    const database = await tables.open(PER_STATION)
     await fc.assert(
       fc.asyncProperty(play, (one) => run(database, one)),
       { numRuns: propertyRuns(12) },
@@ -181,7 +177,7 @@ describe('The order of what several instances store', () => {
 
   it('is by the row that is held until the commit: stamped with the wall clock, messages are missed', async function () {
     this.timeout(120_000)
-    const database = await tables.open(SETTINGS.history.perStation)
+    const database = await tables.open(PER_STATION)
     const replaced = (text: string, [before, after]: readonly [string, string]) => {
       if (!text.includes(before)) throw new Error(`There is no ${before}.`)
       return text.replace(before, after)

@@ -1,25 +1,20 @@
 import { expect } from 'chai'
-import { systemClock } from '../../../../../sidecar/clock.ts'
 import type { Queries, SqlValue } from '../../../../../sidecar/store/postgres/database/connection.ts'
 import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
 import { message, rejection, texts } from '../../sqlite/temporary-stores.ts'
-import { messageTables, registerIn } from './message-tables.ts'
+import { APPENDS, messageTables, registerIn } from './message-tables.ts'
 
-const SETTINGS = {
-  history: { perStation: 5, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
-  ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
-  coalesceMs: 2000,
-}
+const PER_STATION = 5
 
 describe('Syncs that are read through', () => {
   const tables = messageTables()
 
   it('share statements of 64 at most, three of them at a time, and each gets its own', async () => {
-    const database = await tables.open(SETTINGS.history.perStation)
+    const database = await tables.open(PER_STATION)
     const keys = Array.from({ length: 20 }, (_, index) => `S${index}`)
     await registerIn(database, keys)
-    const appends = openAppends({ ...SETTINGS, database, clock: systemClock, onStored: () => undefined })
+    const appends = openAppends({ ...APPENDS, database })
     await appends.append(
       keys.map((to) => message(`for ${to}`, { to })),
       false,
