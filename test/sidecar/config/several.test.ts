@@ -1,36 +1,12 @@
 import { expect } from 'chai'
-import { passcodeOf } from '../../../sidecar/aprs/passcode.ts'
-import { readSettings } from '../../../sidecar/config/reading/read.ts'
 import { makeVapidKeys } from '../../../sidecar/config/vapid-keys.ts'
+import { CALLSIGN, pathsOf, problemsOf, read, settingsRead } from './reading/readings.ts'
 
 const SECRET = 'h0rse-battery'
 const ADDRESS = `postgres://mesh:${SECRET}@db.example/mesh`
-const aprsis = { callsign: 'N0CALL-10' }
-
-const read = (config: object, env: Record<string, string> = {}, files: Readonly<Record<string, string>> = {}) =>
-  readSettings({
-    text: JSON.stringify({ aprsis, ...config }),
-    env,
-    folder: '/etc/sidecar',
-    readFile(path) {
-      const text = files[path]
-      if (text === undefined) throw Object.assign(new Error(`no such file ${path}`), { code: 'ENOENT' })
-      return text
-    },
-    passcodeOf,
-  })
+const aprsis = { callsign: CALLSIGN }
 
 describe('configuration of several instances', () => {
-  function settingsOf(...parts: Parameters<typeof read>) {
-    const outcome = read(...parts)
-    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
-    return outcome.settings
-  }
-  function problemsOf(...parts: Parameters<typeof read>) {
-    const outcome = read(...parts)
-    return 'problems' in outcome ? outcome.problems : []
-  }
-  const pathsOf = (...parts: Parameters<typeof read>) => problemsOf(...parts).map(({ path }) => path)
   const warningsOf = (...parts: Parameters<typeof read>) => read(...parts).warnings.map(({ path }) => path)
 
   it('takes the address of a PostgreSQL database as it is, from the environment too', () => {
@@ -40,11 +16,11 @@ describe('configuration of several instances', () => {
       'postgres://%2Frun%2Fpostgresql/mesh',
       'postgres://[::1]:5433/mesh',
     ])
-      expect(settingsOf({ database: address }).database).to.equal(address)
-    expect(settingsOf({}, { SIDECAR_DATABASE: ADDRESS }).database).to.equal(ADDRESS)
+      expect(settingsRead({ database: address }).database).to.equal(address)
+    expect(settingsRead({}, { env: { SIDECAR_DATABASE: ADDRESS } }).database).to.equal(ADDRESS)
     // As from a file with a line end.
-    expect(settingsOf({}, { SIDECAR_DATABASE: ` ${ADDRESS}\n` }).database.trim()).to.equal(ADDRESS)
-    expect(settingsOf({ database: 'postgres/x.sqlite' }).database).to.equal('/etc/sidecar/postgres/x.sqlite')
+    expect(settingsRead({}, { env: { SIDECAR_DATABASE: ` ${ADDRESS}\n` } }).database.trim()).to.equal(ADDRESS)
+    expect(settingsRead({ database: 'postgres/x.sqlite' }).database).to.equal('/etc/sidecar/postgres/x.sqlite')
   })
 
   it('takes what instances need, from the environment too', () => {
@@ -54,10 +30,10 @@ describe('configuration of several instances', () => {
       SIDECAR_APRSIS_LISTEN: 'false',
       SIDECAR_DATABASE: ADDRESS,
     }
-    const settings = settingsOf({ instance: 'a' }, env)
+    const settings = settingsRead({ instance: 'a' }, { env })
     expect(settings.instance).to.equal('b')
     expect(settings.aprsis).to.include({ listeners: 3, listen: false })
-    expect(read({ instance: 'a' }, env).warnings).to.deep.equal([])
+    expect(read({ instance: 'a' }, { env }).warnings).to.deep.equal([])
   })
 
   it('refuses addresses that it cannot read, or that say what would go unheeded, and quotes nothing of them', () => {
@@ -91,8 +67,8 @@ describe('configuration of several instances', () => {
     const files = { '/etc/sidecar/ca.pem': '' }
     const several = { instance: 'a', aprsis: { ...aprsis, listeners: 1 } }
     expect(warningsOf(several)).to.deep.equal(['instance', 'aprsis.listeners'])
-    expect(warningsOf({ databaseTls: { caFile: 'ca.pem' } }, {}, files)).to.deep.equal(['databaseTls.caFile'])
-    expect(read({}, { SIDECAR_INSTANCE: 'a' }).warnings[0]?.reason).to.match(/\(set by SIDECAR_INSTANCE\)$/)
+    expect(warningsOf({ databaseTls: { caFile: 'ca.pem' } }, { files })).to.deep.equal(['databaseTls.caFile'])
+    expect(read({}, { env: { SIDECAR_INSTANCE: 'a' } }).warnings[0]?.reason).to.match(/\(set by SIDECAR_INSTANCE\)$/)
     expect(warningsOf({ instance: null, databaseTls: { caFile: null } })).to.deep.equal([])
     expect(warningsOf({ ...several, database: ADDRESS })).to.deep.equal([])
   })
@@ -104,7 +80,7 @@ describe('configuration of several instances', () => {
   it('refuses a file of authorities that is none', () => {
     const settings = { database: ADDRESS, databaseTls: { caFile: 'ca.pem' } }
     expect(pathsOf(settings)).to.deep.equal(['databaseTls.caFile'])
-    expect(pathsOf(settings, {}, { '/etc/sidecar/ca.pem': 'none' })).to.deep.equal(['databaseTls.caFile'])
+    expect(pathsOf(settings, { files: { '/etc/sidecar/ca.pem': 'none' } })).to.deep.equal(['databaseTls.caFile'])
   })
 
   it('refuses more stations than the listeners can carry by the calls of one callsign', () => {
@@ -124,8 +100,8 @@ describe('configuration of several instances', () => {
     expect(pathsOf(webpush(null))).to.deep.equal([])
     expect(pathsOf(webpush('keys.json'))).to.deep.equal(['push.webpush.keyFile'])
     const files = { '/etc/sidecar/keys.json': JSON.stringify(makeVapidKeys()) }
-    expect(pathsOf(webpush('keys.json'), {}, files)).to.deep.equal([])
-    const damaged = problemsOf(webpush('keys.json'), {}, { '/etc/sidecar/keys.json': '{}' })
+    expect(pathsOf(webpush('keys.json'), { files })).to.deep.equal([])
+    const damaged = problemsOf(webpush('keys.json'), { files: { '/etc/sidecar/keys.json': '{}' } })
     expect(damaged.map(({ reason }) => reason)).to.deep.equal([
       'names /etc/sidecar/keys.json, which is not a file with VAPID keys, or is damaged',
     ])

@@ -1,5 +1,4 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -7,7 +6,6 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { makeCertificates } from '../../../fixtures/certificate.ts'
 import { systemClock } from '../../../sidecar/clock.ts'
 import { shownAddress } from '../../../sidecar/config/postgres-address.ts'
 import { settingsFrom } from '../../../sidecar/config/reading/load-settings.ts'
@@ -15,6 +13,7 @@ import { createLog } from '../../../sidecar/log.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
 import { serveAdmin } from '../../../sidecar/operator/server.ts'
 import { isLocal, readAddress } from '../../../sidecar/store/postgres/database/address.ts'
+import { writeCredentials } from '../../support/credential-files.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -36,12 +35,10 @@ async function sharedSettings(environment: Readonly<Record<string, string>>) {
   const folder = await mkdtemp(join(tmpdir(), 'deploy-'))
   try {
     const files = SHARED.push as { fcm: { serviceAccountFile: string }; apns: { keyFile: string } }
-    const pkcs8 = { type: 'pkcs8', format: 'pem' } as const
-    const private_key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export(pkcs8)
-    const account = { type: 'service_account', project_id: 'demo', client_email: 'a@b.test', private_key }
-    await writeFile(join(folder, files.fcm.serviceAccountFile), JSON.stringify(account))
-    const apnsKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export(pkcs8)
-    await writeFile(join(folder, files.apns.keyFile), apnsKey)
+    await writeCredentials(folder, {
+      serviceAccountFile: files.fcm.serviceAccountFile,
+      apnsKeyFile: files.apns.keyFile,
+    })
     const outcome = settingsFrom(JSON.stringify(SHARED), folder, environment)
     if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
     expect(outcome.warnings).to.deep.equal([])
@@ -79,17 +76,9 @@ describe('what an operator installs', () => {
         'push.apns.keyFile',
       ])
 
-      const { cert, key } = (await makeCertificates()).server
-      const pkcs8 = { type: 'pkcs8', format: 'pem' } as const
-      const apnsKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export(pkcs8)
-      const private_key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export(pkcs8)
-      const account = { type: 'service_account', project_id: 'demo', client_email: 'a@b.test', private_key }
-      await Promise.all([
-        writeFile(join(folder, SAMPLE.listen.certFile), cert),
-        writeFile(join(folder, SAMPLE.listen.keyFile), key),
-        writeFile(join(folder, SAMPLE.push.apns.keyFile), apnsKey),
-        writeFile(join(folder, SAMPLE.push.fcm.serviceAccountFile), JSON.stringify(account)),
-      ])
+      const { fcm, apns } = SAMPLE.push
+      const { serviceAccountFile } = fcm
+      await writeCredentials(folder, { ...SAMPLE.listen, serviceAccountFile, apnsKeyFile: apns.keyFile })
       const { status, stderr } = check()
       expect([status, stderr]).to.deep.equal([0, ''])
     })

@@ -1,14 +1,13 @@
-import { generateKeyPairSync } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { makeCertificates } from '../../../fixtures/certificate.ts'
 import { readEnvironment } from '../../../sidecar/config/reading/environment.ts'
 import { RESERVED_CALLS } from '../../../sidecar/config/reserved-calls.ts'
 import { type MemberSchema, RETIRED_MEMBERS, SETTINGS_SCHEMA } from '../../../sidecar/config/schema.ts'
 import { settingsFrom } from '../../../sidecar/index.ts'
 import { LOG_LEVELS } from '../../../sidecar/log.ts'
+import { writeCredentials } from '../../support/credential-files.ts'
 import { codesIn, EXAMPLES, rowsIn, textOf } from './page.ts'
 
 const PAGE = textOf('configuration.md')
@@ -65,17 +64,10 @@ describe('the configurations that the pages show', () => {
   let folder: string
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'documents-'))
-    const { cert, key } = (await makeCertificates()).server
-    const pkcs8 = { type: 'pkcs8', format: 'pem' } as const
-    const private_key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export(pkcs8)
-    const account = { type: 'service_account', project_id: 'demo', client_email: 'a@b.test', private_key }
-    const files = {
-      'fullchain.pem': cert,
-      'privkey.pem': key,
-      'firebase.json': JSON.stringify(account),
-      'AuthKey_ABC1234567.p8': String(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export(pkcs8)),
-    }
-    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+    await writeCredentials(folder, {
+      ...{ certFile: 'fullchain.pem', keyFile: 'privkey.pem' },
+      ...{ serviceAccountFile: 'firebase.json', apnsKeyFile: 'AuthKey_ABC1234567.p8' },
+    })
   })
   after(() => rm(folder, { recursive: true }))
 

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { inCode, section } from '../../support/documents.ts'
 
 const FOLDER = fileURLToPath(new URL('../../../sidecar/docs', import.meta.url))
 
@@ -10,13 +11,7 @@ export const PAGES: readonly string[] = readdirSync(FOLDER).filter((name) => nam
 /** A page's text, or what stands below one of its headings up to the next heading of that rank or above. */
 export function textOf(page: string, heading?: string): string {
   const text = readFileSync(join(FOLDER, page), 'utf8')
-  if (heading === undefined) return text
-  const start = text.indexOf(`\n${heading}\n`)
-  if (start < 0) throw new Error(`${page} has no heading "${heading}".`)
-  const [rank = ''] = /^#+/.exec(heading) ?? []
-  const rest = text.slice(start + heading.length + 2)
-  const end = rest.search(new RegExp(`^#{1,${rank.length}} `, 'm'))
-  return end < 0 ? rest : rest.slice(0, end)
+  return heading === undefined ? text : section(text, heading)
 }
 
 /** The rows of all tables in `text` whose first heading is `first`, each a list of its cells. */
@@ -38,9 +33,7 @@ function cellsOf(line: string): readonly string[] {
 }
 
 /** What a cell shows as code. */
-export function codesIn(cell = ''): readonly string[] {
-  return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
-}
+export const codesIn = (cell = ''): readonly string[] => inCode(cell)
 
 /** What the first cells of those rows show as code. */
 export function namesIn(text: string, first: string): readonly string[] {

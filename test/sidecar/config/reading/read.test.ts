@@ -3,58 +3,26 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { makeCertificates } from '../../../../fixtures/certificate.ts'
 import { passcodeOf } from '../../../../sidecar/aprs/passcode.ts'
-import type { Problem } from '../../../../sidecar/config/problem.ts'
-import { readSettings } from '../../../../sidecar/config/reading/read.ts'
 import { RESERVED_CALLS } from '../../../../sidecar/config/reserved-calls.ts'
 import { makeVapidKeys } from '../../../../sidecar/config/vapid-keys.ts'
-
-type Files = Readonly<Record<string, string>>
-
-function read(config: unknown, { env = {}, files = {} }: { env?: Record<string, string>; files?: Files } = {}) {
-  return readSettings({
-    text: typeof config === 'string' ? config : JSON.stringify(config),
-    env,
-    folder: '/etc/sidecar',
-    readFile(path) {
-      const text = files[path]
-      if (text === undefined) throw Object.assign(new Error(`no such file ${path}`), { code: 'ENOENT' })
-      return text
-    },
-    passcodeOf,
-  })
-}
-
-function settingsOf(...parts: Parameters<typeof read>) {
-  const outcome = read(...parts)
-  if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
-  return outcome.settings
-}
-
-function problemsOf(...parts: Parameters<typeof read>): readonly Problem[] {
-  const outcome = read(...parts)
-  return 'problems' in outcome ? outcome.problems : []
-}
-
-const pathsOf = (...parts: Parameters<typeof read>) => problemsOf(...parts).map(({ path }) => path)
+import { CALLSIGN, type Files, pathsOf, problemsOf, read, settingsRead } from './readings.ts'
 
 const pkcs8 = (key: ReturnType<typeof generateKeyPairSync>['privateKey']) =>
   String(key.export({ type: 'pkcs8', format: 'pem' }))
 const p256 = pkcs8(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey)
 const p384 = pkcs8(generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey)
 const rsa = pkcs8(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey)
-const callsign = 'N0CALL-10'
+const callsign = CALLSIGN
 const passcode = passcodeOf(callsign)
 
 describe('configuration', () => {
   it('takes the name of a schema for editors, and does nothing with it', () => {
-    expect(settingsOf({ $schema: './sidecar.json', aprsis: { callsign } })).to.deep.equal(
-      settingsOf({ aprsis: { callsign } }),
-    )
+    expect(settingsRead({ $schema: './sidecar.json', aprsis: { callsign } })).to.deep.equal(settingsRead({}))
     expect(pathsOf({ aprsis: { callsign, $schema: './sidecar.json' } })).to.deep.equal(['aprsis.$schema'])
   })
 
   it('needs a callsign and has the documented default for everything else', () => {
-    expect(settingsOf({ aprsis: { callsign } })).to.deep.equal({
+    expect(settingsRead({})).to.deep.equal({
       listen: { host: '127.0.0.1', port: 8080, certFile: null, keyFile: null, trustProxy: false },
       admin: { host: '127.0.0.1', port: 9090 },
       aprsis: {
@@ -93,11 +61,11 @@ describe('configuration', () => {
       backup: { folder: null, keep: 7 },
       log: { level: 'info' },
     })
-    expect(pathsOf({})).to.deep.equal(['aprsis.callsign'])
+    expect(pathsOf('{}')).to.deep.equal(['aprsis.callsign'])
   })
 
   it('is frozen through and through', () => {
-    const settings = settingsOf({ aprsis: { callsign }, listen: { trustProxy: ['::1'] } })
+    const settings = settingsRead({ listen: { trustProxy: ['::1'] } })
     const open: unknown[] = []
     const walk = (value: unknown): void => {
       if (typeof value !== 'object' || value === null) return
@@ -110,13 +78,13 @@ describe('configuration', () => {
 
   it('lets the environment win over the file, also where the file has no such table', () => {
     const env = { SIDECAR_APRSIS_CALLSIGN: 'n1call', SIDECAR_LISTEN_PORT: '0' }
-    const settings = settingsOf({ aprsis: { callsign } }, { env })
+    const settings = settingsRead({}, { env })
     expect(settings.aprsis.callsign).to.equal('N1CALL')
     expect(settings.listen.port).to.equal(0)
   })
 
   it("takes relative paths from the file's folder and leaves absolute ones and :memory: alone", () => {
-    const databaseOf = (database: string) => settingsOf({ aprsis: { callsign }, database }).database
+    const databaseOf = (database: string) => settingsRead({ database }).database
     expect(databaseOf('x/y.sqlite')).to.equal('/etc/sidecar/x/y.sqlite')
     expect(databaseOf('/var/lib/y.sqlite')).to.equal('/var/lib/y.sqlite')
     expect(databaseOf(':memory:')).to.equal(':memory:')
@@ -125,7 +93,7 @@ describe('configuration', () => {
   it('says which variable a mistake in an entry of a list comes from', () => {
     const env = { SIDECAR_STATIONS_BLOCKED_SENDERS: 'N1CALL,N2 CALL', SIDECAR_LISTEN_TRUST_PROXY: '10.0.0.0/33' }
     expect(
-      problemsOf({ aprsis: { callsign } }, { env }).map(({ path, reason }) => [path, reason.match(/\(.*\)$/)?.[0]]),
+      problemsOf({}, { env }).map(({ path, reason }) => [path, reason.match(/\(.*\)$/)?.[0]]),
     ).to.have.deep.members([
       ['stations.blockedSenders[1]', '(set by SIDECAR_STATIONS_BLOCKED_SENDERS)'],
       ['listen.trustProxy[0]', '(set by SIDECAR_LISTEN_TRUST_PROXY)'],
@@ -175,7 +143,7 @@ describe('configuration', () => {
   })
 
   it('says of a member that is none any more what has taken its place', () => {
-    const [problem, ...others] = problemsOf({ aprsis: { callsign }, history: { duplicateHours: 12 } })
+    const [problem, ...others] = problemsOf({ history: { duplicateHours: 12 } })
     expect(others).to.deep.equal([])
     expect(problem).to.include({ path: 'history.duplicateHours', reason: 'is no setting any more' })
     expect(problem?.remedy).to.include('history.duplicateMinutes')
@@ -190,7 +158,7 @@ describe('configuration', () => {
 
   it('warns of variables that name no setting, be the file right, wrong or no JSON', () => {
     const env = { SIDECAR_LOGLEVEL: 'info' }
-    for (const config of [{ aprsis: { callsign } }, {}, '{']) {
+    for (const config of [{}, '{}', '{']) {
       const { warnings } = read(config, { env })
       expect(warnings.map(({ path, remedy }) => [path, remedy])).to.deep.equal([
         ['SIDECAR_LOGLEVEL', 'Did you mean SIDECAR_LOG_LEVEL?'],
@@ -218,7 +186,7 @@ describe('configuration', () => {
   }
 
   it('refuses one port for both servers, unless it is any free one', () => {
-    const ports = (port: number) => ({ aprsis: { callsign }, listen: { port }, admin: { port } })
+    const ports = (port: number) => ({ listen: { port }, admin: { port } })
     expect(pathsOf(ports(8080))).to.deep.equal(['admin.port'])
     expect(pathsOf(ports(0))).to.deep.equal([])
   })
@@ -232,7 +200,7 @@ describe('configuration', () => {
     ['0.0.0.0', '::1', false],
   ] as const)
     it(`${refused ? 'refuses' : 'takes'} one port for both servers on ${listen} and ${admin}`, () => {
-      const config = { aprsis: { callsign }, listen: { host: listen, port: 80 }, admin: { host: admin, port: 80 } }
+      const config = { listen: { host: listen, port: 80 }, admin: { host: admin, port: 80 } }
       expect(pathsOf(config)).to.deep.equal(refused ? ['admin.port'] : [])
     })
 
@@ -284,7 +252,7 @@ describe('configuration', () => {
         '/etc/sidecar/broken.pem': `${one.server.cert}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
       }
     })
-    const listening = (listen: object) => problemsOf({ aprsis: { callsign }, listen }, { files })
+    const listening = (listen: object) => problemsOf({ listen }, { files })
 
     it('takes a certificate with its key', () => {
       expect(listening({ certFile: 'cert.pem', keyFile: 'key.pem' })).to.deep.equal([])
@@ -331,7 +299,7 @@ describe('configuration', () => {
       '/etc/sidecar/broken-key.json': JSON.stringify({ ...account, private_key: 'SECRET' }),
       '/etc/sidecar/other-key.json': JSON.stringify({ ...account, private_key: p256 }),
     }
-    const pushing = (push: object) => problemsOf({ aprsis: { callsign }, push }, { files })
+    const pushing = (push: object) => problemsOf({ push }, { files })
     const apns = { keyFile: 'p256.p8', keyId: 'ABC1234567', teamId: 'DEF1234567', topic: 'org.example.app' }
 
     it('takes complete credentials', () => {
@@ -400,7 +368,7 @@ describe('configuration', () => {
       const webpush = { subject: 'mailto:operator@example.org' }
       const checked = (text: string | undefined, push: object = { webpush }) =>
         problemsOf(
-          { aprsis: { callsign }, push },
+          { push },
           { files: text === undefined ? {} : { '/etc/sidecar/data/sidecar.sqlite.vapid.json': text } },
         )
       expect(checked(undefined)).to.deep.equal([])

@@ -1,0 +1,29 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeCertificates } from '../../fixtures/certificate.ts'
+
+/** Sound files for the credentials that a configuration names, by their names in it. */
+export interface CredentialNames {
+  readonly certFile?: string
+  readonly keyFile?: string
+  readonly serviceAccountFile?: string
+  readonly apnsKeyFile?: string
+}
+
+const PKCS8 = { type: 'pkcs8', format: 'pem' } as const
+
+/** Writes them into a folder. */
+export async function writeCredentials(folder: string, names: CredentialNames): Promise<void> {
+  const { cert, key } = (await makeCertificates()).server
+  const private_key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export(PKCS8)
+  const account = { type: 'service_account', project_id: 'demo', client_email: 'a@b.test', private_key }
+  const apnsKey = String(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export(PKCS8))
+  for (const [name, text] of [
+    [names.certFile, cert],
+    [names.keyFile, key],
+    [names.serviceAccountFile, JSON.stringify(account)],
+    [names.apnsKeyFile, apnsKey],
+  ] as const)
+    if (name !== undefined) await writeFile(join(folder, name), text)
+}
