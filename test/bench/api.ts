@@ -4,7 +4,7 @@ import { makeServerFiles, type ServerFiles } from '../support/server-files.ts'
 import type { BareAnswer, BareOrder } from './bare-http-server.ts'
 import type { LoadOrder, LoadResult } from './http-load-client.ts'
 import { claim, type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
-import { type Measurement, median } from './measurement.ts'
+import { alone, beside, type Measurement, median } from './measurement.ts'
 import { createMessages, flow } from './message-flow.ts'
 import { type Program, startProgram } from './program.ts'
 import { bareUpstream } from './upstream.ts'
@@ -88,9 +88,8 @@ async function plainRows(client: Program): Promise<readonly Measurement[]> {
         ...rowsOf(name, takesCursors ? PEER_WITH_CURSORS : PEER, await answered(question, client, large, small)),
       )
     }
-    const alone = { unit: 'MB', peer: null, peerName: null, ratio: null }
-    rows.push({ name: 'api.rss', ours: large.sidecar.residentMegabytes(), ...alone })
-    rows.push({ name: 'api.rss.collected', ours: await large.sidecar.collectedMegabytes(), ...alone })
+    rows.push(alone('api.rss', 'MB', large.sidecar.residentMegabytes()))
+    rows.push(alone('api.rss.collected', 'MB', await large.sidecar.collectedMegabytes()))
     return rows
   } finally {
     await small.close()
@@ -186,30 +185,14 @@ type Results = Readonly<Record<'ours' | 'bare' | 'large' | 'small', LoadResult[]
 function rowsOf(name: string, peerName: string, { ours, bare, large, small }: Results): readonly Measurement[] {
   const rate = (side: readonly LoadResult[]) => median(side.map(({ requestsPerSecond }) => requestsPerSecond))
   const slowest = (side: readonly LoadResult[]) => median(side.map(({ p99Ms }) => p99Ms))
-  const beside = (name: string, side: readonly LoadResult[]): readonly Measurement[] => [
-    { name, unit: 'requests/s', ours: rate(side), peer: rate(bare), peerName, ratio: rate(side) / rate(bare) },
-    {
-      name: `${name}.p99`,
-      unit: 'ms',
-      ours: slowest(side),
-      peer: slowest(bare),
-      peerName,
-      ratio: slowest(bare) / slowest(side),
-    },
+  const both = (row: string, side: readonly LoadResult[]) => [
+    beside(row, 'requests/s', { ours: rate(side), peer: rate(bare) }, peerName),
+    beside(`${row}.p99`, 'ms', { ours: slowest(side), peer: slowest(bare) }, peerName, 'less'),
   ]
-  const rows = [...beside(name, large), ...beside(`${name}.all`, ours)]
+  const rows = [...both(name, large), ...both(`${name}.all`, ours)]
   if (small.length === 0) return rows
-  return [
-    ...rows,
-    {
-      name: `${name}.rows`,
-      unit: 'requests/s',
-      ours: rate(large),
-      peer: rate(small),
-      peerName: 'the same with 5,000 rows, for which 100 stations are registered',
-      ratio: rate(large) / rate(small),
-    },
-  ]
+  const less = 'the same with 5,000 rows, for which 100 stations are registered'
+  return [...rows, beside(`${name}.rows`, 'requests/s', { ours: rate(large), peer: rate(small) }, less)]
 }
 
 function checkBytes(name: string, ours: readonly LoadResult[], peer: readonly LoadResult[]): void {
@@ -235,13 +218,8 @@ async function withMessages(
 
 /** As {@link registerStations} registered it, so that nothing changes. */
 function registration(callsign: string): object {
-  return {
-    ...claim(callsign),
-    platform: 'android',
-    pushToken: `token-of-${callsign}`,
-    ackMessages: false,
-    avatarHash: '',
-  }
+  const phone = { platform: 'android', pushToken: `token-of-${callsign}` }
+  return { ...claim(callsign), ...phone, ackMessages: false, avatarHash: '' }
 }
 
 function requestText(path: string, headers: Question['headers'], body: string): string {

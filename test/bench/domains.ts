@@ -2,7 +2,7 @@ import { Agent, get } from 'node:http'
 import type { DomainsStart, StartOrder } from './domains-start.ts'
 import type { IdpOrder } from './login-idp.ts'
 import type { Party, PartyOrder } from './login-party.ts'
-import { alternate, type Measurement, median } from './measurement.ts'
+import { alone, alternate, beside, inTurn, type Measurement, median } from './measurement.ts'
 import { type Program, startProgram } from './program.ts'
 
 const ROUNDS = 5
@@ -44,19 +44,17 @@ async function requestRows(issuer: string): Promise<readonly Measurement[]> {
   try {
     const one = await side(1)
     const rows: Measurement[] = []
-    let alone = Number.NaN
+    let ofOne = Number.NaN
     for (const domains of [100, MOST_DOMAINS]) {
       const many = await side(domains)
       const run = (which: Side) => () => cpuOfRequest(which)
       await run(many)()
       await run(one)()
       const { ours, peer } = await alternate(ROUNDS, run(many), run(one))
-      alone = peer
-      const peerName = 'the same with one domain'
-      rows.push({ name: `login.domains.${domains}`, unit: 'ms CPU', ours, peer, peerName, ratio: peer / ours })
+      ofOne = peer
+      rows.push(beside(`login.domains.${domains}`, 'ms CPU', { ours, peer }, 'the same with one domain', 'less'))
     }
-    const first = { name: 'login.domains.1', unit: 'ms CPU', ours: alone, peer: null, peerName: null, ratio: null }
-    return [first, ...rows]
+    return [alone('login.domains.1', 'ms CPU', ofOne), ...rows]
   } finally {
     for (const program of programs) await program.close()
   }
@@ -86,15 +84,13 @@ function request(address: string, agent: Agent): Promise<void> {
 }
 
 async function startRows(issuer: string): Promise<readonly Measurement[]> {
-  const starts: DomainsStart[] = []
-  for (let round = 0; round < ROUNDS; round += 1) {
+  const starts = await inTurn(ROUNDS, async () => {
     const program = await startProgram('domains-start.ts')
-    starts.push(await program.ask<DomainsStart>({ issuer, domains: MOST_DOMAINS } satisfies StartOrder))
-    await program.close()
-  }
-  const alone = { peer: null, peerName: null, ratio: null }
+    const order: StartOrder = { issuer, domains: MOST_DOMAINS }
+    return program.ask<DomainsStart>(order).finally(program.close)
+  })
   return [
-    { name: 'start.domains', unit: 'ms CPU', ours: median(starts.map(({ cpuMs }) => cpuMs)), ...alone },
-    { name: 'start.domains.rss', unit: 'MB', ours: median(starts.map(({ megabytes }) => megabytes)), ...alone },
+    alone('start.domains', 'ms CPU', median(starts.map(({ cpuMs }) => cpuMs))),
+    alone('start.domains.rss', 'MB', median(starts.map(({ megabytes }) => megabytes))),
   ]
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
-import { alternate, type Measurement, median } from './measurement.ts'
+import { alone, alternate, beside, inTurn, type Measurement, median } from './measurement.ts'
 import { startPushGateway } from './push-gateway.ts'
 
 const MESSAGES = 10_000
@@ -40,19 +40,16 @@ export async function durableBench(): Promise<readonly Measurement[]> {
       () => burst(large, BUSY),
       () => burst(small, BUSY),
     )
-    const worst: BurstCost[] = []
-    for (let round = 0; round < ROUNDS; round += 1) worst.push(await costOfBurst(large, STATIONS))
-    const trickle: Cost[] = []
-    for (let round = 0; round < ROUNDS; round += 1) trickle.push(await trickled(large))
-    const alone = { peer: null, peerName: null, ratio: null }
+    const worst = await inTurn(ROUNDS, () => costOfBurst(large, STATIONS))
+    const trickle = await inTurn(ROUNDS, () => trickled(large))
     const peerName = 'the same with 5,000 rows, in which 4,900 stations have none'
     return [
-      { name: 'pipeline.durable', unit: 'messages/s', ours: median(worst.map(({ perSecond }) => perSecond)), ...alone },
+      alone('pipeline.durable', 'messages/s', median(worst.map(({ perSecond }) => perSecond))),
       ...costRows('pipeline.durable.cpu', 'pipeline.durable.bytes', worst),
       ...costRows('pipeline.trickle', 'pipeline.trickle.bytes', trickle),
-      { name: 'pipeline.rows', unit: 'messages/s', ...rates, peerName, ratio: rates.ours / rates.peer },
-      { name: 'pipeline.lone', unit: 'ms', ours: await loneMessage(large), ...alone },
-      { name: 'pipeline.rss', unit: 'MB', ours: large.sidecar.residentMegabytes(), ...alone },
+      beside('pipeline.rows', 'messages/s', rates, peerName),
+      alone('pipeline.lone', 'ms', await loneMessage(large)),
+      alone('pipeline.rss', 'MB', large.sidecar.residentMegabytes()),
     ]
   } finally {
     await small.close()
@@ -72,13 +69,9 @@ interface BurstCost extends Cost {
 }
 
 function costRows(cpu: string, bytes: string, costs: readonly Cost[]): readonly Measurement[] {
-  const alone = { peer: null, peerName: null, ratio: null }
   // The mean of what is written: a checkpoint falls into one round of several, and is to count.
   const mean = costs.reduce((sum, cost) => sum + cost.bytes, 0) / costs.length
-  return [
-    { name: cpu, unit: 'µs CPU/message', ours: median(costs.map(({ cpuUs }) => cpuUs)), ...alone },
-    { name: bytes, unit: 'bytes/message', ours: mean, ...alone },
-  ]
+  return [alone(cpu, 'µs CPU/message', median(costs.map(({ cpuUs }) => cpuUs))), alone(bytes, 'bytes/message', mean)]
 }
 
 /** What the messages cost the sidecar that `work` sends; it says how many they were. */
@@ -123,11 +116,10 @@ async function trickled(loaded: LoadedSidecar): Promise<Cost> {
 }
 
 async function loneMessage(loaded: LoadedSidecar): Promise<number> {
-  const waits: number[] = []
-  for (let index = 0; index < LONE_MESSAGES; index += 1) {
+  const waits = await inTurn(LONE_MESSAGES, async () => {
     const begun = performance.now()
     await loaded.acknowledged()
-    waits.push(performance.now() - begun)
-  }
+    return performance.now() - begun
+  })
   return median(waits)
 }

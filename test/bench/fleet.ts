@@ -5,7 +5,7 @@ import { systemClock } from '../../sidecar/clock.ts'
 import { createMetrics } from '../../sidecar/metrics.ts'
 import { installGauges } from '../../sidecar/operator/gauges.ts'
 import { obstaclesTo } from '../../sidecar/operator/page/obstacles.ts'
-import { type Measurement, median } from './measurement.ts'
+import { alone, type Measurement, median } from './measurement.ts'
 
 const COUNTS = [5000, 50_000] as const
 const ROUNDS = 15
@@ -63,7 +63,7 @@ async function scrapeRow(count: number): Promise<Measurement> {
       await metrics.expose()
       if (obstacles().length > 0) throw new Error('Not ready.')
     }
-    return row(`scrape.${count}`, await cpuMs(scrape))
+    return alone(`scrape.${count}`, 'ms CPU', await cpuMs(scrape))
   } finally {
     await link.close()
     await server.close()
@@ -83,7 +83,7 @@ async function planRow(count: number): Promise<Measurement> {
     const { leftOut } = planConnections(oneMore, carriers, limits, false)
     if (leftOut.length > 0) throw new Error('There is no room for one more.')
   }
-  return row(`plan.${count}`, await cpuMs(plan))
+  return alone(`plan.${count}`, 'ms CPU', await cpuMs(plan))
 }
 
 function changeOf(link: Pick<ReturnType<typeof connectAprsIs>, 'onStatus'>): Promise<void> {
@@ -104,10 +104,6 @@ async function cpuMs(task: () => void | Promise<void>): Promise<number> {
     if (round >= WARM_UP_ROUNDS) rounds.push((user + system) / 1000)
   }
   return median(rounds)
-}
-
-function row(name: string, ours: number): Measurement {
-  return { name, unit: 'ms CPU', ours, peer: null, peerName: null, ratio: null }
 }
 
 /** With an SSID, so that a filter names each once, and 50,000 fit. */

@@ -6,7 +6,7 @@ import { createLog } from '../../sidecar/log.ts'
 import type { Store } from '../../sidecar/messages/store.ts'
 import { openFile } from '../../sidecar/store/sqlite/database/open-file.ts'
 import { buildStore } from '../../sidecar/store/sqlite/open-sqlite.ts'
-import { type Measurement, median } from './measurement.ts'
+import { beside, type Measurement, median } from './measurement.ts'
 
 const EXPIRED = 4000
 const ORPHANED = 1000
@@ -35,14 +35,13 @@ export async function housekeepingBench(): Promise<readonly Measurement[]> {
       }),
     )
     busy.push(longestMs)
-    const alone = await withStore((store) =>
+    const quiet = await withStore((store) =>
       longestWait(store, () => new Promise((resolve) => setTimeout(resolve, elapsedMs))),
     )
-    idle.push(alone.longestMs)
+    idle.push(quiet.longestMs)
   }
-  const [ours, peer] = [median(busy), median(idle)]
-  const peerName = 'the same without housekeeping'
-  return [{ name: 'housekeeping.wait', unit: 'ms', ours, peer, peerName, ratio: peer / ours }]
+  const sides = { ours: median(busy), peer: median(idle) }
+  return [beside('housekeeping.wait', 'ms', sides, 'the same without housekeeping', 'less')]
 }
 
 /** Makes requests until `work` is done. */

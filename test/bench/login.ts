@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
 import type { IdpOrder } from './login-idp.ts'
 import type { Client, Party, PartyOrder } from './login-party.ts'
-import { alternate, type Measurement, median } from './measurement.ts'
+import { alternate, beside, type Measurement, median } from './measurement.ts'
 import { type Program, startProgram } from './program.ts'
 
 const ROUNDS = 5
@@ -77,9 +77,9 @@ async function atOnceRows(ours: Side, peer: Side): Promise<readonly Measurement[
       () => run('peer', peer),
     )
     const name = atOnce === 10 ? 'login' : `login.${atOnce}`
-    rows.push({ name, unit: 'logins/s', ...medians, peerName: PEER, ratio: medians.ours / medians.peer })
+    rows.push(beside(name, 'logins/s', medians, PEER))
   }
-  return [...rows, cheaper('login.cpu', 'ms CPU', median(cpu.ours), median(cpu.peer))]
+  return [...rows, beside('login.cpu', 'ms CPU', { ours: median(cpu.ours), peer: median(cpu.peer) }, PEER, 'less')]
 }
 
 async function waitRows(ours: Side, peer: Side): Promise<readonly Measurement[]> {
@@ -98,11 +98,7 @@ async function waitRows(ours: Side, peer: Side): Promise<readonly Measurement[]>
     () => run(ours),
     () => run(peer),
   )
-  return [cheaper('login.wait.25', 'ms', medians.ours, medians.peer)]
-}
-
-function cheaper(name: string, unit: string, ours: number, peer: number): Measurement {
-  return { name, unit, ours, peer, peerName: PEER, ratio: peer / ours }
+  return [beside('login.wait.25', 'ms', medians, PEER, 'less')]
 }
 
 /** Browsers that have a session at the IdP, while `use` needs them. */

@@ -11,6 +11,35 @@ export interface Measurement {
   readonly ratio: number | null
 }
 
+/** A row with nothing to compare with. */
+export function alone(name: string, unit: string, ours: number): Measurement {
+  return { name, unit, ours, peer: null, peerName: null, ratio: null }
+}
+
+/** Medians of both sides. */
+export interface Sides {
+  readonly ours: number
+  readonly peer: number
+}
+
+/** A row beside a peer. @param better which of two figures is the better one */
+export function beside(
+  name: string,
+  unit: string,
+  { ours, peer }: Sides,
+  peerName: string,
+  better: 'more' | 'less' = 'more',
+): Measurement {
+  return { name, unit, ours, peer, peerName, ratio: better === 'more' ? ours / peer : peer / ours }
+}
+
+/** What so many rounds give, one after the other. */
+export async function inTurn<Result>(rounds: number, round: () => Promise<Result>): Promise<readonly Result[]> {
+  const results: Result[] = []
+  while (results.length < rounds) results.push(await round())
+  return results
+}
+
 /** The middle value; of an even number of values the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   if (values.length === 0) throw new RangeError('The median of nothing is not defined.')
@@ -41,7 +70,7 @@ export async function takeTurns<Ours, Peer>(
 }
 
 /** Medians of `rounds` rounds of each side, as {@link takeTurns} has them. */
-export async function alternate(rounds: number, ours: Round, peer: Round): Promise<{ ours: number; peer: number }> {
+export async function alternate(rounds: number, ours: Round, peer: Round): Promise<Sides> {
   const results = await takeTurns(rounds, ours, peer)
   return { ours: median(results.ours), peer: median(results.peer) }
 }

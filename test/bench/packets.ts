@@ -5,7 +5,7 @@ import { lineSplitter, MAX_LINE_BYTES } from '../../sidecar/aprsis/protocol/line
 import { createReceiver } from '../../sidecar/messages/receiver.ts'
 import type { Station } from '../../sidecar/messages/store.ts'
 import { createMetrics } from '../../sidecar/metrics.ts'
-import { alternate, type Measurement } from './measurement.ts'
+import { alternate, beside, type Measurement } from './measurement.ts'
 
 const ROUNDS = 7
 const ROUND_MS = 300
@@ -68,13 +68,13 @@ async function parseBench(lines: readonly string[]): Promise<Measurement> {
     for (const line of lines) characters += parsePeers(line)
     return characters
   }
-  const { ours, peer } = await alternate(
+  const sides = await alternate(
     ROUNDS,
     () => linesPerSecond(lines.length, allOurs),
     () => linesPerSecond(lines.length, allPeers),
   )
   const peerName = 'js-aprs-fap, which cuts and decodes no lines'
-  return { name: 'packets.parse', unit: 'lines/s', ours, peer, peerName, ratio: ours / peer }
+  return beside('packets.parse', 'lines/s', sides, peerName)
 }
 
 async function pathBench(lines: readonly string[]): Promise<Measurement> {
@@ -108,13 +108,13 @@ async function pathBench(lines: readonly string[]): Promise<Measurement> {
     return found
   }
   if ((await allOurs()) !== allPeers()) throw new Error('The two sides found different lines to be for us.')
-  const { ours, peer } = await alternate(
+  const sides = await alternate(
     ROUNDS,
     () => linesPerSecond(lines.length, allOurs),
     () => linesPerSecond(lines.length, allPeers),
   )
   const peerName = 'js-aprs-fap and a look-up, which cuts and decodes no lines, counts nothing and hands nothing on'
-  return { name: 'packets.path', unit: 'lines/s', ours, peer, peerName, ratio: ours / peer }
+  return beside('packets.path', 'lines/s', sides, peerName)
 }
 
 const STATION: Station = {

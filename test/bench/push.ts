@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { gauge } from './built-sidecar.ts'
 import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
-import { type Measurement, median, takeTurns } from './measurement.ts'
+import { alone, beside, type Measurement, median, takeTurns } from './measurement.ts'
 import { messageLine } from './message-flow.ts'
 import { type Program, startProgram } from './program.ts'
 import { type PushGateway, startPushGateway } from './push-gateway.ts'
@@ -62,7 +62,7 @@ export async function pushBench(): Promise<readonly Measurement[]> {
     const { rows, latencyMs } = await measured(one)
     bursts.push(...rows)
     const name = one.service === 'fcm' ? 'push.latency' : `push.latency.${one.service}`
-    latencies.push({ name, unit: 'ms', ours: latencyMs, peer: null, peerName: null, ratio: null })
+    latencies.push(alone(name, 'ms', latencyMs))
   }
   return [...bursts, ...latencies]
 }
@@ -125,10 +125,7 @@ async function burstRows(
   })
   const [rate, cpu] = [middle('perSecond'), middle('cpuUs')]
   const name = `push.${service}${answerMs === 0 ? '' : `.${answerMs}`}`
-  return [
-    { name, unit: 'pushes/s', ...rate, peerName, ratio: rate.ours / rate.peer },
-    { name: `${name}.cpu`, unit: 'µs CPU/push', ...cpu, peerName, ratio: cpu.peer / cpu.ours },
-  ]
+  return [beside(name, 'pushes/s', rate, peerName), beside(`${name}.cpu`, 'µs CPU/push', cpu, peerName, 'less')]
 }
 
 async function burst(

@@ -4,7 +4,7 @@ import { syncRate } from './api.ts'
 import { type BuiltSidecar, startBuiltSidecar } from './built-sidecar.ts'
 import { burst } from './durable.ts'
 import { startLoaded } from './loaded-sidecar.ts'
-import { alternate, type Measurement, median } from './measurement.ts'
+import { alone, alternate, beside, type Measurement, median } from './measurement.ts'
 import { startProgram } from './program.ts'
 
 const STATIONS = 5000
@@ -49,10 +49,9 @@ async function loadRows(database: string): Promise<readonly Measurement[]> {
       () => syncRate(onPostgres, client, CALLERS),
       () => syncRate(onSqlite, client, CALLERS),
     )
-    const beside = ({ ours, peer }: typeof stored) => ({ ours, peer, peerName: PEER, ratio: ours / peer })
     return [
-      { name: 'pipeline.postgres', unit: 'messages/s', ...beside(stored) },
-      { name: 'api.sync.postgres', unit: 'requests/s', ...beside(synced) },
+      beside('pipeline.postgres', 'messages/s', stored, PEER),
+      beside('api.sync.postgres', 'requests/s', synced, PEER),
     ]
   } finally {
     await client.close()
@@ -90,7 +89,7 @@ async function takeoverRow(database: string): Promise<Measurement> {
       await server.close()
     }
   }
-  return { name: 'pipeline.takeover', unit: 's', ours: median(seconds), peer: null, peerName: null, ratio: null }
+  return alone('pipeline.takeover', 's', median(seconds))
 }
 
 async function startMember(database: string, instance: string): Promise<Member> {

@@ -2,7 +2,7 @@ import { makeCertificates } from '../../fixtures/certificate.ts'
 import { startApns } from '../../fixtures/push/apns.ts'
 import { startFcm } from '../../fixtures/push/fcm.ts'
 import { startBuiltSidecar } from './built-sidecar.ts'
-import { type Measurement, median } from './measurement.ts'
+import { alone, type Measurement, median } from './measurement.ts'
 import { bareUpstream } from './upstream.ts'
 
 const ROUNDS = 5
@@ -29,9 +29,5 @@ export async function sidecarStartBench(): Promise<readonly Measurement[]> {
   } finally {
     await Promise.all([fcm.close(), apns.close()])
   }
-  const alone = { peer: null, peerName: null, ratio: null }
-  return [
-    { name: 'sidecar.start', unit: 'ms', ours: median(starts), ...alone },
-    { name: 'sidecar.rss', unit: 'MB', ours: median(sizes), ...alone },
-  ]
+  return [alone('sidecar.start', 'ms', median(starts)), alone('sidecar.rss', 'MB', median(sizes))]
 }

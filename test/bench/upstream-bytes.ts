@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { type BuiltSidecar, counter, startBuiltSidecar } from './built-sidecar.ts'
-import type { Measurement } from './measurement.ts'
+import { alone, beside, type Measurement } from './measurement.ts'
 import { registerStations } from './stations.ts'
 
 const COUNTS = [1, 56, 900, 5000] as const
@@ -24,10 +24,8 @@ export async function upstreamBytesBench(): Promise<readonly Measurement[]> {
     const { bytes, connections } = await ours(count)
     const peer = await everything(count)
     const name = count === 5000 ? 'upstream.bytes' : `upstream.bytes.${count}`
-    rows.push(
-      { name, unit: 'bytes', ours: bytes, peer, peerName: PEER, ratio: peer / bytes },
-      { name: `upstream.connections.${count}`, unit: '', ours: connections, peer: null, peerName: null, ratio: null },
-    )
+    rows.push(beside(name, 'bytes', { ours: bytes, peer }, PEER, 'less'))
+    rows.push(alone(`upstream.connections.${count}`, '', connections))
   }
   return rows
 }
