@@ -3,7 +3,6 @@ import { availableParallelism, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { Chaos } from './chaos.ts'
 import { planOf } from './plan.ts'
-import { rowOf } from './several/row.ts'
 import { type Scale, SeveralChaos } from './several/several.ts'
 import type { Verdict } from './several/verdict.ts'
 
@@ -65,7 +64,8 @@ async function several(): Promise<boolean> {
     print(`\n${name}, ${seconds} s`)
     const load = watchLoad()
     const verdict = await endured(FAULTS[name] ?? (async () => {}))
-    print(rowOf(verdict))
+    for (const [what, count] of Object.entries(verdict.figures)) print(`  ${what}: ${count}`)
+    print(`  takeovers in s: ${verdict.takeoversMs.map((ms) => (ms / 1000).toFixed(1)).join(', ')}`)
     // Later in proportion where the machine has more to do than it can.
     const limitMs = TAKEOVER_LIMIT_MS * Math.max(1, load.highest() / availableParallelism())
     const late = verdict.takeoversMs

@@ -7,15 +7,10 @@ import {
   startSidecarProcess,
 } from '../../../support/sidecar-process.ts'
 import type { Happenings } from '../happenings.ts'
+import type { Life } from '../pushes.ts'
 import type { Site } from './site.ts'
 
 const ANSWER_LIMIT_MS = 4000
-
-/** One run of an instance, from its start to its end. */
-export interface Life {
-  /** Ended by `kill -9`. */
-  killed: boolean
-}
 
 /** One of the sidecars that share a database: a process, started again under its name each time that it was killed. */
 export class Instance {

@@ -4,13 +4,13 @@ import { startWebPush, type WebPushFixture } from '../../../../fixtures/push/web
 import { passcodeOf } from '../../../../sidecar/aprs/passcode.ts'
 import { createSidecarFolder } from '../../../support/sidecar-process.ts'
 import { Happenings } from '../happenings.ts'
+import { Pushes } from '../pushes.ts'
 import { Caller } from './callers.ts'
 import { Instance } from './instance.ts'
 import { Mail } from './mail.ts'
 import { makeNewerVersion } from './newer-version.ts'
 import { type Dice, diceOf } from './random.ts'
 import { type Site, startSite } from './site.ts'
-import { Told } from './told.ts'
 import { judge, type Verdict } from './verdict.ts'
 
 const LOGIN = 'N0CALL-10'
@@ -45,7 +45,7 @@ export class SeveralChaos {
   readonly happenings = new Happenings({ goesOn: true })
   readonly #scale: Scale
   readonly #dice: Dice
-  readonly #told = new Told()
+  readonly #told = new Pushes(this.happenings)
   readonly #closers: (() => unknown)[] = []
   readonly #instances: Instance[] = []
   readonly #callers: readonly Caller[]
@@ -97,9 +97,8 @@ export class SeveralChaos {
       certificates,
       onReceived: ({ payload, subject }) => {
         const sender = this.#instances.find(({ name }) => subject === subjectOf(name))
-        if (sender) this.#told.take(payload, sender.life)
+        if (sender) this.#told.take(payload, payload.body, sender.life)
         else this.happenings.blame(`a notification was signed by ${subject}`)
-        this.happenings.tell()
       },
     })
     this.#webPush = webPush
@@ -119,10 +118,7 @@ export class SeveralChaos {
     const site = await startSite(`T2${name.toUpperCase()}`, {
       certificates,
       happenings,
-      onPush: (data) => {
-        this.#told.take(data, instance.life)
-        happenings.tell()
-      },
+      onPush: (data) => this.#told.take(data, undefined, instance.life),
       onAck: (line) => this.#mail?.takeAck(line),
       onLogin: (call) => this.#checkCall(call, site),
     })
@@ -328,10 +324,8 @@ export class SeveralChaos {
       faults: this.happenings.faults,
       takeoversMs: this.#takeoversMs,
       databaseKilledAt: this.#databaseKilledAt,
-      kills,
-      freezes,
-      upgrades,
-      calls,
+      isKilled: kills + upgrades > 0,
+      figures: { kills, freezes, upgrades, 'kills of the database': this.#databaseKilledAt.length, calls },
     })
   }
 

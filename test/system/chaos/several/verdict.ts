@@ -1,8 +1,8 @@
 import type { Shown } from '../phones.ts'
+import type { Pushes } from '../pushes.ts'
 import type { Caller } from './callers.ts'
 import type { Instance } from './instance.ts'
 import type { Letter } from './mail.ts'
-import type { Told } from './told.ts'
 
 /** The network passes an ack on that comes again so much later. */
 const ACK_INTERVAL_MS = 29_000
@@ -12,51 +12,28 @@ const TROUBLE: ReadonlySet<unknown> = new Set(['store-write-failed', 'api-failed
 
 /** What became of it all. */
 export interface Verdict {
-  readonly sent: number
-  /** Sent and in no history. */
-  readonly lost: number
-  /** More than once in a history. */
-  readonly doubled: number
-  /** Stations whose phone, from cursor to cursor, was shown something else than its history. */
-  readonly astray: number
-  readonly calls: number
-  readonly failures: number
-  readonly pushes: number
-  /** No notification told of these. */
-  readonly untold: number
-  /** Told again by another instance, since the one that had told it was killed. */
-  readonly pushedAgain: number
-  /** Told again without that excuse. */
-  readonly pushedTwice: number
-  readonly acks: number
-  /** Of the messages that should be acknowledged, those that are not: claimed by an instance that was killed before it sent the ack. */
-  readonly unacknowledged: number
-  /** Needlessly, after a database was killed, which then forgets them. */
-  readonly ackedAgain: number
-  readonly ackedTwice: number
-  readonly kills: number
-  readonly freezes: number
-  readonly upgrades: number
-  readonly databaseKills: number
+  /** In words, and how many. */
+  readonly figures: Readonly<Record<string, number>>
   /** From the death of a listener until two listen again. */
   readonly takeoversMs: readonly number[]
   /** What must not have happened, the first few of a kind. */
   readonly faults: readonly string[]
 }
 
-interface Evidence extends Pick<Verdict, 'calls' | 'kills' | 'freezes' | 'upgrades' | 'takeoversMs'> {
+interface Evidence extends Verdict {
   readonly callers: readonly Caller[]
   readonly letters: ReadonlyMap<string, Letter>
-  readonly told: Told
+  readonly told: Pushes
   readonly instances: readonly Instance[]
-  readonly faults: readonly string[]
   readonly databaseKilledAt: readonly number[]
+  /** Whether any instance was killed or replaced. */
+  readonly isKilled: boolean
 }
 
 const FEW = 5
 
 export async function judge(evidence: Evidence): Promise<Verdict> {
-  const { callers, letters, told, instances, databaseKilledAt, ...rest } = evidence
+  const { callers, letters, told, instances, databaseKilledAt, isKilled, takeoversMs } = evidence
   const histories = new Map<Caller, readonly Shown[]>()
   for (const caller of callers) histories.set(caller, await historyOf(caller, instances))
   const kept = [...histories.values()].flat()
@@ -79,18 +56,21 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
   )
   const few = (what: string, which: readonly string[]) => which.slice(0, FEW).map((one) => `${what}: ${one}`)
   return {
-    ...rest,
-    sent: letters.size,
-    lost: lost.length,
-    doubled,
-    astray: astray.length,
-    failures: callers.reduce((sum, one) => sum + one.failures, 0),
-    pushes: told.count,
-    untold: untold.length,
-    pushedAgain: pushes.reduce((sum, { excused }) => sum + excused, 0),
-    pushedTwice: pushedTwice.length,
-    ...acks.counts,
-    databaseKills: databaseKilledAt.length,
+    takeoversMs,
+    figures: {
+      ...evidence.figures,
+      'messages sent': letters.size,
+      lost: lost.length,
+      doubled,
+      'phones astray': astray.length,
+      'answers 500': callers.reduce((sum, one) => sum + one.failures, 0),
+      pushes: told.all.length,
+      untold: untold.length,
+      // By another instance, since the one that had told it was killed.
+      'told again after a kill': pushes.reduce((sum, { excused }) => sum + excused, 0),
+      'told twice': pushedTwice.length,
+      ...acks.figures,
+    },
     faults: [
       ...evidence.faults.slice(0, 4 * FEW),
       ...few('lost', lost),
@@ -103,7 +83,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
       ...few('no phone was told of it', untold),
       ...few('a phone was told of it twice, and who told it lives', pushedTwice),
       ...few('acknowledged twice', acks.twice),
-      ...(rest.kills + rest.upgrades + databaseKilledAt.length === 0 ? few('not acknowledged', acks.missing) : []),
+      ...(!isKilled && databaseKilledAt.length === 0 ? few('not acknowledged', acks.missing) : []),
       ...few('an error in a log', errors),
     ],
   }
@@ -124,20 +104,18 @@ function acksOf(
 ) {
   const twice: string[] = []
   const missing: string[] = []
-  const counts = { acks: 0, ackedAgain: 0, ackedTwice: 0 }
+  let [count, again] = [0, 0]
   for (const { id, to, ackedAt } of letters.values()) {
-    counts.acks += ackedAt.length
+    count += ackedAt.length
     if (ackedAt.length === 0 && acking.has(to)) missing.push(id)
     for (const [place, at] of ackedAt.entries()) {
       const before = ackedAt[place - 1]
       if (before === undefined || at - before >= ACK_INTERVAL_MS) continue
-      if (databaseKilledAt.some((killedAt) => killedAt <= at && killedAt > before - ACK_INTERVAL_MS))
-        counts.ackedAgain += 1
-      else {
-        counts.ackedTwice += 1
-        twice.push(id)
-      }
+      // A database that was killed forgets them.
+      if (databaseKilledAt.some((killedAt) => killedAt <= at && killedAt > before - ACK_INTERVAL_MS)) again += 1
+      else twice.push(id)
     }
   }
-  return { counts: { ...counts, unacknowledged: missing.length }, twice, missing }
+  const figures = { acks: count, 'acks missing': missing.length, 'acks again': again, 'acks twice': twice.length }
+  return { figures, twice, missing }
 }
