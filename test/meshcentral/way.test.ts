@@ -86,7 +86,7 @@ describe('the way through a login', () => {
   })
 })
 
-describe('answers in every way that an IdP may send them', () => {
+describe('answers in the fragment', () => {
   const FRAGMENT = { response_types: ['code id_token'], response_mode: 'fragment' }
   const setup = useMesh({ domains: { '': { oidc: { client: FRAGMENT } } } })
   before(() => setup.register({ response_types: ['code id_token'] }))
@@ -106,18 +106,6 @@ describe('answers in every way that an IdP may send them', () => {
       expect((await browser.step(address.href, { form })).headers.location).to.equal('/?viewmode=2')
     }
     expect(sessionOf(browser, setup.url).userid).to.equal(`user//~oidc:${person.sub}`)
-  })
-
-  it('end at the login page where they are too large, are nothing to us without their fields, and belong to a login that began elsewhere', async () => {
-    const browser = setup.browser()
-    const callback = `${setup.url}auth-oidc-callback`
-    const large = await browser.step(callback, { form: [['state', 'x'.repeat(300_000)]] })
-    expect([large.status, large.headers.location]).to.deep.equal([302, '/login'])
-    expect((await browser.step(callback)).status).to.equal(404)
-    expect((await browser.step(callback, { form: [['x', 'y']] })).status).to.equal(404)
-    const form = [['iss', setup.idp.issuer] as const, ['login_hint', 'person@example.test'] as const]
-    const { headers } = await browser.step(`${setup.url}auth-oidc`, { form })
-    expect(new URL(headers.location ?? '').searchParams.get('login_hint')).to.equal('person@example.test')
   })
 })
 

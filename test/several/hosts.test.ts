@@ -21,7 +21,11 @@ const SERVERS: readonly (readonly [string, () => Promise<Server | string>])[] = 
 for (const [name, start] of SERVERS) {
   describe(`Two processes of a server that share ${name}`, () => {
     let server: Server
-    let open: HostProcesses | undefined
+    let hosts: HostProcesses
+    let first: string
+    let second: string
+    /** What the balancer's browsers see. */
+    let url: string
 
     before(async function () {
       this.timeout(120_000)
@@ -31,90 +35,90 @@ for (const [name, start] of SERVERS) {
         this.skip()
       }
       server = started
+      // The clock of the first one is ahead.
+      hosts = await startHostProcesses(server.address, 3000)
+      ;[first, second] = [hosts.first, hosts.second].map(({ port }) => `http://127.0.0.1:${port}/`) as [string, string]
+      url = hosts.balancer.url
     })
-    after(() => server?.stop())
-    afterEach(() => open?.close())
+    beforeEach(() => hosts.balancer.use(hosts.first.port, hosts.second.port))
+    after(async () => {
+      await hosts?.close()
+      await server?.stop()
+    })
 
-    const begin = async (aheadMs = 0) => {
-      open = await startHostProcesses(server.address, aheadMs)
-      return open
+    let people = 0
+    /** Somebody new, of whom no test before has ended anything. */
+    const newcomer = () => {
+      people += 1
+      const [username, sub] = [`person${people}`, `sub-${people}`]
+      hosts.idp.setUser({ username, password: `${username}-demo`, sub, claims: {} })
+      return { username, sub, browser: new ScriptedBrowser() }
     }
-    const at = ({ port }: { readonly port: number }) => `http://127.0.0.1:${port}/`
-    const signedIn = async ({ balancer }: HostProcesses) => {
-      const person = new ScriptedBrowser()
-      await person.login(balancer.url, 'alice', 'alice-demo')
+    const signedIn = async () => {
+      const person = newcomer()
+      await person.browser.login(url, person.username, `${person.username}-demo`)
       return person
     }
-    const isSignedIn = async (person: ScriptedBrowser, url: string) => (await whoAmI(person, url)).status === 200
-    const logoutToken = ({ idp }: HostProcesses, changes: object = {}) => {
+    const isSignedIn = async ({ browser }: ReturnType<typeof newcomer>, at: string) =>
+      (await whoAmI(browser, at)).status === 200
+    const isIn = async (person: ReturnType<typeof newcomer>) =>
+      Promise.all([isSignedIn(person, first), isSignedIn(person, second)])
+    const logoutToken = ({ sub }: { readonly sub: string }) => {
       const nowS = Math.floor(Date.now() / 1000)
       const times = { iat: nowS, exp: nowS + 120, jti: randomUUID() }
-      return idp.sign({ iss: idp.issuer, aud: 'mesh', sub: 'u-1001', events: EVENTS, ...times, ...changes })
+      return hosts.idp.sign({ iss: hosts.idp.issuer, aud: 'mesh', sub, events: EVENTS, ...times })
     }
-    const send = async (url: string, token: string) => {
+    const send = async (at: string, token: string) => {
       const body = new URLSearchParams({ logout_token: token })
-      return (await fetch(`${url}auth-oidc-backchannel-logout`, { method: 'POST', body })).status
+      return (await fetch(`${at}auth-oidc-backchannel-logout`, { method: 'POST', body })).status
     }
 
-    it('know a person who signed in through both of them', async () => {
-      const hosts = await begin()
-      const person = await signedIn(hosts)
-      expect(await isSignedIn(person, at(hosts.first))).to.equal(true)
-      expect(await isSignedIn(person, at(hosts.second))).to.equal(true)
-    })
-
-    it('both forget a person who signed out at one', async () => {
-      const hosts = await begin()
-      const person = await signedIn(hosts)
-      await person.step(`${at(hosts.second)}logout`)
-      expect(await isSignedIn(person, at(hosts.first))).to.equal(false)
-      expect(await isSignedIn(person, at(hosts.second))).to.equal(false)
+    it('know a person who signed in through both of them, and both forget who signed out at one', async () => {
+      const person = await signedIn()
+      expect(await isIn(person)).to.deep.equal([true, true])
+      await person.browser.step(`${second}logout`)
+      expect(await isIn(person)).to.deep.equal([false, false])
     })
 
     it('both forget a person whom the IdP signed out at one, though the clock of the other is 3 s ahead', async () => {
-      const hosts = await begin(3000)
       hosts.balancer.use(hosts.first.port)
-      const person = await signedIn(hosts)
-      expect(await send(at(hosts.second), await logoutToken(hosts))).to.equal(200)
-      expect(await isSignedIn(person, at(hosts.first))).to.equal(false)
-      expect(await isSignedIn(person, at(hosts.second))).to.equal(false)
+      const person = await signedIn()
+      expect(await send(second, await logoutToken(person))).to.equal(200)
+      expect(await isIn(person)).to.deep.equal([false, false])
     })
 
     it('take a logout token once', async () => {
-      const hosts = await begin()
-      const token = await logoutToken(hosts)
-      const answers = await Promise.all([send(at(hosts.first), token), send(at(hosts.second), token)])
+      const token = await logoutToken({ sub: 'nobody' })
+      const answers = await Promise.all([send(first, token), send(second, token)])
       expect(answers.toSorted()).to.deep.equal([200, 400])
     })
 
     it('take an answer of the IdP once, from two copies of a browser', async () => {
-      const hosts = await begin()
-      const person = new ScriptedBrowser()
-      const answer = new URL(await answerFromIdp(person, hosts.balancer.url, 'alice'))
-      const cookie = person.cookies.header(answer) ?? ''
-      const finish = async (url: string) => {
-        const target = new URL(answer.pathname + answer.search, url)
+      const before = hosts.idp.requests('token')
+      const { browser, username } = newcomer()
+      const answer = new URL(await answerFromIdp(browser, url, username))
+      const cookie = browser.cookies.header(answer) ?? ''
+      const finish = async (at: string) => {
+        const target = new URL(answer.pathname + answer.search, at)
         const { headers } = await fetch(target, { headers: { cookie }, redirect: 'manual' })
         return headers.get('location')
       }
-      const landed = await Promise.all([finish(at(hosts.first)), finish(at(hosts.second))])
+      const landed = await Promise.all([finish(first), finish(second)])
       expect(landed.toSorted()).to.deep.equal(['/', '/login?failure=login_expired'])
-      expect(hosts.idp.requests('token')).to.equal(1)
+      expect(hosts.idp.requests('token')).to.equal(before + 1)
     })
 
     it('go on as one when the other is killed, in the midst of a login', async () => {
-      const hosts = await begin()
-      const before = await signedIn(hosts)
-      const person = new ScriptedBrowser()
+      const before = await signedIn()
+      const person = newcomer()
       hosts.balancer.use(hosts.first.port)
-      const answer = await answerFromIdp(person, hosts.balancer.url, 'alice')
+      const answer = await answerFromIdp(person.browser, url, person.username)
       await hosts.first.kill()
       hosts.balancer.use(hosts.second.port)
-      expect((await person.step(answer)).headers.location).to.equal('/')
-      expect(await isSignedIn(person, hosts.balancer.url)).to.equal(true)
-      expect(await isSignedIn(before, hosts.balancer.url)).to.equal(true)
-      expect(await send(hosts.balancer.url, await logoutToken(hosts))).to.equal(200)
-      expect(await isSignedIn(before, hosts.balancer.url)).to.equal(false)
+      expect((await person.browser.step(answer)).headers.location).to.equal('/')
+      expect([await isSignedIn(person, url), await isSignedIn(before, url)]).to.deep.equal([true, true])
+      expect(await send(url, await logoutToken(before))).to.equal(200)
+      expect(await isSignedIn(before, url)).to.equal(false)
     })
   })
 }
