@@ -125,7 +125,8 @@ describe('Opening the store in PostgreSQL', () => {
       }
       const onward = connect(target, '127.0.0.1')
       socket.pipe(onward).pipe(socket)
-      for (const one of [socket, onward]) one.on('error', () => undefined)
+      for (const one of [socket, onward])
+        one.on('error', () => undefined).on('close', () => [socket, onward].map((other) => other.destroy()))
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const database = through((server.address() as AddressInfo).port)
