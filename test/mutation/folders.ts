@@ -94,7 +94,7 @@ export const FOLDERS: readonly MutatedFolder[] = [
       'sidecar/store/sqlite/messages/cursors.ts',
     ],
     tests: [
-      'test/sidecar/client/phone-client.test.ts',
+      'test/sidecar/client/cursor.test.ts',
       'test/sidecar/store/postgres/messages/cursor-position.test.ts',
       'test/sidecar/store/sqlite/messages/cursors.test.ts',
     ],

@@ -80,7 +80,7 @@ function filesOf(paths: readonly string[]): readonly string[] {
 
 function mutate({ name, tests }: MutatedFolder, rules: readonly string[]): Score {
   const file = (what: string) => join(SCRATCH, `${name.replace('/', '-')}-${what}`)
-  rmSync(file('report.json'), { force: true })
+  for (const old of ['report.json', 'copy']) rmSync(file(old), { recursive: true, force: true })
   const options = {
     mutate: rules,
     testRunner: 'mocha',
@@ -106,10 +106,10 @@ function mutate({ name, tests }: MutatedFolder, rules: readonly string[]): Score
   }
   writeFileSync(file('options.json'), JSON.stringify(options, null, 2))
   const stryker = 'node_modules/@stryker-mutator/core/bin/stryker.js'
-  const { status } = spawnSync(process.execPath, ['--import', 'tsx', stryker, 'run', file('options.json')], {
+  const { status, signal } = spawnSync(process.execPath, ['--import', 'tsx', stryker, 'run', file('options.json')], {
     stdio: 'inherit',
   })
-  if (status !== 0) throw new Error(`the mutants of ${name} could not be tried`)
+  if (status !== 0) throw new Error(`the mutants of ${name} could not be tried: ${signal ?? status}`)
   const score = scoreOf(JSON.parse(readFileSync(file('report.json'), 'utf8')) as Report)
   writeFileSync(file('survivors.txt'), score.survivors.map((line) => `${line}\n`).join(''))
   return score

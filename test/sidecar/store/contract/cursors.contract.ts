@@ -102,6 +102,30 @@ export function cursorsContract(stores: ContractStores, writtenAfterMs = 0): voi
     expect(await current()).to.be.below(time)
   })
 
+  it('is not moved by who says to have more than there is, nor by anybody for a station that is not registered', async () => {
+    const time = await receive()
+    const { serverTime } = await sync(0)
+    const ahead = store.cursors.handOut(KEY, serverTime + 1, serverTime)
+    ahead.sent()
+    ahead.lost()
+    expect(await current()).to.be.below(time)
+    store.cursors.handOut(KEY, serverTime, serverTime)
+    expect(await current()).to.be.at.least(serverTime)
+    store.cursors.handOut('W2AW', 0, serverTime).sent()
+    expect(await store.cursors.current('W2AW')).to.be.at.least(serverTime)
+  })
+
+  it('is that of the newest cursor that the phone brought, also where the answer to it is lost', async () => {
+    const time = await receive()
+    const { serverTime } = await sync(0)
+    const { delivery } = await sync(serverTime)
+    delivery.sent()
+    await receive()
+    expect(await current()).to.be.at.least(serverTime)
+    delivery.lost()
+    expect(await current()).to.be.within(time, serverTime)
+  })
+
   it('is older than the messages of a station that registers again', async () => {
     await receive()
     const { serverTime } = await syncAndReceipt(0)

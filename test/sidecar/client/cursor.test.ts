@@ -1,0 +1,55 @@
+import { expect } from 'chai'
+import type { ClientState } from '../../../sidecar/client/app-store.ts'
+import { createCursor } from '../../../sidecar/client/cursor.ts'
+import type { MessageRecord } from '../../../sidecar/client/wire/bodies.ts'
+
+const message = (time: number) => ({ time }) as MessageRecord
+
+describe("the app's cursor", () => {
+  const saves: [ClientState, readonly MessageRecord[]][] = []
+  beforeEach(() => saves.splice(0))
+  const cursorOf = (state: ClientState, heard?: (one: MessageRecord) => Promise<boolean>) =>
+    createCursor(
+      { load: async () => state, save: async (...saved) => void saves.push(saved), ...(heard && { heard }) },
+      state,
+    )
+
+  for (const [serverTime, asked] of [
+    [49, [50, 0]],
+    [50, [50]],
+    [51, [50]],
+  ] as const) {
+    it(`asks ${asked.length === 1 ? 'once' : 'for everything'} where it is at 50 and the server at ${serverTime}`, async () => {
+      const asks: number[] = []
+      const cursor = cursorOf({ cursor: 50, avatarHash: 'h' })
+      const answer = await cursor.take(async (since) => {
+        asks.push(since)
+        return { serverTime, messages: [message(since)] }
+      })
+      expect(asks).to.deep.equal(asked)
+      expect(answer.messages).to.deep.equal([message(asked.at(-1)!)])
+      expect(saves).to.deep.equal([[{ cursor: serverTime, avatarHash: 'h' }, answer.messages]])
+      expect(cursor.state).to.deep.equal({ cursor: serverTime, avatarHash: 'h' })
+    })
+  }
+
+  it('brings no messages that the app has heard, nor any where an answer has none', async () => {
+    const cursor = cursorOf({ cursor: 1 }, async ({ time }) => time === 2)
+    await cursor.take(async () => ({ serverTime: 3, messages: [message(2), message(3)] }))
+    await cursor.take(async () => ({ serverTime: 4 }))
+    expect(saves).to.deep.equal([
+      [{ cursor: 3 }, [message(3)]],
+      [{ cursor: 4 }, []],
+    ])
+  })
+
+  it('saves beside it what the server has of the avatar, where that is news', async () => {
+    const cursor = cursorOf({ cursor: 1 })
+    for (const hash of [undefined, 'a', 'a', 'b', undefined]) await cursor.confirm(hash)
+    expect(saves).to.deep.equal([
+      [{ cursor: 1, avatarHash: 'a' }, []],
+      [{ cursor: 1, avatarHash: 'b' }, []],
+      [{ cursor: 1 }, []],
+    ])
+  })
+})
