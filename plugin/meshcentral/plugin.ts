@@ -44,7 +44,7 @@ export function meshcompanion({ parent: server }: { readonly parent: MeshServer 
   // Installing, upgrading and Reload load it while it runs: what stands in the configuration by then is the button of the first one.
   const first: unknown = Reflect.get(server, AT_WORK)
   if (first) {
-    server.authLog('OIDC', 'INFO already-at-work: What is at work goes on. Restart MeshCentral to load this version.')
+    server.authLog('OIDC', `INFO already-at-work: What is at work goes on. Restart MeshCentral to load this version.`)
     return first as MeshCompanion
   }
   const companion = begin(server)

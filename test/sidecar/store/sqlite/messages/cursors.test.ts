@@ -7,6 +7,13 @@ describe('The server time of an answer without messages', () => cursorsContract(
 describe('Where a phone is', () => {
   const stores = temporaryStores()
 
+  it('is the present moment while there is nothing that it has not seen', async () => {
+    const store = await stores.open()
+    await register(store, 'N0CALL')
+    await stores.shift(5000)
+    expect(await store.cursors.current('N0CALL')).to.be.at.least(stores.now())
+  })
+
   it('is written down 10 seconds after it was first moved, of stations that there still are', async () => {
     const { store, connection } = await stores.openOver()
     await register(store, 'N0CALL', 'W1AW')
