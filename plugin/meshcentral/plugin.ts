@@ -59,7 +59,7 @@ function begin(server: MeshServer): MeshCompanion {
   if (hasOwnStrategy(server)) {
     giveUp(
       server,
-      'was loaded too late: name it in settings.plugins.list, and start MeshCentral again. Until then nobody gets in by single sign-on',
+      'was loaded too late: name it in settings.plugins.list, and start MeshCentral again. Where that runs already, its built-in strategy is at work until then',
     )
     return { hook_setupHttpHandlers: (web) => void begun(server, web) }
   }
