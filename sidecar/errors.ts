@@ -106,6 +106,11 @@ export const STORE_FAULTS = {
     what: 'The PostgreSQL server is older than version 15.',
     remedy: 'Upgrade the server, or point "database" at a newer one. Nothing was changed in it.',
   },
+  database_pooled: {
+    what: 'A pooler in front of PostgreSQL does not keep a session for each connection.',
+    remedy:
+      'Write "pool_mode = session" and "server_reset_query = DISCARD ALL" for this database in its pgbouncer.ini, or have the address in "database" lead past it.',
+  },
   instance_taken: {
     what: 'Another instance that is at work has the same name.',
     remedy: 'Stop it, or give each instance a name of its own in "instance"; without one it is that of the machine.',

@@ -9,7 +9,7 @@ const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 export async function inspectPostgres(settings: PostgresSettings, clock: Clock): Promise<void> {
   const postgres = await connectPostgres(settings, clock, SILENT)
   try {
-    await postgres.onOwnConnection(inspectSchema)
+    await inspectSchema(postgres)
   } finally {
     await postgres.close()
   }

@@ -37,7 +37,7 @@ const FIT_RINGS = 'SELECT fit_rings($1)'
  * the newest version. A database that is away is tried for a minute.
  *
  * Rejects with a {@link StoreError}: `database_unreachable`, `database_refused`, `database_untrusted`, `database_read_only`,
- * `database_newer`, `database_too_old`, `instance_taken` or `pg_missing`.
+ * `database_pooled`, `database_newer`, `database_too_old`, `instance_taken` or `pg_missing`.
  */
 export async function openPostgresStore(
   settings: PostgresStoreSettings,

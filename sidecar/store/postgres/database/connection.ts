@@ -6,6 +6,7 @@ import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
 import { readAddress, tlsTo } from './address.ts'
 import { toStoreError } from './postgres-error.ts'
+import { type SessionSettings, setUpSession } from './session.ts'
 
 /** What a statement takes. Arrays become PostgreSQL's; times are in milliseconds since 1970. */
 export type SqlValue = string | number | boolean | Buffer | null | readonly SqlValue[]
@@ -39,9 +40,6 @@ export interface Postgres extends Queries {
   close(): Promise<void>
 }
 
-/** The schema with everything in it. */
-export const SCHEMA = 'mesh_companion'
-
 export interface PostgresSettings {
   /** `postgres://…`; with a password it goes into no log and no error. */
   readonly database: string
@@ -67,11 +65,20 @@ const SILENCE_MS = 10_000
 const AGAIN_MS = 1000
 const CLOSE_MS = 500
 
-// JIT added 20 ms to each statement of 1,000 rows.
-const OPTIONS = `-c search_path=${SCHEMA} -c jit=off -c statement_timeout=${STATEMENT_MS} -c idle_in_transaction_session_timeout=${STATEMENT_MS}`
+const SESSION: SessionSettings = {
+  jit: 'off', // it added 20 ms to each statement of 1,000 rows
+  statement_timeout: STATEMENT_MS,
+  idle_in_transaction_session_timeout: STATEMENT_MS,
+}
 // Their statements may take long, but not what they wait for: a machine that hangs in the middle is not to hold up all others. Nor does one
 // go on for which nobody waits any more.
-const OWN_OPTIONS = `-c search_path=${SCHEMA} -c jit=off -c client_min_messages=warning -c statement_timeout=${WHOLE_TABLE_MS} -c lock_timeout=${OWN_WAIT_MS} -c idle_in_transaction_session_timeout=${OWN_WAIT_MS}`
+const OWN_SESSION: SessionSettings = {
+  jit: 'off',
+  client_min_messages: 'warning',
+  statement_timeout: WHOLE_TABLE_MS,
+  lock_timeout: OWN_WAIT_MS,
+  idle_in_transaction_session_timeout: OWN_WAIT_MS,
+}
 
 const PROBE = 'UPDATE clock SET per_station = per_station'
 
@@ -81,6 +88,7 @@ const FAULTS: ReadonlySet<StoreErrorCode> = new Set([
   'database_refused',
   'database_untrusted',
   'database_read_only',
+  'database_pooled',
   'database_corrupt',
   'disk_full',
   'disk_failing',
@@ -125,7 +133,7 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   function openPool(max: number): pg.Pool {
     const opened = new Pool({
       ...config,
-      options: OPTIONS,
+      verify: (client, done) => void setUpSession(client, SESSION).then(() => done(), done),
       max,
       query_timeout: ANSWER_MS,
       idleTimeoutMillis: 0,
@@ -211,10 +219,11 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
 
   async function onOwnConnection<T>(work: (one: OwnConnection) => Promise<T>): Promise<T> {
     const socket = openSocket()
-    const client = new Client({ ...config, stream: () => socket, options: OWN_OPTIONS })
+    const client = new Client({ ...config, stream: () => socket })
     client.on('error', () => undefined)
     try {
       await client.connect()
+      await within(ANSWER_MS, setUpSession(client, OWN_SESSION), clock)
       return await work({
         query: async <Row>(text: string, values: readonly SqlValue[] = [], answerMs = OWN_ANSWER_MS) =>
           (await within(answerMs, client.query({ text, values: [...values] }), clock)).rows as readonly Row[],
@@ -237,7 +246,7 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     let stopped = false
 
     async function attempt(): Promise<void> {
-      const one = new Client({ ...config, options: OPTIONS })
+      const one = new Client(config)
       client = one
       one.on('notification', heard)
       one.on('error', () => undefined)

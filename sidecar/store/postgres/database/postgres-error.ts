@@ -6,9 +6,12 @@ import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 const CODES: Readonly<Record<string, StoreErrorCode>> = {
   '08': 'database_unreachable',
   '25006': 'database_read_only',
+  '26000': 'database_pooled', // what was prepared is gone
   '28': 'database_refused',
   '3D': 'database_refused',
+  '3F000': 'database_refused', // the schema is there, and not for this user
   '42501': 'database_refused',
+  '42P05': 'database_pooled', // somebody else has prepared it there
   '53': 'store_overloaded',
   '53100': 'disk_full',
   '53300': 'database_refused',

@@ -1,6 +1,8 @@
 import { StoreError } from '../../../errors.ts'
-import { type OwnConnection, type Postgres, type Queries, SCHEMA, WHOLE_TABLE_MS } from '../database/connection.ts'
+import { type OwnConnection, type Postgres, type Queries, WHOLE_TABLE_MS } from '../database/connection.ts'
+import { SCHEMA } from '../database/session.ts'
 import { APPEND, CLAIM_ACKS } from './append-function.ts'
+import { demandServer } from './demand-server.ts'
 import { INSTANCE_FUNCTIONS } from './instance-functions.ts'
 import { CLAIM_PUSHES, PUT_OFF_PUSHES, SETTLE_PUSHES } from './push-functions.ts'
 import { READ_SINCE } from './read-functions.ts'
@@ -10,15 +12,14 @@ import { MIGRATIONS } from './schema.ts'
 
 /** Any number; all instances take the same one. */
 const LOCK = 0x6d637363
-const OLDEST_SERVER = 150_000
 
 /**
  * Brings the schema to the newest version, and the functions to those of this one, in one transaction: one of several instances that
- * start at once does it, the others wait. Rejects with `database_too_old`, `database_newer` or `database_read_only`, and has then changed nothing.
+ * start at once does it, the others wait. Rejects with `database_too_old`, `database_newer`, `database_read_only` or `database_pooled`, and has then changed nothing.
  */
 export function migrate(postgres: Pick<Postgres, 'onOwnConnection'>, steps = MIGRATIONS): Promise<void> {
   return postgres.onOwnConnection(async (connection) => {
-    await demandServer(connection)
+    await demandServer(connection, postgres)
     await connection.run('BEGIN')
     await connection.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
     await takeSteps(connection, steps)
@@ -28,17 +29,11 @@ export function migrate(postgres: Pick<Postgres, 'onOwnConnection'>, steps = MIG
 }
 
 /** Rejects as {@link migrate} does where the schema cannot be brought to the newest version, and changes nothing. */
-export async function inspectSchema(queries: Queries): Promise<void> {
-  await demandServer(queries)
-  if ((await versionOf(queries)) > MIGRATIONS.length) throw new StoreError('database_newer')
-}
-
-async function demandServer({ query }: Queries): Promise<void> {
-  const [server] = await query<{ version: number; standby: boolean }>(
-    "SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS standby",
-  )
-  if (!server || server.version < OLDEST_SERVER) throw new StoreError('database_too_old')
-  if (server.standby) throw new StoreError('database_read_only')
+export function inspectSchema(postgres: Pick<Postgres, 'onOwnConnection'>): Promise<void> {
+  return postgres.onOwnConnection(async (connection) => {
+    await demandServer(connection, postgres)
+    if ((await versionOf(connection)) > MIGRATIONS.length) throw new StoreError('database_newer')
+  })
 }
 
 async function takeSteps(connection: OwnConnection, steps: readonly string[]): Promise<void> {

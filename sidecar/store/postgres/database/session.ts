@@ -1,0 +1,25 @@
+import type pg from 'pg'
+import { StoreError } from '../../../errors.ts'
+
+/** The schema with everything in it. */
+export const SCHEMA = 'mesh_companion'
+
+/** What PostgreSQL calls a setting, and what it is set to. */
+export type SessionSettings = Readonly<Record<string, string | number>>
+
+const PID = 'SELECT pg_backend_pid() AS pid'
+
+/**
+ * Sets what a new connection needs, and sees that it keeps it. With a statement, since poolers refuse what the protocol would set while it
+ * connects. Rejects with `database_pooled` where the next statement comes to another session, or finds another schema than it was given.
+ */
+export async function setUpSession(client: pg.ClientBase, settings: SessionSettings): Promise<void> {
+  const given = { search_path: SCHEMA, ...settings }
+  const set = Object.entries(given).map(([name, value]) => `set_config('${name}', '${value}', false)`)
+  const before = await client.query<{ pid: number }>(`${PID}, ${set.join(', ')}`)
+  // Before the first start there is no schema.
+  const after = await client.query<{ pid: number; ours: boolean }>(
+    `${PID}, coalesce(current_schema(), '${SCHEMA}') = '${SCHEMA}' AS ours`,
+  )
+  if (!after.rows[0]?.ours || after.rows[0].pid !== before.rows[0]?.pid) throw new StoreError('database_pooled')
+}

@@ -1,0 +1,123 @@
+import { expect } from 'chai'
+import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
+import { createLog, type Settings, type Sidecar, startSidecar } from '../../sidecar/index.ts'
+import { checkStart } from '../../sidecar/operator/commands/check.ts'
+import { freshDatabase, runAt } from '../sidecar/store/postgres/shared-server.ts'
+import { rejection } from '../sidecar/store/sqlite/temporary-stores.ts'
+import { codeBlocks, readDocument, section } from '../support/documents.ts'
+import { claim, type JsonBody, registration } from '../support/running-api.ts'
+import { settingsOf } from '../support/settings-of.ts'
+import { type PgBouncer, startPgBouncer, unpackPgBouncer } from './support/pgbouncer.ts'
+
+const PASSWORD = 'h0rse-battery'
+const [PAGE = ''] = codeBlocks(section(readDocument('sidecar/docs/operate.md'), '### Behind PgBouncer'), 'ini')
+const WRONG =
+  'database: A pooler in front of PostgreSQL does not keep a session for each connection. Write "pool_mode = session"'
+
+describe('PgBouncer in front of PostgreSQL', () => {
+  let root = ''
+  let address = ''
+  let upstream: AprsIsServer
+  const log = createLog('error', { write: () => undefined })
+  const closing: (() => Promise<unknown>)[] = []
+
+  before(async function () {
+    this.timeout(300_000)
+    const unpacked = await unpackPgBouncer()
+    if (unpacked.kind === 'missing') {
+      process.stdout.write(`  left out: ${unpacked.reason}\n`)
+      this.skip()
+    }
+    root = unpacked.root
+    upstream = await startAprsIs()
+  })
+  after(() => upstream?.close())
+  beforeEach(async () => {
+    address = await freshDatabase()
+  })
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close()
+  })
+
+  /** The page's file, for this database; `changes` of it in turn. */
+  function pageWith(...changes: readonly (readonly [string, string])[]): string {
+    const { port, pathname } = new URL(address)
+    const places = [
+      ['host=db.example.org port=5432 dbname=mesh', `host=127.0.0.1 port=${port} dbname=${pathname.slice(1)}`],
+      ['listen_addr = *', 'listen_addr = 127.0.0.1\nunix_socket_dir ='],
+      ['listen_port = 6432', 'listen_port = PORT'],
+      ['/etc/pgbouncer/userlist.txt', 'USERS'],
+      ...changes,
+    ] as const
+    return places.reduce((text, [from, to]) => {
+      expect(text).to.include(from)
+      return text.replace(from, to)
+    }, PAGE)
+  }
+
+  async function pooler(ini: string): Promise<PgBouncer> {
+    const started = await startPgBouncer(root, `"mesh" "${PASSWORD}"\n`, ini)
+    closing.push(started.stop)
+    return started
+  }
+
+  function settings({ port }: PgBouncer, instance = 'one'): Settings {
+    return settingsOf({
+      listen: { port: 0 },
+      admin: { port: 0 },
+      aprsis: { callsign: 'N0CALL', host: upstream.host, port: upstream.port },
+      database: `postgres://mesh:${PASSWORD}@127.0.0.1:${port}/mesh`,
+      instance,
+    })
+  }
+
+  async function start(through: PgBouncer, instance: string): Promise<Sidecar> {
+    const sidecar = await startSidecar(settings(through, instance), log)
+    closing.push(sidecar.close)
+    return sidecar
+  }
+
+  async function post(sidecar: Sidecar, path: string, body: object): Promise<JsonBody> {
+    const headers = { 'Content-Type': 'application/json' }
+    const answer = await fetch(sidecar.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    return (await answer.json()) as JsonBody
+  }
+
+  const texts = async (sidecar: Sidecar) =>
+    (await post(sidecar, '/v1/sync', { ...claim('K1AB'), since: 0 })).messages?.map(({ text }) => text)
+
+  it('as the page writes its file lets sidecars work, and those that start after them', async () => {
+    // Those of a start whose schema was not set lay there.
+    await runAt(address, 'CREATE FUNCTION public.now_ms() RETURNS bigint LANGUAGE sql AS $$ SELECT 0::bigint $$')
+    const bouncer = await pooler(pageWith())
+    const [a, b] = [await start(bouncer, 'a'), await start(bouncer, 'b')]
+    await post(a, '/v1/register', registration('K1AB'))
+    await upstream.until(() => upstream.clients().some(({ filter }) => filter.includes('K1AB')))
+    upstream.inject('W2AW>APRS::K1AB-7   :good evening')
+    let found: readonly unknown[] | undefined = []
+    while (found?.length !== 1) found = await texts(b)
+    expect(await texts(a)).to.deep.equal(['good evening'])
+    expect((await checkStart(settings(bouncer))).errors).to.deep.equal([])
+    await Promise.all([a.close(), b.close()])
+    expect(await texts(await start(bouncer, 'a'))).to.deep.equal(['good evening'])
+    const where = "SELECT DISTINCT schemaname AS name FROM pg_tables WHERE tablename IN ('clock', 'ring', 'lease')"
+    expect(await runAt(address, where)).to.deep.equal([{ name: 'mesh_companion' }])
+  })
+
+  const session = 'pool_mode=session pool_size=30'
+  for (const [mode, more] of [
+    ['pool_mode=transaction pool_size=30', ''],
+    ['pool_mode=transaction pool_size=1', ''],
+    ['pool_mode=transaction pool_size=30', '\nserver_round_robin = 1\nignore_startup_parameters = options'],
+    ['pool_mode=statement pool_size=30', ''],
+  ] as const) {
+    it(`with ${mode}${more.replaceAll('\n', ', ')} is refused, with what to write, before anything is changed`, async () => {
+      const bouncer = await pooler(pageWith([session, mode], ['DISCARD ALL', `DISCARD ALL${more}`]))
+      const { errors } = await checkStart(settings(bouncer))
+      expect(errors).to.have.length(1)
+      expect(errors[0]).to.include(WRONG)
+      expect((await rejection(start(bouncer, 'one'))).code).to.equal('database_pooled')
+      expect(await runAt(address, "SELECT 1 FROM pg_namespace WHERE nspname = 'mesh_companion'")).to.deep.equal([])
+    })
+  }
+})
