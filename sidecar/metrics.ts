@@ -52,9 +52,9 @@ export type CounterName = keyof typeof COUNTERS
 export const LABELS = {
   messages_lost: { reason: [...Object.keys(STORE_FAULTS), 'other'] },
   pushes_accepted: { platform: PLATFORMS },
-  pushes_retried: { platform: PLATFORMS, reason: ['gateway', 'credentials', 'database'] },
+  pushes_retried: { platform: PLATFORMS, reason: ['gateway', 'phone', 'credentials', 'database'] },
   pushes_refused: { platform: PLATFORMS, reason: ['notification', 'credentials'] },
-  pushes_given_up: { platform: PLATFORMS, reason: ['gateway', 'database'] },
+  pushes_given_up: { platform: PLATFORMS, reason: ['gateway', 'phone', 'database'] },
   pushes_unsendable: { platform: PLATFORMS, reason: ['gateway_off', 'token_dead'] },
   push_tokens_gone: { platform: PLATFORMS },
   api_errors: { reason: Object.keys(API_ERRORS) },

@@ -4,7 +4,7 @@ import type { PushOutcome } from '../gateway/gateway.ts'
 /**
  * What a gateway's latest answers come to.
  * - `unused`: nothing was sent yet;
- * - `working`: it took the last notification, or said that its phone is gone;
+ * - `working`: it took the last notification, or said that its phone is gone or away;
  * - `failing`: out of reach, or over a quota;
  * - `refusing`: it refused the last one for good, or does not accept who we are.
  */
@@ -46,7 +46,8 @@ export function recordAnswers(clock: Pick<Clock, 'now'>): AnswerRecord {
     const at = clock.now()
     if (outcome.kind === 'accepted')
       return { ...answers, state: 'working', credentialsRefused: false, lastAcceptedAt: at }
-    if (outcome.kind === 'token_gone') return { ...answers, state: 'working', credentialsRefused: false }
+    if (outcome.kind === 'token_gone' || outcome.kind === 'phone_away')
+      return { ...answers, state: 'working', credentialsRefused: false }
     const { reason } = outcome
     if (outcome.kind !== 'try_later')
       return {

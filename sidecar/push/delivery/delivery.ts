@@ -6,7 +6,7 @@ import type { Metrics } from '../../metrics.ts'
 import type { PushOutcome } from '../gateway/gateway.ts'
 import { buildNotification, type SenderAvatar } from '../gateway/notification.ts'
 import type { Lane } from './lane.ts'
-import { type NextTry, planAfterFailure, planAfterRefusal } from './retry-plan.ts'
+import { type NextTry, planAfterFailure, planAfterRefusal, planWhilePhoneIsAway } from './retry-plan.ts'
 
 interface DeliveryParts {
   readonly stations: Pick<Stations, 'get' | 'markTokenDead'>
@@ -35,9 +35,9 @@ export interface Deliveries {
   putOff(claimed: Claimed, error: unknown): Promise<void>
 }
 
-/** A try that came to nothing: by the gateway, or by the database. */
+/** A try that came to nothing: by the gateway, by the phone that is away, or by the database. */
 interface Failure {
-  readonly cause: 'gateway' | 'database'
+  readonly cause: 'gateway' | 'phone' | 'database'
   readonly reason: string
   readonly afterMs?: number | undefined
 }
@@ -88,10 +88,12 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
     const { claim, at } = claimed
     const { key, platform } = claim.station
     if (outcome.kind === 'try_later') return tryLater(claimed, { ...outcome, cause: 'gateway' })
+    if (outcome.kind === 'phone_away') return tryLater(claimed, { ...outcome, cause: 'phone' })
     if (outcome.kind === 'unauthorized') return waitForAuthorization(claimed, outcome.reason)
     if (outcome.kind === 'accepted') {
       metrics.countCase('pushes_accepted', { platform })
-      metrics.observePushLatency(platform, (claim.waitedMs + clock.elapsed() - at) / MS_PER_S)
+      // What waited for somebody else says nothing of how quick the gateway is.
+      if (claim.refusals === 0) metrics.observePushLatency(platform, (claim.waitedMs + clock.elapsed() - at) / MS_PER_S)
     } else {
       const fields = { station: key, platform, token: shortToken(claim.station.pushToken), reason: outcome.reason }
       if (outcome.kind === 'token_gone') return forgetToken(claimed, fields)
@@ -133,18 +135,23 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
     if (closed()) return handBack(claimed)
     const { claim, at } = claimed
     const { key, platform } = claim.station
-    const elapsedMs = claim.firstTryMs + clock.elapsed() - at
-    const next = planAfterFailure({ claim, elapsedMs, afterMs }, random())
+    const triedMs = clock.elapsed() - at
+    const next =
+      cause === 'phone'
+        ? planWhilePhoneIsAway(claim, claim.waitedMs + triedMs, random())
+        : planAfterFailure({ claim, elapsedMs: claim.firstTryMs + triedMs, afterMs }, random())
     if (next) {
       metrics.countCase('pushes_retried', { platform, reason: cause })
       return plan(claim, next, reason)
     }
     metrics.countCase('pushes_given_up', { platform, reason: cause })
-    log.warn('push-given-up', 'A notification was given up; the phone finds the messages by sync.', {
-      station: key,
-      tries: claim.tries + 1,
-      reason,
-    })
+    // Of phones that are away there always are some.
+    if (cause !== 'phone')
+      log.warn('push-given-up', 'A notification was given up; the phone finds the messages by sync.', {
+        station: key,
+        tries: claim.tries + 1,
+        reason,
+      })
     // Only what it was about: what came meanwhile was in no notification yet.
     await noted(key, pushes.settle(claim))
   }

@@ -1,4 +1,5 @@
 import type { PushClaim } from '../../messages/push-queue.ts'
+import { NOTIFICATION_TTL_MS } from '../gateway/notification.ts'
 
 /**
  * A notification is given up after so many tries, or when the next one would be later than so long after the first. Those that meet
@@ -38,6 +39,16 @@ export function planAfterFailure({ claim, elapsedMs, afterMs }: Failed, random: 
 /** The try after one at which the gateway refused us. Without an end: what nobody was told must not be taken for told. */
 export function planAfterRefusal({ refusals }: Pick<PushClaim, 'refusals'>, random: number): NextTry {
   return { delayMs: retryDelayMs(refusals + 1, undefined, random), tries: 0, refusals: refusals + 1 }
+}
+
+/** The try after one whose phone was away: for as long as a gateway would have kept it. `waitedMs` is since its oldest message came in. */
+export function planWhilePhoneIsAway(
+  claim: Pick<PushClaim, 'refusals'>,
+  waitedMs: number,
+  random: number,
+): NextTry | undefined {
+  const next = planAfterRefusal(claim, random)
+  return waitedMs + next.delayMs > NOTIFICATION_TTL_MS ? undefined : next
 }
 
 /**

@@ -15,6 +15,8 @@ export type PushOutcome =
   | { readonly kind: 'token_gone'; readonly reason: string; readonly unasked?: true }
   /** A passing fault; `afterMs` is the gateway's own delay, where its client library hands it over. */
   | { readonly kind: 'try_later'; readonly reason: string; readonly afterMs?: number }
+  /** The gateway works, and has nobody to hand it to: it keeps nothing for a phone that is off line. */
+  | { readonly kind: 'phone_away'; readonly reason: string }
   /**
    * The gateway refuses us, whatever we send: somebody has to mend credentials, configuration, clock or installation. What waits then
    * is sent, however late. `reason` says what to mend.

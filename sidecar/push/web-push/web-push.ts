@@ -32,11 +32,20 @@ const OUTCOMES: Readonly<Record<number, readonly [Failure['kind'], string]>> = {
   410: ['token_gone', 'says that the subscription has ended'],
   413: ['try_later', 'finds the notification too big'],
   429: ['try_later', 'had too many notifications'],
+  507: ['phone_away', 'keeps nothing for a phone that is off line'], // ntfy
 }
 
-/** How FCM, Mozilla and Apple say that the subscription was made with another public key than ours: with these statuses, in these words. */
-const KEY_STATUSES: ReadonlySet<number> = new Set([400, 401, 403])
-const OTHER_KEY = /correspond to the credentials used|VAPID public key mismatch|VapidPkHashMismatch/i
+/** What the statuses that mean several things mean by these words. */
+const WORDY_STATUSES: ReadonlySet<number> = new Set([400, 401, 403])
+const WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
+  // FCM, Mozilla and Apple.
+  [
+    /correspond to the credentials used|VAPID public key mismatch|VapidPkHashMismatch/i,
+    ['token_gone', 'says that the subscription was made with another key than ours'],
+  ],
+  // ntfy, which never looks at our signature.
+  [/"code":\s*40[13]\d\d\b/, ['try_later', 'does not let us write: its access rules must let everyone write to up*']],
+]
 
 /** Salt, record size and public key in front of the encrypted text; behind it a delimiter and the tag. Source: RFC 8188, 2; RFC 8291, 4. */
 const ENCRYPTION_BYTES = 86 + 17
@@ -143,9 +152,9 @@ async function outcomeOf(answer: IncomingMessage, endpoint: string, now: number)
   const text = readAnswer(answer)
   // It counts, however long the rest of the answer takes.
   if (status >= 200 && status < 300) return { kind: 'accepted' }
-  const [kind, what] = OTHER_KEY.test(KEY_STATUSES.has(status) ? await text : '')
-    ? (['token_gone', 'says that the subscription was made with another key than ours'] as const)
-    : (OUTCOMES[status] ?? (['try_later', otherStatus(status)] as const))
+  const said = WORDY_STATUSES.has(status) ? await text : ''
+  const byWords = WORDS.find(([words]) => words.test(said))?.[1]
+  const [kind, what] = byWords ?? OUTCOMES[status] ?? ['try_later', otherStatus(status)]
   const reason = `${hostOf(endpoint)} ${what} (status ${status})`
   const afterMs = parseRetryAfter(headers['retry-after'], now)
   return kind === 'try_later' && afterMs !== undefined ? { kind, reason, afterMs } : { kind, reason }

@@ -6,6 +6,7 @@ import { FakeClock } from '../../../support/fake-clock.ts'
 const ACCEPTED: PushOutcome = { kind: 'accepted' }
 const SILENT: PushOutcome = { kind: 'try_later', reason: 'no answer within 10 s' }
 const GONE: PushOutcome = { kind: 'token_gone', reason: 'the app was removed' }
+const AWAY: PushOutcome = { kind: 'phone_away', reason: 'off line' }
 const REFUSED: PushOutcome = { kind: 'refused', reason: 'too big' }
 const UNAUTHORIZED: PushOutcome = { kind: 'unauthorized', reason: 'the key was revoked' }
 
@@ -25,8 +26,9 @@ describe("a gateway's answers", () => {
     expect(stateAfter(REFUSED, ACCEPTED)).to.equal('working')
   })
 
-  it('are good ones where a phone is gone: who says so has let us in', () => {
-    expect(answered(UNAUTHORIZED, GONE)).to.deep.include({ state: 'working', credentialsRefused: false })
+  it('are good ones where a phone is gone or away: who says so has let us in', () => {
+    for (const good of [GONE, AWAY])
+      expect(answered(UNAUTHORIZED, good)).to.deep.include({ state: 'working', credentialsRefused: false })
   })
 
   it('tell a gateway that refuses us from one that refuses a notification', () => {

@@ -15,6 +15,7 @@ import { append, message, registration, temporaryStores } from '../../store/sqli
 
 const KEY = 'N0CALL-7'
 const ACCEPTED: PushOutcome = { kind: 'accepted' }
+const DAY_MS = 24 * 60 * 60_000
 const LATER: PushOutcome = { kind: 'try_later', reason: 'down' }
 
 interface Sent {
@@ -541,6 +542,33 @@ describe('The dispatcher', () => {
       expect(events('push-authorized')).to.have.length(1)
       expect(lines.filter(({ level }) => level === 'error')).to.have.length(2)
     })
+  })
+
+  it('tries for a day where a phone is away, without a warning, and then rests until there is news', async () => {
+    android.always = { kind: 'phone_away', reason: 'off line' }
+    await receive('one')
+    const start = stores.clock.now()
+    await dispatched()
+    await receive('two')
+    while (stores.clock.pending > 0) await advance(60_000)
+    expect(stores.clock.now() - start).to.be.within(DAY_MS - 5 * 60_000, DAY_MS)
+    expect(android.sent.length).to.be.within(288, 600)
+    expect(lines.filter(({ level }) => level === 'warn' || level === 'error')).to.deep.equal([])
+    expect(dispatcher.gateways()[0]).to.include({ state: 'working' })
+    expect(metrics.value('pushes_given_up')).to.equal(1)
+    expect(isUnpushed()).to.equal(false)
+  })
+
+  it('counts as no latency of a gateway for how long a phone was away', async () => {
+    android.always = { kind: 'phone_away', reason: 'off line' }
+    await receive('one')
+    await dispatched()
+    android.always = ACCEPTED
+    await advance(1000)
+    await receive('two')
+    await dispatched()
+    expect(metrics.value('pushes_accepted')).to.equal(2)
+    expect((await metrics.expose()).text).to.include('push_latency_seconds_count{platform="android"} 1\n')
   })
 
   it('counts elapsed time until it gives up, whatever the clock says', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { makeCertificates } from '../../../../fixtures/certificate.ts'
+import { NTFY } from '../../../../fixtures/push/ntfy.ts'
 import {
   type SubscriptionJson,
   startWebPush,
@@ -44,7 +45,6 @@ describe('Web Push through web-push', () => {
     [{ status: 429 }, 'try_later', /too many/],
     [{ status: 500 }, 'try_later', /not available/],
     [{ status: 503 }, 'try_later', /not available/],
-    [{ status: 507 }, 'try_later', /not available/],
     [{ status: 400, text: 'no' }, 'try_later', /refuses the notification \(status 400\)$/],
     [{ status: 406 }, 'try_later', /refuses the notification/],
     ['reset', 'try_later', /cannot be reached \(ECONNRESET\)$/],
@@ -54,7 +54,17 @@ describe('Web Push through web-push', () => {
   ]
   gatewayContract<WebPushFault, WebPushFixture>(at, {
     member: 'webpush',
-    answers: answers.map(([fault, ...rest]) => [`takes ${JSON.stringify(fault)} for ${rest[0]}`, fault, ...rest]),
+    answers: [
+      ...answers.map(([fault, ...rest]) => [`takes ${JSON.stringify(fault)} for ${rest[0]}`, fault, ...rest] as const),
+      ['knows by an ntfy server when a phone is off line', NTFY.phoneAway, 'phone_away', /off line \(status 507\)$/],
+      [
+        'names the access rules of a closed ntfy server',
+        NTFY.closed,
+        'try_later',
+        /its access rules must .*status 403/,
+      ],
+      ['names them where it wants a user, too', NTFY.unauthorized, 'try_later', /its access rules must/],
+    ],
     unreachable: /cannot be reached \(ECONN(REFUSED|RESET)\)/,
     leaks(token) {
       const { endpoint, keys } = JSON.parse(token)
