@@ -98,6 +98,11 @@ export const LOGIN_ERRORS = {
     remedy:
       'The claim that identifies users is missing, or no text of 1 to 255 characters without control characters. Check `custom.claims.uuid`.',
   },
+  acr_missing: {
+    message: 'sign_in_incomplete',
+    remedy:
+      'The IdP did not sign the person in as `custom.required_acr` demands: `acr` is what its ID token says, null for nothing. Let the IdP ask this client for the second factor, and check how it spells the level; a level that the person cannot reach is refused there or here.',
+  },
   account_unknown: {
     message: 'access_denied',
     remedy:

@@ -113,6 +113,7 @@ function customSettings(
     scope: scopes(custom.scope ?? 'openid profile email', more),
     claims: { uuid: 'sub', name: 'name', email: 'email', ...custom.claims },
     authorizationParams: custom.authorization_params ?? {},
+    requiredAcr: custom.required_acr === undefined ? [] : names(custom.required_acr),
     ...(custom.buttonText === undefined ? {} : { buttonText: custom.buttonText }),
     ...(custom.buttonIconUrl === undefined ? {} : { buttonIconUrl: custom.buttonIconUrl }),
     preset: preset?.name ?? null,

@@ -172,6 +172,8 @@ export interface CustomSettings {
   readonly claims: { readonly uuid: string; readonly name: string; readonly email: string }
   /** Added to every authorization request: what neither the protocol nor this plugin sets. */
   readonly authorizationParams: Readonly<Record<string, string>>
+  /** Authentication contexts (`acr`) that a login may have, in the order of preference; empty: any. */
+  readonly requiredAcr: readonly string[]
   /** The whole text of the login button, in place of the provider's name. One line, at most 100 characters. */
   readonly buttonText?: string
   /** Its icon: an https address, or a path of the server. */

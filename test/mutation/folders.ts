@@ -15,7 +15,11 @@ export const FOLDERS: readonly MutatedFolder[] = [
     tests: ['test/plugin/config/domains.test.ts', 'test/plugin/config/domains'],
   },
   { name: 'config/migration', rules: ['plugin/config/migration'], tests: ['test/plugin/config/migration'] },
-  { name: 'config/credentials', rules: ['plugin/config/credentials'], tests: ['test/plugin/config/credentials'] },
+  {
+    name: 'config/credentials',
+    rules: ['plugin/config/credentials'],
+    tests: ['test/plugin/config/credentials', 'test/plugin/config/client.test.ts'],
+  },
   {
     name: 'config/rules',
     rules: ['plugin/config/rules'],
@@ -55,6 +59,12 @@ export const FOLDERS: readonly MutatedFolder[] = [
       'test/plugin/flow/login.test.ts',
       'test/plugin/flow/response-mode.test.ts',
       'test/plugin/flow/dpop.test.ts',
+      'test/plugin/flow/front-channel.test.ts',
+      'test/plugin/flow/client-object.test.ts',
+      'test/plugin/flow/required-acr.test.ts',
+      'test/plugin/flow/attacks.test.ts',
+      'test/plugin/flow/log-lines.test.ts',
+      'test/plugin/flow/logout.test.ts',
     ],
   },
   {

@@ -32,6 +32,7 @@ const MESSAGE_OF: Partial<Record<LoginErrorCode, number>> = {
   account_limit: MESSAGE.accountLimit,
   account_locked: MESSAGE.locked,
   maintenance: MESSAGE.maintenance,
+  acr_missing: MESSAGE.denied,
   not_in_required_group: MESSAGE.denied,
   memberships_unknown: MESSAGE.denied,
   provider_error: MESSAGE.denied,

@@ -181,6 +181,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
       },
     )
     judge(objectionToIdToken(claims, client.client_id, now() / 1000))
+    judgeContext(claims, settings.custom.requiredAcr)
     const accessToken = tokens?.access ?? null
     if (accessToken !== null) judgeAccessToken(accessToken, claims)
     const more = accessToken && metadata.userinfo_endpoint ? await userInfo(metadata, accessToken, claims) : {}
@@ -200,6 +201,12 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
 
 function judge(objection: string | undefined): void {
   if (objection) throw new LoginError('id_token_invalid', { details: { reason: objection } })
+}
+
+/** By the ID token alone: what UserInfo says of an `acr` is of no login. Source: OpenID Connect Core 1.0, section 2. */
+function judgeContext({ acr }: Claims, required: readonly string[]): void {
+  if (required.length === 0 || (typeof acr === 'string' && required.includes(acr))) return
+  throw new LoginError('acr_missing', { details: { acr: typeof acr === 'string' ? acr : null, required } })
 }
 
 function refusedToken(reason: string): LoginError {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import * as oidc from 'openid-client'
-import type { ClientSettings, DomainSettings } from '../../config/settings.ts'
+import type { ClientSettings, CustomSettings, DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 import type { Transaction } from '../../login/transaction/transaction.ts'
 import { explainScopes } from '../answers/scope-refusal.ts'
@@ -76,6 +76,7 @@ function askedParameters(
 ): AskedParameters {
   const { client } = settings
   const mode = responseModeOf(client, metadata)
+  const contexts = demandedContexts(settings.custom)
   return {
     redirect_uri: client.redirect_uri,
     scope: scopes.join(' '),
@@ -86,7 +87,9 @@ function askedParameters(
     code_challenge: codeChallenge(codeVerifier),
     code_challenge_method: 'S256',
     ...(mode === undefined ? {} : { response_mode: mode }),
-    ...demandedTime(client, metadata),
+    ...demandedTime(client),
+    ...(contexts.length > 0 ? { acr_values: contexts.join(' ') } : {}),
+    ...demandedClaims(client, contexts, metadata),
   }
 }
 
@@ -100,9 +103,31 @@ function promptForAnother({ prompt_values_supported: published }: oidc.ServerMet
   return Array.isArray(published) && published.includes('select_account') ? 'select_account' : 'login'
 }
 
-/** How an IdP is asked to tell when the person last signed in there: a greatest age implies it. */
-function demandedTime(client: ClientSettings, metadata: oidc.ServerMetadata): Readonly<Record<string, string>> {
-  if (client.default_max_age !== undefined) return { max_age: String(client.default_max_age) }
-  if (!client.require_auth_time || metadata.claims_parameter_supported !== true) return {}
-  return { claims: JSON.stringify({ id_token: { auth_time: { essential: true } } }) }
+/** A greatest age implies that the IdP tells when the person last signed in there. */
+function demandedTime({ default_max_age: age }: ClientSettings): Readonly<Record<string, string>> {
+  return age === undefined ? {} : { max_age: String(age) }
+}
+
+/**
+ * What `acr` a login asks for: all that it may have, whatever list the IdP publishes, unless the administrator asks for some himself.
+ */
+function demandedContexts({ requiredAcr, authorizationParams }: CustomSettings): readonly string[] {
+  return authorizationParams.acr_values === undefined ? requiredAcr : []
+}
+
+/**
+ * What the ID token has to say, where the IdP can be asked for single claims: an essential one it has to meet, or to fail, where
+ * `acr_values` is a wish only. Source: OpenID Connect Core 1.0, sections 5.5.1 and 5.5.1.1.
+ */
+function demandedClaims(
+  client: ClientSettings,
+  contexts: readonly string[],
+  { claims_parameter_supported: isSupported }: oidc.ServerMetadata,
+): Readonly<Record<string, string>> {
+  const wanted = {
+    ...(client.require_auth_time && client.default_max_age === undefined ? { auth_time: { essential: true } } : {}),
+    ...(contexts.length > 0 ? { acr: { essential: true, values: contexts } } : {}),
+  }
+  if (isSupported !== true || Object.keys(wanted).length === 0) return {}
+  return { claims: JSON.stringify({ id_token: wanted }) }
 }

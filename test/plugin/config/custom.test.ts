@@ -12,6 +12,7 @@ describe('custom configuration', () => {
       scope: ['openid', 'profile', 'email'],
       claims: { uuid: 'sub', name: 'name', email: 'email' },
       authorizationParams: {},
+      requiredAcr: [],
       preset: null,
       presetMembers: {},
     }
@@ -31,6 +32,17 @@ describe('custom configuration', () => {
     for (const wrong of ['', 5, true, null, ['login']]) {
       const path = 'custom.authorization_params.prompt'
       expect(problems({ authorization_params: { prompt: wrong } })).to.deep.equal([path])
+    }
+  })
+
+  it('takes required_acr as one text or several, and none that a request could not carry', () => {
+    expect(custom({ required_acr: 'urn:mfa' }).requiredAcr).to.deep.equal(['urn:mfa'])
+    expect(custom({ required_acr: ['2', '3', '2'] }).requiredAcr).to.deep.equal(['2', '3'])
+    for (const wrong of ['', 'two words', 'a\n', [], null, 2, true, {}]) {
+      expect(problems({ required_acr: wrong }), String(wrong)).to.deep.equal(['custom.required_acr'])
+    }
+    for (const wrong of ['', 'two words', 2]) {
+      expect(problems({ required_acr: ['1', wrong] }), String(wrong)).to.deep.equal(['custom.required_acr[1]'])
     }
   })
 

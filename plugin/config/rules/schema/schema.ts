@@ -13,6 +13,8 @@ const texts = (description: string): MemberSchema => ({
   items: { type: 'string', minLength: 1 },
   description,
 })
+/** `acr_values` has blanks between them. */
+const CONTEXT = { pattern: '^[!-~]{1,255}$' }
 const list = (what: string): MemberSchema => ({
   type: 'string',
   pattern: '[^\\s,]',
@@ -141,6 +143,13 @@ const custom = (presets: readonly PresetRules[]) =>
       type: 'object',
       additionalProperties: { type: 'string', minLength: 1 },
       description: 'Write an object of texts: what is added to every request that a login begins with.',
+    },
+    required_acr: {
+      ...CONTEXT,
+      type: ['string', 'array'],
+      minItems: 1,
+      items: { type: 'string', ...CONTEXT },
+      description: 'Write the `acr` that a login must have, or an array of those that it may have, without blanks.',
     },
     preset: {
       enum: [...presets.map(({ name }) => name), null],

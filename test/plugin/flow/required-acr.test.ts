@@ -1,0 +1,90 @@
+import { expect } from 'chai'
+import { decodeJwt } from 'jose'
+import { type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
+
+const LEVELS = ['urn:two', 'urn:three']
+
+describe('custom.required_acr', () => {
+  const { start, closeAll } = setups()
+  afterEach(closeAll)
+
+  /** An IdP that signs people in at any level that the test says. */
+  async function signedInAt(acr: unknown, required: unknown, options: SetupOptions = {}): Promise<Setup> {
+    const setup = await start({ ...options, oidc: { ...options.oidc, custom: { required_acr: required } } })
+    const { idp } = setup
+    idp.forgeTokens((genuine) => idp.sign({ ...decodeJwt(genuine), acr }))
+    return setup
+  }
+  const login = ({ host, browser }: Setup) => browser().login(host.url, 'alice', 'alice-demo')
+  const asked = async ({ host, browser }: Setup) =>
+    new URL((await browser().step(`${host.url}auth-oidc`)).headers.location!).searchParams
+
+  it('asks for each that is allowed, and lets in whom the ID token says it of', async () => {
+    const setup = await signedInAt('urn:three', LEVELS)
+    expect((await asked(setup)).get('acr_values')).to.equal('urn:two urn:three')
+    expect((await login(setup)).url).to.equal(setup.host.url)
+  })
+
+  for (const [what, acr] of [
+    ['of a lower level', 'urn:one'],
+    ['of several at once', LEVELS],
+    ['without one', undefined],
+  ] as const) {
+    it(`refuses a login ${what}, and says in the log what came`, async () => {
+      const setup = await signedInAt(acr, LEVELS)
+      expect((await login(setup)).url).to.include('login?failure=sign_in_incomplete')
+      expect(setup.authLog.at(-1)?.fields).to.deep.include({
+        code: 'acr_missing',
+        acr: typeof acr === 'string' ? acr : null,
+        required: LEVELS,
+      })
+    })
+  }
+
+  it('counts none that UserInfo says', async () => {
+    const idp = { claimsIn: 'userinfo', scopes: { profile: ['name', 'acr'] } } as const
+    const setup = await start({ oidc: { custom: { required_acr: 'urn:two' } }, idp })
+    const claims = { name: 'Dora', email: 'dora@example.test', email_verified: true, acr: 'urn:two' }
+    setup.idp.setUser({ username: 'dora', password: 'dora-demo', sub: 'u-2001', claims })
+    await setup.browser().login(setup.host.url, 'dora', 'dora-demo')
+    expect(setup.authLog.at(-1)?.fields).to.include({ code: 'acr_missing', acr: null })
+  })
+
+  const essential = { acr: { essential: true, values: LEVELS } }
+  for (const [what, more, acrValues, claims] of [
+    ['as an essential claim too where the IdP takes single claims', {}, LEVELS.join(' '), essential],
+    [
+      'beside the time of the sign-in',
+      { client: { require_auth_time: true } },
+      LEVELS.join(' '),
+      { auth_time: { essential: true }, ...essential },
+    ],
+    [
+      'by acr_values alone where it takes none',
+      { issuer: { claims_parameter_supported: false } },
+      LEVELS.join(' '),
+      undefined,
+    ],
+    [
+      'as the administrator writes, who may ask for another',
+      { own: { acr_values: 'urn:four' } },
+      'urn:four',
+      undefined,
+    ],
+  ] as const) {
+    it(`is asked for ${what}`, async () => {
+      const { client = {}, issuer = {}, own = {} } = more as Record<string, Record<string, unknown>>
+      const setup = await start({
+        client,
+        oidc: ({ idp }) => ({
+          issuer: { issuer: idp.issuer, ...issuer },
+          custom: { required_acr: LEVELS, authorization_params: own },
+        }),
+      })
+      const parameters = await asked(setup)
+      expect(parameters.get('acr_values')).to.equal(acrValues)
+      const wanted = parameters.get('claims')
+      expect(wanted === null ? undefined : JSON.parse(wanted).id_token).to.deep.equal(claims)
+    })
+  }
+})
