@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { openControl } from './support/control-socket.ts'
 import type { Person } from './support/mesh-setup.ts'
-import { isApp, isLoginPage, signedIn, signIn } from './support/session.ts'
-import { useMesh } from './support/use-mesh.ts'
+import { authCookieOn, isApp, isLoginPage, signedIn, signIn, thiefOf } from './support/session.ts'
+import { useMesh, verdictOf } from './support/use-mesh.ts'
 
 const TOLD = 'You were signed out by the sign-in service, or your session has expired.'
 
@@ -32,6 +33,24 @@ describe('a page of MeshCentral whose session the IdP has ended', () => {
     await endAll(person)
     await page.closed
     expect(page.messages.at(-1)).to.deep.equal({ action: 'plugin', plugin: 'meshcompanion', method: 'signedOut' })
+  })
+
+  it('loads itself anew too where its socket comes just after another tab has signed in, and never stays without a connection', async () => {
+    const person = setup.person()
+    const browser = await signedIn(setup, person)
+    const [slow, auth] = [thiefOf(setup, browser), authCookieOn(await browser.step(setup.url))]
+    await signIn(setup, browser, person)
+    const connect = (cookies: ScriptedBrowser) => setup.keep(openControl(setup, { auth: auth ?? '', browser: cookies }))
+    const late = connect(slow)
+    await late.message(({ action }) => action === 'close')
+    expect(late.messages).to.deep.equal([
+      { action: 'plugin', plugin: 'meshcompanion', method: 'signedOut' },
+      { action: 'close', cause: 'noauth', msg: 'noauth' },
+    ])
+    // With the cookie of the new session it is the page of somebody who is signed in.
+    const current = connect(browser)
+    expect(await verdictOf(current)).to.equal('signed in')
+    expect(current.messages.map(({ method }) => method)).not.to.include('signedOut')
   })
 
   it('goes to the login page, which says once why: at any address, after any request, and where others are sent to the IdP', async () => {

@@ -45,7 +45,7 @@ export function notePage({ ws, path }: MeshRequest): void {
   if (ws && path.endsWith('/control.ashx/.websocket')) Reflect.set(ws, IS_PAGE, true)
 }
 
-/** Has the page behind a socket, if there is one, load itself anew: to be sent before the socket is closed, since its session has ended. */
+/** Has the page behind a socket, if there is one, load itself anew: to be sent before the socket is closed or refused, since its session has ended. */
 export function sendToLogin(socket: MeshSocket): void {
   const send: unknown = Reflect.get(socket, IS_PAGE) === true ? Reflect.get(socket, 'send') : undefined
   if (typeof send !== 'function') return

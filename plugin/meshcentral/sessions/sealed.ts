@@ -1,3 +1,4 @@
+import { sendToLogin } from '../pages/open-page.ts'
 import type { MeshCookie, MeshServer } from '../server.ts'
 import type { CurrentWork, Work } from './current-work.ts'
 import type { Ended } from './ended.ts'
@@ -60,7 +61,12 @@ export function sealedBySession(options: SealedOptions): Pick<MeshServer, 'encod
       // MeshCentral itself would take a guest who comes to another place for the user, with all the rights of that one.
       if (isGuests && !isForGuests(here)) return null
       const owner = isGuests ? NONE : readOwner(cookie)
-      if (hasEnded(owner, user)) return null
+      if (hasEnded(owner, user)) {
+        // Of tabs that sign in at the same time one may have ended the session that the page of another was made for, and MeshCentral would
+        // leave that at "Unable to perform authentication".
+        if (here?.socket && here.session?.user !== user) sendToLogin(here.socket)
+        return null
+      }
       if (!here && opensRelay(cookie)) open.relays.opened(user, owner, isGuests ? undefined : String(cookie.x))
       here?.brought.set(user, owner)
       if (here?.socket) open.seenSealed(owner, user, here.socket)
