@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Request } from 'express'
 import { type Clock, systemClock } from '../clock.ts'
-import { isJsonObject } from '../config/json/json-object.ts'
+import { isJsonObject, type JsonObject } from '../config/json/json-object.ts'
 import type { Sessions } from './port.ts'
 import { endOfNow, type RevocationStore } from './revocation-store.ts'
 import { keyOfHandle, keysOfEnded, keysOfSignIn, MAX_SESSION_MS, withTimeLimit } from './revocations.ts'
@@ -29,8 +29,13 @@ export interface CookieSessionsOptions {
 
 /** Where the login stands in the session. */
 const KEY = 'oidcSignIn'
-/** Browsers drop a cookie of more than 4,096 bytes without a word. Of the session: others keep things in it too. */
-const MOST_RECORD_BYTES = 2_000
+/**
+ * nginx takes 4 KB of answer headers with its defaults, and all cookies of an answer are to stay below 2: a login under way and what it
+ * takes back have their room beside this, and 100 characters that the host adds.
+ */
+const MOST_BYTES = 1_440
+/** Of names, attributes and signature. */
+const BYTES_BESIDE = 262
 
 /** What a session in a cookie keeps of the login that began it. */
 export interface CookieSignIn extends SignInRecord {
@@ -43,7 +48,7 @@ export interface CookieSignIn extends SignInRecord {
  * middleware has to be in place before the plugin's routes. Tokens are not kept, so a logout at the IdP has no `id_token_hint`: nginx with
  * its defaults takes 4 KB of answer headers, and with an ID token of 25 groups in a cookie each login was a 502. Everything rejects when the store of revocations fails or does not answer in time; then nobody is signed in.
  */
-export function cookieSessions(options: CookieSessionsOptions): Sessions {
+export function cookieSessions(options: CookieSessionsOptions): Sessions & Required<Pick<Sessions, 'cookieBytes'>> {
   const { storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS, clock = systemClock } = options
   const { now = () => clock.now() } = options
   const revocations = withTimeLimit(options.revocations, timeLimit(clock, storeTimeoutMs))
@@ -62,9 +67,11 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions {
     async start(req, _res, { idToken: _idToken, tokens: _tokens, ...record }) {
       const before = cookieSignIn(req)
       const kept: CookieSignIn = { ...record, handle: randomBytes(16).toString('base64url') }
-      const tooLarge = Buffer.byteLength(JSON.stringify(kept)) > MOST_RECORD_BYTES
+      const stored = withoutRepetition(kept)
+      // MeshCentral names domain and user once more in it.
+      const tooLarge = bytesOf([stored, kept.domainKey, kept.userId]) > MOST_BYTES
       // Whatever was in the session before does not outlive a login, nor one that fails from here on.
-      replaceSession(req, tooLarge ? null : { [KEY]: kept })
+      replaceSession(req, tooLarge ? null : { [KEY]: stored })
       if (tooLarge) throw new Error('The sign-in is too large for a cookie.')
       try {
         if (before) await revoke(before)
@@ -82,6 +89,8 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions {
       const endedAt = await revocations.endedAt([keyOfHandle(handle), ...keysOfSignIn(signIn)])
       return endedAt !== undefined && kept.startedAt <= endedAt ? undefined : signIn
     },
+
+    cookieBytes: (req) => bytesOf(Reflect.get(req, 'session')),
 
     async end(req) {
       const kept = cookieSignIn(req)
@@ -101,9 +110,23 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions {
 export function cookieSignIn(req: Request): CookieSignIn | undefined {
   const session: unknown = Reflect.get(req, 'session')
   const value = isJsonObject(session) ? session[KEY] : undefined
-  const record = readRecord(value)
+  const record = readRecord(isJsonObject(value) ? withRepetition(value) : value)
   const handle = isJsonObject(value) ? value.handle : undefined
   return record && typeof handle === 'string' ? { ...record, handle } : undefined
+}
+
+/** Most people are known by their subject. */
+function withoutRepetition({ subject, ...record }: CookieSignIn): Partial<CookieSignIn> {
+  return record.userId === `~oidc:${subject}` ? record : { ...record, subject }
+}
+
+function withRepetition(stored: JsonObject): JsonObject {
+  return { subject: String(stored.userId).replace(/^~oidc:/, ''), ...stored }
+}
+
+/** In base64, as cookie-session writes it. */
+function bytesOf(session: unknown): number {
+  return Math.ceil(Buffer.byteLength(JSON.stringify(session ?? {})) / 3) * 4 + BYTES_BESIDE
 }
 
 function replaceSession(req: Request, session: object | null): void {

@@ -152,6 +152,11 @@ export interface Sessions {
    * the session; servers ask too, and by the types of Express 4 that is one of Node's only.
    */
   current(req: IncomingMessage): Promise<SignIn | undefined>
+  /**
+   * Bytes of `Set-Cookie`, names and attributes included, that the session of a request may take in its answer as it is now. Absent: at
+   * most 300, as an identifier takes.
+   */
+  cookieBytes?(req: Request): number
   /** Ends the browser's session, whoever began it. */
   end(req: Request, res: Response): Promise<void>
   /**

@@ -22,7 +22,7 @@ import { createOpenSessions } from './sessions/open-sessions.ts'
 import { meshPeers } from './sessions/peers.ts'
 import { sealedBySession } from './sessions/sealed.ts'
 import { type ShutDoor, shutDoor } from './shut-door.ts'
-import { pluginConfig, showButton, type TakenDomain, takeOver } from './take-over.ts'
+import { pluginConfig, routeByName, showButton, type TakenDomain, takeOver } from './take-over.ts'
 import { keepCookiesFromCaches } from './uncached-cookies.ts'
 
 const PRESET_NAMES = PRESETS.map(({ name }) => name)
@@ -156,6 +156,7 @@ function install(
   }
   const readings = readOptions(options, (file) => readFileSync(resolve(server.datapath, file), 'utf8'))
 
+  routeByName(taken, web)
   // In this order: what ended is out before any route sees it, and MeshCentral's own routes come after all of ours.
   const work = followWork(server.db)
   Object.assign(server, sealedBySession({ server, ended, open, work, domains, now: clock.now }))

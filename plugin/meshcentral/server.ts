@@ -74,6 +74,8 @@ export interface MeshWeb {
   /** `<user id>/<x>` → when the session was ended, in milliseconds since 1970. */
   readonly destroyedSessions: Record<string, number>
   readonly args: Members
+  /** Domains by their host names, in lower case: where requests of that name go. */
+  readonly dnsDomains?: Record<string, MeshDomain>
   /** The package of that name. */
   readonly bodyParser: { readonly urlencoded: (options: object) => RequestHandler }
   blockedUsers: number

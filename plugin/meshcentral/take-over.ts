@@ -1,4 +1,4 @@
-import type { Members, MeshDomain } from './server.ts'
+import type { Members, MeshDomain, MeshWeb } from './server.ts'
 
 /** A domain whose own strategy was taken out of the configuration, with the `oidc` object that it had. */
 export interface TakenDomain {
@@ -50,6 +50,18 @@ export function showButton(
     ...domain.authstrategies,
     oidc: { issuer: {}, client: {}, custom, ...groups },
   }
+}
+
+/**
+ * Behind `tlsOffload` MeshCentral knows a domain by its host name only where it finds a certificate of it, `webserver-<id>-cert-public.crt`:
+ * else logins there begin in the default domain, and no answer finds its own. The proxy has that certificate, and the name is enough.
+ */
+export function routeByName(
+  taken: ReadonlyMap<string, TakenDomain>,
+  { dnsDomains }: Pick<MeshWeb, 'dnsDomains'>,
+): void {
+  if (!dnsDomains) return
+  for (const { domain } of taken.values()) if (domain.dns) dnsDomains[domain.dns.toLowerCase()] ??= domain
 }
 
 /** The configuration as the plugin reads it: the addresses that the server has really taken, and the `oidc` objects as they were. */

@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Request } from 'express'
+import { cookieSignIn } from '../host/cookie-session.ts'
 import type { MeshSocket, MeshWeb } from './server.ts'
 
 /** Behind the last slash there is a name with an ending, other than that of MeshCentral's own pages. */
@@ -7,7 +9,7 @@ const FILE = /\/[^/?]*\.(?!ashx(?:[/?]|$))[^/?]*(?:\?|$)/i
 /**
  * Lets no answer set a cookie that a cache may keep. MeshCentral renews its session's cookie once a minute with whatever is asked for, and
  * caches that keep `Set-Cookie` beside a file, as a common proxy's switch for assets does, sign the next one who asks for it in as the one
- * who fetched it. Sessions are still renewed by pages and by what keeps them alive.
+ * who fetched it. Sessions are still renewed by pages and by what keeps them alive. And lets no session of ours go without `Secure`.
  *
  * In place before all that sets cookies. What a web relay hands on is a device's own.
  */
@@ -17,8 +19,12 @@ export function keepCookiesFromCaches({ app, args }: Partial<Pick<MeshWeb, 'app'
   const relays: readonly unknown[] = Array.isArray(args?.relaydns) ? args.relaydns : []
   const { handle } = app as unknown as { readonly handle: Handle }
   const handleUncached: Handle = (req, res, ...rest) => {
-    if (/^(GET|HEAD)$/.test(req.method ?? '') && !req.ws && !relays.includes(req.headers.host?.replace(/:\d*$/, '')))
-      beforeHead(res, () => keepFromCaches(req.url ?? '', res))
+    if (!req.ws && !relays.includes(req.headers.host?.replace(/:\d*$/, ''))) {
+      beforeHead(res, () => {
+        if (cookieSignIn(req as Request)) secure(res)
+        if (/^(GET|HEAD)$/.test(req.method ?? '')) keepFromCaches(req.url ?? '', res)
+      })
+    }
     handle.call(app, req, res, ...rest)
   }
   Object.assign(app, { handle: handleUncached })
@@ -33,6 +39,16 @@ function beforeHead(res: ServerResponse, act: () => void): void {
     act()
     return writeHead.apply(res, head)
   }) as typeof writeHead
+}
+
+/** Behind `tlsOffload` MeshCentral sets its session's cookie without: who is signed in by us came by https. */
+function secure(res: ServerResponse): void {
+  const set = [res.getHeader('Set-Cookie') ?? []].flat().map(String)
+  if (set.length === 0) return
+  res.setHeader(
+    'Set-Cookie',
+    set.map((cookie) => (/;\s*secure\b/i.test(cookie) ? cookie : `${cookie}; secure`)),
+  )
 }
 
 /** Source: RFC 9111, sections 3 and 7.3. */

@@ -31,7 +31,7 @@ describe('MeshCentral behind a proxy that ends TLS', () => {
     await once(proxy, 'listening')
     return {
       settings: { port: inside, aliasPort: port, tlsOffload: '127.0.0.1' },
-      domains: { '': {}, closed: { oidc: { newAccounts: false } } },
+      domains: { '': {}, closed: { oidc: { newAccounts: false } }, dns: { members: { dns: 'other.mesh.test' } } },
     }
   })
   after(() => {
@@ -54,5 +54,9 @@ describe('MeshCentral behind a proxy that ends TLS', () => {
     expect(await isSignedIn(setup, browser)).to.equal(false)
     const failed = await signIn(setup, setup.browser(), setup.person(), { domain: 'closed' })
     expect([isLoginPage(failed), messageOn(failed)]).to.deep.equal([true, 100])
+  })
+
+  it('signs in to a domain by its host name, without a file of its certificate', async () => {
+    await signedIn(setup, setup.person(), 'dns')
   })
 })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { SignIn } from '../../host/port.ts'
 import { createSeal } from '../../host/seal.ts'
-import { type CookieRules, digestOf, fullName, readCookies, setCookie } from './login-cookie.ts'
+import { type CookieRules, fullName, readCookies, setCookie } from './login-cookie.ts'
 
 /** How long after a login its answer may come again: by a reload, or the way back. */
 const LANDING_MS = 10 * 60_000
@@ -9,12 +9,6 @@ const NAME = 'oidc-landed'
 
 /** By what a session is known to be that of a login. */
 type Session = Pick<SignIn, 'domainKey' | 'userId' | 'startedAt'>
-
-interface Landing extends Session {
-  readonly digest: string
-  readonly path: string
-  readonly until: number
-}
 
 /**
  * Where the last login of a browser led, for an answer that comes again. It lies with the browser, sealed, in one cookie: each login
@@ -35,24 +29,21 @@ export interface Landings {
 /** @param secret of the host; without one, landings are forgotten with the process */
 export function createLandings(secret: string | undefined, now: () => number): Landings {
   const seal = createSeal(secret ?? randomBytes(32), 'login landing')
+  /** It opens for its own login and session alone. */
+  const placeOf = (name: string, state: string, { domainKey, userId, startedAt }: Session) =>
+    JSON.stringify([name, state, domainKey, userId, startedAt])
   return {
-    remember(state, { domainKey, userId, startedAt }, path, rules) {
+    remember(state, session, path, rules) {
       const name = fullName(NAME, rules)
-      const until = now() + LANDING_MS
-      const landing: Landing = { domainKey, userId, startedAt, digest: digestOf(state), path, until }
-      return setCookie(name, seal.seal(JSON.stringify(landing), name), LANDING_MS, rules)
+      const sealed = seal.seal(`${now() + LANDING_MS} ${path}`, placeOf(name, state, session))
+      return setCookie(name, sealed, LANDING_MS, rules)
     },
     find(state, session, rules, cookieHeader) {
       const name = fullName(NAME, rules)
-      const opened = seal.open(readCookies(cookieHeader)[name] ?? '', name)
-      if (opened === null || !session) return undefined
-      // Only we can have sealed it, so its shape is ours.
-      const landing = JSON.parse(opened) as Landing
-      const isItsSession =
-        landing.domainKey === session.domainKey &&
-        landing.userId === session.userId &&
-        landing.startedAt === session.startedAt
-      return isItsSession && landing.digest === digestOf(state) && now() <= landing.until ? landing.path : undefined
+      const opened = session && seal.open(readCookies(cookieHeader)[name] ?? '', placeOf(name, state, session))
+      // Only we can have sealed it, and no path has a blank.
+      const [until, path] = opened?.split(' ') ?? []
+      return now() <= Number(until) ? path : undefined
     },
   }
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { createSeal } from '../../host/seal.ts'
 import { type CookieRules, type Cookies, digestOf, fullName, readCookies, setCookie } from './login-cookie.ts'
 
@@ -6,6 +6,11 @@ import { type CookieRules, type Cookies, digestOf, fullName, readCookies, setCoo
 export const TRANSACTION_MS = 10 * 60_000
 /** Logins that one browser may have under way. */
 const MOST_PER_BROWSER = 10
+/**
+ * Of them in one request: nginx and Apache take header lines of 8 KB with their defaults, and the host's session and what else this package
+ * keeps with a browser stand in the same one.
+ */
+const MOST_BYTES_PER_BROWSER = 4_500
 /** Finished logins that are remembered, so that their answer cannot be used again; the oldest are forgotten first. */
 const MOST_FINISHED = 10_000
 
@@ -27,12 +32,12 @@ export interface Transaction {
  * page costs no memory.
  */
 export interface Transactions {
-  /** `setCookies` are values of `Set-Cookie` for the answer. */
+  /** `setCookies` makes values of `Set-Cookie` for the answer. Where they have more bytes than there is room, the return path is left out. */
   begin(
     login: Pick<Transaction, 'domainKey' | 'returnPath'>,
     rules: CookieRules,
     cookieHeader: string | undefined,
-  ): { readonly transaction: Transaction; readonly setCookies: readonly string[] }
+  ): { readonly transaction: Transaction; setCookies(room: number): readonly string[] }
   /** The login that an answer belongs to, once: undefined when this browser began no such login, or long ago, or it is finished. */
   take(
     state: string,
@@ -61,26 +66,27 @@ export function createTransactions(secret: string | undefined, now: () => number
   function open(name: string, cookies: Cookies): Transaction | undefined {
     const opened = seal.open(cookies[name] ?? '', name)
     // Only we can have sealed it, so its shape is ours.
-    const transaction = opened === null ? undefined : (JSON.parse(opened) as Transaction)
-    const age = transaction ? now() - transaction.startedAt : Number.NaN
-    return age >= 0 && age <= TRANSACTION_MS ? transaction : undefined
+    const begun = opened === null ? undefined : (JSON.parse(opened) as Begun)
+    const age = begun ? now() - begun.startedAt : Number.NaN
+    return begun && age >= 0 && age <= TRANSACTION_MS ? transactionOf(begun) : undefined
   }
 
   return {
     begin(login, rules, cookieHeader) {
-      const transaction: Transaction = {
-        ...login,
-        state: randomText(),
-        nonce: randomText(),
-        codeVerifier: randomText(),
-        startedAt: now(),
-      }
+      const begun: Begun = { ...login, seed: randomBytes(32).toString('base64url'), startedAt: now() }
+      const transaction = transactionOf(begun)
       const name = cookieName(transaction.state, transaction.startedAt, rules)
-      const sealed = seal.seal(JSON.stringify(transaction), name)
-      const surplus = ownCookies(readCookies(cookieHeader), rules).slice(0, -(MOST_PER_BROWSER - 1))
+      const setCookiesFor = (returnPath: string | null) => {
+        const sealed = seal.seal(JSON.stringify({ ...begun, returnPath }), name)
+        const surplus = surplusBeside(name.length + sealed.length, readCookies(cookieHeader), rules)
+        return [...surplus.map((old) => expired(old, rules)), setCookie(name, sealed, TRANSACTION_MS, rules)]
+      }
       return {
         transaction,
-        setCookies: [...surplus.map((old) => expired(old, rules)), setCookie(name, sealed, TRANSACTION_MS, rules)],
+        setCookies(room) {
+          const setCookies = setCookiesFor(login.returnPath)
+          return setCookies.join('').length <= room ? setCookies : setCookiesFor(null)
+        },
       }
     },
 
@@ -102,9 +108,15 @@ export function createTransactions(secret: string | undefined, now: () => number
   }
 }
 
-/** 256 bits as 43 characters of base64url. */
-function randomText(): string {
-  return randomBytes(32).toString('base64url')
+/** What lies in the cookie: three values of a login in the room of one. */
+interface Begun extends Pick<Transaction, 'domainKey' | 'returnPath' | 'startedAt'> {
+  /** 256 random bits, which nobody learns from what is made of them. */
+  readonly seed: string
+}
+
+function transactionOf({ seed, ...begun }: Begun): Transaction {
+  const secretFor = (purpose: string) => hash('sha256', `${purpose} ${seed}`, 'base64url')
+  return { ...begun, state: secretFor('state'), nonce: secretFor('nonce'), codeVerifier: secretFor('verifier') }
 }
 
 function prefix(rules: CookieRules): string {
@@ -121,6 +133,17 @@ function ownCookies(cookies: Cookies, rules: CookieRules): readonly string[] {
   return Object.keys(cookies)
     .filter((name) => name.startsWith(prefix(rules)))
     .sort()
+}
+
+/** The oldest, as far as a new one of that many bytes needs their room. */
+function surplusBeside(bytes: number, cookies: Cookies, rules: CookieRules): readonly string[] {
+  let room = MOST_BYTES_PER_BROWSER - bytes
+  const newestFirst = [...ownCookies(cookies, rules)].reverse()
+  const stay = newestFirst.findIndex((name, index) => {
+    room -= name.length + (cookies[name] ?? '').length
+    return room < 0 || index >= MOST_PER_BROWSER - 1
+  })
+  return stay < 0 ? [] : newestFirst.slice(stay)
 }
 
 function expired(name: string, rules: CookieRules): string {

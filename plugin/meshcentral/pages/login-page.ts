@@ -149,8 +149,9 @@ export function loginPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshReq
     const told = isEnded ? SESSION_OVER : carried(request, 'failure')
     const failure = Number(told)
     if (loginKeyOf(domain, request.query.key) === null) {
-      const withKey = withLoginKey(request.originalUrl, request)
-      if (withKey === request.originalUrl) return next()
+      const asked = request.originalUrl.length > MOST_ADDRESS_CHARACTERS ? request.path : request.originalUrl
+      const withKey = withLoginKey(asked, request)
+      if (withKey === asked) return next()
       drop(res, 'key')
       return res.redirect(302, withKey)
     }
@@ -189,15 +190,21 @@ export function rootPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshRequ
     // Credentials may stand in such an address; they are nothing to keep. It is checked like any return path when it is used.
     const names = Object.keys(request.query)
     if (names.some((name) => SECRET.has(name))) return next()
-    if (names.some((name) => DEEP_LINK.has(name))) carry(res, 'deepLink', request.originalUrl)
+    const isShort = encodeURIComponent(request.originalUrl).length <= MOST_LINK_BYTES
+    if (isShort && names.some((name) => DEEP_LINK.has(name))) carry(res, 'deepLink', request.originalUrl)
     if (!isToldSo) return next()
     if (isEnded) carrySessionOver(res)
     const { key } = request.query
     const path = withLoginKey(`${domain.url}login`, request)
-    res.redirect(302, typeof key === 'string' ? withQuery(path, 'key', key) : path)
+    const isKey = typeof key === 'string' && key.length <= MOST_ADDRESS_CHARACTERS
+    res.redirect(302, isKey ? withQuery(path, 'key', key) : path)
   }
 }
 
+/** Of what somebody else has made up, in an address that a browser is sent to: the same holds for it. */
+const MOST_ADDRESS_CHARACTERS = 1_000
+/** In a cookie. Links to a device or a group have some 150; a proxy with its defaults refuses answers with a few thousand. */
+const MOST_LINK_BYTES = 600
 /** What MeshCentral's root page reads out of its address. */
 const DEEP_LINK = new Set([
   'viewmode',

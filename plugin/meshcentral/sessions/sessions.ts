@@ -109,6 +109,8 @@ export function meshSessions({ server, web, ended, open, clock }: MeshSessionsOp
       return session ? cookies.current(req) : undefined
     },
 
+    cookieBytes: (req) => cookies.cookieBytes(req),
+
     async end(req, res) {
       const request = req as MeshRequest
       const { userid, x } = request.session ?? {}

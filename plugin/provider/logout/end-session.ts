@@ -117,8 +117,9 @@ export function createEndSession(settings: DomainSettings, deps: EndSessionDeps)
         // Nobody has said what this page is: nothing of the session goes there.
         return { kind: 'redirect', url: withParameters(defaultAddress(metadata), parameters({})) }
       }
-      const fields = parameters(session === null ? {} : hintOf(session))
-      return (fields.id_token_hint ?? '').length > MOST_HINT_CHARACTERS
+      const hint = session === null ? {} : hintOf(session)
+      const fields = parameters(hint)
+      return new URLSearchParams(hint).toString().length > MOST_HINT_CHARACTERS
         ? { kind: 'form', url: new URL(endpoint), fields }
         : { kind: 'redirect', url: withParameters(endpoint, fields) }
     },

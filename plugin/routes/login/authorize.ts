@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express'
 import { LoginError } from '../../errors.ts'
 import { isAnotherAccountWanted } from '../../login/another-account.ts'
+import { roomForCookies } from '../cookie-room.ts'
 import { cookieRules } from '../cookie-rules.ts'
 import { sendOn } from '../send-on.ts'
 import type { RouteDeps, Strategy } from '../strategy.ts'
@@ -17,7 +18,7 @@ export async function authorize(strategy: Strategy, deps: RouteDeps, req: Reques
     const begun = deps.transactions.begin({ domainKey, returnPath }, rules, req.headers.cookie)
     const anotherAccount = isAnotherAccountWanted(rules, req.headers.cookie)
     const url = await working.client.authorizationUrl(begun.transaction, { parameters: hints, anotherAccount })
-    res.append('Set-Cookie', [...begun.setCookies])
+    res.append('Set-Cookie', [...begun.setCookies(roomForCookies(res, deps.host.sessions, url.href))])
     sendOn(res, url.href)
   } catch (error) {
     await endInFailure(deps.host, req, res, domainKey, error)

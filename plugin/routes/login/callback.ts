@@ -19,6 +19,7 @@ import type { Evidence } from '../../presets/preset.ts'
 import { mayComeInFragment } from '../../provider/authorization/response-mode.ts'
 import { endSessionsOfRefused } from '../../sessions/refused-user.ts'
 import { answerOf, isAnswer, isPrefetch } from '../answer.ts'
+import { roomForCookies } from '../cookie-room.ts'
 import { cookieRules } from '../cookie-rules.ts'
 import { sendOn } from '../send-on.ts'
 import type { RouteDeps, Strategy, WorkingStrategy } from '../strategy.ts'
@@ -64,8 +65,10 @@ export async function callback(strategy: Strategy, deps: RouteDeps, req: Request
     const path = transaction.returnPath ?? paths.base
     const session = { domainKey, userId: profile.id, startedAt }
     const rules = cookieRules(working.settings)
-    res.append('Set-Cookie', deps.landings.remember(state, session, path, rules))
     if (isAnotherAccountWanted(rules, req.headers.cookie)) res.append('Set-Cookie', anotherAccountIsIn(rules))
+    const landing = deps.landings.remember(state, session, path, rules)
+    // A long path of a person with a long name: should the answer come again, it leads to the domain's root.
+    if (landing.length <= roomForCookies(res, host.sessions, path)) res.append('Set-Cookie', landing)
     land(host, req, res, path)
   } catch (error) {
     // Somebody who was refused now is not left signed in by an earlier login. An answer that this browser never asked for ends

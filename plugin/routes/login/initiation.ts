@@ -5,7 +5,7 @@ import type { DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 import type { RoutePaths, WorkingStrategy } from '../strategy.ts'
 
-/** Names and addresses of people are shorter. */
+/** Names and addresses of people are shorter. In an address each letter beyond ASCII takes 6 characters or more: twice that then. */
 const LONGEST_HINT = 255
 
 /** What the request that begins a login says of it. */
@@ -46,7 +46,8 @@ export async function readInitiation(
 function readHint(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   const hint = value.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, '').trim()
-  return hint === '' || hint.length > LONGEST_HINT ? undefined : hint
+  const isLong = hint.length > LONGEST_HINT || encodeURIComponent(hint).length > 2 * LONGEST_HINT
+  return hint === '' || isLong ? undefined : hint
 }
 
 /** The path of an address in this domain on this server. */
@@ -58,7 +59,7 @@ function linkedPath(value: unknown, { origin, client }: DomainSettings, base: st
   return isHere && url.pathname.startsWith(base) ? url.pathname + url.search + url.hash : undefined
 }
 
-// It travels in the transaction cookie: ten of those must fit into the 16 KiB of headers that Node accepts.
+// It travels in the transaction cookie.
 const LONGEST = 512
 
 /**

@@ -6,23 +6,25 @@ import { keepCookiesFromCaches } from '../../../plugin/meshcentral/uncached-cook
 
 describe('an answer that a cache may keep', () => {
   /** A server that gives everybody a cookie with everything, as MeshCentral does once a minute. */
-  async function answer(path: string, said?: string, { method = 'get', host = 'mesh.test' } = {}) {
+  async function answer(path: string, said?: string, { method = 'get', host = 'mesh.test', more = {} } = {}) {
     const app = express()
     app.use(cookieSession({ name: 'xid', keys: ['a key'] }), (req, res) => {
-      Reflect.set(req, 'session', { userid: 'user//alice' })
+      Reflect.set(req, 'session', { userid: 'user//alice', ...more })
       if (said !== undefined) res.set('Cache-Control', said)
       res.send('content')
     })
     keepCookiesFromCaches({ app, args: { relaydns: ['relay.test'] } })
     const asked = request(app)[method as 'get'](path).set('Host', host)
     const { headers } = await asked
-    return { sets: headers['set-cookie'] !== undefined, cacheControl: headers['cache-control'] }
+    const cookies = [headers['set-cookie'] ?? []].flat()
+    const isSecure = cookies.length > 0 && cookies.every((cookie) => / secure/i.test(cookie))
+    return { sets: cookies.length > 0, cacheControl: headers['cache-control'], isSecure }
   }
 
   for (const path of ['/scripts/common.js', '/a/b.min.css?v=1', '/logo.png', '/.x', '/a.ashx.png'])
     it(`sets no cookie with a file (${path}), whatever it says of how long it may be kept`, async () => {
       for (const said of [undefined, 'public, max-age=0', 'max-age=60'])
-        expect(await answer(path, said)).to.deep.equal({ sets: false, cacheControl: said })
+        expect(await answer(path, said)).to.deep.include({ sets: false, cacheControl: said })
       expect((await answer(path, undefined, { method: 'head' })).sets).to.equal(false)
     })
 
@@ -32,14 +34,28 @@ describe('an answer that a cache may keep', () => {
 
   for (const path of ['/', '/refresh.ashx', '/refresh.ashx?x=a.js', '/a.b/', '/a.b/page', '/login'])
     it(`renews the session with a page (${path}), which is then for one alone`, async () => {
-      expect(await answer(path)).to.deep.equal({ sets: true, cacheControl: 'private' })
-      expect(await answer(path, 'max-age=60')).to.deep.equal({ sets: true, cacheControl: 'max-age=60, private' })
+      expect(await answer(path)).to.deep.include({ sets: true, cacheControl: 'private' })
+      expect(await answer(path, 'max-age=60')).to.deep.include({ sets: true, cacheControl: 'max-age=60, private' })
     })
 
   it('is none that says so itself, nor one to a POST, nor what a web relay hands on', async () => {
     for (const said of ['no-store', 'private, max-age=60'])
-      expect(await answer('/a.js', said)).to.deep.equal({ sets: true, cacheControl: said })
+      expect(await answer('/a.js', said)).to.deep.include({ sets: true, cacheControl: said })
     expect((await answer('/a.js', undefined, { method: 'post' })).sets).to.equal(true)
     expect((await answer('/a.js', undefined, { host: 'relay.test:443' })).sets).to.equal(true)
+  })
+
+  it('has a session of ours go by https alone, which MeshCentral leaves out behind an offloader, and no other one', async () => {
+    const record = {
+      domainKey: '',
+      userId: '~oidc:1',
+      issuer: 'https://idp.test',
+      sid: null,
+      startedAt: 1,
+      handle: 'h',
+    }
+    expect((await answer('/', undefined, { more: { oidcSignIn: record } })).isSecure).to.equal(true)
+    expect((await answer('/', undefined, { method: 'post', more: { oidcSignIn: record } })).isSecure).to.equal(true)
+    expect((await answer('/')).isSecure).to.equal(false)
   })
 })

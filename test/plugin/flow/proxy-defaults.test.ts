@@ -1,0 +1,131 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { expect } from 'chai'
+import cookieSession from 'cookie-session'
+import express from 'express'
+import fc from 'fast-check'
+import { recordsInMemory } from '../../../fixtures/host/accounts-memory.ts'
+import { type Idp, startIdp } from '../../../fixtures/idp/server.ts'
+import { cookieSessions, createLog, memoryRevocations, registerOidc } from '../../../plugin/index.ts'
+import { makeKey } from '../../support/client-keys.ts'
+import { type KeyedOptions, keyedSetups } from '../../support/keyed-setup.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
+import { MeasuredBrowser, MOST } from '../../support/proxies/measured-browser.ts'
+import { CLIENT } from '../../support/sign-in-setup.ts'
+
+interface Served {
+  readonly idp: Idp
+  readonly url: string
+  readonly close: () => Promise<unknown>
+}
+
+/** A server whose sessions lie with the browsers. */
+async function withCookieSessions(): Promise<Served> {
+  const idp = await startIdp()
+  const records = recordsInMemory()
+  const app = express()
+  app.use(cookieSession({ name: 'session', keys: ['a key'], maxAge: 86_400_000, sameSite: 'strict' }))
+  const server = app.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const client = { ...CLIENT, redirect_uri: `${url}auth-oidc-callback`, post_logout_redirect_uri: `${url}login` }
+  await idp.addClient({
+    ...CLIENT,
+    redirect_uris: [client.redirect_uri],
+    post_logout_redirect_uris: [client.post_logout_redirect_uri],
+  })
+  const oidc = await registerOidc(app, {
+    config: {
+      settings: { cert: '127.0.0.1' },
+      domains: { '': { authStrategies: { oidc: { issuer: idp.issuer, newAccounts: true, client, groups: {} } } } },
+    },
+    host: {
+      ...records,
+      sessions: cookieSessions({ revocations: memoryRevocations() }),
+      loginPage: { showFailure: (_req, res, _domain, { code }) => res.redirect(302, `/login?failure=${code}`) },
+      authLog: () => undefined,
+      secret: 'a secret of the server with more than 32 characters',
+    },
+    log: createLog('plugin', { write: () => undefined }),
+  })
+  app.use((_req, res) => void res.send('a page'))
+  const close = async () => {
+    server.close()
+    server.closeAllConnections()
+    await oidc.close()
+    await records.close()
+    await idp.close()
+  }
+  return { idp, url, close }
+}
+
+const { start, closeAll } = keyedSetups()
+const withExpressSessions = (options: KeyedOptions) => async (): Promise<Served> => {
+  const { idp, host } = await start({ ...options, oidc: { groups: {} } })
+  return { idp, url: host.url, close: closeAll }
+}
+const POSTED = { response_types: ['code id_token'] }
+const SIGNED = { request_object_signing_alg: 'RS256' }
+const ENCRYPTED = {
+  ...SIGNED,
+  request_object_encryption_alg: 'RSA-OAEP-256',
+  request_object_encryption_enc: 'A256CBC-HS512',
+}
+
+describe('a login through a proxy with its defaults', () => {
+  for (const [what, serve] of [
+    ['a session in a cookie', withCookieSessions],
+    ['a session that is an identifier', withExpressSessions({})],
+    ['a signed request', withExpressSessions({ keys: [makeKey('RSA')], client: SIGNED })],
+    ['a signed and encrypted request', withExpressSessions({ keys: [makeKey('RSA')], client: ENCRYPTED })],
+    ['a pushed request', withExpressSessions({ client: { require_pushed_authorization_requests: true } })],
+    [
+      'a posted answer',
+      withExpressSessions({
+        client: POSTED,
+        registered: { ...POSTED, grant_types: ['authorization_code', 'implicit'] },
+      }),
+    ],
+  ] as const) {
+    it(`sets no more cookies, sends to no longer address and makes no longer request than that takes, with ${what}`, async () => {
+      const { idp, url, close } = await serve()
+      const cases = fc.record({
+        groups: fc.constantFrom(0, 30, 400),
+        subject: fc.integer({ min: 1, max: 255 }),
+        name: fc.integer({ min: 1, max: 4_000 }),
+        path: fc.integer({ min: 1, max: 600 }),
+        hint: fc.integer({ min: 0, max: 300 }),
+        tabs: fc.integer({ min: 0, max: 14 }),
+      })
+      const property = fc.asyncProperty(cases, async ({ groups, subject, name, path, hint, tabs }) => {
+        const sub = 's'.repeat(subject)
+        const all = Array.from({ length: groups }, (_, index) => `a group of the company, number ${index}`)
+        idp.setUser({ username: 'p', password: 'p-demo', sub, claims: { name: 'é'.repeat(name), groups: all } })
+        const browser = new MeasuredBrowser(url)
+        const query = new URLSearchParams({ return: `/${'p'.repeat(path - 1)}`, login_hint: '漢'.repeat(hint) })
+        const address = `${url}auth-oidc?${query}`
+        try {
+          for (let tab = 0; tab < tabs; tab += 1) await browser.step(address)
+          const page = await browser.signIn(await browser.get(address), 'p', 'p-demo')
+          const landed = page.trail.at(-1) ?? ''
+          expect(landed.startsWith(url) && !landed.includes('failure'), landed).to.equal(true)
+          // Begun anew by somebody who is signed in, then signed out.
+          await browser.step(address)
+          await browser.get(`${url}logout`)
+          for (const [measure, most] of Object.entries(MOST))
+            expect(browser.most[measure as keyof typeof MOST], measure).to.be.at.most(most)
+        } finally {
+          browser.close()
+        }
+      })
+      try {
+        await fc.assert(property, {
+          numRuns: propertyRuns(4),
+          examples: [[{ groups: 400, subject: 255, name: 4_000, path: 512, hint: 56, tabs: 12 }]],
+        })
+      } finally {
+        await close()
+      }
+    })
+  }
+})

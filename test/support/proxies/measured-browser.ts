@@ -1,0 +1,40 @@
+import { type Answer, type BrowserOptions, ScriptedBrowser, type Visit } from '../../../fixtures/browser.ts'
+
+/** nginx takes 4 KB of answer headers with its defaults, and nginx and Apache 8 KB of request line and of one header line. */
+export const MOST = { set: 2_048, address: 3_072, sent: 6_144 } as const
+
+/** What a browser was given by one server, and brought it, at most. */
+export interface Measured {
+  /** Whole values of `Set-Cookie` in one answer. */
+  set: number
+  /** Of an address that it was sent to. */
+  address: number
+  /** Of the plugin's cookies in one request. */
+  sent: number
+}
+
+/** A browser that measures what goes between it and the server at an origin. */
+export class MeasuredBrowser extends ScriptedBrowser {
+  readonly most: Measured = { set: 0, address: 0, sent: 0 }
+  readonly #origin: string
+
+  constructor(url: string, options?: BrowserOptions) {
+    super(options)
+    this.#origin = new URL(url).origin
+  }
+
+  override async step(address: string, visit?: Visit): Promise<Answer> {
+    const url = new URL(address)
+    if (url.origin !== this.#origin) return super.step(address, visit)
+    const own = this.cookies.matching(url).filter(({ name }) => name.includes('oidc-'))
+    this.#note('sent', own.map(({ name, value }) => `${name}=${value}; `).join(''))
+    const answer = await super.step(address, visit)
+    this.#note('set', (answer.headers['set-cookie'] ?? []).join(''))
+    this.#note('address', answer.headers.location ?? '')
+    return answer
+  }
+
+  #note(what: keyof Measured, text: string): void {
+    this.most[what] = Math.max(this.most[what], text.length)
+  }
+}
