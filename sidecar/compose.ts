@@ -19,6 +19,7 @@ import { openOperatorPort } from './operator/operator-port.ts'
 import { reloadBy } from './operator/reload.ts'
 import { createShutdown } from './operator/shutdown.ts'
 import { rememberEvents } from './operator/watch/recent-events.ts'
+import { watchStoring } from './operator/watch/storing.ts'
 import { watchTraffic } from './operator/watch/traffic.ts'
 import { createDispatcher } from './push/delivery/dispatcher.ts'
 import { openGateways } from './push/open-gateways.ts'
@@ -78,7 +79,8 @@ export async function startSidecar(
     const metrics = createMetrics()
     const store = shutdown.add('store', CLOSE_WITHIN.store, await openStore(settings, clock, log, metrics))
     const file = shutdown.add('watch', CLOSE_WITHIN.watch, await watchDatabaseFile(settings.database, clock, log))
-    const { stations, history, pushes } = store
+    const storing = shutdown.add('storing', CLOSE_WITHIN.watch, watchStoring(store, clock))
+    const { stations, pushes } = store
     const calls = createCallRules({
       lists: settings.stations,
       ownCalls: loginCalls(settings.aprsis.callsign),
@@ -108,7 +110,7 @@ export async function startSidecar(
     const send = (line: string) => file.kept() && link.send(line)
     const receive = createReceiver({
       stations: heard,
-      history,
+      history: storing,
       isBlocked,
       acks: createAckSender({ send, canSend: () => file.kept() && link.verified(), metrics }),
       metrics,
@@ -155,7 +157,7 @@ export async function startSidecar(
         settings,
         store,
         upstream: link.status,
-        problems: () => [...link.problems(), ...file.problems()],
+        problems: () => [...link.problems(), ...file.problems(), ...storing.problems()],
         gateways: dispatcher.gateways,
         pushesUnderWay: dispatcher.underWay,
         backups,

@@ -102,6 +102,10 @@ export const STORE_FAULTS = {
     what: 'PostgreSQL takes no writes: a standby, or one that is set so.',
     remedy: 'Have the name in "database" lead to the primary. It is looked up again by itself.',
   },
+  database_incomplete: {
+    what: 'Tables or functions of the sidecar are missing in the database, or were changed.',
+    remedy: 'Restore the backup, or what was taken away. Functions alone are put in place again by a restart.',
+  },
   database_too_old: {
     what: 'The PostgreSQL server is older than version 15.',
     remedy: 'Upgrade the server, or point "database" at a newer one. Nothing was changed in it.',

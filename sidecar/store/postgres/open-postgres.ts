@@ -1,4 +1,4 @@
-import { type Clock, within } from '../../clock.ts'
+import { type Clock, type Timer, within } from '../../clock.ts'
 import { StoreError, type StoreErrorCode } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { WriteContents } from '../../messages/contents.ts'
@@ -27,6 +27,8 @@ const START_MS = 60_000
 const TRY_MS = 1000
 /** What a database that fails over says meanwhile. */
 const PASSING: ReadonlySet<StoreErrorCode> = new Set(['database_unreachable', 'database_read_only'])
+/** While nobody writes, nobody else finds out that messages could not be stored. */
+const PROBE_EVERY_MS = 5000
 /** For what is under way to be stored, before the connections go. */
 const LAST_MS = 300
 
@@ -120,8 +122,16 @@ function buildStore(
     onRetry: () => metrics.count('append_retries'),
   })
   let closing: Promise<void> | undefined
+  let probing: Timer
+  probeNowAndThen()
+
+  function probeNowAndThen(): void {
+    probing = clock.after(PROBE_EVERY_MS, probeNowAndThen)
+    void postgres.probe()
+  }
 
   async function shutDown(): Promise<void> {
+    probing.cancel()
     stations.close()
     pushes.close()
     // What is not written costs nothing, and leases lapse.

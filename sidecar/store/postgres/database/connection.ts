@@ -32,9 +32,9 @@ export interface Postgres extends Queries {
   onOwnConnection<T>(work: (connection: OwnConnection) => Promise<T>): Promise<T>
   /** Calls `heard` at each notification on `channel`, and each time that some may have been missed. On a connection of its own, made again by itself. */
   listen(channel: string, heard: () => void): void
-  /** What is wrong with the database, since a statement failed for it; undefined when nothing is. Then a write of next to nothing is tried each second. */
+  /** What is wrong with the database, since a statement failed for it; undefined when nothing is. While something is, {@link probe} is tried each second, once it was called. */
   fault(): StoreErrorCode | undefined
-  /** Finds out whether a write works now, which {@link fault} then says; who asks meanwhile shares the answer. Never rejects. */
+  /** Finds out whether messages could be stored now, which {@link fault} then says; who asks meanwhile shares the answer. Never rejects. */
   probe(): Promise<void>
   /** Takes no more statements, waits for those under way, 500 ms at most, and ends all connections. Twice is fine. */
   close(): Promise<void>
@@ -80,7 +80,7 @@ const OWN_SESSION: SessionSettings = {
   idle_in_transaction_session_timeout: OWN_WAIT_MS,
 }
 
-const PROBE = 'UPDATE clock SET per_station = per_station'
+const PROBE = 'SELECT try_to_store()'
 
 /** What is wrong with the database rather than with a statement. */
 const FAULTS: ReadonlySet<StoreErrorCode> = new Set([
@@ -89,6 +89,7 @@ const FAULTS: ReadonlySet<StoreErrorCode> = new Set([
   'database_untrusted',
   'database_read_only',
   'database_pooled',
+  'database_incomplete',
   'database_corrupt',
   'disk_full',
   'disk_failing',
@@ -101,6 +102,10 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   const { Client, Pool, types } = await loadPg()
   const sockets = new Set<Socket>()
   let failing: StoreErrorCode | undefined
+  /** What was said since something is wrong: reasons may take turns. */
+  const said = new Set<StoreErrorCode>()
+  /** Before that there may be no tables to write to. */
+  let watched = false
   let planned: Timer | undefined
   let probing: Promise<void> | undefined
   const stopListening: (() => Promise<void>)[] = []
@@ -133,7 +138,11 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   function openPool(max: number): pg.Pool {
     const opened = new Pool({
       ...config,
-      verify: (client, done) => void setUpSession(client, SESSION).then(() => done(), done),
+      verify(client, done) {
+        // The pool listens again only afterwards, and an error that nobody hears ends the process.
+        client.on('error', () => undefined)
+        void setUpSession(client, SESSION).then(() => done(), done)
+      },
       max,
       query_timeout: ANSWER_MS,
       idleTimeoutMillis: 0,
@@ -184,7 +193,7 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
 
   function planProbe(): void {
     // One that is under way plans the next at its end: each may wait for long, and holds a connection meanwhile.
-    if (closing !== undefined || probing !== undefined) return
+    if (!watched || closing !== undefined || probing !== undefined) return
     planned ??= clock.after(AGAIN_MS, () => {
       planned = undefined
       void probe()
@@ -193,13 +202,17 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
 
   function noteHealth(error: StoreError | undefined): void {
     if (error) planProbe()
-    if (error?.code === failing) return
-    if (error) log.error('store-write-failed', `${error.message} ${error.remedy}`, { error })
-    else log.info('store-write-recovered', 'Writing to the database works again.', { after: failing })
+    if (error && !said.has(error.code)) log.error('store-write-failed', `${error.message} ${error.remedy}`, { error })
+    if (error) said.add(error.code)
+    else {
+      if (failing) log.info('store-write-recovered', 'Writing to the database works again.', { after: failing })
+      said.clear()
+    }
     failing = error?.code
   }
 
   function probe(): Promise<void> {
+    watched = true
     probing ??= tryToWrite().finally(() => {
       probing = undefined
       // As long as something is wrong, it is tried again.
@@ -212,8 +225,9 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     try {
       await query(PROBE)
       noteHealth(undefined)
-    } catch {
-      // What is wrong is noted.
+    } catch (error) {
+      // Here no statement of somebody's is at fault.
+      if (closing === undefined) noteHealth(toStoreError(error))
     }
   }
 

@@ -11,6 +11,9 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   '3D': 'database_refused',
   '3F000': 'database_refused', // the schema is there, and not for this user
   '42501': 'database_refused',
+  '42703': 'database_incomplete',
+  '42883': 'database_incomplete',
+  '42P01': 'database_incomplete',
   '42P05': 'database_pooled', // somebody else has prepared it there
   '53': 'store_overloaded',
   '53100': 'disk_full',

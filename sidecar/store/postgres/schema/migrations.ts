@@ -1,7 +1,7 @@
 import { StoreError } from '../../../errors.ts'
 import { type OwnConnection, type Postgres, type Queries, WHOLE_TABLE_MS } from '../database/connection.ts'
 import { SCHEMA } from '../database/session.ts'
-import { APPEND, CLAIM_ACKS } from './append-function.ts'
+import { APPEND, CLAIM_ACKS, TRY_TO_STORE } from './append-function.ts'
 import { demandServer } from './demand-server.ts'
 import { INSTANCE_FUNCTIONS } from './instance-functions.ts'
 import { CLAIM_PUSHES, PUT_OFF_PUSHES, SETTLE_PUSHES } from './push-functions.ts'
@@ -66,6 +66,7 @@ const FUNCTIONS: readonly string[] = [
   ...INSTANCE_FUNCTIONS,
   CLAIM_ACKS,
   APPEND,
+  TRY_TO_STORE,
   READ_SINCE,
   CLAIM_PUSHES,
   SETTLE_PUSHES,

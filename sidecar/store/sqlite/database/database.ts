@@ -58,8 +58,12 @@ const CLOSE_LIMIT_MS = 3000
 // With senders gone quiet nobody else would find out that the disk has room again.
 const PROBE_EVERY_MS = 5000
 
-// Takes away one stamp that nobody has: what changes nothing SQLite does not write.
-const PROBE = 'UPDATE state SET reserved_time = reserved_time + 1'
+// What a message writes: a stamp, here one that nobody has, and a row where the next one comes, which is taken away again.
+const PROBE = [
+  'UPDATE state SET reserved_time = reserved_time + 1',
+  "INSERT INTO message (time, station, source, seq_id, text, received_at) SELECT reserved_time, '', '', '', x'', 0 FROM state",
+  'DELETE FROM message WHERE time = (SELECT reserved_time FROM state)',
+]
 
 interface WaitingWrite {
   readonly kind: Write<unknown, unknown>
@@ -194,7 +198,12 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
 
   function probe(): Promise<void> {
     if (closing !== undefined) return Promise.resolve()
-    const kind: Write<unknown, unknown> = { run: (tx, inputs) => tx.last(PROBE).then(() => inputs) }
+    const kind: Write<unknown, unknown> = {
+      async run(tx, inputs) {
+        for (const sql of PROBE) await tx.all(sql)
+        return inputs
+      },
+    }
     return new Promise((done) => {
       enqueue({ kind, input: undefined, rows: 1, resolve: () => done(), reject: () => done() })
     })

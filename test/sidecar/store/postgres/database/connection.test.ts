@@ -77,7 +77,8 @@ describe('The connections to PostgreSQL', () => {
   })
 
   it('are dropped where they turn out to lead to a database that takes no writes', async () => {
-    const { query, fault } = await connect()
+    const { query, fault, probe } = await connect()
+    await probe()
     const write = 'UPDATE clock SET per_station = per_station'
     const pids = async () => {
       const asked = Array.from({ length: 6 }, () =>
@@ -128,18 +129,19 @@ describe('The connections to PostgreSQL', () => {
       await until(async () => (await kill('pg_sleep')) > 0)
       expect((await failed).code).to.equal('database_unreachable')
     }
+    await probe()
     const unlock = await lockClock()
     await fail()
     expect(planned).to.have.lengthOf(1)
     planned.shift()?.()
     const asked = [probe(), probe()]
-    await until(async () => (await active('UPDATE clock')) > 0)
+    await until(async () => (await active('try_to_store')) > 0)
     await fail()
     expect(planned).to.have.lengthOf(0)
     await unlock()
     await Promise.all(asked)
     expect(fault()).to.equal(undefined)
-    expect(await count('UPDATE clock')).to.equal(1)
+    expect(await count('try_to_store')).to.equal(1)
   })
 
   it('leave some to what only reads when any number of writes waits, and all of them when none does', async () => {

@@ -230,25 +230,36 @@ describe('A store whose disk gives out', () => {
     expect(fourth.serverTime).to.be.at.least(stores.clock.now())
   })
 
-  it('says why it takes nothing, and finds out by itself, with nobody writing, that it does again', async () => {
-    const { store, connection } = await stores.openOver()
-    await register(store, 'N0CALL')
-    expect(store.fault()).to.equal(undefined)
-    await connection.exec('PRAGMA query_only = ON')
-    await rejection(append(store, 'lost'))
-    expect(store.fault()).to.equal('database_not_writable')
-    const probed = async () => {
-      await stores.clock.advance(5000)
-      await store.stations.avatars([]) // behind the probe in the queue
-    }
-    await probed()
-    expect(store.fault()).to.equal('database_not_writable')
-    await connection.exec('PRAGMA query_only = OFF')
-    await probed()
-    expect(store.fault()).to.equal(undefined)
-    expect(stores.lines.map((line) => line.event)).to.deep.equal(['store-write-failed', 'store-write-recovered'])
-    expect(stores.clock.pending).to.equal(0)
-  })
+  for (const [what, code, broken, mended] of [
+    ['its file', 'database_not_writable', 'PRAGMA query_only = ON', 'PRAGMA query_only = OFF'],
+    [
+      'the table of messages alone',
+      'store_fault',
+      "CREATE TRIGGER no BEFORE INSERT ON message BEGIN SELECT RAISE(ABORT, 'no'); END",
+      'DROP TRIGGER no',
+    ],
+  ] as const) {
+    it(`says why it takes nothing into ${what}, and finds out by itself, with nobody writing, that it does again`, async () => {
+      const { store, connection } = await stores.openOver()
+      await register(store, 'N0CALL')
+      expect(store.fault()).to.equal(undefined)
+      await connection.exec(broken)
+      await rejection(append(store, 'lost'))
+      expect(store.fault()).to.equal(code)
+      const probed = async () => {
+        await stores.clock.advance(5000)
+        await store.stations.avatars([]) // behind the probe in the queue
+      }
+      await probed()
+      expect(store.fault()).to.equal(code)
+      await connection.exec(mended)
+      await probed()
+      expect(store.fault()).to.equal(undefined)
+      expect(stores.lines.map((line) => line.event)).to.deep.equal(['store-write-failed', 'store-write-recovered'])
+      expect(stores.clock.pending).to.equal(0)
+      expect(await held(store)).to.deep.equal([])
+    })
+  }
 
   it('takes heartbeats of known stations while nothing can be written, and nothing that would have to be stored', async () => {
     const { store, connection } = await stores.openOver()

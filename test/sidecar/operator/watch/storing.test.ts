@@ -1,0 +1,63 @@
+import { expect } from 'chai'
+import type { History, Store } from '../../../../sidecar/messages/store.ts'
+import { watchStoring } from '../../../../sidecar/operator/watch/storing.ts'
+import { message, registration, rejection, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
+
+const LOST = ['messages_not_stored']
+
+describe('What is watched of storing', () => {
+  const stores = temporaryStores()
+
+  /** Over a real store, whose `append` is another one while `instead` is there. */
+  async function watched() {
+    const { store } = await stores.openOver()
+    await store.stations.register(registration('N0CALL'))
+    const way: { instead?: History['append'] } = {}
+    const history = { ...store.history, append: (...call) => (way.instead ?? store.history.append)(...call) } as History
+    const storing = watchStoring({ ...store, history } satisfies Store, stores.clock)
+    const append = (text: string) => storing.append([message(text)], false)
+    return { way, storing, append }
+  }
+
+  it('is not well from a message that was lost, whatever for, until one is stored', async () => {
+    const { way, storing, append } = await watched()
+    expect(storing.problems()).to.deep.equal([])
+    way.instead = () => Promise.reject(new Error('nobody foresaw this'))
+    await rejection(append('one'))
+    expect(storing.problems()).to.deep.equal(LOST)
+    delete way.instead
+    await append('two')
+    expect(storing.problems()).to.deep.equal([])
+    await storing.close()
+  })
+
+  it('is well again without a message when a write like one works, and not before', async () => {
+    const { way, storing, append } = await watched()
+    way.instead = () => Promise.reject(new Error('nobody foresaw this'))
+    await rejection(append('one'))
+    await stores.clock.advance(999)
+    expect(storing.problems()).to.deep.equal(LOST)
+    await stores.clock.advance(1)
+    while (storing.problems().length > 0) await new Promise((resolve) => setImmediate(resolve))
+    await storing.close()
+  })
+
+  it('is not well while a message has been waiting for more than 5 s', async () => {
+    const { way, storing, append } = await watched()
+    let finish = (): void => {}
+    way.instead = () =>
+      new Promise((resolve) => {
+        finish = () => resolve([])
+      })
+    const first = append('one')
+    await stores.clock.advance(5000)
+    expect(storing.problems()).to.deep.equal([])
+    delete way.instead
+    await append('two')
+    await stores.clock.advance(1)
+    expect(storing.problems()).to.deep.equal(LOST)
+    finish()
+    await first
+    expect(storing.problems()).to.deep.equal([])
+  })
+})
