@@ -13,7 +13,6 @@ import {
   rawErrorAnswer,
   rawOverLimitAnswer,
 } from './answers/answer.ts'
-import { createReceipts, type Delivery } from './answers/receipts.ts'
 import { createAnswerSender } from './answers/sender.ts'
 import { answer as answerWith, type Call, type CallOutcome } from './calls/call.ts'
 import { createAtEndOfTurn } from './end-of-turn.ts'
@@ -43,7 +42,6 @@ interface Exchange {
 interface Leaving extends Omit<Exchange, 'client'> {
   readonly status: number
   readonly encoded: EncodedAnswer
-  readonly delivery: Delivery | undefined
 }
 
 interface HandlerParts {
@@ -56,8 +54,6 @@ interface HandlerParts {
   /** Whether a connection's peer is a proxy. */
   readonly isProxy: (peer: string | undefined) => boolean
   readonly warnOfProxy: ProxyWarnings
-  /** Whether connections are being ended because the API is. */
-  readonly isClosing: () => boolean
   readonly clock: Clock
   readonly metrics: Metrics
   readonly log: Log
@@ -70,22 +66,18 @@ export function createHandler({
   limit,
   isProxy,
   warnOfProxy,
-  isClosing,
   clock,
   metrics,
   log,
 }: HandlerParts): RequestHandler {
   const unanswered = trackUnanswered()
-  const receipts = createReceipts(isClosing)
   const send = createAnswerSender()
   // Answers that leave one right after the other, rather than one between each two requests, take a quarter less time: the way through
   // the kernel stays in the processor's cache, and whoever reads them has not gone to sleep yet.
-  const leaving = createAtEndOfTurn<Leaving>(({ request, response, status, encoded, delivery }) => {
+  const leaving = createAtEndOfTurn<Leaving>(({ request, response, status, encoded }) => {
     try {
       send(response, status, encoded)
       unanswered.answered(request, response)
-      // A proxy has it then, and keeps its connection whatever becomes of the phone's: only the phone's next cursor tells.
-      if (delivery && !isProxy(request.socket.remoteAddress)) receipts.watch(request.socket, response, delivery)
     } catch {
       request.socket.destroy()
     }
@@ -105,7 +97,7 @@ export function createHandler({
       return
     }
     metrics.count('api_requests')
-    receipts.asked(request.socket, unanswered.asked(request))
+    unanswered.asked(request)
     arrived.add({ request, response, client })
   }
 
@@ -126,8 +118,7 @@ export function createHandler({
       if (bytes === 'too_large') throw new ApiError('too_large')
       const outcome = await call(bytes, client)
       if (outcome.kind === 'drop') return overLimit(request, response)
-      const { body, delivery } = outcome
-      leaving.add({ request, response, status: 200, encoded: await encodeAnswer(request, body), delivery })
+      leaving.add({ request, response, status: 200, encoded: await encodeAnswer(request, outcome.body) })
     } catch (cause) {
       await refuse(request, response, cause)
     }
@@ -164,7 +155,7 @@ export function createHandler({
     if (error.code === 'method_not_allowed')
       response.setHeader('Allow', documents.has(pathOf(request.url ?? '')) ? 'GET, HEAD' : 'POST')
     const encoded = await encodeAnswer(request, errorBody(error))
-    leaving.add({ request, response, status: API_ERRORS[error.code].status, encoded, delivery: undefined })
+    leaving.add({ request, response, status: API_ERRORS[error.code].status, encoded })
   }
 
   /**

@@ -63,7 +63,7 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
   const rings = feed ? createRingCache({ ...store, feed }) : createReadThrough(store)
   const calls: ReadonlyMap<string, Call> = new Map([
     ['/v1/register', registerCall({ check: check.register, store, isReserved, rings, metrics })],
-    ['/v1/sync', syncCall({ check: check.sync, cursors: store.cursors, rings })],
+    ['/v1/sync', syncCall({ check: check.sync, rings })],
     ['/v1/avatars', avatarsCall({ check: check.avatars, store })],
     ['/v1/unregister', unregisterCall({ check: check.unregister, store, metrics })],
   ])
@@ -73,7 +73,6 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
   const clientOf = clientAddressBy(listen.trustProxy)
   const isProxy = isProxyBy(listen.trustProxy)
   const warnOfProxy = createProxyWarnings(isProxy, log)
-  const isClosing = () => !server.listening
   const limit = createRateLimit(rateLimit)
   const handler = createHandler({
     calls,
@@ -82,7 +81,6 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
     limit,
     isProxy,
     warnOfProxy,
-    isClosing,
     clock,
     metrics,
     log,

@@ -7,9 +7,8 @@ interface News extends Stamped {
 }
 
 /**
- * The state that the app keeps, and when its cursor moves: only by answers to who asked for messages. To the sidecar an answer that left it
- * counts as received, and one phone of a station as good as another: the server times of heartbeats may be newer than messages in an
- * answer that was lost on the way, or that another phone got.
+ * The state that the app keeps, and when its cursor moves: only by answers to who asked for messages. To the sidecar one phone of a station
+ * is as good as another: the server times of heartbeats may be newer than messages that another phone got.
  */
 export interface Cursor {
   readonly state: ClientState

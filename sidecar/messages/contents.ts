@@ -21,9 +21,8 @@ export interface StationContents {
   readonly registeredAt: number
   readonly lastSeenAt: number
   readonly pushedThrough: number
-  /** Its cursor: both 0 where its phone has brought none. */
+  /** The newest cursor that its phone has brought; 0 where it has brought none. */
   readonly asked: number
-  readonly seen: number
   /** Undefined where it never set one; of one that was cleared all texts are empty. */
   readonly avatar:
     | { readonly icon: string; readonly hash: string; readonly updatedAt: number; readonly image: string }

@@ -128,8 +128,8 @@ export interface History {
    */
   append(messages: readonly HeardMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /**
-   * Messages strictly newer than `since`, oldest first, and a server time that is newer than all of them and older than
-   * whatever is stored later: as the next `since` it neither repeats nor skips a message. Undefined when the station is not registered.
+   * Messages strictly newer than `since`, which the station's phone has brought, oldest first, and the server time of an answer with them,
+   * as {@link Cursors.timeOf} gives it. Undefined when the station is not registered.
    */
   since(
     station: StationKey,
@@ -141,43 +141,28 @@ export interface History {
 
 /** What is stored, as it is stored, for who keeps rings in memory. */
 export interface Feed {
-  /**
-   * Calls `look` with a server time that is newer than everything that listeners were told of and older than whatever they are told
-   * of later, and resolves with what it returns. `look` runs at that very moment, so that it must not wait for anything, nor throw.
-   */
-  view<T>(look: (serverTime: number) => T): Promise<T>
   /** Calls `listener` with what was stored, in order, as soon as it is durable and before anybody else hears of it. */
   onStored(listener: (messages: readonly StoredMessage[]) => void): void
 }
 
 /** Stamps in milliseconds, strictly increasing over every stamp ever issued, restarts and backward clock steps included. */
 export interface ServerTime {
-  /** A stamp that is newer than everything that is stored, and older than whatever is stored later. */
+  /** A stamp that is newer than everything that is stored. */
   issue(): Promise<number>
 }
 
 /**
- * The server times of answers without messages. A phone stores the newest of every answer as its next cursor, so that one must not
- * be newer than a message that it has not seen.
+ * The server times of answers. A phone stores the newest of every answer as its next cursor, so that none may be newer than a message that it
+ * has not seen; whether an answer arrives nobody knows before the phone brings its time as a cursor.
  */
 export interface Cursors {
   /**
-   * A server time that nothing is older than which the station's phone has not seen: a new one when it has seen everything, else the
-   * last of which we know that it has.
+   * The server time of an answer to the station's phone, which brings the cursor `since`, where it does, and gets messages up to the stamp
+   * `lastMessage`, where it gets some: that stamp then. Else a new stamp where nothing newer than the phone's cursor is stored, and where
+   * something is, that cursor: the one that it brings, or the newest that it ever brought, or the stamp of its registration. One above
+   * every stamp that was issued counts for nothing.
    */
-  current(station: StationKey): Promise<number>
-  /**
-   * The station's phone, which brings the cursor `since`, gets everything newer, and `serverTime` with it. Returns what is to be called
-   * when that has been sent, and when it turns out to be lost.
-   */
-  handOut(
-    station: StationKey,
-    since: number,
-    serverTime: number,
-  ): {
-    sent(): void
-    lost(): void
-  }
+  timeOf(station: StationKey, since?: number, lastMessage?: number): Promise<number>
 }
 
 /**

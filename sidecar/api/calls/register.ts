@@ -41,14 +41,14 @@ export function registerCall(parts: RegisterParts): Call {
     const held = outcome.station.avatar
     const avatarHash = held.state === 'set' ? held.hash : ''
     if (body.wantHistory !== true)
-      return answer(plainBody({ serverTime: await store.cursors.current(key), avatarHash, avatars: {} }))
-    const since = body.since ?? 0
-    const found = await rings.since(key, since)
+      return answer(
+        plainBody({ serverTime: await store.cursors.timeOf(key, body.since ?? undefined), avatarHash, avatars: {} }),
+      )
+    const found = await rings.since(key, body.since ?? 0)
     // It was unregistered at the same moment.
     if (!found) throw new ApiError('not_registered')
     const { head, serverTime } = found
-    const sent = { head, tail: `,"serverTime":${serverTime},"avatarHash":${jsonText(avatarHash)}}` }
-    return answer(sent, store.cursors.handOut(key, since, serverTime))
+    return answer({ head, tail: `,"serverTime":${serverTime},"avatarHash":${jsonText(avatarHash)}}` })
   }
 }
 

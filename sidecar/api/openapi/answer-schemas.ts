@@ -3,7 +3,7 @@ import { API_ERRORS } from '../../errors.ts'
 const SERVER_TIME = {
   type: 'integer',
   description:
-    'In milliseconds. The newest of all answers is the next since, once the messages that came with it are stored.',
+    'In milliseconds. The newest of all answers is the next since, once the messages that came with it are stored. One without messages may be older than the one before.',
 }
 
 const HASHES = {

@@ -4,8 +4,7 @@ import { ApiError } from '../../errors.ts'
 
 /** Sockets on which answers are still to come: another answer in between would be taken for one of them. */
 export interface Unanswered {
-  /** Says whether an earlier one on its socket is unanswered. */
-  asked(request: IncomingMessage): boolean
+  asked(request: IncomingMessage): void
   /** `response` has just been given what answers `request`. */
   answered(request: IncomingMessage, response: ServerResponse): void
   has(socket: Duplex): boolean
@@ -24,7 +23,7 @@ export function trackUnanswered(): Unanswered {
   }
 
   return {
-    asked: (request) => openOn(request.socket).add(request).size > 1,
+    asked: (request) => void openOn(request.socket).add(request),
     answered(request, response) {
       const forget = () => requests.get(request.socket)?.delete(request)
       // Mostly the system has taken all of it by now, and a listener for each answer costs more than looking.

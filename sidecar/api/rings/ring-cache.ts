@@ -1,5 +1,5 @@
 import { firstNewer } from '../../messages/first-newer.ts'
-import type { Feed, History, StationKey, Stations, StoredMessage } from '../../messages/store.ts'
+import type { Cursors, Feed, History, StationKey, Stations, StoredMessage } from '../../messages/store.ts'
 import type { BodyHead } from '../answers/answer.ts'
 import { type GzipHead, gzipHead } from '../answers/gzip-head.ts'
 import { jsonText } from '../answers/json-text.ts'
@@ -28,6 +28,7 @@ interface RingCacheParts {
   readonly stations: Pick<Stations, 'get' | 'avatarChanges'>
   readonly history: Pick<History, 'since' | 'perStation'>
   readonly feed: Feed
+  readonly cursors: Cursors
   /** For all rings together; those that were not asked for the longest go first. */
   readonly maxBytes?: number
 }
@@ -50,7 +51,7 @@ interface Load {
  * Keeps the rings that are asked for: a ring is read from the history once, and what is stored later is added when it is durable.
  * What only the history has, such as messages older than what was asked for before, is read again.
  */
-export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES }: RingCacheParts): RingCache {
+export function createRingCache({ stations, history, feed, cursors, maxBytes = MAX_BYTES }: RingCacheParts): RingCache {
   const { perStation } = history
   // In the order in which they were last asked for.
   const rings = new Map<StationKey, Kept>()
@@ -119,10 +120,11 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
       const { messages, serverTime } = found
       const ring = createRing(registeredAt, since, messages, perStation)
       const kept = { ring, bytes: 0 }
-      const answer = answerOf(key, kept, since, serverTime)
+      const answer = { head: headOf(key, kept, since), serverTime }
       if (current && stations.get(key)?.registeredAt === registeredAt) {
         // The others were read.
-        for (const message of current.late) if (message.time > serverTime) addToRing(ring, message, perStation)
+        const read = messages.at(-1)?.time ?? 0
+        for (const message of current.late) if (message.time > read) addToRing(ring, message, perStation)
         keep(key, kept)
       }
       return answer
@@ -131,11 +133,9 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
     }
   }
 
-  function answerOf(key: StationKey, kept: Kept, since: number, serverTime: number): NewMessages {
-    const { ring } = kept
-    const slice = sliceOf(ring, since)
-    const head = sliceHead(slice, () => slice.compressed ?? compress(key, kept, slice))
-    return { head, serverTime }
+  function headOf(key: StationKey, kept: Kept, since: number): BodyHead {
+    const slice = sliceOf(kept.ring, since)
+    return sliceHead(slice, () => slice.compressed ?? compress(key, kept, slice))
   }
 
   /** What one asks for now, the next one mostly asks for too. */
@@ -169,15 +169,12 @@ export function createRingCache({ stations, history, feed, maxBytes = MAX_BYTES 
 
   return {
     async since(key, since) {
-      if (keptFor(key, since)) {
-        touch(key)
-        const answer = await feed.view((serverTime) => {
-          const kept = keptFor(key, since)
-          return kept && answerOf(key, kept, since, serverTime)
-        })
-        if (answer) return answer
-      }
-      return load(key, since)
+      const kept = keptFor(key, since)
+      if (!kept) return load(key, since)
+      touch(key)
+      const head = headOf(key, kept, since)
+      const newest = kept.ring.times.at(-1) ?? 0
+      return { head, serverTime: await cursors.timeOf(key, since, newest > since ? newest : undefined) }
     },
     get bytes() {
       return bytes

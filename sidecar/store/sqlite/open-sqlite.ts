@@ -59,19 +59,20 @@ export async function buildStore(
   const stations = await openStations(connection, database, serverTime, { rings, settings, clock, log })
   const duplicates = await openDuplicates(connection, opened, stations, settings.history)
   const { perStation } = settings.history
+  const cursors = await openCursors(connection, { database, stations, rings, stamps: serverTime, clock })
   const { history, feed } = openHistory(database, serverTime, {
     rings,
     perStation,
     stations,
     duplicates,
     acks: claimAcks({ stations, settings: settings.ack, clock }),
+    cursors,
     clock,
     log,
   })
   const { coalesceMs } = settings.push
   const pushes = await openPushQueue(connection, { database, stations, rings, feed, coalesceMs, clock })
   const housekeeping = openHousekeeping({ path, database, stations, rings, perStation, clock })
-  const cursors = await openCursors(connection, { database, stations, rings, feed, clock })
   const seal = async (tx: Transaction): Promise<void> => {
     await cursors.seal(tx)
     await pushes.seal(tx)

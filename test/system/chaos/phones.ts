@@ -36,8 +36,9 @@ export interface Shown {
   readonly bytes: Buffer
 }
 
-/** Every stamp that the sidecar gave out, over all its lives. */
+/** The stamps of all messages, over all lives of the sidecar. */
 export class Stamps {
+  /** Of all that the sidecar gave out, those of answers without messages too. */
   newest = 0
   readonly #all = new Set<number>()
   readonly #happenings: Happenings
@@ -50,14 +51,7 @@ export class Stamps {
     return this.#all.size
   }
 
-  /** `floor` is the newest that was known when the request was made. */
-  take(stamp: number, floor: number): void {
-    if (stamp <= floor) this.#happenings.blame(`server time ${stamp} came after ${floor}`)
-    this.add(stamp)
-    this.newest = Math.max(this.newest, stamp)
-  }
-
-  /** A message's: no other has it. */
+  /** No other message has it. */
   add(stamp: number): void {
     if (this.#all.has(stamp)) this.#happenings.blame(`the stamp ${stamp} was given out twice`)
     this.#all.add(stamp)
@@ -194,38 +188,33 @@ export class Phone {
 
   async #ask(...[address, init]: Parameters<Fetch>): ReturnType<Fetch> {
     const { pathname } = new URL(address)
-    const floor = this.#parts.stamps.newest
     const answer = await this.#parts.fetch(address, init)
     const { status } = answer
     const body = await answer.json()
-    if (status === 200) this.#look(pathname, body as Answer, floor)
+    if (status === 200) this.#look(pathname, body as Answer)
     else this.#parts.happenings.blame(`${pathname} of ${this.key} was answered with ${status} ${JSON.stringify(body)}`)
     return { status, json: async () => body }
   }
 
-  /** @param floor the newest stamp when it was asked for */
-  #look(path: string, { serverTime, messages }: Answer, floor: number): void {
+  #look(path: string, { serverTime, messages }: Answer): void {
     const { stamps, happenings } = this.#parts
     if (messages) {
-      stamps.take(serverTime, floor)
       let last = this.#newest
       for (const { id, time } of messages.map(shownOf)) {
-        if (time <= last || time >= serverTime)
-          happenings.blame(`${path} of ${this.key} showed ${id} of ${time} behind ${last} and before ${serverTime}`)
+        if (time <= last || time > serverTime)
+          happenings.blame(`${path} of ${this.key} showed ${id} of ${time} behind ${last} and up to ${serverTime}`)
         last = time
         stamps.add(time)
       }
     }
     this.#newest = Math.max(this.#newest, serverTime)
+    stamps.newest = Math.max(stamps.newest, serverTime)
   }
 
   /** The whole history as the server has it, without touching the cursor. */
   async history(): Promise<readonly Shown[]> {
-    const { fetch, stamps } = this.#parts
-    const floor = stamps.newest
-    const calls = createCalls({ ...this.#options, fetch })
-    const { messages, serverTime } = await calls.sync({ ...claim(this.#callsign), since: 0 })
-    stamps.take(serverTime, floor)
+    const calls = createCalls({ ...this.#options, fetch: this.#parts.fetch })
+    const { messages } = await calls.sync({ ...claim(this.#callsign), since: 0 })
     return messages.map(shownOf)
   }
 

@@ -24,9 +24,9 @@ const FOUND = `
 
 const STATIONS = `
   INSERT INTO station (
-    key, platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through, asked, seen)
+    key, platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through, asked)
   SELECT * FROM unnest(
-    $1::text[], $2::text[], $3::text[], $4::boolean[], $5::boolean[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[])`
+    $1::text[], $2::text[], $3::text[], $4::boolean[], $5::boolean[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[])`
 
 const AVATARS = `
   INSERT INTO avatar (station, icon, hash, updated_at, image)
@@ -146,7 +146,6 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
     column(({ lastSeenAt }) => lastSeenAt),
     column(({ pushedThrough }) => pushedThrough),
     column(({ asked }) => asked),
-    column(({ seen }) => seen),
   ])
   const avatars = page.flatMap(({ key, avatar }) => (avatar ? [{ key, ...avatar }] : []))
   await query(AVATARS, [

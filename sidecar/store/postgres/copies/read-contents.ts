@@ -19,7 +19,7 @@ const COUNTS = `
 
 const STATIONS = `
   SELECT key, platform, push_token AS "pushToken", token_dead AS "tokenDead", ack_messages AS "ackMessages",
-    registered_at AS "registeredAt", last_seen_at AS "lastSeenAt", pushed_through AS "pushedThrough", asked, seen,
+    registered_at AS "registeredAt", last_seen_at AS "lastSeenAt", pushed_through AS "pushedThrough", asked,
     icon, hash, updated_at AS "updatedAt", image
   FROM station LEFT JOIN avatar ON avatar.station = key WHERE key > $1 ORDER BY key LIMIT ${PAGE_STATIONS}`
 

@@ -1,14 +1,18 @@
-import type { Clock } from '../../../clock.ts'
+import type { Clock, Timer } from '../../../clock.ts'
 import type { Cursors, StationKey } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
-import { newPosition, noteReading, type Position, seenOf, withdraw } from './cursor-position.ts'
-import { openCursorWrites } from './cursor-writes.ts'
-import type { Reader, Reading } from './reader.ts'
+import type { Answer, Reader } from './reader.ts'
 
-/** Beyond it those that were asked for the longest ago are forgotten, once written. */
-const MOST_POSITIONS = 50_000
+// What a crash takes back: a phone then gets an older stamp than it has, which is as safe, and which it does not store.
+const WRITE_AFTER_MS = 10_000
+const STATEMENT_ROWS = 1000
 
-const UNHEEDED = { sent: () => {}, lost: () => {} }
+// Sorted, as whoever else locks several of these rows does.
+const WRITE = `
+  UPDATE station SET asked = cursor
+  FROM unnest($1::text[], $2::bigint[]) AS brought (key, cursor)
+    JOIN (SELECT key FROM station WHERE key = ANY ($1) ORDER BY key FOR NO KEY UPDATE) AS locked USING (key)
+  WHERE station.key = brought.key AND asked < cursor`
 
 interface CursorsParts {
   readonly database: Queries
@@ -18,74 +22,61 @@ interface CursorsParts {
 
 /** The cursors as the rest of the store takes them. */
 export interface SharedCursors extends Cursors {
-  /** The station's messages were read, and with them where its phone is. */
-  note(station: StationKey, reading: Reading): void
-  /** Writes down what is not written yet, but for what answers have just brought. */
+  /** {@link Cursors.timeOf} of who brings `since` and gets what was read. */
+  timeIn(station: StationKey, reading: Answer, since: number | undefined): number
+  /** Writes down what is not written yet. */
   seal(): Promise<void>
 }
 
-/** Where each station's phone is, by the rules of the store in a file. */
+/** Which cursor each station's phone has brought, by the rules of the store in a file: in the table, and here what is not written yet. */
 export function openCursors({ database, reader, clock }: CursorsParts): SharedCursors {
-  // In the order in which they were last asked for.
-  const positions = new Map<StationKey, Position>()
-  const writes = openCursorWrites({ database, reader, clock })
+  const unwritten = new Map<StationKey, number>()
+  let writing: Timer | undefined
+  let sealed = false
 
-  function note(station: StationKey, reading: Reading): Position {
-    const known = positions.get(station)
-    const position = known?.registeredAt === reading.registeredAt ? known : newPosition(station, reading)
-    noteReading(position, reading)
-    positions.delete(station)
-    positions.set(station, position)
-    if (positions.size > MOST_POSITIONS) forgetOldest()
-    return position
+  function bring(key: StationKey, cursor: number): void {
+    unwritten.set(key, Math.max(unwritten.get(key) ?? 0, cursor))
+    planWrite()
   }
 
-  function forgetOldest(): void {
-    for (const [key, position] of positions) {
-      if (positions.size <= MOST_POSITIONS) return
-      if (!writes.has(position)) positions.delete(key)
+  function planWrite(): void {
+    if (!sealed) writing ??= clock.after(WRITE_AFTER_MS, () => void write().catch(planWrite))
+  }
+
+  async function write(): Promise<void> {
+    writing = undefined
+    const rows = [...unwritten]
+    for (let start = 0; start < rows.length; start += STATEMENT_ROWS) {
+      const slice = rows.slice(start, start + STATEMENT_ROWS)
+      await database.query(WRITE, [slice.map(([key]) => key), slice.map(([, cursor]) => cursor)])
+      for (const [key, cursor] of slice) if (unwritten.get(key) === cursor) unwritten.delete(key)
     }
+    if (unwritten.size > 0) planWrite()
   }
 
-  function setSeen(position: Position, serverTime: number): void {
-    // Where there was nothing to be seen, the older one says as much.
-    if (position.newest > seenOf(position)) writes.changed(position)
-    position.seen = serverTime
+  function timeIn(key: StationKey, { last, station }: Answer, since: number | undefined): number {
+    if (!station) return last
+    const brought = since !== undefined && since <= last ? Math.floor(since) : undefined
+    if (brought !== undefined && brought > station.asked) bring(key, brought)
+    const lastMessage = station.messages.at(-1)?.time
+    if (lastMessage !== undefined) return lastMessage
+    // That of an earlier registration is older than the stamp of the present one.
+    const cursor = Math.max(station.registeredAt, brought ?? Math.max(station.asked, unwritten.get(key) ?? 0))
+    return station.newest > cursor ? cursor : last
   }
 
   return {
-    async current(station) {
-      const found = await reader.read(station, Number.POSITIVE_INFINITY)
-      if (!found.station) return found.last
-      const position = note(station, found.station)
-      const seen = seenOf(position)
-      if (found.station.newest > seen) return seen
-      position.seen = Math.max(position.seen, found.last)
-      return found.last
+    timeIn,
+
+    async timeOf(station, since, lastMessage) {
+      const reading = await reader.read(station, Number.POSITIVE_INFINITY)
+      return lastMessage ?? timeIn(station, reading, since)
     },
 
-    handOut(station, since, serverTime) {
-      const position = positions.get(station)
-      // Whoever asks for more than the phone did is not the phone, or one that begins anew and comes back with a cursor.
-      if (!position || since < position.asked || since > serverTime) return UNHEEDED
-      position.asked = Math.floor(since)
-      let before = Math.max(seenOf(position), position.asked)
-      if (before > seenOf(position)) setSeen(position, before)
-      return {
-        sent() {
-          before = seenOf(position)
-          if (serverTime > before) setSeen(position, serverTime)
-        },
-        lost() {
-          // With a newer cursor it says itself that it has what came with this one.
-          if (position.asked >= serverTime || before >= seenOf(position)) return
-          if (withdraw(position, before)) writes.takeBack(position)
-        },
-      }
+    async seal() {
+      sealed = true
+      writing?.cancel()
+      await write()
     },
-
-    note: (station, reading) => void note(station, reading),
-
-    seal: writes.seal,
   }
 }

@@ -9,7 +9,7 @@ const LAST = 'SELECT last FROM clock'
 interface HistoryParts {
   readonly appends: Appends
   readonly reader: Reader
-  readonly cursors: Pick<SharedCursors, 'note'>
+  readonly cursors: Pick<SharedCursors, 'timeIn'>
   readonly perStation: number
 }
 
@@ -18,10 +18,9 @@ export function openHistory({ appends, reader, cursors, perStation }: HistoryPar
   return {
     append: appends.append,
     async since(key, since) {
-      const { last, station } = await reader.read(key, since)
-      if (!station) return undefined
-      cursors.note(key, station)
-      return { messages: station.messages, serverTime: last }
+      const reading = await reader.read(key, since)
+      if (!reading.station) return undefined
+      return { messages: reading.station.messages, serverTime: cursors.timeIn(key, reading, since) }
     },
     perStation,
   }

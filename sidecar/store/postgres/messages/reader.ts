@@ -9,7 +9,7 @@ const STATEMENTS = 3
 const WAITING_READS = 10_000
 
 const READ = `
-  SELECT last, registered_at AS "registeredAt", asked, seen, newest, messages
+  SELECT last, registered_at AS "registeredAt", asked, newest, messages
   FROM read_since($1, $2) ORDER BY i`
 
 interface Ask {
@@ -21,31 +21,30 @@ interface Row {
   readonly last: number
   readonly registeredAt: number | null
   readonly asked: number
-  readonly seen: number
   readonly newest: number | null
   readonly messages: Buffer | null
 }
 
 /** What the database has of a station, all of one moment. */
 export interface Reading {
-  /** How many were begun up to it, itself included: that moment was after its beginning. */
-  readonly number: number
   readonly registeredAt: number
-  /** As its cursor was written last. */
+  /** The newest cursor that its phone has brought, as it was written last. */
   readonly asked: number
-  readonly seen: number
   /** Time of its newest message, 0 before the first. */
   readonly newest: number
   /** Those that are newer than what was asked for, oldest first. */
   readonly messages: readonly StoredMessage[]
 }
 
+/** `last`: newer than whatever was stored by then, and older than whatever is stored later. */
+export interface Answer {
+  readonly last: number
+  readonly station: Reading | undefined
+}
+
 /** Reads through: whatever any instance has stored before the call is in the answer. */
 export interface Reader {
-  /** `last`: newer than whatever was stored by then, and older than whatever is stored later. */
-  read(station: StationKey, since: number): Promise<{ readonly last: number; readonly station: Reading | undefined }>
-  /** How many readings were begun. */
-  readonly begun: number
+  read(station: StationKey, since: number): Promise<Answer>
 }
 
 /** Has those that come at once, or while statements are under way, share one. */
@@ -60,20 +59,14 @@ export function openReader(database: Queries): Reader {
     parallel: STATEMENTS,
     mostWaiting: WAITING_READS,
   })
-  let begun = 0
   return {
     async read(station, since) {
-      begun += 1
-      const number = begun
       const row = await batches.add({ station, since })
       if (!row) return { last: 0, station: undefined }
-      const { last, registeredAt, asked, seen, newest, messages } = row
+      const { last, registeredAt, asked, newest, messages } = row
       if (registeredAt === null) return { last, station: undefined }
       const unpacked = messages ? unpackMessages(station, messages) : []
-      return { last, station: { number, registeredAt, asked, seen, newest: newest ?? 0, messages: unpacked } }
-    },
-    get begun() {
-      return begun
+      return { last, station: { registeredAt, asked, newest: newest ?? 0, messages: unpacked } }
     },
   }
 }

@@ -9,7 +9,7 @@
  *   since counting 36,000 takes milliseconds for which everybody would wait. `version` is that of the
  *   tables. `changes_since`: of what `station_change` said up to it, some is deleted. `present_since`: from then on some instance was
  *   there at all times, but for gaps in which no phone can have been missed.
- * - `station`: as in SQLite's file; `asked` and `seen` are its cursor. `avatar`: apart from it, since its image is large.
+ * - `station`: as in SQLite's file; of its cursor `asked` alone: `seen` is what 0.2.0 keeps beside it. `avatar`: apart from it, since its image is large.
  * - `ring`: what a station has of places for messages, made when it registers, so that its ring lies on one or two pages; `time` 0 is
  *   a place that is free still. `time` is in no index, so that an update stays on its page (HOT). Calls, numbers and texts are `bytea`: text here
  *   takes no NUL.

@@ -26,8 +26,8 @@ const AVATARS = 'SELECT count(*) AS avatars FROM avatar WHERE station IN (SELECT
 const STATIONS = `
   SELECT key, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
     registered_at AS registeredAt, last_seen_at AS lastSeenAt, pushed_through AS pushedThrough,
-    coalesce(asked, 0) AS asked, coalesce(seen, 0) AS seen, icon, hash, updated_at AS updatedAt, image
-  FROM station LEFT JOIN cursor ON cursor.station = key LEFT JOIN avatar ON avatar.station = key
+    asked, icon, hash, updated_at AS updatedAt, image
+  FROM station LEFT JOIN avatar ON avatar.station = key
   WHERE key > ? ORDER BY key LIMIT ${PAGE_STATIONS}`
 
 const MESSAGES = `

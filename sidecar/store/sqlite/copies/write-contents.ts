@@ -11,13 +11,10 @@ import { PARTIAL, syncFolder } from './backup.ts'
 // As JSON, a page in a statement: a statement for each row costs a trip to libuv's pool. Texts travel as hex.
 const STATIONS = `
   INSERT INTO station (
-    key, platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through)
+    key, platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through, asked)
   SELECT row.value ->> 0, row.value ->> 1, row.value ->> 2, row.value ->> 3, row.value ->> 4, row.value ->> 5,
-    row.value ->> 6, row.value ->> 7
+    row.value ->> 6, row.value ->> 7, row.value ->> 8
   FROM json_each(?) AS row`
-
-const CURSORS = `
-  INSERT INTO cursor (station, asked, seen) SELECT row.value ->> 0, row.value ->> 1, row.value ->> 2 FROM json_each(?) AS row`
 
 const AVATARS = `
   INSERT INTO avatar (station, icon, hash, updated_at, image)
@@ -93,13 +90,12 @@ async function writeStations({ all }: Pick<Connection, 'all'>, page: readonly St
     STATIONS,
     JSON.stringify(
       page.map((station) => {
-        const { key, platform, pushToken, tokenDead, ackMessages, registeredAt, lastSeenAt, pushedThrough } = station
-        return [key, platform, pushToken, +tokenDead, +ackMessages, registeredAt, lastSeenAt, pushedThrough]
+        const { key, platform, pushToken, tokenDead, ackMessages, registeredAt, lastSeenAt, pushedThrough, asked } =
+          station
+        return [key, platform, pushToken, +tokenDead, +ackMessages, registeredAt, lastSeenAt, pushedThrough, asked]
       }),
     ),
   )
-  const known = page.filter(({ asked, seen }) => asked + seen > 0)
-  await all(CURSORS, JSON.stringify(known.map(({ key, asked, seen }) => [key, asked, seen])))
   const avatars = page.flatMap(({ key, avatar }) =>
     avatar ? [[key, avatar.icon, avatar.hash, avatar.updatedAt, avatar.image]] : [],
   )

@@ -9,11 +9,10 @@ const APPLICATION_ID = 0x6d637363
  *
  * - `state`: one row. `reserved_time`: no stamp above it was ever issued, none at or below it ever will be again.
  *   `per_station`: the ring size that the file was last used with.
- * - `station`: `pushed_through` is the stamp up to which the phone was told, or given up on.
+ * - `station`: `pushed_through` is the stamp up to which the phone was told, or given up on; `asked` the newest cursor that it brought, or
+ *   an older one.
  * - `avatar`: apart from the station, since its image is large and the station's row is written at each push.
  *   A row with an empty hash is a cleared avatar, no row one that was never set.
- * - `cursor`: of the phones that were given messages. `asked` is the newest cursor that one brought; it has seen every message up to
- *   `seen`.
  * - `message`: in the order of coming, so that what comes together goes to one place of the file, whoever it is for; whose ring is
  *   where is in memory. Of each station the newest `per_station` are its ring; those before them were dropped from it and stay while a
  *   duplicate of them may come. `time` is a stamp, `received_at` what the wall clock said, right or wrong: duplicates are judged by
@@ -111,6 +110,11 @@ export const MIGRATIONS: readonly string[] = [
   DROP TABLE dropped;
   DROP TABLE message;
   ALTER TABLE message_anew RENAME TO message;
+  `,
+  `
+  ALTER TABLE station ADD COLUMN asked INTEGER NOT NULL DEFAULT 0;
+  UPDATE station SET asked = cursor.asked FROM cursor WHERE cursor.station = key;
+  DROP TABLE cursor;
   `,
 ]
 

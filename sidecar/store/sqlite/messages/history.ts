@@ -1,8 +1,8 @@
 import type { Clock } from '../../../clock.ts'
-import { StoreError } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
 import type {
   AppendOutcome,
+  Cursors,
   Feed,
   HeardMessage,
   History,
@@ -10,16 +10,12 @@ import type {
   StationKey,
   StoredMessage,
 } from '../../../messages/store.ts'
-import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 import type { AckClaims } from './acks.ts'
 import type { Duplicates } from './duplicates.ts'
 import type { RingIndex } from './ring-index.ts'
 import type { Stamps } from './server-time.ts'
 import type { StationTable } from './stations.ts'
-
-// How often a sync tries again when its stamp was taken by others between reserving and reading.
-const SYNC_ATTEMPTS = 5
 
 // A whole transaction's messages in one statement: 50,000 and more a second where one statement each would make a few
 // thousand, since each costs a trip to libuv's pool. Text travels as hex, as JSON knows no bytes.
@@ -40,6 +36,7 @@ interface HistoryOptions {
   readonly stations: Pick<StationTable, 'get' | 'registeredAt'>
   readonly duplicates: Duplicates
   readonly acks: AckClaims
+  readonly cursors: Cursors
   readonly clock: Clock
   readonly log: Log
 }
@@ -51,7 +48,7 @@ type Fate = StoredMessage | 'duplicate' | 'no_station'
 export function openHistory(
   database: Database,
   stamps: Stamps,
-  { rings, perStation, stations, duplicates, acks, clock, log }: HistoryOptions,
+  { rings, perStation, stations, duplicates, acks, cursors, clock, log }: HistoryOptions,
 ): { readonly history: History; readonly feed: Feed } {
   const listeners: ((messages: readonly StoredMessage[]) => void)[] = []
 
@@ -65,31 +62,20 @@ export function openHistory(
     }
   }
 
-  /** Has `look` run while no transaction is in progress: whatever has an older stamp is committed, and a query sees it. */
-  async function between<T>(look: (serverTime: number, queries: Queries) => T | Promise<T>): Promise<T> {
-    for (let attempt = 0; attempt < SYNC_ATTEMPTS; attempt += 1) {
-      await stamps.ready()
-      const answer = await database.read(async (queries) => {
-        const serverTime = stamps.tryIssue()
-        return serverTime === undefined ? undefined : { seen: await look(serverTime, queries) }
-      })
-      if (answer) return answer.seen
-    }
-    throw new StoreError('store_overloaded')
-  }
-
   async function insert(tx: Transaction, messages: readonly IncomingMessage[]): Promise<readonly Fate[]> {
     const receivedAt = clock.now()
     const copies = await duplicates.among(tx, messages, receivedAt)
-    const first = await stamps.take(tx, messages.length)
+    await rings.sweepFor(tx, receivedAt, messages.length)
+    // From the stamps to the index in one go: who finds nothing of a station there is given a stamp that is older than what comes.
+    const first = stamps.take(tx, messages.length)
     const fates = messages.map(({ from, to, seqId, text }, index): Fate => {
       if (copies[index]) return 'duplicate'
       return stations.registeredAt(to) === undefined ? 'no_station' : { from, to, seqId, text, time: first + index }
     })
     const stored = fates.filter((fate) => typeof fate !== 'string')
-    if (stored.length === 0) return fates
-    await rings.sweepFor(tx, receivedAt, stored.length)
     rings.add(tx, stored, receivedAt)
+    if (stored.length === 0) return fates
+    await stamps.cover(tx)
     const rows = stored.map(({ from, to, seqId, text, time }) => [time, to, from, seqId, text.toString('hex')])
     await tx.last(INSERT, JSON.stringify(rows), receivedAt)
     return fates
@@ -124,25 +110,22 @@ export function openHistory(
       return fates.map((fate, index) => outcomeOf(messages[index] as HeardMessage, fate, mayAck))
     },
 
-    since: (station, since) =>
-      between(async (serverTime, queries) => {
+    async since(station, since) {
+      // Between transactions: what the index has is in the file.
+      const messages = await database.read(async (queries) => {
         if (!stations.get(station)) return undefined
         const times = rings.newer(station, since)
-        if (times.length === 0) return { messages: [], serverTime }
+        if (times.length === 0) return []
         const [found] = await queries.all<{ messages: string }>(MESSAGES, JSON.stringify(times))
-        return { messages: parseMessages(station, found?.messages ?? '[]'), serverTime }
-      }),
+        return parseMessages(station, found?.messages ?? '[]')
+      })
+      return messages && { messages, serverTime: await cursors.timeOf(station, since, messages.at(-1)?.time) }
+    },
 
     perStation,
   }
 
   const feed: Feed = {
-    async view(look) {
-      database.assertOpen()
-      const serverTime = stamps.tryIssue()
-      return serverTime === undefined ? between(look) : look(serverTime)
-    },
-
     onStored(listener) {
       listeners.push(listener)
     },

@@ -155,7 +155,8 @@ export async function openStations(
 
   async function registerOne(tx: Transaction, registration: Registration): Promise<RegisterOutcome> {
     const { key, platform, pushToken, ackMessages, avatar } = registration
-    const stamp = await stamps.take(tx, 1)
+    const stamp = stamps.take(tx, 1)
+    await stamps.cover(tx)
     const accepted = await tx.all(
       REGISTER,
       key,

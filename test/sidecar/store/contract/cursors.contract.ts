@@ -1,139 +1,204 @@
 import { expect } from 'chai'
+import fc from 'fast-check'
 import type { Store } from '../../../../sidecar/messages/store.ts'
-import { append, message, newer, register } from '../sqlite/temporary-stores.ts'
+import { propertyRuns } from '../../../support/property-runs.ts'
+import { append, message, newer, register, stampOf } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 const KEY = 'N0CALL'
+const WRITTEN_AFTER_MS = 10_000
 
-/**
- * Which server time an answer without messages may give, whatever the store is. To be called inside a `describe`.
- *
- * @param writtenAfterMs how long after an answer has gone out a clean stop is sure to have it written down
- */
-export function cursorsContract(stores: ContractStores, writtenAfterMs = 0): void {
-  let store: Store
-  let sent = 0
-  beforeEach(async () => {
-    store = await stores.open()
-    await register(store, KEY, 'W1AW')
-  })
+interface CursorsOptions {
+  /** Of the property. */
+  readonly runs: number
+  /** How many stores are open at once, over the same tables. Default: 1. */
+  readonly instances?: number
+}
 
-  async function reopened(): Promise<void> {
-    await store.close()
-    store = await stores.open()
-  }
+/** Which server time an answer gives, whatever the store is. To be called inside a `describe`. */
+export function cursorsContract(stores: ContractStores, { runs, instances = 1 }: CursorsOptions): void {
+  describe('of one phone', () => {
+    let store: Store
+    let registeredAt: number
+    let sent = 0
+    beforeEach(async () => {
+      store = await stores.open()
+      await register(store, KEY, 'W1AW')
+      registeredAt = store.stations.get(KEY)?.registeredAt ?? Number.NaN
+    })
 
-  const current = () => store.cursors.current(KEY)
-  const receive = async () => {
-    await stores.shift(1000)
-    sent += 1
-    const [outcome] = await append(store, `text ${sent}`)
-    await stores.shift(1000)
-    return outcome?.kind === 'stored' ? outcome.message.time : Number.NaN
-  }
-  /** What a sync does; the answer has gone out once `sent` of what it returns was called. */
-  const sync = async (since: number) => {
-    const { messages, serverTime } = await newer(store, KEY, since)
-    return {
-      times: messages.map(({ time }) => time),
-      serverTime,
-      delivery: store.cursors.handOut(KEY, since, serverTime),
+    /** Of an answer without messages. */
+    const current = (since?: number) => store.cursors.timeOf(KEY, since)
+    const sync = (since: number) => newer(store, KEY, since)
+    const receive = async () => {
+      await stores.shift(1000)
+      sent += 1
+      const time = await stampOf(store, `text ${sent}`)
+      await stores.shift(1000)
+      return time
     }
+
+    it('is as new as what is stored for others while nothing is stored for it', async () => {
+      const time = await stampOf(store, message('for another', { to: 'W1AW' }))
+      expect(await current()).to.be.at.least(time)
+      expect((await sync(0)).serverTime).to.be.at.least(time)
+    })
+
+    it('is the stamp of its registration while something is stored, and it brought no cursor', async () => {
+      await receive()
+      for (const since of [undefined, 0, 0.5, -1]) expect(await current(since)).to.equal(registeredAt)
+    })
+
+    it('is the stamp of the newest message that an answer brings, which moves nothing before the phone brings it', async () => {
+      const times = [await receive(), await receive()]
+      const { messages, serverTime } = await sync(0)
+      expect([messages.map(({ time }) => time), serverTime]).to.deep.equal([times, times[1]])
+      expect(await current()).to.equal(registeredAt)
+      expect((await sync(serverTime)).serverTime).to.be.at.least(serverTime)
+      expect(await current()).to.be.at.least(serverTime)
+    })
+
+    it('is the newest cursor that it brought, in a sync or a heartbeat, while something newer is stored', async () => {
+      const [first, second] = [await receive(), await receive()]
+      await receive()
+      await sync(first)
+      expect(await current()).to.equal(first)
+      expect(await current(second + 0.5)).to.equal(second)
+      expect(await current()).to.equal(second)
+    })
+
+    it('is the cursor that this very call brings where that is older, and the newest one for the next', async () => {
+      const [first, second] = [await receive(), await receive()]
+      await receive()
+      await sync(second)
+      expect(await current(first)).to.equal(first)
+      expect(await current()).to.equal(second)
+    })
+
+    it('does not heed a cursor above every stamp', async () => {
+      await receive()
+      for (const since of [stores.now() + 1_000_000, Number.MAX_SAFE_INTEGER, 1e300]) {
+        expect(await current(since)).to.equal(registeredAt)
+        expect(await sync(since)).to.deep.equal({ messages: [], serverTime: registeredAt })
+      }
+    })
+
+    it('goes by the cursor after a restart, and goes by one that was written down 10 seconds later after a crash', async () => {
+      const [first, second] = [await receive(), await receive()]
+      await receive()
+      await sync(first)
+      await stores.shift(WRITTEN_AFTER_MS)
+      await stampOf(store, message('comes after the write that is on its way', { to: 'W1AW' }))
+      await sync(second)
+      const crash = stores.crash?.()
+      await store.close()
+      store = await stores.open()
+      expect(await current()).to.equal(second)
+      if (!crash) return
+      await store.close()
+      await crash()
+      store = await stores.open()
+      expect(await current()).to.equal(first)
+    })
+
+    it('is that of its new registration for a station that registers again', async () => {
+      await sync(await receive())
+      await receive()
+      await store.stations.remove(KEY)
+      expect(await current()).to.be.above(registeredAt)
+      await register(store, KEY)
+      const again = await current()
+      const time = await receive()
+      expect(await current()).to.equal(store.stations.get(KEY)?.registeredAt)
+      expect((await sync(again)).messages.map((one) => one.time)).to.deep.equal([time])
+    })
+  })
+
+  it('shows a phone that keeps the newest each message once, one that keeps the last all of them, and each of two its own', () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 12 }), (steps) => play(stores, steps, instances)),
+      { numRuns: propertyRuns(runs) },
+    ))
+}
+
+const PHONES = [
+  { station: 'K1NEW', keeps: 'newest' },
+  { station: 'K1LAST', keeps: 'last' },
+  // Whose cursors move by syncs alone: each has those of the other for its own in heartbeats.
+  { station: 'K1TWO', keeps: 'syncs' },
+  { station: 'K1TWO', keeps: 'syncs' },
+] as const
+const STATIONS = [...new Set(PHONES.map(({ station }) => station))]
+
+const act = fc.oneof(
+  fc.record({ does: fc.constant('receive' as const), to: fc.array(fc.constantFrom(...STATIONS), { maxLength: 4 }) }),
+  fc.record({
+    does: fc.constantFrom('sync' as const, 'sync' as const, 'heartbeat' as const, 'heartbeat with its cursor' as const),
+    phone: fc.nat(PHONES.length - 1),
+    /** Its answer, on the way. */
+    isLost: fc.boolean(),
+  }),
+)
+const step = fc.record({
+  shiftMs: fc.constantFrom(0, 0, 1, 15_000, -50, -3_600_000, 3_600_000),
+  /** At once, some turns of the event loop apart, each at any instance. */
+  acts: fc.array(fc.record({ act, at: fc.nat(7), afterTurns: fc.nat(6) }), { maxLength: 6 }),
+  isRestart: fc.boolean(),
+})
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
+
+async function play(stores: ContractStores, steps: readonly Step[], instances: number): Promise<void> {
+  await stores.wipe()
+  const openAll = () => Promise.all(Array.from({ length: instances }, () => stores.open()))
+  let open = await openAll()
+  await register(open[0] as Store, ...STATIONS)
+  const stored = new Map(STATIONS.map((station) => [station, [] as number[]]))
+  const phones = PHONES.map((phone) => ({ ...phone, cursor: 0, got: [] as number[], asking: Promise.resolve() }))
+  let sent = 0
+
+  async function ask(phone: (typeof phones)[number], store: Store, how: string, isLost: boolean): Promise<void> {
+    const { station, cursor } = phone
+    const isSync = how === 'sync'
+    const since = how === 'heartbeat' ? undefined : cursor
+    const { messages, serverTime } = isSync
+      ? await newer(store, station, cursor)
+      : { messages: [], serverTime: await store.cursors.timeOf(station, since) }
+    if (since !== undefined) expect(serverTime).to.be.at.least(since)
+    if (isLost) return
+    phone.got.push(...messages.map(({ time }) => time))
+    if (phone.keeps === 'newest' || isSync) phone.cursor = Math.max(phone.cursor, serverTime)
+    if (phone.keeps === 'last') phone.cursor = serverTime
   }
-  const syncAndReceipt = async (since: number) => {
-    const answer = await sync(since)
-    answer.delivery.sent()
-    return answer
+
+  async function run({ act: one, at, afterTurns }: Step['acts'][number]): Promise<void> {
+    for (let turn = 0; turn < afterTurns; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    const store = open[at % instances] as Store
+    if (one.does === 'receive') {
+      const outcomes = await append(store, ...one.to.map((to) => message(`text ${++sent}`, { to })))
+      for (const outcome of outcomes)
+        if (outcome.kind === 'stored')
+          stored.get(outcome.message.to as (typeof STATIONS)[number])?.push(outcome.message.time)
+      return
+    }
+    const phone = phones[one.phone] as (typeof phones)[number]
+    // One call of a phone after the other, as far as they may move its cursor.
+    phone.asking = phone.asking.then(() => ask(phone, store, one.does, one.isLost))
+    return phone.asking
   }
 
-  it('is as new as what is stored for others while there is nothing to be handed out', async () => {
-    const [outcome] = await append(store, message('for another', { to: 'W1AW' }))
-    expect(await current()).to.be.above(outcome?.kind === 'stored' ? outcome.message.time : Number.NaN)
-  })
-
-  it('is older than a message that was not handed out, and the same until it is', async () => {
-    const first = await current()
-    const time = await receive()
-    for (let times = 0; times < 2; times += 1) expect(await current()).to.equal(first)
-    const answer = await syncAndReceipt(first)
-    expect(answer.times).to.deep.equal([time])
-    expect(await current()).to.be.at.least(answer.serverTime)
-  })
-
-  it('is that of the answer that handed out messages when others came since, over a restart too', async () => {
-    await receive()
-    const { serverTime } = await syncAndReceipt(0)
-    const later = await receive()
-    expect(await current()).to.equal(serverTime)
-    await stores.shift(writtenAfterMs)
-    await reopened()
-    expect(await current()).to.equal(serverTime)
-    expect((await sync(serverTime)).times).to.deep.equal([later])
-  })
-
-  it('is not moved by an answer that did not go out, or was lost on the way', async () => {
-    const first = await current()
-    const time = await receive()
-    await sync(first)
-    expect(await current()).to.be.below(time)
-    const { delivery } = await sync(first)
-    delivery.sent()
-    delivery.lost()
-    expect(await current()).to.be.below(time)
-    const { serverTime } = await syncAndReceipt(first)
-    expect(await current()).to.be.at.least(serverTime)
-  })
-
-  it('is that of an answer whose loss shows only after the phone came back with what it brought', async () => {
-    await receive()
-    const { serverTime, delivery } = await syncAndReceipt(0)
-    await syncAndReceipt(serverTime)
-    delivery.lost()
-    expect(await current()).to.be.at.least(serverTime)
-  })
-
-  it('is not moved by somebody who looks at the history from its beginning', async () => {
-    const first = await current()
-    await syncAndReceipt(first)
-    const time = await receive()
-    await syncAndReceipt(0)
-    expect(await current()).to.be.below(time)
-  })
-
-  it('is not moved by who says to have more than there is, nor by anybody for a station that is not registered', async () => {
-    const time = await receive()
-    const { serverTime } = await sync(0)
-    const ahead = store.cursors.handOut(KEY, serverTime + 1, serverTime)
-    ahead.sent()
-    ahead.lost()
-    expect(await current()).to.be.below(time)
-    store.cursors.handOut(KEY, serverTime, serverTime)
-    expect(await current()).to.be.at.least(serverTime)
-    store.cursors.handOut('W2AW', 0, serverTime).sent()
-    expect(await store.cursors.current('W2AW')).to.be.at.least(serverTime)
-  })
-
-  it('is that of the newest cursor that the phone brought, also where the answer to it is lost', async () => {
-    const time = await receive()
-    const { serverTime } = await sync(0)
-    const { delivery } = await sync(serverTime)
-    delivery.sent()
-    await receive()
-    expect(await current()).to.be.at.least(serverTime)
-    delivery.lost()
-    expect(await current()).to.be.within(time, serverTime)
-  })
-
-  it('is older than the messages of a station that registers again', async () => {
-    await receive()
-    const { serverTime } = await syncAndReceipt(0)
-    await receive()
-    await store.stations.remove(KEY)
-    await register(store, KEY)
-    const again = await current()
-    expect(again).to.be.above(serverTime)
-    const time = await receive()
-    expect(await current()).to.equal(again)
-    expect((await sync(again)).times).to.deep.equal([time])
-  })
+  for (const { shiftMs, acts, isRestart } of steps) {
+    await stores.shift(shiftMs)
+    await Promise.all(acts.map(run))
+    if (!isRestart) continue
+    for (const store of open) await store.close()
+    open = await openAll()
+  }
+  for (const phone of phones) {
+    await ask(phone, open[0] as Store, 'heartbeat', false)
+    await ask(phone, open[0] as Store, 'sync', false)
+    const times = [...(stored.get(phone.station) ?? [])].sort((one, other) => one - other)
+    if (phone.keeps === 'last') expect([...new Set(phone.got)].sort((one, other) => one - other)).to.deep.equal(times)
+    else expect(phone.got).to.deep.equal(times)
+  }
+  for (const store of open) await store.close()
 }

@@ -48,7 +48,6 @@ export function serverTimeContract(stores: ContractStores, options: SyncOptions)
   it('is newer than everything that is stored, and older than whatever is stored later, of any station', async () => {
     const stamps = [await receive()]
     for (const to of STATIONS) stamps.push(await store.serverTime.issue(), await receive(to))
-    stamps.push((await newer(store, 'N0CALL')).serverTime)
     expectGrowing(stamps)
   })
 
@@ -63,7 +62,7 @@ export function serverTimeContract(stores: ContractStores, options: SyncOptions)
     stamps.push(await store.serverTime.issue(), await receive())
     await store.close()
     store = await stores.open()
-    stamps.push(await store.serverTime.issue(), await receive(), (await newer(store, 'N0CALL')).serverTime)
+    stamps.push(await store.serverTime.issue(), await receive())
     expectGrowing(stamps)
   })
 
@@ -185,9 +184,8 @@ async function play(
       if (!alive()) return
       const { messages, serverTime } = await asked(station, phone.cursor)
       if (!alive()) return
-      note(serverTime)
-      expect(serverTime).to.be.at.least(phone.cursor + (distinct ? 1 : 0))
-      for (const { time } of messages) expect(time).to.be.within(phone.cursor + 1, serverTime - 1)
+      expect(serverTime).to.be.at.least(phone.cursor)
+      for (const { time } of messages) expect(time).to.be.within(phone.cursor + 1, serverTime)
       phone.cursor = serverTime
       phone.received.push(...messages)
     })

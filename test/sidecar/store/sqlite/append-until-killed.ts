@@ -5,7 +5,7 @@ import { openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts
 import { append, message, newer, register, SETTINGS } from './temporary-stores.ts'
 
 // Run as a process of its own. Appends to the store in the file that it is given for as long as it lives, and prints
-// `<time> <text>` for each message once it is acknowledged, and `sync <serverTime>` for each cursor that it gives out.
+// `<time> <text>` for each message once it is acknowledged, and `issued <stamp>` for each stamp that it gives out beside them.
 const [path = '', run = ''] = process.argv.slice(2)
 const settings = {
   ...SETTINGS,
@@ -27,12 +27,11 @@ async function keepAppending(): Promise<never> {
   }
 }
 
-async function keepSyncing(): Promise<never> {
-  let cursor = Number.MAX_SAFE_INTEGER
+async function keepIssuing(): Promise<never> {
   for (;;) {
-    cursor = (await newer(store, 'N0CALL', cursor)).serverTime
-    writeSync(1, `sync ${cursor}\n`)
+    await newer(store, 'N0CALL', Number.MAX_SAFE_INTEGER) // waits for the transaction that is under way
+    writeSync(1, `issued ${await store.serverTime.issue()}\n`)
   }
 }
 
-await Promise.all([keepAppending(), keepAppending(), keepAppending(), keepSyncing()])
+await Promise.all([keepAppending(), keepAppending(), keepAppending(), keepIssuing()])

@@ -25,7 +25,7 @@ export const BROKEN_FILES: readonly BrokenFile[] = [
   [
     'damaged where no query goes',
     'database_corrupt',
-    (path) => overwritten(path, (bytes) => bytes.writeUInt32BE(5, 36)),
+    (path) => overwritten(path, (bytes) => bytes.writeUInt32BE(bytes.readUInt32BE(36) + 1, 36)),
   ],
   ['cut off', 'database_corrupt', async (path) => truncate(path, (await readFile(path)).length - 4096)],
   ['of a newer version', 'database_newer', (path) => run(path, `PRAGMA user_version = ${MIGRATIONS.length + 1}`)],

@@ -95,7 +95,8 @@ describe('The housekeeping of the store in SQLite', () => {
       await file.exec(`
         BEGIN;
         WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${STATIONS - 1})
-        INSERT INTO station SELECT printf('N%dCALL', i), 'android', 'token', 0, 0, 1, ${long}, 0 FROM n;
+        INSERT INTO station (key, platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through)
+          SELECT printf('N%dCALL', i), 'android', 'token', 0, 0, 1, ${long}, 0 FROM n;
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50)
         INSERT INTO message
         SELECT row_number() OVER (), station.key, 'W1AW', i, CAST('A message of some length, as people write them' AS BLOB), i

@@ -80,9 +80,9 @@ export class Caller {
     if (!answer) return false
     let last = since
     for (const shown of answer.messages.map(shownOf)) {
-      if (shown.time <= last || shown.time >= answer.serverTime)
+      if (shown.time <= last || shown.time > answer.serverTime)
         this.#happenings.blame(
-          `${this.key} was shown ${shown.id} of ${shown.time} behind ${last} and before ${answer.serverTime}`,
+          `${this.key} was shown ${shown.id} of ${shown.time} behind ${last} and up to ${answer.serverTime}`,
         )
       if (this.#ids.has(shown.id)) this.#happenings.blame(`${this.key} was shown ${shown.id} twice`)
       last = shown.time

@@ -6,8 +6,6 @@ import { serverTimeContract } from '../../contract/server-time.contract.ts'
 import { postgresStores } from '../postgres-stores.ts'
 
 /** Of each property: a database is made anew for every one. */
-/** An answer whose loss may show yet is not written down, nor by a stop: at another instance a phone would skip by it. */
-const WRITTEN_AFTER_MS = 10_000
 const RUNS = 4
 
 describe('The history in PostgreSQL', () => {
@@ -15,5 +13,5 @@ describe('The history in PostgreSQL', () => {
   describe('knows duplicates, and', () => duplicatesContract(postgresStores(), RUNS))
   describe('knows acks, which', () => acksContract(postgresStores()))
   describe('has a server time, which', () => serverTimeContract(postgresStores(), { runs: 4, largeRing: 100 }))
-  describe('has cursors, of which the present one', () => cursorsContract(postgresStores(), WRITTEN_AFTER_MS))
+  describe('has cursors: the server time', () => cursorsContract(postgresStores(), { runs: RUNS, instances: 2 }))
 })

@@ -6,7 +6,7 @@ import { append, held, message, newer, registration, SETTINGS, temporaryStores }
 
 const asWritten = (version: number) => readFileSync(new URL(`./version-${version}.sql`, import.meta.url), 'utf8')
 
-for (const version of [1, 2, 4]) {
+for (const version of [1, 2, 4, 5]) {
   describe(`A database that version ${version} wrote`, () => {
     const stores = temporaryStores()
     beforeEach(async () => {
@@ -56,6 +56,12 @@ for (const version of [1, 2, 4]) {
       expect(unpushed).to.have.all.keys('N0CALL-7', 'N3CALL').and.include({ 'N0CALL-7': 1 })
     })
 
+    it('knows which cursor a phone has brought', async () => {
+      const { cursors } = await stores.open()
+      const asked = version < 4 ? 1_700_000_000_001 : 1_700_000_000_005
+      expect(await cursors.timeOf('N0CALL-7')).to.equal(asked)
+    })
+
     it('goes on from there: nothing is issued, stored or told twice', async () => {
       const { history, serverTime } = await stores.open()
       expect(await serverTime.issue()).to.be.above(1_700_000_090_000)
@@ -91,7 +97,7 @@ for (const version of [1, 2, 4]) {
   })
 }
 
-for (const version of [2, 4]) {
+for (const version of [2, 4, 5]) {
   describe(`A database that version ${version} wrote, in which a ring has dropped what a copy may still come of,`, () => {
     const stores = temporaryStores()
 

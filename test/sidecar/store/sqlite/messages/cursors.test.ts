@@ -1,34 +1,43 @@
 import { expect } from 'chai'
 import { cursorsContract } from '../../contract/cursors.contract.ts'
-import { append, message, register, temporaryStores } from '../temporary-stores.ts'
+import { append, message, newer, register, stampOf, temporaryStores } from '../temporary-stores.ts'
 
-describe('The server time of an answer without messages', () => cursorsContract(temporaryStores()))
-
-describe('Where a phone is', () => {
+describe('The server time of an answer', () => {
   const stores = temporaryStores()
+  cursorsContract(stores, { runs: 20 })
 
-  it('is the present moment while there is nothing that it has not seen', async () => {
+  it('is the present moment while nothing is stored', async () => {
     const store = await stores.open()
     await register(store, 'N0CALL')
     await stores.shift(5000)
-    expect(await store.cursors.current('N0CALL')).to.be.at.least(stores.now())
+    expect(await store.cursors.timeOf('N0CALL')).to.equal(stores.now())
   })
 
-  it('is written down 10 seconds after it was first moved, of stations that there still are', async () => {
+  it('is the cursor of the phone, of each call, while the disk takes no more writes', async () => {
     const { store, connection } = await stores.openOver()
-    await register(store, 'N0CALL', 'W1AW')
-    const written = () => connection.all('SELECT station, asked, seen FROM cursor')
-    const now = stores.now()
-    await append(store, 'a', message('b', { to: 'W1AW' }))
-    await stores.shift(1000)
-    const moved = await store.cursors.current('N0CALL')
-    for (const key of ['N0CALL', 'W1AW']) store.cursors.handOut(key, now, now + 500).sent()
+    await register(store, 'N0CALL')
+    const time = await stampOf(store, 'a')
+    await connection.exec('PRAGMA query_only = ON')
+    await stores.shift(60_000)
+    expect([(await newer(store, 'N0CALL', time)).serverTime, await store.cursors.timeOf('N0CALL')]).to.deep.equal([
+      time,
+      time,
+    ])
+    await connection.exec('PRAGMA query_only = OFF')
+  })
+
+  it('writes cursors down where something was stored between one and the next, of stations that there still are', async () => {
+    const { store, connection } = await stores.openOver()
+    await register(store, 'N0CALL', 'W1AW', 'K1ABC')
+    const times = await Promise.all(['N0CALL', 'W1AW'].map((to) => stampOf(store, message('a', { to }))))
+    for (const key of ['N0CALL', 'W1AW', 'K1ABC']) await newer(store, key, Math.max(...times))
     await store.stations.remove('W1AW')
-    await stores.shift(9_999)
-    await append(store, 'c')
-    expect([await written(), moved < now + 500]).to.deep.equal([[], true])
-    await stores.shift(1)
-    await append(store, 'd')
-    expect(await written()).to.deep.equal([{ station: 'N0CALL', asked: now, seen: now + 500 }])
+    await stores.shift(10_000)
+    await append(store, 'comes after the write that is on its way')
+    const written = await connection.all('SELECT key, asked FROM station ORDER BY key')
+    expect(written).to.deep.equal([
+      { key: 'K1ABC', asked: 0 },
+      { key: 'N0CALL', asked: Math.max(...times) },
+    ])
   })
 })

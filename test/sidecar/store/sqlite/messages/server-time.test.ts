@@ -43,7 +43,7 @@ describe('Server time in SQLite', () => {
     expect(await second.serverTime.issue()).to.equal(issued + 2)
   })
 
-  it('issues nothing twice after a crash with the clock set back, and skips at most half a minute', async () => {
+  it('issues nothing twice after a crash with the clock set back, and skips at most ten seconds', async () => {
     const first = await stores.open()
     let newest = 0
     for (let count = 0; count < 12_000; count += 1) newest = await first.serverTime.issue()
@@ -52,7 +52,7 @@ describe('Server time in SQLite', () => {
     const second = await stores.open({}, stores.path('crashed'))
     const next = await second.serverTime.issue()
     expect(next).to.be.greaterThan(newest)
-    expect(next - newest).to.be.at.most(30_001)
+    expect(next - newest).to.be.at.most(10_001)
   })
 
   it('covers the stamps of messages in the transaction that stores them', async () => {
@@ -65,19 +65,7 @@ describe('Server time in SQLite', () => {
     const second = await stores.open({}, stores.path('crashed'))
     const { messages, serverTime } = await newer(second, 'N0CALL')
     expect(messages[0]).to.deep.equal(outcome?.kind === 'stored' ? outcome.message : undefined)
-    expect(serverTime).to.be.greaterThan(messages[0]!.time)
-  })
-
-  it('reserves more before what is reserved runs out', async () => {
-    const { store, connection } = await stores.openOver()
-    const start = await store.serverTime.issue()
-    stores.clock.set(start + 6000)
-    await store.serverTime.issue()
-    await store.stations.avatars([]) // comes after the write that is on its way
-    await connection.exec('PRAGMA query_only = ON')
-    stores.clock.set(start + 14_000)
-    expect(await store.serverTime.issue()).to.equal(start + 14_000)
-    await connection.exec('PRAGMA query_only = OFF')
+    expect(await second.serverTime.issue()).to.be.greaterThan(serverTime)
   })
 
   it('reserves in large blocks, so that stamps cost hardly any writes', async () => {
@@ -94,26 +82,16 @@ describe('Server time in SQLite', () => {
     expect((await changes()) - before).to.be.within(10, 25)
   })
 
-  it('refuses rather than to repeat itself when nothing can be reserved for long', async () => {
+  it('refuses rather than to repeat itself while nothing can be reserved', async () => {
     const { store, connection } = await stores.openOver()
-    const issued = [await store.serverTime.issue()]
+    const start = await store.serverTime.issue()
     await connection.exec('PRAGMA query_only = ON')
-    stores.clock.set(stores.clock.now() + HOUR)
-    let refusal: { code?: string } | undefined
-    while (!refusal && issued.length < 40_000) {
-      await store.serverTime.issue().then(
-        (stamp) => void issued.push(stamp),
-        (error: { code?: string }) => {
-          refusal = error
-        },
-      )
-    }
-    expect(refusal?.code).to.equal('database_not_writable')
-    expect(issued.length).to.be.greaterThan(20_000)
-    expect(issued.every((stamp, index) => index === 0 || stamp > issued[index - 1]!)).to.equal(true)
-    expect((await rejection(newer(store, 'N0CALL'))).code).to.equal('database_not_writable')
+    stores.clock.set(start + 9000)
+    expect(await store.serverTime.issue()).to.equal(start + 9000)
+    stores.clock.set(start + HOUR)
+    expect((await rejection(store.serverTime.issue())).code).to.equal('database_not_writable')
     await connection.exec('PRAGMA query_only = OFF')
-    expect(await store.serverTime.issue()).to.equal(stores.clock.now())
+    expect(await store.serverTime.issue()).to.equal(start + HOUR)
   })
 
   it('loses no stamps to a transaction that is rolled back', async () => {
