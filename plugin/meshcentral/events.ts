@@ -42,7 +42,7 @@ export function announceGroup(
     username: user.name,
     ugrpid: group._id,
     name: group.name,
-    desc: group.desc,
+    ...(group.desc === undefined ? {} : { desc: group.desc }),
     action: 'usergroupchange',
     links: group.links,
     msgid,

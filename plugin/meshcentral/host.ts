@@ -55,7 +55,7 @@ export function meshHost(options: MeshHostOptions): MeshHost {
 
   return {
     accounts: meshAccounts(server, web, taken, clock),
-    groups: meshUserGroups(server, web, options.presets),
+    groups: meshUserGroups(server, web, options.presets, clock),
     sessions: {
       ...sessions,
       hasEnded: async ({ keys, startedAt }) =>

@@ -11,6 +11,7 @@ import { routePaths } from '../routes/strategy.ts'
 import { earlyCookieKey } from './cookie-key.ts'
 import { sessionGuard } from './guard.ts'
 import { meshHost } from './host.ts'
+import { orderWrites } from './ordered-writes.ts'
 import { readOwnSettings } from './own-settings.ts'
 import { type AdminPage, caughtPage, meshAdminPage } from './pages/admin-page.ts'
 import { PAGE_FUNCTIONS } from './pages/open-page.ts'
@@ -118,6 +119,7 @@ function install(
     giveUp(server, `does not know this version of MeshCentral. It lacks: ${missing.join(', ')}`)
     return undefined
   }
+  orderWrites(server.db, clock)
   const domains: ReadonlySet<string> = new Set(taken.keys())
   const report = (error: unknown) => reportFailure(server, error)
   const secret = key.toString('hex')

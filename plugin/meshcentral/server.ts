@@ -57,10 +57,8 @@ export interface MeshDatabase {
   /** The record of that id, in a list that has one or none. */
   Get(id: unknown, done: (...answer: readonly unknown[]) => void): void
   Set(record: object, done?: (error?: unknown) => void): void
-  SetUser(user: MeshUser): void
   Remove(id: string, done?: (error?: unknown) => void): void
   GetAllType(type: string, done: (error: unknown, records: readonly Members[] | null) => void): void
-  isMaxType(most: unknown, type: string, domainId: string, done: (reached: boolean) => void): void
 }
 
 export interface MeshWeb {
@@ -191,7 +189,7 @@ export function missingParts(server: object, web: object): readonly string[] {
     ...objects(web, ['app', 'users', 'userGroups', 'destroyedSessions', 'args', 'bodyParser']),
     ...functions(web, ['CloneSafeUser', 'getUserAgentInfo', 'checkAllowLogin']),
     ...(typeof database === 'object' && database !== null
-      ? functions(database, ['Get', 'Set', 'SetUser', 'Remove', 'GetAllType', 'isMaxType'])
+      ? functions(database, ['Get', 'Set', 'Remove', 'GetAllType'])
       : []),
   ]
 }

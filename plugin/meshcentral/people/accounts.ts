@@ -1,9 +1,18 @@
 import type { Clock } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
 import type { Account, Accounts, Profile, UserId } from '../../host/port.ts'
-import { askDatabase } from '../database.ts'
+import { saveRecord } from '../database.ts'
 import { announceAccount, tell } from '../events.ts'
-import { isLocked, type Members, type MeshServer, type MeshUser, type MeshWeb, SITE_ADMIN, userKey } from '../server.ts'
+import {
+  isLocked,
+  type Members,
+  type MeshServer,
+  type MeshUser,
+  type MeshUserGroup,
+  type MeshWeb,
+  SITE_ADMIN,
+  userKey,
+} from '../server.ts'
 import type { TakenDomain } from '../take-over.ts'
 import { withoutAngleBrackets } from './harmless-name.ts'
 import { addToGroup } from './user-groups.ts'
@@ -21,6 +30,7 @@ export function meshAccounts(
     if (!user) throw new Error('The account is gone.')
     return user
   }
+  const save = (record: MeshUser | MeshUserGroup) => saveRecord(server.db, clock, record)
 
   return {
     find: async (domainId, id) => {
@@ -30,30 +40,27 @@ export function meshAccounts(
 
     create: async (domainId, profile) => {
       const { domain, own } = takenDomain(taken, domainId)
-      const most = mostAccounts(domain)
-      if (most !== null) await checkLimit(server, clock, domainId, most)
-      // From here on in one go, so that of two first logins at once the second one finds the account.
+      // In one go, so that of two first logins at once the second one finds the account.
       if (recordOf(domainId, profile.id)) throw new Error('The account exists by now.')
-      // The database may not have those that were made while it counted.
-      if (most !== null && liveAccounts(web, domainId) >= most) throw new LoginError('account_limit')
+      if (liveAccounts(web, domainId) >= mostAccounts(domain)) throw new LoginError('account_limit')
       const user = newUser(domainId, withoutMarkup(profile), Math.floor(clock.now() / 1000))
       const rights = rightsOfNewAccounts(server, domain, own)
       if (rights !== undefined) user.siteadmin = rights
       const realms = textsIn(own.newaccountrealms) ?? textsIn(domain.newaccountrealms)
       if (realms) user.groups = realms
       web.users[user._id] = user
-      for (const name of groupsOfNewAccounts(domain, own)) {
-        const group = ownValue(web.userGroups, name.includes('/') ? name : `ugrp/${domainId}/${name}`)
-        if (group) addToGroup(server, web, user, group)
-      }
-      server.db.SetUser(user)
+      const groups = groupsOfNewAccounts(domain, own).flatMap(
+        (name) => ownValue(web.userGroups, name.includes('/') ? name : `ugrp/${domainId}/${name}`) ?? [],
+      )
+      for (const group of groups) addToGroup(server, web, user, group)
+      await Promise.all([user, ...groups].map(save))
       announceAccount(server, web, user, 'accountcreate', `Account created, username is ${user.name}`)
     },
 
     update: async (domainId, profile) => {
       const user = knownRecord(domainId, profile.id)
       if (!takeOnProfile(user, withoutMarkup(profile))) return
-      server.db.SetUser(user)
+      await save(user)
       announceAccount(server, web, user, 'accountchange', 'Account changed')
     },
 
@@ -65,7 +72,7 @@ export function meshAccounts(
       if (siteAdmin) user.siteadmin = SITE_ADMIN
       else if (rights === undefined || rights === SITE_ADMIN) delete user.siteadmin
       else user.siteadmin = rights
-      server.db.SetUser(user)
+      await save(user)
       announceAccount(server, web, user, 'accountchange', `Account changed: ${user.name}`)
       // Open pages take in what they may now hear of, and no more.
       tell(server, web, [user._id], 'resubscribe')
@@ -118,21 +125,13 @@ function countsAsVerified(emailVerified: Profile['emailVerified']): boolean {
   return emailVerified ?? true
 }
 
-async function checkLimit(server: MeshServer, clock: Clock, domainId: string, most: number): Promise<void> {
-  const isFull = await askDatabase<boolean>(clock, 'count the accounts', (done) =>
-    // It says whether there are more than that already: one less leaves room for one.
-    server.db.isMaxType(most - 1, 'user', domainId, (reached) => done(null, reached)),
-  )
-  if (isFull) throw new LoginError('account_limit')
-}
-
-/** Null: as many as there are people. */
-function mostAccounts({ limits }: TakenDomain['domain']): number | null {
+function mostAccounts({ limits }: TakenDomain['domain']): number {
   const most: unknown =
     typeof limits === 'object' && limits !== null ? Reflect.get(limits, 'maxuseraccounts') : undefined
-  return typeof most === 'number' ? most : null
+  return typeof most === 'number' ? most : Number.POSITIVE_INFINITY
 }
 
+/** All accounts are in memory. MeshCentral's own way to count them never answers on SQLite and PostgreSQL. */
 function liveAccounts(web: MeshWeb, domainId: string): number {
   const start = userKey(domainId, '')
   return Object.keys(web.users).filter((key) => key.startsWith(start)).length

@@ -1,5 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
+import type { Clock } from '../../clock.ts'
 import type { UserGroups } from '../../host/port.ts'
+import { saveRecord } from '../database.ts'
 import { announceAccount, announceGroup, tell } from '../events.ts'
 import { type MeshServer, type MeshUser, type MeshUserGroup, type MeshWeb, userKey } from '../server.ts'
 import { harmlessName } from './harmless-name.ts'
@@ -13,7 +15,7 @@ const MEMBER = 1
  *
  * @param presets their names
  */
-export function meshUserGroups(server: MeshServer, web: MeshWeb, presets: readonly string[]): UserGroups {
+export function meshUserGroups(server: MeshServer, web: MeshWeb, presets: readonly string[], clock: Clock): UserGroups {
   const marks = new Set([OURS, ...presets])
   const isMirrored = ({ membershipType }: MeshUserGroup) => membershipType !== undefined && marks.has(membershipType)
   const recordOf = (groupId: string): MeshUserGroup | undefined =>
@@ -32,6 +34,8 @@ export function meshUserGroups(server: MeshServer, web: MeshWeb, presets: readon
     const group = recordOf(groupId)
     return group !== undefined && !isMirrored(group)
   }
+  const save = (user: MeshUser, group: MeshUserGroup) =>
+    Promise.all([user, group].map((record) => saveRecord(server.db, clock, record)))
 
   return {
     mirroredOf: async (domainId, id) => mirrored(memberOf(domainId, id)).map(nameAtIdp),
@@ -42,8 +46,8 @@ export function meshUserGroups(server: MeshServer, web: MeshWeb, presets: readon
       if (groupId === undefined) throw new Error('Other groups have the ids of the mirrored one.')
       const group = recordOf(groupId) ?? createGroup(server, web, user, groupId, name)
       addToGroup(server, web, user, group)
-      server.db.SetUser(user)
       announceMembership(server, web, user)
+      await save(user, group)
     },
 
     leave: async (domainId, id, name) => {
@@ -51,24 +55,22 @@ export function meshUserGroups(server: MeshServer, web: MeshWeb, presets: readon
       for (const group of mirrored(user)) {
         if (nameAtIdp(group) !== name) continue
         delete user.links?.[group._id]
-        server.db.SetUser(user)
         announceMembership(server, web, user)
-        if (!group.links || !Object.hasOwn(group.links, user._id)) continue
-        delete group.links[user._id]
-        server.db.Set(group)
-        announceGroup(server, web, user, group, 72)
+        const isLinked = group.links && Object.hasOwn(group.links, user._id)
+        delete group.links?.[user._id]
+        if (isLinked) announceGroup(server, web, user, group, 72)
+        await save(user, group)
       }
     },
   }
 }
 
-/** Both records link to one another; the caller saves the user's. */
+/** Both records link to one another; the caller saves them. */
 export function addToGroup(server: MeshServer, web: MeshWeb, user: MeshUser, group: MeshUserGroup): void {
   user.links ??= {}
   user.links[group._id] = { rights: MEMBER }
   group.links ??= {}
   group.links[user._id] = { userid: user._id, name: user.name, rights: MEMBER }
-  server.db.Set(group)
   announceGroup(server, web, user, group, 71)
 }
 
@@ -88,7 +90,6 @@ function createGroup(server: MeshServer, web: MeshWeb, user: MeshUser, _id: stri
     membershipType: OURS,
     links: {},
   }
-  server.db.Set(group)
   web.userGroups[_id] = group
   // Acted upon in any case: a database that reports its changes says nothing of new groups.
   tell(server, web, ['*', _id, user._id], {

@@ -21,13 +21,20 @@ export interface CurrentWork {
   run(work: Work, task: () => void): void
 }
 
-/** @param db whose answers come back to the work that asked: some databases answer in the one that opened their connection */
+/**
+ * @param db whose answers come back to the work that asked, whatever was asked for: a pool answers in the work that opened the connection,
+ *   and what is sealed there would be of somebody else's session; others answer in none, where a guest's tunnel is not known for one
+ */
 export function followWork(db: MeshDatabase): CurrentWork {
   const storage = new AsyncLocalStorage<Work | undefined>()
-  const get = db.Get.bind(db)
-  db.Get = (id, done) => {
-    const work = storage.getStore()
-    get(id, (...answer) => storage.run(work, () => done(...answer)))
+  for (const [name, call] of Object.entries(db)) {
+    if (typeof call !== 'function') continue
+    Reflect.set(db, name, (...given: readonly unknown[]): unknown => {
+      const work = storage.getStore()
+      const backHere = (one: unknown) =>
+        typeof one === 'function' ? (...answer: readonly unknown[]) => storage.run(work, () => one(...answer)) : one
+      return Reflect.apply(call, db, given.map(backHere))
+    })
   }
   return {
     get: () => storage.getStore(),

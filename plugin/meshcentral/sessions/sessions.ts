@@ -5,6 +5,7 @@ import type { Sessions } from '../../host/port.ts'
 import { endOfNow } from '../../host/revocation-store.ts'
 import { keyOfHandle, keysOfEnded } from '../../host/revocations.ts'
 import { printableText } from '../../log.ts'
+import { saveRecord } from '../database.ts'
 import { tell } from '../events.ts'
 import { type MeshRequest, type MeshServer, type MeshUser, type MeshWeb, userKey } from '../server.ts'
 import type { Ended } from './ended.ts'
@@ -93,15 +94,17 @@ export function meshSessions({ server, web, ended, open, clock }: MeshSessionsOp
       const request = req as MeshRequest
       const user = web.users[userKey(signIn.domainKey, signIn.userId)]
       if (!user) throw new Error('The account is gone.')
+      user.login = user.access = Math.floor(now() / 1000)
       const before = ownSession(request)
-      await endWhileWritten(cookies.start(req, res, signIn), before ? [before] : [])
+      const written = [cookies.start(req, res, signIn), saveRecord(server.db, clock, user)]
+      await endWhileWritten(Promise.all(written), before ? [before] : [])
       Object.assign(request.session ?? {}, {
         userid: user._id,
         // Binds the session to the address: MeshCentral compares it at each request.
         ip: request.clientIp,
         x: randomBytes(6).toString('base64'),
       })
-      recordLogin(server, web, request, user, now())
+      recordLogin(server, web, request, user)
     },
 
     async current(req) {
@@ -156,9 +159,7 @@ export function ownSession(req: MeshRequest): SeenSession | undefined {
   return userid === user && typeof x === 'string' ? { signIn, user, x } : undefined
 }
 
-function recordLogin(server: MeshServer, web: MeshWeb, req: MeshRequest, user: MeshUser, now: number): void {
-  user.login = user.access = Math.floor(now / 1000)
-  server.db.SetUser(user)
+function recordLogin(server: MeshServer, web: MeshWeb, req: MeshRequest, user: MeshUser): void {
   const { browserStr, osStr } = web.getUserAgentInfo(req)
   const realms = (user.groups ?? []).map((realm) => `server-users:${realm}`)
   tell(server, web, ['*', 'server-users', user._id, ...realms], {

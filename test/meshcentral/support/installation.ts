@@ -1,15 +1,18 @@
 import { execFile } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { mkdtemp, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, stat, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** MeshCentral, and what it would install by itself at its start because of an `oidc` object, and of a database with peers. */
+/** MeshCentral, and what it would install by itself at its start because of an `oidc` object, and of each kind of database. */
 const PACKAGES = [
   ...['meshcentral@1.1.55', 'passport@0.7.0', 'connect-flash@0.1.1', 'openid-client@5.7.1'],
-  ...['mongodb@4.17.2', '@mongodb-js/saslprep@1.3.1'],
+  ...['mongodb@4.17.2', '@mongodb-js/saslprep@1.3.1', 'pg@8.16.3', 'mariadb@3.4.5', 'sqlite3@5.1.7'],
 ]
+/** Of the package `sqlite3`, which `npm ci` has built here: the same for each version that is of use. */
+const SQLITE = 'build/Release/node_sqlite3.node'
 /** Of the download. */
 export const INSTALL_LIMIT_MS = 300_000
 
@@ -20,10 +23,10 @@ export const INSTALL_LIMIT_MS = 300_000
  * @returns the folder
  */
 export async function installMeshCentral(): Promise<string> {
-  const { MESHCENTRAL_FOLDER: own } = process.env
-  if (own !== undefined && own !== '') {
-    await stat(join(own, 'node_modules/meshcentral/meshcentral.js'))
-    return own
+  const { MESHCENTRAL_FOLDER: given } = process.env
+  if (given !== undefined && given !== '') {
+    await stat(join(given, 'node_modules/meshcentral/meshcentral.js'))
+    return given
   }
   const folder = await mkdtemp(join(tmpdir(), 'meshcentral-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
@@ -34,6 +37,8 @@ export async function installMeshCentral(): Promise<string> {
     timeout: INSTALL_LIMIT_MS,
     maxBuffer: 64 * 1024 * 1024,
   })
+  const own = createRequire(import.meta.url).resolve('sqlite3/package.json')
+  await cp(join(dirname(own), SQLITE), join(folder, 'node_modules/sqlite3', SQLITE), { recursive: true })
   return folder
 }
 

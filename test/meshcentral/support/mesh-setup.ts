@@ -4,6 +4,7 @@ import { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { type Idp, type IdpOptions, startIdp } from '../../../fixtures/idp/server.ts'
 import { anyCertificateFetch } from './any-certificate-fetch.ts'
 import { type DataFolder, type DbRecord, makeDataFolder } from './data-folder.ts'
+import type { Database } from './databases.ts'
 import { laboratory, serverSettings, TITLE } from './laboratory.ts'
 import { type MeshProcess, startMeshProcess } from './mesh-process.ts'
 import { until } from './until.ts'
@@ -46,6 +47,8 @@ export interface ServerOptions {
 }
 
 export interface MeshOptions extends ServerOptions {
+  /** In place of its own NeDB. Default: that. */
+  readonly database?: Database
   readonly idp?: IdpOptions
   /** Instead of one of its own, which would be closed with the rest. */
   readonly sharedIdp?: Idp
@@ -93,7 +96,9 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
   const { installation, template, port: usual } = await laboratory()
   const { port = usual } = options
   const idp = options.sharedIdp ?? (await startIdp({ fetch: anyCertificateFetch, ...options.idp }))
-  const data = await makeDataFolder(template)
+  const { database } = options
+  const folder = await makeDataFolder(template)
+  const data = database ? { ...folder, records: () => database.records(folder.path) } : folder
   const urlOf = (id: string, { domains = {} }: ServerOptions = options) => {
     const dns = domains[id]?.members?.dns
     return typeof dns === 'string' || id === ''
@@ -110,6 +115,7 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
       settings: {
         ...serverSettings(port),
         authLog: join(data.path, 'auth.log'),
+        ...database?.settings,
         ...(strategy === 'ours' ? { plugins: { enabled: true, list: ['meshcompanion'] } } : {}),
         ...(typeof settings === 'function' ? settings(idp.issuer) : settings),
       },

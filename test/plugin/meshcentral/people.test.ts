@@ -15,13 +15,14 @@ const NOW = 1_790_000_000_999
 function open(domain: Partial<MeshDomain> = {}, oidc: Members = {}) {
   const withOidc = { ...domain, authstrategies: { oidc } }
   const rows = new Map<string, Members>()
+  const clock = new FakeClock(NOW)
   const there = standIn({ domains: { '': withOidc, customer: { authstrategies: { oidc: {} } } }, records: rows })
   const taken = takeOver(there.server.config.domains)
   return {
     ...there,
     rows,
-    accounts: meshAccounts(there.server, there.web, taken, new FakeClock(NOW)),
-    groups: meshUserGroups(there.server, there.web, ['azure', 'google']),
+    accounts: meshAccounts(there.server, there.web, taken, clock),
+    groups: meshUserGroups(there.server, there.web, ['azure', 'google'], clock),
   }
 }
 

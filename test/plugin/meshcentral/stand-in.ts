@@ -23,10 +23,6 @@ export interface StandInOptions {
 
 /** Rows as a database keeps them: copies, by id. */
 export function databaseOf(records: Map<string, Members> = new Map()): MeshDatabase {
-  const set = (record: object) => {
-    const copy = structuredClone(record) as Members
-    records.set(String(copy._id), copy)
-  }
   return {
     changeStream: false,
     Get: (id, done) =>
@@ -37,10 +33,10 @@ export function databaseOf(records: Map<string, Members> = new Map()): MeshDatab
         ),
       ),
     Set: (record, done) => {
-      set(record)
+      const copy = structuredClone(record) as Members
+      records.set(String(copy._id), copy)
       setImmediate(() => done?.())
     },
-    SetUser: set,
     Remove: (id, done) => {
       records.delete(id)
       setImmediate(() => done?.())
@@ -52,10 +48,6 @@ export function databaseOf(records: Map<string, Members> = new Map()): MeshDatab
           [...records.values()].filter((record) => record.type === type),
         ),
       ),
-    isMaxType: (most, type, domainId, done) => {
-      const count = [...records.values()].filter((record) => record.type === type && record.domain === domainId).length
-      setImmediate(() => done(count > Number(most)))
-    },
   }
 }
 

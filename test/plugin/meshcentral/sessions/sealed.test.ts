@@ -114,34 +114,37 @@ describe('what MeshCentral seals', () => {
     for (const secret of ['the handle', 'sid of', 'https://idp']) expect(sealed).not.to.include(secret)
   })
 
-  it('is attributed in whatever comes in over a socket, and in what the database answers then', async () => {
-    const answers: (() => void)[] = []
-    // As a pool of connections answers: each time in the work that is going on there.
-    const db: MeshDatabase = { ...databaseOf(), Get: (_id, done) => void answers.push(done) }
-    const all = await setUp(db)
-    const [a, b] = [new Socket(), new Socket()]
-    const sealed: string[] = []
-    for (const [socket, handle] of [
-      [a, 'a'],
-      [b, 'b'],
-    ] as const) {
-      all.work.run(work({ session: session(handle), socket }), () => {
-        socket.on('message', () =>
-          all.db.Get('node', () => sealed.push(all.seal({ userid: USER, name: handle }) ?? '')),
-        )
+  for (const call of ['Get', 'GetAllTypeNodeFiltered']) {
+    it(`is attributed in whatever comes in over a socket, and in what the database answers to ${call} then`, async () => {
+      const answers: (() => void)[] = []
+      // As a pool of connections answers: each time in the work that is going on there.
+      const ask = (_of: unknown, done: () => void) => void answers.push(done)
+      const db = Object.assign(databaseOf(), { [call]: ask })
+      const all = await setUp(db)
+      const [a, b] = [new Socket(), new Socket()]
+      const sealed: string[] = []
+      for (const [socket, handle] of [
+        [a, 'a'],
+        [b, 'b'],
+      ] as const) {
+        all.work.run(work({ session: session(handle), socket }), () => {
+          socket.on('message', () =>
+            Reflect.get(all.db, call)('node', () => sealed.push(all.seal({ userid: USER, name: handle }) ?? '')),
+          )
+        })
+      }
+      a.emit('message')
+      b.emit('message')
+      all.work.run(work({ session: session('c') }), () => {
+        for (const answer of answers) answer()
       })
-    }
-    a.emit('message')
-    b.emit('message')
-    all.work.run(work({ session: session('c') }), () => {
-      for (const answer of answers) answer()
+      await all.revoke(keyOfHandle('a'), keyOfHandle('c'))
+      expect(sealed.map((one) => [(JSON.parse(one) as { name: string }).name, opens(all, one)])).to.deep.equal([
+        ['a', false],
+        ['b', true],
+      ])
     })
-    await all.revoke(keyOfHandle('a'), keyOfHandle('c'))
-    expect(sealed.map((one) => [(JSON.parse(one) as { name: string }).name, opens(all, one)])).to.deep.equal([
-      ['a', false],
-      ['b', true],
-    ])
-  })
+  }
 
   it('is of the session whose cookie a socket without one came with, and that session closes the socket', async () => {
     const all = await setUp()

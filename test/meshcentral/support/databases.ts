@@ -1,0 +1,102 @@
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import pg from 'pg'
+import sqlite3 from 'sqlite3'
+import { startPostgres } from '../../../fixtures/demo/postgres.ts'
+import type { DbRecord } from './data-folder.ts'
+import { startMariaDb } from './mariadb.ts'
+
+/** What a MeshCentral keeps its records in, in place of its own NeDB. */
+export interface Database {
+  /** Of MeshCentral. */
+  readonly settings: Readonly<Record<string, unknown>>
+  /** By id, as they lie there now. @param dataPath MeshCentral's data folder */
+  records(dataPath: string): Promise<ReadonlyMap<string, DbRecord>>
+  close(): Promise<void>
+}
+
+/** One that records can be read of from outside. */
+interface DatabaseKind {
+  readonly name: string
+  /** The package that MeshCentral installs for it. */
+  readonly driver: string
+  /** @returns why it cannot be had, as text */
+  start(installation: string): Promise<Database | string>
+}
+
+type Rows = readonly { readonly id: string; readonly doc: string | DbRecord }[]
+
+const ALL = 'SELECT id, doc FROM main'
+const AS = { host: '127.0.0.1', user: 'mesh', password: 'mesh', database: 'meshcentral' } as const
+
+export const DATABASES: readonly DatabaseKind[] = [
+  {
+    name: 'SQLite',
+    driver: 'sqlite3',
+    // With `wal` it waits for the disk now and then only.
+    start: async () => ({
+      settings: { sqlite3: { name: 'mesh', journalMode: 'wal' } },
+      records: async (dataPath) => recordsOf(await rowsOfSqlite(join(dataPath, 'mesh.sqlite'))),
+      close: async () => undefined,
+    }),
+  },
+  {
+    name: 'PostgreSQL',
+    driver: 'pg',
+    async start() {
+      const { address, stop } = await startPostgres()
+      const settings = { ...AS, port: Number(new URL(address).port) }
+      return {
+        settings: { postgres: settings },
+        async records() {
+          const client = new pg.Client(settings)
+          await client.connect()
+          const { rows } = await client.query(ALL)
+          await client.end()
+          return recordsOf(rows)
+        },
+        close: stop,
+      }
+    },
+  },
+  {
+    name: 'MariaDB',
+    driver: 'mariadb',
+    async start(installation) {
+      const started = await startMariaDb()
+      if (typeof started === 'string') return started
+      const settings = { ...AS, port: started.port }
+      return {
+        settings: { mariadb: settings },
+        async records() {
+          const { createConnection } = createRequire(join(installation, 'node_modules/'))('mariadb') as MariaDbDriver
+          const connection = await createConnection(settings)
+          const rows = await connection.query(ALL)
+          await connection.end()
+          return recordsOf(rows)
+        },
+        close: started.close,
+      }
+    },
+  },
+]
+
+interface MariaDbDriver {
+  createConnection(settings: object): Promise<{ query(text: string): Promise<Rows>; end(): Promise<void> }>
+}
+
+function rowsOfSqlite(file: string): Promise<Rows> {
+  return new Promise((resolve, reject) => {
+    const database = new sqlite3.Database(file, sqlite3.OPEN_READONLY)
+    database.configure('busyTimeout', 10_000)
+    database.all(ALL, (error, rows) => {
+      database.close()
+      if (error) reject(error)
+      else resolve(rows as Rows)
+    })
+  })
+}
+
+function recordsOf(rows: Rows): ReadonlyMap<string, DbRecord> {
+  return new Map(rows.map(({ id, doc }) => [id, typeof doc === 'string' ? (JSON.parse(doc) as DbRecord) : doc]))
+}
