@@ -72,7 +72,7 @@ export const LOGIN_ERRORS = {
   token_request_failed: {
     message: 'provider_refused',
     remedy:
-      'The IdP did not redeem the authorization code. `error` is its reason: for invalid_client check `client.client_id`, `client.client_secret` and `client.token_endpoint_auth_method`; for invalid_grant check `client.redirect_uri`.',
+      'The IdP did not redeem the authorization code, or a refresh token. `error` is its reason: for invalid_client check `client.client_id`, `client.client_secret` and `client.token_endpoint_auth_method`; for invalid_grant check `client.redirect_uri`.',
   },
   provider_unreachable: {
     message: 'provider_unreachable',

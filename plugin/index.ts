@@ -10,6 +10,7 @@ export type {
   AuthLogEntry,
   EndedSessions,
   Host,
+  KeptTokens,
   LoginFailure,
   LoginPage,
   OpenSession,

@@ -98,7 +98,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
   }
 
   /** A request under way that ends later than this writes its session back into the store, under the id that the browser has. */
-  async function revoke(kept: Kept | undefined): Promise<void> {
+  async function revoke(kept: Pick<Kept, 'id' | 'startedAt'> | undefined): Promise<void> {
     if (!kept || kept.startedAt + maxAgeMs <= now()) return
     // However the clock was set meanwhile.
     const endedAt = Math.max(endOfNow(revocations, now()), kept.startedAt)
@@ -158,14 +158,14 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
       const keys = keysOfEnded(those)
       const sessions = await (canList(store) ? listed(store, keys) : indexed(store, keys))
       const living = await Promise.all(sessions.map(async (kept) => ((await counts(kept)) ? [kept] : [])))
-      return living.flat().map((kept) => ({
-        signIn: signInOf(kept),
+      return living.flat().map(({ id, idToken, tokens, ...signIn }) => ({
+        id: keyOfHandle(id),
+        signIn,
+        read: async () => ({ idToken, tokens }),
         async end() {
-          const { id } = kept
-          await revoke(kept)
+          await revoke({ id, ...signIn })
           await settle('end a session', (done) => store.destroy(id, done))
           index.remove(id)
-          return true
         },
       }))
     },

@@ -121,23 +121,26 @@ export interface EndedSessions {
   readonly sid: string | null
 }
 
+/** How long a process has at most for what it alone may do. */
+export const LEASE_MS = 10_000
+
+/** What a session keeps on the server of its login. Secrets: never in a log. */
+export interface KeptTokens extends Pick<SignIn, 'idToken' | 'tokens'> {
+  /** When they were last renewed, by whichever process. Milliseconds since 1970; absent: not yet. */
+  readonly renewedAt?: number
+}
+
 /** A session of whichever browser. */
 export interface OpenSession {
-  readonly signIn: SignIn
-  /**
-   * Ends this one and no other. Once it resolves, `current` does not know it any more.
-   *
-   * @returns false: it goes on, since its tokens were renewed meanwhile, and what was learnt of those before is no news of it
-   */
-  end(): Promise<boolean>
-  /** Keeps tokens that came in the place of its own. Absent: they stay as they are. */
-  renewed?(tokens: Tokens): Promise<OpenSession>
-  /**
-   * Of one from `inUse`: it has had its turn. Absent: it had it when it was handed out.
-   *
-   * @param isAnswered false: whoever was asked about it gave no answer, and others come before it the next time
-   */
-  taken?(isAnswered: boolean): void
+  /** The same whenever it is told of, and no secret. */
+  readonly id: string
+  readonly signIn: Omit<SignIn, 'idToken' | 'tokens'>
+  /** What is kept of it now; nothing once it has ended. A rejection means that nobody knows. */
+  read(): Promise<KeptTokens>
+  /** Puts others in the place of what is kept; nothing where the session has ended. Absent: its tokens cannot be renewed. */
+  write?(kept: KeptTokens): Promise<void>
+  /** Ends this one and no other. Once it resolves, `current` does not know it any more. */
+  end(): Promise<void>
 }
 
 /** The server's sessions. */
@@ -178,13 +181,20 @@ export interface Sessions {
    */
   kept?(req: Request): Promise<Pick<SignIn, 'idToken' | 'tokens'>>
   /**
-   * The sessions of a domain that were used since they were last taken from here, with what was kept of their logins, each read when it is
-   * handed out: those that were taken longest ago come first, and those that got no answer last. The login itself counts as such a time.
-   * What was handed out and then not taken is handed out again. Absent: nobody keeps track of that.
+   * The sessions of a domain that were used since they were last handed out here, those first that were handed out longest ago. The login
+   * counts as such a time. Absent: nobody keeps track of that.
    *
-   * @param before those that were taken later than that are left out. Milliseconds since 1970
+   * @param before those that were handed out later than that are left out. Milliseconds since 1970
    */
-  inUse?(domainKey: string, before: number): AsyncIterable<OpenSession>
+  inUse?(domainKey: string, before: number): Iterable<OpenSession>
+  /**
+   * Lets one process at a time renew the tokens of a session: at IdPs that give each refresh token once, two at the same time kill each
+   * other's. One that dies loses it within {@link LEASE_MS}. Absent: there is one process.
+   *
+   * @param id of an {@link OpenSession}
+   * @returns gives it back; null: another process has it
+   */
+  lease?(id: string): Promise<(() => Promise<void>) | null>
 }
 
 /** Texts for a person, one per code; the page picks its own words when it has better ones. */

@@ -17,6 +17,7 @@ import { meshUserGroups } from './people/user-groups.ts'
 import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
 import type { Ended } from './sessions/ended.ts'
 import { keptSessions } from './sessions/kept-sessions.ts'
+import { leaseInDatabase } from './sessions/lease.ts'
 import type { OpenSessions } from './sessions/open-sessions.ts'
 import { sessionSecrets } from './sessions/session-secrets.ts'
 import { maxAgeOf, meshSessions, ownSession } from './sessions/sessions.ts'
@@ -45,7 +46,8 @@ export function meshHost(options: MeshHostOptions): MeshHost {
   const { server, web, taken, ended, secret, clock, onFailure } = options
   const secrets = sessionSecrets({ db: server.db, secret, clock, onFailure })
   const maxAgeMs = maxAgeOf(web)
-  const sessions = keptSessions(meshSessions(options), { ...options, secrets, maxAgeMs })
+  const lease = ended.isShared ? leaseInDatabase(server.db, clock) : undefined
+  const sessions = keptSessions(meshSessions(options), { ...options, secrets, lease, maxAgeMs })
   ended.onElsewhere((endings) => sessions.endedElsewhere(endings).catch(onFailure))
   const isStrict = String(web.args.sessionsamesite).toLowerCase() === 'strict'
   const inMaintenance = () => {

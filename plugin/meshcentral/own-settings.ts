@@ -8,8 +8,8 @@ const [LEAST, DEFAULT, MOST] = [0.01, 5, 1_440]
 
 /** What `settings.plugins.meshcompanion` says. */
 export interface OwnSettings {
-  /** `introspectMinutes`. 0: never. */
-  readonly introspectEveryMs: number
+  /** `sessionCheckMinutes`. 0: never. */
+  readonly sessionCheckMs: number
   /** `presets`: base URLs of vendors, for sovereign clouds. */
   readonly presets: PresetUrls
   /** What is of no use among these. */
@@ -19,20 +19,28 @@ export interface OwnSettings {
 /** MeshCentral has made the names lower-case. */
 export function readOwnSettings({ config }: Pick<MeshServer, 'config'>): OwnSettings {
   const own = membersOf(membersOf(membersOf(config.settings).plugins).meshcompanion)
-  const { minutes, problem } = readIntrospectMinutes(own.introspectminutes)
-  return { introspectEveryMs: minutes * 60_000, presets: presetUrls(own.presets), problem }
+  const given = Object.entries({
+    sessionCheckMinutes: own.sessioncheckminutes,
+    introspectMinutes: own.introspectminutes,
+  })
+  const [name, value] = given.find(([, minutes]) => minutes !== undefined && minutes !== null) ?? []
+  const { minutes, problem } = readCheckMinutes(value, name)
+  return { sessionCheckMs: minutes * 60_000, presets: presetUrls(own.presets), problem }
 }
 
 /**
  * How often IdPs are asked about sessions in use. A value of no use is told, and does not leave ended sessions open: the default holds.
  *
- * @param given `settings.plugins.meshcompanion.introspectMinutes`
+ * @param name of the member of `settings.plugins.meshcompanion`; it was `introspectMinutes` once
  * @returns minutes; 0 means never
  */
-export function readIntrospectMinutes(given: unknown): { readonly minutes: number; readonly problem?: string } {
+export function readCheckMinutes(
+  given: unknown,
+  name = 'sessionCheckMinutes',
+): { readonly minutes: number; readonly problem?: string } {
   if (given === undefined || given === null) return { minutes: DEFAULT }
   if (typeof given === 'number' && (given === 0 || (given >= LEAST && given <= MOST))) return { minutes: given }
-  const problem = `settings.plugins.meshcompanion.introspectMinutes has to be 0 (off) or a number of minutes from ${LEAST} to ${MOST}, without quotation marks. It counts as ${DEFAULT}.`
+  const problem = `settings.plugins.meshcompanion.${name} has to be 0 (off) or a number of minutes from ${LEAST} to ${MOST}, without quotation marks. It counts as ${DEFAULT}.`
   return { minutes: DEFAULT, problem }
 }
 

@@ -137,7 +137,7 @@ function install(
     clock,
     onFailure: report,
   })
-  const { introspectEveryMs, presets, problem } = readOwnSettings(server)
+  const { sessionCheckMs, presets, problem } = readOwnSettings(server)
   if (problem !== undefined) {
     server.authLog('OIDC', `ERROR configuration-error: ${problem}`)
     server.addServerWarning?.(problem)
@@ -153,7 +153,7 @@ function install(
     unknownKeys: 'warn',
     inferPresets: true,
     log: logOf(server),
-    introspectEveryMs,
+    sessionCheckMs,
     urlencoded: web.bodyParser.urlencoded,
   }
   const readings = readOptions(options, (file) => readFileSync(resolve(server.datapath, file), 'utf8'))

@@ -20,8 +20,7 @@ import { createLogoutTokens, type LogoutTokens } from '../provider/logout/logout
 import { type FormParser, type HostApp, mountRoutes } from '../routes/route-table.ts'
 import { type RoutePaths, type Strategy, sharedRoutePaths, type WorkingStrategy } from '../routes/strategy.ts'
 import { createIntrospection, introspect, type SessionState } from '../sessions/introspection.ts'
-import { createSessionReview } from '../sessions/session-review.ts'
-import { introspectInUse } from '../sessions/sessions-in-use.ts'
+import { createSessionChecks } from '../sessions/session-checks.ts'
 import { FETCH_LIMITS, idpFetchOf, openProvider } from './open-provider.ts'
 import { readDomains } from './read-domains.ts'
 import { watchDiscovery } from './status/discovery-watch.ts'
@@ -64,7 +63,7 @@ export interface MountOptions {
    */
   readonly shared?: boolean
   /** How often IdPs are asked about sessions in use, where `host.sessions` has `inUse`. Default 0: never. */
-  readonly introspectEveryMs?: number
+  readonly sessionCheckMs?: number
   /**
    * Default: that of this machine.
    *
@@ -141,15 +140,14 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
   const transactions = createTransactions(host.secret, now)
   const landings = createLandings(host.secret, now)
   const introspection = createIntrospection(clock)
-  const review = createSessionReview(introspection, clock)
+  const checks = createSessionChecks(strategies, { host, clock, everyMs: options.sessionCheckMs ?? 0 })
   mountRoutes(
     app,
     strategies,
-    { host, transactions, landings, review, clock },
+    { host, transactions, landings, checks, clock },
     domainMatcher(config, host),
     options.urlencoded,
   )
-  const endRounds = introspectInUse(strategies, { host, review, clock }, options.introspectEveryMs ?? 0)
   return {
     loginOptions: (domainKey) =>
       strategies
@@ -158,8 +156,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
     introspect: (req: Request) => introspect(strategies, host, introspection, req),
     status: () => opened.map(({ strategy, watched }) => domainStatus(strategy.domainKey, watched, history)),
     close: async () => {
-      endRounds()
-      review.close()
+      checks.close()
       for (const { close } of opened) close()
       parts.documents.close()
     },

@@ -56,7 +56,7 @@ export function openProvider(settings: DomainSettings, deps: ProviderDeps): Prov
       claims: claimsRead(settings.custom.claims, groupsClaim),
       onAudience: deps.onAudience,
       now: () => clock.now(),
-      elapsed: () => clock.elapsed(),
+      clock,
     })
   }
   // One that has a key to make begins with that at once, so that no login waits for it.

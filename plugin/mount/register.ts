@@ -4,7 +4,7 @@ import type { HostApp } from '../routes/route-table.ts'
 import { createLog } from './json-log.ts'
 import { type MountOptions, mountOidc, type Oidc } from './mount-oidc.ts'
 
-export interface RegisterOptions extends Omit<MountOptions, 'log' | 'urlencoded' | 'introspectEveryMs'> {
+export interface RegisterOptions extends Omit<MountOptions, 'log' | 'urlencoded' | 'sessionCheckMs'> {
   /** Where the plugin's own lines go; default: JSON lines on stdout. */
   readonly log?: Log
 }

@@ -1,4 +1,5 @@
 import * as oidc from 'openid-client'
+import type { Clock } from '../clock.ts'
 import type { DomainSettings } from '../config/settings.ts'
 import type { Transaction } from '../login/transaction/transaction.ts'
 import { createRedeem, type Redeem } from './answers/redeem.ts'
@@ -18,8 +19,8 @@ import { noteExchanges } from './http/noted-exchange.ts'
 import type { Issuer } from './issuer/discovery.ts'
 import type { KeySet } from './issuer/key-set.ts'
 import { withServedKeys } from './issuer/served-keys.ts'
+import { idpSignatures } from './protection/id-token-signature.ts'
 import { openAnswers } from './protection/protected-answers.ts'
-import { createInactiveAnswers } from './tokens/inactive-answers.ts'
 import { createCodeTrial, type OfferMadeUpCode } from './tokens/made-up-code.ts'
 import { createRenewal, type Renew } from './tokens/renewal.ts'
 import { type TokenVerbs, tokenVerbs } from './tokens/token-status.ts'
@@ -39,8 +40,7 @@ export interface ProviderClient extends TokenVerbs {
 }
 
 export interface ClientDeps extends AuthorizationDeps {
-  /** Milliseconds from any point on; never goes back, whatever becomes of the clock. */
-  readonly elapsed: () => number
+  readonly clock: Clock
   readonly issuer: Issuer
   readonly keySet: KeySet
   /** Claims that a login reads: where the ID token brings them all, the UserInfo request is saved. */
@@ -54,7 +54,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
   const { issuer, fetch, now } = deps
   const [responseType] = client.response_types
   const dpop = client.dpop_bound_access_tokens ? createDpopKey() : null
-  const inactive = createInactiveAnswers(deps.elapsed)
+  const signatures = idpSignatures(settings, deps.keySet)
   const audiences = createAssertionAudiences(client.assertion_audience, deps.onAudience)
 
   /** @param token whose signature the library is about to verify, if any */
@@ -96,23 +96,22 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
     redeem: createRedeem(settings, {
       ...deps,
       dpop,
+      signatures,
       configure: (metadata, token) => configure(metadata, 'token', token),
       configured: (metadata) => keptConfiguration(metadata).config,
     }),
 
     renew: createRenewal({
-      ...deps,
+      clientId: client.client_id,
+      clock: deps.clock,
       dpop,
       configured: async () => configure(await issuer.metadata()),
-      onRefused: inactive.noteRefused,
+      signatures,
     }),
 
     offerMadeUpCode: createCodeTrial(client, { dpop, configured: async () => configure(await issuer.metadata()) }),
 
-    ...tokenVerbs(settings, {
-      configured: async (endpoint) => configure(await issuer.metadata(), endpoint),
-      inactive,
-    }),
+    ...tokenVerbs(settings, { configured: async (endpoint) => configure(await issuer.metadata(), endpoint) }),
 
     close() {
       deps.keySet.close()

@@ -8,7 +8,7 @@ import type { Preset } from '../presets/preset.ts'
 import type { ProviderClient } from '../provider/client.ts'
 import type { EndSession } from '../provider/logout/end-session.ts'
 import type { LogoutTokens } from '../provider/logout/logout-tokens.ts'
-import type { SessionReview } from '../sessions/session-review.ts'
+import type { SessionChecks } from '../sessions/session-checks.ts'
 
 /** One domain's login strategy, as its routes use it. */
 export interface Strategy {
@@ -31,7 +31,7 @@ export interface RouteDeps {
   readonly host: Host
   readonly transactions: Transactions
   readonly landings: Landings
-  readonly review: SessionReview
+  readonly checks: SessionChecks
   readonly clock: Clock
 }
 

@@ -27,31 +27,17 @@ export type AskAboutToken = (
 export interface AskedStrategy {
   readonly domainKey: string
   /** Null: the configuration has errors. */
-  readonly working: { readonly client: Pick<ProviderClient, 'introspect' | 'introspects' | 'renew'> } | null
+  readonly working: { readonly client: Pick<ProviderClient, 'introspect'> } | null
 }
 
 /** Asks an IdP about sessions by their tokens (RFC 7662). A session has ended when none of them is active. */
 export interface Introspection {
   /** An answer of the last 10 s will do. @throws what `ask` throws */
   stateOf(session: SignIn, ask: AskAboutToken): Promise<SessionState>
-  /** As it is now: whatever was answered before may have changed since. @throws what `ask` throws */
-  stateNow(session: SignIn, ask: AskAboutToken): Promise<SessionState>
 }
 
 export function createIntrospection(clock: Clock): Introspection {
   const answers = new Map<string, { readonly at: number; readonly state: Promise<SessionState> }>()
-  /** Domains whose IdP has called a refresh token active, and so tells living ones from dead ones. */
-  const tellsRefreshTokens = new Set<string>()
-  /**
-   * By domain, when its IdP last called a refresh token inactive beside an active access token. Either it does so with all of them, or that
-   * session was just ending: what one token was called must not be held against those of everybody for good.
-   */
-  const doubtedAt = new Map<string, number>()
-
-  /** @param at of elapsed time */
-  function isFresh(at: number | undefined): boolean {
-    return at !== undefined && clock.elapsed() - at < FRESH_MS
-  }
 
   function keep(key: string, state: Promise<SessionState>): Promise<SessionState> {
     answers.delete(key)
@@ -63,42 +49,22 @@ export function createIntrospection(clock: Clock): Introspection {
     return state
   }
 
-  async function askAbout(domainKey: string, tokens: Tokens, ask: AskAboutToken): Promise<SessionState> {
-    const { access, accessExpiresAt, refresh } = tokens
-    const askRefresh = async (token: string) => {
-      const status = await ask(token, 'refresh_token')
-      if (status?.active) tellsRefreshTokens.add(domainKey)
-      return status
-    }
+  async function askAbout({ access, accessExpiresAt, refresh }: Tokens, ask: AskAboutToken): Promise<SessionState> {
     // That it has run out is no news of the session.
     const isExpired = accessExpiresAt !== null && accessExpiresAt <= clock.now()
-    const status = isExpired ? undefined : await ask(access, 'access_token')
-    if (status === null) return 'unknown'
-    if (status?.active) {
-      if (refresh !== null && !tellsRefreshTokens.has(domainKey) && !isFresh(doubtedAt.get(domainKey))) {
-        // Some IdPs call every refresh token inactive, and then it says nothing once the access token has run out.
-        const told = await askRefresh(refresh).catch(() => null)
-        if (told?.active === false) doubtedAt.set(domainKey, clock.elapsed())
-      }
-      return 'active'
-    }
-    if (refresh === null) return isExpired ? 'unknown' : 'ended'
-    const told = await askRefresh(refresh)
-    if (told === null) return 'unknown'
-    if (told.active) return 'active'
-    return isExpired && doubtedAt.has(domainKey) && !tellsRefreshTokens.has(domainKey) ? 'unknown' : 'ended'
-  }
-
-  function stateNow({ domainKey, tokens }: SignIn, ask: AskAboutToken): Promise<SessionState> {
-    return tokens ? keep(keyOf(domainKey, tokens), askAbout(domainKey, tokens, ask)) : Promise.resolve('unknown')
+    const told = isExpired ? undefined : await ask(access, 'access_token')
+    if (told === null || (isExpired && refresh === null)) return 'unknown'
+    const living = told?.active || refresh === null ? told : await ask(refresh, 'refresh_token')
+    if (!living) return 'unknown'
+    return living.active ? 'active' : 'ended'
   }
 
   return {
-    stateNow,
-    async stateOf(session, ask) {
-      const known = session.tokens && answers.get(keyOf(session.domainKey, session.tokens))
-      if (known && isFresh(known.at)) return known.state
-      return stateNow(session, ask)
+    async stateOf({ domainKey, tokens }, ask) {
+      if (!tokens) return 'unknown'
+      const key = keyOf(domainKey, tokens)
+      const known = answers.get(key)
+      return known && clock.elapsed() - known.at < FRESH_MS ? known.state : keep(key, askAbout(tokens, ask))
     },
   }
 }

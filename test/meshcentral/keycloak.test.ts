@@ -31,7 +31,7 @@ describe('MeshCentral with Keycloak', () => {
     await keycloak.reset()
   })
   const setup = useMesh(() => ({
-    settings: { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { introspectMinutes: 0.02 } } },
+    settings: { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { sessionCheckMinutes: 0.02 } } },
     domains: {
       '': {
         exactly: ({ url }) => ({
@@ -83,7 +83,7 @@ describe('MeshCentral with Keycloak', () => {
     for (const { browser } of [one, two]) expect(await isSignedIn(setup, browser)).to.equal(false)
     expect([bystander.page.isOpen(), await isSignedIn(setup, bystander.browser)]).to.deep.equal([true, true])
     await until('the line', async () => (await eventsSoFar()).includes('session-ended'))
-    expect(await eventsSoFar()).not.to.include.any.members(['backchannel-logout', 'introspection-failed'])
+    expect(await eventsSoFar()).not.to.include.any.members(['backchannel-logout', 'session-check-failed'])
   })
 
   it('lets nobody go idle there who is busy here, and signs out who comes back after the session there went idle', async () => {

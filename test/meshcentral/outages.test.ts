@@ -123,7 +123,7 @@ describe('MeshCentral beside an IdP that is down, slow or hostile', () => {
 
 describe('MeshCentral whose IdP is down when it starts', () => {
   const setup = useMesh({
-    settings: { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { introspectMinutes: '5' } } },
+    settings: { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { sessionCheckMinutes: '5' } } },
     domains: {
       '': {},
       endpoints: {
@@ -162,7 +162,7 @@ describe('MeshCentral whose IdP is down when it starts', () => {
       expect([isLoginPage(refused), messageOn(refused)], domain).to.deep.equal([true, 111])
     }
     expect(setup.server().isUp()).to.equal(true)
-    const problems = (await pluginLines(setup)).filter(({ line }) => line.includes('introspectMinutes'))
+    const problems = (await pluginLines(setup)).filter(({ line }) => line.includes('sessionCheckMinutes'))
     expect(problems.map(({ level, event }) => [level, event])).to.deep.include(['ERROR', 'configuration-error'])
   })
 

@@ -2,16 +2,18 @@ import type { Clock } from '../../clock.ts'
 import { cookieSignIn } from '../../host/cookie-session.ts'
 import type { OpenSession, Sessions } from '../../host/port.ts'
 import type { RevocationStore } from '../../host/revocation-store.ts'
-import { keysOfEnded } from '../../host/revocations.ts'
+import { keyOfHandle, keysOfEnded } from '../../host/revocations.ts'
 import type { MeshRequest } from '../server.ts'
 import type { Endings, OpenSessions, SeenSession } from './open-sessions.ts'
-import type { Secrets, SessionSecrets } from './session-secrets.ts'
+import type { SessionSecrets } from './session-secrets.ts'
 import { type MeshSessions, ownSession } from './sessions.ts'
 
 export interface KeptSessionsOptions {
   readonly secrets: SessionSecrets
   readonly open: OpenSessions
   readonly ended: Pick<RevocationStore, 'revoke'>
+  /** Absent: there is one server. */
+  readonly lease?: Sessions['lease'] | undefined
   readonly clock: Clock
   /** How long a session counts after its login. */
   readonly maxAgeMs: number
@@ -29,51 +31,19 @@ export interface KeptSessions extends Sessions {
  * revoked. Only sessions that this process has seen are told of.
  */
 export function keptSessions(sessions: MeshSessions, options: KeptSessionsOptions): KeptSessions {
-  const { secrets, open, ended, clock, maxAgeMs, onFailure } = options
+  const { secrets, open, ended, lease, clock, maxAgeMs, onFailure } = options
   const { endOne, ...base } = sessions
 
-  /**
-   * What came in the place of what the database has, and does not lie there yet: an IdP may call that used up, and so inactive. Here until
-   * it does, and no longer than the session is open.
-   */
-  const unwritten = new WeakMap<SeenSession, Secrets>()
-
-  /** Nothing where nothing is kept, as after its end. @throws Error when the database does not answer */
-  async function read(session: SeenSession): Promise<Secrets> {
-    const before = unwritten.get(session)
-    const kept = await secrets.read(session.signIn.handle)
-    // It may have come, or have been written, meanwhile.
-    return kept.tokens ? (unwritten.get(session) ?? before ?? kept) : kept
-  }
-
-  /** @throws Error when the database does not take it: then it counts all the same */
-  async function write(session: SeenSession, fresh: Secrets): Promise<void> {
-    unwritten.set(session, fresh)
-    await secrets.replace(session.signIn.handle, fresh)
-    if (unwritten.get(session) === fresh) unwritten.delete(session)
-  }
-
-  async function told(session: SeenSession): Promise<OpenSession> {
-    return withSecrets(session, await read(session))
-  }
-
-  function withSecrets(session: SeenSession, kept: Secrets): OpenSession {
-    const { handle, ...record } = session.signIn
-    /** The IdP is asked about these. */
-    let current = kept
+  function told(session: SeenSession): OpenSession {
+    const { handle, ...signIn } = session.signIn
     return {
-      signIn: { ...record, ...kept },
+      id: keyOfHandle(handle),
+      signIn,
+      read: () => secrets.read(handle),
+      write: (kept) => secrets.replace(handle, kept),
       async end() {
-        const { tokens } = await read(session)
-        if (tokens?.access !== current.tokens?.access) return false
         await endOne(session)
         secrets.remove(handle)
-        return true
-      },
-      async renewed(tokens) {
-        current = { ...kept, tokens }
-        await write(session, current)
-        return withSecrets(session, current)
       },
     }
   }
@@ -85,6 +55,7 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
 
   return {
     ...base,
+    ...(lease ? { lease } : {}),
 
     async start(req, res, signIn) {
       const before = cookieSignIn(req)
@@ -114,30 +85,15 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
 
     async kept(req) {
       const own = ownSession(req as MeshRequest)
-      if (!own) return { idToken: null, tokens: null }
-      return read(open.named(own.user, own.x) ?? own)
+      return own ? secrets.read(own.signIn.handle) : { idToken: null, tokens: null }
     },
 
-    // One after the other: there are a few of one person, and the database is busy enough.
-    async matching(_req, those) {
-      const found: OpenSession[] = []
-      for (const session of open.find(keysOfEnded(those))) found.push(await told(session))
-      return found
-    },
+    matching: async (_req, those) => open.find(keysOfEnded(those)).map(told),
 
-    async *inUse(domainKey, before) {
+    *inUse(domainKey, before) {
       for (const session of open.inUse(domainKey, before)) {
-        const fresh = unwritten.get(session)
-        // That it could not be written was told of when it came, and is again when the next comes.
-        if (fresh) await write(session, fresh).catch(() => undefined)
-        const at = clock.now()
-        const taken = (isAnswered: boolean) => open.taken(session, at, isAnswered)
-        const kept = await told(session).catch((error: unknown) => {
-          // It would come first the next time too, and keep all others from their turn.
-          taken(false)
-          throw error
-        })
-        yield { ...kept, taken }
+        open.taken(session)
+        yield told(session)
       }
     },
   }

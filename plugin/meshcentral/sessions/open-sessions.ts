@@ -29,12 +29,10 @@ export interface OpenSessions {
   findRelayed(what: readonly string[] | Endings): readonly RelayedSession[]
   /**
    * Those of a domain that have a socket, or were seen since they were last taken, if that was not later than then. To begin with they
-   * count as taken at their login. Who has waited longest comes first, and after all others who got no answer: a few of these must not
-   * have every turn. Milliseconds since 1970.
+   * count as taken at their login. Who has waited longest comes first. Milliseconds since 1970.
    */
   inUse(domainKey: string, before: number): readonly SeenSession[]
-  /** @param at when it was. Milliseconds since 1970 */
-  taken(session: SeenSession, at: number, isAnswered: boolean): void
+  taken(session: SeenSession): void
   /** The session that MeshCentral calls so. */
   named(user: string, x: string): SeenSession | undefined
   /** Who has a session. */
@@ -63,7 +61,6 @@ interface Tracked extends Keyed {
   readonly session: SeenSession
   seenAt: number
   takenAt: number
-  isAnswered: boolean
 }
 
 /** One takes about a kilobyte. */
@@ -95,7 +92,6 @@ export function createOpenSessions(now: () => number, mostIdle = MOST_IDLE): Ope
         sockets: new Set<MeshSocket>(),
         seenAt: 0,
         takenAt: session.signIn.startedAt,
-        isAnswered: true,
       }
       current.seenAt = now()
       // Put at the end, which keeps the map in the order of use.
@@ -140,15 +136,15 @@ export function createOpenSessions(now: () => number, mostIdle = MOST_IDLE): Ope
         if (one.session.signIn.domainKey !== domainKey || since > before) return false
         return one.sockets.size > 0 || one.seenAt > since || isSealedFor(one)
       })
-      due.sort((a, b) => Number(b.isAnswered) - Number(a.isAnswered) || sinceOf(a) - sinceOf(b))
+      due.sort((a, b) => sinceOf(a) - sinceOf(b))
       return due.map(({ session }) => session)
     },
-    taken({ signIn: { handle } }, at, isAnswered) {
+    taken({ signIn: { handle } }) {
       const found = sessions.get(handle)
       if (!found) return
-      Object.assign(found, { takenAt: at, isAnswered })
+      found.takenAt = now()
       // The clock was set back: it would count as seen since then until that time comes.
-      if (found.seenAt > now()) found.seenAt = at
+      found.seenAt = Math.min(found.seenAt, found.takenAt)
     },
     named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
     usersIn: () => new Set([...sessions.values()].map(({ session }) => session.user)),

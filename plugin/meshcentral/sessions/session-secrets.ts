@@ -1,15 +1,12 @@
 import type { Clock, Timer } from '../../clock.ts'
 import { isJsonObject } from '../../config/json/json-object.ts'
-import type { SignIn } from '../../host/port.ts'
+import type { KeptTokens, SignIn } from '../../host/port.ts'
 import { keyOfHandle, keysOfSignIn } from '../../host/revocations.ts'
 import { createSeal } from '../../host/seal.ts'
 import { readTokens } from '../../host/sign-in-record.ts'
 import { askDatabase } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
 import { cleanWhileSteady } from './cleaning.ts'
-
-/** What a session keeps on the server: none of it goes into a cookie. */
-export type Secrets = Pick<SignIn, 'idToken' | 'tokens'>
 
 /**
  * The tokens of sessions, sealed in MeshCentral's database, each under a digest of its session's handle. The key is made of the server's
@@ -23,9 +20,9 @@ export interface SessionSecrets {
    */
   keep(signIn: SignIn, handle: string, until: number): readonly string[]
   /** Others in the place of what is kept; nothing where nothing is. @throws Error when the database does not answer */
-  replace(handle: string, secrets: Secrets): Promise<void>
+  replace(handle: string, kept: KeptTokens): Promise<void>
   /** Nothing where nothing is kept. @throws Error when the database does not answer */
-  read(handle: string): Promise<Secrets>
+  read(handle: string): Promise<KeptTokens>
   remove(handle: string): void
   /** Those of the sessions that have one of the keys, by `keysOfSignIn`. */
   removeMatching(keys: readonly string[]): void
@@ -58,7 +55,7 @@ const MOST_CHARACTERS = 40_000
 /** Sessions whose end has to be written. There are more when servers of one database had room for as many each. */
 const MOST_AT_ONCE = 100
 const RETRY_MS = 60_000
-const NOTHING: Secrets = { idToken: null, tokens: null }
+const NOTHING: KeptTokens = { idToken: null, tokens: null }
 
 export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
   const { db, secret, clock, onFailure, most = 20_000, mostOfOne = 100 } = options
@@ -120,9 +117,9 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
   }
 
   /** @throws Error when it is too large, or the database does not answer */
-  async function write(handle: string, secrets: Secrets, entry: Entry): Promise<void> {
+  async function write(handle: string, kept: KeptTokens, entry: Entry): Promise<void> {
     const key = keyOfHandle(handle)
-    const sealed = sealOf(handle).seal(JSON.stringify(secrets), key)
+    const sealed = sealOf(handle).seal(JSON.stringify(kept), key)
     if (sealed.length > MOST_CHARACTERS) throw new Error('The tokens of a session are too large to be kept.')
     entries.set(key, entry)
     await askDatabase(clock, 'keep the tokens of a session', (done) =>
@@ -147,19 +144,19 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       write(handle, { idToken, tokens }, entry).catch(onFailure)
       return [...makeRoom(), ...dropOldestOf(entry.keys[0])]
     },
-    async replace(handle, secrets) {
+    async replace(handle, kept) {
       const key = keyOfHandle(handle)
       // Another server of the same database may have begun it.
       if (!entries.has(key)) index((await recordOf(key)) ?? {})
       const entry = entries.get(key)
       // A session that has ended meanwhile leaves nothing behind.
-      if (entry) await write(handle, secrets, entry)
+      if (entry) await write(handle, kept, entry)
     },
     async read(handle) {
       const key = keyOfHandle(handle)
       const sealed = (await recordOf(key))?.sealed
       const text = typeof sealed === 'string' ? sealOf(handle).open(sealed, key) : null
-      return text === null ? NOTHING : secretsIn(JSON.parse(text))
+      return text === null ? NOTHING : keptIn(JSON.parse(text))
     },
     remove: (handle) => drop(keyOfHandle(handle)),
     removeMatching(keys) {
@@ -172,8 +169,12 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
   }
 }
 
-function secretsIn(value: unknown): Secrets {
+function keptIn(value: unknown): KeptTokens {
   if (!isJsonObject(value)) return NOTHING
-  const { idToken, tokens } = value
-  return { idToken: typeof idToken === 'string' ? idToken : null, tokens: readTokens(tokens) ?? null }
+  const { idToken, tokens, renewedAt } = value
+  return {
+    idToken: typeof idToken === 'string' ? idToken : null,
+    tokens: readTokens(tokens) ?? null,
+    ...(typeof renewedAt === 'number' ? { renewedAt } : {}),
+  }
 }

@@ -11,9 +11,8 @@ import type { DpopKey } from '../authentication/dpop.ts'
 import { translateLoginFault, translateUserInfoFault } from '../faults.ts'
 import type { Issuer } from '../issuer/discovery.ts'
 import type { KeySet } from '../issuer/key-set.ts'
-import { keyIdOf } from '../issuer/served-keys.ts'
-import { openIdToken, verifySharedSignature } from '../protection/protected-answers.ts'
-import { verifySignature } from '../protection/signature.ts'
+import type { IdpSignatures } from '../protection/id-token-signature.ts'
+import { openIdToken } from '../protection/protected-answers.ts'
 import { objectionToBinding, objectionToTokenHash } from '../tokens/access-token-rules.ts'
 import { authenticatedAt, objectionToFrontToken, objectionToIdToken } from '../tokens/id-token-rules.ts'
 import { explainScopes } from './scope-refusal.ts'
@@ -34,7 +33,7 @@ export interface Redeemed {
   readonly accessToken: string | null
   /** Null: the IdP does not say, so all that were asked for (RFC 6749, section 5.1). */
   readonly grantedScopes: readonly string[] | null
-  /** What a session has to keep to be introspected and its tokens revoked; null where the IdP can do neither. */
+  /** What a session has to keep to be renewed or introspected, and its tokens revoked; null where the IdP can do none of it. */
   readonly tokens: Tokens | null
 }
 
@@ -49,6 +48,7 @@ export type Redeem = (answer: URLSearchParams, transaction: Transaction) => Prom
 export interface RedeemDeps {
   readonly issuer: Issuer
   readonly keySet: KeySet
+  readonly signatures: IdpSignatures
   /** Asked for at each login. */
   readonly scopes: readonly string[]
   /** Claims that a login reads: where the ID token brings them all, the UserInfo request is saved. */
@@ -71,12 +71,6 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
   const { client, credentials } = settings
   const { dpop, now } = deps
   const [responseType] = client.response_types
-
-  async function verifyToken(token: string, { jwks_uri: address }: oidc.ServerMetadata, algorithm: string) {
-    if (address === undefined) throw new LoginError('metadata_incomplete', { details: { endpoint: 'jwks_uri' } })
-    const { find } = await deps.keySet.current(address, keyIdOf(token))
-    await verifySignature(token, find, algorithm)
-  }
 
   /** Asks for the keys together with the token that they are for: one after the other, both would be waited for. */
   function askForKeys({ jwks_uri: address }: oidc.ServerMetadata): Promise<unknown> {
@@ -117,7 +111,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
   }
 
   async function grant(metadata: oidc.ServerMetadata, answer: URLSearchParams, transaction: Transaction) {
-    const verify = (token: string, algorithm: string) => verifyToken(token, metadata, algorithm)
+    const verify = (token: string, algorithm: string) => deps.signatures.verify(token, metadata, algorithm)
     const plain = await parametersOf(answer, settings, metadata.issuer, verify, now() / 1000)
     const { parameters, frontToken } = await opened(plain)
     // With a code alone there is no signature for the library: the token that it is redeemed for is verified below.
@@ -144,10 +138,9 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     const claims = tokens.claims()
     if (!claims || !tokens.id_token) throw new LoginError('id_token_invalid', { details: { reason: 'no ID token' } })
     // The library trusts TLS alone for what the token endpoint says, and would look for its key among those of the token before.
-    const algorithm = client.id_token_signed_response_alg
     // A failure ends the login here: it is not asked for once more.
     await keys
-    await (isShared(algorithm) ? verifySharedSignature(tokens.id_token, settings) : verify(tokens.id_token, algorithm))
+    await deps.signatures.verifyIdToken(tokens.id_token, metadata)
     // The library has verified it by now.
     if (frontToken !== undefined) {
       judge(objectionToFrontToken(decodeJwt(frontToken), claims, client.client_id, now() / 1000))
@@ -194,7 +187,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
       idToken,
       accessToken,
       grantedScopes,
-      tokens: metadata.introspection_endpoint || metadata.revocation_endpoint ? tokens : null,
+      tokens: tokens?.refresh || metadata.introspection_endpoint || metadata.revocation_endpoint ? tokens : null,
     }
   }
 }

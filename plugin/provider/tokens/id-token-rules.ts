@@ -36,6 +36,19 @@ export function objectionToFrontToken(
 }
 
 /**
+ * The same for an ID token that came with renewed tokens: it speaks of the same person, by the same IdP, for the same client.
+ * Source: OpenID Connect Core 1.0, section 12.2.
+ *
+ * @param expected of the ID token before
+ */
+export function objectionToRenewed({ iss, sub, aud }: Claims, expected: Claims): string | undefined {
+  if (iss !== expected.iss) return 'the renewed ID token is of another issuer'
+  if (sub !== expected.sub) return 'the renewed ID token is of another person'
+  const audience = (of: unknown) => JSON.stringify([of].flat().toSorted())
+  return audience(aud) === audience(expected.aud) ? undefined : 'the renewed ID token is for another audience'
+}
+
+/**
  * When the person authenticated at the IdP, by this server's clock, and rather too early than too late: whoever ended all sessions of a
  * person before then did not mean this login. Its age is told by the two times of the IdP, whose clock may be any; `auth_time` itself
  * bounds it for IdPs whose tokens were made long before they are fetched.

@@ -1,59 +1,102 @@
+import { decodeJwt } from 'jose'
 import * as oidc from 'openid-client'
+import { type Clock, deadlineSignal } from '../../clock.ts'
+import { LoginError } from '../../errors.ts'
 import type { Tokens } from '../../host/port.ts'
 import type { DpopKey } from '../authentication/dpop.ts'
 import { translateTokenFault } from '../faults.ts'
+import type { IdpSignatures } from '../protection/id-token-signature.ts'
+import { objectionToRenewed } from './id-token-rules.ts'
+
+/** Less than a process has for it: an answer that comes later would meet the renewal of another one. */
+const LIMIT_MS = 8_000
 
 export interface RenewalDeps {
-  readonly now: () => number
+  readonly clientId: string
+  readonly clock: Clock
   /** Null: access tokens are bound to no key. */
   readonly dpop: DpopKey | null
   /** With this server's way to authenticate at the token endpoint, and used for nothing else. */
   readonly configured: () => Promise<oidc.Configuration>
-  /** Told of what the token endpoint objects to, as it names it. */
-  readonly onRefused: (refreshToken: string, error: unknown) => void
+  readonly signatures: IdpSignatures
+}
+
+/** The session whose tokens they are, and the ID token that it has. */
+export interface Renewable {
+  readonly subject: string
+  readonly idToken: string | null
+}
+
+export interface Renewed {
+  readonly tokens: Tokens
+  /** Null: the IdP gave none, or its keys could not be had. */
+  readonly idToken: string | null
 }
 
 /**
- * New tokens for those of a session (RFC 6749, section 6). To many IdPs it is what says that the session there is still in use.
+ * New tokens for those of a session (RFC 6749, section 6). It says whether the session lives at the IdP, and to the IdP that it is in use.
  *
- * @returns null: there is no refresh token
- * @throws LoginError `token_request_failed`, `provider_unreachable`
+ * @throws LoginError `token_request_failed`, `provider_unreachable`, `id_token_invalid`
  */
-export type Renew = (tokens: Tokens) => Promise<Tokens | null>
+export type Renew = (tokens: Tokens, refresh: string, session: Renewable) => Promise<Renewed>
 
-export function createRenewal({ now, dpop, configured, onRefused }: RenewalDeps): Renew {
-  return async (tokens) => {
-    const { refresh } = tokens
-    if (refresh === null) return null
+export function createRenewal({ clientId, clock, dpop, configured, signatures }: RenewalDeps): Renew {
+  /** @throws LoginError `id_token_invalid`, and what keeps the keys from coming */
+  async function verify(idToken: string, metadata: oidc.ServerMetadata, session: Renewable): Promise<void> {
+    await signatures.verifyIdToken(idToken, metadata)
+    const first = session.idToken === null ? undefined : decodeJwt(session.idToken)
+    const expected = { iss: metadata.issuer, sub: session.subject, aud: first?.aud ?? clientId }
+    const reason = objectionToRenewed(decodeJwt(idToken), expected)
+    if (reason) throw new LoginError('id_token_invalid', { details: { reason } })
+  }
+
+  return async (tokens, refresh, session) => {
     const config = await configured()
+    let idToken: string | undefined
     const inner = config[oidc.customFetch]
-    if (inner) config[oidc.customFetch] = withoutIdToken(inner)
-    try {
-      const fresh = await oidc.refreshTokenGrant(config, refresh, {}, dpop ? { DPoP: await dpop(config) } : {})
-      const lifeS = fresh.expiresIn()
-      return {
+    const { signal, clear } = deadlineSignal(clock, LIMIT_MS)
+    if (inner) {
+      config[oidc.customFetch] = withoutIdToken(
+        (url, init) => inner(url, { ...init, signal }),
+        (taken) => {
+          idToken = taken
+        },
+      )
+    }
+    const fresh = await oidc
+      .refreshTokenGrant(config, refresh, {}, dpop ? { DPoP: await dpop(config) } : {})
+      .catch((error: unknown) => {
+        throw translateTokenFault(error, 'token_request_failed')
+      })
+      .finally(clear)
+    const lifeS = fresh.expiresIn()
+    const isVerified =
+      idToken !== undefined && (await verify(idToken, config.serverMetadata(), session).then(() => true, unlessInvalid))
+    return {
+      tokens: {
         ...tokens,
         access: fresh.access_token,
-        accessExpiresAt: lifeS === undefined ? null : now() + lifeS * 1000,
+        accessExpiresAt: lifeS === undefined ? null : clock.now() + lifeS * 1000,
         refresh: fresh.refresh_token ?? refresh,
-      }
-    } catch (error) {
-      const fault = translateTokenFault(error, 'token_request_failed')
-      onRefused(refresh, fault.details.error)
-      throw fault
+      },
+      idToken: isVerified && idToken !== undefined ? idToken : null,
     }
   }
 }
 
-/**
- * Takes the ID token out of an answer. Nobody is signed in by it, and an objection to it would lose the new refresh token where the one
- * before is used up.
- */
-function withoutIdToken(inner: oidc.CustomFetch): oidc.CustomFetch {
+/** Tokens are not lost for keys that cannot be had at the moment: the one before may be used up. */
+function unlessInvalid(error: unknown): false {
+  if (error instanceof LoginError && error.code === 'id_token_invalid') throw error
+  return false
+}
+
+/** Takes the ID token out of an answer: an objection of the library to it would lose the tokens beside it. */
+function withoutIdToken(inner: oidc.CustomFetch, take: (idToken: string) => void): oidc.CustomFetch {
   return async (url, init) => {
     const response = await inner(url, init)
     if (response.status !== 200) return response
-    const answer: unknown = await response.json()
-    return Response.json({ ...(answer as object), id_token: undefined }, { headers: response.headers })
+    const { id_token: idToken, ...answer } = (await response.json()) as Readonly<Record<string, unknown>>
+    if (typeof idToken === 'string') take(idToken)
+    return Response.json(answer, { headers: response.headers })
   }
 }

@@ -4,7 +4,6 @@ import { LoginError } from '../../errors.ts'
 import type { AuthenticatedEndpoint } from '../authentication/client-options.ts'
 import { translateTokenFault } from '../faults.ts'
 import { endpointAddress } from '../http/endpoints.ts'
-import type { InactiveAnswers } from './inactive-answers.ts'
 
 /** What an IdP says of a token (RFC 7662). Where it is not active, there is nothing more. */
 export interface TokenStatus {
@@ -17,9 +16,13 @@ export type TokenKind = 'access_token' | 'refresh_token'
 
 /** Verbs about tokens that this server holds. Every one throws LoginError only. */
 export interface TokenVerbs {
-  /** Whether the IdP has an endpoint to ask about tokens. @throws LoginError */
-  introspects(): Promise<boolean>
-  /** Null: the IdP has no introspection endpoint, so nobody can tell. @throws LoginError */
+  /**
+   * An IdP also calls inactive what a client asks about that it does not know by its authentication, or that may not ask (RFC 7662,
+   * section 2.2; authentik does): so that is doubted of an access token which its UserInfo endpoint takes.
+   *
+   * @returns null: the IdP has no introspection endpoint, so nobody can tell
+   * @throws LoginError `introspection_failed`, `provider_unreachable`
+   */
   introspect(token: string, kind?: TokenKind): Promise<TokenStatus | null>
   /**
    * Makes a token worthless at the IdP (RFC 7009); one that it does not know is worthless already.
@@ -33,37 +36,24 @@ export interface TokenVerbs {
 export interface TokenVerbDeps {
   /** What is known of the IdP now, with this server's way to authenticate at an endpoint. */
   readonly configured: (endpoint: AuthenticatedEndpoint) => Promise<oidc.Configuration>
-  readonly inactive: InactiveAnswers
 }
 
-export function tokenVerbs({ credentials }: DomainSettings, { configured, inactive }: TokenVerbDeps): TokenVerbs {
-  async function isActive(token: string, kind: TokenKind): Promise<boolean> {
-    return (await oidc.tokenIntrospection(await configured('introspection'), token, { token_type_hint: kind })).active
-  }
-
+export function tokenVerbs({ credentials }: DomainSettings, { configured }: TokenVerbDeps): TokenVerbs {
   /** @throws LoginError `introspection_failed` */
   async function assertMeant(config: oidc.Configuration, token: string, kind: TokenKind, claims: object) {
-    if ('error' in claims) {
-      const reason = 'the answer is not active and an error at the same time'
-      throw new LoginError('introspection_failed', { details: { reason } })
-    }
+    if ('error' in claims) throw notSaid('the answer is not active and an error at the same time')
     const userInfo = endpointAddress(config.serverMetadata(), credentials, 'userinfo_endpoint')
-    const isAsked = kind === 'access_token' && userInfo !== undefined
-    await inactive.assertMeant(token, isAsked ? () => isTaken(config, token, userInfo) : null)
+    if (kind !== 'access_token' || userInfo === undefined || !(await isTaken(config, token, userInfo))) return
+    throw notSaid('tokens are called inactive that the UserInfo endpoint takes')
   }
 
   return {
-    async introspects() {
-      const metadata = (await configured('introspection')).serverMetadata()
-      return endpointAddress(metadata, credentials, 'introspection_endpoint') !== undefined
-    },
     async introspect(token, kind = 'access_token') {
       const config = await configured('introspection')
       if (!endpointAddress(config.serverMetadata(), credentials, 'introspection_endpoint')) return null
       try {
         const { active, ...claims } = await oidc.tokenIntrospection(config, token, { token_type_hint: kind })
-        if (active) inactive.noteActive({ token, isActive: () => isActive(token, kind) })
-        else await assertMeant(config, token, kind, claims)
+        if (!active) await assertMeant(config, token, kind, claims)
         return { active, claims: active ? claims : {} }
       } catch (error) {
         throw translateTokenFault(error, 'introspection_failed')
@@ -80,6 +70,10 @@ export function tokenVerbs({ credentials }: DomainSettings, { configured, inacti
       }
     },
   }
+}
+
+function notSaid(reason: string): LoginError {
+  return new LoginError('introspection_failed', { details: { reason } })
 }
 
 /** Whether an endpoint takes an access token. @throws when neither a yes nor a no came back */

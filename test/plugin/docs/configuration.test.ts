@@ -4,7 +4,7 @@ import type { MemberSchema } from '../../../plugin/config/rules/schema/member-sc
 import { oidcSchema } from '../../../plugin/config/rules/schema/schema.ts'
 import { AUTH_METHODS, type DomainSettings, RESPONSE_MODES } from '../../../plugin/config/settings.ts'
 import { check } from '../../../plugin/doctor/check.ts'
-import { readIntrospectMinutes } from '../../../plugin/meshcentral/own-settings.ts'
+import { readCheckMinutes } from '../../../plugin/meshcentral/own-settings.ts'
 import { readDomains } from '../../../plugin/mount/read-domains.ts'
 import { PRESETS } from '../../../plugin/presets/all.ts'
 import { inCode, readDocument, section, tableRows } from '../../support/documents.ts'
@@ -133,7 +133,7 @@ describe('the page on the configuration', () => {
 
   it('has the settings that the plugin has with MeshCentral', () => {
     const rows = tableRows(section(readDocument('plugin/docs/meshcentral.md'), '## Settings of its own'))
-    expect(rows.map(([name = '']) => inCode(name)[0])).to.deep.equal(['introspectMinutes', 'presets'])
-    expect(rows[0]?.[1]).to.equal(String(readIntrospectMinutes(undefined).minutes))
+    expect(rows.map(([name = '']) => inCode(name)[0])).to.deep.equal(['sessionCheckMinutes', 'presets'])
+    expect(rows[0]?.[1]).to.equal(String(readCheckMinutes(undefined).minutes))
   })
 })

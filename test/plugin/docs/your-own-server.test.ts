@@ -31,7 +31,7 @@ describe('the page on a server of your own', () => {
     expect([options.length, host.length]).to.satisfy((counts: readonly number[]) => counts.every((count) => count > 8))
     const documented = tableRows(section(PAGE, '## Options of `registerOidc`')).flatMap(([names = '']) => inCode(names))
     // Of MeshCentral's adapter and of tests alone.
-    const internal = ['urlencoded', 'introspectEveryMs', 'clock']
+    const internal = ['urlencoded', 'sessionCheckMs', 'clock']
     const given = options.filter((name) => !internal.includes(name))
     expect(documented).to.have.members([...given, ...host])
   })

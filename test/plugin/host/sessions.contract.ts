@@ -94,7 +94,10 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     )
     app.post(
       '/matching',
-      answer(async (req) => (await sessions.matching?.(req, req.body as EndedSessions))?.map(({ signIn }) => signIn)),
+      answer(async (req) => {
+        const found = await sessions.matching?.(req, req.body as EndedSessions)
+        return found && Promise.all(found.map(async ({ signIn, read }) => ({ ...signIn, ...(await read()) })))
+      }),
     )
     app.post(
       '/end-one',

@@ -1,20 +1,31 @@
 import { expect } from 'chai'
-import { readIntrospectMinutes } from '../../../plugin/meshcentral/own-settings.ts'
+import { readCheckMinutes, readOwnSettings } from '../../../plugin/meshcentral/own-settings.ts'
 
-describe('introspectMinutes', () => {
+describe('sessionCheckMinutes', () => {
   it('is five minutes where nothing is given', () => {
-    for (const nothing of [undefined, null]) expect(readIntrospectMinutes(nothing)).to.deep.equal({ minutes: 5 })
+    for (const nothing of [undefined, null]) expect(readCheckMinutes(nothing)).to.deep.equal({ minutes: 5 })
   })
 
   it('is off with 0, and else from a hundredth of a minute to a day', () => {
-    for (const minutes of [0, 0.01, 1, 5, 1_440]) expect(readIntrospectMinutes(minutes)).to.deep.equal({ minutes })
+    for (const minutes of [0, 0.01, 1, 5, 1_440]) expect(readCheckMinutes(minutes)).to.deep.equal({ minutes })
   })
 
   for (const wrong of ['5', '', true, false, -1, 0.001, 1_441, Number.NaN, Number.POSITIVE_INFINITY, [5], {}]) {
     it(`stays five minutes with ${JSON.stringify(wrong)}, and says what it has to be`, () => {
-      const { minutes, problem } = readIntrospectMinutes(wrong)
+      const { minutes, problem } = readCheckMinutes(wrong)
       expect(minutes).to.equal(5)
-      expect(problem).to.match(/introspectMinutes has to be 0 \(off\) or a number of minutes from 0\.01 to 1440/)
+      expect(problem).to.match(/sessionCheckMinutes has to be 0 \(off\) or a number of minutes from 0\.01 to 1440/)
+    })
+  }
+
+  for (const [what, given, minutes] of [
+    ['has its old name', { introspectminutes: 2 }, 2],
+    ['wins over its old name', { introspectminutes: 2, sessioncheckminutes: 3 }, 3],
+    ['is off by its own name, whatever the old one says', { introspectminutes: 2, sessioncheckminutes: 0 }, 0],
+  ] as const) {
+    it(what, () => {
+      const config = { settings: { plugins: { meshcompanion: given } }, domains: {} }
+      expect(readOwnSettings({ config })).to.deep.include({ sessionCheckMs: minutes * 60_000, problem: undefined })
     })
   }
 })

@@ -7,6 +7,7 @@ import { createProviderClient, type ProviderClient } from '../../../../plugin/pr
 import { openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
 import { createDocuments } from '../../../../plugin/provider/issuer/documents.ts'
 import { createKeySet } from '../../../../plugin/provider/issuer/key-set.ts'
+import type { Renewable } from '../../../../plugin/provider/tokens/renewal.ts'
 import { type ClientKeyPair, makeKey } from '../../../support/client-keys.ts'
 
 const CALLBACK = 'http://127.0.0.1:1/callback'
@@ -17,11 +18,8 @@ const TRANSACTION = { domainKey: '', state: 's'.repeat(43), nonce: 'n', codeVeri
 describe('verbs about tokens', () => {
   let idp: Idp
   const open: ProviderClient[] = []
-  /** Where requests go on to; a test may hold some. */
-  let fetch: typeof globalThis.fetch
   beforeEach(async () => {
     idp = await startIdp()
-    fetch = (url, init) => globalThis.fetch(url, init)
   })
   afterEach(async () => {
     for (const client of open.splice(0)) client.close()
@@ -42,8 +40,7 @@ describe('verbs about tokens', () => {
       },
     ).domains
     if (!reading?.settings) throw new Error(JSON.stringify(reading?.problems))
-    const passOn: typeof globalThis.fetch = (url, init) => fetch(url, init)
-    const deps = { fetch: passOn as never, clock: systemClock }
+    const deps = { fetch: globalThis.fetch as never, clock: systemClock }
     const discovery = {
       ...deps,
       documents: createDocuments(),
@@ -54,7 +51,6 @@ describe('verbs about tokens', () => {
     const verbs = createProviderClient(reading.settings, {
       ...deps,
       now: systemClock.now,
-      elapsed: systemClock.elapsed,
       keySet: createKeySet(deps),
       issuer: openIssuer(reading.settings.issuer, discovery),
       scopes: ['openid'],
@@ -105,36 +101,76 @@ describe('verbs about tokens', () => {
 
   describe('renew those of a session', () => {
     const OLD = { access: 'old', accessExpiresAt: 1, refresh: 'the-token', offline: true }
+    const SESSION = { subject: 'u-1001', idToken: null }
     const answerWith = (answer: object, status = 200) =>
       idp.faults.set('token', { kind: 'answer', status, body: JSON.stringify(answer) })
+    const fresh = (idToken?: string) => ({ access_token: 'new', token_type: 'Bearer', id_token: idToken })
+    const renew = (session: Renewable = SESSION) => connect().renew(OLD, OLD.refresh, session)
+    const claims = () => ({ iss: idp.issuer, sub: 'u-1001', aud: 'mesh' })
 
-    it('by what the IdP gives, whatever its ID token is', async () => {
-      answerWith({
-        access_token: 'new',
-        token_type: 'Bearer',
-        expires_in: 60,
-        refresh_token: 'next',
-        id_token: 'a.b.c',
-      })
+    it('by what the IdP gives', async () => {
+      answerWith({ ...fresh(), expires_in: 60, refresh_token: 'next' })
       const before = Date.now()
-      const { accessExpiresAt, ...fresh } = (await connect().renew(OLD)) ?? { accessExpiresAt: null }
-      expect(fresh).to.deep.equal({ access: 'new', refresh: 'next', offline: true })
+      const { tokens, idToken } = await renew()
+      const { accessExpiresAt, ...rest } = tokens
+      expect({ ...rest, idToken }).to.deep.equal({ access: 'new', refresh: 'next', offline: true, idToken: null })
       // Counted in whole seconds, and never too many.
       expect(accessExpiresAt).to.be.within(before + 59_000, Date.now() + 60_000)
     })
 
     it('and keep the refresh token that goes on', async () => {
-      answerWith({ access_token: 'new', token_type: 'Bearer' })
-      expect(await connect().renew(OLD)).to.deep.equal({ ...OLD, access: 'new', accessExpiresAt: null })
+      answerWith(fresh())
+      expect((await renew()).tokens).to.deep.equal({ ...OLD, access: 'new', accessExpiresAt: null })
     })
 
-    it('not where there is no refresh token, or the IdP refuses it', async () => {
-      expect(await connect().renew({ ...OLD, refresh: null })).to.equal(null)
-      expect(idp.requests('token')).to.equal(0)
+    it('not where the IdP refuses it, or does not answer', async () => {
       answerWith({ error: 'invalid_grant', error_description: 'the-token' }, 400)
-      expect(await failureOf(connect().renew(OLD))).to.equal('token_request_failed')
+      expect(await failureOf(renew())).to.equal('token_request_failed')
       idp.faults.set('token', { kind: 'reset' })
-      expect(await failureOf(connect().renew(OLD))).to.equal('provider_unreachable')
+      expect(await failureOf(renew())).to.equal('provider_unreachable')
+    })
+
+    it('with an ID token of the same person and audience, by the same IdP, from whenever', async () => {
+      for (const [now, before] of [
+        ['mesh', 'mesh'],
+        [
+          ['mesh', 'other'],
+          ['other', 'mesh'],
+        ],
+      ] as const) {
+        const idToken = await idp.sign({ ...claims(), aud: now, iat: 1, exp: 2 })
+        answerWith(fresh(idToken))
+        const first = await idp.sign({ ...claims(), aud: before })
+        expect((await renew({ subject: 'u-1001', idToken: first })).idToken).to.equal(idToken)
+      }
+    })
+
+    for (const [what, changes] of [
+      ['another issuer', { iss: 'https://other.example' }],
+      ['another person', { sub: 'u-1002' }],
+      ['another audience', { aud: 'other' }],
+      ['one audience more', { aud: ['mesh', 'other'] }],
+    ] as const) {
+      it(`not with an ID token of ${what}`, async () => {
+        answerWith(fresh(await idp.sign({ ...claims(), ...changes })))
+        expect(await failureOf(renew())).to.equal('id_token_invalid')
+      })
+    }
+
+    it('not with an ID token of another signature, nor with none at all', async () => {
+      const idToken = await idp.sign(claims())
+      await idp.rotateKeys({ withdraw: true })
+      for (const forged of [idToken, 'a.b.c']) {
+        answerWith(fresh(forged))
+        expect(await failureOf(renew())).to.equal('id_token_invalid')
+      }
+    })
+
+    it('where the keys of the IdP cannot be had, without the ID token: the refresh token before may be used up', async () => {
+      answerWith({ ...fresh(await idp.sign(claims())), refresh_token: 'next' })
+      idp.faults.set('jwks', { kind: 'answer', status: 500 })
+      const { tokens, idToken } = await renew()
+      expect([tokens.refresh, idToken]).to.deep.equal(['next', null])
     })
   })
 
@@ -167,44 +203,6 @@ describe('verbs about tokens', () => {
       if (method !== 'none') expect((await client.introspect(token))?.active).to.equal(false)
     })
   }
-
-  it('believe the IdP when it calls another token active while its UserInfo endpoint is asked', async () => {
-    await register()
-    const client = connect()
-    const [one, other] = [await accessToken(client), await accessToken(client)]
-    let answerUserInfo: (() => void) | undefined
-    fetch = async (url, init) => {
-      if (String(url) === `${idp.issuer}/me`) await new Promise<void>((resolve) => (answerUserInfo = resolve))
-      return globalThis.fetch(url, init)
-    }
-    idp.faults.set('introspection', INACTIVE)
-    const asked = client.introspect(one)
-    while (!answerUserInfo) await new Promise(setImmediate)
-    idp.faults.clear()
-    expect((await client.introspect(other))?.active).to.equal(true)
-    answerUserInfo()
-    expect(await asked).to.deep.equal({ active: false, claims: {} })
-    idp.faults.set('introspection', INACTIVE)
-    expect(await client.introspect('a refresh token', 'refresh_token')).to.deep.equal({ active: false, claims: {} })
-  })
-
-  it('do not believe an IdP that has just refused this client, though it called a token active before', async () => {
-    await register()
-    const client = connect()
-    const token = await accessToken(client)
-    expect((await client.introspect(token))?.active).to.equal(true)
-    // The secret was changed there. Strangers are told that no token is active.
-    idp.faults.set('introspection', INACTIVE)
-    idp.faults.set('token', { kind: 'answer', status: 401, body: '{"error":"invalid_client"}' })
-    const session = { access: token, accessExpiresAt: 1, refresh: 'the-token', offline: false }
-    expect(await failureOf(client.renew(session))).to.equal('token_request_failed')
-    expect(await failureOf(client.introspect('the-token', 'refresh_token'))).to.equal('introspection_failed')
-    expect(await failureOf(client.introspect(token))).to.equal('introspection_failed')
-    idp.faults.clear()
-    expect((await client.introspect(token))?.active).to.equal(true)
-    idp.faults.set('introspection', INACTIVE)
-    expect((await client.introspect('the-token', 'refresh_token'))?.active).to.equal(false)
-  })
 
   it('do not take it for the word of UserInfo that it was asked too often', async () => {
     await register()

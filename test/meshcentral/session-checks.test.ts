@@ -6,21 +6,25 @@ import { isSignedIn, sessionOf, signedIn } from './support/session.ts'
 import { until } from './support/until.ts'
 import { closes, useMesh } from './support/use-mesh.ts'
 
-const every = (introspectMinutes: number) => ({
-  settings: { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { introspectMinutes } } },
+const every = (sessionCheckMinutes: number) => ({
+  settings: { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { sessionCheckMinutes } } },
+  // Each refresh token once: a second renewal by the same one ends the session.
+  idp: { rotateRefreshTokens: true },
 })
-/** Rounds of introspection, about one a second. */
+/** About once a second. */
 const OFTEN = every(0.015)
 const NEVER = every(0)
+const RENEWED = { grant_types: ['authorization_code', 'refresh_token'] }
 
-describe('introspection of the sessions in MeshCentral', () => {
+describe('whether sessions of MeshCentral still live', () => {
   const setup = useMesh(OFTEN)
+  beforeEach(() => setup.register(RENEWED))
   afterEach(() => {
     setup.idp.forgeTokens()
-    setup.idp.faults.clear('introspection')
+    setup.idp.faults.clear()
   })
 
-  const questions = () => setup.idp.requests('introspection')
+  const questions = () => setup.idp.requests('token')
   /** Until the IdP was asked once more. */
   const nextQuestion = async (more = 1) => {
     const before = questions()
@@ -51,32 +55,67 @@ describe('introspection of the sessions in MeshCentral', () => {
     expect(await isSignedIn(setup, elsewhere)).to.equal(true)
     expect(bystander.isOpen()).to.equal(true)
     expect((await linesOf('session-ended')).map(({ level, fields }) => ({ level, fields }))).to.deep.equal([
-      { level: 'INFO', fields: { user: `~oidc:${person.sub}` } },
+      {
+        level: 'INFO',
+        fields: { user: `~oidc:${person.sub}`, error: 'invalid_grant', errorDescription: 'grant request is invalid' },
+      },
     ])
   })
 
-  it('goes on after a restart with the tokens of before', async () => {
+  it('ends all of somebody who is locked out at the IdP, which tells nothing by itself', async () => {
+    const person = setup.person()
+    const pages = [await setup.open(await signedIn(setup, person)), await setup.open(await signedIn(setup, person))]
+    const bystander = await setup.open(await signedIn(setup, setup.person()))
+    setup.idp.removeUser(person.username)
+    await closes(...pages)
+    expect(bystander.isOpen()).to.equal(true)
+  })
+
+  it('goes on with renewed tokens, in one record, after a restart as well', async () => {
     const before = (await tokenRecords()).length
     const browser = await signedIn(setup, setup.person())
-    await until('the tokens to be written', async () => (await tokenRecords()).length > before)
-    await setup.restart()
-    expect(await isSignedIn(setup, browser)).to.equal(true)
     const page = await setup.open(browser)
-    await nextQuestion()
+    await nextQuestion(3)
+    expect((await tokenRecords()).length).to.equal(before + 1)
+    await setup.restart()
+    await setup.register(RENEWED)
+    expect(await isSignedIn(setup, browser)).to.equal(true)
+    const again = await setup.open(browser)
+    await nextQuestion(2)
+    expect(page.isOpen()).to.equal(false)
+    expect(again.isOpen()).to.equal(true)
+    await endAtIdp(browser)
+    await closes(again)
+  })
+
+  it('asks about the access token where the IdP gave no refresh token', async () => {
+    await setup.register({})
+    const browser = await signedIn(setup, setup.person())
+    const page = await setup.open(browser)
+    const asked = setup.idp.requests('introspection')
+    await until('a question', () => setup.idp.requests('introspection') > asked)
     expect(page.isOpen()).to.equal(true)
     await endAtIdp(browser)
     await closes(page)
   })
 
-  it('ends nothing where the IdP is away, and says so once a round for all of them', async () => {
-    const opened = [1, 2, 3].map(async () => setup.open(await signedIn(setup, setup.person())))
-    const pages = await Promise.all(opened)
-    const asked = questions()
-    setup.idp.faults.set('introspection', { kind: 'reset' })
-    const lines = await linesOf('introspection-failed', 1)
-    expect(lines.length).to.be.at.most((questions() - asked) / 3 + 1)
-    expect(lines[0]?.fields).to.have.property('code')
-    expect(pages.map((page) => page.isOpen())).to.deep.equal([true, true, true])
+  it('ends nothing where the IdP is away, and says so once an outage', async () => {
+    const pages = [
+      await setup.open(await signedIn(setup, setup.person())),
+      await setup.open(await signedIn(setup, setup.person())),
+    ]
+    const outage = async () => {
+      const already = (await pluginLines(setup)).filter(({ event }) => event === 'session-check-failed').length
+      setup.idp.faults.set('token', { kind: 'answer', status: 503 })
+      const lines = await linesOf('session-check-failed', already)
+      await nextQuestion(3)
+      setup.idp.faults.clear('token')
+      await nextQuestion(4)
+      return lines
+    }
+    expect((await outage())[0]?.fields).to.have.property('code')
+    expect(await outage()).to.have.length(1)
+    expect(pages.map((page) => page.isOpen())).to.deep.equal([true, true])
   })
 
   it('keeps no token in the cookie, none that can be read in the database, and none once the session is over', async () => {
@@ -100,7 +139,7 @@ describe('introspection of the sessions in MeshCentral', () => {
     await until('the record to go', async () => (await tokenRecords()).every(({ _id }) => _id !== record._id))
   })
 
-  it('is off with introspectMinutes 0: then a logout revokes all the same, and a logout token for one session has others asked about', async () => {
+  it('is off with 0: then a logout revokes all the same, and a logout token for one session has others asked about', async () => {
     await setup.restart(NEVER)
     const tokens: string[] = []
     setup.idp.forgeTokens((token) => {
@@ -108,7 +147,11 @@ describe('introspection of the sessions in MeshCentral', () => {
       return token
     })
     // Nobody listens there.
-    await setup.register({ backchannel_logout_uri: 'http://127.0.0.1:1/', backchannel_logout_session_required: true })
+    await setup.register({
+      ...RENEWED,
+      backchannel_logout_uri: 'http://127.0.0.1:1/',
+      backchannel_logout_session_required: true,
+    })
     const person = setup.person()
     const first = await signedIn(setup, person)
     const { sid } = decodeJwt(tokens.at(-1) ?? '')
@@ -127,8 +170,7 @@ describe('introspection of the sessions in MeshCentral', () => {
     expect(states).to.deep.equal([false, false, true])
     await closes(one, two)
     expect(stays.isOpen()).to.equal(true)
-    expect((await linesOf('other-sessions-ended')).map(({ fields }) => fields)).to.deep.equal([
-      { subject: person.sub, sessions: 1 },
-    ])
+    const over = (await linesOf('session-ended')).filter(({ fields }) => fields.user === `~oidc:${person.sub}`)
+    expect(over).to.have.length(1)
   })
 })

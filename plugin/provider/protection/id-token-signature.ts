@@ -1,0 +1,33 @@
+import type { ServerMetadata } from 'openid-client'
+import { LoginError } from '../../errors.ts'
+import { type ClientIdentity, isShared } from '../authentication/client-signature.ts'
+import type { KeySet } from '../issuer/key-set.ts'
+import { keyIdOf } from '../issuer/served-keys.ts'
+import { verifySharedSignature } from './protected-answers.ts'
+import { verifySignature } from './signature.ts'
+
+type Publisher = Pick<ServerMetadata, 'jwks_uri'>
+
+/** Verifies signatures of one IdP. */
+export interface IdpSignatures {
+  /** @throws LoginError `id_token_invalid`, `metadata_incomplete`, `provider_unreachable` */
+  verify(token: string, publisher: Publisher, algorithm: string): Promise<void>
+  /** The same for an ID token, whose signature may be by the client's secret. */
+  verifyIdToken(idToken: string, publisher: Publisher): Promise<void>
+}
+
+export function idpSignatures(identity: ClientIdentity, keySet: KeySet): IdpSignatures {
+  const algorithm = identity.client.id_token_signed_response_alg
+
+  async function verify(token: string, { jwks_uri: address }: Publisher, by: string): Promise<void> {
+    if (address === undefined) throw new LoginError('metadata_incomplete', { details: { endpoint: 'jwks_uri' } })
+    const { find } = await keySet.current(address, keyIdOf(token))
+    await verifySignature(token, find, by)
+  }
+
+  return {
+    verify,
+    verifyIdToken: (idToken, publisher) =>
+      isShared(algorithm) ? verifySharedSignature(idToken, identity) : verify(idToken, publisher, algorithm),
+  }
+}

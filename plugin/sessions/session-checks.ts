@@ -1,0 +1,185 @@
+import type { Clock, Timer } from '../clock.ts'
+import { LoginError } from '../errors.ts'
+import { logFailure } from '../host/auth-log.ts'
+import type { Host, OpenSession } from '../host/port.ts'
+import type { ProviderClient } from '../provider/client.ts'
+import { gotNoAnswer } from '../provider/http/no-answer.ts'
+import { type Answer, askAbout } from './session-check.ts'
+
+/** Questions under way for one domain: an IdP that hangs holds up its own alone. */
+const AT_ONCE = 8
+/** Questions of one domain that wait for their turn, and sessions that it remembers a lost answer of. What is beyond is asked in its next turn. */
+const MOST_WAITING = 1_000
+/** Who comes back after a longer pause is asked about within that, and does not first begin to work. */
+const LOOK_MS = 10_000
+/** An IdP that failed is left alone for that, or until its sessions are due again. */
+const PAUSE_MS = 60_000
+/** When the others of a session that has ended are asked about again: Keycloak calls some active until its logout token was answered. */
+const AGAIN_MS = [1_000, 30_000]
+
+export interface ChecksOptions {
+  readonly host: Host
+  readonly clock: Clock
+  /** How often sessions in use are asked about. 0: never. */
+  readonly everyMs: number
+}
+
+/** A domain whose IdP is asked. */
+export interface CheckedDomain {
+  readonly domainKey: string
+  /** Null: the configuration has errors. */
+  readonly working: { readonly client: Pick<ProviderClient, 'introspect' | 'renew'> } | null
+}
+
+/** Asks the IdPs whether sessions still live. Nothing but an IdP's word ends one, a failure least of all. */
+export interface SessionChecks {
+  /** Asks about those now, after a second, and after half a minute. Settles once the first answers are there; never rejects. */
+  askAbout(domainKey: string, sessions: readonly OpenSession[]): Promise<void>
+  /** Nobody is asked about any more. */
+  close(): void
+}
+
+/** Those that are in use are asked about over and over, where the host keeps track of them. */
+export function createSessionChecks(domains: readonly CheckedDomain[], options: ChecksOptions): SessionChecks {
+  const { host, clock, everyMs } = options
+  const checks = new Map(
+    domains.flatMap((domain) =>
+      domain.working ? [[domain.domainKey, checksOf(domain.domainKey, domain.working, options)]] : [],
+    ),
+  )
+  let look = everyMs > 0 && host.sessions.inUse ? lookLater() : undefined
+
+  function lookLater(): Timer {
+    return clock.after(Math.min(everyMs, LOOK_MS), () => {
+      for (const { look } of checks.values()) void look()
+      look = lookLater()
+    })
+  }
+
+  return {
+    askAbout: async (domainKey, sessions) => checks.get(domainKey)?.askAbout(sessions),
+    close() {
+      look?.cancel()
+      for (const { close } of checks.values()) close()
+    },
+  }
+}
+
+function checksOf(
+  domainKey: string,
+  working: NonNullable<CheckedDomain['working']>,
+  { host, clock, everyMs }: ChecksOptions,
+) {
+  const { sessions } = host
+  const lease = sessions.lease?.bind(sessions)
+  /** Sessions that are asked about, or wait for it. */
+  const asking = new Set<string>()
+  const waiting: (() => void)[] = []
+  let underWay = 0
+  const again = new Set<Timer>()
+  /** Sessions to whose last renewal no answer came. */
+  const unanswered = new Set<string>()
+  let isLooking = false
+  let closed = false
+  /** The last question failed. */
+  let isFailing = false
+  /** Both of elapsed time. */
+  let pausedUntil = 0
+  let toldAt = Number.NEGATIVE_INFINITY
+
+  const isPaused = () => closed || clock.elapsed() < pausedUntil
+
+  /** One at a time of each session. Never rejects. */
+  async function ask(session: OpenSession, freshMs: number): Promise<void> {
+    const { id } = session
+    if (asking.has(id) || waiting.length >= MOST_WAITING) return
+    asking.add(id)
+    if (underWay >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
+    else underWay += 1
+    try {
+      const { client } = working
+      if (!closed) noteAnswer(session, await askAbout(session, { client, lease, freshMs, now: () => clock.now() }))
+    } catch (failure) {
+      if (gotNoAnswer(failure) && unanswered.size < MOST_WAITING) unanswered.add(id)
+      noteFailure(failure)
+    }
+    asking.delete(id)
+    // The turn goes on to who waits, or ends.
+    const next = waiting.shift()
+    if (next) next()
+    else underWay -= 1
+  }
+
+  function noteAnswer({ id, signIn }: OpenSession, answer: Answer): void {
+    if (answer.kind === 'untold') return
+    isFailing = false
+    pausedUntil = 0
+    const wasUnanswered = unanswered.delete(id)
+    if (answer.kind !== 'ended') return
+    const { code, details = {} } = answer.reason ?? {}
+    host.authLog({
+      level: code === 'id_token_invalid' ? 'warn' : 'info',
+      event: 'session-ended',
+      message: `The IdP was asked about a session, and it is over there: it has ended here too.${wasUnanswered ? LOST : ''}`,
+      domain: domainKey,
+      fields: {
+        user: signIn.userId,
+        ...Object.fromEntries(TOLD.flatMap((name) => (name in details ? [[name, details[name]]] : []))),
+      },
+    })
+  }
+
+  /** One line an outage, and in no case more often than sessions are asked about. */
+  function noteFailure(error: unknown): void {
+    const now = clock.elapsed()
+    pausedUntil = now + Math.min(everyMs, PAUSE_MS)
+    if (!closed && !isFailing && now - toldAt >= everyMs) {
+      toldAt = now
+      const failure = error instanceof LoginError ? error : new LoginError('host_failed', { cause: error })
+      logFailure(host, null, domainKey, 'session-check-failed', failure)
+    }
+    isFailing = true
+  }
+
+  return {
+    async look(): Promise<void> {
+      if (isLooking || isPaused()) return
+      isLooking = true
+      const due = sessions.inUse?.(domainKey, clock.now() - everyMs)[Symbol.iterator]()
+      /** @returns false: that was the last one for now */
+      const askNext = async () => {
+        const next = due?.next()
+        if (!next || next.done) return false
+        // What another process renewed counts for a while, but this one's own is due again.
+        await ask(next.value, everyMs / 2)
+        return !isPaused()
+      }
+      const askAll = async () => {
+        while (await askNext());
+      }
+      // After an outage a single one is tried first.
+      if (!isFailing || (await askNext())) await Promise.all(Array.from({ length: AT_ONCE }, askAll))
+      isLooking = false
+    },
+    async askAbout(those: readonly OpenSession[]): Promise<void> {
+      const askThose = () => Promise.all(those.map((session) => ask(session, 0)))
+      await askThose()
+      for (const ms of those.length > 0 && !closed && again.size < MOST_WAITING ? AGAIN_MS : []) {
+        const timer = clock.after(ms, () => {
+          again.delete(timer)
+          void askThose()
+        })
+        again.add(timer)
+      }
+    },
+    close(): void {
+      closed = true
+      for (const timer of again) timer.cancel()
+    },
+  }
+}
+
+const LOST =
+  ' The answer to the question before was lost, and an IdP that gives each refresh token once then ends the session: the person has to sign in again.'
+/** Why, as far as that is known. */
+const TOLD = ['error', 'errorDescription', 'reason']

@@ -1,0 +1,75 @@
+import { expect } from 'chai'
+import type { Members, MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
+import { leaseInDatabase } from '../../../../plugin/meshcentral/sessions/lease.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
+import { databaseOf } from '../stand-in.ts'
+
+describe('the lease that servers of one database have', () => {
+  let clock: FakeClock
+  let rows: Map<string, Members>
+  beforeEach(() => {
+    clock = new FakeClock(1_000_000)
+    rows = new Map()
+  })
+
+  /** A server whose database takes that long to write. */
+  const server = (writeMs = 0) => {
+    const db = databaseOf(rows)
+    const set = db.Set
+    const slow: MeshDatabase = { ...db, Set: (record, done) => void clock.after(writeMs, () => set(record, done)) }
+    return leaseInDatabase(writeMs > 0 ? slow : db, clock)
+  }
+  /** What came of it, once it is settled, while time goes on. */
+  const outcomeOf = async <Result>(work: Promise<Result>): Promise<Result> => {
+    let isSettled = false
+    void work.finally(() => {
+      isSettled = true
+    })
+    while (!isSettled) await clock.advance(10)
+    return work
+  }
+  const take = (lease = server(), id = 'session') => outcomeOf(lease(id))
+
+  it('is one server’s until it gives it back, and each session has its own', async () => {
+    const release = await take()
+    expect(await take()).to.equal(null)
+    expect(await take(server(), 'another')).to.be.a('function')
+    await release?.()
+    expect(rows.size).to.equal(1)
+    expect(await take()).to.be.a('function')
+  })
+
+  it('is one’s of all that ask for it together, however long each takes to write', async () => {
+    for (const delays of [
+      [0, 0, 0],
+      [0, 100, 200],
+      [240, 10, 120],
+      [0, 300, 249],
+      [600, 0, 260],
+    ]) {
+      rows.clear()
+      const taken = await outcomeOf(Promise.all(delays.map((ms) => server(ms)('session'))))
+      expect(
+        taken.filter((release) => release !== null),
+        String(delays),
+      ).to.have.length.at.most(1)
+    }
+  })
+
+  it('is lost after 10 s by a server that died, and then not given back by it', async () => {
+    const late = await take()
+    await clock.advance(9_000)
+    expect(await take()).to.equal(null)
+    await clock.advance(1_000)
+    const release = await take()
+    expect(release).to.be.a('function')
+    await late?.()
+    expect(await take()).to.equal(null)
+  })
+
+  it('is free where the clock that wrote it was far ahead', async () => {
+    await take()
+    clock.set(clock.now() - 3_600_000)
+    expect(await take()).to.be.a('function')
+  })
+})

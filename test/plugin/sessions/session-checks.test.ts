@@ -1,0 +1,290 @@
+import { expect } from 'chai'
+import { LoginError } from '../../../plugin/errors.ts'
+import type { AuthLogEntry, Host, KeptTokens, OpenSession, Tokens } from '../../../plugin/host/port.ts'
+import type { ProviderClient } from '../../../plugin/provider/client.ts'
+import { createSessionChecks } from '../../../plugin/sessions/session-checks.ts'
+import { deferred } from '../../support/deferred.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+const EVERY_MS = 300_000
+const LOOK_MS = 10_000
+const PAUSE_MS = 60_000
+
+const REFUSED = new LoginError('token_request_failed', {
+  details: { error: 'invalid_grant', errorDescription: 'gone' },
+})
+const AWAY = new LoginError('provider_unreachable', { cause: new DOMException('No answer in time', 'TimeoutError') })
+const UNKNOWN_CLIENT = new LoginError('token_request_failed', { details: { error: 'invalid_client' } })
+const FORGED = new LoginError('id_token_invalid', { details: { reason: 'the renewed ID token is of another person' } })
+
+/** An IdP whose refresh token n of a session is followed by n + 1. */
+type Idp = (refresh: string) => Promise<unknown>
+
+describe('checks whether sessions still live', () => {
+  const closers: (() => void)[] = []
+  afterEach(() => {
+    for (const close of closers.splice(0)) close()
+  })
+
+  function setUp({
+    names = ['a'],
+    idp = async () => undefined,
+    tokens = {},
+    everyMs = EVERY_MS,
+    domains = [''],
+    lease,
+    introspect = async () => null,
+  }: {
+    readonly names?: readonly string[]
+    readonly idp?: Idp
+    readonly tokens?: Partial<Tokens>
+    readonly everyMs?: number
+    readonly domains?: readonly string[]
+    readonly lease?: Host['sessions']['lease']
+    readonly introspect?: (token: string) => Promise<{ readonly active: boolean } | null>
+  } = {}) {
+    const clock = new FakeClock(1_000_000)
+    const kept = new Map<string, KeptTokens>()
+    const asked: string[] = []
+    const written: string[] = []
+    const lines: AuthLogEntry[] = []
+    const all = domains.flatMap((domainKey) => names.map((name) => sessionOf(domainKey, name)))
+    const takenAt = new Map(all.map(({ id }) => [id, clock.now() - everyMs]))
+
+    function sessionOf(domainKey: string, name: string): OpenSession {
+      const id = domainKey + name
+      kept.set(id, {
+        idToken: null,
+        tokens: { access: `${id} access`, accessExpiresAt: null, refresh: `${id} 1`, ...tokens },
+      })
+      return {
+        id,
+        signIn: { domainKey, userId: `~oidc:${name}`, issuer: 'https://idp', subject: name, sid: null, startedAt: 0 },
+        read: async () => kept.get(id) ?? { idToken: null, tokens: null },
+        write: async (fresh) => {
+          written.push(`${id} ${fresh.tokens?.access}`)
+          kept.set(id, fresh)
+        },
+        end: async () => void kept.delete(id),
+      }
+    }
+    const client: Pick<ProviderClient, 'introspect' | 'renew'> = {
+      async renew(own, refresh) {
+        asked.push(refresh)
+        await idp(refresh)
+        const [name = '', count] = refresh.split(' ')
+        const next = Number(count) + 1
+        return { tokens: { ...own, access: `${name} access ${next}`, refresh: `${name} ${next}` }, idToken: null }
+      },
+      async introspect(token) {
+        asked.push(token)
+        const status = await introspect(token)
+        return status && { ...status, claims: {} }
+      },
+    }
+    const sessions: Partial<Host['sessions']> = {
+      *inUse(domainKey, before) {
+        for (const one of all) {
+          if (one.signIn.domainKey !== domainKey || (takenAt.get(one.id) ?? 0) > before) continue
+          takenAt.set(one.id, clock.now())
+          yield one
+        }
+      },
+      ...(lease ? { lease } : {}),
+    }
+    const host = { sessions, authLog: (entry: AuthLogEntry) => lines.push(entry) } as unknown as Host
+    const checks = createSessionChecks(
+      domains.map((domainKey) => ({ domainKey, working: { client } })),
+      { host, clock, everyMs },
+    )
+    closers.push(checks.close)
+    const events = () => lines.map(({ event, fields }) => [event, fields.user ?? fields.code] as const)
+    const refreshOf = (id: string) => kept.get(id)?.tokens?.refresh ?? null
+    return { clock, kept, asked, written, lines, all, checks, events, refreshOf, look: () => clock.advance(LOOK_MS) }
+  }
+  const many = (count: number) => Array.from({ length: count }, (_, at) => `s${at}`)
+
+  it('renew each session in use once in that time, and write what came once', async () => {
+    const { clock, look, asked, written, refreshOf } = setUp({ names: ['a', 'b'] })
+    await look()
+    expect(asked).to.deep.equal(['a 1', 'b 1'])
+    expect(written).to.deep.equal(['a a access 2', 'b b access 2'])
+    await clock.advance(EVERY_MS - LOOK_MS)
+    expect(asked).to.have.length(2)
+    await clock.advance(LOOK_MS)
+    expect([asked.slice(2), refreshOf('a')]).to.deep.equal([['a 2', 'b 2'], 'a 3'])
+  })
+
+  it('ask about nobody with 0', async () => {
+    const { clock, asked } = setUp({ everyMs: 0 })
+    await clock.advance(EVERY_MS)
+    expect(asked).to.deep.equal([])
+  })
+
+  for (const [what, failure, level, fields] of [
+    ['refuses its refresh token', REFUSED, 'info', { error: 'invalid_grant', errorDescription: 'gone' }],
+    ['gives a wrong ID token for it', FORGED, 'warn', { reason: 'the renewed ID token is of another person' }],
+  ] as const) {
+    it(`end a session where the IdP ${what}, and no other`, async () => {
+      const idp: Idp = async (refresh) => {
+        if (refresh === 'b 1') throw failure
+      }
+      const { look, kept, lines } = setUp({ names: ['a', 'b', 'c'], idp })
+      await look()
+      expect([...kept.keys()]).to.deep.equal(['a', 'c'])
+      expect(lines.map((line) => ({ ...line, message: '' }))).to.deep.equal([
+        { level, event: 'session-ended', message: '', domain: '', fields: { user: '~oidc:b', ...fields } },
+      ])
+    })
+  }
+
+  it('end nothing by the word on a refresh token that another process has renewed meanwhile', async () => {
+    const { look, kept, lines, refreshOf } = setUp({
+      idp: async () => {
+        const now = kept.get('a')
+        if (now?.tokens) kept.set('a', { ...now, tokens: { ...now.tokens, refresh: 'a 7' } })
+        throw REFUSED
+      },
+    })
+    await look()
+    expect([refreshOf('a'), lines]).to.deep.equal(['a 7', []])
+  })
+
+  describe('where there is no refresh token', () => {
+    for (const [what, tokens, status, isAsked, lives] of [
+      ['go on with an active access token', {}, { active: true }, true, true],
+      ['end with one that is not', {}, { active: false }, true, false],
+      ['ask nothing about one that has run out', { accessExpiresAt: 1 }, { active: false }, false, true],
+      ['go on where the IdP cannot be asked', {}, null, true, true],
+    ] as const) {
+      it(what, async () => {
+        const options = { tokens: { refresh: null, ...tokens }, introspect: async () => status }
+        const { look, asked, kept, written, events } = setUp(options)
+        await look()
+        expect(asked).to.deep.equal(isAsked ? ['a access'] : [])
+        expect([kept.has('a'), written]).to.deep.equal([lives, []])
+        expect(events()).to.deep.equal(lives ? [] : [['session-ended', '~oidc:a']])
+      })
+    }
+  })
+
+  for (const [what, failure, code] of [
+    ['does not answer', AWAY, 'provider_unreachable'],
+    ['does not take this client', UNKNOWN_CLIENT, 'token_request_failed'],
+    ['makes something break', new Error('a bug'), 'host_failed'],
+  ] as const) {
+    it(`end nothing while the IdP ${what}, say so once, and leave it alone for a minute, then try one`, async () => {
+      let isAway = true
+      const idp: Idp = async () => {
+        if (isAway) throw failure
+      }
+      const { clock, look, asked, kept, events } = setUp({ names: many(30), idp })
+      await look()
+      expect([asked.length, kept.size, events()]).to.deep.equal([8, 30, [['session-check-failed', code]]])
+      await clock.advance(PAUSE_MS - LOOK_MS)
+      expect(asked).to.have.length(8)
+      await clock.advance(LOOK_MS)
+      expect(asked).to.have.length(9)
+      isAway = false
+      await clock.advance(PAUSE_MS)
+      // All who were not asked come first; those whose questions failed are due again later.
+      expect(asked).to.have.length(30)
+      await clock.advance(EVERY_MS)
+      expect([kept.size, events().length]).to.deep.equal([30, 1])
+      isAway = true
+      await clock.advance(EVERY_MS)
+      expect(events()).to.have.length(2)
+    })
+  }
+
+  it('say of a session that ends after a lost answer why that may be', async () => {
+    const failures = [AWAY, REFUSED]
+    const { clock, look, lines } = setUp({
+      idp: async () => {
+        throw failures.shift()
+      },
+    })
+    await look()
+    await clock.advance(EVERY_MS)
+    expect(lines.map(({ event }) => event)).to.deep.equal(['session-check-failed', 'session-ended'])
+    expect(lines[1]?.message).to.match(/answer to the question before was lost.*sign in again/)
+  })
+
+  it('have eight questions under way at an IdP, and wait for one that hangs nowhere else', async () => {
+    const hung = deferred()
+    const idp: Idp = (refresh) => (refresh.startsWith('hung') ? hung.promise : Promise.resolve())
+    const { look, asked, all, checks } = setUp({ names: many(30), domains: ['hung', 'fine'], idp })
+    await look()
+    const of = (domainKey: string) => asked.filter((refresh) => refresh.startsWith(domainKey)).length
+    expect([of('hung'), of('fine')]).to.deep.equal([8, 30])
+    void checks.askAbout('hung', all.slice(8, 30))
+    await look()
+    expect(of('hung')).to.equal(8)
+    hung.resolve()
+    await look()
+    const names = asked.filter((refresh) => refresh.startsWith('hung')).map((refresh) => refresh.split(' ')[0])
+    expect(new Set(names).size).to.equal(30)
+  })
+
+  describe('with other processes', () => {
+    it('ask nothing where another one has the lease, and give their own back', async () => {
+      const held = new Set(['a'])
+      const log: string[] = []
+      const lease = async (id: string) => {
+        if (held.has(id)) return null
+        log.push(`took ${id}`)
+        return async () => void log.push(`gave back ${id}`)
+      }
+      const idp: Idp = async (refresh) => {
+        log.push(`asked ${refresh}`)
+        if (refresh.startsWith('c')) throw AWAY
+      }
+      const { look } = setUp({ names: ['a', 'b', 'c'], lease, idp })
+      await look()
+      expect(log.filter((line) => / b( |$)/.test(line))).to.deep.equal(['took b', 'asked b 1', 'gave back b'])
+      expect(log.filter((line) => / c( |$)/.test(line))).to.deep.equal(['took c', 'asked c 1', 'gave back c'])
+      expect(log.filter((line) => / a( |$)/.test(line))).to.deep.equal([])
+    })
+
+    it('go on with what another one has just renewed, found once they have the lease', async () => {
+      const lease = async () => {
+        const tokens = { access: 'theirs', accessExpiresAt: null, refresh: 'a 9' }
+        kept.set('a', { idToken: null, tokens, renewedAt: clock.now() })
+        return async () => undefined
+      }
+      const { clock, look, asked, kept } = setUp({ lease })
+      await look()
+      expect(asked).to.deep.equal([])
+      await clock.advance(EVERY_MS)
+      expect(asked).to.deep.equal([])
+    })
+  })
+
+  it('ask about the others of a session that has ended at once, after a second and after half a minute, and then no more', async () => {
+    const { clock, asked, all, checks, refreshOf } = setUp({ names: ['a', 'b'], everyMs: 0 })
+    await checks.askAbout('', all)
+    expect(asked).to.deep.equal(['a 1', 'b 1'])
+    await clock.advance(999)
+    expect(asked).to.have.length(2)
+    await clock.advance(1)
+    expect(asked).to.have.length(4)
+    await clock.advance(28_999)
+    expect(asked).to.have.length(4)
+    await clock.advance(1)
+    expect([asked.length, refreshOf('a')]).to.deep.equal([6, 'a 4'])
+    await clock.advance(600_000)
+    expect([asked.length, clock.pending]).to.deep.equal([6, 0])
+  })
+
+  it('are over once they are closed: nobody is asked any more, and nothing is planned', async () => {
+    const hung = deferred()
+    const { clock, look, asked, all, checks, lines } = setUp({ names: many(30), idp: () => hung.promise })
+    await look()
+    const work = checks.askAbout('', all.slice(8))
+    checks.close()
+    hung.resolve()
+    await work
+    await clock.advance(600_000)
+    expect([asked.length, clock.pending, lines]).to.deep.equal([8, 0, []])
+  })
+})
