@@ -136,6 +136,7 @@ function groupSettings(groups: GroupsConfig, preset: PresetRules | null): GroupS
     siteadmin: groups.siteadmin === undefined ? null : names(groups.siteadmin),
     // The specification states both values. True: who left the admin group must not stay admin unnoticed.
     revokeAdmin: groups.revokeAdmin ?? true,
+    rights: groups.rights ? Object.entries(groups.rights).map(([group, rights]) => ({ group, rights })) : null,
     sync: typeof sync === 'object' ? names(sync.filter) : sync && 'all',
     scope: (groups.scope ?? preset?.groupScope ?? 'groups') || null,
     claim: groups.claim ?? null,

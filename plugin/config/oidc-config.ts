@@ -1,4 +1,4 @@
-import type { ClientSettings, CustomSettings, ManualMetadata } from './settings.ts'
+import type { ClientSettings, CustomSettings, ManualMetadata, ServerRight } from './settings.ts'
 
 /** An `oidc` object that fits the schema: canonical names, no deprecated keys, no unknown members, no defaults yet. */
 export interface OidcConfig {
@@ -43,6 +43,7 @@ export interface GroupsConfig {
   readonly required?: string | readonly string[]
   readonly siteadmin?: string | readonly string[]
   readonly revokeAdmin?: boolean
+  readonly rights?: Readonly<Record<string, readonly ServerRight[]>>
   readonly sync?: boolean | { readonly filter: string | readonly string[] }
   /** False or empty: none. */
   readonly scope?: string | false

@@ -37,6 +37,7 @@ export interface OidcReadOptions {
   readonly presets?: UrlOverrides
   readonly unknownKeys?: 'error' | 'warn'
   readonly inferPresets?: boolean
+  readonly hasRights?: boolean
 }
 
 export interface OidcRules {
@@ -72,7 +73,7 @@ function bytesOf(raw: unknown): string | undefined {
 
 function readAlone(
   raw: unknown,
-  { unknownKeys = 'error', inferPresets = false, presets: urls = {} }: OidcReadOptions,
+  { unknownKeys = 'error', inferPresets = false, hasRights = false, presets: urls = {} }: OidcReadOptions,
   { presets, schema, check }: OidcRules,
 ): OidcReading {
   if (!isJsonObject(raw)) {
@@ -93,6 +94,7 @@ function readAlone(
     ...(preset ? checkPreset(moved.oidc, preset, keepsIssuer) : []),
     ...(preset === undefined ? [] : checkUnusedMembers(known, presets, preset)),
     ...(preset === undefined ? [] : checkGroupsSource(known, preset)),
+    ...(hasRights ? [] : checkRights(known)),
     ...checkPlaceholder(known),
     ...checkButton(known),
     ...checkAddresses(known),
@@ -138,6 +140,14 @@ function checkIdentityClaim(oidc: JsonObject): readonly Finding[] {
       remedy:
         'Remove it, so that `sub` counts, unless accounts are known by address already. Whose address the IdP has not verified is refused.',
     },
+  ]
+}
+
+function checkRights({ groups }: JsonObject): readonly Finding[] {
+  if (!isJsonObject(groups) || groups.rights === undefined) return []
+  const remedy = 'Remove it. MeshCentral has such rights: its file is checked with --meshcentral.'
+  return [
+    { warning: 'no_effect', at: ['groups', 'rights'], reason: 'has no effect: this server has no such rights', remedy },
   ]
 }
 

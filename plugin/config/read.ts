@@ -27,6 +27,8 @@ export interface ConfigReadOptions extends HostAddresses, CredentialOptions {
    * A configured issuer then stands in place of the preset's.
    */
   readonly inferPresets?: boolean
+  /** Whether accounts of the host have rights that groups can give; default false: `groups.rights` is a warning. */
+  readonly hasRights?: boolean
 }
 
 /** What the configuration says of one domain's strategy. */

@@ -184,6 +184,31 @@ export interface CustomSettings {
   readonly presetMembers: Readonly<Record<string, string>>
 }
 
+/**
+ * Rights on the server that a group may give, by MeshCentral's names: those of `newAccountsRights`, but for `fulladmin`, which is what
+ * `groups.siteadmin` gives, and `locked`, which a login could not take back.
+ */
+export const SERVER_RIGHTS = [
+  'serverbackup',
+  'manageusers',
+  'serverrestore',
+  'fileaccess',
+  'serverupdate',
+  'nonewgroups',
+  'notools',
+  'usergroups',
+  'recordings',
+  'locksettings',
+  'allevents',
+  'nonewdevices',
+] as const
+export type ServerRight = (typeof SERVER_RIGHTS)[number]
+
+export interface GroupRights {
+  readonly group: string
+  readonly rights: readonly ServerRight[]
+}
+
 /** Groups object. Names match exactly. */
 export interface GroupSettings {
   readonly recursive: boolean
@@ -192,6 +217,8 @@ export interface GroupSettings {
   /** Null: site admin rights are not managed by groups. */
   readonly siteadmin: readonly string[] | null
   readonly revokeAdmin: boolean
+  /** What groups give beside that; letter case does not count in these names. Null: such rights are not managed by groups. */
+  readonly rights: readonly GroupRights[] | null
   /** False: no mirroring; `all`: every group; else the names to mirror. */
   readonly sync: false | 'all' | readonly string[]
   /** Asks the IdP for groups: as configured, else the preset's own, else `groups`. Null: none is asked for. */

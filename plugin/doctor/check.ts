@@ -113,7 +113,7 @@ function checkFile(args: readonly string[], terminal: Terminal): FileCheck {
   const { domains, problems } = readDomains(config, {
     readFile: terminal.read,
     now: systemClock.now(),
-    ...(call.meshCentral ? { unknownKeys: 'warn', inferPresets: true, basePathOf } : {}),
+    ...(call.meshCentral ? { unknownKeys: 'warn', inferPresets: true, hasRights: true, basePathOf } : {}),
   })
   const misplaced = findMisplaced(config)
   if (problems.length > 0 || domains.length === 0) {

@@ -1,3 +1,4 @@
+import type { GroupRights } from '../config/settings.ts'
 import type { DiscoveryStatus } from '../mount/status/discovery-watch.ts'
 import type { DomainStatus } from '../mount/status/domain-status.ts'
 import type { IdpAddresses } from '../mount/status/idp-addresses.ts'
@@ -35,7 +36,7 @@ export function statusPage({ status, check, token, look, now }: StatusPage): str
 }
 
 function sections(status: DomainStatus, check: LiveCheck, token: string, now: number): string {
-  const { addresses, configured, issuer, discovery, keySetAgeMs, lastLogin, refusals } = status
+  const { addresses, configured, issuer, discovery, groupRights, keySetAgeMs, lastLogin, refusals } = status
   const broken =
     '<p class="fail">The configuration has errors, and every login is refused. Each is in the authentication log (<code>settings.authLog</code>), with what to mend.</p>'
   return [
@@ -45,11 +46,16 @@ function sections(status: DomainStatus, check: LiveCheck, token: string, now: nu
     discovery ? entry('Discovery', discoveryText(discovery)) : '',
     configured ? entry('Key set', keySetAgeMs === null ? 'not needed yet' : `${duration(keySetAgeMs)} old`) : '',
     entry('Last login', lastLogin === null ? 'nobody yet' : time(lastLogin)),
+    groupRights ? entry('Rights by groups', groupRights.map(rightsText).join('<br>') || 'none') : '',
     '</dl><p class="quiet">Logins and refusals count since this server was started.</p>',
     addresses ? addressSection(addresses) : '',
     configured ? checkSection(check, token) : '',
     refusalSection(refusals, now),
   ].join('')
+}
+
+function rightsText({ group, rights }: GroupRights): string {
+  return `<b>${escapeMarkup(group)}</b>: ${escapeMarkup(rights.join(', ') || 'none')}`
 }
 
 function discoveryText({ discoveredSince, failure }: DiscoveryStatus): string {

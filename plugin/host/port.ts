@@ -65,6 +65,15 @@ export interface Accounts {
   /** A login of a known user: name and address as the IdP has them now. */
   update(domainKey: string, profile: Profile): Promise<void>
   setSiteAdmin(domainKey: string, id: UserId, siteAdmin: boolean): Promise<void>
+  /**
+   * Gives the rights that somebody's groups give, for servers that have such rights. A site admin has them all, and is left alone.
+   * Absent: `groups.rights` has no effect here, and a warning says so.
+   *
+   * @param rights names, as `groups.rights` has them
+   * @param takesAway whether what groups gave at an earlier login, and do not give now, is taken away. What was given by hand stays
+   * @returns whether anything was changed
+   */
+  setRights?(domainKey: string, id: UserId, rights: readonly string[], takesAway: boolean): Promise<boolean>
 }
 
 /** The server's user groups, as far as the plugin mirrors groups of the IdP there. */

@@ -5,12 +5,15 @@ import { decideAccess } from './groups/access.ts'
 import { groupChanges } from './groups/group-sync.ts'
 import type { Memberships } from './groups/memberships.ts'
 import { missingGroupsRemedy } from './groups/reported-groups.ts'
+import { rightsByGroups } from './groups/rights.ts'
 
 /** What a login did, for the authentication log. */
 export interface SignInResult {
   readonly created: boolean
   /** What was changed; `keep` also where the rules ask for what is so already. */
   readonly siteAdmin: 'grant' | 'revoke' | 'keep'
+  /** What groups give beside that, where it was changed. */
+  readonly rights?: readonly string[]
   readonly joined: readonly string[]
   readonly left: readonly string[]
   /** In how many groups the person is, where that is too many to be mirrored. */
@@ -42,7 +45,8 @@ export async function signIn(
     }
     const created = await enter(profile, settings.key, account !== undefined, mayCreate, host.accounts)
     const siteAdmin = await settleRights(access.siteAdmin, profile, settings.key, host.accounts)
-    return { created, siteAdmin, ...(await mirror(profile, memberships, settings, host)) }
+    const rights = await giveRights(profile, memberships, settings, host.accounts)
+    return { created, siteAdmin, ...(rights && { rights }), ...(await mirror(profile, memberships, settings, host)) }
   } catch (error) {
     if (error instanceof LoginError) throw error
     throw new LoginError('host_failed', { cause: error, details: { user: profile.id } })
@@ -97,6 +101,19 @@ async function settleRights(
   if ((await accounts.find(domainKey, id))?.siteAdmin === siteAdmin) return 'keep'
   await accounts.setSiteAdmin(domainKey, id, siteAdmin)
   return wanted
+}
+
+/** After the right of a site admin is settled, which wins. @returns what groups give, where that changed anything */
+async function giveRights(
+  { id }: Profile,
+  memberships: Memberships,
+  { key, groups }: DomainSettings,
+  accounts: Accounts,
+): Promise<readonly string[] | undefined> {
+  if (!groups || !accounts.setRights) return undefined
+  const wanted = rightsByGroups(memberships, groups)
+  if (wanted.kind === 'keep') return undefined
+  return (await accounts.setRights(key, id, wanted.rights, groups.revokeAdmin)) ? wanted.rights : undefined
 }
 
 async function mirror(

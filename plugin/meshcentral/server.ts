@@ -96,6 +96,8 @@ export interface MeshUser {
   readonly domain: string
   /** A mask of rights; all of them is a site admin. */
   siteadmin?: number
+  /** Those of its mask that groups of the IdP gave. MeshCentral keeps it and makes nothing of it. */
+  oidcrights?: number
   /** Realms, that is groups of users who administer one another. */
   groups?: readonly string[]
   links?: Record<string, { rights: number }>

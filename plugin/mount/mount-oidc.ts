@@ -178,6 +178,7 @@ export function readOptions(
     ...(unknownKeys ? { unknownKeys } : {}),
     ...(inferPresets ? { inferPresets } : {}),
     ...(credentials ? { credentials } : {}),
+    hasRights: host.accounts.setRights !== undefined,
     readFile,
     now: clock.now(),
     ...(host.basePath ? { basePathOf: host.basePath.bind(host) } : {}),

@@ -20,6 +20,12 @@ describe('accounts in MeshCentral', () => {
         oidc: { newAccountsRights: ['manageusers'], newAccountRealms: ['south', 'west'] },
         members: { newAccountsRights: ['nonewgroups', 'notools'], newAccountRealms: ['north'] },
       },
+      rights: {
+        oidc: {
+          groups: { siteadmin: 'Root', rights: { 'Help Desk': ['manageusers', 'recordings'], Guests: ['notools'] } },
+        },
+        members: { newAccountsRights: ['nonewgroups'] },
+      },
       few: { members: { limits: { maxUserAccounts: 2 } } },
     },
   })
@@ -86,6 +92,20 @@ describe('accounts in MeshCentral', () => {
       await signedIn(setup, person, domain)
       const record = await setup.account(person, domain)
       expect([record.siteadmin, record.groups]).to.deep.equal([siteadmin, groups])
+    }
+  })
+
+  it('have the rights that their groups give, all of them as site admins, and what they had by themselves', async () => {
+    const person = setup.person()
+    for (const [groups, siteadmin] of [
+      [['Help Desk', 'Guests'], 64 + 128 + 2 + 512],
+      [['Guests'], 64 + 128],
+      [['Root', 'Guests'], FULL],
+      [[], 64],
+    ] as const) {
+      await signedIn(setup, setup.person({ groups: [...groups] }, person), 'rights')
+      const record = await setup.account(person, 'rights', (one) => one.siteadmin === siteadmin)
+      expect(record.siteadmin).to.equal(siteadmin)
     }
   })
 

@@ -2,6 +2,7 @@ import type { GroupSettings } from '../../config/settings.ts'
 import { decideAccess } from './access.ts'
 import { groupChanges } from './group-sync.ts'
 import { isNamed, type Memberships, membershipsOf } from './memberships.ts'
+import { rightsByGroups } from './rights.ts'
 
 /** Stands for a mirrored group that is none of those asked about; no group of an IdP has this name. */
 const ANY_OTHER = '\u0000'
@@ -24,7 +25,8 @@ export function explainGroups(names: readonly string[], rules: GroupSettings | n
     ...[
       admission(memberOf, rules),
       ...sessions(memberOf, rules),
-      rights(memberOf, rules),
+      siteAdmin(memberOf, rules),
+      ...serverRights(memberOf, rules),
       mirroring(memberOf, rules),
     ].map((line) => `  ${line}`),
   ])
@@ -53,7 +55,7 @@ function sessions(memberOf: Memberships, rules: GroupSettings): readonly string[
     : ['sessions: kept as they are, since nobody knows']
 }
 
-function rights(memberOf: Memberships, rules: GroupSettings): string {
+function siteAdmin(memberOf: Memberships, rules: GroupSettings): string {
   const access = decideAccess(memberOf, rules)
   const { siteadmin } = rules
   if (!access.admitted) return 'site admin: kept as it is, since nothing is written for somebody who is refused'
@@ -68,6 +70,18 @@ function rights(memberOf: Memberships, rules: GroupSettings): string {
         ? 'site admin: kept as it is, since nobody knows'
         : `site admin: kept as it is, in none of groups.siteadmin (${listed(siteadmin)}), but groups.revokeAdmin is false`
   }
+}
+
+/** Servers that have none of these leave the rule alone. */
+function serverRights(memberOf: Memberships, rules: GroupSettings): readonly string[] {
+  if (rules.rights === null) return []
+  const access = decideAccess(memberOf, rules)
+  const wanted = rightsByGroups(memberOf, rules)
+  if (!access.admitted || wanted.kind === 'keep') return ['rights: kept as they are']
+  if (access.siteAdmin === 'grant') return ['rights: all, as a site admin']
+  const given = wanted.rights.length === 0 ? 'none by groups.rights' : `${wanted.rights.join(', ')}, by groups.rights`
+  const before = rules.revokeAdmin ? 'are taken away' : 'are kept, since groups.revokeAdmin is false'
+  return [`rights: ${given}; others that groups gave before ${before}`]
 }
 
 function mirroring(memberOf: Memberships, rules: GroupSettings): string {

@@ -72,10 +72,28 @@ export function meshAccounts(
       if (siteAdmin) user.siteadmin = SITE_ADMIN
       else if (rights === undefined || rights === SITE_ADMIN) delete user.siteadmin
       else user.siteadmin = rights
+      delete user.oidcrights
       await save(user)
       announceAccount(server, web, user, 'accountchange', `Account changed: ${user.name}`)
       // Open pages take in what they may now hear of, and no more.
       tell(server, web, [user._id], 'resubscribe')
+    },
+
+    setRights: async (domainId, id, rights, takesAway) => {
+      const user = knownRecord(domainId, id)
+      const given = server.common.meshServerRightsArrayToNumber([...rights])
+      if (user.siteadmin === SITE_ADMIN || typeof given !== 'number') return false
+      const { siteadmin = 0, oidcrights: before = 0 } = user
+      const byHand = siteadmin & ~before
+      const byGroups = (takesAway ? given : given | before) & ~byHand
+      const now = byHand | byGroups
+      if (now === siteadmin && byGroups === before) return false
+      user.siteadmin = now
+      user.oidcrights = byGroups
+      await save(user)
+      announceAccount(server, web, user, 'accountchange', `Account changed: ${user.name}`)
+      tell(server, web, [user._id], 'resubscribe')
+      return true
     },
   }
 }

@@ -1,4 +1,4 @@
-import type { DomainSettings } from '../../config/settings.ts'
+import type { DomainSettings, GroupRights } from '../../config/settings.ts'
 import type { KeySet } from '../../provider/issuer/key-set.ts'
 import type { DiscoveryStatus, DiscoveryWatch } from './discovery-watch.ts'
 import { type IdpAddresses, idpAddresses, type RoutesForIdp } from './idp-addresses.ts'
@@ -23,6 +23,8 @@ export interface DomainStatus {
   readonly lastLogin: number | null
   /** The last ten since the start of this process, the latest first. */
   readonly refusals: readonly Refusal[]
+  /** `groups.rights`: what each group gives to its members; null where that is not configured, or the configuration has errors. */
+  readonly groupRights: readonly GroupRights[] | null
   /** What to enter at the IdP; null where the configuration has errors. */
   readonly addresses: IdpAddresses | null
 }
@@ -44,6 +46,7 @@ export function domainStatus(domainKey: string, working: WorkingDomain | null, h
     discovery: working?.discovery.status() ?? null,
     keySetAgeMs: working?.keySet.ageMs() ?? null,
     ...history.of(domainKey),
+    groupRights: working?.settings.groups?.rights ?? null,
     addresses: working ? idpAddresses(working.settings, working.routes) : null,
   }
 }

@@ -216,6 +216,7 @@ function logSignIn(host: Host, req: Request, domain: string, profile: Profile, r
       user: profile.id,
       ...clientAddressOf(host, req),
       ...(result.siteAdmin === 'keep' ? {} : { siteAdmin: result.siteAdmin }),
+      ...(result.rights === undefined ? {} : { rights: result.rights }),
       ...(result.joined.length > 0 ? { joined: result.joined } : {}),
       ...(result.left.length > 0 ? { left: result.left } : {}),
     },

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { MINIMAL, problemPaths, settingsOf } from './one-domain.ts'
+import { MINIMAL, problemPaths, settingsOf, warningsOf } from './one-domain.ts'
 
 const groups = (members: object) => settingsOf({ ...MINIMAL, groups: members }).groups
 const problems = (members: unknown) => problemPaths({ ...MINIMAL, groups: members })
@@ -15,6 +15,7 @@ describe('groups configuration', () => {
       required: null,
       siteadmin: null,
       revokeAdmin: true,
+      rights: null,
       sync: false,
       scope: 'groups',
       claim: null,
@@ -46,6 +47,26 @@ describe('groups configuration', () => {
       for (const wrong of ['false', 0, null]) expect(problems({ [name]: wrong })).to.deep.equal([`groups.${name}`])
     })
   }
+
+  it('takes rights as lists by name of a group, of those that MeshCentral has', () => {
+    const rights = { helpdesk: ['manageusers', 'recordings'], '/Backup, nightly': ['serverbackup'], nobody: [] }
+    expect(groups({ rights })?.rights).to.deep.equal([
+      { group: 'helpdesk', rights: ['manageusers', 'recordings'] },
+      { group: '/Backup, nightly', rights: ['serverbackup'] },
+      { group: 'nobody', rights: [] },
+    ])
+    for (const wrong of ['helpdesk', 5, null, ['helpdesk']]) expect(problems({ rights: wrong })).to.have.length(1)
+    for (const wrong of ['fulladmin', 'locked', 'ManageUsers', '', 2]) {
+      expect(problems({ rights: { helpdesk: ['recordings', wrong] } })).to.deep.equal(['groups.rights.helpdesk[1]'])
+    }
+    expect(problems({ rights: { helpdesk: 'recordings' } })).to.deep.equal(['groups.rights.helpdesk'])
+  })
+
+  it('warns of rights where the server has none that groups could give', () => {
+    const oidc = { ...MINIMAL, groups: { rights: { helpdesk: ['recordings'] } } }
+    expect(warningsOf(oidc)).to.deep.equal(['no_effect groups.rights'])
+    expect(warningsOf(oidc, { hasRights: true })).to.deep.equal([])
+  })
 
   it('takes sync as true, false or an object with a filter', () => {
     for (const [value, expected] of [

@@ -14,6 +14,7 @@ const STATUS: DomainStatus = {
   keySetAgeMs: 61_000,
   lastLogin: null,
   refusals: [],
+  groupRights: null,
   addresses: {
     redirect: 'https://mesh.example/auth-oidc-callback',
     postLogout: null,
@@ -47,6 +48,7 @@ describe('the status page', () => {
               domainKey: `d${value}`,
               issuer: value,
               refusals: [{ ...refusal, event: value, remedy: value, account: value }],
+              groupRights: [{ group: value, rights: ['recordings'] }],
               discovery: { discoveredSince: null, failure: { ...failure, causeCode: value, remedy: value } },
             },
             { check: { kind: 'done', at: 1, verdicts: [{ ...verdict, text: value }] }, token: value },
@@ -82,6 +84,14 @@ describe('the status page', () => {
     expect(markup).to.include('Unlock it.')
     expect(markup).to.match(/Members of the log line that a text names.*settings\.authLog/)
     expect(page()).to.match(/Last refusals<\/h2><p>None\.<\/p>/)
+  })
+
+  it('says which rights each group gives', () => {
+    const groupRights = [
+      { group: 'help<desk', rights: ['manageusers', 'recordings'] },
+      { group: 'guests', rights: [] },
+    ] as const
+    expect(page({ groupRights })).to.include('<b>help&#60;desk</b>: manageusers, recordings<br><b>guests</b>: none')
   })
 
   it('has nothing to check or to enter while the configuration has errors', () => {

@@ -117,6 +117,7 @@ describe('the status of single sign-on', () => {
       keySetAgeMs: null,
       lastLogin: null,
       refusals: [],
+      groupRights: null,
       addresses: null,
     })
   })

@@ -6,12 +6,14 @@ import { explainGroups } from '../../../plugin/login/groups/explain-groups.ts'
 import { groupChanges } from '../../../plugin/login/groups/group-sync.ts'
 import { type Memberships, membershipsOf } from '../../../plugin/login/groups/memberships.ts'
 import { reportedGroups } from '../../../plugin/login/groups/reported-groups.ts'
+import { rightsByGroups } from '../../../plugin/login/groups/rights.ts'
 
 const rules = (over: Partial<GroupSettings>): GroupSettings => ({
   recursive: false,
   required: null,
   siteadmin: null,
   revokeAdmin: true,
+  rights: null,
   sync: false,
   scope: 'groups',
   claim: null,
@@ -101,6 +103,29 @@ describe('group rules', () => {
     expect(decideAccess(membershipsOf([]), siteadmin)).to.deep.equal(admitted('revoke'))
     expect(decideAccess(membershipsOf([]), { ...siteadmin, revokeAdmin: false })).to.deep.equal(admitted('keep'))
     expect(decideAccess(membershipsOf([]), rules({}))).to.deep.equal(admitted('keep'))
+  })
+
+  it('give the rights of all groups together, in any letter case of their names, and none to others', () => {
+    const given = rules({
+      rights: [
+        { group: 'helpdesk', rights: ['manageusers', 'recordings'] },
+        { group: 'backup', rights: ['serverbackup', 'recordings'] },
+      ],
+    })
+    for (const [groups, rights] of [
+      [['Helpdesk'], ['manageusers', 'recordings']],
+      [
+        ['backup', 'helpdesk'],
+        ['manageusers', 'recordings', 'serverbackup'],
+      ],
+      [[{ name: 'Night shift', id: 'BACKUP' }], ['serverbackup', 'recordings']],
+      [['help'], []],
+      [[], []],
+    ] as const) {
+      expect(rightsByGroups(membershipsOf(groups), given)).to.deep.equal({ kind: 'set', rights })
+    }
+    expect(rightsByGroups('unknown', given)).to.deep.equal({ kind: 'keep' })
+    expect(rightsByGroups(membershipsOf(['helpdesk']), rules({}))).to.deep.equal({ kind: 'keep' })
   })
 
   it('with unknown memberships refuse where a group is required, and change nothing else', () => {
@@ -242,6 +267,23 @@ describe('an explanation of group rules', () => {
       '  site admin: kept as it is, since nobody knows',
       '  user groups: kept as they are, since nobody knows',
     ])
+  })
+
+  it('says which rights groups give, to whom rights are left alone, and what becomes of those that they gave before', () => {
+    const rights = [{ group: 'helpdesk', rights: ['manageusers', 'recordings'] }] as const
+    const told = (names: readonly string[], more: Partial<GroupSettings> = {}) =>
+      explainGroups(names, rules({ siteadmin: ['Admins'], required: ['helpdesk', 'Admins', 'Staff'], rights, ...more }))
+        .map((line) => line.trim())
+        .filter((line) => line.startsWith('rights: '))
+    expect(told(['Helpdesk', 'Staff'])).to.deep.equal([
+      'rights: manageusers, recordings, by groups.rights; others that groups gave before are taken away',
+      'rights: kept as they are',
+      'rights: kept as they are',
+    ])
+    expect(told(['Admins'])[0]).to.equal('rights: all, as a site admin')
+    expect(told(['Staff'], { revokeAdmin: false })[0]).to.equal(
+      'rights: none by groups.rights; others that groups gave before are kept, since groups.revokeAdmin is false',
+    )
   })
 
   it('names the rule by which everything stays as it is', () => {

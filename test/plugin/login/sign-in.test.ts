@@ -201,6 +201,42 @@ describe('signing in', () => {
     })
   })
 
+  describe('with rights by groups', () => {
+    const groups = { siteadmin: ['root'], rights: { helpdesk: ['manageusers'] } }
+    /** What the host was told of rights, and of site admins before. */
+    async function told(memberships: Memberships, more: object = {}, changed = true) {
+      const calls: unknown[] = []
+      const accounts: Accounts = {
+        ...records.accounts,
+        setSiteAdmin: async (domainKey, id, siteAdmin) => {
+          calls.push(siteAdmin)
+          await records.accounts.setSiteAdmin(domainKey, id, siteAdmin)
+        },
+        setRights: async (...call) => {
+          calls.push(call)
+          return changed
+        },
+      }
+      const settings = settingsOf({ ...MINIMAL, newAccounts: true, groups: { ...groups, ...more } })
+      const { rights } = await signIn(ALICE, memberships, settings, { ...records, accounts })
+      return { calls, rights }
+    }
+
+    it('gives what the groups give, once it is settled who is site admin, and tells of it where it changed something', async () => {
+      const of = (rights: readonly string[], takesAway = true) => ['', ALICE.id, rights, takesAway]
+      const helpdesk = membershipsOf(['helpdesk', 'root'])
+      expect(await told(helpdesk)).to.deep.equal({ calls: [true, of(['manageusers'])], rights: ['manageusers'] })
+      expect(await told(helpdesk, {}, false)).to.deep.equal({ calls: [of(['manageusers'])], rights: undefined })
+      expect(await told([])).to.deep.equal({ calls: [false, of([])], rights: [] })
+      expect(await told([], { revokeAdmin: false })).to.deep.equal({ calls: [of([], false)], rights: [] })
+    })
+
+    it('changes none where memberships are unknown, or no rights are configured', async () => {
+      expect((await told('unknown')).calls).to.deep.equal([])
+      expect((await told(membershipsOf(['helpdesk']), { rights: undefined })).calls).to.deep.equal([])
+    })
+  })
+
   describe('with mirrored groups', () => {
     it('makes them when they are first needed, and lets the user go when the IdP does', async () => {
       expect(await enter(membershipsOf(['a', 'b']), { sync: true })).to.include({ created: true })

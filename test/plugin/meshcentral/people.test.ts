@@ -146,7 +146,7 @@ describe('accounts and user groups of MeshCentral', () => {
     })
 
     const ofStrategy = open(domain, {
-      newaccountsrights: ['a', 'b'],
+      newaccountsrights: ['manageusers'],
       newaccountrealms: ['west'],
       newaccountsusergroups: ['none'],
     })
@@ -168,6 +168,38 @@ describe('accounts and user groups of MeshCentral', () => {
       await accounts.setSiteAdmin('', ALICE.id, false)
       expect(web.users[KEY]?.siteadmin).to.equal(rights)
     }
+  })
+
+  it('have the rights that groups give beside those given by hand, and lose none but what groups gave', async () => {
+    const { accounts, web, events } = open({ newaccountsrights: 1 })
+    await accounts.create('', ALICE)
+    const rights = async (given: readonly string[], takesAway = true) => {
+      const changed = await accounts.setRights?.('', ALICE.id, given, takesAway)
+      return [changed, web.users[KEY]?.siteadmin, web.users[KEY]?.oidcrights]
+    }
+    expect(await rights(['serverbackup', 'manageusers'])).to.deep.equal([true, 1 + 2, 2])
+    const before = events.length
+    expect(await rights(['manageusers'])).to.deep.equal([false, 1 + 2, 2])
+    expect(events).to.have.length(before)
+    expect(await rights(['recordings'], false)).to.deep.equal([true, 1 + 2 + 512, 2 + 512])
+    expect(await rights(['recordings'])).to.deep.equal([true, 1 + 512, 512])
+    // By hand: one more, and one less of those that a group gives.
+    Object.assign(web.users[KEY] ?? {}, { siteadmin: 1 + 8 })
+    expect(await rights(['recordings'])).to.deep.equal([true, 1 + 8 + 512, 512])
+    expect(await rights([])).to.deep.equal([true, 1 + 8, 0])
+  })
+
+  it('have all rights as site admins, whatever groups give, and those of a new account and of groups afterwards', async () => {
+    const { accounts, web } = open({ newaccountsrights: 2 })
+    await accounts.create('', ALICE)
+    await accounts.setRights?.('', ALICE.id, ['recordings'], true)
+    await accounts.setSiteAdmin('', ALICE.id, true)
+    expect(await accounts.setRights?.('', ALICE.id, [], true)).to.equal(false)
+    expect(web.users[KEY]?.siteadmin).to.equal(0xffffffff)
+    await accounts.setSiteAdmin('', ALICE.id, false)
+    await accounts.setRights?.('', ALICE.id, ['manageusers'], true)
+    await accounts.setRights?.('', ALICE.id, [], true)
+    expect(web.users[KEY]?.siteadmin).to.equal(2)
   })
 
   it('have no markup in their names: the page that greets by name would run it', async () => {

@@ -51,6 +51,10 @@ export function databaseOf(records: Map<string, Members> = new Map()): MeshDatab
   }
 }
 
+const RIGHTS: Readonly<Record<string, number>> = { serverbackup: 1, manageusers: 2, recordings: 512 }
+const maskOf = (rights: unknown) =>
+  Array.isArray(rights) ? rights.reduce((mask: number, right: string) => mask | (RIGHTS[right] ?? 0), 0) : undefined
+
 export function standIn({ domains = { '': {} }, settings = {}, records = new Map() }: StandInOptions = {}): StandIn {
   const events: { targets: readonly string[]; event: object | string }[] = []
   const log: string[] = []
@@ -62,7 +66,7 @@ export function standIn({ domains = { '': {} }, settings = {}, records = new Map
     config: { settings, domains: Object.fromEntries(whole) },
     db: databaseOf(records),
     datapath: '/',
-    common: { meshServerRightsArrayToNumber: (rights) => (Array.isArray(rights) ? rights.length : undefined) },
+    common: { meshServerRightsArrayToNumber: maskOf },
     authLog: (source, text) => void log.push(`${source}: ${text}`),
     addServerWarning: (text) => void log.push(`warning: ${text}`),
     DispatchEvent: (targets, _source, event) => void events.push({ targets, event: structuredClone(event) }),

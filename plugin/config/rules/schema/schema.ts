@@ -1,4 +1,4 @@
-import { AUTH_METHODS, RESPONSE_MODES } from '../../settings.ts'
+import { AUTH_METHODS, RESPONSE_MODES, SERVER_RIGHTS } from '../../settings.ts'
 import { ALIASED_ENDPOINTS, ISSUER_ENDPOINTS, ISSUER_FLAGS, ISSUER_LISTS } from '../issuer-members.ts'
 import type { PresetRules } from '../preset-rules.ts'
 import type { MemberSchema } from './member-schema.ts'
@@ -173,6 +173,11 @@ const GROUPS = table('Write an object, or leave it out when no groups are used.'
   required: texts('Write the name of a group, or an array of names.'),
   siteadmin: texts('Write the name of a group, or an array of names.'),
   revokeAdmin: flag('Write true to take admin rights from users in none of the siteadmin groups, else false.'),
+  rights: {
+    type: 'object',
+    additionalProperties: { type: 'array', items: { type: 'string', enum: SERVER_RIGHTS } },
+    description: `Write an object with an array of rights for each name of a group: ${SERVER_RIGHTS.join(', ')}. All of them at once is groups.siteadmin.`,
+  },
   sync: {
     ...table('Write true for all groups, false for none, or an object with the names to mirror in `filter`.', {
       filter: texts('Write the name of a group, or an array of names; to mirror all groups write "sync": true.'),
