@@ -55,7 +55,7 @@ export async function checkStart(settings: Settings): Promise<Findings> {
   await attempt('database', async () => {
     if (isPostgresAddress(settings.database)) {
       const { inspectPostgres } = await import('../../store/postgres/inspect-postgres.ts')
-      await inspectPostgres(settings, systemClock)
+      await inspectPostgres(settings, systemClock, log)
     } else if ((await inspectDatabase(settings.database)) === 'in_use')
       warnings.push('The database is in use, by a sidecar most likely: whether it is sound was not looked at.')
   })

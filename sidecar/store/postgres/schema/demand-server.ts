@@ -12,11 +12,11 @@ export async function demandServer(
   connection: OwnConnection,
   postgres: Pick<Postgres, 'onOwnConnection'>,
 ): Promise<void> {
-  const [server] = await connection.query<{ version: number; standby: boolean }>(
-    "SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS standby",
+  const [server] = await connection.query<{ version: number; writable: boolean }>(
+    "SELECT current_setting('server_version_num')::int AS version, current_setting('transaction_read_only') = 'off' AS writable",
   )
   if (!server || server.version < OLDEST_SERVER) throw new StoreError('database_too_old')
-  if (server.standby) throw new StoreError('database_read_only')
+  if (!server.writable) throw new StoreError('database_read_only')
   await postgres.onOwnConnection((other) => demandSessions(connection, other))
 }
 

@@ -2,6 +2,7 @@ import { StoreError } from '../../../errors.ts'
 import { type OwnConnection, type Postgres, type Queries, WHOLE_TABLE_MS } from '../database/connection.ts'
 import { SCHEMA } from '../database/session.ts'
 import { APPEND, CLAIM_ACKS, TRY_TO_STORE } from './append-function.ts'
+import { demandRights } from './demand-rights.ts'
 import { demandServer } from './demand-server.ts'
 import { INSTANCE_FUNCTIONS } from './instance-functions.ts'
 import { CLAIM_PUSHES, PUT_OFF_PUSHES, SETTLE_PUSHES } from './push-functions.ts'
@@ -32,6 +33,7 @@ export function migrate(postgres: Pick<Postgres, 'onOwnConnection'>, steps = MIG
 export function inspectSchema(postgres: Pick<Postgres, 'onOwnConnection'>): Promise<void> {
   return postgres.onOwnConnection(async (connection) => {
     await demandServer(connection, postgres)
+    await demandRights(connection, [...MIGRATIONS, ...FUNCTIONS])
     if ((await versionOf(connection)) > MIGRATIONS.length) throw new StoreError('database_newer')
   })
 }

@@ -97,7 +97,7 @@ describe('Opening the store in PostgreSQL', () => {
   })
 
   it('refuses a server that is older than version 15', async () => {
-    const old = { query: async () => [{ version: 140_012, standby: false }] as never, run: async () => undefined }
+    const old = { query: async () => [{ version: 140_012, writable: true }] as never, run: async () => undefined }
     expect((await rejection(migrate({ onOwnConnection: (work) => work(old) }))).code).to.equal('database_too_old')
   })
 

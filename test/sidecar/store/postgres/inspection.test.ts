@@ -1,0 +1,147 @@
+import { expect } from 'chai'
+import { type Clock, systemClock } from '../../../../sidecar/clock.ts'
+import { createLog } from '../../../../sidecar/log.ts'
+import { checkStart } from '../../../../sidecar/operator/commands/check.ts'
+import { connectPostgres } from '../../../../sidecar/store/postgres/database/connection.ts'
+import { openPostgresStore } from '../../../../sidecar/store/postgres/open-postgres.ts'
+import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts'
+import { writeContents } from '../../../../sidecar/store/sqlite/copies/write-contents.ts'
+import { settingsOf } from '../../../support/settings-of.ts'
+import { rejection, SETTINGS } from '../sqlite/temporary-stores.ts'
+import { freshDatabase, runAt } from './shared-server.ts'
+
+/** A minute of it passes in less than a second. */
+const HASTY: Clock = {
+  ...systemClock,
+  elapsed: () => systemClock.elapsed() * 100,
+  after: (delayMs, task) => systemClock.after(delayMs < 60_000 ? delayMs / 100 : delayMs, task),
+}
+
+const GRANTED = 'GRANT ALL ON SCHEMA mesh_companion TO guest; GRANT ALL ON ALL TABLES IN SCHEMA mesh_companion TO guest'
+const FUNCTIONS_OF_GUEST = `DO $$ DECLARE one regprocedure; BEGIN
+  FOR one IN SELECT oid FROM pg_proc WHERE pronamespace = 'mesh_companion'::regnamespace
+  LOOP EXECUTE format('ALTER FUNCTION %s OWNER TO guest', one); END LOOP; END $$`
+
+// Whose tables were there before, what a DBA did then, and what is said of it.
+const REFUSED = [
+  [
+    'a user who may not create a schema',
+    false,
+    '',
+    'database_refused',
+    '(guest may not create a schema in the database ',
+  ],
+  [
+    'a schema of somebody else',
+    false,
+    'CREATE SCHEMA mesh_companion',
+    'database_refused',
+    '(the schema mesh_companion belongs to mesh, and guest may not create in it)',
+  ],
+  [
+    "somebody else's functions",
+    true,
+    GRANTED,
+    'database_refused',
+    / \(the function \w+ belongs to mesh, and not to guest\)/,
+  ],
+  [
+    'a table that may not be written to',
+    true,
+    `${GRANTED}; ${FUNCTIONS_OF_GUEST}; REVOKE INSERT ON mesh_companion.instance FROM guest`,
+    'database_refused',
+    '(the table instance belongs to mesh, and guest may not write to it)',
+  ],
+  [
+    'tables of a newer version',
+    true,
+    `${GRANTED}; ${FUNCTIONS_OF_GUEST}; UPDATE mesh_companion.clock SET version = version + 1`,
+    'database_newer',
+    'a newer version',
+  ],
+  [
+    'a database that takes no writes',
+    false,
+    'ALTER ROLE guest SET default_transaction_read_only = on; GRANT CREATE ON DATABASE db TO guest',
+    'database_read_only',
+    'takes no writes',
+  ],
+] as const
+
+const FINE = [
+  ['create a schema', 'GRANT CREATE ON DATABASE db TO guest'],
+  ['use the one that is there', 'CREATE SCHEMA mesh_companion AUTHORIZATION guest'],
+  [
+    'do what their group may',
+    'CREATE ROLE wheel; GRANT wheel TO guest; CREATE SCHEMA mesh_companion AUTHORIZATION wheel',
+  ],
+] as const
+
+describe('A check of a PostgreSQL database', () => {
+  let address = ''
+  const log = createLog('error', { write: () => undefined })
+
+  before(async function () {
+    this.timeout(120_000)
+    await runAt(await freshDatabase(), 'CREATE ROLE guest LOGIN')
+  })
+  beforeEach(async () => {
+    address = await freshDatabase()
+  })
+
+  async function prepare(withTables: boolean, text: string): Promise<void> {
+    if (withTables) {
+      const postgres = await connectPostgres({ database: address, databaseTls: { caFile: null } }, systemClock, log)
+      await migrate(postgres)
+      await postgres.close()
+    }
+    await runAt(address, text.replace('DATABASE db', `DATABASE ${new URL(address).pathname.slice(1)}`))
+  }
+  const asGuest = () => ({ database: address.replace('mesh@', 'guest@'), databaseTls: { caFile: null } })
+  const start = (clock = systemClock) => openPostgresStore({ ...SETTINGS, ...asGuest() }, clock, log, writeContents)
+  const check = () =>
+    checkStart(settingsOf({ listen: { port: 0 }, admin: { port: 0 }, aprsis: { callsign: 'W1AW' }, ...asGuest() }))
+  /** All that was ever made or altered there, and by which transaction. */
+  const catalog = () =>
+    runAt(
+      address,
+      'SELECT oid, xmin FROM pg_namespace UNION ALL SELECT oid, xmin FROM pg_proc UNION ALL SELECT oid, xmin FROM pg_class ORDER BY 1',
+    )
+
+  for (const [what, withTables, text, code, words] of REFUSED)
+    it(`finds ${what}, as a start does, and changes nothing`, async () => {
+      await prepare(withTables, text)
+      const before = await catalog()
+      const { errors } = await check()
+      expect(errors).to.have.length(1)
+      expect(errors[0]).to.match(/^database: /)
+      if (typeof words === 'string') expect(errors[0]).to.include(words)
+      else expect(errors[0]).to.match(words)
+      expect(await catalog()).to.deep.equal(before)
+      try {
+        expect((await rejection(start(HASTY))).code).to.equal(code)
+      } finally {
+        await runAt(address, 'ALTER ROLE guest RESET ALL')
+      }
+    })
+
+  for (const [what, text] of FINE)
+    it(`finds nothing wrong with a user who may ${what}, who then starts, before and after`, async () => {
+      await prepare(false, text)
+      expect((await check()).errors).to.deep.equal([])
+      await (await start()).close()
+      expect((await check()).errors).to.deep.equal([])
+      await (await start()).close()
+    })
+
+  it('warns as a start does of a server that confirms before it has written', async () => {
+    await prepare(false, 'GRANT CREATE ON DATABASE db TO guest; ALTER ROLE guest SET synchronous_commit = off')
+    try {
+      const { errors, warnings } = await check()
+      expect(errors).to.deep.equal([])
+      expect(warnings.join()).to.include('PostgreSQL confirms what no synchronous standby has')
+    } finally {
+      await runAt(address, 'ALTER ROLE guest RESET ALL')
+    }
+  })
+})
