@@ -8,6 +8,7 @@ import { directFetch } from '../provider/http/direct-fetch.ts'
 import type { Fetch } from '../provider/http/limited-fetch.ts'
 import { createDocuments } from '../provider/issuer/documents.ts'
 import { watchClock } from './live/clock.ts'
+import { askForFiles } from './live/files.ts'
 import { askForKeys } from './live/keys.ts'
 import { judgePublished } from './live/published.ts'
 import { askForRegistration } from './live/registration.ts'
@@ -59,6 +60,7 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
       askForKeys(settings, metadata.jwks_uri, keySet),
       askForRegistration(settings, { client, fetch, now }),
       askForAcceptance(settings, client, clientOf),
+      askForFiles(settings, fetch),
     ])
     return [...verdicts, keys, ...watch.verdicts(), ...judgePublished(metadata, settings), ...endpoints]
   } finally {

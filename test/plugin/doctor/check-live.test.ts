@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { makeCertificates } from '../../../fixtures/certificate.ts'
 import type { Endpoint, Fault } from '../../../fixtures/idp/faults.ts'
@@ -80,6 +83,8 @@ describe('mesh-companion-check --live', () => {
       'ok: PKCE: published as configured',
       `ok: client and redirect address: both are registered: the answer came to ${REDIRECT}, with login_required`,
       'ok: secret or key: accepted by client_secret_basic: the IdP objects to the made-up code alone',
+      // This server itself need not run.
+      'warn: files of this server: Not asked: http://127.0.0.1:9 cannot be reached from here [causeCode: ECONNREFUSED]. Ask again once it serves, and where its name and certificate are known.',
     ])
     expect(code).to.equal(0)
   })
@@ -87,7 +92,46 @@ describe('mesh-companion-check --live', () => {
   it('asks where MeshCentral serves the domain, too', async () => {
     const { code, lines } = await ask(await start(), {}, {}, undefined, '--meshcentral')
     expect(code).to.equal(0)
-    expect(lines.filter((line) => !line.startsWith('ok: '))).to.deep.equal([])
+    expect(lines.filter((line) => !/^ok: |: files of this server: /.test(line))).to.deep.equal([])
+  })
+
+  describe('about files of this server', () => {
+    const about = 'files of this server'
+    /** A server whose login page has a file, as a cache in front of it answers. */
+    async function askBehindCache(markup: string, cookie?: string) {
+      const asked: string[] = []
+      const server = createServer((req, res) => {
+        asked.push(req.url ?? '')
+        if (req.url === '/sub/login') res.end(markup)
+        else res.writeHead(200, cookie === undefined ? {} : { 'set-cookie': cookie }).end('a file')
+      }).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const redirect = `http://127.0.0.1:${(server.address() as AddressInfo).port}/sub/auth-oidc-callback`
+      try {
+        const idp = await start({ redirect_uris: [redirect] })
+        const { code, of } = await ask(idp, {}, { redirect_uri: redirect })
+        return { code, line: of(about), asked }
+      } finally {
+        server.close()
+        server.closeAllConnections()
+      }
+    }
+    const MARKUP = `<link href="styles/a.css?v=1"><script src='/b.js'></script><img src=https://elsewhere.test/c.png><a href="page">`
+
+    it('fails where one comes with a cookie, which is named without its value', async () => {
+      const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/')
+      expect(code).to.equal(1)
+      expect(line)
+        .to.match(/^fail: .*\/sub\/styles\/a\.css comes with a cookie \(xid\)\. /)
+        .and.not.include('secret')
+    })
+
+    it('is well where none does, and where there is none; files of others are not asked for', async () => {
+      const { code, line, asked } = await askBehindCache(MARKUP)
+      expect([code, line]).to.deep.equal([0, `ok: ${about}: no cookie comes with 2 of the login page`])
+      expect(asked).to.deep.equal(['/sub/login', '/sub/styles/a.css?v=1', '/b.js'])
+      expect((await askBehindCache('<p>', 'xid=1')).line).to.match(/^ok: .*: none on /)
+    })
   })
 
   it('asks nobody without --live, and nobody about a domain with errors', async () => {

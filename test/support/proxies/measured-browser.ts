@@ -16,6 +16,8 @@ export interface Measured {
 /** A browser that measures what goes between it and the server at an origin. */
 export class MeasuredBrowser extends ScriptedBrowser {
   readonly most: Measured = { set: 0, address: 0, sent: 0 }
+  /** Cookies that it was given without `Secure`, but for an empty session of MeshCentral. */
+  readonly bare: string[] = []
   readonly #origin: string
 
   constructor(url: string, options?: BrowserOptions) {
@@ -29,7 +31,13 @@ export class MeasuredBrowser extends ScriptedBrowser {
     const own = this.cookies.matching(url).filter(({ name }) => name.includes('oidc-'))
     this.#note('sent', own.map(({ name, value }) => `${name}=${value}; `).join(''))
     const answer = await super.step(address, visit)
-    this.#note('set', (answer.headers['set-cookie'] ?? []).join(''))
+    const set = answer.headers['set-cookie'] ?? []
+    this.#note('set', set.join(''))
+    this.bare.push(
+      ...set.filter(
+        (cookie) => !/^xid=e30=|^[\w.]+\.sig=|;\s*(secure|max-age=0|expires=thu, 01 jan 1970)/i.test(cookie),
+      ),
+    )
     this.#note('address', answer.headers.location ?? '')
     return answer
   }

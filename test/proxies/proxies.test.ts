@@ -1,0 +1,228 @@
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:http2'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import type { Page } from '../../fixtures/browser.ts'
+import { makeCertificates } from '../../fixtures/certificate.ts'
+import { type Idp, startIdp } from '../../fixtures/idp/server.ts'
+import { anyCertificateFetch } from '../meshcentral/support/any-certificate-fetch.ts'
+import { laboratory, serverSettings } from '../meshcentral/support/laboratory.ts'
+import type { Person } from '../meshcentral/support/mesh-setup.ts'
+import { isApp, isSignedIn, sessionOf, signIn } from '../meshcentral/support/session.ts'
+import { closes, useMesh } from '../meshcentral/support/use-mesh.ts'
+import { freePort } from '../support/host-process.ts'
+import { MeasuredBrowser, MOST } from '../support/proxies/measured-browser.ts'
+import { siteOnPage } from '../support/proxies/page-site.ts'
+import { PROXIES, type ProxyName, type RunningProxy, startProxy } from '../support/proxies/start-proxy.ts'
+import { type ExpressServer, startExpressServer } from './support/express-server.ts'
+
+const HOSTS = { localhost: '127.0.0.1', 'other.mesh.test': '127.0.0.1' }
+/** Of browsers; proxies come from 127.0.0.1. */
+const ADDRESS = '127.0.0.9'
+/** What somebody says who would like to be somewhere else. */
+const SAID = { 'x-forwarded-for': '11.22.33.44', 'cf-connecting-ip': '11.22.33.45', 'x-real-ip': '11.22.33.46' }
+/** As Nginx Proxy Manager's switch "Cache Assets" has it, as far as it matters here. */
+const cachedAssets = (upstream: number) => `  location ~* \\.(css|js|png)$ {
+    proxy_pass http://127.0.0.1:${upstream};
+    proxy_cache assets;
+    proxy_cache_valid any 30m;
+    proxy_cache_use_stale updating;
+    proxy_ignore_headers Set-Cookie Cache-Control Expires X-Accel-Expires;
+    add_header X-Cache-Status $upstream_cache_status;
+  }
+`
+
+describe('behind a proxy as the page has it', () => {
+  let port = 0
+  let inside = 0
+  let folder = ''
+  let idp: Idp
+  let devices: ExpressServer
+  let running: RunningProxy | string
+  let page = ''
+  const browsers: MeasuredBrowser[] = []
+
+  /** Exchanges the proxy in front of everything. */
+  async function use(name: ProxyName, change = (site: string) => site): Promise<RunningProxy> {
+    if (typeof running === 'object') await running.stop()
+    const upstreams = {
+      '127.0.0.1:4430': `127.0.0.1:${inside}`,
+      '127.0.0.1:3000': `127.0.0.1:${devices.port}`,
+    }
+    const files = {
+      '/etc/ssl/mesh/fullchain.pem': join(folder, 'chain.pem'),
+      '/etc/ssl/mesh/privkey.pem': join(folder, 'key.pem'),
+    }
+    const names = { 'mesh.example.org': 'localhost', 'customers.example.org': 'other.mesh.test' }
+    const places: Readonly<Record<ProxyName, Readonly<Record<string, string>>>> = {
+      nginx: { ...files, ...names, 'listen 443': `listen 127.0.0.1:${port}` },
+      Apache: { ...files, ...names, '<VirtualHost *:443>': `Listen 127.0.0.1:${port}\n<VirtualHost *:${port}>` },
+      Caddy: {
+        ...files,
+        'mesh.example.org, customers.example.org {': `localhost:${port}, other.mesh.test:${port} {\nbind 127.0.0.1`,
+      },
+      HAProxy: { '/etc/ssl/mesh/all.pem': join(folder, 'all.pem'), 'bind :443': `bind 127.0.0.1:${port}` },
+    }
+    const site = change(
+      siteOnPage(page, name.toLowerCase().replace('caddy', 'caddyfile'), { ...upstreams, ...places[name] }),
+    )
+    running = await startProxy(name, site, port)
+    if (typeof running === 'string') throw new Error(running)
+    return running
+  }
+
+  const setup = useMesh(async () => {
+    page = await readFile(new URL('../../plugin/docs/behind-a-proxy.md', import.meta.url), 'utf8')
+    const { settings, domains } = JSON.parse(siteOnPage(page, 'json', {}))
+    port = (await laboratory()).port
+    inside = await freePort()
+    folder = await mkdtemp(join(tmpdir(), 'mesh-companion-proxies-'))
+    const { server } = await makeCertificates({ names: ['other.mesh.test'] })
+    await writeFile(join(folder, 'chain.pem'), server.cert)
+    await writeFile(join(folder, 'key.pem'), server.key)
+    await writeFile(join(folder, 'all.pem'), `${server.cert}\n${server.key}`)
+    idp = await startIdp({ fetch: anyCertificateFetch })
+    devices = await startExpressServer(idp, `https://localhost:${port}`)
+    await use('nginx')
+    // What the page says of MeshCentral, on a machine where other ports are free and nothing asks the Internet.
+    const own = { ...settings, cert: serverSettings(port).cert, port: inside, aliasPort: port }
+    const members = (domain: object) => ({ members: JSON.parse(JSON.stringify(domain).replace(':443/', `:${port}/`)) })
+    return {
+      sharedIdp: idp,
+      settings: own,
+      domains: {
+        '': { ...members(domains['']), oidc: { groups: { sync: true } } },
+        'by-path': members(domains['by-path']),
+        'by-name': members({ ...domains['by-name'], dns: 'other.mesh.test' }),
+      },
+    }
+  })
+  after(async () => {
+    for (const browser of browsers) browser.close()
+    if (typeof running === 'object') await running.stop()
+    await devices?.close()
+    await idp?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const open = (url = setup.url) => {
+    const browser = new MeasuredBrowser(url, {
+      anyCertificate: true,
+      hosts: HOSTS,
+      localAddress: ADDRESS,
+      headers: SAID,
+    })
+    browsers.push(browser)
+    return browser
+  }
+  const inGroups = (count: number) =>
+    setup.person({ groups: Array.from({ length: count }, (_, index) => `group ${index}`) })
+  const expectWithin = (browser: MeasuredBrowser) => {
+    for (const [what, most] of Object.entries(MOST))
+      expect(browser.most[what as keyof typeof MOST], what).to.be.at.most(most)
+  }
+  /** With a click on the page where the IdP asks. */
+  async function signOut(browser: MeasuredBrowser, url: string): Promise<Page> {
+    const asked = await browser.get(`${url}logout`)
+    const [form] = asked.forms
+    return form ? browser.submit(form) : asked
+  }
+  async function signedIn(person: Person, domain = ''): Promise<MeasuredBrowser> {
+    const browser = open(setup.urlOf(domain))
+    const landed = await signIn(setup, browser, person, { domain })
+    expect([landed.status, isApp(landed)], `${landed.url} ${landed.text.slice(0, 200)}`).to.deep.equal([200, true])
+    expect(browser.bare).to.deep.equal([])
+    return browser
+  }
+
+  for (const name of PROXIES)
+    describe(name, () => {
+      before(() => use(name))
+
+      it('signs people in to MeshCentral and out again, in however many groups they are, with their pages', async () => {
+        for (const groups of [0, 40, 120, 400]) {
+          const browser = await signedIn(inGroups(groups))
+          const control = await setup.open(browser)
+          const left = await signOut(browser, setup.url)
+          expect(left.url.replace(/\?.*/, '')).to.equal(`${setup.url}login`)
+          await closes(control)
+          expect(await isSignedIn(setup, browser)).to.equal(false)
+          expectWithin(browser)
+        }
+      })
+
+      it('brings what the IdP says of the end of a session, and the page closes', async () => {
+        const person = inGroups(3)
+        const browser = await signedIn(person)
+        const control = await setup.open(browser)
+        expect(await setup.endSessions({ sub: person.sub })).to.equal(200)
+        await closes(control)
+        expect(await isSignedIn(setup, browser)).to.equal(false)
+      })
+
+      it('leads to domains by path and by name, and tells where people really are', async () => {
+        for (const domain of ['by-path', 'by-name']) {
+          const person = setup.person()
+          const browser = await signedIn(person, domain)
+          expect(sessionOf(browser, setup.urlOf(domain)).ip).to.equal(ADDRESS)
+          const lines = (await setup.data.authLog()).filter((line) => line.includes(person.sub))
+          expect(lines.join('\n')).to.include(ADDRESS).and.not.include('11.22.33')
+        }
+      })
+
+      it('speaks HTTP/2, by which a login begins as well', async () => {
+        const session = connect(setup.url, { rejectUnauthorized: false, servername: 'localhost' })
+        try {
+          const stream = session.request({ ':path': '/auth-oidc' })
+          const [headers] = await once(stream, 'response')
+          expect(headers[':status']).to.equal(302)
+          expect(new URL(headers.location).searchParams.get('redirect_uri')).to.match(/:\d+\/auth-oidc-callback$/)
+        } finally {
+          session.destroy()
+        }
+      })
+
+      it('serves a server of one’s own below a path', async () => {
+        for (const groups of [0, 400]) {
+          const person = inGroups(groups)
+          const browser = open(devices.url)
+          const landed = await browser.signIn(
+            await browser.get(`${devices.url}auth-oidc`),
+            person.username,
+            person.password,
+          )
+          expect(JSON.parse(landed.body)).to.deep.equal({ user: `~oidc:${person.sub}` })
+          expect(browser.bare).to.deep.equal([])
+          expect(devices.authLog.at(-1)?.fields.clientAddress).to.equal(ADDRESS)
+          const left = await signOut(browser, devices.url)
+          expect(left.url.replace(/\?.*/, ''), left.text).to.equal(`${devices.url}login`)
+          expect(JSON.parse((await browser.step(devices.url)).body)).to.deep.equal({ user: null })
+          expectWithin(browser)
+        }
+      })
+    })
+
+  it('nobody gets a session from a cache that keeps cookies with files', async () => {
+    await use('nginx', (site) => {
+      const cache = `proxy_cache_path ${folder}/cache keys_zone=assets:1m;\n`
+      return cache + site.replace('  location / {', `${cachedAssets(inside)}  location / {`)
+    })
+    const browser = await signedIn(setup.person())
+    const url = new URL(setup.url)
+    // A session of the minute before: MeshCentral renews it with the next answer.
+    const old = Buffer.from(JSON.stringify({ ...sessionOf(browser, setup.url), t: 1 })).toString('base64')
+    const key = String(serverSettings(port).sessionKey)
+    const signature = createHmac('sha384', key).update(`xid=${old}`).digest('base64url')
+    browser.cookies.plant(url, 'xid', old)
+    browser.cookies.plant(url, 'xid.sig', signature)
+    const file = `${setup.url}styles/style.css`
+    const mine = await browser.step(file)
+    const others = await open().step(file)
+    expect([mine, others].map(({ headers }) => headers['x-cache-status'])).to.deep.equal(['MISS', 'HIT'])
+    expect([mine, others].map(({ headers }) => headers['set-cookie'])).to.deep.equal([undefined, undefined])
+    expect((await browser.step(setup.url)).headers['set-cookie']?.join()).to.include('xid=')
+  })
+})
