@@ -4,6 +4,7 @@ import { runMatrix } from '../matrix/run-matrix.ts'
 import { ALICE } from '../support/people.ts'
 import { describeGuide } from './keycloak/guide.ts'
 import { findClient, REALM } from './keycloak/realm.ts'
+import { describeStepUp } from './keycloak/step-up.ts'
 import { describeUpstream } from './keycloak/upstream.ts'
 import { keycloak } from './keycloak.ts'
 
@@ -39,6 +40,7 @@ runMatrix(keycloak, (bench) => {
     })
 
     describeUpstream(bench)
+    describeStepUp(bench)
   })
 
   describe('by the page of the documents', () => {

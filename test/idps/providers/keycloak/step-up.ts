@@ -1,0 +1,121 @@
+import { createHmac } from 'node:crypto'
+import { expect } from 'chai'
+import { expectNoComplaint, told } from '../../matrix/expectations.ts'
+import type { Bench } from '../../matrix/run.ts'
+import { formWith } from '../../support/pages.ts'
+import type { Person } from '../../support/people.ts'
+import type { Keycloak } from '../keycloak.ts'
+import type { Admin } from './admin.ts'
+import { REALM, toUser } from './realm.ts'
+
+const FLOW = 'step-up'
+const OTP_SECRET = 'a-secret-of-an-authenticator'
+
+/** Has an authenticator beside the password. */
+const ERIN: Person = {
+  username: 'erin',
+  password: 'Erin-has-1-password',
+  email: 'erin@example.org',
+  givenName: 'Erin',
+  familyName: 'Eklund',
+  groups: [],
+}
+
+/** Keycloak with levels of authentication: a password is silver, a second factor gold. */
+export function describeStepUp(bench: () => Bench<Keycloak>): void {
+  describe('with a second factor for the second level', () => {
+    beforeEach(async () => {
+      const { admin } = bench().idp
+      await makeFlow(admin)
+      await admin.post(`/${REALM}/users`, {
+        ...toUser(ERIN),
+        credentials: [...toUser(ERIN).credentials, authenticator()],
+      })
+    })
+
+    it('asks for it where required_acr demands its level, and lets nobody in before', async () => {
+      const lab = await bench().lab({ custom: { required_acr: 'gold' } })
+      const browser = lab.browser()
+      const asked = await bench().idp.signIn(browser, await browser.get(`${lab.host.url}auth-oidc`), ERIN)
+      const form = formWith(asked, 'otp')
+      if (!form) throw new Error(`no form at ${asked.url}: ${asked.text}`)
+      expect(await lab.whoIs(browser)).to.include({ status: 401 })
+      const page = await browser.submit(form, { otp: codeOf(OTP_SECRET, Date.now()) })
+      expect(await lab.whoIs(browser), told(lab, page)).to.include({ status: 200, email: ERIN.email })
+      expectNoComplaint(lab, page)
+    })
+
+    it('is refused with its level in the log where Keycloak was asked for less', async () => {
+      const custom = { required_acr: ['gold'], authorization_params: { acr_values: 'silver' } }
+      const lab = await bench().lab({ custom })
+      const { who, failure } = await lab.signIn(ERIN)
+      expect(who).to.include({ status: 401 })
+      expect(failure?.fields).to.deep.include({ code: 'acr_missing', acr: 'silver', required: ['gold'] })
+    })
+  })
+}
+
+interface Execution {
+  readonly id: string
+  readonly displayName: string
+  readonly providerId?: string
+  readonly level: number
+  readonly requirement: string
+}
+
+async function makeFlow(admin: Admin): Promise<void> {
+  const at = `/${REALM}/authentication`
+  await admin.post(`${at}/flows`, { alias: FLOW, providerId: 'basic-flow', topLevel: true, builtIn: false })
+  const addFlow = (inside: string, alias: string) =>
+    admin.post(`${at}/flows/${inside}/executions/flow`, { alias, type: 'basic-flow', provider: '', description: '' })
+  const add = (inside: string, provider: string) =>
+    admin.post(`${at}/flows/${inside}/executions/execution`, { provider })
+  await add(FLOW, 'auth-cookie')
+  await addFlow(FLOW, 'levels')
+  for (const [level, authenticatorOf] of [
+    ['level-1', 'auth-username-password-form'],
+    ['level-2', 'auth-otp-form'],
+  ] as const) {
+    await addFlow('levels', level)
+    await add(level, 'conditional-level-of-authentication')
+    await add(level, authenticatorOf)
+  }
+  const executions = await admin.get<Execution[]>(`${at}/flows/${FLOW}/executions`)
+  let level = 0
+  for (const execution of executions) {
+    const isCondition = execution.providerId === 'conditional-level-of-authentication'
+    const requirement =
+      execution.level === 0 ? 'ALTERNATIVE' : execution.displayName.startsWith('level-') ? 'CONDITIONAL' : 'REQUIRED'
+    await admin.put(`${at}/flows/${FLOW}/executions`, { ...execution, requirement })
+    if (!isCondition) continue
+    level += 1
+    const config = { 'loa-condition-level': String(level), 'loa-max-age': '36000' }
+    await admin.post(`${at}/executions/${execution.id}/config`, { alias: `level ${level}`, config })
+  }
+  const realm = await admin.get<{ attributes: Record<string, string> }>(`/${REALM}`)
+  const attributes = { ...realm.attributes, 'acr.loa.map': JSON.stringify({ silver: '1', gold: '2' }) }
+  await admin.put(`/${REALM}`, { ...realm, browserFlow: FLOW, attributes })
+}
+
+function authenticator() {
+  return {
+    type: 'otp',
+    secretData: JSON.stringify({ value: OTP_SECRET }),
+    credentialData: JSON.stringify({
+      subType: 'totp',
+      digits: 6,
+      counter: 0,
+      period: 30,
+      algorithm: 'HmacSHA1',
+    }),
+  }
+}
+
+/** Source: RFC 6238, section 4, with the defaults of RFC 4226. */
+function codeOf(secret: string, now: number): string {
+  const counter = Buffer.alloc(8)
+  counter.writeBigUInt64BE(BigInt(Math.floor(now / 30_000)))
+  const digest = createHmac('sha1', secret).update(counter).digest()
+  const offset = (digest.at(-1) ?? 0) & 0xf
+  return String((digest.readUInt32BE(offset) & 0x7f_ff_ff_ff) % 1_000_000).padStart(6, '0')
+}
