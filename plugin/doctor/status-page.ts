@@ -11,6 +11,8 @@ import { SCRIPT, STYLE } from './page-look.ts'
 export interface StatusPage {
   /** Undefined: the domain has no single sign-on. */
   readonly status: DomainStatus | undefined
+  /** What is to be known of the server, a sentence each. */
+  readonly notes: readonly string[]
   readonly check: LiveCheck
   /** What the button of the live check proves that it was pressed on this page with. */
   readonly token: string
@@ -21,7 +23,7 @@ export interface StatusPage {
 }
 
 /** The page on which an administrator sees how single sign-on of a domain is. No secret is in it. */
-export function statusPage({ status, check, token, look, now }: StatusPage): string {
+export function statusPage({ status, notes, check, token, look, now }: StatusPage): string {
   const place = status?.domainKey ? ` of the domain <code>${escapeMarkup(status.domainKey)}</code>` : ''
   const isRunning = check.kind === 'running'
   return [
@@ -30,6 +32,7 @@ export function statusPage({ status, check, token, look, now }: StatusPage): str
     // Until the check has ended. The button's own request was answered by a redirect, so nothing is sent twice.
     isRunning ? '<meta http-equiv="refresh" content="2">' : '',
     `<style>${STYLE}</style><script>${SCRIPT}</script></head><body><h1>Single sign-on${place}</h1>`,
+    ...notes.map((note) => `<p class="warn">${escapeMarkup(note)}</p>`),
     status ? sections(status, check, token, now) : '<p>This domain has no single sign-on by this plugin.</p>',
     '</body></html>',
   ].join('')

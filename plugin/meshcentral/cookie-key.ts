@@ -7,23 +7,30 @@ const ID = 'LoginCookieEncryptionKey'
 /** Of 80 bytes, in hexadecimal digits; MeshCentral takes no shorter one. */
 const LEAST_DIGITS = 160
 
+export interface CookieKey {
+  /** Undefined while it is not known. */
+  get(): Buffer | undefined
+  /** Whether the database answers in a form that is not known: then nothing is written over what may lie there. */
+  isOdd(): boolean
+}
+
 /**
  * MeshCentral's key for what it seals, from the moment the plugin is loaded. MeshCentral reads it beside its users, and sets its routes up
  * once it has those: by a database on the network that was seen to come first. Where there is none yet, one is made as MeshCentral makes it.
- *
- * @returns what gives the key; undefined while it is not known
  */
 export function earlyCookieKey(
-  server: Pick<MeshServer, 'db' | 'loginCookieEncryptionKey' | 'generateCookieKey'>,
+  server: Pick<MeshServer, 'db' | 'loginCookieEncryptionKey'> & Partial<Pick<MeshServer, 'generateCookieKey'>>,
   clock: Clock,
-): () => Buffer | undefined {
+): CookieKey {
   let early: Buffer | undefined
+  let odd = false
   askDatabase<unknown>(clock, 'read the key of cookies', (done) => server.db.Get(ID, done)).then(
     (found) => {
-      const record: unknown = Array.isArray(found) ? found[0] : undefined
-      const key = isJsonObject(record) ? record.key : undefined
+      const record: unknown = Array.isArray(found) ? found[0] : null
+      const key = isJsonObject(record) ? (record.key ?? null) : record
+      odd = key !== undefined && typeof key !== 'string'
       if (typeof key === 'string' && key.length >= LEAST_DIGITS) early = Buffer.from(key, 'hex')
-      else if (!server.loginCookieEncryptionKey) {
+      else if (!odd && !server.loginCookieEncryptionKey && server.generateCookieKey) {
         early = server.generateCookieKey()
         server.db.Set({ _id: ID, key: early.toString('hex'), time: clock.now() })
       }
@@ -31,5 +38,5 @@ export function earlyCookieKey(
     // MeshCentral does not come far without its database either.
     () => undefined,
   )
-  return () => server.loginCookieEncryptionKey ?? early
+  return { get: () => server.loginCookieEncryptionKey ?? early, isOdd: () => odd }
 }

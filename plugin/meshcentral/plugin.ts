@@ -4,11 +4,12 @@ import { systemClock as clock } from '../clock.ts'
 import { findMisplaced } from '../config/domains/misplaced.ts'
 import { askProvider } from '../doctor/check-live.ts'
 import { createLiveChecks } from '../doctor/live-checks.ts'
+import { TESTED_VERSIONS } from '../doctor/meshcentral-members.ts'
 import { deepestMessage, type Log, printableFields, printableText } from '../log.ts'
 import { type MountOptions, mountOidc, type Oidc, readOptions } from '../mount/mount-oidc.ts'
 import { PRESETS } from '../presets/all.ts'
 import { routePaths } from '../routes/strategy.ts'
-import { earlyCookieKey } from './cookie-key.ts'
+import { type CookieKey, earlyCookieKey } from './cookie-key.ts'
 import { sessionGuard } from './guard.ts'
 import { meshHost } from './host.ts'
 import { orderWrites } from './ordered-writes.ts'
@@ -16,14 +17,23 @@ import { readOwnSettings } from './own-settings.ts'
 import { type AdminPage, caughtPage, meshAdminPage } from './pages/admin-page.ts'
 import { PAGE_FUNCTIONS } from './pages/open-page.ts'
 import { answerPlainly, caught, createEndedVisits, loginVisits } from './routes.ts'
-import { type MeshServer, type MeshWeb, missingParts } from './server.ts'
+import {
+  askForOpening,
+  beforeFirstRequest,
+  firstRoute,
+  keepsSealed,
+  layersOf,
+  missingParts,
+  type Sealing,
+} from './self-test.ts'
+import type { MeshServer, MeshWeb } from './server.ts'
 import { followWork } from './sessions/current-work.ts'
 import { endedInDatabase } from './sessions/ended.ts'
 import { createOpenSessions } from './sessions/open-sessions.ts'
 import { meshPeers } from './sessions/peers.ts'
 import { sealedBySession } from './sessions/sealed.ts'
 import { type ShutDoor, shutDoor } from './shut-door.ts'
-import { pluginConfig, routeByName, showButton, type TakenDomain, takeOver } from './take-over.ts'
+import { hideButtons, pluginConfig, routeByName, showButton, type TakenDomain, takeOver } from './take-over.ts'
 import { keepCookiesFromCaches } from './uncached-cookies.ts'
 
 const PRESET_NAMES = PRESETS.map(({ name }) => name)
@@ -31,6 +41,8 @@ const PRESET_NAMES = PRESETS.map(({ name }) => name)
 /** What MeshCentral calls of a plugin. */
 export interface MeshCompanion extends Partial<AdminPage> {
   hook_setupHttpHandlers(web: MeshWeb, server: MeshServer): void
+  /** Called once MeshCentral has its web server, and before that has routes. */
+  server_startup?(): void
   /** Names of its members that stand in the signed-in page too, as functions. */
   readonly exports?: readonly string[]
 }
@@ -57,43 +69,74 @@ export function meshcompanion({ parent: server }: { readonly parent: MeshServer 
 const AT_WORK = Symbol.for('meshcompanion')
 
 function begin(server: MeshServer): MeshCompanion {
-  if (hasOwnStrategy(server)) {
+  const door = shutDoor(server, {
+    onDropped: (user) =>
+      server.authLog(
+        'OIDC',
+        `WARN session-dropped: ${printableText(user)} is signed out, and so is each other account of single sign-on where it is not at work: in a domain without an \`oidc\` object, or everywhere after not-taken-over.`,
+      ),
+    onMissing: (names) => turnOff(`on a request it lacks ${names.join(', ')}`),
+  })
+  const taken = hasOwnStrategy(server) ? undefined : takeOver(server.config.domains)
+  const cookieKey = taken?.size ? earlyCookieKey(server, clock) : undefined
+  let isHooked = false
+  let running: Installed | undefined
+
+  /** What holds wherever the plugin is loaded, whatever becomes of it. */
+  function begun(web: MeshWeb): void {
+    isHooked = true
+    keepCookiesFromCaches(web)
+    door.mount(web, basesOf(server))
+  }
+
+  function turnOff(what: string): void {
+    door.shut()
+    hideButtons(taken ?? new Map())
+    running?.close()
+    giveUp(server, `${UNKNOWN} ${what}`)
+  }
+
+  if (!taken)
     giveUp(
       server,
       'was loaded too late: name it in settings.plugins.list, and start MeshCentral again. Where that runs already, its built-in strategy is at work until then',
     )
-    return { hook_setupHttpHandlers: (web) => void begun(server, web) }
-  }
-  const taken = takeOver(server.config.domains)
-  const cookieKey = taken.size > 0 ? earlyCookieKey(server, clock) : undefined
   return {
-    ...PAGE_FUNCTIONS,
-    exports: Object.keys(PAGE_FUNCTIONS),
+    ...(taken && PAGE_FUNCTIONS),
+    ...(taken && { exports: Object.keys(PAGE_FUNCTIONS) }),
+    server_startup() {
+      const { webserver } = server
+      // MeshCentral listens once it has its routes, and calls the hook before those.
+      if (!webserver?.app) return
+      beforeFirstRequest(webserver.app, () => {
+        if (isHooked) return
+        begun(webserver)
+        if (taken?.size) turnOff('it never called hook_setupHttpHandlers')
+      })
+    },
     hook_setupHttpHandlers(web) {
       try {
-        const door = begun(server, web)
+        begun(web)
+        if (!taken) return
         reportMisplaced(server)
-        const page = cookieKey && install(server, web, taken, cookieKey())
-        if (!page) return
+        running = cookieKey && install(server, web, taken, cookieKey, door)
+        if (!running) return
         // By this very object MeshCentral finds the page.
-        Object.assign(this, page)
-        door.openFor(new Set(taken.keys()))
+        Object.assign(this, running.page)
+        running.check(() => {
+          door.voidSealed()
+          turnOff('it does not open cookies by the decodeCookie that stands in the server')
+        })
       } catch (error) {
+        door.shut()
         giveUp(server, `failed to start: ${deepestMessage(error)}`)
       }
     },
   }
 }
 
-/** What holds wherever the plugin is loaded, whatever becomes of it. */
-function begun(server: MeshServer, web: MeshWeb): ShutDoor {
-  keepCookiesFromCaches(web)
-  return shutDoor(server, web, (user) =>
-    server.authLog(
-      'OIDC',
-      `WARN session-dropped: ${printableText(user)} is signed out, and so is each other account of single sign-on where it is not at work: in a domain without an \`oidc\` object, or everywhere after not-taken-over.`,
-    ),
-  )
+function basesOf({ config }: MeshServer): readonly string[] {
+  return Object.values(config.domains).map(({ url }) => url)
 }
 
 /** MeshCentral marks what it has set up; OpenID Connect is this bit. */
@@ -103,23 +146,52 @@ function hasOwnStrategy({ config }: MeshServer): boolean {
   )
 }
 
+const UNKNOWN = 'does not know this version of MeshCentral:'
+
+/** What stands in the way of single sign-on. Undefined: nothing. */
+function obstacle(server: MeshServer, web: MeshWeb, { sealing }: ShutDoor, cookieKey: CookieKey): string | undefined {
+  const unknown = (what: string) => `${UNKNOWN} ${what}`
+  const missing = missingParts(server, web)
+  if (missing.length > 0) return unknown(`it lacks ${missing.join(', ')}`)
+  if (cookieKey.isOdd()) return unknown('what its db.Get answers has another form')
+  const layers = layersOf(web.app)
+  if (!layers) return unknown('it lacks the list of routes in app')
+  if (firstRoute(layers, basesOf(server)) >= 0) return unknown('it had routes before it called hook_setupHttpHandlers')
+  const key = cookieKey.get()
+  if (!key) return 'failed to start: the database did not tell the key of cookies in time. Start MeshCentral again'
+  return keepsSealed(sealing as Sealing, key)
+    ? undefined
+    : unknown('what encodeCookie sealed does not come back by decodeCookie as it was')
+}
+
+interface Installed {
+  readonly page: AdminPage
+  /** Tells, with the first request, when MeshCentral does not open by ours what is sealed. */
+  check(onOther: () => void): void
+  close(): void
+}
+
 function install(
   server: MeshServer,
   web: MeshWeb,
   taken: ReadonlyMap<string, TakenDomain>,
-  key: Buffer | undefined,
-): AdminPage | undefined {
-  const missing = missingParts(server, web)
+  cookieKey: CookieKey,
+  door: ShutDoor,
+): Installed | undefined {
   const { certificates } = server
-  if (missing.length === 0 && !key) {
-    giveUp(server, 'failed to start: the database did not tell the key of cookies in time. Start MeshCentral again')
-    return undefined
-  }
-  if (missing.length > 0 || !certificates || !key) {
-    giveUp(server, `does not know this version of MeshCentral. It lacks: ${missing.join(', ')}`)
+  const key = cookieKey.get()
+  const found = obstacle(server, web, door, cookieKey)
+  if (found !== undefined || !certificates || !key) {
+    giveUp(server, found ?? 'failed to start')
     return undefined
   }
   orderWrites(server.db, clock)
+  const version = String(server.currentVer)
+  const untested = TESTED_VERSIONS.includes(version)
+    ? []
+    : [`This is MeshCentral ${version}; the plugin was tested with ${TESTED_VERSIONS.join(' and ')}.`]
+  const log = logOf(server)
+  for (const text of untested) log.warn('untested-version', text)
   const domains: ReadonlySet<string> = new Set(taken.keys())
   const report = (error: unknown) => reportFailure(server, error)
   const secret = key.toString('hex')
@@ -148,11 +220,11 @@ function install(
       hostName: certificates.CommonName.replace(/^\*\./, ''),
       port: web.args.aliasport ?? web.args.port,
     }),
-    host,
+    host: { ...host, domainOf: (req) => (door.isOpen() ? host.domainOf?.(req) : undefined) },
     presets,
     unknownKeys: 'warn',
     inferPresets: true,
-    log: logOf(server),
+    log,
     sessionCheckMs,
     urlencoded: web.bodyParser.urlencoded,
   }
@@ -161,7 +233,7 @@ function install(
   routeByName(taken, web)
   // In this order: what ended is out before any route sees it, and MeshCentral's own routes come after all of ours.
   const work = followWork(server.db)
-  Object.assign(server, sealedBySession({ server, ended, open, work, domains, now: clock.now }))
+  const sealed = sealedBySession({ server: door.sealing as Sealing, ended, open, work, domains, now: clock.now })
   const visits = createEndedVisits()
   web.app.use(caught(visits.note, report))
   const guard = caught(sessionGuard({ sessions: host.sessions, open, domains, onFailure: report, work }), report)
@@ -190,7 +262,36 @@ function install(
     ),
   )
   const checks = createLiveChecks(askers, clock.now, report)
-  return caughtPage(meshAdminPage({ server, secret, status: oidc.status, checks, now: clock.now }), report)
+  // Of nobody, and so of no session either.
+  const probe = sealed.encodeCookie({ nouser: 1 }, key) ?? ''
+  let isOpened = false
+  door.openFor(domains, {
+    ...sealed,
+    decodeCookie(text, ...given) {
+      isOpened ||= text === probe
+      return sealed.decodeCookie(text, ...given)
+    },
+  })
+  return {
+    page: caughtPage(
+      meshAdminPage({ server, secret, status: oidc.status, notes: untested, checks, now: clock.now }),
+      report,
+    ),
+    check: (onOther) =>
+      beforeFirstRequest(web.app, () => {
+        const [first] = taken.values()
+        if (!first) return
+        askForOpening(
+          web.app,
+          first.domain,
+          { sealed: probe, host: certificates.CommonName, clock, isOpened: () => isOpened },
+          (isOurs) => {
+            if (!isOurs) onOther()
+          },
+        )
+      }),
+    close: () => void oidc.close().catch(report),
+  }
 }
 
 function isOffered(oidc: Oidc, id: string): boolean {

@@ -1,12 +1,14 @@
 import type { Application, Request, RequestHandler } from 'express'
 
 /**
- * The part of MeshCentral that single sign-on uses, as of 1.1.x. None of it is a documented interface: `missingParts` says what a
- * version lacks before anything is taken over.
+ * The part of MeshCentral that single sign-on uses, as of 1.1.x. None of it is a documented interface: `self-test.ts` says what a
+ * version lacks, or has otherwise.
  */
 export interface MeshServer {
   readonly config: { readonly settings: Members; readonly domains: Record<string, MeshDomain> }
   readonly db: MeshDatabase
+  /** Its version. */
+  readonly currentVer?: unknown
   /** The folder of its configuration and its database. */
   readonly datapath: string
   /** There once the HTTP routes are set up. */
@@ -161,37 +163,4 @@ export function isLocked({ siteadmin = 0 }: MeshUser): boolean {
 
 export function userKey(domainId: string, id: string): string {
   return `user/${domainId}/${id}`
-}
-
-/** Names of what this MeshCentral lacks of what single sign-on needs. */
-export function missingParts(server: object, web: object): readonly string[] {
-  const lacking = (of: object, name: string, type: 'function' | 'object') => {
-    const value: unknown = Reflect.get(of, name)
-    // An Express application is a function, and has members as objects have.
-    const there =
-      type === 'function' ? typeof value === 'function' : value !== null && /object|function/.test(typeof value)
-    return there ? [] : [name]
-  }
-  const database: unknown = Reflect.get(server, 'db')
-  const functions = (of: object, names: readonly string[]) => names.flatMap((name) => lacking(of, name, 'function'))
-  const objects = (of: object, names: readonly string[]) => names.flatMap((name) => lacking(of, name, 'object'))
-  return [
-    ...functions(server, [
-      ...[
-        'authLog',
-        'DispatchEvent',
-        'AddEventDispatch',
-        'RemoveEventDispatch',
-        'encodeCookie',
-        'decodeCookie',
-        'generateCookieKey',
-      ],
-    ]),
-    ...objects(server, ['config', 'db', 'certificates', 'common']),
-    ...objects(web, ['app', 'users', 'userGroups', 'destroyedSessions', 'args', 'bodyParser']),
-    ...functions(web, ['CloneSafeUser', 'getUserAgentInfo', 'checkAllowLogin']),
-    ...(typeof database === 'object' && database !== null
-      ? functions(database, ['Get', 'Set', 'Remove', 'GetAllType'])
-      : []),
-  ]
 }

@@ -64,6 +64,11 @@ export function routeByName(
   for (const { domain } of taken.values()) if (domain.dns) dnsDomains[domain.dns.toLowerCase()] ??= domain
 }
 
+/** Takes what `showButton` put there out again. */
+export function hideButtons(taken: ReadonlyMap<string, TakenDomain>): void {
+  for (const { domain } of taken.values()) delete domain.authstrategies?.oidc
+}
+
 /** The configuration as the plugin reads it: the addresses that the server has really taken, and the `oidc` objects as they were. */
 export function pluginConfig(
   taken: ReadonlyMap<string, TakenDomain>,

@@ -3,19 +3,73 @@ import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { pluginLines } from './support/auth-log.ts'
 import { alteredProgram, packedProgram } from './support/data-folder.ts'
 import type { ServerOptions } from './support/mesh-setup.ts'
+import { type Move, movedInstallation } from './support/moved.ts'
 import { buttonsOf, isSignedIn, signedIn } from './support/session.ts'
 import { until } from './support/until.ts'
 import { useMesh } from './support/use-mesh.ts'
 
-/** Each a start at which the guard cannot get to work: what is done to MeshCentral before the plugin sets itself up, or to its configuration, and what the log says of it. */
-const GIVEN_UP: readonly (readonly [string, () => Promise<ServerOptions>, said?: string])[] = [
+const HOOK = "parent.pluginHandler.callHook('hook_setupHttpHandlers', obj, parent);"
+const SESSION = "obj.app.use(require('cookie-session')(sessionOptions));"
+const GET = 'obj.Get = function (id, func) {'
+
+/** What of MeshCentral has moved where the guard cannot get to work, and what the log says of it. */
+const MOVED: readonly (readonly [what: string, said: string, ...Move[]])[] = [
+  ['CloneSafeUser is gone', 'lacks CloneSafeUser', ['webserver.js', 'CloneSafeUser', 'safeUser']],
+  ['generateCookieKey is gone', 'lacks generateCookieKey', ['meshcentral.js', 'generateCookieKey', 'makeCookieKey']],
+  ['the hook never comes', 'never called hook_setupHttpHandlers', ['webserver.js', HOOK, '']],
   [
-    'a part of MeshCentral is missing',
-    async () => ({ program: await alteredProgram('web.CloneSafeUser = null') }),
-    'CloneSafeUser',
+    'the hook comes when routes are there',
+    'had routes before it called hook_setupHttpHandlers',
+    ['webserver.js', HOOK, ''],
+    ['webserver.js', '// Handle 404 error', HOOK],
   ],
   [
+    'encodeCookie keeps what it knows alone',
+    'what encodeCookie sealed',
+    ['meshcentral.js', 'o.time = Math.floor(', 'delete o.oidcSession; o.time = Math.floor('],
+  ],
+  [
+    'decodeCookie is one of its own',
+    'does not open cookies by the decodeCookie',
+    ['meshcentral.js', 'obj.decodeCookie = ', 'obj.openSealed = obj.decodeCookie = '],
+    ['webserver.js', '.decodeCookie(', '.openSealed('],
+  ],
+  [
+    'the database answers with a record in place of a list',
+    'what its db.Get answers',
+    [
+      'db.js',
+      GET,
+      `${GET} if (id == 'LoginCookieEncryptionKey') { const f = func; func = (e, docs) => f(e, docs[0]); }`,
+    ],
+  ],
+  ['a request has no clientIp', 'on a request it lacks clientIp', ['webserver.js', '.clientIp', '.clientAddress']],
+  ['a request has no xdomain', 'on a request it lacks xdomain', ['webserver.js', 'req.xdomain', 'req.ydomain']],
+  [
+    'a request has no session',
+    'on a request it lacks session',
+    ['webserver.js', /\breq\.session\b/g, 'req.ownSession'],
+    [
+      'webserver.js',
+      SESSION,
+      `${SESSION} obj.app.use((req, res, next) => { req.ownSession = req['session']; Object.defineProperty(req, 'session', { value: undefined }); next() })`,
+    ],
+  ],
+]
+
+/** Each another start at which the guard cannot get to work: what is done right before the plugin sets itself up, or to the configuration. */
+const GIVEN_UP: readonly (readonly [what: string, said: string | undefined, () => Promise<ServerOptions>])[] = [
+  ...MOVED.map(
+    ([what, said, ...moves]) =>
+      [
+        what,
+        said,
+        async () => ({ installation: await movedInstallation(moves), program: await packedProgram() }),
+      ] as const,
+  ),
+  [
     'the start fails',
+    'no more room',
     async () => ({
       program: await alteredProgram(
         `const { use } = web.app
@@ -27,10 +81,10 @@ const GIVEN_UP: readonly (readonly [string, () => Promise<ServerOptions>, said?:
          }`,
       ),
     }),
-    'no more room',
   ],
   [
     'it is loaded too late',
+    undefined,
     async () => {
       const program = await alteredProgram('')
       const marked = "handler.parent.config.domains[''].authstrategies.authStrategyFlags = 32"
@@ -39,6 +93,7 @@ const GIVEN_UP: readonly (readonly [string, () => Promise<ServerOptions>, said?:
   ],
   [
     'the oidc object of the domain was taken out',
+    undefined,
     async () => ({ program: await packedProgram(), domains: { '': { oidc: null } } }),
   ],
 ]
@@ -53,10 +108,10 @@ describe('a session of single sign-on that is kept', () => {
     cookies = browser.cookies.matching(new URL(setup.url))
   })
 
-  for (const [what, options, said] of GIVEN_UP)
+  for (const [what, said, options] of GIVEN_UP)
     it(`signs nobody in where ${what}: neither by its cookie nor by what its page was given`, async () => {
       const before = (await pluginLines(setup)).length
-      await setup.restart(await options())
+      await setup.restart({ installation: undefined, ...(await options()) })
       const lineOf = (wanted: string) =>
         until('the line', async () => (await pluginLines(setup)).slice(before).find(({ event }) => event === wanted))
       const browser = setup.browser()
@@ -76,7 +131,11 @@ describe('a session of single sign-on that is kept', () => {
     })
 
   it('is left to MeshCentral where the file of the plugin is cut off, whose console then says so', async () => {
-    await setup.restart({ program: (await packedProgram()).slice(0, 100_000), domains: { '': {} } })
+    await setup.restart({
+      installation: undefined,
+      program: (await packedProgram()).slice(0, 100_000),
+      domains: { '': {} },
+    })
     expect(setup.server().output()).to.match(/Error loading plugin: meshcompanion .*It has been disabled/)
     // Nothing of ours runs, so nothing of ours can prevent it.
     expect(await buttonsOf(setup)).to.deep.equal(['oidc'])

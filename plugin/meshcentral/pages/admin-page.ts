@@ -17,6 +17,8 @@ export interface AdminPageOptions {
   readonly server: Pick<MeshServer, 'config'>
   readonly secret: string
   readonly status: () => readonly DomainStatus[]
+  /** What is to be known of the server. */
+  readonly notes: readonly string[]
   readonly checks: LiveChecks
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -30,7 +32,7 @@ const TOKEN_MS = 12 * 60 * 60_000
  * The status page in MeshCentral, for full administrators of the domain that it is of. MeshCentral lets everybody come here who is signed
  * in, at whichever domain of the host name.
  */
-export function meshAdminPage({ server, secret, status, checks, now }: AdminPageOptions): AdminPage {
+export function meshAdminPage({ server, secret, status, notes, checks, now }: AdminPageOptions): AdminPage {
   const tokens = createSeal(secret, 'status page')
   /** Of this session: no other page can make one, nor use that of another person. */
   const placeOf = (req: MeshRequest, user: MeshUser) => JSON.stringify([user._id, req.session?.x])
@@ -50,6 +52,7 @@ export function meshAdminPage({ server, secret, status, checks, now }: AdminPage
       const domainKey = user.domain
       const page = statusPage({
         status: status().find((one) => one.domainKey === domainKey),
+        notes,
         check: checks.of(domainKey),
         token: tokens.seal(String(now()), placeOf(req, user)),
         look: lookOf(req),

@@ -38,6 +38,8 @@ export interface ServerOptions {
   readonly domains?: Readonly<Record<string, DomainOptions>>
   /** Where it has peers: what its configuration says of them. */
   readonly peers?: Members
+  /** Where MeshCentral is installed, in place of the laboratory's. */
+  readonly installation?: string | undefined
   /** Of the plugin, in place of the packed one. */
   readonly program?: string
   /** Options of Node, and environment, of the server. */
@@ -111,6 +113,7 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
 
   async function start(now: ServerOptions): Promise<MeshProcess> {
     const { strategy = 'ours', domains = { '': {} }, settings = {}, peers, program } = now
+    const place = now.installation ?? installation
     await data.writeConfig({
       settings: {
         ...serverSettings(port),
@@ -133,7 +136,7 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
       Object.keys(domains).map((id) => urlOf(id, now)),
     )
     const { nodeOptions = [], env = {}, unawaited = false } = now
-    return startMeshProcess({ installation, dataPath: data.path, port, nodeOptions, env, unawaited })
+    return startMeshProcess({ installation: place, dataPath: data.path, port, nodeOptions, env, unawaited })
   }
 
   const open = (address?: string) => {

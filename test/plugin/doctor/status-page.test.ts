@@ -26,6 +26,7 @@ const STATUS: DomainStatus = {
 const page = (changes: Partial<DomainStatus> = {}, more: Partial<StatusPage> = {}) =>
   statusPage({
     status: { ...STATUS, ...changes },
+    notes: [],
     check: { kind: 'never' },
     token: 'a-token',
     look: null,
@@ -34,6 +35,10 @@ const page = (changes: Partial<DomainStatus> = {}, more: Partial<StatusPage> = {
   })
 
 describe('the status page', () => {
+  it('shows what is to be known of the server', () => {
+    expect(page({}, { notes: ['This is MeshCentral <9>.'] })).to.include('This is MeshCentral &#60;9&#62;.')
+  })
+
   it('shows no text from outside as markup', () => {
     const plain = page({}, { check: { kind: 'done', at: 1, verdicts: [] } })
     const tags = (markup: string) => markup.match(/<[^>]*>/g)?.length

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import express, { type RequestHandler } from 'express'
 import request from 'supertest'
-import type { MeshCookie, MeshServer } from '../../../plugin/meshcentral/server.ts'
+import type { MeshCookie } from '../../../plugin/meshcentral/server.ts'
 import { shutDoor } from '../../../plugin/meshcentral/shut-door.ts'
 
 describe('where the guard is not at work', () => {
@@ -11,20 +11,38 @@ describe('where the guard is not at work', () => {
   function open() {
     const app = express()
     let brought: object | null = null
+    let noted: object = { xdomain: { id: '' }, clientIp: '192.0.2.1' }
     const session: RequestHandler = (req, _res, next) => {
-      Reflect.set(req, 'session', brought)
+      Object.assign(req, { session: brought, ...noted })
       next()
     }
     app.use(session)
-    const server: Pick<MeshServer, 'decodeCookie'> = { decodeCookie: unseal }
+    const sealing = { encodeCookie: () => 'sealed', decodeCookie: unseal }
+    const server = { ...sealing }
     const dropped: string[] = []
-    const door = shutDoor(server, { app }, (user) => void dropped.push(user))
+    const missing: string[] = []
+    const door = shutDoor(server, {
+      onDropped: (user) => void dropped.push(user),
+      onMissing: (names) => void missing.push(...names),
+    })
+    door.mount({ app }, ['/'])
     app.get('/', (req, res) => void res.json(Reflect.get(req, 'session')))
     const sessionLeft = async (userid?: string) => {
       brought = userid === undefined ? null : { userid, x: 'x' }
       return (await request(app).get('/')).body as object | null
     }
-    return { door, dropped, sessionLeft, decode: (sealed: unknown) => server.decodeCookie(sealed) }
+    return {
+      app,
+      door,
+      dropped,
+      missing,
+      note: (what: object) => {
+        noted = what
+      },
+      sealing,
+      sessionLeft,
+      decode: (sealed: unknown) => server.decodeCookie(sealed),
+    }
   }
 
   it('no account of single sign-on gets in, by a session or by what was sealed for one, and that is told once', async () => {
@@ -49,11 +67,27 @@ describe('where the guard is not at work', () => {
   })
 
   it('holds for the domains alone that no guard holds', async () => {
-    const { door, sessionLeft, decode } = open()
-    door.openFor(new Set(['']))
+    const { door, sealing, sessionLeft, decode } = open()
+    door.openFor(new Set(['']), sealing)
     expect(await sessionLeft('user//~oidc:1')).to.deep.equal({ userid: 'user//~oidc:1', x: 'x' })
     expect(decode('user//~oidc:1')).not.to.equal(null)
     expect(await sessionLeft('user/other/~oidc:1')).to.deep.equal({})
     expect(decode('user/other/~oidc:1')).to.equal(null)
+  })
+
+  it('is so again from the first request on where MeshCentral notes less of it than it has to', async () => {
+    const { door, missing, note, sealing, sessionLeft } = open()
+    door.openFor(new Set(['']), sealing)
+    note({ clientIp: 1 })
+    expect(await sessionLeft('user//~oidc:1')).to.deep.equal({})
+    expect([missing, door.isOpen()]).to.deep.equal([['xdomain', 'clientIp'], false])
+  })
+
+  it('nobody gets in by a cookie whose session nobody sees, whichever others there are', async () => {
+    const { app, note } = open()
+    note({ session: undefined })
+    const xid = (userid: string) => `a=b; xid=${Buffer.from(JSON.stringify({ userid })).toString('base64')}; c=d`
+    const statusFor = async (user: string) => (await request(app).get('/').set('Cookie', xid(user))).status
+    expect([await statusFor('user//~oidc:1'), await statusFor('user//admin')]).to.deep.equal([401, 200])
   })
 })

@@ -1,0 +1,35 @@
+/** What the package was tested with. */
+export const TESTED_VERSIONS: readonly string[] = ['1.1.51', '1.1.55']
+
+/** What one of MeshCentral's objects has. None of it is a documented interface. */
+export interface MemberGroup {
+  /** The source file that sets it in the tested versions. */
+  readonly file: string
+  readonly functions: readonly string[]
+  readonly objects: readonly string[]
+}
+
+/** All that single sign-on relies on, by whose it is. Without one of them it does not begin. */
+export const MEMBERS = {
+  server: {
+    file: 'meshcentral.js',
+    functions: [
+      ...['authLog', 'DispatchEvent', 'AddEventDispatch', 'RemoveEventDispatch'],
+      ...['encodeCookie', 'decodeCookie', 'generateCookieKey'],
+    ],
+    objects: ['config', 'db', 'certificates', 'common'],
+  },
+  web: {
+    file: 'webserver.js',
+    functions: ['CloneSafeUser', 'getUserAgentInfo', 'checkAllowLogin'],
+    objects: ['app', 'users', 'userGroups', 'destroyedSessions', 'args', 'bodyParser'],
+  },
+  db: {
+    file: 'db.js',
+    functions: ['Get', 'Set', 'Remove', 'GetAllType'],
+    objects: [],
+  },
+} as const satisfies Readonly<Record<string, MemberGroup>>
+
+/** What MeshCentral notes of a request before any route sees it. */
+export const REQUEST_MEMBERS = ['session', 'xdomain', 'clientIp'] as const
