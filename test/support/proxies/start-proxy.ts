@@ -26,7 +26,10 @@ interface Program {
 
 const PACKAGES = ['nginx-light', 'apache2-bin', 'caddy', 'haproxy']
 const TEMPORARY = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-const MODULES = ['mpm_event', 'authz_core', 'ssl', 'socache_shmcb', 'headers', 'proxy', 'proxy_http', 'http2']
+const MODULES = [
+  ...['mpm_event', 'authz_core', 'ssl', 'socache_shmcb', 'headers', 'proxy', 'proxy_http', 'http2'],
+  ...['proxy_balancer', 'lbmethod_byrequests', 'slotmem_shm'],
+]
 
 const PROGRAMS: Readonly<Record<ProxyName, Program>> = {
   nginx: {

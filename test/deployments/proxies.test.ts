@@ -1,0 +1,179 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
+import { makeCertificates } from '../../fixtures/certificate.ts'
+import { freshDatabase } from '../sidecar/store/postgres/shared-server.ts'
+import { readDocument } from '../support/documents.ts'
+import { freePort } from '../support/host-process.ts'
+import { siteOnPage } from '../support/proxies/page-site.ts'
+import { PROXIES, type ProxyName, type RunningProxy, startProxy } from '../support/proxies/start-proxy.ts'
+import { registration } from '../support/running-api.ts'
+import { createSidecarFolder, type SidecarProcess, startSidecarProcess } from '../support/sidecar-process.ts'
+import { startTcpRelay } from '../support/tcp-relay.ts'
+import { type Caller, callerAt } from './support/callers.ts'
+
+const PAGE = readDocument('sidecar/docs/behind-a-proxy.md')
+const LISTEN = (JSON.parse(siteOnPage(PAGE, 'json', {})) as { listen: object }).listen
+const LANGUAGES = { nginx: 'nginx', Apache: 'apache', Caddy: 'caddyfile', HAProxy: 'haproxy' } as const
+/** More than the 120 a minute that a client may ask each of two sidecars. */
+const FLOOD = 400
+const OTHERS = 6
+const CALLS = 25
+
+describe('A proxy in front of sidecars', function () {
+  this.timeout(300_000)
+
+  let folder = ''
+  let port = 0
+  let upstream: AprsIsServer
+  const closing: (() => unknown)[] = []
+  const callers: Caller[] = []
+  let proxy: RunningProxy | undefined
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'mesh-companion-proxies-'))
+    const { server } = await makeCertificates()
+    await writeFile(join(folder, 'chain.pem'), server.cert)
+    await writeFile(join(folder, 'key.pem'), server.key)
+    await writeFile(join(folder, 'all.pem'), `${server.cert}\n${server.key}`)
+    port = await freePort()
+    upstream = await startAprsIs()
+  })
+  afterEach(async () => {
+    for (const caller of callers.splice(0)) caller.close()
+    await proxy?.stop()
+    proxy = undefined
+    for (const close of closing.splice(0).reverse()) await close()
+  })
+  after(async () => {
+    await upstream.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  function caller(address: string): Caller {
+    const made = callerAt(address, port)
+    callers.push(made)
+    return made
+  }
+
+  /** Stopped after the test. */
+  async function sidecar(config: object): Promise<SidecarProcess> {
+    const { configure, remove } = await createSidecarFolder()
+    const { host, port: at } = upstream
+    const file = await configure({ aprsis: { host, port: at, callsign: 'N0CALL-10' }, database: ':memory:', ...config })
+    const started = startSidecarProcess(['--config', file])
+    closing.push(remove, async () => {
+      started.kill('SIGKILL')
+      await started.ended
+    })
+    await started.url()
+    return started
+  }
+
+  /** Skips the test where there can be none. */
+  async function start(test: Mocha.Context, name: ProxyName, site: string): Promise<void> {
+    const running = await startProxy(name, site, port)
+    if (typeof running === 'string') {
+      process.stdout.write(`  left out: ${running}\n`)
+      test.skip()
+    }
+    proxy = running
+  }
+
+  /** What the page has, for sidecars at these ports; of one alone the second line goes. */
+  function siteOf(name: ProxyName, [one = 0, two]: readonly number[]): string {
+    const files = {
+      '/etc/ssl/push/fullchain.pem': join(folder, 'chain.pem'),
+      '/etc/ssl/push/privkey.pem': join(folder, 'key.pem'),
+    }
+    const places: Readonly<Record<ProxyName, Readonly<Record<string, string>>>> = {
+      nginx: { ...files, 'listen 443': `listen 127.0.0.1:${port}` },
+      Apache: { ...files, '<VirtualHost *:443>': `Listen 127.0.0.1:${port}\n<VirtualHost *:${port}>` },
+      Caddy: { ...files, 'push.example.org {': `localhost:${port} {\nbind 127.0.0.1` },
+      HAProxy: { '/etc/ssl/push/all.pem': join(folder, 'all.pem'), ':443': `127.0.0.1:${port}` },
+    }
+    const page = siteOnPage(PAGE, LANGUAGES[name], places[name]).replace(':8080', `:${one}`)
+    return two === undefined ? page.replace(/^.*:8081.*\n/m, '') : page.replace(':8081', `:${two}`)
+  }
+
+  for (const name of PROXIES)
+    for (const count of [1, 2])
+      it(`lets nobody wait for one who floods: ${name} before ${count} of them, as the page has it`, async function () {
+        const sidecars = await Promise.all(
+          Array.from({ length: count }, () => sidecar({ listen: { ...LISTEN, port: 0 } })),
+        )
+        const ports = await Promise.all(sidecars.map(async ({ url }) => Number(new URL(await url()).port)))
+        await start(this, name, siteOf(name, ports))
+
+        const flooder = caller('127.0.1.1')
+        const flood = Promise.all(
+          Array.from({ length: FLOOD }, (_, index) =>
+            // What it makes up makes nobody else of it.
+            flooder.call('/v1/register', registration('N1CALL'), { 'X-Forwarded-For': `203.0.113.${index % 250}` }),
+          ),
+        )
+        const others = await Promise.all(
+          Array.from({ length: OTHERS }, async (_, index) => {
+            const other = caller(`127.0.2.${index + 1}`)
+            const statuses: (number | string)[] = []
+            for (let calls = 0; calls < CALLS; calls += 1)
+              statuses.push(await other.call('/v1/register', registration(`N${index}OTH`)))
+            return statuses
+          }),
+        )
+        const flooded = await flood
+        expect(others.flat().filter((status) => status !== 200)).to.deep.equal([])
+        expect(new Set(flooded)).to.deep.equal(new Set([200, 429]))
+        expect(flooded.filter((status) => status === 429).length).to.be.at.least(FLOOD - count * 120)
+        const events = sidecars.flatMap(({ lines }) => lines.map(({ event }) => event))
+        expect(events).to.not.include.members(['proxy-says-no-client']).and.not.include.members(['proxy-not-trusted'])
+      })
+
+  it('takes an instance out that cannot reach its database: HAProxy as it is shipped, while another one is missing', async function () {
+    const database = await freshDatabase()
+    const relay = await startTcpRelay(Number(new URL(database).port))
+    closing.push(relay.close)
+    const cut = new URL(database)
+    cut.port = String(relay.port)
+    // The check asks all of them at one port, so that each has an address.
+    const [api, admin] = [await freePort(), await freePort()]
+    for (const [instance, address, host] of [
+      ['one', database, '127.0.3.1'],
+      ['two', String(cut), '127.0.3.2'],
+    ] as const)
+      await sidecar({
+        instance,
+        database: address,
+        listen: { ...LISTEN, host, port: api },
+        admin: { host, port: admin },
+        rateLimit: { max: 100_000 },
+      })
+    const shipped = [
+      ['bind :443', `bind 127.0.0.1:${port}`],
+      ['/etc/haproxy/certs/', join(folder, 'all.pem')],
+      ['check port 9090', `check port ${admin}`],
+      ['one:8080', `127.0.3.1:${api}`],
+      ['two:8080', `127.0.3.2:${api}`],
+    ] as const
+    const site = shipped.reduce((text, [from, to]) => {
+      expect(text).to.include(from)
+      return text.replace(from, to)
+    }, readDocument('sidecar/deploy/several/haproxy.cfg'))
+    await start(this, 'HAProxy', site)
+
+    const phones = Array.from({ length: 20 }, (_, index) => ({
+      is: `N${index}BAL`,
+      by: caller(`127.0.4.${index + 1}`),
+    }))
+    const round = () => Promise.all(phones.map(({ is, by }) => by.call('/v1/register', registration(is))))
+    expect(new Set(await round())).to.deep.equal(new Set([200]))
+    await relay.cut()
+    const statuses: (number | string)[] = []
+    while (statuses.length < 2000) statuses.push(...(await round()))
+    const failed = statuses.filter((status) => status !== 200)
+    expect(failed.length, failed.join()).to.be.below(statuses.length / 100)
+    expect(await proxy?.output()).to.include('Server sidecars/two is DOWN')
+  })
+})
