@@ -1,0 +1,125 @@
+import { expect } from 'chai'
+import { decodeJwt } from 'jose'
+import { type Idp, startIdp } from '../../../../fixtures/idp/server.ts'
+import { LoginError } from '../../../../plugin/errors.ts'
+import type { Transaction } from '../../../../plugin/login/transaction/transaction.ts'
+import { FETCH_LIMITS, openProvider, type Provider } from '../../../../plugin/mount/open-provider.ts'
+import { directFetch } from '../../../../plugin/provider/http/direct-fetch.ts'
+import { createDocuments } from '../../../../plugin/provider/issuer/documents.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
+import { CLIENT, settingsOf } from '../../config/one-domain.ts'
+
+const NOW = Date.now()
+const NOW_S = Math.floor(NOW / 1000)
+const CALLBACK = 'http://127.0.0.1/auth-oidc-callback'
+const FRONT = { response_types: 'id_token', response_mode: 'fragment' }
+const TRANSACTION: Transaction = {
+  domainKey: '',
+  state: 'state-of-this-login',
+  nonce: 'nonce-of-this-login',
+  codeVerifier: 'a'.repeat(43),
+  returnPath: null,
+  startedAt: NOW,
+}
+
+describe('a redeemed login', () => {
+  const open: (Provider | Idp)[] = []
+  afterEach(async () => {
+    for (const one of open.splice(0).reverse()) await one.close()
+  })
+
+  /** An answer of the fixture IdP, and what takes it. @param changes to the claims of each ID token */
+  async function answered(client: object = {}, changes: object = {}) {
+    const idp = await startIdp()
+    open.push(idp)
+    await idp.addClient({
+      ...CLIENT,
+      redirect_uris: [CALLBACK],
+      response_types: ['code', 'id_token', 'code id_token'],
+      grant_types: ['authorization_code', 'implicit'],
+    })
+    const oidc = { issuer: idp.issuer, client: { ...CLIENT, redirect_uri: CALLBACK, ...client } }
+    const clock = new FakeClock(NOW)
+    const fetch = directFetch(FETCH_LIMITS, clock)
+    const provider = openProvider(settingsOf(oidc), {
+      clock,
+      fetch,
+      idpFetch: fetch,
+      presets: {},
+      documents: createDocuments(),
+      onFailure: () => undefined,
+      onDiscovered: () => undefined,
+      onAudience: () => undefined,
+    })
+    open.push(provider)
+    idp.forgeTokens((genuine) => idp.sign({ ...decodeJwt(genuine), ...changes }))
+    const back = await idp.signIn(await provider.client.authorizationUrl(TRANSACTION), 'alice')
+    const answer = new URLSearchParams(back.hash.slice(1) || back.search)
+    return { idp, answer, redeem: () => provider.client.redeem(answer, TRANSACTION) }
+  }
+  const refusal = async (login: Promise<unknown>) => {
+    const error = await login.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    expect(error).to.be.instanceOf(LoginError)
+    return { code: (error as LoginError).code, ...(error as LoginError).details }
+  }
+
+  it('says who signed in, in which session, when, and what the session has to keep', async () => {
+    const { idp, redeem } = await answered({}, { sid: 'session-1', iat: NOW_S, auth_time: NOW_S - 60 })
+    const { idToken, accessToken, tokens, claims, ...rest } = await redeem()
+    expect(rest).to.deep.equal({
+      issuer: idp.issuer,
+      subject: 'u-1001',
+      sid: 'session-1',
+      authenticatedAt: NOW - 61_000,
+      grantedScopes: ['openid', 'profile', 'email'],
+    })
+    expect(decodeJwt(idToken).sid).to.equal('session-1')
+    expect(claims).to.include({ sid: 'session-1', name: 'Alice Example' })
+    expect(tokens).to.include({ access: accessToken, refresh: null, offline: false })
+    expect(tokens?.accessExpiresAt).to.be.within(NOW + 3_500_000, NOW + 3_600_000)
+  })
+
+  it('knows no session that the IdP does not name by a text, and no time that it does not say', async () => {
+    for (const sid of [undefined, 5, ['session-1'], null]) {
+      const { redeem } = await answered({}, { sid, auth_time: undefined })
+      expect(await redeem(), String(sid)).to.include({ sid: null, authenticatedAt: null })
+    }
+  })
+
+  it('has nothing but its ID token where the browser brought that alone', async () => {
+    const { answer, redeem } = await answered(FRONT, { auth_time: NOW_S })
+    expect(await redeem()).to.include({
+      idToken: answer.get('id_token'),
+      accessToken: null,
+      tokens: null,
+      grantedScopes: null,
+      authenticatedAt: null,
+    })
+  })
+
+  it('is refused where the browser brought two ID tokens, whichever is meant', async () => {
+    const { answer, redeem } = await answered(FRONT)
+    answer.append('id_token', String(answer.get('id_token')))
+    expect(await refusal(redeem())).to.include({
+      code: 'id_token_invalid',
+      reason: 'there is more than one ID token',
+    })
+  })
+
+  for (const response_types of ['code', 'id_token', 'code id_token']) {
+    it(`is refused with ${response_types} where the person signed in longer ago than default_max_age`, async () => {
+      const client = { ...FRONT, response_types, default_max_age: 600 }
+      for (const [age, isRefused] of [
+        [500, false],
+        [700, true],
+      ] as const) {
+        const { redeem } = await answered(client, { iat: NOW_S, auth_time: NOW_S - age })
+        if (isRefused) expect(await refusal(redeem())).to.include({ code: 'id_token_invalid' })
+        else expect(await redeem()).to.include({ subject: 'u-1001' })
+      }
+    })
+  }
+})
