@@ -104,6 +104,15 @@ describe('PgBouncer in front of PostgreSQL', () => {
     expect(await runAt(address, where)).to.deep.equal([{ name: 'mesh_companion' }])
   })
 
+  it('says of a wrong password, and of a database that it does not know, that they are refused', async () => {
+    const bouncer = await pooler(pageWith())
+    const { database } = settings(bouncer)
+    for (const wrong of [database.replace(PASSWORD, 'no'), database.replace(/mesh$/, 'no')]) {
+      const { errors } = await checkStart({ ...settings(bouncer), database: wrong })
+      expect(errors.join()).to.match(/^database: PostgreSQL does not let the sidecar in/)
+    }
+  })
+
   const session = 'pool_mode=session pool_size=30'
   for (const [mode, more] of [
     ['pool_mode=transaction pool_size=30', ''],

@@ -4,7 +4,6 @@ import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 // SQLSTATEs (PostgreSQL, Appendix A), Node's codes for sockets and certificates, as far as they say whose fault it is. Two characters
 // stand for a class.
 const CODES: Readonly<Record<string, StoreErrorCode>> = {
-  '08': 'database_unreachable',
   '25006': 'database_read_only',
   '26000': 'database_pooled', // what was prepared is gone
   '28': 'database_refused',
@@ -44,11 +43,11 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'database_untrusted',
 }
 
-// What `pg` says in words alone.
+// What `pg` says in words alone, and PgBouncer by the code of a broken protocol.
 const WORDS: readonly (readonly [RegExp, StoreErrorCode])[] = [
   [/does not support SSL|establishing an SSL connection/, 'database_untrusted'],
   [/Connection terminated|timeout|not queryable/, 'database_unreachable'],
-  [/password must be|SASL/, 'database_refused'],
+  [/password|SASL|no such (database|user)/, 'database_refused'],
 ]
 
 /** The error as callers of the store see it. What nobody foresaw is a `store_fault`. */
@@ -66,5 +65,6 @@ function codeOf(error: unknown): StoreErrorCode | undefined {
   // All addresses of a name were tried.
   if (error instanceof AggregateError) return codeOf(error.errors[0])
   if (code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')) return 'database_untrusted'
-  return WORDS.find(([words]) => words.test(error.message))?.[1]
+  const byWords = WORDS.find(([words]) => words.test(error.message))?.[1]
+  return byWords ?? (code.startsWith('08') ? 'database_unreachable' : undefined)
 }

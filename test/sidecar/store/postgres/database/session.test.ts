@@ -1,0 +1,61 @@
+import { expect } from 'chai'
+import pg from 'pg'
+import { setUpSession } from '../../../../../sidecar/store/postgres/database/session.ts'
+import { rejection } from '../../sqlite/temporary-stores.ts'
+import { freshDatabase, runAt } from '../shared-server.ts'
+
+describe('A session that is set up', () => {
+  let address = ''
+  const clients: pg.Client[] = []
+  before(async function () {
+    this.timeout(120_000)
+    address = await freshDatabase()
+  })
+  afterEach(async () => {
+    for (const client of clients.splice(0)) await client.end()
+  })
+
+  async function connect(): Promise<pg.Client> {
+    const client = new pg.Client(address)
+    await client.connect()
+    clients.push(client)
+    return client
+  }
+
+  /** Each statement goes to the next of them, as with a pooler that keeps none for a connection. */
+  function inTurn(sessions: readonly pg.Client[]): pg.Client {
+    let statements = 0
+    const query = (text: string) => sessions[statements++ % sessions.length]?.query(text)
+    return Object.assign(new pg.Client(address), { query })
+  }
+
+  it('has what it was given, before there is a schema and afterwards', async () => {
+    const client = await connect()
+    for (const schema of ['', 'mesh_companion']) {
+      await setUpSession(client, { jit: 'off', statement_timeout: 12_000 })
+      const { rows } = await client.query(
+        "SELECT coalesce(current_schema(), '') AS schema, current_setting('jit') AS jit, current_setting('statement_timeout') AS most",
+      )
+      expect(rows).to.deep.equal([{ schema, jit: 'off', most: '12s' }])
+      await runAt(address, 'CREATE SCHEMA IF NOT EXISTS mesh_companion')
+    }
+  })
+
+  it('is refused where the next statement comes to another one', async () => {
+    const error = await rejection(setUpSession(inTurn([await connect(), await connect()]), {}))
+    expect(error).to.include({ code: 'database_pooled' })
+    expect(error.remedy).to.include('pool_mode = session')
+  })
+
+  it('is refused where somebody takes the schema away again', async () => {
+    const client = await connect()
+    const query = async (text: string) => {
+      const answer = await client.query(text)
+      await client.query('RESET ALL')
+      return answer
+    }
+    expect((await rejection(setUpSession(Object.assign(new pg.Client(address), { query }), {}))).code).to.equal(
+      'database_pooled',
+    )
+  })
+})
