@@ -93,25 +93,4 @@ describe('a person with a browser', () => {
     await takePicture(page, 'refused')
     expect(await page.getByRole('alert').textContent()).to.include('may not use this server')
   })
-
-  it('signs in by a form that the IdP posts from its own site', async () => {
-    const page = await open({
-      client: { response_types: ['code id_token'] },
-      registered: { response_types: ['code id_token'], grant_types: ['implicit', 'authorization_code'] },
-    })
-    await page.goto(`${setup.host.url}auth-oidc`)
-    await signInAtIdp(page, 'alice')
-    await page.waitForURL(setup.host.url)
-  })
-
-  it('signs in in two tabs at once', async () => {
-    const first = await open()
-    const second = await context.newPage()
-    await first.goto(`${setup.host.url}auth-oidc`)
-    await second.goto(`${setup.host.url}auth-oidc?return=/api/me`)
-    await signInAtIdp(first, 'alice')
-    await first.waitForURL(setup.host.url)
-    await signInAtIdp(second, 'alice')
-    await second.waitForURL(`${setup.host.url}api/me`)
-  })
 })

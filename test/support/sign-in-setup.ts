@@ -39,6 +39,8 @@ export interface SetupOptions {
   /** How the IdP knows the client, where it differs. */
   readonly registered?: Members
   readonly idp?: IdpOptions
+  /** Files of a certificate: the host is at `https://localhost` then, another site than the IdP. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string }
   readonly host?: Omit<HostOptions, 'config' | 'clock'>
   /** Base URLs in place of the vendors' own. */
   readonly presets?: (idp: Idp) => PresetUrls
@@ -50,10 +52,14 @@ export async function setUp(options: SetupOptions = {}): Promise<Setup> {
   const clock = new HandTurnedClock()
   const authLog: AuthLogEntry[] = []
   const output: string[] = []
-  const placesAt = (port: number): Places => ({ idp, port, hostUrl: `http://127.0.0.1:${port}/` })
+  const placesAt = (port: number): Places => ({
+    idp,
+    port,
+    hostUrl: `${options.tls ? 'https://localhost' : 'http://127.0.0.1'}:${port}/`,
+  })
   const host = await startHost({
     config: (port: number) => ({
-      settings: { cert: '127.0.0.1', port },
+      settings: { cert: '127.0.0.1', port, ...options.tls },
       domains: { '': { ...options.domain, authStrategies: { oidc: oidcObject(options, placesAt(port)) } } },
     }),
     clock,

@@ -1,0 +1,162 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import {
+  arrives,
+  BROWSER_NAMES,
+  type PersonWithBrowser,
+  press,
+  sees,
+  signInAtIdp,
+  useBrowser,
+} from '../support/browsers/all.ts'
+import { writeCredentials } from '../support/credential-files.ts'
+import { type Setup, type SetupOptions, setUp } from '../support/sign-in-setup.ts'
+
+interface Case {
+  readonly options?: SetupOptions
+  run(person: PersonWithBrowser, setup: Setup): Promise<void>
+}
+
+const FORM = { response_types: ['code id_token'] }
+const ME = 'api/me?tab='
+
+/** What a person meets in each of the browsers, at a host on another site than the provider. */
+const CASES: Readonly<Record<string, Case>> = {
+  'signs in by an answer in the query, and out again': {
+    async run(person, { host }) {
+      const tab = await person.tab()
+      await tab.goTo(host.url)
+      await press(tab, /^Sign in with/)
+      await signInAtIdp(tab, 'alice')
+      await arrives(tab, host.url)
+      expect(await tab.read('document.querySelector("main").textContent')).to.include('Alice Example')
+      await press(tab, /^Sign out$/)
+      await press(tab, /^Yes/)
+      await arrives(tab, `${host.url}login`, { exactly: false })
+      await tab.goTo(`${host.url}auth-oidc`)
+      await signInAtIdp(tab, 'bob')
+      await arrives(tab, host.url)
+    },
+  },
+  'signs in by a form that the provider posts from its site': {
+    options: { client: FORM, registered: { ...FORM, grant_types: ['implicit', 'authorization_code'] } },
+    async run(person, { host }) {
+      const tab = await person.tab()
+      await tab.goTo(`${host.url}auth-oidc?return=/${ME}1`)
+      await signInAtIdp(tab, 'alice')
+      await arrives(tab, `${host.url}${ME}1`)
+    },
+  },
+  'signs in by an answer in the fragment, which the history does not keep': {
+    options: { client: { ...FORM, response_mode: 'fragment' }, registered: FORM },
+    async run(person, { host }) {
+      const tab = await person.tab()
+      await tab.goTo(`${host.url}auth-oidc`)
+      await signInAtIdp(tab, 'alice')
+      await arrives(tab, host.url)
+      await tab.read('void history.back()')
+      await sees(tab, `location.href !== ${JSON.stringify(host.url)} && document.readyState === 'complete'`)
+      expect(await tab.read('location.href')).not.to.match(/code=|id_token=/)
+    },
+  },
+  'follows links and forms of another site to where they lead, signed in or not': {
+    async run(person, { host, idp }) {
+      const target = `${host.url}${ME}2`
+      const other = createServer((_req, res) => {
+        res.setHeader('Content-Type', 'text/html').end(
+          `<a href="${host.url}auth-oidc?return=/${ME}1">begin</a> <a href="${host.url}">home</a>
+          <form method="post" action="${host.url}auth-oidc"><input name="iss" value="${idp.issuer}">
+          <input name="target_link_uri" value="${target}"><button>from elsewhere</button></form>`,
+        )
+      }).listen(0, '127.0.0.1')
+      await once(other, 'listening')
+      try {
+        const tab = await person.tab()
+        const away = `http://127.0.0.1:${(other.address() as AddressInfo).port}/`
+        await tab.goTo(away)
+        await press(tab, /^begin$/)
+        await signInAtIdp(tab, 'alice')
+        await arrives(tab, `${host.url}${ME}1`)
+        await tab.goTo(away)
+        await press(tab, /^home$/)
+        await arrives(tab, host.url)
+        await tab.goTo(away)
+        await press(tab, /^from elsewhere$/)
+        await arrives(tab, target)
+      } finally {
+        other.closeAllConnections()
+        other.close()
+      }
+    },
+  },
+  'signs three tabs in that are finished in reverse order, and all of them out': {
+    async run(person, { host }) {
+      const tabs = [await person.tab(), await person.tab(), await person.tab()]
+      for (const [number, tab] of tabs.entries()) await tab.goTo(`${host.url}auth-oidc?return=/${ME}${number}`)
+      for (const [number, tab] of [...tabs.entries()].reverse()) {
+        await signInAtIdp(tab, 'alice')
+        await arrives(tab, `${host.url}${ME}${number}`)
+      }
+      const [first, ...others] = tabs
+      if (!first) return
+      await first.goTo(host.url)
+      await press(first, /^Sign out$/)
+      await press(first, /^Yes/)
+      await arrives(first, `${host.url}login`, { exactly: false })
+      for (const tab of others) {
+        await tab.goTo(host.url)
+        await arrives(tab, `${host.url}login`)
+      }
+    },
+  },
+  'signs five tabs in at the same time': {
+    async run(person, { host }) {
+      const tabs = [await person.tab(), await person.tab(), await person.tab(), await person.tab(), await person.tab()]
+      await Promise.all(
+        tabs.map(async (tab, number) => {
+          await tab.goTo(`${host.url}auth-oidc?return=/${ME}${number}`)
+          await signInAtIdp(tab, 'alice')
+          await arrives(tab, `${host.url}${ME}${number}`)
+        }),
+      )
+      for (const tab of tabs) {
+        await tab.goTo(host.url)
+        await arrives(tab, host.url)
+      }
+    },
+  },
+}
+
+describe('a person at a host on another site than the provider', () => {
+  let folder: string
+  let setup: Setup | undefined
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'browsers-'))
+    await writeCredentials(folder, { certFile: 'cert.pem', keyFile: 'key.pem' })
+  })
+  afterEach(async () => {
+    await setup?.close()
+    setup = undefined
+  })
+  after(() => rm(folder, { recursive: true, force: true }))
+
+  for (const name of BROWSER_NAMES) {
+    describe(`with ${name}`, () => {
+      const person = useBrowser(name)
+
+      for (const [what, { options = {}, run }] of Object.entries(CASES)) {
+        it(what, async () => {
+          const tls = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') }
+          setup = await setUp({ ...options, tls })
+          await run(person, setup)
+        })
+      }
+    })
+  }
+})

@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs'
+import { until } from '../../meshcentral/support/until.ts'
+import { startChromium } from './chromium.ts'
+import type { BrowserDriver, BrowserUser, Tab } from './driver.ts'
+import { FIREFOX, startFirefox } from './firefox.ts'
+import { startWebKit, WEBKIT_DRIVER, X_SERVER } from './webkit.ts'
+
+/** What each needs of the machine, by its Debian package. */
+const BROWSERS: Readonly<Record<string, { start(): Promise<BrowserDriver>; needs: Readonly<Record<string, string>> }>> =
+  {
+    Chromium: { start: startChromium, needs: { chromium: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium' } },
+    'Firefox ESR': { start: startFirefox, needs: { 'firefox-esr': FIREFOX } },
+    WebKitGTK: { start: startWebKit, needs: { 'webkit2gtk-driver': WEBKIT_DRIVER, xvfb: X_SERVER } },
+  }
+
+export const BROWSER_NAMES = Object.keys(BROWSERS)
+
+/** Somebody with a browser; each test has one of its own. */
+export interface PersonWithBrowser {
+  tab(): Promise<Tab>
+}
+
+/**
+ * Starts a browser for the tests of one block. Where it is not installed they are left out with the reason, in CI they fail.
+ */
+export function useBrowser(name: string): PersonWithBrowser {
+  const { start, needs } = BROWSERS[name] ?? { start: startChromium, needs: {} }
+  let driver: BrowserDriver | undefined
+  let user: BrowserUser | undefined
+  before(async function () {
+    const missing = Object.keys(needs).filter((made) => !existsSync(needs[made] ?? ''))
+    if (missing.length > 0) {
+      const reason = `${name} is not installed (Debian: apt-get install ${missing.join(' ')}).`
+      if (process.env.CI !== undefined) throw new Error(reason)
+      console.log(`      left out: ${reason}`)
+      this.skip()
+    }
+    driver = await start()
+  })
+  afterEach(async () => {
+    await user?.close()
+    user = undefined
+  })
+  after(() => driver?.close())
+  return {
+    async tab() {
+      user ??= await driver?.person()
+      if (!user) throw new Error('There is no browser.')
+      return user.newTab()
+    },
+  }
+}
+
+/** Waits until an expression is true in the tab; what is between two documents counts as not yet. */
+export async function sees(tab: Tab, expression: string): Promise<void> {
+  let last: unknown
+  await until(`a tab to see ${expression}`, () => tab.read(expression).then(Boolean, () => false), 20_000).catch(
+    async (error: unknown) => {
+      last = await tab.read('location.href + "\\n" + document.body.innerText').catch(String)
+      throw new Error(`${String(error)}; it is at ${String(last)}`)
+    },
+  )
+}
+
+/** Waits until the tab shows the whole document of an address, or of one that begins so. */
+export function arrives(tab: Tab, address: string, { exactly = true } = {}): Promise<void> {
+  const is = exactly
+    ? `location.href === ${JSON.stringify(address)}`
+    : `location.href.startsWith(${JSON.stringify(address)})`
+  return sees(tab, `${is} && document.readyState === 'complete'`)
+}
+
+/** Presses the first link or button with a text that is so, once it is there. */
+export async function press(tab: Tab, text: RegExp): Promise<void> {
+  const found = `[...document.querySelectorAll('a, button')].find((one) => ${String(text)}.test(one.textContent.trim()))`
+  await sees(tab, `document.readyState === 'complete' && ${found} !== undefined`)
+  await tab.read(`${found}.click()`)
+}
+
+/** Waits for the page of the fixture's provider that asks who is there. */
+export function isAsked(tab: Tab): Promise<void> {
+  return sees(tab, `document.readyState === 'complete' && document.querySelector('input[name=password]') !== null`)
+}
+
+/** Fills that page in. */
+export async function signInAtIdp(tab: Tab, username: string): Promise<void> {
+  await isAsked(tab)
+  const fill = (name: string, value: string) => `document.querySelector('input[name=${name}]').value = '${value}'`
+  await tab.read(`(${fill('username', username)}, ${fill('password', `${username}-demo`)})`)
+  await press(tab, /./)
+}

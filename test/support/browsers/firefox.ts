@@ -1,0 +1,108 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { WebSocket } from 'ws'
+import { ANSWER_LIMIT_MS, type BrowserDriver } from './driver.ts'
+
+export const FIREFOX = process.env.FIREFOX_PATH ?? '/usr/bin/firefox-esr'
+/** Nothing is asked of anybody but the servers of the tests. */
+const PREFERENCES = {
+  'app.normandy.enabled': false,
+  'app.update.auto': false,
+  'datareporting.policy.dataSubmissionEnabled': false,
+  'extensions.getAddons.cache.enabled': false,
+  'network.captive-portal-service.enabled': false,
+  'network.connectivity-service.enabled': false,
+}
+
+/** By WebDriver BiDi, which Firefox speaks itself. Source: https://w3c.github.io/webdriver-bidi/ */
+export async function startFirefox(): Promise<BrowserDriver> {
+  const profile = await mkdtemp(join(tmpdir(), 'firefox-'))
+  const lines = Object.entries(PREFERENCES).map((entry) => `user_pref(${entry.map((part) => JSON.stringify(part))})`)
+  await writeFile(join(profile, 'user.js'), `${lines.join(';\n')};\n`)
+  const child = spawn(
+    FIREFOX,
+    ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port', '0', 'about:blank'],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  const ended = once(child, 'close')
+  const remove = async () => {
+    child.kill('SIGKILL')
+    await ended
+    await rm(profile, { recursive: true, force: true, maxRetries: 5 })
+  }
+  try {
+    const ask = await connect(await addressIn(child.stderr))
+    await ask('session.new', { capabilities: { alwaysMatch: { acceptInsecureCerts: true } } })
+    return {
+      async person() {
+        const { userContext } = await ask('browser.createUserContext')
+        return {
+          async newTab() {
+            const { context } = await ask('browsingContext.create', { type: 'tab', userContext })
+            return {
+              async goTo(url) {
+                await ask('browsingContext.navigate', { context, url, wait: 'none' })
+              },
+              async read(expression) {
+                const given = { expression: `JSON.stringify(${expression})`, awaitPromise: true, target: { context } }
+                const { result, exceptionDetails } = await ask('script.evaluate', given)
+                if (exceptionDetails) throw new Error(`Firefox: ${JSON.stringify(exceptionDetails)}`)
+                const { value } = result as { value?: string }
+                return value === undefined ? undefined : (JSON.parse(value) as unknown)
+              },
+            }
+          },
+          async close() {
+            await ask('browser.removeUserContext', { userContext })
+          },
+        }
+      },
+      close: remove,
+    }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+async function addressIn(output: NodeJS.ReadableStream): Promise<string> {
+  const told: string[] = []
+  for await (const line of createInterface({ input: output })) {
+    told.push(line)
+    const [, address] = /WebDriver BiDi listening on (ws:\S+)/.exec(line) ?? []
+    if (address === undefined) continue
+    output.resume()
+    return `${address}/session`
+  }
+  throw new Error(`Firefox ended without saying where it listens:\n${told.join('\n')}`)
+}
+
+async function connect(address: string): Promise<(method: string, params?: Members) => Promise<Members>> {
+  const socket = new WebSocket(address)
+  const waiting = new Map<number, (answer: Members) => void>()
+  socket.on('message', (data) => {
+    const answer = JSON.parse(String(data)) as Members
+    waiting.get(Number(answer.id))?.(answer)
+  })
+  socket.on('error', () => socket.terminate())
+  await once(socket, 'open')
+  let count = 0
+  return (method, params = {}) =>
+    new Promise((resolve, reject) => {
+      const id = ++count
+      const late = setTimeout(() => reject(new Error(`Firefox gave no answer to ${method}`)), ANSWER_LIMIT_MS)
+      waiting.set(id, ({ type, result, message }) => {
+        clearTimeout(late)
+        waiting.delete(id)
+        if (type === 'success') resolve(result as Members)
+        else reject(new Error(`Firefox: ${method}: ${String(message)}`))
+      })
+      socket.send(JSON.stringify({ id, method, params }))
+    })
+}

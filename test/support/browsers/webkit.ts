@@ -1,0 +1,101 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { freePort } from '../../../fixtures/free-port.ts'
+import { until } from '../../meshcentral/support/until.ts'
+import { ANSWER_LIMIT_MS, type BrowserDriver, type Tab } from './driver.ts'
+
+export const WEBKIT_DRIVER = '/usr/bin/WebKitWebDriver'
+export const X_SERVER = '/usr/bin/Xvfb'
+
+/** By WebDriver, of WebKitGTK's own driver; it needs a display. Source: https://www.w3.org/TR/webdriver2/ */
+export async function startWebKit(): Promise<BrowserDriver> {
+  const children: ChildProcess[] = []
+  const close = async () => {
+    for (const child of children.reverse()) {
+      const ended = once(child, 'close')
+      child.kill()
+      await ended
+    }
+  }
+  try {
+    const screen = spawn(X_SERVER, ['-displayfd', '3', '-screen', '0', '1280x900x24', '-nolisten', 'tcp'], {
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+    })
+    children.push(screen)
+    const told = screen.stdio[3] as NodeJS.ReadableStream
+    const [display] = (await once(told, 'data')) as [Buffer]
+    const port = await freePort()
+    const DISPLAY = `:${String(display).trim()}`
+    children.push(spawn(WEBKIT_DRIVER, [`--port=${port}`], { env: { ...process.env, DISPLAY }, stdio: 'ignore' }))
+    const driver = `http://127.0.0.1:${port}`
+    await until('the driver of WebKitGTK', () => ask(driver, 'GET', '/status').catch(() => undefined))
+    return { person: () => openWindow(driver), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** A browser of its own: each has cookies of its own. */
+async function openWindow(driver: string) {
+  const binary = `/usr/lib/${libraryFolder()}/MiniBrowser`
+  const { sessionId } = await ask<{ sessionId: string }>(driver, 'POST', '/session', {
+    capabilities: {
+      alwaysMatch: {
+        acceptInsecureCerts: true,
+        pageLoadStrategy: 'none',
+        'webkitgtk:browserOptions': { binary, args: ['--automation'] },
+      },
+    },
+  })
+  const path = `/session/${sessionId}`
+  // Orders are for the tab that was chosen last.
+  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = <Answer>(order: () => Promise<Answer>): Promise<Answer> => {
+    const done = last.then(order, order)
+    last = done
+    return done
+  }
+  let isFirst = true
+  const newHandle = () =>
+    isFirst
+      ? ask<string>(driver, 'GET', `${path}/window`)
+      : ask<{ handle: string }>(driver, 'POST', `${path}/window/new`, { type: 'tab' }).then(({ handle }) => handle)
+  return {
+    async newTab(): Promise<Tab> {
+      const handle = await inTurn(newHandle)
+      isFirst = false
+      const order = <Answer>(what: string, body: object) =>
+        inTurn(async () => {
+          await ask(driver, 'POST', `${path}/window`, { handle })
+          return ask<Answer>(driver, 'POST', path + what, body)
+        })
+      return {
+        goTo: (url) => order('/url', { url }),
+        read: (expression) => order('/execute/sync', { script: `return (${expression})`, args: [] }),
+      }
+    },
+    close: () => inTurn(() => ask<void>(driver, 'DELETE', path)),
+  }
+}
+
+function libraryFolder(): string {
+  for (const machine of readdirSync('/usr/lib')) {
+    if (!machine.endsWith('-linux-gnu')) continue
+    const found = readdirSync(`/usr/lib/${machine}`).find((name) => name.startsWith('webkit2gtk-4.1'))
+    if (found) return `${machine}/${found}`
+  }
+  throw new Error('There is no MiniBrowser of WebKitGTK.')
+}
+
+async function ask<Answer>(driver: string, method: string, path: string, body?: object): Promise<Answer> {
+  const answer = await fetch(driver + path, {
+    method,
+    signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const { value } = (await answer.json()) as { value: Answer }
+  if (!answer.ok) throw new Error(`WebKitGTK: ${method} ${path}: ${JSON.stringify(value)}`)
+  return value
+}
