@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { checkToTheEnd } from './doctor/check.ts'
 
 for (const stream of [process.stdout, process.stderr]) {
@@ -10,6 +10,8 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 process.exitCode = await checkToTheEnd(process.argv.slice(2), {
   read: (file) => readFileSync(file, 'utf8'),
+  list: (folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/')),
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
 })

@@ -13,12 +13,14 @@ import type { DomainSettings } from '../config/settings.ts'
 import { explainGroups } from '../login/groups/explain-groups.ts'
 import { readDomains } from '../mount/read-domains.ts'
 import { idpAddresses } from '../mount/status/idp-addresses.ts'
+import { type InstallationFiles, readInstallation } from './check-installation.ts'
 import type { LiveOptions } from './check-live.ts'
 
 /** The package's. Read through its own name, since sources and build lie at different depths. */
 const VERSION: string = createRequire(import.meta.url)('mesh-companion/package.json').version
 
 const USAGE = `Usage: mesh-companion-check FILE [--meshcentral] [--migrate] [--explain-groups A,B,C] [--live]
+       mesh-companion-check --meshcentral --installation DIR
 
 Says what is wrong with the single sign-on configuration in FILE, a server's JSON
 configuration, without starting anything, and which addresses to enter at the
@@ -35,18 +37,19 @@ identity provider.
               that hold commas in a JSON array: '["cn=a,ou=b", "C"]'
   --live      then asks the identity provider of each domain, with nobody signed in, what
               logins depend on: a line per question with ok, warn or fail, and what to do
+  --installation DIR
+              reads the MeshCentral that is installed in DIR, without starting it: whether
+              what single sign-on relies on is there, as text for a report
   --version   the version, and nothing else
   --help      this text
 
-Exit code: 0 fine (warnings included), 1 errors or a fail, 2 nothing that could be checked.
+Exit code: 0 fine (warnings included), 1 errors, a fail or missing parts, 2 nothing that could be checked.
 `
 
 /** 0 fine, 1 errors, 2 unusable: no such file, no JSON, no domain with `authStrategies.oidc`. */
 export type ExitCode = 0 | 1 | 2
 
-export interface Terminal {
-  /** The text of a file. Throws like `readFileSync`. */
-  readonly read: (file: string) => string
+export interface Terminal extends InstallationFiles {
   readonly out: (text: string) => void
   readonly err: (text: string) => void
 }
@@ -105,6 +108,7 @@ function checkFile(args: readonly string[], terminal: Terminal): FileCheck {
     terminal.err(`${call.reason}\n\n${USAGE}`)
     return over(2)
   }
+  if (call.kind === 'installation') return over(checkInstallation(call.folder, terminal))
   const text = readText(call.file, terminal)
   const node = text === undefined ? undefined : locate(call.file, text, terminal)
   if (text === undefined || !node) return over(2)
@@ -148,6 +152,7 @@ type Call =
       /** Null: no explanation is wanted. */
       readonly groups: readonly string[] | null
     }
+  | { readonly kind: 'installation'; readonly folder: string }
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
   | { readonly kind: 'wrong'; readonly reason: string }
@@ -161,6 +166,7 @@ function parseCall(args: readonly string[]): Call {
         migrate: { type: 'boolean', default: false },
         'explain-groups': { type: 'string' },
         live: { type: 'boolean', default: false },
+        installation: { type: 'string' },
         version: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -168,6 +174,11 @@ function parseCall(args: readonly string[]): Call {
     })
     if (values.help) return { kind: 'help' }
     if (values.version) return { kind: 'version' }
+    if (values.installation !== undefined) {
+      return values.meshcentral && positionals.length === 0
+        ? { kind: 'installation', folder: values.installation }
+        : { kind: 'wrong', reason: '--installation DIR goes with --meshcentral, and with no file.' }
+    }
     const [file, ...more] = positionals
     if (file === undefined || more.length > 0) return { kind: 'wrong', reason: 'Name one file to check.' }
     const list = values['explain-groups']
@@ -177,6 +188,17 @@ function parseCall(args: readonly string[]): Call {
   } catch (error) {
     return { kind: 'wrong', reason: error instanceof Error ? error.message : String(error) }
   }
+}
+
+function checkInstallation(folder: string, terminal: Terminal): ExitCode {
+  const reading = readInstallation(folder, VERSION, terminal)
+  if (!reading) {
+    terminal.err(`${folder}: no MeshCentral is installed there. Name the folder that its node_modules is in.\n`)
+    return 2
+  }
+  terminal.out(reading.text)
+  if (!reading.isFine) terminal.err('Single sign-on may not work with it. Put the lines above into a report.\n')
+  return reading.isFine ? 0 : 1
 }
 
 function pathsOfMeshCentral(config: unknown): (domainKey: string) => string {

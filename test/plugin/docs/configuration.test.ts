@@ -125,7 +125,7 @@ describe('the page on the configuration', () => {
     const out = (text: string) => {
       usage += text
     }
-    check(['--help'], { read: () => '', out, err: out })
+    check(['--help'], { list: () => [], read: () => '', out, err: out })
     const documented = tableRows(section(PAGE, '## Check a configuration')).flatMap(([names = '']) => inCode(names))
     const options = [...usage.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, name]) => name)
     expect(documented.map((name) => name.split(' ')[0])).to.have.members(options)

@@ -42,6 +42,7 @@ describe('mesh-companion-check --live', () => {
     })
     let out = ''
     const terminal = {
+      list: () => [],
       read: (file: string) => (file === 'keys.json' ? JSON.stringify({ keys: [KEY.private] }) : text),
       out: (part: string) => {
         out += part

@@ -20,6 +20,7 @@ const server = (oidc: unknown) => ({
 function checkText(text: string, ...args: readonly string[]) {
   const said = { out: '', err: '' }
   const code = check(['config.json', ...args], {
+    list: () => [],
     read: () => text,
     out: (part) => {
       said.out += part
@@ -48,6 +49,7 @@ describe('mesh-companion-check', () => {
     }
     let out = ''
     const code = check(['config.json'], {
+      list: () => [],
       read: (file) => {
         const text = files[file]
         if (text === undefined) throw Object.assign(new Error(file), { code: 'ENOENT' })
