@@ -2,7 +2,8 @@ import type { MeshServer, MeshUser, MeshUserGroup, MeshWeb } from './server.ts'
 
 /** Events as MeshCentral itself writes them: open pages follow them, and its event log keeps them. */
 export function tell(server: MeshServer, web: MeshWeb, targets: readonly string[], event: object | string): void {
-  server.DispatchEvent([...targets], web, event)
+  // AceBase ends the server that stores a member without a value.
+  server.DispatchEvent([...targets], web, typeof event === 'string' ? event : withValues(event))
 }
 
 export function announceAccount(
@@ -42,7 +43,7 @@ export function announceGroup(
     username: user.name,
     ugrpid: group._id,
     name: group.name,
-    ...(group.desc === undefined ? {} : { desc: group.desc }),
+    desc: group.desc,
     action: 'usergroupchange',
     links: group.links,
     msgid,
@@ -56,4 +57,8 @@ export function announceGroup(
 /** A database that reports changes by itself would make every page act twice. */
 function unlessSeenAnyway({ db }: MeshServer): { readonly noact?: 1 } {
   return db.changeStream ? { noact: 1 } : {}
+}
+
+function withValues(event: object): object {
+  return Object.fromEntries(Object.entries(event).filter(([, value]) => value !== undefined))
 }

@@ -1,18 +1,33 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import type { DbRecord } from './support/data-folder.ts'
+import { pluginLines } from './support/auth-log.ts'
+import { alteredProgram, type DbRecord } from './support/data-folder.ts'
 import { DATABASES, type Database } from './support/databases.ts'
 import { INSTALL_LIMIT_MS } from './support/installation.ts'
 import { laboratory } from './support/laboratory.ts'
 import { type Person, userKey } from './support/mesh-setup.ts'
-import { answerOfIdp, isApp, messageOn, signIn } from './support/session.ts'
-import { useMesh } from './support/use-mesh.ts'
+import { addDevice, openRelay } from './support/relay.ts'
+import {
+  answerOfIdp,
+  authCookieOn,
+  isApp,
+  isSignedIn,
+  messageOn,
+  signedIn,
+  signIn,
+  thiefOf,
+} from './support/session.ts'
+import { until } from './support/until.ts'
+import { closes, useMesh } from './support/use-mesh.ts'
 
 const FULL = 0xffffffff
 const MANY = 100
 
-for (const { name, driver, start } of DATABASES) {
+for (const { name, driver, start, longIds, capitals } of DATABASES) {
   describe(`MeshCentral on ${name}`, () => {
     let database: Database | undefined
     before(async function () {
@@ -27,14 +42,22 @@ for (const { name, driver, start } of DATABASES) {
       }
       database = started
     })
-    const setup = useMesh(() => ({
+    /** What agents of devices are told, for all of which the altered program stands. */
+    const toAgents = join(tmpdir(), `to-agents-${process.pid}`)
+    const setup = useMesh(async () => ({
       ...(database ? { database } : {}),
+      program: await alteredProgram(`web.wsagents = new Proxy(web.wsagents, { get: (all, id) =>
+        all[id] ?? (String(id).startsWith('node/') ? { dbNodeKey: id, dbMeshKey: Object.keys(web.meshes).at(-1),
+          send: (text) => require('fs').appendFileSync(${JSON.stringify(toAgents)}, text + '\\n') } : undefined) })`),
       domains: {
         '': { oidc: { groups: { sync: true, siteadmin: ['admins'] } }, members: { limits: { maxUserAccounts: 500 } } },
         few: { members: { limits: { maxUserAccounts: 1 } } },
       },
     }))
-    after(() => database?.close())
+    after(async () => {
+      await rm(toAgents, { force: true })
+      await database?.close()
+    })
 
     /** All of them come back from the IdP at the same time. */
     const signInAtOnce = async (people: readonly Person[]) => {
@@ -84,6 +107,76 @@ for (const { name, driver, start } of DATABASES) {
         const page = await signIn(setup, setup.browser(), setup.person(), { domain: 'few' })
         expect(messageOn(page)).to.equal(expected)
       }
+    })
+
+    it('has accounts with ids that it can hold alone: others are refused, at a line that says what to mend', async () => {
+      const people = ['x'.repeat(255), 'LETTERS', 'letters'].map((sub) => {
+        const person = { ...setup.person(), sub }
+        setup.idp.setUser({ ...person, claims: { name: person.name } })
+        return person
+      })
+      const isIn: boolean[] = []
+      // Each twice: who is refused has left nothing behind.
+      for (const person of [...people, ...people]) isIn.push(isApp(await signIn(setup, setup.browser(), person)))
+      const expected = [longIds, true, capitals]
+      expect(isIn).to.deep.equal([...expected, ...expected])
+      await setup.restart()
+      const records = await setup.data.records()
+      expect(people.map((person) => records.get(userKey(person))?.name)).to.deep.equal(
+        people.map((person, nth) => (expected[nth] ? person.name : undefined)),
+      )
+      const refused = (await pluginLines(setup)).filter(({ message }) => message.includes('custom.claims.uuid'))
+      expect(refused).to.have.length(2 * expected.filter((held) => !held).length)
+    })
+
+    it('ends sessions for good, by a logout and by the IdP, and keeps the others with their tokens, over a restart', async () => {
+      const [own, told, other] = [setup.person(), setup.person(), setup.person()]
+      const [first, second, stays] = [
+        await signedIn(setup, own),
+        await signedIn(setup, told),
+        await signedIn(setup, other),
+      ]
+      const [page, pageOfTold] = [await setup.open(first), await setup.open(second)]
+      const copies = [thiefOf(setup, first), thiefOf(setup, second)]
+      await first.step(`${setup.url}logout`)
+      expect(await setup.endSessions({ sub: told.sub })).to.equal(200)
+      await closes(page, pageOfTold)
+      await setup.restart()
+      for (const copy of copies) expect(await isSignedIn(setup, copy)).to.equal(false)
+      for (const { auth } of [page, pageOfTold]) expect(await setup.verdictOn(auth)).to.equal('refused')
+      expect(await isSignedIn(setup, stays)).to.equal(true)
+      const { headers } = await stays.step(`${setup.url}logout`)
+      expect(headers.location).to.include('id_token_hint=')
+    })
+
+    it("lets a guest's tunnel be when the one signs out who shares the device, and whoever else works with the database meanwhile", async () => {
+      const [maker, bystander] = [await signedIn(setup, setup.person()), await signedIn(setup, setup.person())]
+      const others = await setup.open(bystander)
+      // A pool opens its connections in the work that needs more of them.
+      for (let orders = 0; orders < 30; orders += 1) others.send({ action: 'loginTokens' })
+      const answered = () => others.messages.filter(({ action }) => action === 'loginTokens').length
+      await until('the answers', () => answered() >= 30)
+      const page = await setup.open(maker)
+      const device = await addDevice(page)
+      const { url } = await page.ask('createDeviceShareLink', {
+        ...{ nodeid: device, guestname: 'Guest', p: 2, consent: 0, expire: 60, responseid: 'share' },
+      })
+      const auth = authCookieOn(await setup.browser().step(String(url))) ?? ''
+      const id = randomUUID()
+      const guest = setup.keep(openRelay(setup, { id, auth, p: '2', nodeid: device, tcpport: '22' }))
+      const rauth = await until('the call to the device', async () => {
+        const calls = await readFile(toAgents, 'utf8').catch(() => '')
+        return new RegExp(`id=${id}&rauth=([^"&]+)`).exec(calls)?.[1]
+      })
+      const end = setup.keep(openRelay(setup, { id, rauth }))
+      expect(await Promise.all([guest.verdict(), end.verdict()])).to.deep.equal(['joined', 'joined'])
+      const { cookie: renewed } = await page.ask('authcookie')
+
+      await bystander.step(`${setup.url}logout`)
+      await maker.step(`${setup.url}logout`)
+      await closes(page, others)
+      expect(await guest.tell(end, 'a picture')).to.equal('a picture')
+      for (const cookie of [page.auth, String(renewed)]) expect(await setup.verdictOn(cookie)).to.equal('refused')
     })
   })
 }

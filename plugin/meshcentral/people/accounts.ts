@@ -1,7 +1,9 @@
 import type { Clock } from '../../clock.ts'
+import { isJsonObject } from '../../config/json/json-object.ts'
 import { LoginError } from '../../errors.ts'
 import type { Account, Accounts, Profile, UserId } from '../../host/port.ts'
-import { saveRecord } from '../database.ts'
+import { deepestMessage } from '../../log.ts'
+import { askDatabase, saveRecord } from '../database.ts'
 import { announceAccount, tell } from '../events.ts'
 import {
   isLocked,
@@ -32,6 +34,21 @@ export function meshAccounts(
   }
   const save = (record: MeshUser | MeshUserGroup) => saveRecord(server.db, clock, record)
 
+  /** Databases have their own ideas of ids: what does not come back as it is would be gone with a restart, or be somebody else's record. */
+  async function keepNew(user: MeshUser): Promise<void> {
+    const idThere = async () => {
+      const found = await askDatabase<unknown>(clock, 'read an account', (done) => server.db.Get(user._id, done))
+      const record: unknown = Array.isArray(found) ? found[0] : undefined
+      return isJsonObject(record) ? record._id : undefined
+    }
+    const before = await idThere()
+    if (before !== undefined && before !== user._id) throw notAsItIs(user)
+    await save(user).catch((error: unknown) => {
+      throw /too long/i.test(deepestMessage(error)) ? notAsItIs(user) : error
+    })
+    if ((await idThere()) !== user._id) throw notAsItIs(user)
+  }
+
   return {
     find: async (domainId, id) => {
       const user = recordOf(domainId, id)
@@ -49,11 +66,17 @@ export function meshAccounts(
       const realms = textsIn(own.newaccountrealms) ?? textsIn(domain.newaccountrealms)
       if (realms) user.groups = realms
       web.users[user._id] = user
+      try {
+        await keepNew(user)
+      } catch (error) {
+        delete web.users[user._id]
+        throw error
+      }
       const groups = groupsOfNewAccounts(domain, own).flatMap(
         (name) => ownValue(web.userGroups, name.includes('/') ? name : `ugrp/${domainId}/${name}`) ?? [],
       )
       for (const group of groups) addToGroup(server, web, user, group)
-      await Promise.all([user, ...groups].map(save))
+      if (groups.length > 0) await Promise.all([user, ...groups].map(save))
       announceAccount(server, web, user, 'accountcreate', `Account created, username is ${user.name}`)
     },
 
@@ -96,6 +119,12 @@ export function meshAccounts(
       return true
     },
   }
+}
+
+function notAsItIs({ _id }: MeshUser): LoginError {
+  const remedy =
+    "MeshCentral's database does not hold this account as it is. PostgreSQL, MariaDB and MySQL have ids of 256 characters (`user/<domain>/~oidc:<claim>`) and addresses of 249, and the latter two take capitals for small letters. Let `custom.claims.uuid` name another claim."
+  return new LoginError('host_failed', { remedy, details: { account: _id } })
 }
 
 function accountOf(id: UserId, user: MeshUser): Account {

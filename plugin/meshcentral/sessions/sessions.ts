@@ -169,7 +169,7 @@ function recordLogin(server: MeshServer, web: MeshWeb, req: MeshRequest, user: M
     account: web.CloneSafeUser(user),
     action: 'login',
     msgid: 107,
-    msgArgs: [req.clientIp, browserStr, osStr],
+    msgArgs: [req.clientIp, browserStr ?? '', osStr ?? ''],
     msg: 'Account login',
     domain: user.domain,
     ip: req.clientIp,

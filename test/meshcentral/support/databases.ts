@@ -20,6 +20,10 @@ interface DatabaseKind {
   readonly name: string
   /** The package that MeshCentral installs for it. */
   readonly driver: string
+  /** Whether it takes ids of more than 256 characters. */
+  readonly longIds: boolean
+  /** Whether it tells ids apart by capital letters. */
+  readonly capitals: boolean
   /** @returns why it cannot be had, as text */
   start(installation: string): Promise<Database | string>
 }
@@ -33,6 +37,8 @@ export const DATABASES: readonly DatabaseKind[] = [
   {
     name: 'SQLite',
     driver: 'sqlite3',
+    longIds: true,
+    capitals: true,
     // With `wal` it waits for the disk now and then only.
     start: async () => ({
       settings: { sqlite3: { name: 'mesh', journalMode: 'wal' } },
@@ -43,6 +49,8 @@ export const DATABASES: readonly DatabaseKind[] = [
   {
     name: 'PostgreSQL',
     driver: 'pg',
+    longIds: false,
+    capitals: true,
     async start() {
       const { address, stop } = await startPostgres()
       const settings = { ...AS, port: Number(new URL(address).port) }
@@ -62,24 +70,35 @@ export const DATABASES: readonly DatabaseKind[] = [
   {
     name: 'MariaDB',
     driver: 'mariadb',
-    async start(installation) {
-      const started = await startMariaDb()
-      if (typeof started === 'string') return started
-      const settings = { ...AS, port: started.port }
-      return {
-        settings: { mariadb: settings },
-        async records() {
-          const { createConnection } = createRequire(join(installation, 'node_modules/'))('mariadb') as MariaDbDriver
-          const connection = await createConnection(settings)
-          const rows = await connection.query(ALL)
-          await connection.end()
-          return recordsOf(rows)
-        },
-        close: started.close,
-      }
-    },
+    longIds: false,
+    capitals: false,
+    start: (installation) => openMariaDb('mariadb', installation),
+  },
+  {
+    name: "MariaDB by MySQL's driver",
+    driver: 'mysql2',
+    longIds: false,
+    capitals: false,
+    start: (installation) => openMariaDb('mysql', installation),
   },
 ]
+
+async function openMariaDb(setting: 'mariadb' | 'mysql', installation: string): Promise<Database | string> {
+  const started = await startMariaDb()
+  if (typeof started === 'string') return started
+  const settings = { ...AS, port: started.port }
+  return {
+    settings: { [setting]: settings },
+    async records() {
+      const { createConnection } = createRequire(join(installation, 'node_modules/'))('mariadb') as MariaDbDriver
+      const connection = await createConnection(settings)
+      const rows = await connection.query(ALL)
+      await connection.end()
+      return recordsOf(rows)
+    },
+    close: started.close,
+  }
+}
 
 interface MariaDbDriver {
   createConnection(settings: object): Promise<{ query(text: string): Promise<Rows>; end(): Promise<void> }>

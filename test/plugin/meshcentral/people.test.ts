@@ -3,7 +3,7 @@ import { LoginError } from '../../../plugin/errors.ts'
 import type { Profile } from '../../../plugin/host/port.ts'
 import { meshAccounts } from '../../../plugin/meshcentral/people/accounts.ts'
 import { meshUserGroups } from '../../../plugin/meshcentral/people/user-groups.ts'
-import type { Members, MeshDomain } from '../../../plugin/meshcentral/server.ts'
+import type { Members, MeshDatabase, MeshDomain } from '../../../plugin/meshcentral/server.ts'
 import { takeOver } from '../../../plugin/meshcentral/take-over.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { standIn } from './stand-in.ts'
@@ -49,6 +49,42 @@ describe('accounts and user groups of MeshCentral', () => {
     const results = await Promise.allSettled([accounts.create('', ALICE), accounts.create('', { ...ALICE, name: 'B' })])
     expect(results.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected'])
     expect(await accounts.find('', ALICE.id)).to.include({ name: 'Alice' })
+  })
+
+  describe('that the database does not hold as they are', () => {
+    const odd: Readonly<Record<string, (db: MeshDatabase, rows: Map<string, Members>) => Partial<MeshDatabase>>> = {
+      'says that the id is too long': () => ({
+        Set: (_record, done) => done?.(new Error('value too long for type character varying(256)')),
+      }),
+      'cuts the id off': (db) => ({
+        Set: (record, done) => db.Set({ ...record, _id: KEY.slice(0, -1) }, done),
+      }),
+      'takes capitals for small letters, and has another one': (db, rows) => {
+        rows.set(KEY.toUpperCase(), { _id: KEY.toUpperCase() })
+        return { Get: (id, done) => db.Get(String(id).toUpperCase(), done) }
+      },
+    }
+    for (const [what, make] of Object.entries(odd)) {
+      it(`are refused where it ${what}, with the way out, and are there no more`, async () => {
+        const { accounts, web, server, rows, events } = open()
+        Object.assign(server.db, make({ ...server.db }, rows))
+        const error: unknown = await accounts.create('', ALICE).catch((thrown: unknown) => thrown)
+        expect(error).to.be.instanceOf(LoginError).and.to.include({ code: 'host_failed' })
+        expect((error as LoginError).message)
+          .to.include('custom.claims.uuid')
+          .and.have.length.below(301)
+        expect([web.users, events]).to.deep.equal([{}, []])
+        expect([...rows.values()].filter(({ type }) => type === 'user' && what.startsWith('takes'))).to.deep.equal([])
+      })
+    }
+  })
+
+  it('tell of nothing without a value: a database may end the server for it', async () => {
+    const { accounts, groups, events } = open()
+    await accounts.create('', ALICE)
+    await groups.join('', ALICE.id, 'staff')
+    await groups.leave('', ALICE.id, 'staff')
+    for (const { event } of events) expect(Object.values(event)).not.to.include(undefined)
   })
 
   it('link to one another while somebody is in a group, and the emptied group stays', async () => {
