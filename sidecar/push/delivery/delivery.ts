@@ -136,9 +136,11 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
     const { claim, at } = claimed
     const { key, platform } = claim.station
     const triedMs = clock.elapsed() - at
+    // In either direction: where the clock was wrong, the oldest message counts.
+    const newestAgeMs = Math.abs(clock.now() - claim.unpushed.newest.time)
     const next =
       cause === 'phone'
-        ? planWhilePhoneIsAway(claim, claim.waitedMs + triedMs, random())
+        ? planWhilePhoneIsAway(claim, Math.min(claim.waitedMs + triedMs, newestAgeMs), random())
         : planAfterFailure({ claim, elapsedMs: claim.firstTryMs + triedMs, afterMs }, random())
     if (next) {
       metrics.countCase('pushes_retried', { platform, reason: cause })

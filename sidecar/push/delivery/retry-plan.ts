@@ -41,7 +41,7 @@ export function planAfterRefusal({ refusals }: Pick<PushClaim, 'refusals'>, rand
   return { delayMs: retryDelayMs(refusals + 1, undefined, random), tries: 0, refusals: refusals + 1 }
 }
 
-/** The try after one whose phone was away: for as long as a gateway would have kept it. `waitedMs` is since its oldest message came in. */
+/** The try after one whose phone was away: for as long as a gateway would have kept it. `waitedMs` is since its newest message came in. */
 export function planWhilePhoneIsAway(
   claim: Pick<PushClaim, 'refusals'>,
   waitedMs: number,
