@@ -2,7 +2,8 @@ import type { Request, Response } from 'express'
 import type { Session, SessionData, Store } from 'express-session'
 import { type Clock, systemClock } from '../clock.ts'
 import { isJsonObject } from '../config/json/json-object.ts'
-import type { Sessions, SignIn } from './port.ts'
+import { expressTokens, type StoreOperation } from './express-tokens.ts'
+import { LEASE_MS, type OpenSession, type Sessions, type SignIn } from './port.ts'
 import { endOfNow, type RevocationStore } from './revocation-store.ts'
 import {
   keyOfHandle,
@@ -28,6 +29,14 @@ export interface ExpressSessionsOptions {
    * for one process. Several processes, and stores without the method `all` that outlive a restart, need one that is shared.
    */
   readonly revocations?: RevocationStore
+  /**
+   * Whether the tokens of a login are kept beside the session in its store, sealed by `host.secret`, and renewed at the IdP while the
+   * session is in use: it ends once the IdP refuses that. Several processes need `revocations` with `once` for it. Default false: they
+   * stand in the session as they are, for `oidc.introspect` and the logout, and are not renewed.
+   */
+  readonly tokens?: boolean
+  /** How often a session in use is renewed, where tokens are kept. Default 300,000; 0: never. */
+  readonly sessionCheckMs?: number
   readonly now?: () => number
   /**
    * Default: that of this machine.
@@ -37,6 +46,9 @@ export interface ExpressSessionsOptions {
   readonly clock?: Clock
 }
 
+/** Sessions that are known to be in use. One takes about a kilobyte; who was idle longest is forgotten until the next request. */
+const MOST_USED = 10_000
+
 /** Where the login stands in the session; the host's own keys are left alone, but do not outlive a login. */
 const KEY = 'oidcSignIn'
 
@@ -45,20 +57,100 @@ interface Kept extends SignIn {
   readonly id: string
 }
 
+interface Used {
+  readonly kept: Kept
+  readonly store: Store
+  seenAt: number
+  takenAt: number
+}
+
 /**
  * The sessions of a server that uses `express-session` with any of its stores. The middleware has to be in place before the
  * plugin's routes. Everything rejects when the store fails or does not answer in time; then nobody is signed in.
  */
 export function expressSessions(options: ExpressSessionsOptions = {}): Sessions {
   const { cookieName = 'connect.sid', storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS } = options
+  const { sessionCheckMs: checkMs = 300_000 } = options
   const { clock = systemClock, now = () => clock.now() } = options
   const limit = timeLimit(clock, storeTimeoutMs)
   // The memory of the process answers within the call.
   const revocations = options.revocations ? withTimeLimit(options.revocations, limit) : memoryRevocations({ now })
-  const settle = <Result = void>(what: string, run: StoreCall<Result>) =>
+  const settle: StoreOperation = <Result = void>(what: string, run: StoreCall<Result>) =>
     limit(called(what, run), `The session store took too long to ${what}.`)
   const index = createSessionIndex()
   const listings = new WeakMap<Store, () => Promise<readonly Kept[]>>()
+  const tokens = options.tokens ? expressTokens(settle, now) : undefined
+  /** In the order of use. */
+  const used = new Map<string, Used>()
+
+  function noteUse(kept: Kept, store: Store): void {
+    const { id, startedAt } = kept
+    const known = used.get(id)
+    used.delete(id)
+    used.set(id, { kept, store, seenAt: now(), takenAt: known?.takenAt ?? startedAt })
+    for (const idlest of used.keys()) {
+      if (used.size <= MOST_USED) break
+      used.delete(idlest)
+    }
+  }
+
+  /** Lets go of what is kept of sessions that have ended. */
+  async function forget(store: Store, ids: readonly string[]): Promise<void> {
+    for (const id of ids) {
+      index.remove(id)
+      used.delete(id)
+    }
+    if (tokens) await Promise.all(ids.map((id) => tokens.remove(store, id)))
+  }
+
+  function openSession({ id, idToken, tokens: own, ...signIn }: Kept, store: Store): OpenSession {
+    return {
+      id: keyOfHandle(id),
+      signIn,
+      read: async () => (tokens ? tokens.read(store, id) : { idToken, tokens: own }),
+      ...(tokens ? { write: (kept) => tokens.replace(store, id, kept, signIn.startedAt + maxAgeMs) } : {}),
+      async end() {
+        await revoke({ id, ...signIn })
+        await settle('end a session', (done) => store.destroy(id, done))
+        await forget(store, [id])
+      },
+    }
+  }
+
+  /** By the store that all processes have. */
+  async function lease(id: string): Promise<(() => Promise<void>) | null> {
+    const begun = clock.elapsed()
+    if (!(await revocations.once?.(`renewal ${id}`, now() + LEASE_MS))) return null
+    return async () => {
+      // Once it has run out it may be another one's.
+      if (clock.elapsed() - begun < LEASE_MS) await revocations.release?.(`renewal ${id}`)
+    }
+  }
+
+  /** What is kept on the server beside the sessions. */
+  const keeping = (kept: NonNullable<typeof tokens>): Partial<Sessions> => ({
+    checkMs,
+    sealBy: kept.sealBy,
+    async kept(req) {
+      const own = keptIn(req)
+      return own ? kept.read(storeOf(req), own.id) : { idToken: null, tokens: null }
+    },
+    *inUse(domainKey, before) {
+      const at = now()
+      // Later than now: the clock was set back.
+      const sinceOf = ({ takenAt }: Used) => (takenAt > at ? 0 : takenAt)
+      const due = [...used.values()].filter((one) => {
+        const since = sinceOf(one)
+        return one.kept.domainKey === domainKey && since <= before && one.seenAt > since
+      })
+      for (const one of due.toSorted((a, b) => sinceOf(a) - sinceOf(b))) {
+        one.takenAt = now()
+        one.seenAt = Math.min(one.seenAt, one.takenAt)
+        yield openSession(one.kept, one.store)
+      }
+    },
+    ...(revocations.isShared && revocations.once ? { lease } : {}),
+  })
 
   function listingOf(store: Store): () => Promise<readonly Kept[]> {
     const known = listings.get(store)
@@ -107,16 +199,25 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
 
   return {
     revocations,
+    ...(tokens ? keeping(tokens) : {}),
 
     async start(req, _res, signIn) {
       // A new id and an empty session: whoever planted the old id, or left something in the session, has nothing of this login.
       const before = sessionOf(req)
-      const revoked = revoke(keptIn(req))
+      const ending = keptIn(req)
+      const revoked = revoke(ending)
       await Promise.all([revoked, settle('replace the session', (done) => before.regenerate(done))])
+      if (ending) await forget(req.sessionStore, [ending.id])
       const session = sessionOf(req)
-      const kept: Kept = { ...signIn, id: session.id }
+      const kept: Kept = { ...signIn, ...(tokens ? { idToken: null, tokens: null } : {}), id: session.id }
       Reflect.set(session, KEY, kept)
       try {
+        await tokens?.keep(
+          req.sessionStore,
+          session.id,
+          { idToken: signIn.idToken, tokens: signIn.tokens },
+          signIn.startedAt + maxAgeMs,
+        )
         // Saved before the browser is sent on: its next request may come before the end of this one.
         await settle('save the session', (done) => session.save(done))
       } catch (error) {
@@ -130,15 +231,18 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
     async current(req: Request) {
       const kept = keptIn(req)
       // Asked each time: a request that was under way while the session was deleted may have put it back into the store.
-      return kept && (await counts(kept)) ? signInOf(kept) : undefined
+      if (!kept || !(await counts(kept))) return undefined
+      if (tokens) noteUse(kept, storeOf(req))
+      return signInOf(kept)
     },
 
     async end(req, res) {
       const session = sessionOf(req)
       clearCookie(res, cookieName, session)
+      const { sessionStore } = req
       const revoked = revoke(keptIn(req))
       await Promise.all([revoked, settle('end the session', (done) => session.destroy(done))])
-      index.remove(session.id)
+      await forget(sessionStore, [session.id])
     },
 
     async endMatching(req, ended) {
@@ -149,7 +253,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
       await revocations.revoke(keys, at, at + maxAgeMs)
       const ids = await idsOf(store, keys)
       await Promise.all(ids.map((id) => settle('end a session', (done) => store.destroy(id, done))))
-      for (const id of ids) index.remove(id)
+      await forget(store, ids)
       return canList(store) ? ids.length : null
     },
 
@@ -158,16 +262,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
       const keys = keysOfEnded(those)
       const sessions = await (canList(store) ? listed(store, keys) : indexed(store, keys))
       const living = await Promise.all(sessions.map(async (kept) => ((await counts(kept)) ? [kept] : [])))
-      return living.flat().map(({ id, idToken, tokens, ...signIn }) => ({
-        id: keyOfHandle(id),
-        signIn,
-        read: async () => ({ idToken, tokens }),
-        async end() {
-          await revoke({ id, ...signIn })
-          await settle('end a session', (done) => store.destroy(id, done))
-          index.remove(id)
-        },
-      }))
+      return living.flat().map((kept) => openSession(kept, store))
     },
   }
 }

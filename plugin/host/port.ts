@@ -196,6 +196,10 @@ export interface Sessions {
    * @param before those that were handed out later than that are left out. Milliseconds since 1970
    */
   inUse?(domainKey: string, before: number): Iterable<OpenSession>
+  /** How often the IdP is asked about a session in use, in milliseconds. 0: never. Absent: as the plugin was mounted with. */
+  readonly checkMs?: number
+  /** Tells it `host.secret`, or what holds for this process in its place, before anything else: to seal tokens by. */
+  sealBy?(secret: string): void
   /**
    * Lets one process at a time renew the tokens of a session: at IdPs that give each refresh token once, two at the same time kill each
    * other's. One that dies loses it within {@link LEASE_MS}. Absent: there is one process.

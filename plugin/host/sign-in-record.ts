@@ -1,5 +1,5 @@
 import { isJsonObject } from '../config/json/json-object.ts'
-import type { SignIn, Tokens } from './port.ts'
+import type { KeptTokens, SignIn, Tokens } from './port.ts'
 
 /** What every session keeps of a sign-in, wherever it lies. */
 export type SignInRecord = Omit<SignIn, 'idToken' | 'tokens'>
@@ -20,6 +20,18 @@ export function readTokens(value: unknown): Tokens | undefined {
   if (typeof access !== 'string' || (refresh !== null && typeof refresh !== 'string')) return undefined
   if (accessExpiresAt !== null && typeof accessExpiresAt !== 'number') return undefined
   return { access, accessExpiresAt, refresh, ...(typeof offline === 'boolean' ? { offline } : {}) }
+}
+
+export const NO_TOKENS: KeptTokens = { idToken: null, tokens: null }
+
+export function readKeptTokens(value: unknown): KeptTokens {
+  if (!isJsonObject(value)) return NO_TOKENS
+  const { idToken, tokens, renewedAt } = value
+  return {
+    idToken: typeof idToken === 'string' ? idToken : null,
+    tokens: readTokens(tokens) ?? null,
+    ...(typeof renewedAt === 'number' ? { renewedAt } : {}),
+  }
 }
 
 function isUserId(value: unknown): value is SignIn['userId'] {

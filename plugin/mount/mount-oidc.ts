@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import type { Request } from 'express'
@@ -137,10 +138,15 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
   }
   const opened = domains.map((domain) => openDomain(domain, parts))
   const strategies = opened.map(({ strategy }) => strategy)
+  host.sessions.sealBy?.(host.secret ?? randomBytes(LEAST_SECRET).toString('base64url'))
   const transactions = createTransactions(host.secret, now)
   const landings = createLandings(host.secret, now)
   const introspection = createIntrospection(clock)
-  const checks = createSessionChecks(strategies, { host, clock, everyMs: options.sessionCheckMs ?? 0 })
+  const checks = createSessionChecks(strategies, {
+    host,
+    clock,
+    everyMs: host.sessions.checkMs ?? options.sessionCheckMs ?? 0,
+  })
   mountRoutes(
     app,
     strategies,
@@ -237,6 +243,7 @@ function openDomain(
     idpFetch,
     fetch,
     presets,
+    keepsTokens: host.sessions.inUse !== undefined,
     documents,
     onFailure: discovery.onFailure,
     onDiscovered: discovery.onDiscovered,

@@ -17,6 +17,8 @@ export interface ProviderDeps extends Pick<DiscoveryDeps, 'documents' | 'onFailu
   /** Limited; asks the APIs of vendors, which are shown no certificate. */
   readonly fetch: Fetch
   readonly presets: PresetUrls
+  /** Whether the server keeps the tokens of sessions, and renews them. Default false. */
+  readonly keepsTokens?: boolean
   /** Told once of each address that takes client assertions of another audience than was tried first. */
   readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
   readonly clock: Clock
@@ -41,18 +43,19 @@ export function idpFetchOf({ credentials: { certificate } }: DomainSettings, fet
 
 /** Begins to discover the IdP in the background, and never rejects. */
 export function openProvider(settings: DomainSettings, deps: ProviderDeps): Provider {
-  const { idpFetch, fetch, presets, clock, documents, onFailure, onDiscovered } = deps
+  const { idpFetch, fetch, presets, clock, documents, onFailure, onDiscovered, keepsTokens = false } = deps
   const discovery = { fetch: idpFetch, documents, clock, random: Math.random, onFailure, onDiscovered }
   const issuer = openIssuer(settings.issuer, discovery)
   const preset = openPreset(settings.custom.preset, presets, { fetch, clock })
   const keySet = createKeySet({ fetch: idpFetch, clock })
+  const renewalScopes = keepsTokens && preset.renewalScope ? [preset.renewalScope] : []
   const clientOf = (own: DomainSettings) => {
     const groupsClaim = settings.groups ? preset.groupsClaim(settings) : null
     return createProviderClient(own, {
       issuer,
       keySet,
       fetch: idpFetch,
-      scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings)])],
+      scopes: [...new Set([...settings.custom.scope, ...preset.scopes(settings), ...renewalScopes])],
       claims: claimsRead(settings.custom.claims, groupsClaim),
       onAudience: deps.onAudience,
       now: () => clock.now(),

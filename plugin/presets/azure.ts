@@ -64,6 +64,7 @@ export function azurePreset(graph: string, access: VendorAccess): Preset {
     title: 'Microsoft',
     // With a claim, Graph is not asked: guests may often not use it, and its scope needs an administrator's consent.
     scopes: ({ groups }) => (groups?.scope && groups.claim === null ? [groups.scope] : []),
+    renewalScope: 'offline_access',
     groupsClaim: ({ groups }) => groups?.claim ?? null,
     // Often there is no `email`. The stand-in is no verified address, whatever the token says of one.
     claims: (claims) =>

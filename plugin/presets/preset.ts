@@ -27,6 +27,8 @@ export interface Preset {
   readonly title: string | null
   /** Asked for beside `custom.scope`. */
   scopes(settings: DomainSettings): readonly string[]
+  /** Asked for as well where the server keeps tokens: without it the vendor gives no refresh token. */
+  readonly renewalScope?: string
   /** The claim that {@link memberships} reads; null when groups come from an API instead. */
   groupsClaim(settings: DomainSettings): string | null
   /** The claims with the vendor's stand-ins for standard ones that it leaves out. */

@@ -85,7 +85,8 @@ export async function introspect(
     domainKey = session.domainKey
     const working = strategies.find((strategy) => strategy.domainKey === domainKey)?.working
     if (!working) return 'unknown'
-    return await introspection.stateOf(session, (token, kind) => working.client.introspect(token, kind))
+    const kept = await host.sessions.kept?.(req)
+    return await introspection.stateOf({ ...session, ...kept }, (token, kind) => working.client.introspect(token, kind))
   } catch (error) {
     const failure = error instanceof LoginError ? error : new LoginError('internal', { cause: error })
     logFailure(host, req, domainKey, 'introspection-failed', failure)

@@ -36,6 +36,8 @@ export interface SetupOptions {
   readonly exactly?: (at: Places) => Members
   /** Other members of the domain. */
   readonly domain?: Members
+  /** Other members of the server's settings. */
+  readonly settings?: Members
   /** How the IdP knows the client, where it differs. */
   readonly registered?: Members
   readonly idp?: IdpOptions
@@ -59,7 +61,7 @@ export async function setUp(options: SetupOptions = {}): Promise<Setup> {
   })
   const host = await startHost({
     config: (port: number) => ({
-      settings: { cert: '127.0.0.1', port, ...options.tls },
+      settings: { cert: '127.0.0.1', port, ...options.tls, ...options.settings },
       domains: { '': { ...options.domain, authStrategies: { oidc: oidcObject(options, placesAt(port)) } } },
     }),
     clock,

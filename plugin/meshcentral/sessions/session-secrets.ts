@@ -3,7 +3,7 @@ import { isJsonObject } from '../../config/json/json-object.ts'
 import type { KeptTokens, SignIn } from '../../host/port.ts'
 import { keyOfHandle, keysOfSignIn } from '../../host/revocations.ts'
 import { createSeal } from '../../host/seal.ts'
-import { readTokens } from '../../host/sign-in-record.ts'
+import { NO_TOKENS, readKeptTokens } from '../../host/sign-in-record.ts'
 import { askDatabase } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
 import { cleanWhileSteady } from './cleaning.ts'
@@ -55,7 +55,6 @@ const MOST_CHARACTERS = 40_000
 /** Sessions whose end has to be written. There are more when servers of one database had room for as many each. */
 const MOST_AT_ONCE = 100
 const RETRY_MS = 60_000
-const NOTHING: KeptTokens = { idToken: null, tokens: null }
 
 export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
   const { db, secret, clock, onFailure, most = 20_000, mostOfOne = 100 } = options
@@ -156,7 +155,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       const key = keyOfHandle(handle)
       const sealed = (await recordOf(key))?.sealed
       const text = typeof sealed === 'string' ? sealOf(handle).open(sealed, key) : null
-      return text === null ? NOTHING : keptIn(JSON.parse(text))
+      return text === null ? NO_TOKENS : readKeptTokens(JSON.parse(text))
     },
     remove: (handle) => drop(keyOfHandle(handle)),
     removeMatching(keys) {
@@ -166,15 +165,5 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       stopCleaning()
       retry?.cancel()
     },
-  }
-}
-
-function keptIn(value: unknown): KeptTokens {
-  if (!isJsonObject(value)) return NOTHING
-  const { idToken, tokens, renewedAt } = value
-  return {
-    idToken: typeof idToken === 'string' ? idToken : null,
-    tokens: readTokens(tokens) ?? null,
-    ...(typeof renewedAt === 'number' ? { renewedAt } : {}),
   }
 }

@@ -62,7 +62,7 @@ describe('a login with the preset azure', () => {
     expect(setup.idp.issuer).to.match(new RegExp(`^http://127\\.0\\.0\\.1:\\d+/${TENANT}/v2\\.0$`))
     const asked = new URL((await setup.browser().step(`${setup.host.url}auth-oidc`)).headers.location ?? '')
     expect(asked.href.startsWith(`${setup.idp.issuer}/auth?`)).to.equal(true)
-    expect(asked.searchParams.get('scope')).to.equal('openid profile email')
+    expect(asked.searchParams.get('scope')).to.equal('openid profile email offline_access')
     const { page, who } = await signIn(setup)
     expect(page.url).to.equal(setup.host.url)
     expect(who).to.include({ id: '~oidc:pairwise-dora', name: 'Dora Directory', email: 'dora@corp.example' })
@@ -157,7 +157,7 @@ describe('a login with the preset azure', () => {
       })
       setup.idp.setUser(dora({ roles: ['Mesh.User'] }))
       const location = (await setup.browser().step(`${setup.host.url}auth-oidc`)).headers.location ?? ''
-      expect(new URL(location).searchParams.get('scope')).to.equal('openid profile directory')
+      expect(new URL(location).searchParams.get('scope')).to.equal('openid profile directory offline_access')
       expect((await signIn(setup)).who.userGroups).to.deep.equal(['Mesh.User'])
       expect(api.requests).to.deep.equal([])
     })

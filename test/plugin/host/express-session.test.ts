@@ -6,7 +6,7 @@ import express from 'express'
 import session, { MemoryStore, type SessionData } from 'express-session'
 import { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { expressSessions } from '../../../plugin/host/express-session.ts'
-import type { SignIn } from '../../../plugin/host/port.ts'
+import type { Sessions, SignIn } from '../../../plugin/host/port.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { sessionsContract } from './sessions.contract.ts'
 
@@ -56,7 +56,7 @@ class SilentStore extends MemoryStore {
 }
 Object.defineProperty(SilentStore.prototype, 'all', { value: undefined })
 
-const withStore = (newStore: () => MemoryStore) => {
+const withStore = (newStore: () => MemoryStore, tokens = false) => {
   let store: MemoryStore
   // A store outlives its server, like a database.
   beforeEach(() => {
@@ -64,15 +64,23 @@ const withStore = (newStore: () => MemoryStore) => {
   })
   sessionsContract(
     (wanted) => ({
-      sessions: expressSessions(wanted),
+      sessions: sealed(expressSessions({ ...wanted, tokens })),
       middleware: session({ secret: 'test', store, resave: false, saveUninitialized: false }),
     }),
-    { counts: newStore() instanceof SilentStore === false, keepsTokens: true, tells: true },
+    { counts: newStore() instanceof SilentStore === false, keepsTokens: !tokens, tells: true },
   )
+}
+
+/** As the plugin does it first of all. */
+const sealed = (sessions: Sessions) => {
+  sessions.sealBy?.('a secret of the host with more than 32 characters')
+  return sessions
 }
 
 describe('Sessions over express-session, with a store that lists its sessions', () =>
   withStore(() => new MemoryStore()))
+
+describe('Sessions over express-session that keep their tokens', () => withStore(() => new MemoryStore(), true))
 
 describe('Sessions over express-session, with a store that cannot', () => withStore(() => new SilentStore()))
 

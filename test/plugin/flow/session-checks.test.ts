@@ -1,0 +1,149 @@
+import { expect } from 'chai'
+import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { startHost } from '../../../fixtures/host/server.ts'
+import { BoundedSessionStore } from '../../../fixtures/host/session-store.ts'
+import { memoryRevocations, type RevocationStore } from '../../../plugin/index.ts'
+import { CLIENT, type Setup, type SetupOptions, setups, whoAmI } from '../../support/sign-in-setup.ts'
+
+const EVERY_MS = 10_000
+/** The IdP gives each refresh token once: a second renewal by the same one ends the session. */
+const ROTATING: SetupOptions = {
+  idp: { rotateRefreshTokens: true },
+  registered: { grant_types: ['authorization_code', 'refresh_token'] },
+}
+
+describe('a session of a host that keeps its tokens', () => {
+  const { start, closeAll } = setups()
+  afterEach(closeAll)
+
+  const startWith = async (host: SetupOptions['host'] = {}, options: SetupOptions = ROTATING) => {
+    const store = new BoundedSessionStore()
+    const setup = await start({ ...options, host: { sessionStore: store, sessionCheckMs: EVERY_MS, ...host } })
+    return { setup, store }
+  }
+  const signedIn = async ({ host, browser }: Setup, name = 'alice') => {
+    const person = browser()
+    await person.login(host.url, name, `${name}-demo`)
+    return person
+  }
+  const isSignedIn = async ({ host }: Setup, person: ScriptedBrowser) => (await whoAmI(person, host.url)).status === 200
+  const entriesOf = (store: BoundedSessionStore) =>
+    new Promise<readonly string[]>((resolve) =>
+      store.all((_error, sessions = {}) => resolve(Object.values(sessions).map((session) => JSON.stringify(session)))),
+    )
+  const until = async (isSo: () => boolean | Promise<boolean>) => {
+    while (!(await isSo())) await new Promise(setImmediate)
+  }
+  /** Lets a session become due, and waits until what came of so many questions has been written. */
+  const nextRound = async ({ clock, idp, authLog }: Setup, store: BoundedSessionStore, questions = 1) => {
+    const [asked, before, lines] = [idp.requests('token'), await entriesOf(store), authLog.length]
+    await clock.advance(EVERY_MS)
+    await until(() => idp.requests('token') >= asked + questions)
+    await until(async () => authLog.length > lines || String(await entriesOf(store)) !== String(before))
+  }
+
+  it('goes on while it is in use and the IdP renews it, and is active there', async () => {
+    const { setup, store } = await startWith()
+    const person = await signedIn(setup)
+    for (let round = 1; round <= 3; round += 1) {
+      expect(await isSignedIn(setup, person)).to.equal(true)
+      await nextRound(setup, store)
+      expect(setup.idp.requests('token')).to.equal(1 + round)
+    }
+    expect(JSON.parse((await person.step(`${setup.host.url}api/session`)).body).state).to.equal('active')
+    // Nobody has used it since.
+    const asked = setup.idp.requests('token')
+    await nextRound(setup, store)
+    await setup.clock.advance(10 * EVERY_MS)
+    expect(setup.idp.requests('token')).to.equal(asked + 1)
+  })
+
+  it('ends with those of somebody who is locked out at the IdP, and no other', async () => {
+    const { setup, store } = await startWith()
+    const [alice, bob] = [await signedIn(setup), await signedIn(setup, 'bob')]
+    setup.idp.removeUser('alice')
+    await nextRound(setup, store, 2)
+    await until(async () => !(await isSignedIn(setup, alice)))
+    expect(await isSignedIn(setup, bob)).to.equal(true)
+    expect(
+      setup.authLog.filter(({ event }) => event === 'session-ended').map(({ fields }) => fields.user),
+    ).to.deep.equal(['~oidc:u-1001'])
+    // Bob's two entries.
+    expect(await entriesOf(store)).to.have.length(2)
+  })
+
+  it('ends where the IdP gives it an ID token of somebody else', async () => {
+    const { setup, store } = await startWith()
+    const person = await signedIn(setup)
+    setup.idp.forgeTokens(() => setup.idp.sign({ iss: setup.idp.issuer, sub: 'u-1002', aud: CLIENT.client_id }))
+    await nextRound(setup, store)
+    await until(async () => !(await isSignedIn(setup, person)))
+    const [line] = setup.authLog.filter(({ event }) => event === 'session-ended')
+    expect(line).to.deep.include({ level: 'warn' })
+    expect(line?.fields).to.include({ reason: 'the renewed ID token is of another person' })
+  })
+
+  it('keeps its tokens sealed, beside it in the store, and as long as it lasts', async () => {
+    const { setup, store } = await startWith()
+    const person = await signedIn(setup)
+    const entries = await entriesOf(store)
+    expect(entries).to.have.length(2)
+    expect(String(entries)).to.not.match(/eyJ|"(access|refresh)"/)
+    await person.step(`${setup.host.url}logout`)
+    expect(await entriesOf(store)).to.deep.equal([])
+  })
+
+  it('leaves with a logout what the IdP gave last: the ID token as a hint, the tokens revoked', async () => {
+    const { setup, store } = await startWith()
+    const person = await signedIn(setup)
+    await nextRound(setup, store)
+    const { headers, body } = await person.step(`${setup.host.url}logout`)
+    expect(`${headers.location} ${body}`).to.include('id_token_hint')
+    expect(setup.idp.requests('revocation')).to.equal(1)
+  })
+
+  it('is renewed by one of several processes at a time, and lives on at an IdP that gives each refresh token once', async () => {
+    const used = new Set<string>()
+    const revocations: RevocationStore = {
+      ...memoryRevocations(),
+      isShared: true,
+      once: async (key) => !used.has(key) && used.add(key).has(key),
+      release: async (key) => void used.delete(key),
+    }
+    const { setup, store } = await startWith(
+      { revocations, cookieName: 'shared' },
+      { ...ROTATING, settings: { sessionKey: 'the same for both' } },
+    )
+    const { host, clock, idp } = setup
+    const oidc = { issuer: idp.issuer, client: { ...CLIENT, redirect_uri: `${host.url}auth-oidc-callback` } }
+    const other = await startHost({
+      config: {
+        settings: { cert: '127.0.0.1', port: 0, sessionKey: 'the same for both' },
+        domains: { '': { authStrategies: { oidc } } },
+      },
+      output: { write: () => undefined },
+      sessionStore: store,
+      sessionCheckMs: EVERY_MS,
+      cookieName: 'shared',
+      revocations,
+      clock,
+    })
+    try {
+      const person = await signedIn(setup)
+      // The other knows no accounts of this one, and yet whose session it is.
+      const useBoth = async () => {
+        await person.step(`${other.url}api/me`)
+        return isSignedIn(setup, person)
+      }
+      for (let round = 1; round <= 4; round += 1) {
+        expect(await useBoth()).to.equal(true)
+        await nextRound(setup, store)
+        await until(() => ![...used].some((key) => key.startsWith('renewal')))
+      }
+      expect(await useBoth()).to.equal(true)
+      expect(idp.requests('token')).to.equal(1 + 4)
+    } finally {
+      await other.close()
+    }
+  })
+})
