@@ -150,7 +150,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
   mountRoutes(
     app,
     strategies,
-    { host, transactions, landings, checks, clock },
+    { host, transactions, landings, checks, toldGroups: new Set(), clock },
     domainMatcher(config, host),
     options.urlencoded,
   )

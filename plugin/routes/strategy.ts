@@ -32,6 +32,8 @@ export interface RouteDeps {
   readonly transactions: Transactions
   readonly landings: Landings
   readonly checks: SessionChecks
+  /** Keys of the domains whose IdP has told groups of somebody since the start of this process. */
+  readonly toldGroups: Set<string>
   readonly clock: Clock
 }
 

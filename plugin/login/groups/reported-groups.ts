@@ -18,12 +18,14 @@ export interface GroupEvidence {
  * groups than meant, or whether no groups came at all.
  *
  * @param claim where groups are read from; null: from an API
+ * @param areTold whether the IdP has told groups of others of the domain lately
  */
 export function reportedGroups(
   memberOf: Memberships,
   claim: string | null,
   { claims, grantedScopes }: GroupEvidence,
   rules: Pick<GroupSettings, 'scope'>,
+  areTold: boolean,
 ): Readonly<Record<string, unknown>> {
   if (memberOf === 'unknown') return {}
   const names = memberOf.map(({ name, aliases }) => (aliases.length > 0 ? `${name} (${aliases.join(', ')})` : name))
@@ -34,7 +36,7 @@ export function reportedGroups(
   return {
     groups: [],
     ...(claim !== null && claimAt(claims, claim) === undefined
-      ? { missingClaim: claim, claimNames: Object.keys(claims).slice(0, MOST_SHOWN) }
+      ? { missingClaim: claim, claimNames: Object.keys(claims).slice(0, MOST_SHOWN), cameForOthers: areTold }
       : {}),
     ...(isRefused ? { scopeNotGranted: scope } : {}),
   }
@@ -44,12 +46,16 @@ export function reportedGroups(
 export function missingGroupsRemedy({
   missingClaim,
   scopeNotGranted,
+  cameForOthers,
 }: Readonly<Record<string, unknown>>): string | undefined {
   const refused = 'The user is in none of the groups in `groups.required`'
   if (scopeNotGranted !== undefined) {
     return `${refused}: no groups came, and the IdP did not grant the scope for them, \`${scopeNotGranted}\`. Allow it to this client there (in Keycloak by "Add client scope" in the client), or set \`groups.scope\`.`
   }
   if (missingClaim === undefined) return undefined
+  if (cameForOthers) {
+    return `${refused}, or in no group at all: the claim \`${missingClaim}\` came for others of this domain, so the IdP is set up to send it. Put the person into one of these groups there.`
+  }
   // It has to fit a line's 300 characters.
-  return `${refused}: neither ID token nor UserInfo had the claim \`${missingClaim}\`. Have the IdP put it there (Keycloak: a mapper with "Add to ID token"; Entra ID: "Add groups claim", or assign an app role), or set \`groups.claim\` to one of \`claimNames\`.`
+  return `${refused}. The claim \`${missingClaim}\` did not come: the user is in no group at all, or the IdP does not send it (Keycloak: a mapper with "Add to ID token"; Entra ID: "Add groups claim", or an app role); \`groups.claim\` can name one of \`claimNames\`.`
 }

@@ -60,7 +60,7 @@ export async function callback(strategy: Strategy, deps: RouteDeps, req: Request
     }
     ours = true
     if (transaction.domainKey !== domainKey) throw new LoginError('transaction_foreign')
-    const { profile, result, startedAt } = await finish(answer, transaction, working, host, req, res)
+    const { profile, result, startedAt } = await finish(answer, transaction, working, deps, req, res)
     logSignIn(host, req, domainKey, profile, result)
     const path = transaction.returnPath ?? paths.base
     const session = { domainKey, userId: profile.id, startedAt }
@@ -131,7 +131,7 @@ async function finish(
   answer: URLSearchParams,
   transaction: Transaction,
   working: WorkingStrategy,
-  host: Host,
+  { host, toldGroups }: RouteDeps,
   req: Request,
   res: Response,
 ): Promise<{ profile: Profile; result: SignInResult; startedAt: number }> {
@@ -144,8 +144,9 @@ async function finish(
   const startedAt = Math.max(transaction.startedAt, authenticatedAt ?? 0)
   const profile = profileOf(preset.claims(evidence.claims), settings.custom.claims)
   const memberships = settings.groups ? await learnMemberships(evidence, working, host, profile) : []
+  if (memberships.length > 0 && memberships !== 'unknown') toldGroups.add(settings.key)
   const reported = settings.groups
-    ? reportedGroups(memberships, preset.groupsClaim(settings), evidence, settings.groups)
+    ? reportedGroups(memberships, preset.groupsClaim(settings), evidence, settings.groups, toldGroups.has(settings.key))
     : {}
   const result = await signIn(profile, memberships, settings, host, reported).catch(async (error: unknown) => {
     if (error instanceof LoginError && error.code === 'not_in_required_group') {

@@ -11,12 +11,12 @@ const EXAMPLES = readDocuments()
 const MEMBERS = Object.keys(oidcSchema(PRESETS).properties ?? {})
 const KEYS = JSON.stringify({ keys: ['sig', 'enc'].map((use) => makeKey('P-256', { kid: use, use }).private) })
 
-/** The configuration that a part is of; undefined: it is of none. */
+/** The configuration that a part is of; undefined: it is of none, or of a server's own settings alone. */
 function whole(code: string): object | undefined {
   const text = code.trim().replaceAll('"…"', '"of the tests"')
   const value = JSON.parse(text.startsWith('"') ? `{ ${text} }` : text)
   if (Array.isArray(value)) return undefined
-  if ('domains' in value) return value
+  if ('domains' in value) return code.includes('"authStrategies"') ? value : undefined
   const settings = { cert: 'mesh.example.org', ...value.settings }
   const oidc = { issuer: 'https://idp.example.org', client: { client_id: 'mesh', client_secret: 'of the tests' } }
   const of = (domain: object) => ({ settings, domains: { '': domain } })

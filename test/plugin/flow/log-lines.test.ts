@@ -387,10 +387,24 @@ describe('the log line of a login that fails', () => {
 
     it('says that the claim did not come, by its path, and which ones did', async () => {
       const setup = await login({ claim: 'realm_access.roles' }, { groups: ['ops'] })
-      const details = { groups: [], missingClaim: 'realm_access.roles' }
-      const remedy = /the claim `realm_access\.roles`.*"Add to ID token".*app role.*set `groups\.claim`/
+      const details = { groups: [], missingClaim: 'realm_access.roles', cameForOthers: false }
+      const remedy =
+        /claim `realm_access\.roles` did not come: .*in no group at all.*"Add to ID token".*app role.*`groups\.claim`/
       const line = expectLine(setup, ['not_in_required_group', details, remedy])
       expect(line.claimNames).to.include.members(['sub', 'name', 'groups']).and.not.include('ops')
+    })
+
+    it('says that it is for being in no group, where the claim came for others of the domain', async () => {
+      const setup = await start({ oidc: { groups: { required: 'mesh-users' } } })
+      await setup.browser().login(setup.host.url, 'bob', 'bob-demo')
+      setup.idp.setUser({ ...USER, claims: { name: 'Alice' } })
+      await failedLogin(setup)
+      const details = { missingClaim: 'groups', cameForOthers: true }
+      expectLine(setup, [
+        'not_in_required_group',
+        details,
+        /in no group at all: .*came for others.*Put the person into/,
+      ])
     })
 
     it('says that the IdP did not grant the scope', async () => {

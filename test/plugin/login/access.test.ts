@@ -191,7 +191,7 @@ describe('what a refusal reports of groups', () => {
   const group = (name: string, ...aliases: readonly string[]) => ({ name, aliases })
   const names = (count: number) => Array.from({ length: count }, (_, at) => `g${at}`)
   const report = (groups: Memberships, claim: string | null, granted: readonly string[] | null, scope: string | null) =>
-    reportedGroups(groups, claim, { claims: { sub: '1', roles: [] }, grantedScopes: granted }, { scope })
+    reportedGroups(groups, claim, { claims: { sub: '1', roles: [] }, grantedScopes: granted }, { scope }, false)
 
   for (const [what, memberOf, claim, granted, scope, expected] of [
     ['nothing where nobody knows', 'unknown', 'groups', [], 'g', {}],
@@ -212,7 +212,7 @@ describe('what a refusal reports of groups', () => {
       'x',
       null,
       'g',
-      { groups: [], missingClaim: 'x', claimNames: ['sub', 'roles'] },
+      { groups: [], missingClaim: 'x', claimNames: ['sub', 'roles'], cameForOthers: false },
     ],
     ['that the scope was not granted', [], 'roles', ['a'], 'g', { groups: [], scopeNotGranted: 'g' }],
     ['nothing missing where all came, and was granted', [], 'roles', ['a', 'g'], 'g', { groups: [] }],
@@ -224,7 +224,7 @@ describe('what a refusal reports of groups', () => {
 
   it('is of the names of claims fifty too', () => {
     const claims = Object.fromEntries(names(60).map((name) => [name, 1]))
-    const reported = reportedGroups([], 'x', { claims, grantedScopes: null }, { scope: null })
+    const reported = reportedGroups([], 'x', { claims, grantedScopes: null }, { scope: null }, false)
     expect(reported.claimNames).to.deep.equal(names(50))
   })
 })
