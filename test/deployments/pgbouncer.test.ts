@@ -1,5 +1,9 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
+import { makeCertificates } from '../../fixtures/certificate.ts'
 import { createLog, type Settings, type Sidecar, startSidecar } from '../../sidecar/index.ts'
 import { checkStart } from '../../sidecar/operator/commands/check.ts'
 import { freshDatabase, runAt } from '../sidecar/store/postgres/shared-server.ts'
@@ -18,6 +22,8 @@ describe('PgBouncer in front of PostgreSQL', () => {
   let root = ''
   let address = ''
   let upstream: AprsIsServer
+  let folder = ''
+  let files: Readonly<Record<string, string>> = {}
   const log = createLog('error', { write: () => undefined })
   const closing: (() => Promise<unknown>)[] = []
 
@@ -29,9 +35,16 @@ describe('PgBouncer in front of PostgreSQL', () => {
       this.skip()
     }
     root = unpacked.root
+    const { ca, server } = await makeCertificates()
+    files = { 'userlist.txt': `"mesh" "${PASSWORD}"\n`, 'key.pem': server.key, 'cert.pem': server.cert }
+    folder = await mkdtemp(join(tmpdir(), 'mesh-companion-authority-'))
+    await writeFile(join(folder, 'ca.pem'), ca.cert)
     upstream = await startAprsIs()
   })
-  after(() => upstream?.close())
+  after(async () => {
+    await upstream?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
   beforeEach(async () => {
     address = await freshDatabase()
   })
@@ -46,7 +59,6 @@ describe('PgBouncer in front of PostgreSQL', () => {
       ['host=db.example.org port=5432 dbname=mesh', `host=127.0.0.1 port=${port} dbname=${pathname.slice(1)}`],
       ['listen_addr = *', 'listen_addr = 127.0.0.1\nunix_socket_dir ='],
       ['listen_port = 6432', 'listen_port = PORT'],
-      ['/etc/pgbouncer/userlist.txt', 'USERS'],
       ...changes,
     ] as const
     return places.reduce((text, [from, to]) => {
@@ -56,7 +68,7 @@ describe('PgBouncer in front of PostgreSQL', () => {
   }
 
   async function pooler(ini: string): Promise<PgBouncer> {
-    const started = await startPgBouncer(root, `"mesh" "${PASSWORD}"\n`, ini)
+    const started = await startPgBouncer(root, files, ini)
     closing.push(started.stop)
     return started
   }
@@ -66,7 +78,8 @@ describe('PgBouncer in front of PostgreSQL', () => {
       listen: { port: 0 },
       admin: { port: 0 },
       aprsis: { callsign: 'N0CALL', host: upstream.host, port: upstream.port },
-      database: `postgres://mesh:${PASSWORD}@127.0.0.1:${port}/mesh`,
+      database: `postgres://mesh:${PASSWORD}@localhost:${port}/mesh`,
+      databaseTls: { caFile: join(folder, 'ca.pem') },
       instance,
     })
   }

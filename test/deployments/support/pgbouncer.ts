@@ -13,8 +13,6 @@ const run = promisify(execFile)
 
 export interface PgBouncer {
   readonly port: number
-  /** Has it read its file anew. */
-  reload(ini: string): Promise<void>
   stop(): Promise<void>
 }
 
@@ -22,18 +20,23 @@ export interface PgBouncer {
 export const unpackPgBouncer = async (): Promise<Unpacked> =>
   unpackPackages(await scratchFor('pgbouncer'), ['pgbouncer'])
 
-/** Starts it below the folder that stands for `/`, on loopback and a free port. `ini` is its file, with PORT, USERS and no place for sockets. */
-export async function startPgBouncer(root: string, users: string, ini: string): Promise<PgBouncer> {
+/**
+ * Starts it below the folder that stands for `/`, on loopback and a free port. `ini` is its file, with PORT in it, no place for sockets, and
+ * the names of `files`, which lie beside it.
+ */
+export async function startPgBouncer(
+  root: string,
+  files: Readonly<Record<string, string>>,
+  ini: string,
+): Promise<PgBouncer> {
   const folder = await mkdtemp(join(tmpdir(), 'mesh-companion-pgbouncer-'))
   const port = await freePort()
-  const [file, list] = [join(folder, 'pgbouncer.ini'), join(folder, 'users.txt')]
-  const write = (text: string) =>
-    writeFile(file, text.replace('PORT', String(port)).replace('USERS', list), { mode: 0o644 })
   await chmod(folder, 0o755)
-  await writeFile(list, users, { mode: 0o644 })
-  await write(ini)
+  const file = join(folder, 'pgbouncer.ini')
+  await writeFile(file, ini.replace('PORT', String(port)).replaceAll('/etc/pgbouncer', folder))
+  // It refuses to run as root, and then is somebody else, who has to read its key.
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text, { mode: 0o644 })
   const libraries = await foldersBelow(root, 'usr/lib/*')
-  // It refuses to run as root.
   const user = userInfo().uid === 0 ? { uid: await idOf('-u'), gid: await idOf('-g') } : {}
   const child: ChildProcess = spawn(join(root, 'usr/sbin/pgbouncer'), [file], {
     ...user,
@@ -41,34 +44,22 @@ export async function startPgBouncer(root: string, users: string, ini: string): 
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const lines: string[] = []
-  let onLine: (() => void) | undefined
-  createInterface(child.stderr ?? process.stdin).on('line', (line) => {
-    lines.push(line)
-    onLine?.()
-  })
   const ended = once(child, 'close')
   const abandon = () => child.kill('SIGKILL')
   process.once('exit', abandon)
-  /** Resolves with the next line that has these words, or rejects with what it said when it ends instead. */
-  const says = (words: string, from = lines.length) =>
-    Promise.race([
-      new Promise<void>((resolve) => {
-        onLine = () => lines.slice(from).some((line) => line.includes(words)) && resolve()
-        onLine()
-      }),
-      ended.then((): never => {
-        throw new Error(`PgBouncer ended: ${lines.join('\n')}`)
-      }),
-    ])
-  await says('process up', 0)
+  await Promise.race([
+    new Promise<void>((resolve) => {
+      createInterface(child.stderr ?? process.stdin).on('line', (line) => {
+        lines.push(line)
+        if (line.includes('process up')) resolve()
+      })
+    }),
+    ended.then((): never => {
+      throw new Error(`PgBouncer ended: ${lines.join('\n')}`)
+    }),
+  ])
   return {
     port,
-    async reload(text) {
-      await write(text)
-      const said = says('re-reading config')
-      child.kill('SIGHUP')
-      await said
-    },
     async stop() {
       process.off('exit', abandon)
       child.kill('SIGTERM')
