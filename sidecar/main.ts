@@ -10,11 +10,12 @@ import { VERSION } from './config/version.ts'
 import { createLog, type Log, printableText } from './log.ts'
 import { demandPackages, PackagesMissingError } from './operator/commands/packages.ts'
 
-const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check [--live] | --restore BACKUP | --move-to ADDRESS]
+const USAGE = `Usage: mesh-companion-sidecar --config FILE [--check [--live [--public URL]] | --restore BACKUP | --move-to ADDRESS]
 
   --config FILE      the configuration, in JSON
   --check            say what is wrong with it and with what it names, and start nothing
   --live             with --check: ask APRS-IS and the push gateways too, a line per question
+  --public URL       with --live: ask by the address that phones call too, in the place of a sidecar that does not run now
   --restore BACKUP   put a backup in the place of the database, which is kept beside it
   --move-to ADDRESS  take the database file over into PostgreSQL, at postgres://…
   --version          the version
@@ -38,6 +39,8 @@ interface Arguments {
   readonly config: string
   readonly check: boolean
   readonly live: boolean
+  /** The address that phones call. */
+  readonly public: string | undefined
   readonly restore: string | undefined
   readonly moveTo: string | undefined
 }
@@ -50,6 +53,7 @@ function readArguments(): Arguments {
         config: { type: 'string' },
         check: { type: 'boolean' },
         live: { type: 'boolean' },
+        public: { type: 'string' },
         restore: { type: 'string' },
         'move-to': { type: 'string' },
         version: { type: 'boolean' },
@@ -64,10 +68,13 @@ function readArguments(): Arguments {
       process.stdout.write(`${VERSION}\n`)
       process.exit(0)
     }
-    const { config, check = false, live = false, restore, 'move-to': moveTo } = values
+    const { config, check = false, live = false, public: address, restore, 'move-to': moveTo } = values
     const wanted = [check, restore !== undefined, moveTo !== undefined].filter(Boolean)
-    if (config && wanted.length < 2 && (check || !live)) return { config, check, live, restore, moveTo }
-    const mistake = '--check, --restore and --move-to go without each other, --live with --check'
+    const isPublic = address === undefined || (live && /^https?:/.test(address) && URL.canParse(address))
+    if (config && wanted.length < 2 && (check || !live) && isPublic)
+      return { config, check, live, public: address, restore, moveTo }
+    const mistake =
+      '--check, --restore and --move-to go without each other, --live with --check, --public with --live and an address of http or https'
     process.stderr.write(`${config ? mistake : '--config is missing'}.\n\n${USAGE}`)
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
@@ -108,7 +115,7 @@ function warnAbout(warnings: readonly Problem[], log: Log): void {
 }
 
 /** Ends the process: with {@link EXIT_CONFIG} where a start would fail, and with 1 where somebody who was asked says no. */
-async function check({ config, live }: Arguments, settings: Settings): Promise<never> {
+async function check({ config, live, public: address }: Arguments, settings: Settings): Promise<never> {
   stopWithoutPackages()
   const { checkStart } = await import('./operator/commands/check.ts')
   const { errors, warnings } = await checkStart(settings)
@@ -119,7 +126,7 @@ async function check({ config, live }: Arguments, settings: Settings): Promise<n
   say(`${config} is fine.`)
   if (!live) process.exit(0)
   const { checkLive } = await import('./operator/commands/check-live.ts')
-  const verdicts = await checkLive(settings)
+  const verdicts = await checkLive(settings, address)
   for (const { verdict, text } of verdicts) say(`${verdict.padEnd(4)} ${text}`)
   process.exit(verdicts.some(({ verdict }) => verdict === 'fail') ? 1 : 0)
 }

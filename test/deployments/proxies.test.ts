@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { makeCertificates } from '../../fixtures/certificate.ts'
@@ -14,6 +16,7 @@ import { createSidecarFolder, type SidecarProcess, startSidecarProcess } from '.
 import { startTcpRelay } from '../support/tcp-relay.ts'
 import { type Caller, callerAt } from './support/callers.ts'
 
+const run = promisify(execFile)
 const PAGE = readDocument('sidecar/docs/behind-a-proxy.md')
 const LISTEN = (JSON.parse(siteOnPage(PAGE, 'json', {})) as { listen: object }).listen
 const LANGUAGES = { nginx: 'nginx', Apache: 'apache', Caddy: 'caddyfile', HAProxy: 'haproxy' } as const
@@ -34,7 +37,8 @@ describe('A proxy in front of sidecars', function () {
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'mesh-companion-proxies-'))
-    const { server } = await makeCertificates()
+    const { ca, server } = await makeCertificates()
+    await writeFile(join(folder, 'ca.pem'), ca.cert)
     await writeFile(join(folder, 'chain.pem'), server.cert)
     await writeFile(join(folder, 'key.pem'), server.key)
     await writeFile(join(folder, 'all.pem'), `${server.cert}\n${server.key}`)
@@ -130,6 +134,39 @@ describe('A proxy in front of sidecars', function () {
         const events = sidecars.flatMap(({ lines }) => lines.map(({ event }) => event))
         expect(events).to.not.include.members(['proxy-says-no-client']).and.not.include.members(['proxy-not-trusted'])
       })
+
+  it('is asked by --check --live --public, with the line to write where it is not believed, or says no client: nginx', async function () {
+    const [at, url] = [await freePort(), `https://localhost:${port}`]
+    const { configure, remove } = await createSidecarFolder()
+    closing.push(remove)
+    const { host, port: upstreamPort } = upstream
+    const aprsis = { host, port: upstreamPort, callsign: 'N0CALL-10' }
+    const verdict = async (trustProxy: unknown) => {
+      const file = await configure({ aprsis, database: ':memory:', listen: { ...LISTEN, port: at, trustProxy } })
+      const command = ['--import', 'tsx', 'sidecar/main.ts', '--config', file, '--check', '--live', '--public', url]
+      const env = { ...process.env, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') }
+      const { stdout } = await run(process.execPath, command, { env }).catch((error: { stdout: string }) => error)
+      return stdout.split('\n').find((line) => line.includes('Public address'))
+    }
+    const trust = '"listen": { "trustProxy": ["127.0.0.1"] }'
+    const site = siteOf('nginx', [at])
+    await start(this, 'nginx', site)
+    expect(await verdict(['127.0.0.1'])).to.match(/^ok /)
+    expect(await verdict(false))
+      .to.match(/^fail /)
+      .and.include(trust)
+      .and.not.include('proxy_set_header')
+    await proxy?.stop()
+    await start(this, 'nginx', site.replace(/^.*X-Forwarded-For.*\n/m, ''))
+    expect(await verdict(['127.0.0.1']))
+      .to.match(/^fail /)
+      .and.include('proxy_set_header')
+      .and.not.include(trust)
+    expect(await verdict(false))
+      .to.match(/^fail /)
+      .and.include('proxy_set_header')
+      .and.include(trust)
+  })
 
   it('takes an instance out that cannot reach its database: HAProxy as it is shipped, while another one is missing', async function () {
     const database = await freshDatabase()

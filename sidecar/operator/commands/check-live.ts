@@ -6,21 +6,20 @@ import type { Platform } from '../../messages/store.ts'
 import type { PushGateway, PushOutcome } from '../../push/gateway/gateway.ts'
 import { openGateways } from '../../push/open-gateways.ts'
 import { trialKeys } from '../../push/web-push/vapid-file.ts'
-
-/** The answer to one question, with what to do where it is not `ok`. */
-export interface Verdict {
-  readonly verdict: 'ok' | 'warn' | 'fail'
-  readonly text: string
-}
+import { checkPublic } from './check-public.ts'
+import { fail, ok, type Verdict } from './verdict.ts'
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
  * Asks APRS-IS and the push gateways by the clients that a sidecar uses, without a word to anybody's radio or phone. Never rejects;
  * takes at most 40 s.
+ *
+ * @param address that phones call, where that is to be tried
  */
-export async function checkLive(settings: Settings): Promise<readonly Verdict[]> {
-  const verdicts = await Promise.all([askUpstream(settings), askGateways(settings)])
+export async function checkLive(settings: Settings, address?: string): Promise<readonly Verdict[]> {
+  const publicly = address === undefined ? [] : checkPublic(settings.listen, address)
+  const verdicts = await Promise.all([askUpstream(settings), askGateways(settings), publicly])
   return verdicts.flat()
 }
 
@@ -67,12 +66,4 @@ async function askGateway(name: string, gateway: PushGateway | undefined): Promi
   if (!outcome) return { verdict: 'warn', text: `${name}: nothing can be asked without a phone` }
   if (outcome.kind === 'accepted' || outcome.kind === 'token_gone') return ok(`${name}: takes our credentials`)
   return fail(`${name}: ${outcome.reason}`)
-}
-
-function ok(text: string): Verdict {
-  return { verdict: 'ok', text }
-}
-
-function fail(text: string): Verdict {
-  return { verdict: 'fail', text }
 }

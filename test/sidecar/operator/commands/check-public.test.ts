@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect } from 'chai'
+import type { Settings } from '../../../../sidecar/index.ts'
+import { checkPublic } from '../../../../sidecar/operator/commands/check-public.ts'
+import { freePort } from '../../../support/host-process.ts'
+
+const TRUST = '"listen": { "trustProxy": ["127.0.0.1"] }'
+const NGINX = 'for nginx proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;'
+
+describe('the check by the address that phones call', () => {
+  const closing: (() => unknown)[] = []
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close()
+  })
+
+  async function listen(trustProxy: Settings['listen']['trustProxy'] = false): Promise<Settings['listen']> {
+    return { host: '127.0.0.1', port: await freePort(), certFile: null, keyFile: null, trustProxy }
+  }
+
+  /** Passes requests on to `port`, with what it says of who asks. */
+  async function proxy(port: number, says: (made: string) => string | undefined): Promise<string> {
+    const server = createServer((incoming, outgoing) => {
+      const { 'x-forwarded-for': made, ...headers } = incoming.headers
+      const said = says(String(made))
+      const options = { port, host: '127.0.0.1', method: 'POST', path: incoming.url ?? '' }
+      request(
+        { ...options, headers: { ...headers, ...(said !== undefined && { 'X-Forwarded-For': said }) } },
+        (answer) => answer.pipe(outgoing.writeHead(answer.statusCode ?? 0)),
+      )
+        .on('error', () => outgoing.writeHead(502).end())
+        .end()
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    closing.push(() => server.close())
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  const added = (made: string) => `${made}, 198.51.100.1`
+  const replaced = () => '198.51.100.1'
+  const passedOn = (made: string) => made
+  const dropped = () => undefined
+  for (const [what, trustProxy, says, expected] of [
+    ['is believed and adds who asks', ['127.0.0.1'], added, 'ok'],
+    ['is believed and says who asks alone', true, replaced, 'ok'],
+    ['is believed and passes on what clients make up', ['127.0.0.1'], passedOn, NGINX],
+    ['is believed and says nothing', true, dropped, NGINX],
+    ['is not believed', ['192.0.2.1'], added, TRUST],
+  ] as const)
+    it(`tells of a proxy that ${what}`, async () => {
+      const settings = await listen(trustProxy)
+      const { verdict, text } = await checkPublic(settings, await proxy(settings.port, says))
+      if (expected === 'ok') expect(verdict).to.equal('ok')
+      else expect([verdict, text.split(' Write ')[1]]).to.deep.equal(['fail', expected])
+    })
+
+  it('finds nothing wrong where no proxy is on the way', async () => {
+    const settings = await listen()
+    expect((await checkPublic(settings, `http://127.0.0.1:${settings.port}`)).verdict).to.equal('ok')
+  })
+
+  it('says who answered where the address leads elsewhere, and that nobody did', async () => {
+    const [settings, elsewhere] = [await listen(), await freePort()]
+    const away = await checkPublic(settings, await proxy(elsewhere, added))
+    expect([away.verdict, away.text.includes('somebody else answered 502')]).to.deep.equal(['fail', true])
+    const gone = await checkPublic(settings, `http://127.0.0.1:${elsewhere}`)
+    expect([gone.verdict, gone.text.includes('ECONNREFUSED')]).to.deep.equal(['fail', true])
+  })
+
+  it('does not ask while a sidecar listens there', async () => {
+    const settings = await listen()
+    const sidecar = createServer().listen(settings.port, settings.host)
+    await once(sidecar, 'listening')
+    closing.push(() => sidecar.close())
+    const { verdict, text } = await checkPublic(settings, `http://127.0.0.1:${settings.port}`)
+    expect([verdict, text.includes('Stop the sidecar first')]).to.deep.equal(['warn', true])
+  })
+})
