@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express'
 import { isSameRoute } from '../config/domains/route-names.ts'
 import { cookieSignIn } from '../host/cookie-session.ts'
+import type { RoutePaths } from '../routes/strategy.ts'
 import { loginGate } from './pages/gate.ts'
 import {
   carry,
@@ -18,14 +19,7 @@ import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
 import { ownSession } from './sessions/sessions.ts'
 
 /** Paths of one domain's login. */
-export interface LoginPaths {
-  readonly base: string
-  readonly authorize: string
-  readonly callbacks: ReadonlySet<string>
-  readonly login: string
-  readonly logout: string
-  readonly own: ReadonlySet<string>
-}
+export type LoginPaths = Pick<RoutePaths, 'base' | 'authorize' | 'callbacks' | 'login' | 'logout' | 'own'>
 
 export interface LoginVisitsOptions {
   readonly server: MeshServer
