@@ -102,6 +102,11 @@ export const STORE_FAULTS = {
     what: 'PostgreSQL takes no writes: a standby, or one that is set so.',
     remedy: 'Have the name in "database" lead to the primary. It is looked up again by itself.',
   },
+  database_older: {
+    what: 'PostgreSQL has gone back behind a failover: an old primary takes writes again.',
+    remedy:
+      'Stop it, and have "database" lead to the new one. Where you went back on purpose, restart the sidecar: what came since is lost.',
+  },
   database_incomplete: {
     what: 'Tables or functions of the sidecar are missing in the database, or were changed.',
     remedy: 'Restore the backup, or what was taken away. Functions alone are put in place again by a restart.',

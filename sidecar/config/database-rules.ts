@@ -1,4 +1,4 @@
-import { isAddress, isPostgresAddress } from './postgres-address.ts'
+import { addressesOf, isAddress, isPostgresAddress } from './postgres-address.ts'
 import type { Problem } from './problem.ts'
 import type { Settings } from './settings.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -29,11 +29,15 @@ const KNOWN_PARAMETERS: ReadonlySet<string> = new Set([
 export function addressIsReadable({ database }: Settings): readonly Problem[] {
   if (!isAddress(database)) return []
   const problem = (reason: string, remedy = FORM) => [{ path: 'database', reason, remedy }]
-  if (!isPostgresAddress(database) || !URL.canParse(database)) return problem('is no address of a PostgreSQL database')
-  const { hostname, pathname, username, password, hash, searchParams } = new URL(database)
-  if (hostname === '') return problem('names no host')
-  if (hash !== '' || ![hostname, pathname, username, password].every(isEscaped) || pathname.slice(1).includes('/'))
+  const addresses = addressesOf(database)
+  if (!isPostgresAddress(database) || !addresses.every((one) => URL.canParse(one)))
     return problem('is no address of a PostgreSQL database')
+  const urls = addresses.map((one) => new URL(one))
+  if (urls.some(({ hostname }) => hostname === '')) return problem('names no host')
+  const wrong = ({ hostname, pathname, username, password, hash }: URL) =>
+    hash !== '' || ![hostname, pathname, username, password].every(isEscaped) || pathname.slice(1).includes('/')
+  if (urls.some(wrong)) return problem('is no address of a PostgreSQL database')
+  const { searchParams } = new URL(addresses[0] ?? '')
   const [parameter] = searchParams.keys()
   if (parameter === undefined) return []
   return problem(

@@ -8,10 +8,21 @@ export function isAddress(database: string): boolean {
   return /^\s*[a-z][a-z\d+.-]*:\/\//i.test(database)
 }
 
+/**
+ * As libpq takes it, an address may name several hosts, each with its port, and say that it means the one that takes writes, which is
+ * what happens anyway: one address for each host.
+ */
+export function addressesOf(address: string): readonly string[] {
+  const [, before = '', hosts = '', after = ''] = /^(\s*[a-z]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is.exec(address) ?? []
+  const rest = after.replace(/\?target_session_attrs=(?:read-write|primary)\s*$/, '')
+  return hosts.split(',').map((host) => before + host + rest)
+}
+
 /** Where a PostgreSQL database is, without user and password: `db.example:5433/mesh`. */
 export function shownAddress(address: string): string {
-  if (!URL.canParse(address)) return 'PostgreSQL'
-  const { host, pathname } = new URL(address)
+  const addresses = addressesOf(address)
+  if (!addresses.every((one) => URL.canParse(one))) return 'PostgreSQL'
+  const hosts = addresses.map((one) => new URL(one).host)
   // A folder of a socket is written with % in it.
-  return host.replaceAll(/%2f/gi, '/') + pathname
+  return hosts.join().replaceAll(/%2f/gi, '/') + new URL(addresses[0] ?? '').pathname
 }

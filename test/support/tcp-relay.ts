@@ -8,8 +8,8 @@ export interface TcpRelay {
   cut(): Promise<void>
   /** Passes nothing on any more, and keeps every connection, as when the machine behind it has lost its power. */
   silence(): void
-  /** Takes connections again, at the same port. */
-  mend(): Promise<void>
+  /** Takes connections again, at the same port; to another server where that is given. */
+  mend(target?: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -17,9 +17,10 @@ export async function startTcpRelay(targetPort: number): Promise<TcpRelay> {
   const sockets = new Set<Socket>()
   let server: Server | undefined
   let port = 0
+  let target = targetPort
 
   function join(from: Socket): void {
-    const to = connect(targetPort, '127.0.0.1')
+    const to = connect(target, '127.0.0.1')
     for (const [one, other] of [
       [from, to],
       [to, from],
@@ -34,7 +35,8 @@ export async function startTcpRelay(targetPort: number): Promise<TcpRelay> {
     }
   }
 
-  async function mend(): Promise<void> {
+  async function mend(next = target): Promise<void> {
+    target = next
     if (server) return
     server = createServer(join).listen(port, '127.0.0.1')
     await once(server, 'listening')

@@ -26,7 +26,7 @@ export interface PostgresStoreSettings extends StoreSettings, PostgresSettings {
 const START_MS = 60_000
 const TRY_MS = 1000
 /** What a database that fails over says meanwhile. */
-const PASSING: ReadonlySet<StoreErrorCode> = new Set(['database_unreachable', 'database_read_only'])
+const PASSING: ReadonlySet<StoreErrorCode> = new Set(['database_unreachable', 'database_read_only', 'database_older'])
 /** While nobody writes, nobody else finds out that messages could not be stored. */
 const PROBE_EVERY_MS = 5000
 /** For what is under way to be stored, before the connections go. */

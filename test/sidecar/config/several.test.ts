@@ -1,5 +1,7 @@
 import { expect } from 'chai'
+import { shownAddress } from '../../../sidecar/config/postgres-address.ts'
 import { makeVapidKeys } from '../../../sidecar/config/vapid-keys.ts'
+import { readAddresses } from '../../../sidecar/store/postgres/database/address.ts'
 import { CALLSIGN, pathsOf, problemsOf, read, settingsRead } from './reading/readings.ts'
 
 const SECRET = 'h0rse-battery'
@@ -48,12 +50,34 @@ describe('configuration of several instances', () => {
       `postgres://mesh:${SECRET}@db.example/mesh#more`,
       `${ADDRESS}?sslmode=disable`,
       `postgres://mesh:5432?${SECRET}@db.example/mesh`,
+      `postgres://mesh:${SECRET}@db.example,/mesh`,
+      `postgres://mesh:${SECRET}@db.example,other:x/mesh`,
+      `postgres://mesh:${SECRET}@db.example,other/mesh?target_session_attrs=any`,
     ]) {
       const problems = problemsOf({ database: address })
       expect(problems.map(({ path }) => path)).to.deep.equal(['database'])
       expect(JSON.stringify(problems)).not.to.include(SECRET)
     }
     expect(problemsOf({ database: `${ADDRESS}?sslmode=disable` })[0]?.reason).to.equal('has the parameter sslmode')
+  })
+
+  it('takes several hosts as libpq does, each with its port, and shows them without user and password', () => {
+    const several = `postgres://mesh:${SECRET}@db.example,[::1]:5433,other:5434/mesh`
+    for (const database of [
+      several,
+      `${several}?target_session_attrs=read-write`,
+      `${several}?target_session_attrs=primary`,
+    ]) {
+      expect(problemsOf({ database })).to.deep.equal([])
+      expect(shownAddress(database)).to.equal('db.example,[::1]:5433,other:5434/mesh')
+      expect(
+        readAddresses(database).map(({ host, port, user, password }) => [host, port, user, password]),
+      ).to.deep.equal([
+        ['db.example', 5432, 'mesh', SECRET],
+        ['::1', 5433, 'mesh', SECRET],
+        ['other', 5434, 'mesh', SECRET],
+      ])
+    }
   })
 
   it('bounds the number of listeners and the shape of a name', () => {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { isLoopback } from '../../../config/address-scope.ts'
+import { addressesOf } from '../../../config/postgres-address.ts'
 import { StoreError } from '../../../errors.ts'
 
 /** Where PostgreSQL is, and as whom: what `database` says when it is an address. */
@@ -16,7 +17,12 @@ export interface DatabaseAddress {
 
 const DEFAULT_PORT = 5432
 
-/** Reads `postgres://user:password@host:port/database`. The error of a URL would quote all of it, the password too: none leaves here. */
+/** Reads `postgres://user:password@host:port,host:port/database`: one for each host. */
+export function readAddresses(address: string): readonly DatabaseAddress[] {
+  return addressesOf(address).map(readAddress)
+}
+
+/** The same with one host. The error of a URL would quote all of it, the password too: none leaves here. */
 export function readAddress(address: string): DatabaseAddress {
   if (!URL.canParse(address)) throw new StoreError('database_unreachable')
   const { hostname, port, pathname, username, password } = new URL(address)

@@ -4,9 +4,9 @@ import type pg from 'pg'
 import { type Clock, type Timer, within } from '../../../clock.ts'
 import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
-import { readAddress, tlsTo } from './address.ts'
+import { type DatabaseAddress, readAddresses, tlsTo } from './address.ts'
 import { toStoreError } from './postgres-error.ts'
-import { type SessionSettings, setUpSession } from './session.ts'
+import { type SessionSettings, setUpSession, timelineOf } from './session.ts'
 
 /** What a statement takes. Arrays become PostgreSQL's; times are in milliseconds since 1970. */
 export type SqlValue = string | number | boolean | Buffer | null | readonly SqlValue[]
@@ -88,6 +88,7 @@ const FAULTS: ReadonlySet<StoreErrorCode> = new Set([
   'database_refused',
   'database_untrusted',
   'database_read_only',
+  'database_older',
   'database_pooled',
   'database_incomplete',
   'database_corrupt',
@@ -97,8 +98,7 @@ const FAULTS: ReadonlySet<StoreErrorCode> = new Set([
 
 /** Connects when the first statement comes. Rejects with `pg_missing`, or `database_untrusted` where the CA's file cannot be read. */
 export async function connectPostgres(settings: PostgresSettings, clock: Clock, log: Log): Promise<Postgres> {
-  const address = readAddress(settings.database)
-  const ssl = await tlsTo(address, settings.databaseTls.caFile)
+  const hosts = await hostsOf(settings)
   const { Client, Pool, types } = await loadPg()
   const sockets = new Set<Socket>()
   let failing: StoreErrorCode | undefined
@@ -112,9 +112,13 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   const names = new Map<string, string>()
   let closing: Promise<void> | undefined
 
+  /** The one of {@link hosts} that is used. */
+  let at = 0
+  let locating = false
+  /** The newest timeline that was seen; 0 before. */
+  let newest = 0
+
   const config: pg.ClientConfig = {
-    ...address,
-    ssl,
     application_name: 'mesh-companion-sidecar',
     keepAlive: true,
     keepAliveInitialDelayMillis: SILENCE_MS,
@@ -122,6 +126,7 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     types: { getTypeParser: (oid, format) => PARSERS[oid] ?? types.getTypeParser(oid, format) },
     stream: openSocket,
   }
+  if (hosts.length > 1) at = (await betterHost()) ?? at
   let pools = openPools()
 
   /** Kept, so that none is left open by a server that does not answer. */
@@ -138,10 +143,11 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   function openPool(max: number): pg.Pool {
     const opened = new Pool({
       ...config,
+      ...hosts[at],
       verify(client, done) {
         // The pool listens again only afterwards, and an error that nobody hears ends the process.
         client.on('error', () => undefined)
-        void setUpSession(client, SESSION).then(() => done(), done)
+        void admit(client, SESSION).then(() => done(), done)
       },
       max,
       query_timeout: ANSWER_MS,
@@ -175,6 +181,60 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     }
   }
 
+  /**
+   * Makes a new connection ready, if it leads to the primary. An old one that comes back does not know what was written since it was
+   * one, and what it takes is lost with it: what its timeline shows. It may be behind connections of before, too, so all of those end.
+   */
+  async function admit(client: pg.ClientBase, session: SessionSettings): Promise<void> {
+    await setUpSession(client, session)
+    const timeline = await timelineOf(client)
+    if (timeline === 0) throw new StoreError('database_read_only')
+    if (timeline === undefined || timeline === newest) return
+    if (timeline < newest) throw new StoreError('database_older')
+    const before = newest
+    newest = timeline
+    if (before === 0) return
+    for (const socket of sockets) socket.destroy()
+    throw new StoreError('database_unreachable')
+  }
+
+  /** Goes on to the primary, where several hosts are named: of two that take writes, to that of the newer timeline. */
+  function locate(): void {
+    if (hosts.length === 1 || locating) return
+    locating = true
+    void moveOn().finally(() => {
+      locating = false
+    })
+  }
+
+  async function moveOn(): Promise<void> {
+    const better = await betterHost()
+    if (better === undefined || closing !== undefined) return
+    at = better
+    renewPools()
+  }
+
+  async function betterHost(): Promise<number | undefined> {
+    const found = await Promise.all(hosts.map(timelineAt))
+    const best = Math.max(...found)
+    if (best > 0 && best < newest) noteHealth(new StoreError('database_older'))
+    return best >= newest && best > (found[at] ?? 0) ? found.indexOf(best) : undefined
+  }
+
+  /** 0 where nobody takes writes now. */
+  async function timelineAt(host: HostConfig): Promise<number> {
+    const client = new Client({ ...config, ...host })
+    client.on('error', () => undefined)
+    try {
+      await within(CONNECT_MS, client.connect(), clock)
+      return (await within(CONNECT_MS, timelineOf(client), clock)) ?? 1
+    } catch {
+      return 0
+    } finally {
+      await within(CLOSE_MS, client.end(), clock).catch(() => undefined)
+    }
+  }
+
   /** The same one for the same text everywhere: a pooler gives several instances one connection. */
   function nameOf(text: string): string {
     let name = names.get(text)
@@ -201,7 +261,10 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   }
 
   function noteHealth(error: StoreError | undefined): void {
-    if (error) planProbe()
+    if (error) {
+      planProbe()
+      locate()
+    }
     if (error && !said.has(error.code)) log.error('store-write-failed', `${error.message} ${error.remedy}`, { error })
     if (error) said.add(error.code)
     else {
@@ -213,6 +276,7 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
 
   function probe(): Promise<void> {
     watched = true
+    locate()
     probing ??= tryToWrite().finally(() => {
       probing = undefined
       // As long as something is wrong, it is tried again.
@@ -233,11 +297,11 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
 
   async function onOwnConnection<T>(work: (one: OwnConnection) => Promise<T>): Promise<T> {
     const socket = openSocket()
-    const client = new Client({ ...config, stream: () => socket })
+    const client = new Client({ ...config, ...hosts[at], stream: () => socket })
     client.on('error', () => undefined)
     try {
       await client.connect()
-      await within(ANSWER_MS, setUpSession(client, OWN_SESSION), clock)
+      await within(ANSWER_MS, admit(client, OWN_SESSION), clock)
       return await work({
         query: async <Row>(text: string, values: readonly SqlValue[] = [], answerMs = OWN_ANSWER_MS) =>
           (await within(answerMs, client.query({ text, values: [...values] }), clock)).rows as readonly Row[],
@@ -260,7 +324,7 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     let stopped = false
 
     async function attempt(): Promise<void> {
-      const one = new Client(config)
+      const one = new Client({ ...config, ...hosts[at] })
       client = one
       one.on('notification', heard)
       one.on('error', () => undefined)
@@ -307,6 +371,14 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
       return closing
     },
   }
+}
+
+type HostConfig = DatabaseAddress & Pick<pg.ClientConfig, 'ssl'>
+
+function hostsOf({ database, databaseTls }: PostgresSettings): Promise<readonly HostConfig[]> {
+  return Promise.all(
+    readAddresses(database).map(async (host) => ({ ...host, ssl: await tlsTo(host, databaseTls.caFile) })),
+  )
 }
 
 const INT8 = 20

@@ -8,6 +8,18 @@ export const SCHEMA = 'mesh_companion'
 export type SessionSettings = Readonly<Record<string, string | number>>
 
 const PID = 'SELECT pg_backend_pid() AS pid'
+// The first part of a file's name, in hexadecimal. A standby writes none.
+const TIMELINE = `SELECT CASE WHEN pg_is_in_recovery() THEN 0
+  ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS timeline`
+
+/** Which timeline a server writes: each promotion of a standby begins the next. 0 at a standby; undefined where a provider lets nobody know. */
+export async function timelineOf(client: pg.ClientBase): Promise<number | undefined> {
+  try {
+    return (await client.query<{ timeline: number }>(TIMELINE)).rows[0]?.timeline
+  } catch {
+    return undefined // a connection that is broken the next statement finds out
+  }
+}
 
 /**
  * Sets what a new connection needs, and sees that it keeps it. With a statement, since poolers refuse what the protocol would set while it

@@ -25,7 +25,12 @@ export async function tryAgain<T>(
 }
 
 /** The database is away, or another server is taking its place; there it may be short of connections for a while. */
-const PASSING: ReadonlySet<StoreErrorCode> = new Set(['database_unreachable', 'database_read_only', 'database_refused'])
+const PASSING: ReadonlySet<StoreErrorCode> = new Set([
+  'database_unreachable',
+  'database_read_only',
+  'database_older',
+  'database_refused',
+])
 /** Deadlock, and what could not be put in order: the other side goes on, and so does the next try. */
 const IN_THE_WAY = new Set(['40001', '40P01'])
 

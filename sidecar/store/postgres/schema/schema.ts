@@ -16,7 +16,7 @@
  * - `dropped`: what a ring had no room for although a duplicate of it may still come. `identity` is what equal messages have in common.
  * - `station_change`: which stations to look at again, by the stamp of the change; kept for a day.
  * - `push_due`: stations whose phone is to be told of something.
- * - `ack_sent`: not logged, for a crash of the server that empties it costs needless acks only.
+ * - `ack_sent`: when each ack was last sent. Whoever writes it sends it, once that is committed.
  * - `keyring`: secrets that all instances have alike.
  * - `instance`: those that are there, and were; `owner` tells two lives of one name apart, and is empty once it has ended.
  */
@@ -124,5 +124,9 @@ export const MIGRATIONS: readonly string[] = [
   `,
   `
   CREATE TABLE keyring (name text COLLATE "C" PRIMARY KEY, value text NOT NULL);
+  `,
+  // So that the commit that marks an ack waits for a synchronous standby, as that of the message did: it may have been broken off.
+  `
+  ALTER TABLE ack_sent SET LOGGED;
   `,
 ]

@@ -1,0 +1,227 @@
+import { expect } from 'chai'
+import { type Clock, systemClock } from '../../sidecar/clock.ts'
+import { createLog } from '../../sidecar/log.ts'
+import type { AppendOutcome, Store } from '../../sidecar/messages/store.ts'
+import { openPostgresStore } from '../../sidecar/store/postgres/open-postgres.ts'
+import { writeContents } from '../../sidecar/store/sqlite/copies/write-contents.ts'
+import { runAt } from '../sidecar/store/postgres/shared-server.ts'
+import { message, newer, registration, rejection, SETTINGS, texts } from '../sidecar/store/sqlite/temporary-stores.ts'
+import type { Postgres } from '../support/postgres.ts'
+import { startTcpRelay } from '../support/tcp-relay.ts'
+import {
+  following,
+  freeze,
+  type PrimaryAndStandby,
+  promote,
+  startPrimaryAndStandby,
+  until,
+  waitFor,
+} from './support/primary-and-standby.ts'
+
+/** Looks ten times as often; the server's time is real. */
+const HASTY: Clock = {
+  ...systemClock,
+  after: (delayMs, task) => systemClock.after(delayMs < 10_000 ? delayMs / 10 : delayMs, task),
+}
+const PER_STATION = 2000
+
+describe('A PostgreSQL that fails over', function () {
+  this.timeout(120_000)
+  let pair: PrimaryAndStandby
+  let lines: Record<string, unknown>[] = []
+  const log = createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) })
+  const closing: (() => Promise<unknown>)[] = []
+
+  beforeEach(() => {
+    lines = []
+  })
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close()
+  })
+
+  async function start(synchronous = true): Promise<void> {
+    pair = await startPrimaryAndStandby(synchronous)
+    closing.push(pair.stop)
+  }
+
+  const portOf = ({ address }: Postgres) => new URL(address).port
+  const both = () =>
+    `postgres://mesh@127.0.0.1:${portOf(pair.primary)},127.0.0.1:${portOf(pair.standby)}/postgres?target_session_attrs=read-write`
+
+  async function open(database = both(), instance = 'one'): Promise<Store> {
+    const history = { ...SETTINGS.history, perStation: PER_STATION }
+    const ack = { minIntervalMs: 0, maxPerSenderPerMinute: 1_000_000 }
+    const settings = { ...SETTINGS, history, ack, instance, database, databaseTls: { caFile: null } }
+    const store = await openPostgresStore(settings, HASTY, log, writeContents)
+    closing.push(store.close)
+    await store.stations.register(registration('N0CALL', { ackMessages: true }))
+    return store
+  }
+
+  let sent = 0
+  const nextNumber = (): string => {
+    sent += 1
+    return String(sent)
+  }
+  /** What is sent without a pause until `stop`; resolves with the texts of what was acknowledged. */
+  function traffic(store: Store) {
+    let going = true
+    const acked: string[] = []
+    const send = async () => {
+      while (going) {
+        const seqId = nextNumber()
+        const text = `text ${seqId}`
+        const [outcome] = await store.history.append([message(text, { seqId })], true)
+        if (outcome && outcome.kind !== 'no_station' && outcome.ack) acked.push(text)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    }
+    const senders = Promise.all([send(), send(), send()])
+    return {
+      acked,
+      more: async (count = 20) => {
+        const enough = acked.length + count
+        await until(async () => acked.length >= enough)
+      },
+      stop: async () => {
+        going = false
+        await senders
+      },
+    }
+  }
+
+  /** A phone that goes from cursor to cursor; what it was given, in order. */
+  function phone(store: Store) {
+    let since = 0
+    const given: string[] = []
+    return {
+      given,
+      async sync() {
+        const found = await newer(store, 'N0CALL', since)
+        given.push(...texts(found.messages))
+        since = Math.max(since, found.serverTime)
+      },
+    }
+  }
+
+  const say = (store: Store, text: string): Promise<readonly AppendOutcome[]> =>
+    store.history.append([message(text, { seqId: nextNumber() })], true)
+  const events = () => lines.map(({ event }) => event)
+
+  it('to a synchronous standby loses nothing that was acknowledged, tells it once, and the address of both follows', async () => {
+    await start()
+    const store = await open()
+    expect(events()).not.to.include('database-may-lose-messages')
+    const [flow, reader] = [traffic(store), phone(store)]
+    await flow.more()
+    await reader.sync()
+    await pair.primary.kill()
+    await promote(pair.standby)
+    await flow.more()
+    await flow.stop()
+    await reader.sync()
+    expect(reader.given).to.include.members(flow.acked)
+    expect(reader.given).to.have.length(new Set(reader.given).size)
+    expect(store.fault()).to.equal(undefined)
+  })
+
+  it('and whose old primary comes back writable is not left for it, by whichever host of the address it is named first', async () => {
+    await start()
+    const store = await open()
+    await pair.primary.kill()
+    await promote(pair.standby)
+    await say(store, 'one')
+    const old = pair.primary
+    await old.startAgain()
+    await waitFor(old, '')
+    await store.probe()
+    await say(store, 'two')
+    const fresh = await open(both(), 'two')
+    expect(texts((await newer(fresh, 'N0CALL')).messages)).to.deep.equal(['one', 'two'])
+    // Alone there, the old one is refused.
+    await pair.standby.kill()
+    const waiting = say(store, 'three')
+    await until(async () => store.fault() === 'database_older')
+    expect(await runAt(old.address, "SELECT FROM mesh_companion.ring WHERE text = 'three'")).to.deep.equal([])
+    await pair.standby.startAgain()
+    expect((await waiting)[0]).to.include({ kind: 'stored', ack: true })
+    await until(async () => store.fault() === undefined)
+  })
+
+  it('behind one name is refused where the name leads back to the old primary, until it leads to the new one', async () => {
+    await start(false)
+    const way = await startTcpRelay(Number(portOf(pair.primary)))
+    closing.push(way.close)
+    const store = await open(`postgres://mesh@127.0.0.1:${way.port}/postgres`)
+    expect(events()).to.include('database-may-lose-messages')
+    await way.cut()
+    await promote(pair.standby)
+    await way.mend(Number(portOf(pair.standby)))
+    expect((await say(store, 'one'))[0]).to.include({ kind: 'stored', ack: true })
+    await way.cut()
+    await way.mend(Number(portOf(pair.primary)))
+    const waiting = say(store, 'two')
+    await until(async () => store.fault() === 'database_older')
+    expect((await rejection(newer(store, 'N0CALL'))).code).to.equal('database_older')
+    await way.cut()
+    await way.mend(Number(portOf(pair.standby)))
+    expect((await waiting)[0]).to.include({ kind: 'stored', ack: true })
+    expect(texts((await newer(store, 'N0CALL')).messages)).to.deep.equal(['one', 'two'])
+  })
+
+  it('waits with its acks for a synchronous standby that is frozen', async () => {
+    await start()
+    const store = await open()
+    await freeze(pair.standby, 'SIGSTOP')
+    let settled = false
+    const waiting = say(store, 'one').finally(() => {
+      settled = true
+    })
+    await until(waitsForStandby)
+    expect(settled).to.equal(false)
+    await freeze(pair.standby, 'SIGCONT')
+    expect((await waiting)[0]).to.include({ kind: 'stored', ack: true })
+  })
+
+  it('acknowledges nothing that only a primary has which crashed while its standby was away', async () => {
+    await start()
+    const store = await open()
+    await pair.standby.kill()
+    let settled = false
+    const waiting = say(store, 'one').finally(() => {
+      settled = true
+    })
+    await until(waitsForStandby)
+    await pair.primary.kill()
+    await pair.primary.startAgain()
+    expect(await runAt(pair.primary.address, 'SELECT FROM mesh_companion.ring WHERE time > 0')).to.have.length(1)
+    await until(waitsForStandby)
+    expect(settled).to.equal(false)
+    await pair.standby.startAgain()
+    await following(pair)
+    expect((await waiting)[0]).to.include({ kind: 'duplicate', ack: true })
+    expect(texts((await newer(store, 'N0CALL')).messages)).to.deep.equal(['one'])
+  })
+
+  it('to a stale standby loses what that does not have, and no phone skips what comes after', async () => {
+    await start(false)
+    const store = await open()
+    const reader = phone(store)
+    await say(store, 'both have it')
+    await until(
+      async () => (await runAt(pair.standby.address, 'SELECT FROM mesh_companion.ring WHERE time > 0')).length > 0,
+    )
+    await freeze(pair.standby, 'SIGSTOP')
+    expect((await say(store, 'lost'))[0]).to.include({ kind: 'stored', ack: true })
+    await reader.sync()
+    await pair.primary.kill()
+    await freeze(pair.standby, 'SIGCONT')
+    await promote(pair.standby)
+    expect((await say(store, 'after'))[0]).to.include({ kind: 'stored' })
+    await reader.sync()
+    expect(reader.given).to.deep.equal(['both have it', 'lost', 'after'])
+  })
+
+  const waitsForStandby = async () =>
+    (await runAt(pair.primary.address, "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'")).length > 0
+})
