@@ -1,8 +1,7 @@
 import { TimeLimitError } from '../../../clock.ts'
 import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 
-// SQLSTATEs (PostgreSQL, Appendix A), Node's codes for sockets and certificates, as far as they say whose fault it is. Two characters
-// stand for a class.
+// SQLSTATEs (PostgreSQL, Appendix A), as far as they say whose fault it is. Two characters stand for a class.
 const CODES: Readonly<Record<string, StoreErrorCode>> = {
   '25006': 'database_read_only',
   '26000': 'database_pooled', // what was prepared is gone
@@ -22,25 +21,6 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   '58': 'disk_failing',
   XX001: 'database_corrupt',
   XX002: 'database_corrupt',
-  ECONNREFUSED: 'database_unreachable',
-  ECONNRESET: 'database_unreachable',
-  EHOSTUNREACH: 'database_unreachable',
-  ENETUNREACH: 'database_unreachable',
-  ENETDOWN: 'database_unreachable',
-  ENOTFOUND: 'database_unreachable',
-  EAI_AGAIN: 'database_unreachable',
-  EAI_FAIL: 'database_unreachable',
-  ETIMEDOUT: 'database_unreachable',
-  EPIPE: 'database_unreachable',
-  ENOENT: 'database_unreachable', // no socket in that folder
-  CERT_HAS_EXPIRED: 'database_untrusted',
-  CERT_NOT_YET_VALID: 'database_untrusted',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'database_untrusted',
-  SELF_SIGNED_CERT_IN_CHAIN: 'database_untrusted',
-  UNABLE_TO_GET_ISSUER_CERT: 'database_untrusted',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'database_untrusted',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'database_untrusted',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'database_untrusted',
 }
 
 // What `pg` says in words alone, and PgBouncer by the code of a broken protocol.
@@ -64,7 +44,9 @@ function codeOf(error: unknown): StoreErrorCode | undefined {
   if (known) return known
   // All addresses of a name were tried.
   if (error instanceof AggregateError) return codeOf(error.errors[0])
-  if (code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')) return 'database_untrusted'
+  if (/^ERR_(SSL|TLS)|CERT|LEAF_SIGNATURE/.test(code)) return 'database_untrusted'
+  // Node's for sockets, files among them: there may be none in that folder.
+  if (/^E(?!RR_)/.test(code)) return 'database_unreachable'
   const byWords = WORDS.find(([words]) => words.test(error.message))?.[1]
   return byWords ?? (code.startsWith('08') ? 'database_unreachable' : undefined)
 }
