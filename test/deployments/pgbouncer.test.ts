@@ -14,7 +14,7 @@ import { settingsOf } from '../support/settings-of.ts'
 import { type PgBouncer, startPgBouncer, unpackPgBouncer } from './support/pgbouncer.ts'
 
 const PASSWORD = 'h0rse-battery'
-const [PAGE = ''] = codeBlocks(section(readDocument('sidecar/docs/operate.md'), '### Behind PgBouncer'), 'ini')
+const [PAGE = ''] = codeBlocks(section(readDocument('sidecar/docs/postgresql.md'), '## Behind PgBouncer'), 'ini')
 const WRONG =
   'database: A pooler in front of PostgreSQL does not keep a session for each connection. Write "pool_mode = session"'
 
