@@ -6,6 +6,7 @@ import { connectPostgres } from '../../../../sidecar/store/postgres/database/con
 import { openPostgresStore } from '../../../../sidecar/store/postgres/open-postgres.ts'
 import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts'
 import { writeContents } from '../../../../sidecar/store/sqlite/copies/write-contents.ts'
+import { freePort } from '../../../support/host-process.ts'
 import { settingsOf } from '../../../support/settings-of.ts'
 import { rejection, SETTINGS } from '../sqlite/temporary-stores.ts'
 import { freshDatabase, runAt } from './shared-server.ts'
@@ -99,8 +100,8 @@ describe('A check of a PostgreSQL database', () => {
   }
   const asGuest = () => ({ database: address.replace('mesh@', 'guest@'), databaseTls: { caFile: null } })
   const start = (clock = systemClock) => openPostgresStore({ ...SETTINGS, ...asGuest() }, clock, log, writeContents)
-  const check = () =>
-    checkStart(settingsOf({ listen: { port: 0 }, admin: { port: 0 }, aprsis: { callsign: 'W1AW' }, ...asGuest() }))
+  const check = (database = asGuest().database) =>
+    checkStart(settingsOf({ listen: { port: 0 }, admin: { port: 0 }, aprsis: { callsign: 'W1AW' }, database }))
   /** All that was ever made or altered there, and by which transaction. */
   const catalog = () =>
     runAt(
@@ -124,6 +125,17 @@ describe('A check of a PostgreSQL database', () => {
         await runAt(address, 'ALTER ROLE guest RESET ALL')
       }
     })
+
+  it('finds several hosts of which none answers, and none wrong where one does', async () => {
+    await prepare(false, 'GRANT CREATE ON DATABASE db TO guest')
+    const { port } = new URL(address)
+    const { database } = asGuest()
+    const [closed, none] = [await freePort(), await freePort()]
+    const at = (...ports: readonly (string | number)[]) =>
+      database.replace(`127.0.0.1:${port}`, ports.map((one) => `127.0.0.1:${one}`).join())
+    expect((await check(at(closed, none))).errors.join()).to.match(/^database: PostgreSQL cannot be reached/)
+    expect((await check(at(closed, port))).errors).to.deep.equal([])
+  })
 
   for (const [what, text] of FINE)
     it(`finds nothing wrong with a user who may ${what}, who then starts, before and after`, async () => {
