@@ -9,6 +9,8 @@ import type { Page } from '../../fixtures/browser.ts'
 import { makeCertificates } from '../../fixtures/certificate.ts'
 import type { RunningHost } from '../../fixtures/host/server.ts'
 import { type Idp, startIdp } from '../../fixtures/idp/server.ts'
+import type { ClientSettings } from '../../plugin/config/settings.ts'
+import { askForFiles } from '../../plugin/doctor/live/files.ts'
 import type { AuthLogEntry } from '../../plugin/index.ts'
 import { anyCertificateFetch } from '../meshcentral/support/any-certificate-fetch.ts'
 import { laboratory, serverSettings } from '../meshcentral/support/laboratory.ts'
@@ -47,6 +49,7 @@ describe('behind a proxy as the page has it', () => {
   let devices: ExpressServer
   let host: RunningHost
   const hostLog: AuthLogEntry[] = []
+  let caches = 0
   let running: RunningProxy | string
   let page = ''
   const browsers: MeasuredBrowser[] = []
@@ -247,11 +250,33 @@ describe('behind a proxy as the page has it', () => {
       })
     })
 
-  it('nobody gets a session from a cache that keeps cookies with files', async () => {
-    await use('nginx', (site) => {
-      const cache = `proxy_cache_path ${folder}/cache keys_zone=assets:1m;\n`
-      return cache + site.replace('  location / {', `${cachedAssets(inside)}  location / {`)
+  /** @param kept what every file comes with, since it was cached with that */
+  const withCache = (kept = '') =>
+    use('nginx', (site) => {
+      caches += 1
+      const cache = `proxy_cache_path ${folder}/cache-${caches} keys_zone=assets:1m;\n`
+      const assets = cachedAssets(inside).replace('  }', `    ${kept}\n  }`)
+      return cache + site.replace('  location / {', `${assets}  location / {`)
     })
+
+  it('the live check finds the files of MeshCentral’s login page, and those that a cache keeps with a cookie', async () => {
+    const client = { redirect_uri: `${setup.url}auth-oidc-callback` } as ClientSettings
+    const ask = () =>
+      askForFiles({ client }, async (address) => {
+        const { status, headers, body } = await open().step(address)
+        return new Response(body, {
+          status,
+          headers: (headers['set-cookie'] ?? []).map((cookie) => ['set-cookie', cookie]),
+        })
+      })
+    await withCache()
+    expect((await ask()).text).to.equal('no cookie comes with 5 of the login page')
+    await withCache('add_header Set-Cookie xid=kept;')
+    expect(await ask()).to.deep.include({ verdict: 'fail' })
+  })
+
+  it('nobody gets a session from a cache that keeps cookies with files', async () => {
+    await withCache()
     const browser = await signedIn(setup.person())
     const url = new URL(setup.url)
     // A session of the minute before: MeshCentral renews it with the next answer.
