@@ -13,10 +13,7 @@ export interface MemberGroup {
 export const MEMBERS = {
   server: {
     file: 'meshcentral.js',
-    functions: [
-      ...['authLog', 'DispatchEvent', 'AddEventDispatch', 'RemoveEventDispatch'],
-      ...['encodeCookie', 'decodeCookie', 'generateCookieKey'],
-    ],
+    functions: [...['authLog', 'DispatchEvent', 'encodeCookie', 'decodeCookie', 'generateCookieKey']],
     objects: ['config', 'db', 'certificates', 'common'],
   },
   web: {

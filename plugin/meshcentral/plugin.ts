@@ -30,7 +30,6 @@ import type { MeshServer, MeshWeb } from './server.ts'
 import { followWork } from './sessions/current-work.ts'
 import { endedInDatabase } from './sessions/ended.ts'
 import { createOpenSessions } from './sessions/open-sessions.ts'
-import { meshPeers } from './sessions/peers.ts'
 import { sealedBySession } from './sessions/sealed.ts'
 import { type ShutDoor, shutDoor } from './shut-door.ts'
 import { hideButtons, pluginConfig, routeByName, showButton, type TakenDomain, takeOver } from './take-over.ts'
@@ -195,8 +194,7 @@ function install(
   const domains: ReadonlySet<string> = new Set(taken.keys())
   const report = (error: unknown) => reportFailure(server, error)
   const secret = key.toString('hex')
-  const peers = meshPeers(server, web, secret)
-  const ended = endedInDatabase(server.db, clock, peers && { peers, onFailure: report })
+  const ended = endedInDatabase(server.db, clock, server.multiServer ? report : undefined)
   const open = createOpenSessions(clock.now)
   const host = meshHost({
     server,

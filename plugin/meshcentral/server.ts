@@ -25,20 +25,12 @@ export interface MeshServer {
   addServerWarning(text: string): void
   /** Tells all open pages and the event log, here and at all peers. */
   DispatchEvent(targets: readonly string[], source: unknown, event: object | string): void
-  /** Has a listener told of events for these targets, those of peers included. */
-  AddEventDispatch(targets: readonly string[], listener: MeshListener): void
-  RemoveEventDispatch(targets: readonly string[], listener: MeshListener): void
   /** There where other servers work with the same database. */
   readonly multiServer?: object | null
   /** Seals what proves later who may do something. Null when it cannot. Without a key it is the server's own. */
   encodeCookie(content: object, key?: unknown): string | null
   /** Opens what MeshCentral sealed, such as the cookies by which a page opens its web sockets; null when that is not good any more. */
   decodeCookie(sealed: unknown, key?: unknown, minutes?: number): MeshCookie | null
-}
-
-export interface MeshListener {
-  /** @param source null where a peer told it */
-  HandleEvent(source: unknown, event: unknown): void
 }
 
 /** Keys are in lower case: MeshCentral rewrites its configuration so. */

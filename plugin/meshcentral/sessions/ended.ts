@@ -4,7 +4,6 @@ import { askDatabase } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
 import { cleanWhileSteady } from './cleaning.ts'
 import type { Endings } from './open-sessions.ts'
-import type { Peers } from './peers.ts'
 
 /**
  * What has ended, in the memory of this process and in MeshCentral's database: it has sessions in cookies, which are good until
@@ -18,12 +17,6 @@ export interface Ended extends RevocationStore {
   close(): void
 }
 
-export interface SharedEnded {
-  readonly peers: Peers
-  /** Called once an outage in which what others have ended cannot be read. */
-  readonly onFailure: (error: unknown) => void
-}
-
 interface EndedRecord {
   readonly endedAt: number
   readonly until: number
@@ -35,11 +28,13 @@ const PREFIX = `${TYPE}/ended/`
 const MOST = 50_000
 /** How soon the database is tried again after it failed. */
 const RETRY_MS = 5_000
-/** How long this server may not know of what ended while it was parted from its peers. */
+/** How long this server may not know of what has ended at another one of the same database. */
 const READ_AGAIN_MS = 30_000
 
-/** @param shared where other servers work with the same database */
-export function endedInDatabase(db: MeshDatabase, clock: Clock, shared?: SharedEnded): Ended {
+/**
+ * @param onUnread where other servers work with the same database: called once an outage in which what they have ended cannot be read
+ */
+export function endedInDatabase(db: MeshDatabase, clock: Clock, onUnread?: (error: unknown) => void): Ended {
   const records = new Map<string, EndedRecord>()
   let loaded = false
   let loading = load()
@@ -52,15 +47,11 @@ export function endedInDatabase(db: MeshDatabase, clock: Clock, shared?: SharedE
   let isClosed = false
   let isReadable = true
   let onElsewhere: (endings: Endings) => void = () => undefined
-  shared?.peers.listen(({ keys, endedAt, until }) => {
-    learn(keys.map((key) => [key, { endedAt, until }]))
-    makeRoom().catch(shared.onFailure)
-  })
 
   function load(): Promise<void> {
     const attempt = read().then(() => {
       loaded = true
-      if (shared) readLater(shared)
+      if (onUnread) readLater(onUnread)
     })
     // Told to whoever asks meanwhile; nobody is signed in until it has worked.
     attempt.catch(() => {
@@ -82,7 +73,7 @@ export function endedInDatabase(db: MeshDatabase, clock: Clock, shared?: SharedE
   }
 
   /** Counted from the end of a reading: a slow database is not asked any faster. */
-  function readLater(whose: SharedEnded): void {
+  function readLater(tell: (error: unknown) => void): void {
     if (isClosed) return
     again = clock.after(READ_AGAIN_MS, async () => {
       try {
@@ -90,10 +81,10 @@ export function endedInDatabase(db: MeshDatabase, clock: Clock, shared?: SharedE
         await makeRoom()
         isReadable = true
       } catch (error) {
-        if (isReadable) whose.onFailure(error)
+        if (isReadable) tell(error)
         isReadable = false
       }
-      readLater(whose)
+      readLater(tell)
     })
   }
 
@@ -180,11 +171,10 @@ export function endedInDatabase(db: MeshDatabase, clock: Clock, shared?: SharedE
   }
 
   return {
-    isShared: shared !== undefined,
+    isShared: onUnread !== undefined,
     async revoke(keys, endedAt, until) {
-      // In memory and at the peers first: what comes in while the database works is refused by now.
+      // In memory first: what comes in while the database works is refused by now.
       const kept = keys.map((key) => [key, keep(key, { endedAt, until })] as const)
-      shared?.peers.tell({ keys, endedAt, until })
       const written = kept.map(([key, record]) => write(key, record))
       await Promise.all([loading, ...written])
       await makeRoom()
@@ -199,7 +189,6 @@ export function endedInDatabase(db: MeshDatabase, clock: Clock, shared?: SharedE
     },
     close() {
       isClosed = true
-      shared?.peers.listen(null)
       stopCleaning()
       retry?.cancel()
       again?.cancel()

@@ -71,8 +71,6 @@ export function standIn({ domains = { '': {} }, settings = {}, records = new Map
     addServerWarning: (text) => void log.push(`warning: ${text}`),
     DispatchEvent: (targets, _source, event) => void events.push({ targets, event: structuredClone(event) }),
     generateCookieKey: () => Buffer.alloc(80, 'k'),
-    AddEventDispatch: () => undefined,
-    RemoveEventDispatch: () => undefined,
     encodeCookie: () => null,
     decodeCookie: () => null,
   }
