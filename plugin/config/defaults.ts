@@ -116,6 +116,8 @@ function customSettings(
     requiredAcr: custom.required_acr === undefined ? [] : names(custom.required_acr),
     ...(custom.buttonText === undefined ? {} : { buttonText: custom.buttonText }),
     ...(custom.buttonIconUrl === undefined ? {} : { buttonIconUrl: custom.buttonIconUrl }),
+    ...(custom.buttonIconUrl2x === undefined ? {} : { buttonIconUrl2x: custom.buttonIconUrl2x }),
+    authorities: custom.authorities === undefined ? ['groups'] : names(custom.authorities),
     preset: preset?.name ?? null,
     presetMembers: preset ? textsOf(custom, Object.keys(preset.members)) : {},
   }

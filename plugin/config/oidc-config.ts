@@ -35,6 +35,8 @@ export interface CustomConfig {
   readonly preset?: string | null
   readonly buttonText?: string
   readonly buttonIconUrl?: string
+  readonly buttonIconUrl2x?: string
+  readonly authorities?: string | readonly string[]
 }
 
 /** Groups object. */

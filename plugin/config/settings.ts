@@ -174,10 +174,14 @@ export interface CustomSettings {
   readonly authorizationParams: Readonly<Record<string, string>>
   /** Authentication contexts (`acr`) that a login may have, in the order of preference; empty: any. */
   readonly requiredAcr: readonly string[]
-  /** The whole text of the login button, in place of the provider's name. One line, at most 100 characters. */
+  /** The whole text of the login button, in place of the provider's name. One line, at most 128 characters. */
   readonly buttonText?: string
-  /** Its icon: an https address, or a path of the server. */
+  /** Its icon: an address, or a path of the server. */
   readonly buttonIconUrl?: string
+  /** The same for screens with small pixels. */
+  readonly buttonIconUrl2x?: string
+  /** Of the directory: the person's groups, the roles that the application gives them, or both. */
+  readonly authorities: readonly string[]
   /** Name of the preset that applies; null: none. */
   readonly preset: string | null
   /** The members that the preset brings into the Custom object, by their names there; only those that were given. */

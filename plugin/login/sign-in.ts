@@ -44,6 +44,10 @@ export async function signIn(
       throw new LoginError('maintenance', { details: { user: profile.id } })
     }
     const created = await enter(profile, settings.key, account !== undefined, mayCreate, host.accounts)
+    if (created && (await host.accounts.find(settings.key, profile.id))?.locked) {
+      const remedy = 'The account was made, and is locked, as `newAccountsRights` says. Unlock it to let the user in.'
+      throw new LoginError('account_locked', { details: { user: profile.id }, remedy })
+    }
     const siteAdmin = await settleRights(access.siteAdmin, profile, settings.key, host.accounts)
     const rights = await giveRights(profile, memberships, settings, host.accounts)
     return { created, siteAdmin, ...(rights && { rights }), ...(await mirror(profile, memberships, settings, host)) }

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { timeLimit } from '../host/time-limit.ts'
-import type { MeshDatabase, MeshUser, MeshUserGroup } from './server.ts'
+import type { MeshDatabase, MeshDeviceGroup, MeshUser, MeshUserGroup } from './server.ts'
 
 const LIMIT_MS = 10_000
 
@@ -25,7 +25,11 @@ export function askDatabase<Answer = void>(
 }
 
 /** Settles once MeshCentral's database has it as it is now. What a user's open page listens to stands in the live record only. */
-export async function saveRecord(db: MeshDatabase, clock: Clock, live: MeshUser | MeshUserGroup): Promise<void> {
+export async function saveRecord(
+  db: MeshDatabase,
+  clock: Clock,
+  live: MeshUser | MeshUserGroup | MeshDeviceGroup,
+): Promise<void> {
   const { subscriptions: _subscriptions, ...record } = { subscriptions: undefined, ...live }
   await askDatabase(clock, 'write an account or a group', (done) => db.Set(record, done))
 }

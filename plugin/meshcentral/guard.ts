@@ -2,6 +2,7 @@ import type { NextFunction, RequestHandler, Response } from 'express'
 import { isSameRoute } from '../config/domains/route-names.ts'
 import { cookieSignIn } from '../host/cookie-session.ts'
 import type { Sessions } from '../host/port.ts'
+import { MESSAGE } from './pages/login-page.ts'
 import type { MeshRequest } from './server.ts'
 import type { CurrentWork, Work } from './sessions/current-work.ts'
 import { foreignSession, markForeign, type SessionOwner } from './sessions/foreign-sessions.ts'
@@ -19,6 +20,10 @@ export interface GuardOptions {
   readonly open: OpenSessions
   /** Ids of the domains whose logins are ours. */
   readonly domains: ReadonlySet<string>
+  /** Whether the account of a session is locked. */
+  readonly isLocked: (user: string) => boolean
+  /** Called when a session has been ended since it is. */
+  readonly onLocked: (user: string) => void
   /** Called when nobody knows whether sessions have ended. */
   readonly onFailure: (error: unknown) => void
   readonly work: CurrentWork
@@ -28,16 +33,29 @@ export interface GuardOptions {
  * Lets only sessions through that still count, and keeps track of their web sockets. In place before MeshCentral's own routes; web
  * sockets pass through it as well.
  */
-export function sessionGuard({ sessions, open, domains, onFailure, work }: GuardOptions): RequestHandler {
+export function sessionGuard({
+  sessions,
+  open,
+  domains,
+  isLocked,
+  onLocked,
+  onFailure,
+  work,
+}: GuardOptions): RequestHandler {
   /** @returns the session where it still counts */
   async function checkOwn(req: MeshRequest, res: Response, own: SeenSession): Promise<SeenSession | undefined> {
     const counts = (await sessions.current(req)) !== undefined
-    if (counts && !leavesElsewhere(req, domains)) {
+    const locked = counts && isLocked(own.user)
+    if (counts && !locked && !leavesElsewhere(req, domains)) {
       open.seen(own, req.ws)
       return own
     }
     if (counts) await sessions.end(req, res)
     signOut(req)
+    if (locked) {
+      Object.assign(req.session ?? {}, { loginmode: 1, messageid: MESSAGE.locked })
+      onLocked(own.user)
+    }
     return undefined
   }
 

@@ -26,7 +26,7 @@ import {
   missingParts,
   type Sealing,
 } from './self-test.ts'
-import type { MeshServer, MeshWeb } from './server.ts'
+import { isLocked, type MeshServer, type MeshUser, type MeshWeb } from './server.ts'
 import { followWork } from './sessions/current-work.ts'
 import { endedInDatabase } from './sessions/ended.ts'
 import { createOpenSessions } from './sessions/open-sessions.ts'
@@ -234,7 +234,22 @@ function install(
   const sealed = sealedBySession({ server: door.sealing as Sealing, ended, open, work, domains, now: clock.now })
   const visits = createEndedVisits()
   web.app.use(caught(visits.note, report))
-  const guard = caught(sessionGuard({ sessions: host.sessions, open, domains, onFailure: report, work }), report)
+  const guard = caught(
+    sessionGuard({
+      sessions: host.sessions,
+      open,
+      domains,
+      isLocked: (user) => Object.hasOwn(web.users, user) && isLocked(web.users[user] as MeshUser),
+      onLocked: (user) =>
+        server.authLog(
+          'OIDC',
+          `WARN locked-user-signed-out: ${printableText(user)} was locked by an administrator while signed in. Unlock the account to let the user in.`,
+        ),
+      onFailure: report,
+      work,
+    }),
+    report,
+  )
   web.app.use(guard)
   // Tunnels come in there too, by a cookie: their sockets close with the session that it was sealed for.
   web.agentapp?.use(guard)

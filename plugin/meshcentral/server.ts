@@ -63,6 +63,8 @@ export interface MeshWeb {
   readonly users: Record<string, MeshUser>
   /** By id, `ugrp/<domain id>/<hash>`. */
   readonly userGroups: Record<string, MeshUserGroup>
+  /** Device groups by id, `mesh/<domain id>/<hash>`. */
+  readonly meshes?: Record<string, MeshDeviceGroup>
   /** `<user id>/<x>` → when the session was ended, in milliseconds since 1970. */
   readonly destroyedSessions: Record<string, number>
   readonly args: Members
@@ -108,6 +110,12 @@ export interface MeshUserGroup {
   /** Who mirrors it; groups that were made by hand have none. */
   readonly membershipType?: string
   links?: Record<string, { userid: string; name: string; rights: number }>
+}
+
+export interface MeshDeviceGroup {
+  readonly _id: string
+  /** By the ids of users and user groups. */
+  readonly links?: Record<string, { name?: string }>
 }
 
 /** What a page proves itself with, sealed by MeshCentral. */

@@ -1,3 +1,4 @@
+import type { CustomSettings } from '../config/settings.ts'
 import type { Members, MeshDomain, MeshWeb } from './server.ts'
 
 /** A domain whose own strategy was taken out of the configuration, with the `oidc` object that it had. */
@@ -38,13 +39,14 @@ export function showButton(
   { domain }: TakenDomain,
   preset: string | null,
   mirrors: boolean,
-  { buttonText, buttonIconUrl }: { readonly buttonText?: string; readonly buttonIconUrl?: string } = {},
+  button: Partial<Pick<CustomSettings, 'buttonText' | 'buttonIconUrl' | 'buttonIconUrl2x'>> = {},
 ): void {
   const groups = mirrors ? { groups: { sync: true } } : {}
   const custom = {
     ...(preset === null ? {} : { preset }),
-    ...(buttonText === undefined ? {} : { buttontext: buttonText }),
-    ...(buttonIconUrl === undefined ? {} : { buttoniconurl: buttonIconUrl }),
+    ...(button.buttonText === undefined ? {} : { buttontext: button.buttonText }),
+    ...(button.buttonIconUrl === undefined ? {} : { buttoniconurl: button.buttonIconUrl }),
+    ...(button.buttonIconUrl2x === undefined ? {} : { buttoniconurl2x: button.buttonIconUrl2x }),
   }
   domain.authstrategies = {
     ...domain.authstrategies,

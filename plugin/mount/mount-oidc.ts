@@ -83,7 +83,7 @@ export interface LoginOption {
   readonly url: string
   /** The whole text of the button, where `custom.buttonText` says one. */
   readonly buttonText?: string
-  /** An image for the button, where `custom.buttonIconUrl` names one: an https address, or a path of this server. */
+  /** An image for the button, where `custom.buttonIconUrl` names one: an address, or a path of this server. */
   readonly iconUrl?: string
 }
 

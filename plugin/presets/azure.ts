@@ -1,16 +1,17 @@
 import { membersOf } from '../config/json/json-object.ts'
 import type { Finding } from '../config/problem.ts'
-import type { GroupSettings } from '../config/settings.ts'
+import type { CustomSettings, GroupSettings } from '../config/settings.ts'
 import {
   claimedMemberships,
   groupOf,
   isClaimElsewhere,
   type Membership,
+  type Memberships,
   membershipsOf,
   UUID,
 } from '../login/groups/memberships.ts'
 import type { Claims } from '../login/profile.ts'
-import type { Preset, PresetDefinition } from './preset.ts'
+import type { Evidence, Preset, PresetDefinition } from './preset.ts'
 import { isText, PAGES_MS, type Page, readPages, type VendorAccess } from './vendor-api.ts'
 
 /** Microsoft Entra ID: the directory of one company. */
@@ -63,37 +64,56 @@ export function azurePreset(graph: string, access: VendorAccess): Preset {
   return {
     title: 'Microsoft',
     // With a claim, Graph is not asked: guests may often not use it, and its scope needs an administrator's consent.
-    scopes: ({ groups }) => (groups?.scope && groups.claim === null ? [groups.scope] : []),
+    scopes: ({ groups, custom }) =>
+      groups?.scope && groups.claim === null && takesGroups(custom) ? [groups.scope] : [],
     renewalScope: 'offline_access',
-    groupsClaim: ({ groups }) => groups?.claim ?? null,
+    groupsClaim: ({ groups, custom }) => groups?.claim ?? (takesGroups(custom) ? null : 'roles'),
     // Often there is no `email`. The stand-in is no verified address, whatever the token says of one.
     claims: (claims) =>
       !isText(claims.email) && isText(claims.preferred_username)
         ? { ...claims, email: claims.preferred_username, email_verified: false }
         : claims,
-    async memberships({ claims, accessToken }, { groups }) {
-      const claim = groups?.claim ?? null
-      if (claim !== null && !(claim === 'groups' && isOverage(claims))) return claimedMemberships(claims, claim)
-      const told = claim === null ? idsInToken(claims, groups) : undefined
-      if (told) return told
-      if (!accessToken) throw new Error('the flow brings no access token to ask for groups with')
-      const method = groups?.recursive ? 'transitiveMemberOf' : 'memberOf'
-      const first = new URL(`${graph.replace(/\/+$/, '')}/v1.0/me/${method}/microsoft.graph.group`)
-      first.searchParams.set('$select', 'id,displayName')
-      first.searchParams.set('$top', '999')
-      // A list that is narrowed down to one type is an advanced query, which needs both.
-      first.searchParams.set('$count', 'true')
-      const headers = { consistencylevel: 'eventual' }
-      const readGroup = claim === null ? groupByName : groupById
-      return readPages(first, {
-        ...access,
-        accessToken,
-        totalMs: PAGES_MS,
-        headers,
-        read: (json) => readPage(json, readGroup),
-      })
+    async memberships(evidence, settings) {
+      const { groups, custom } = settings
+      if (groups?.claim || !custom.authorities.includes('roles')) return ofGroups(graph, access, evidence, groups)
+      const roles = claimedMemberships(evidence.claims, 'roles')
+      if (roles === 'unknown' || !takesGroups(custom)) return roles
+      const others = await ofGroups(graph, access, evidence, groups)
+      return others === 'unknown' ? others : [...roles, ...others]
     },
   }
+}
+
+function takesGroups({ authorities }: CustomSettings): boolean {
+  return authorities.includes('groups')
+}
+
+async function ofGroups(
+  graph: string,
+  access: VendorAccess,
+  { claims, accessToken }: Evidence,
+  groups: GroupSettings | null,
+): Promise<Memberships> {
+  const claim = groups?.claim ?? null
+  if (claim !== null && !(claim === 'groups' && isOverage(claims))) return claimedMemberships(claims, claim)
+  const told = claim === null ? idsInToken(claims, groups) : undefined
+  if (told) return told
+  if (!accessToken) throw new Error('the flow brings no access token to ask for groups with')
+  const method = groups?.recursive ? 'transitiveMemberOf' : 'memberOf'
+  const first = new URL(`${graph.replace(/\/+$/, '')}/v1.0/me/${method}/microsoft.graph.group`)
+  first.searchParams.set('$select', 'id,displayName')
+  first.searchParams.set('$top', '999')
+  // A list that is narrowed down to one type is an advanced query, which needs both.
+  first.searchParams.set('$count', 'true')
+  const headers = { consistencylevel: 'eventual' }
+  const readGroup = claim === null ? groupByName : groupById
+  return readPages(first, {
+    ...access,
+    accessToken,
+    totalMs: PAGES_MS,
+    headers,
+    read: (json) => readPage(json, readGroup),
+  })
 }
 
 /**

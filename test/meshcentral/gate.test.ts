@@ -18,6 +18,7 @@ describe('what MeshCentral asks of everybody who signs in', () => {
     },
     domains: {
       '': { oidc: { groups: { siteadmin: ['mesh-admins'], sync: true } } },
+      born: { oidc: { newAccountsRights: ['locked'] } },
       allowed: { members: { userAllowedIp: '11.22.33.0/24,127.0.0.1' } },
       blocked: { members: { userBlockedIp: ['55.0.0.0/8', '2001:db8::/32'] } },
       sent: { members: { userBlockedIp: ['55.0.0.0/8'], ipBlockedUserRedirect: 'https://intranet.test/blocked' } },
@@ -110,10 +111,15 @@ describe('what MeshCentral asks of everybody who signs in', () => {
 
   it('is an account that is not locked: message 110, and no group of the IdP unlocks it', async () => {
     const person = setup.person({ groups: ['locked out'] })
-    await signedIn(setup, person)
+    const inside = await signedIn(setup, person)
     const admin = await setup.open(await signedIn(setup, setup.person({ groups: ['mesh-admins'] })))
     admin.send({ action: 'edituser', id: userKey(person), siteadmin: LOCKED, responseid: 'lock' })
     await setup.account(person, '', ({ siteadmin }) => siteadmin === LOCKED)
+    const told = await linesOf(setup, async () => {
+      const page = await inside.get(setup.url)
+      expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 110])
+    })
+    expect(told.filter((line) => line.includes('locked-user-signed-out'))).to.have.length(1)
     const browser = setup.browser()
     const lines = await linesOf(setup, async () => {
       const again = setup.person({ groups: ['mesh-admins', 'new one'], name: 'Other Name' }, person)
@@ -126,6 +132,20 @@ describe('what MeshCentral asks of everybody who signs in', () => {
     const record = await setup.account(person)
     expect([record.siteadmin, record.name]).to.deep.equal([LOCKED, person.name])
     expect(Object.keys((record.links ?? {}) as object)).to.have.length(1)
+  })
+
+  it('is an account that was not made locked: message 110, at its first login already', async () => {
+    const person = setup.person()
+    for (const _time of [1, 2]) {
+      const browser = setup.browser()
+      const lines = await linesOf(setup, async () => {
+        const page = await signIn(setup, browser, person, { domain: 'born' })
+        expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 110])
+      })
+      expect(lines.filter((line) => line.includes('account_locked'))).to.have.length(1)
+      expect(await isSignedIn(setup, browser, 'born')).to.equal(false)
+    }
+    expect((await setup.account(person, 'born')).siteadmin).to.equal(LOCKED)
   })
 })
 

@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
 import { algorithmsOf } from '../rules/supported/algorithm-names.ts'
@@ -100,6 +100,7 @@ function keyPair(jwk: JsonObject): KeyPair | undefined {
 }
 
 function clientKey(raw: JsonObject, pair: KeyPair, signs: readonly string[], decrypts: readonly string[]): ClientKey {
+  const publicJwk = pair.publicKey.export({ format: 'jwk' }) as PublicJwk
   const text = (name: string) => (typeof raw[name] === 'string' ? { [name]: raw[name] } : {})
   return {
     kid: typeof raw.kid === 'string' ? raw.kid : null,
@@ -109,10 +110,16 @@ function clientKey(raw: JsonObject, pair: KeyPair, signs: readonly string[], dec
     privateJwk: pair.privateKey.export({ format: 'jwk' }) as PrivateJwk,
     // Made of the key itself: what a file has beside the key's own members cannot get out.
     publicJwk: {
-      ...(pair.publicKey.export({ format: 'jwk' }) as PublicJwk),
-      ...text('kid'),
+      ...publicJwk,
+      // Some IdPs leave keys without an id out.
+      kid: typeof raw.kid === 'string' ? raw.kid : thumbprint(publicJwk),
       ...text('use'),
       ...text('alg'),
     },
   }
+}
+
+/** Source: RFC 7638, section 3. What is not of the type of key is undefined, and so left out. */
+function thumbprint({ crv, e, kty, n, x, y }: PublicJwk): string {
+  return createHash('sha256').update(JSON.stringify({ crv, e, kty, n, x, y })).digest('base64url')
 }

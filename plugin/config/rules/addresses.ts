@@ -76,17 +76,18 @@ function addressesIn(members: MemberSchema['properties'] = {}): readonly string[
   return Object.keys(members).filter((name) => members[name]?.format === 'uri')
 }
 
-/** Browsers show nothing else on an https page. */
-const ICON_RULES: AddressRules = { plainHttp: 'loopback', query: true, fragment: true }
+const ICON_RULES: AddressRules = { plainHttp: 'anywhere', query: true, fragment: true }
 
-/** The icon of the login button: an address, or a path of the server itself. */
+/** The icons of the login button: addresses, or paths of the server itself. */
 export function checkButton({ custom }: JsonObject): readonly Finding[] {
-  const icon = isJsonObject(custom) ? custom.buttonIconUrl : undefined
-  if (typeof icon !== 'string' || isOwnPath(icon)) return []
-  return checkAddress(icon, ['custom', 'buttonIconUrl'], ICON_RULES).map((finding) => ({
-    ...finding,
-    remedy: `${finding.remedy} A path of this server will do as well.`,
-  }))
+  return ['buttonIconUrl', 'buttonIconUrl2x'].flatMap((name) => {
+    const icon = isJsonObject(custom) ? custom[name] : undefined
+    if (typeof icon !== 'string' || isOwnPath(icon)) return []
+    return checkAddress(icon, ['custom', name], ICON_RULES).map((finding) => ({
+      ...finding,
+      remedy: `${finding.remedy} A path of this server will do as well.`,
+    }))
+  })
 }
 
 // As browsers read it: `//host`, `/\host` and `javascript:` lead elsewhere.

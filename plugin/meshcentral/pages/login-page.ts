@@ -145,7 +145,8 @@ export function loginPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshReq
     const domain = request.xdomain
     if (!domain || !own.has(domain.id)) return next()
     const isEnded = hasEnded(request)
-    if (isEnded) carrySessionOver(res)
+    const isTold = hasMessage(request)
+    if (isEnded && !isTold) carrySessionOver(res)
     const told = isEnded ? SESSION_OVER : carried(request, 'failure')
     const failure = Number(told)
     if (loginKeyOf(domain, request.query.key) === null) {
@@ -154,6 +155,10 @@ export function loginPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshReq
       if (withKey === asked) return next()
       drop(res, 'key')
       return res.redirect(302, withKey)
+    }
+    if (isTold) {
+      if (told !== undefined) drop(res, 'failure')
+      return next()
     }
     if (told === SIGNED_OUT_HERE) {
       drop(res, 'failure')
@@ -193,7 +198,7 @@ export function rootPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshRequ
     const isShort = encodeURIComponent(request.originalUrl).length <= MOST_LINK_BYTES
     if (isShort && names.some((name) => DEEP_LINK.has(name))) carry(res, 'deepLink', request.originalUrl)
     if (!isToldSo) return next()
-    if (isEnded) carrySessionOver(res)
+    if (isEnded && !hasMessage(request)) carrySessionOver(res)
     const { key } = request.query
     const path = withLoginKey(`${domain.url}login`, request)
     const isKey = typeof key === 'string' && key.length <= MOST_ADDRESS_CHARACTERS
@@ -205,6 +210,11 @@ export function rootPageVisit(own: ReadonlySet<string>, hasEnded: (req: MeshRequ
 const MOST_ADDRESS_CHARACTERS = 1_000
 /** In a cookie. Links to a device or a group have some 150; a proxy with its defaults refuses answers with a few thousand. */
 const MOST_LINK_BYTES = 600
+/** Whether MeshCentral itself is about to tell something: it knows better. */
+function hasMessage({ session }: MeshRequest): boolean {
+  return typeof session?.messageid === 'number'
+}
+
 /** What MeshCentral's root page reads out of its address. */
 const DEEP_LINK = new Set([
   'viewmode',

@@ -8,6 +8,7 @@ import { announceAccount, tell } from '../events.ts'
 import {
   isLocked,
   type Members,
+  type MeshDeviceGroup,
   type MeshServer,
   type MeshUser,
   type MeshUserGroup,
@@ -16,7 +17,7 @@ import {
   userKey,
 } from '../server.ts'
 import type { TakenDomain } from '../take-over.ts'
-import { withoutAngleBrackets } from './harmless-name.ts'
+import { harmlessName, withoutAngleBrackets } from './harmless-name.ts'
 import { addToGroup } from './user-groups.ts'
 
 /** MeshCentral's own users: the live records, the database, and the events that open pages follow. */
@@ -32,7 +33,7 @@ export function meshAccounts(
     if (!user) throw new Error('The account is gone.')
     return user
   }
-  const save = (record: MeshUser | MeshUserGroup) => saveRecord(server.db, clock, record)
+  const save = (record: MeshUser | MeshUserGroup | MeshDeviceGroup) => saveRecord(server.db, clock, record)
 
   /** Databases have their own ideas of ids: what does not come back as it is would be gone with a restart, or be somebody else's record. */
   async function keepNew(user: MeshUser): Promise<void> {
@@ -82,9 +83,10 @@ export function meshAccounts(
 
     update: async (domainId, profile) => {
       const user = knownRecord(domainId, profile.id)
-      if (!takeOnProfile(user, withoutMarkup(profile))) return
-      await save(user)
-      announceAccount(server, web, user, 'accountchange', 'Account changed')
+      const changed = takeOnProfile(user, withoutMarkup(profile))
+      // Device groups keep the name that somebody had when they were let in.
+      await Promise.all([...linksUnderOtherNames(web, user).map(save), ...(changed ? [save(user)] : [])])
+      if (changed) announceAccount(server, web, user, 'accountchange', 'Account changed')
     },
 
     setSiteAdmin: async (domainId, id, siteAdmin) => {
@@ -152,7 +154,7 @@ function newUser(domain: string, { id, name, email, emailVerified }: Profile, se
 
 function withoutMarkup(profile: Profile): Profile {
   const { name, email } = profile
-  return { ...profile, name: withoutAngleBrackets(name), email: email === null ? null : withoutAngleBrackets(email) }
+  return { ...profile, name: harmlessName(name), email: email === null ? null : withoutAngleBrackets(email) }
 }
 
 /** Whether anything changed. An address that MeshCentral has verified by itself stays so. */
@@ -165,6 +167,17 @@ function takeOnProfile(user: MeshUser, { name, email, emailVerified }: Profile):
   if (newAddress) user.email = email
   if (newAddress || newlyVerified) user.emailVerified = verified
   return newName || newAddress || newlyVerified
+}
+
+/** Gives each link of the person the name of now. @returns the device groups that had another one */
+function linksUnderOtherNames({ meshes = {} }: MeshWeb, user: MeshUser): readonly MeshDeviceGroup[] {
+  return Object.keys(user.links ?? {}).flatMap((id) => {
+    const group = ownValue(meshes, id)
+    const link = group?.links && ownValue(group.links, user._id)
+    if (!group || !link || link.name === user.name) return []
+    link.name = user.name
+    return [group]
+  })
 }
 
 /** MeshCentral's own strategy takes an address for verified unless the IdP says that it is not. */

@@ -11,6 +11,7 @@ describe('custom configuration', () => {
     const defaults = {
       scope: ['openid', 'profile', 'email'],
       claims: { uuid: 'sub', name: 'name', email: 'email' },
+      authorities: ['groups'],
       authorizationParams: {},
       requiredAcr: [],
       preset: null,
@@ -93,18 +94,41 @@ describe('custom configuration', () => {
     expect(problems({ claims: 'sub' })).to.deep.equal(['custom.claims'])
   })
 
-  it('takes buttonText as a line of text, and buttonIconUrl as an https address or a path of this server', () => {
-    for (const buttonText of ['Corp', 'x'.repeat(100), 'Mit Firmenkonto anmelden 👩‍💻']) {
+  it('takes authorities as groups, roles, or both', () => {
+    for (const [given, meant] of [
+      [undefined, ['groups']],
+      ['roles', ['roles']],
+      [
+        ['roles', 'groups'],
+        ['roles', 'groups'],
+      ],
+    ] as const) {
+      expect(custom({ authorities: given })?.authorities).to.deep.equal(meant)
+    }
+    for (const authorities of ['all', '', 5, null])
+      expect(problems({ authorities })).to.deep.equal(['custom.authorities'])
+    expect(problems({ authorities: [] })).to.deep.equal(['custom.authorities'])
+    expect(problems({ authorities: ['roles', 'all'] })).to.deep.equal(['custom.authorities[1]'])
+  })
+
+  it('takes buttonText as a line of text, and icons as addresses or paths of this server', () => {
+    for (const buttonText of ['Corp', 'x'.repeat(128), 'Mit Firmenkonto anmelden 👩‍💻']) {
       expect(custom({ buttonText })).to.include({ buttonText })
     }
-    for (const buttonText of ['', '  ', 'two\nlines', 'tab\tstop', 'x'.repeat(101), '\u2028x', 5, null]) {
+    for (const buttonText of ['', '  ', 'two\nlines', 'tab\tstop', 'x'.repeat(129), '\u2028x', 5, null]) {
       expect(problems({ buttonText }), String(buttonText)).to.deep.equal(['custom.buttonText'])
     }
-    for (const buttonIconUrl of ['https://cdn.example.com/i.png?v=1#x', '/images/i.png', 'images/i.png', '../i.png']) {
-      expect(custom({ buttonIconUrl })).to.include({ buttonIconUrl })
+    for (const icon of [
+      'https://a.test/i.png?v=1#x',
+      'http://a.test/i.png',
+      '/images/i.png',
+      'images/i.png',
+      '../i.png',
+    ]) {
+      const icons = { buttonIconUrl: icon, buttonIconUrl2x: icon }
+      expect(custom(icons)).to.include(icons)
     }
     for (const buttonIconUrl of [
-      'http://cdn.example.com/i.png',
       '//cdn.example.com/i.png',
       '\\\\cdn.example.com/i.png',
       '/\\cdn.example.com/i.png',
@@ -119,6 +143,7 @@ describe('custom configuration', () => {
     ]) {
       expect(problems({ buttonIconUrl }), String(buttonIconUrl)).to.deep.equal(['custom.buttonIconUrl'])
     }
+    expect(problems({ buttonIconUrl2x: 'javascript:alert(1)' })).to.deep.equal(['custom.buttonIconUrl2x'])
     expect(custom({ BUTTONTEXT: 'Corp' })).to.include({ buttonText: 'Corp' })
   })
 

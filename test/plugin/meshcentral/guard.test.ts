@@ -25,6 +25,8 @@ describe('the guard of sessions', () => {
       sessions: { hasEnded } as unknown as GuardedSessions,
       open: createOpenSessions(() => 10_000),
       domains: new Set(['']),
+      isLocked: () => false,
+      onLocked: () => undefined,
       onFailure: (error) => void failures.push(error),
       work,
     })

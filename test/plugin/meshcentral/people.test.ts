@@ -282,6 +282,18 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(web.users[KEY]).to.include({ email: 'new@example.test', emailVerified: true })
   })
 
+  it('are named without what pages take for markup or an escape, on their device groups too', async () => {
+    const { accounts, web, rows } = open()
+    await accounts.create('', { ...ALICE, name: '<100%> Alice' })
+    expect(web.users[KEY]).to.include({ name: '‹100％› Alice' })
+    const group = (name: string) => ({ _id: 'mesh//1', links: { [KEY]: { name, rights: 1 } } })
+    Object.assign(web, { meshes: { 'mesh//1': group('100%') } })
+    Object.assign(web.users[KEY] ?? {}, { links: { 'mesh//1': { rights: 1 }, 'mesh//gone': { rights: 1 } } })
+    await accounts.update('', { ...ALICE, name: '<100%> Alice' })
+    expect(web.meshes).to.deep.equal({ 'mesh//1': group('‹100％› Alice') })
+    expect(rows.get('mesh//1')).to.deep.equal(group('‹100％› Alice'))
+  })
+
   it('tell of a login that changes nothing by no event', async () => {
     const { accounts, events } = open()
     await accounts.create('', ALICE)

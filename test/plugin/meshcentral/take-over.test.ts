@@ -33,11 +33,15 @@ describe('taking over', () => {
 
   it('puts back what the button is to show, in the lower case that pages look for', () => {
     const all = domains()
-    const button = { buttonText: 'Corp', buttonIconUrl: '/corp.png' }
+    const button = { buttonText: 'Corp', buttonIconUrl: '/corp.png', buttonIconUrl2x: '/2.png' }
     for (const one of takeOver(all).values()) showButton(one, null, false, button)
     expect(all[''].authstrategies).to.deep.equal({
       saml: {},
-      oidc: { issuer: {}, client: {}, custom: { buttontext: 'Corp', buttoniconurl: '/corp.png' } },
+      oidc: {
+        issuer: {},
+        client: {},
+        custom: { buttontext: 'Corp', buttoniconurl: '/corp.png', buttoniconurl2x: '/2.png' },
+      },
     })
   })
 

@@ -47,6 +47,24 @@ describe('the azure preset', () => {
     expect(scopes(settings())).to.deep.equal([])
   })
 
+  it('takes the roles of the token in place of groups, or beside them, as authorities say', async () => {
+    api.setGroups(ALICE, { direct: [OPS] })
+    const asked = async (authorities: unknown, claims: Record<string, unknown>) => {
+      const own = settings({})
+      const preset = azurePreset(api.url, vendorAccess())
+      const custom = { ...own.custom, authorities: [authorities].flat() as readonly string[] }
+      const changed = { ...own, custom }
+      return [names(await preset.memberships({ claims, accessToken: TOKEN }, changed)), preset.scopes(changed)]
+    }
+    expect(await asked('roles', { roles: ['Mesh.Admin'] })).to.deep.equal([['Mesh.Admin'], []])
+    expect(await asked('roles', {})).to.deep.equal([[], []])
+    expect(await asked('roles', { roles: 5 })).to.deep.equal(['unknown', []])
+    expect(await asked(['roles', 'groups'], { roles: ['Mesh.Admin'] })).to.deep.equal([
+      ['Mesh.Admin', 'Ops'],
+      ['Group.Read.All'],
+    ])
+  })
+
   it('knows a group by its object id and its display name, in exactly that spelling', async () => {
     api.setGroups(ALICE, { direct: [OPS] })
     const rule = async (required: string) => decideAccess(await ask(), settings({ required }).groups).admitted

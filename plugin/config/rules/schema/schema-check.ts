@@ -63,16 +63,9 @@ function advice(name: string, schema: MemberSchema, at: Steps, root: MemberSchem
   if (home !== undefined) return `It belongs in ${home === '' ? 'the oidc object itself' : quoted(home)}.`
   const nearOld = at.length === 0 ? nearestName(name, DEPRECATED_NAMES) : undefined
   if (nearOld !== undefined) return `Did you mean ${quoted(nearOld)}?`
-  const other = OTHER_NAMES.get(name.toLowerCase())
-  if (other !== undefined) return other
   const removal = at.length === 0 ? 'Remove it, unless the host itself uses it.' : 'Remove it.'
   return `${removal} Known here: ${known.join(', ')}.`
 }
-
-/** What later versions of MeshCentral's own strategy call otherwise. */
-const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
-  ['authorities', 'Where a claim tells groups or roles, write its name in groups.claim, such as "roles".'],
-])
 
 /** Paths of the tables that have a member of that name; the `oidc` object's own is empty. */
 function tablesWith(name: string, schema: MemberSchema, path = ''): readonly string[] {

@@ -127,6 +127,14 @@ const CLIENT: MemberSchema = {
   required: ['client_id'],
 }
 
+const ICON = {
+  type: 'string',
+  pattern: '^[^\\s\\p{Cc}]{1,2000}$',
+  description: 'Write the address of an image, or its path on this server.',
+} as const
+
+const AUTHORITY = '^(?:groups|roles)$'
+
 const custom = (presets: readonly PresetRules[]) =>
   table('Write an object, or leave it out.', {
     scope: {
@@ -157,13 +165,17 @@ const custom = (presets: readonly PresetRules[]) =>
     },
     buttonText: {
       type: 'string',
-      pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Zl}\\p{Zp}]{1,100}$',
-      description: 'Write what stands on the login button: at most 100 characters, on one line.',
+      pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Zl}\\p{Zp}]{1,128}$',
+      description: 'Write what stands on the login button: at most 128 characters, on one line.',
     },
-    buttonIconUrl: {
-      type: 'string',
-      pattern: '^[^\\s\\p{Cc}]{1,2000}$',
-      description: 'Write the https address of an image, or its path on this server.',
+    buttonIconUrl: ICON,
+    buttonIconUrl2x: ICON,
+    authorities: {
+      type: ['string', 'array'],
+      pattern: AUTHORITY,
+      minItems: 1,
+      items: { type: 'string', pattern: AUTHORITY },
+      description: 'Write "groups", "roles", or an array of both.',
     },
     ...Object.assign({}, ...presets.map(({ members }) => members)),
   })

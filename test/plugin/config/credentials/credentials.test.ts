@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
+import { calculateJwkThumbprint } from 'jose'
 import { makeClientCertificate } from '../../../../fixtures/certificate.ts'
 import type { DomainReading } from '../../../../plugin/config/read.ts'
 import { readDomains } from '../../../../plugin/mount/read-domains.ts'
@@ -78,6 +79,14 @@ describe('credentials of a client', () => {
     const key = readKeys({ ...pair.private, note: 'x', k: 'a-secret' }).settings?.credentials.keys[0]
     expect(key?.publicJwk).to.deep.equal(pair.public)
     expect(Object.keys(key?.publicJwk ?? {})).to.not.include.members(PRIVATE_MEMBERS)
+  })
+
+  it('are published under their thumbprints where they have no id, and sign without', async () => {
+    for (const kind of ['RSA', 'P-256', 'Ed25519', 'X25519'] as const) {
+      const pair = makeKey(kind)
+      const key = readKeys(pair.private).settings?.credentials.keys[0]
+      expect([key?.kid, key?.publicJwk.kid]).to.deep.equal([null, await calculateJwkThumbprint(pair.public)])
+    }
   })
 
   it('can be made by the command of the documents', () => {
