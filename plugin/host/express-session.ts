@@ -2,7 +2,7 @@ import type { Request, Response } from 'express'
 import type { Session, SessionData, Store } from 'express-session'
 import { type Clock, systemClock } from '../clock.ts'
 import { isJsonObject } from '../config/json/json-object.ts'
-import { expressTokens, type StoreOperation } from './express-tokens.ts'
+import { type ExpressTokens, expressTokens, type StoreOperation } from './express-tokens.ts'
 import { LEASE_MS, type OpenSession, type Sessions, type SignIn } from './port.ts'
 import { endOfNow, type RevocationStore } from './revocation-store.ts'
 import {
@@ -14,7 +14,7 @@ import {
   withTimeLimit,
 } from './revocations.ts'
 import { createSessionIndex, sharedListing } from './session-listing.ts'
-import { readRecord, readTokens } from './sign-in-record.ts'
+import { NO_TOKENS, readRecord, readTokens } from './sign-in-record.ts'
 import { timeLimit } from './time-limit.ts'
 
 export interface ExpressSessionsOptions {
@@ -103,20 +103,6 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
     if (tokens) await Promise.all(ids.map((id) => tokens.remove(store, id)))
   }
 
-  function openSession({ id, idToken, tokens: own, ...signIn }: Kept, store: Store): OpenSession {
-    return {
-      id: keyOfHandle(id),
-      signIn,
-      read: async () => (tokens ? tokens.read(store, id) : { idToken, tokens: own }),
-      ...(tokens ? { write: (kept) => tokens.replace(store, id, kept, signIn.startedAt + maxAgeMs) } : {}),
-      async end() {
-        await revoke({ id, ...signIn })
-        await settle('end a session', (done) => store.destroy(id, done))
-        await forget(store, [id])
-      },
-    }
-  }
-
   /** By the store that all processes have. */
   async function lease(id: string): Promise<(() => Promise<void>) | null> {
     const begun = clock.elapsed()
@@ -127,30 +113,50 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
     }
   }
 
-  /** What is kept on the server beside the sessions. */
-  const keeping = (kept: NonNullable<typeof tokens>): Partial<Sessions> => ({
-    checkMs,
-    sealBy: kept.sealBy,
-    async kept(req) {
-      const own = keptIn(req)
-      return own ? kept.read(storeOf(req), own.id) : { idToken: null, tokens: null }
-    },
-    *inUse(domainKey, before) {
-      const at = now()
-      // Later than now: the clock was set back.
-      const sinceOf = ({ takenAt }: Used) => (takenAt > at ? 0 : takenAt)
-      const due = [...used.values()].filter((one) => {
-        const since = sinceOf(one)
-        return one.kept.domainKey === domainKey && since <= before && one.seenAt > since
-      })
-      for (const one of due.toSorted((a, b) => sinceOf(a) - sinceOf(b))) {
-        one.takenAt = now()
-        one.seenAt = Math.min(one.seenAt, one.takenAt)
-        yield openSession(one.kept, one.store)
-      }
-    },
-    ...(revocations.isShared && revocations.once ? { lease } : {}),
-  })
+  /** What is there where tokens are kept. */
+  function keeping(tokens: ExpressTokens): Partial<Sessions> {
+    const openSession = ({
+      kept: { id, idToken: _idToken, tokens: _tokens, ...signIn },
+      store,
+    }: Used): OpenSession => ({
+      id: keyOfHandle(id),
+      signIn,
+      read: () => tokens.read(store, id),
+      write: (fresh) => tokens.replace(store, id, fresh, signIn.startedAt + maxAgeMs),
+      async end() {
+        await revoke({ id, ...signIn })
+        await settle('end a session', (done) => store.destroy(id, done))
+        await forget(store, [id])
+      },
+    })
+    const living = () => [...used.values()].filter(({ kept }) => kept.startedAt + maxAgeMs > now())
+    return {
+      checkMs,
+      sealBy: tokens.sealBy,
+      ...(revocations.isShared && revocations.once ? { lease } : {}),
+      async kept(req) {
+        const own = keptIn(req)
+        return own ? tokens.read(storeOf(req), own.id) : NO_TOKENS
+      },
+      async matching(_req, those) {
+        const isOne = hasOneOf(keysOfEnded(those))
+        return living().flatMap((one) => (isOne(one.kept) ? [openSession(one)] : []))
+      },
+      *inUse(domainKey, before) {
+        // Later than now: the clock was set back.
+        const sinceOf = ({ takenAt }: Used) => (takenAt > now() ? 0 : takenAt)
+        const due = living().filter((one) => {
+          const since = sinceOf(one)
+          return one.kept.domainKey === domainKey && since <= before && one.seenAt > since
+        })
+        for (const one of due.toSorted((a, b) => sinceOf(a) - sinceOf(b))) {
+          one.takenAt = now()
+          one.seenAt = Math.min(one.seenAt, one.takenAt)
+          yield openSession(one)
+        }
+      },
+    }
+  }
 
   function listingOf(store: Store): () => Promise<readonly Kept[]> {
     const known = listings.get(store)
@@ -163,24 +169,9 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
     return listing
   }
 
-  async function listed(store: Store, keys: readonly string[]): Promise<readonly Kept[]> {
-    const sessions = await listingOf(store)()
-    return sessions.filter((session) => keysOfSignIn(session).some((key) => keys.includes(key)))
-  }
-
   async function idsOf(store: Store, keys: readonly string[]): Promise<readonly string[]> {
-    return canList(store) ? (await listed(store, keys)).map(({ id }) => id) : index.find(keys)
-  }
-
-  /** One after the other: there are a few of one person, and a store is busy enough. */
-  async function indexed(store: Store, keys: readonly string[]): Promise<readonly Kept[]> {
-    const found: Kept[] = []
-    for (const id of index.find(keys)) {
-      const session = await settle<SessionData | null>('read a session', (done) => store.get(id, done))
-      const kept = session ? readKept(Reflect.get(session, KEY)) : undefined
-      if (kept) found.push(kept)
-    }
-    return found
+    if (!canList(store)) return index.find(keys)
+    return (await listingOf(store)()).filter(hasOneOf(keys)).map(({ id }) => id)
   }
 
   async function counts(kept: Kept): Promise<boolean> {
@@ -256,15 +247,11 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
       await forget(store, ids)
       return canList(store) ? ids.length : null
     },
-
-    async matching(req, those) {
-      const store = storeOf(req)
-      const keys = keysOfEnded(those)
-      const sessions = await (canList(store) ? listed(store, keys) : indexed(store, keys))
-      const living = await Promise.all(sessions.map(async (kept) => ((await counts(kept)) ? [kept] : [])))
-      return living.flat().map((kept) => openSession(kept, store))
-    },
   }
+}
+
+function hasOneOf(keys: readonly string[]): (session: SignIn) => boolean {
+  return (session) => keysOfSignIn(session).some((key) => keys.includes(key))
 }
 
 type StoredSessions = SessionData[] | Record<string, SessionData> | null | undefined
