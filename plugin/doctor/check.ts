@@ -228,14 +228,16 @@ function explanation(groups: readonly string[], settings: DomainSettings | null)
 
 /** What is left to do at the IdP. */
 function addressesOf(key: string, settings: DomainSettings, basePath: string): string {
-  const { redirect, postLogout, backchannelLogout, keySet } = idpAddresses(settings, {
+  const { redirect, postLogout, backchannelLogout, frontchannelLogout, keySet } = idpAddresses(settings, {
     backchannelLogout: basePath + ROUTE_NAMES.backchannelLogout,
+    frontchannelLogout: basePath + ROUTE_NAMES.frontchannelLogout,
     jwks: basePath + ROUTE_NAMES.jwks,
   })
   const rows = [
     `redirect URI: ${redirect}`,
     ...(postLogout === null ? [] : [`post-logout redirect URI: ${postLogout}`]),
     `back-channel logout URI: ${backchannelLogout}`,
+    `front-channel logout URI: ${frontchannelLogout}`,
     ...(keySet === null ? [] : [`key set (JWKS) URI: ${keySet}`]),
   ]
   return `domain ${quoted(key)}, to enter at the IdP:\n${rows.map((row) => `  ${row}\n`).join('')}`

@@ -69,12 +69,13 @@ function discoveryText({ discoveredSince, failure }: DiscoveryStatus): string {
   return `${good}. <span class="fail">Fails since ${time(since)}${code}.</span> ${prose(remedy)}`
 }
 
-function addressSection({ redirect, postLogout, backchannelLogout, keySet }: IdpAddresses): string {
+function addressSection({ redirect, postLogout, backchannelLogout, frontchannelLogout, keySet }: IdpAddresses): string {
   return [
     '<h2>To enter at the identity provider</h2>',
     address('redirect', 'Redirect address', redirect),
     address('post-logout', 'Post-logout redirect address', postLogout),
     address('backchannel', 'Back-channel logout address', backchannelLogout),
+    address('frontchannel', 'Front-channel logout address', frontchannelLogout),
     address('key-set', 'Key set address (JWKS)', keySet),
   ].join('')
 }

@@ -236,6 +236,8 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
       await forget(sessionStore, [session.id])
     },
 
+    knows: async (req, those) => (await idsOf(storeOf(req), keysOfEnded(those))).length > 0,
+
     async endMatching(req, ended) {
       const store = storeOf(req)
       const keys = keysOfEnded(ended)

@@ -180,6 +180,11 @@ export interface Sessions {
    */
   endMatching(req: Request, ended: EndedSessions): Promise<number | null>
   /**
+   * Whether there is one of these sessions, as far as this process can tell without asking much: a stranger may say that it has ended.
+   * Absent: they lie with the browsers, and nobody knows.
+   */
+  knows?(req: Request, those: EndedSessions): Promise<boolean>
+  /**
    * The sessions that `endMatching` would end, with what was kept of their logins. They are what the IdP is asked about when it has told
    * of one of them. Absent: they lie with the browsers, or have no tokens to ask with.
    */

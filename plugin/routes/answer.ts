@@ -15,7 +15,7 @@ export function answerOf(req: Request): URLSearchParams {
   return answer
 }
 
-function queryOf(address: string): string {
+export function queryOf(address: string): string {
   const at = address.indexOf('?')
   if (at === -1) return ''
   const end = address.indexOf('#', at)

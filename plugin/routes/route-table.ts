@@ -4,6 +4,7 @@ import { jwks } from './jwks.ts'
 import { authorize } from './login/authorize.ts'
 import { callback, isForCallback, refuseAnswer } from './login/callback.ts'
 import { backchannelLogout, refuseLogout } from './logout/backchannel-logout.ts'
+import { frontchannelLogout } from './logout/frontchannel-logout.ts'
 import { logout } from './logout/logout.ts'
 import type { RouteDeps, RoutePaths, Strategy } from './strategy.ts'
 
@@ -58,6 +59,7 @@ export function mountRoutes(
     callbacks: { route: callback, methods: both, form, onUnreadable: refuseAnswer },
     jwks: { route: jwks, methods: ['GET'] },
     logout: { route: logout, methods: both },
+    frontchannelLogout: { route: frontchannelLogout, methods: ['GET'] },
     backchannelLogout: {
       route: backchannelLogout,
       methods: ['POST'],
@@ -83,8 +85,9 @@ export function mountRoutes(
         (plain === plainRoute(strategy.paths.logout) ? 'logout' : undefined))
     if (!strategy || kind === undefined) return next()
     const { route, methods, form: parse, onUnreadable } = entries[kind]
-    // Express takes it to the host's own logout for GET, which would end less than ours.
-    if (kind === 'logout' && req.method === 'HEAD') {
+    // Express takes HEAD to the host's own logout for GET, which would end less than ours.
+    const isRefused = kind === 'logout' ? req.method === 'HEAD' : kind === 'frontchannelLogout' && req.method !== 'GET'
+    if (isRefused) {
       res.setHeader('Allow', methods.join(', '))
       res.status(405).end()
       return
@@ -109,11 +112,13 @@ export function mountRoutes(
 }
 
 /** What is at which path of a domain. */
-function kindsOf({ authorize, callbacks, jwks, logout, backchannelLogout }: RoutePaths): ReadonlyMap<string, Kind> {
+function kindsOf(paths: RoutePaths): ReadonlyMap<string, Kind> {
+  const { authorize, callbacks, jwks, logout, backchannelLogout, frontchannelLogout } = paths
   // In the order in which the first one counts: a redirect address may be any path.
   return new Map<string, Kind>([
     ...[...callbacks].map((path) => [path, 'callbacks'] as const),
     [backchannelLogout, 'backchannelLogout'],
+    [frontchannelLogout, 'frontchannelLogout'],
     [logout, 'logout'],
     [jwks, 'jwks'],
     [authorize, 'authorize'],

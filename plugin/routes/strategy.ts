@@ -45,6 +45,7 @@ export interface RoutePaths {
   readonly callbacks: ReadonlySet<string>
   readonly logout: string
   readonly backchannelLogout: string
+  readonly frontchannelLogout: string
   readonly jwks: string
   readonly login: string
   /** All of these: nobody wants to be sent there after a login. */
@@ -59,14 +60,14 @@ export interface RoutePaths {
 export function routePaths(base: string, redirectUri: string | undefined, presets: readonly string[]): RoutePaths {
   const at = (name: keyof typeof ROUTE_NAMES) => base + ROUTE_NAMES[name]
   const [authorize, logout, login] = [at('authorize'), at('logout'), at('login')]
-  const [backchannelLogout, jwks] = [at('backchannelLogout'), at('jwks')]
+  const [backchannelLogout, frontchannelLogout, jwks] = [at('backchannelLogout'), at('frontchannelLogout'), at('jwks')]
   const callbacks = new Set([
     at('callback'),
     ...presets.map((name) => `${base}auth-oidc-${name}-callback`),
     ...(redirectUri === undefined ? [] : [new URL(redirectUri).pathname]),
   ])
-  const own = new Set([authorize, ...callbacks, logout, backchannelLogout, jwks, login])
-  return { base, authorize, callbacks, logout, backchannelLogout, jwks, login, own }
+  const own = new Set([authorize, ...callbacks, logout, backchannelLogout, frontchannelLogout, jwks, login])
+  return { base, authorize, callbacks, logout, backchannelLogout, frontchannelLogout, jwks, login, own }
 }
 
 /** The same for all domains of a server. Those that have the same paths, each under a host name of its own, share them. */

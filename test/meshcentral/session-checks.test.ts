@@ -118,6 +118,37 @@ describe('whether sessions of MeshCentral still live', () => {
     expect(pages.map((page) => page.isOpen())).to.deep.equal([true, true])
   })
 
+  it('ends one that a frame on the page of the IdP names, its open pages with it, and no other, after a restart as well', async () => {
+    await setup.register({
+      ...RENEWED,
+      backchannel_logout_uri: 'http://127.0.0.1:1/',
+      backchannel_logout_session_required: true,
+    })
+    const tokens: string[] = []
+    setup.idp.forgeTokens((token) => {
+      tokens.push(token)
+      return token
+    })
+    const browser = await signedIn(setup, setup.person())
+    const sid = String(decodeJwt(tokens.at(-1) ?? '').sid)
+    await until('the tokens to be written', async () => (await tokenRecords()).length > 0)
+    await setup.restart(NEVER)
+    const [page, other] = [await setup.open(browser), await setup.open(await signedIn(setup, setup.person()))]
+    const frame = (name: string) =>
+      setup
+        .browser()
+        .step(`${setup.url}auth-oidc-frontchannel-logout?${new URLSearchParams({ iss: setup.idp.issuer, sid: name })}`)
+    expect((await frame('made up')).status).to.equal(200)
+    expect(page.isOpen()).to.equal(true)
+    const { status, headers } = await frame(sid)
+    expect(status).to.equal(200)
+    expect(headers['x-frame-options']).to.equal(undefined)
+    expect(headers['content-security-policy']).to.equal(`default-src 'none'; frame-ancestors ${setup.idp.issuer}`)
+    await closes(page)
+    expect([await isSignedIn(setup, browser), other.isOpen()]).to.deep.equal([false, true])
+    await setup.restart(OFTEN)
+  })
+
   it('keeps no token in the cookie, none that can be read in the database, and none once the session is over', async () => {
     await setup.restart()
     const before = (await tokenRecords()).map(({ _id }) => _id)

@@ -5,6 +5,7 @@ export const ROUTE_NAMES = {
   logout: 'logout',
   login: 'login',
   backchannelLogout: 'auth-oidc-backchannel-logout',
+  frontchannelLogout: 'auth-oidc-frontchannel-logout',
   jwks: 'auth-oidc-jwks',
 } as const
 

@@ -88,6 +88,11 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
       return own ? secrets.read(own.signIn.handle) : { idToken: null, tokens: null }
     },
 
+    async knows(_req, those) {
+      const keys = keysOfEnded(those)
+      return open.find(keys).length > 0 || secrets.hasMatching(keys)
+    },
+
     matching: async (_req, those) => open.find(keysOfEnded(those)).map(told),
 
     *inUse(domainKey, before) {

@@ -24,7 +24,9 @@ export interface SessionSecrets {
   /** Nothing where nothing is kept. @throws Error when the database does not answer */
   read(handle: string): Promise<KeptTokens>
   remove(handle: string): void
-  /** Those of the sessions that have one of the keys, by `keysOfSignIn`. */
+  /** Whether there are any of sessions that have one of the keys, by `keysOfSignIn`. */
+  hasMatching(keys: readonly string[]): boolean
+  /** Those of the same sessions. */
   removeMatching(keys: readonly string[]): void
   close(): void
 }
@@ -158,6 +160,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
       return text === null ? NO_TOKENS : readKeptTokens(JSON.parse(text))
     },
     remove: (handle) => drop(keyOfHandle(handle)),
+    hasMatching: (keys) => [...entries.values()].some((entry) => entry.keys.some((own) => keys.includes(own))),
     removeMatching(keys) {
       for (const [key, entry] of entries) if (entry.keys.some((own) => keys.includes(own))) drop(key)
     },

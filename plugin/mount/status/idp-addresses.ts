@@ -7,6 +7,7 @@ export interface IdpAddresses {
   /** Null: none is sent, so none has to be registered. */
   readonly postLogout: string | null
   readonly backchannelLogout: string
+  readonly frontchannelLogout: string
   /** Null: this client has no keys to publish. */
   readonly keySet: string | null
 }
@@ -14,6 +15,7 @@ export interface IdpAddresses {
 /** Paths that an IdP calls by itself. */
 export interface RoutesForIdp {
   readonly backchannelLogout: string
+  readonly frontchannelLogout: string
   readonly jwks: string
 }
 
@@ -23,6 +25,7 @@ export function idpAddresses(settings: DomainSettings, routes: RoutesForIdp): Id
     redirect: client.redirect_uri,
     postLogout: client.post_logout_redirect_uri,
     backchannelLogout: origin + routes.backchannelLogout,
+    frontchannelLogout: origin + routes.frontchannelLogout,
     keySet: publishedKeys(settings).length > 0 ? origin + routes.jwks : null,
   }
 }

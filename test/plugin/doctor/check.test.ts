@@ -116,10 +116,12 @@ describe('mesh-companion-check', () => {
         'domain "", to enter at the IdP:',
         '  redirect URI: https://mesh.example.com/auth-oidc-callback',
         '  back-channel logout URI: https://mesh.example.com/auth-oidc-backchannel-logout',
+        '  front-channel logout URI: https://mesh.example.com/auth-oidc-frontchannel-logout',
         'domain "sub", to enter at the IdP:',
         '  redirect URI: https://mesh.example.com/sub/auth-oidc-callback',
         '  post-logout redirect URI: https://mesh.example.com/sub/login',
         '  back-channel logout URI: https://mesh.example.com/sub/auth-oidc-backchannel-logout',
+        '  front-channel logout URI: https://mesh.example.com/sub/auth-oidc-frontchannel-logout',
         '',
       ].join('\n'),
     )

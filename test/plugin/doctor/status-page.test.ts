@@ -19,6 +19,7 @@ const STATUS: DomainStatus = {
     redirect: 'https://mesh.example/auth-oidc-callback',
     postLogout: null,
     backchannelLogout: 'https://mesh.example/auth-oidc-backchannel-logout',
+    frontchannelLogout: 'https://mesh.example/auth-oidc-frontchannel-logout',
     keySet: null,
   },
 }

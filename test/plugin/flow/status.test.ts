@@ -38,6 +38,7 @@ describe('the status of single sign-on', () => {
       redirect: `${host.url}auth-oidc-callback`,
       postLogout: `${host.url}login`,
       backchannelLogout: `${origin}/auth-oidc-backchannel-logout`,
+      frontchannelLogout: `${origin}/auth-oidc-frontchannel-logout`,
       keySet: null,
     })
     const folder = await createClientFolder()

@@ -1,0 +1,113 @@
+import { expect } from 'chai'
+import { decodeJwt } from 'jose'
+import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { memoryRevocations } from '../../../plugin/index.ts'
+import { CLIENT, type Setup, setups, whoAmI } from '../../support/sign-in-setup.ts'
+
+const PATH = 'auth-oidc-frontchannel-logout'
+
+describe('a logout that a frame on the page of the IdP tells of', () => {
+  const { start, closeAll } = setups()
+  afterEach(closeAll)
+
+  /** Two sessions of one person, with the IdP's ids of both, and one of somebody else. */
+  async function startWithThree() {
+    let revoked = 0
+    const memory = memoryRevocations()
+    const revocations = {
+      ...memory,
+      revoke: (...those: Parameters<typeof memory.revoke>) => {
+        revoked += 1
+        return memory.revoke(...those)
+      },
+    }
+    const setup = await start({ host: { revocations } })
+    await setup.idp.addClient({
+      ...CLIENT,
+      redirect_uris: [`${setup.host.url}auth-oidc-callback`],
+      // Nobody listens there. With it, ID tokens have a `sid`.
+      backchannel_logout_uri: 'http://127.0.0.1:1/',
+      backchannel_logout_session_required: true,
+    })
+    const tokens: string[] = []
+    setup.idp.forgeTokens((token) => {
+      tokens.push(token)
+      return token
+    })
+    const people: ScriptedBrowser[] = []
+    for (const name of ['alice', 'alice', 'bob']) {
+      const person = setup.browser()
+      await person.login(setup.host.url, name, `${name}-demo`)
+      people.push(person)
+    }
+    const sids = tokens.map((token) => String(decodeJwt(token).sid))
+    const signedInNow = () =>
+      Promise.all(people.map(async (person) => (await whoAmI(person, setup.host.url)).status === 200))
+    return { setup, people, sid: sids[0] ?? '', iss: setup.idp.issuer, signedInNow, revoked: () => revoked }
+  }
+  /** As a frame of another site, to which no cookie is sent. */
+  const call = ({ host }: Setup, query: URLSearchParams, method = 'GET') =>
+    fetch(`${host.url}${PATH}?${query}`, { method })
+
+  it('ends that session and no other, by a page for a frame of that IdP which nobody keeps', async () => {
+    const { setup, sid, iss, signedInNow } = await startWithThree()
+    const answer = await call(setup, new URLSearchParams({ iss, sid }))
+    expect(answer.status).to.equal(200)
+    expect(await answer.text()).to.equal('<!doctype html>')
+    expect(answer.headers.get('x-frame-options')).to.equal(null)
+    expect(answer.headers.get('content-security-policy')).to.equal(`default-src 'none'; frame-ancestors ${iss}`)
+    expect(answer.headers.get('cache-control')).to.equal('no-store')
+    expect(await signedInNow()).to.deep.equal([false, true, true])
+    expect(setup.authLog.map(({ event }) => event)).to.include('frontchannel-logout')
+  })
+
+  it('ends nothing and remembers nothing of a session that nobody has', async () => {
+    const { setup, iss, signedInNow, revoked } = await startWithThree()
+    const before = revoked()
+    expect((await call(setup, new URLSearchParams({ iss, sid: 'made up' }))).status).to.equal(200)
+    expect([revoked() - before, await signedInNow()]).to.deep.equal([0, [true, true, true]])
+    expect(setup.authLog.map(({ event }) => event)).to.not.include('frontchannel-logout')
+  })
+
+  it('ends the session of the cookie that did arrive, where it names none', async () => {
+    const { setup, people, signedInNow } = await startWithThree()
+    expect((await call(setup, new URLSearchParams())).status).to.equal(200)
+    expect(await signedInNow()).to.deep.equal([true, true, true])
+    expect((await people[1]?.step(`${setup.host.url}${PATH}`))?.status).to.equal(200)
+    expect(await signedInNow()).to.deep.equal([true, false, true])
+  })
+
+  for (const [what, names] of [
+    ['an issuer alone', ['iss']],
+    ['a session alone', ['sid']],
+    ['two issuers', ['iss', 'iss', 'sid']],
+    ['two sessions', ['iss', 'sid', 'sid']],
+    ['another issuer', ['other', 'sid']],
+    ['an empty session', ['iss', 'empty']],
+  ] as const) {
+    it(`is refused with ${what}, and ends nothing, that of the cookie neither`, async () => {
+      const { setup, people, sid, iss, signedInNow } = await startWithThree()
+      const parameters = {
+        iss: ['iss', iss],
+        sid: ['sid', sid],
+        other: ['iss', `${iss}/`],
+        empty: ['sid', ''],
+      } as const
+      const query = new URLSearchParams()
+      for (const [name, value] of names.map((one) => parameters[one])) query.append(name, value)
+      const answer = await people[0]?.step(`${setup.host.url}${PATH}?${query}`)
+      expect(answer?.status).to.equal(400)
+      expect(await signedInNow()).to.deep.equal([true, true, true])
+      expect(setup.authLog.at(-1)).to.deep.include({ event: 'frontchannel-logout-refused', level: 'warn' })
+    })
+  }
+
+  it('comes by GET alone', async () => {
+    const { setup, sid, iss, signedInNow } = await startWithThree()
+    for (const method of ['POST', 'HEAD', 'PUT']) {
+      const answer = await call(setup, new URLSearchParams({ iss, sid }), method)
+      expect([answer.status, answer.headers.get('allow')], method).to.deep.equal([405, 'GET'])
+    }
+    expect(await signedInNow()).to.deep.equal([true, true, true])
+  })
+})
