@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 
 /**
  * MeshCentral keeps in the browser whether a person wants its pages dark (1), light (2) or as the system has it; a domain may settle it.
- * Without this script all is there but the copy buttons' work, and times are in UTC.
+ * Without this script all is there but the copy buttons' work, times are in UTC, and somebody looks by a link whether a check has ended.
  */
 export const SCRIPT = `
 const root = document.documentElement
@@ -13,6 +13,7 @@ const settled = root.dataset.look
 const dress = () => { root.dataset.look = settled || chosen() || '' }
 dress()
 addEventListener('storage', dress)
+if ('reload' in root.dataset) setTimeout(() => location.reload(), 2000)
 const copy = async (button) => {
   const field = document.getElementById(button.dataset.copy)
   field.select()

@@ -26,15 +26,15 @@ export interface StatusPage {
 export function statusPage({ status, notes, check, token, look, now }: StatusPage): string {
   const place = status?.domainKey ? ` of the domain <code>${escapeMarkup(status.domainKey)}</code>` : ''
   const isRunning = check.kind === 'running'
+  // Until the check has ended. The button's own request was answered by a redirect, so nothing is sent twice.
+  const reload = isRunning ? ' data-reload' : ''
   return [
-    `<!doctype html><html lang="en"${look === null ? '' : ` data-look="${look}"`}><head><meta charset="utf-8">`,
+    `<!doctype html><html lang="en"${look === null ? '' : ` data-look="${look}"`}${reload}><head><meta charset="utf-8">`,
     '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Single sign-on</title>',
-    // Until the check has ended. The button's own request was answered by a redirect, so nothing is sent twice.
-    isRunning ? '<meta http-equiv="refresh" content="2">' : '',
-    `<style>${STYLE}</style><script>${SCRIPT}</script></head><body><h1>Single sign-on${place}</h1>`,
+    `<style>${STYLE}</style><script>${SCRIPT}</script></head><body><main><h1>Single sign-on${place}</h1>`,
     ...notes.map((note) => `<p class="warn">${escapeMarkup(note)}</p>`),
     status ? sections(status, check, token, now) : '<p>This domain has no single sign-on by this plugin.</p>',
-    '</body></html>',
+    '</main></body></html>',
   ].join('')
 }
 
@@ -95,6 +95,7 @@ function checkSection(check: LiveCheck, token: string): string {
     '<h2>Live check</h2><p>Asks the identity provider what a login depends on, with nobody signed in. It leaves nothing behind but lines in the log there.</p>',
     `<form method="post"><input type="hidden" name="token" value="${escapeMarkup(token)}">`,
     `<button${isRunning ? ' disabled' : ''}>${isRunning ? 'Asking …' : 'Ask now'}</button></form>`,
+    isRunning ? '<noscript><p><a href="">Look whether it has ended</a></p></noscript>' : '',
     check.kind === 'done' ? outcome(check) : '',
   ].join('')
 }

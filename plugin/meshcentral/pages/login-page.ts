@@ -2,7 +2,7 @@ import { parseCookie, stringifySetCookie } from 'cookie'
 import type { RequestHandler, Response } from 'express'
 import { type LoginErrorCode, MESSAGES, type MessageCode } from '../../errors.ts'
 import type { LoginFailure } from '../../host/port.ts'
-import { escapeMarkup } from '../../routes/markup.ts'
+import { escapeMarkup, smallPage } from '../../routes/markup.ts'
 import type { MeshDomain, MeshRequest } from '../server.ts'
 import { loginKeyOf } from './gate.ts'
 
@@ -248,9 +248,7 @@ function sendPage(res: Response, title: string, body: string, head = ''): void {
     .status(200)
     .set('Cache-Control', 'no-store')
     .type('html')
-    .send(
-      `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title>${head}</head><body>${body}</body></html>`,
-    )
+    .send(smallPage(title, body, head))
 }
 
 /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Response } from 'express'
-import { escapeMarkup } from '../markup.ts'
+import { escapeMarkup, smallPage } from '../markup.ts'
 
 /**
  * Takes the answer out of the address before anything else, so that neither the history nor a copied address keeps it, and posts its
@@ -39,10 +39,12 @@ export function sendFragmentPage(res: Response, login: string): void {
     .set('X-Frame-Options', 'DENY')
     .type('html')
     .send(
-      `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Signing in</title></head><body>` +
+      smallPage(
+        'Signing in',
         `<form method="post"></form>` +
-        `<p hidden>The sign-in service sent no answer. Please <a href="${escapeMarkup(login)}">sign in again</a>.</p>` +
-        `<noscript>This sign-in needs JavaScript: allow it for this page, and sign in again.</noscript>` +
-        `<script>${SCRIPT}</script></body></html>`,
+          `<p hidden>The sign-in service sent no answer. Please <a href="${escapeMarkup(login)}">sign in again</a>.</p>` +
+          `<noscript>This sign-in needs JavaScript: allow it for this page, and sign in again.</noscript>` +
+          `<script>${SCRIPT}</script>`,
+      ),
     )
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Response } from 'express'
-import { escapeMarkup } from '../markup.ts'
+import { escapeMarkup, smallPage } from '../markup.ts'
 
 const SCRIPT = 'document.forms[0].submit()'
 const SCRIPT_HASH = createHash('sha256').update(SCRIPT).digest('base64')
@@ -20,23 +20,15 @@ export function sendLogoutForm(res: Response, url: URL, fields: Readonly<Record<
     .set('Content-Security-Policy', policyFor(url))
     .type('html')
     .send(
-      `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Signing out</title>
-</head>
-<body>
-<form method="post" action="${escapeMarkup(url.href)}">
+      smallPage(
+        'Signing out',
+        `<form method="post" action="${escapeMarkup(url.href)}">
 ${inputs.join('\n')}
 <p>You are signed out of this server. Go on to sign out of the sign-in service as well.</p>
 <p><button>Go on</button></p>
 </form>
-<script>${SCRIPT}</script>
-</body>
-</html>
-`,
+<script>${SCRIPT}</script>`,
+      ),
     )
 }
 

@@ -8,11 +8,8 @@ import { type Html, html } from './html.ts'
 import { renderInstances } from './instances.ts'
 import { OBSTACLES } from './obstacles.ts'
 import type { Status } from './status.ts'
-import { STYLE } from './style.ts'
+import { REFRESH_S, SCRIPT, STYLE } from './style.ts'
 import { renderListeners, type UpstreamConnection } from './upstream.ts'
-
-/** Seconds between two loads of the page, unless the reader has switched that off. */
-const REFRESH_S = 30
 
 /** The page for a person: what works, what does not, and how busy it is. `refresh` false leaves the page alone once it is shown. */
 export function renderStatusPage(status: Status, refresh: boolean): string {
@@ -24,16 +21,16 @@ export function renderStatusPage(status: Status, refresh: boolean): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-${refresh ? html`<meta http-equiv="refresh" content="${REFRESH_S}">` : undefined}
 <title>${state.word} – ${callsign} – APRS sidecar</title>
 <style>${STYLE}</style>
+${refresh ? html`<script>${SCRIPT}</script>` : undefined}
 </head>
 <body>
 <header>
 <h1>APRS sidecar <small>${callsign} · version ${version} · up for ${duration(now - startedAt)}</small></h1>
 <p class="soft">As of ${time(now)} UTC · ${
     refresh
-      ? html`refreshes every ${REFRESH_S} s · <a href="/?refresh=off">Stop refreshing</a>`
+      ? html`<noscript><a href="/">Refresh</a> by hand: this browser runs no scripts. With them it </noscript>refreshes every ${REFRESH_S} s · <a href="/?refresh=off">Stop refreshing</a>`
       : html`<a href="/">Refresh every ${REFRESH_S} s</a>`
   }</p>
 </header>

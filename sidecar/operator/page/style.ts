@@ -86,10 +86,18 @@ footer { margin-top: 2rem; padding-bottom: 2rem; font-size: .875rem; color: var(
 
 export const STYLE = new Html(CSS)
 
-/** What a browser may do with the page: apply this one style sheet, and nothing else. */
+/** Seconds between two loads of the page, unless the reader has switched that off. */
+export const REFRESH_S = 30
+const RELOAD = `setTimeout(() => location.reload(), ${REFRESH_S}000)`
+export const SCRIPT = new Html(RELOAD)
+
+const digest = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+
+/** What a browser may do with the page: apply this one style sheet, run this one script, and nothing else. */
 export const POLICY = [
   "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(CSS).digest('base64')}'`,
+  `style-src ${digest(CSS)}`,
+  `script-src ${digest(RELOAD)}`,
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

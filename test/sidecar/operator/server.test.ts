@@ -178,13 +178,13 @@ describe('the operator port', () => {
       ).to.equal(true)
   })
 
-  it('serves the status page on /, under a policy that lets a browser do nothing but style it', async () => {
+  it('serves the status page on /, under a policy that lets a browser do nothing but style it and load it anew', async () => {
     const answer = await get('/')
     expect([answer.status, await answer.text()]).to.deep.equal([200, '<p>refresh: true</p>'])
     expect(answer.headers.get('content-type')).to.equal('text/html; charset=utf-8')
     expect(answer.headers.get('cross-origin-resource-policy')).to.equal('same-origin')
     expect(answer.headers.get('content-security-policy')).to.match(
-      /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+      /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; script-src 'sha256-[\w+/]{43}='; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
     )
     expect(await (await get('/?refresh=off')).text()).to.equal('<p>refresh: false</p>')
     expect(await (await get('/?refresh=<script>')).text()).to.equal('<p>refresh: true</p>')

@@ -1,0 +1,213 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import express, { type Application, type Response } from 'express'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { createExample } from '../../fixtures/example/server.ts'
+import { POLICY } from '../../plugin/doctor/page-look.ts'
+import { type StatusPage, statusPage } from '../../plugin/doctor/status-page.ts'
+import { goOn } from '../../plugin/meshcentral/pages/login-page.ts'
+import type { DomainStatus } from '../../plugin/mount/status/domain-status.ts'
+import { sendFragmentPage } from '../../plugin/routes/login/fragment-page.ts'
+import { sendLogoutForm } from '../../plugin/routes/logout/logout-form.ts'
+import { renderStatusPage } from '../../sidecar/operator/page/status-page.ts'
+import { launchChromium } from '../support/chromium.ts'
+import { eventfulStatus } from '../support/eventful-status.ts'
+import { CLIENT, type Setup, setUp } from '../support/sign-in-setup.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+/** No line of a phone is as long, and there is no blank to break it at. */
+const LONG = 'Wolfeschlegelsteinhausenbergerdorffwelchevoralternwarengewissenhaftschafers'
+const WIDTHS = [1280, 390]
+/** No page goes on by itself meanwhile. Where none is set, axe-core takes the background for white in dark as well. */
+const SETTLED = `new Promise((settle) => {
+  const ready = () => {
+    for (let id = setTimeout(() => {}); id > 0; id--) clearTimeout(id)
+    const bare = [document.documentElement, document.body].every(
+      (one) => getComputedStyle(one).backgroundColor === 'rgba(0, 0, 0, 0)')
+    if (bare) document.documentElement.style.backgroundColor = 'Canvas'
+    settle()
+  }
+  if (document.readyState === 'loading') addEventListener('DOMContentLoaded', ready)
+  else ready()
+})`
+
+const STATUS: DomainStatus = {
+  domainKey: 'customer',
+  configured: true,
+  issuer: `https://${LONG}.example`,
+  discovery: { discoveredSince: 1_000, failure: { since: 5, causeCode: 'ECONNREFUSED', remedy: 'Look at `issuer`.' } },
+  keySetAgeMs: 61_000,
+  lastLogin: 5_000,
+  refusals: [{ time: 1, times: 2, event: 'login-failed', code: 'internal', remedy: LONG, account: LONG }],
+  groupRights: [{ group: LONG, rights: ['recordings'] }],
+  addresses: {
+    redirect: `https://${LONG}.example/auth-oidc-callback`,
+    postLogout: null,
+    backchannelLogout: 'https://mesh.example/auth-oidc-backchannel-logout',
+    frontchannelLogout: 'https://mesh.example/auth-oidc-frontchannel-logout',
+    keySet: null,
+  },
+}
+
+const IS_DARK = `[document.body, document.documentElement].map((one) => getComputedStyle(one).backgroundColor)
+  .filter((color) => color !== 'rgba(0, 0, 0, 0)')[0].match(/\\d+/g).every((part) => part < 64)`
+
+/** Every page that is served by the product, its fixtures and its example: axe-core finds nothing, and it fits. */
+describe('a page', () => {
+  let browser: Browser
+  let context: BrowserContext
+  let page: Page
+  let setup: Setup
+  let folder: string
+  let url: string
+  let exampleUrl: string
+  const servers: Server[] = []
+
+  before(async () => {
+    browser = await launchChromium()
+    setup = await setUp({ oidc: { groups: { sync: true } } })
+    setup.idp.setUser({
+      username: 'long',
+      password: 'long-demo',
+      sub: 'u-long',
+      claims: { name: LONG, email: `${LONG}@example.test`, groups: [LONG] },
+    })
+    folder = await mkdtemp(join(tmpdir(), 'accessibility-'))
+    url = await serve(ownPages)
+    exampleUrl = await example()
+  })
+  after(async () => {
+    await browser.close()
+    for (const server of servers) server.closeAllConnections()
+    for (const server of servers) server.close()
+    await setup.close()
+    await rm(folder, { recursive: true })
+  })
+  afterEach(() => context.close())
+
+  async function serve(appOf: (url: string) => Application | Promise<Application>): Promise<string> {
+    const server = createServer().listen(0, '127.0.0.1')
+    servers.push(server)
+    await once(server, 'listening')
+    const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    server.on('request', await appOf(at))
+    return at
+  }
+
+  function ownPages(at: string): Application {
+    const app = express()
+    const status = (res: Response, more: Partial<StatusPage> = {}) =>
+      res.set('Content-Security-Policy', POLICY).send(
+        statusPage({
+          status: STATUS,
+          notes: [LONG],
+          check: { kind: 'never' },
+          token: 't',
+          look: null,
+          now: 9e4,
+          ...more,
+        }),
+      )
+    app.get('/fragment', (_req, res) => sendFragmentPage(res, '/login'))
+    app.get('/logout-form', (_req, res) => sendLogoutForm(res, new URL(`${at}nowhere`), { id_token_hint: LONG }))
+    app.get('/going-on', (_req, res) => goOn(res, '/nowhere', true))
+    app.get('/status', (_req, res) => status(res))
+    app.get('/status-running', (_req, res) => status(res, { check: { kind: 'running', since: 1 } }))
+    const verdicts = [{ question: 'discovery', verdict: 'warn', text: LONG }] as const
+    app.get('/status-asked', (_req, res) => status(res, { check: { kind: 'done', at: 1, verdicts } }))
+    app.get('/status-none', (_req, res) => status(res, { status: undefined }))
+    app.get('/sidecar', (_req, res) => res.send(renderStatusPage(eventfulStatus(), true)))
+    // Whoever is sent on stays where they are.
+    app.use((_req, res) => res.status(204).end())
+    return app
+  }
+
+  async function example(): Promise<string> {
+    return serve(async (at) => {
+      const client = { ...CLIENT, client_id: 'example', redirect_uri: `${at}auth-oidc-callback` }
+      await setup.idp.addClient({ ...CLIENT, client_id: 'example', redirect_uris: [client.redirect_uri] })
+      const oidc = { issuer: setup.idp.issuer, client, newAccounts: true, groups: { sync: true } }
+      const config = {
+        settings: { cert: '127.0.0.1' },
+        domains: { '': { dns: '127.0.0.1', authStrategies: { oidc } } },
+      }
+      const { app, oidc: running } = await createExample({
+        config,
+        accountsFile: join(folder, 'accounts.json'),
+        secret: 'a secret of the example, of 32 characters and more',
+      })
+      servers.at(-1)?.on('close', () => running.close())
+      return app
+    })
+  }
+
+  const signIn = async (at: string) => {
+    await page.goto(`${at}auth-oidc`)
+    await page.getByLabel('User name').fill('long')
+    await page.getByLabel('Password').fill('long-demo')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.waitForURL(at)
+  }
+
+  const PAGES: Readonly<Record<string, () => Promise<unknown>>> = {
+    'the login page of the host': () => page.goto(`${setup.host.url}login`),
+    'the same after a failure': () => page.goto(`${setup.host.url}login?failure=not_allowed`),
+    'where nothing is, at the host': () => page.goto(`${setup.host.url}nowhere`),
+    'the start page of the host': () => signIn(setup.host.url),
+    'the sign-in page of the provider': () => page.goto(`${setup.host.url}auth-oidc`),
+    'the sign-out page of the provider': async () => {
+      await signIn(setup.host.url)
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('button', { name: /^Yes/ }).waitFor()
+    },
+    'the login page of the example': async () => page.goto(`${exampleUrl}login?failure=not_allowed`),
+    'the start page of the example': async () => signIn(exampleUrl),
+    'the page for an answer in the fragment': () => page.goto(`${url}fragment`),
+    'the form of a logout': () => page.goto(`${url}logout-form`, { waitUntil: 'commit' }),
+    'the page that goes on by itself': () => page.goto(`${url}going-on`, { waitUntil: 'commit' }),
+    'the status page of the plugin': () => page.goto(`${url}status`),
+    'the same while it asks': () => page.goto(`${url}status-running`),
+    'the same once it has asked': () => page.goto(`${url}status-asked`),
+    'the same of a domain without single sign-on': () => page.goto(`${url}status-none`),
+    'the status page of the sidecar': () => page.goto(`${url}sidecar`),
+  }
+
+  for (const [what, open] of Object.entries(PAGES)) {
+    it(`is accessible, and fits in light and dark, wide and narrow: ${what}`, async () => {
+      context = await browser.newContext({ bypassCSP: true, viewport: { width: 1280, height: 844 } })
+      context.setDefaultTimeout(15_000)
+      page = await context.newPage()
+      await open()
+      await page.evaluate(SETTLED)
+      await page.evaluate(AXE)
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        for (const width of WIDTHS) {
+          await page.setViewportSize({ width, height: 844 })
+          const { violations } = (await page.evaluate("axe.run({ resultTypes: ['violations'] })")) as {
+            violations: Violation[]
+          }
+          const found = violations.map(
+            ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`,
+          )
+          expect(found, `${colorScheme}, ${width}`).to.deep.equal([])
+          const isDark = await page.evaluate(IS_DARK)
+          expect(isDark, 'dark').to.equal(colorScheme === 'dark')
+          expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), `${width}`).to.be.at.most(0)
+        }
+      }
+    })
+  }
+})
+
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly html: string }[]
+}
