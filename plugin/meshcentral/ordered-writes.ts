@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { askDatabase } from './database.ts'
+import { askDatabase, WRITE_LIMIT_MS } from './database.ts'
 import type { MeshDatabase } from './server.ts'
 
 /** People, groups, and what is ours. Devices are MeshCentral's own affair, and many. */
@@ -20,7 +20,7 @@ export function orderWrites(db: MeshDatabase, clock: Clock): void {
   async function begin(id: string, write: Write, told: readonly Done[]): Promise<void> {
     next.set(id, { told: [] })
     // One that does not answer holds up no more than those who wait by then.
-    const error: unknown = await askDatabase(clock, 'write a record', write).then(
+    const error: unknown = await askDatabase(clock, 'write a record', write, WRITE_LIMIT_MS).then(
       () => undefined,
       (thrown: unknown) => thrown,
     )

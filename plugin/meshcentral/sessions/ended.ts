@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../clock.ts'
 import type { RevocationStore } from '../../host/revocation-store.ts'
-import { askDatabase } from '../database.ts'
+import { askDatabase, WRITE_LIMIT_MS } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
 import { cleanWhileSteady } from './cleaning.ts'
 import type { Endings } from './open-sessions.ts'
@@ -136,8 +136,11 @@ export function endedInDatabase(db: MeshDatabase, clock: Clock, onUnread?: (erro
 
   async function write(key: string, record: EndedRecord): Promise<void> {
     try {
-      await askDatabase(clock, 'write that a session has ended', (done) =>
-        db.Set({ type: TYPE, _id: PREFIX + key, domain: '', ...record }, done),
+      await askDatabase(
+        clock,
+        'write that a session has ended',
+        (done) => db.Set({ type: TYPE, _id: PREFIX + key, domain: '', ...record }, done),
+        WRITE_LIMIT_MS,
       )
       // A later one may have failed meanwhile.
       if (records.get(key) === record) unwritten.delete(key)

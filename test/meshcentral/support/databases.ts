@@ -1,31 +1,41 @@
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import pg from 'pg'
 import sqlite3 from 'sqlite3'
 import { startPostgres } from '../../../fixtures/demo/postgres.ts'
 import type { DbRecord } from './data-folder.ts'
+import { INSTALL_LIMIT_MS } from './installation.ts'
+import { laboratory } from './laboratory.ts'
 import { startMariaDb } from './mariadb.ts'
+import { startMongoStandIn } from './mongo-stand-in.ts'
 
 /** What a MeshCentral keeps its records in, in place of its own NeDB. */
-export interface Database {
+interface Started {
   /** Of MeshCentral. */
   readonly settings: Readonly<Record<string, unknown>>
-  /** By id, as they lie there now. @param dataPath MeshCentral's data folder */
-  records(dataPath: string): Promise<ReadonlyMap<string, DbRecord>>
   close(): Promise<void>
 }
 
-/** One that records can be read of from outside. */
-interface DatabaseKind {
+export interface Database extends Started {
+  /** By id, as they lie there now. @param dataPath MeshCentral's data folder */
+  records(dataPath: string): Promise<ReadonlyMap<string, DbRecord>>
+}
+
+interface Kind<What extends Started> {
   readonly name: string
   /** The package that MeshCentral installs for it. */
   readonly driver: string
+  /** @returns why it cannot be had, as text */
+  start(installation: string): Promise<What | string>
+}
+
+/** One that records can be read of from outside. */
+interface DatabaseKind extends Kind<Database> {
   /** Whether it takes ids of more than 256 characters. */
   readonly longIds: boolean
   /** Whether it tells ids apart by capital letters. */
   readonly capitals: boolean
-  /** @returns why it cannot be had, as text */
-  start(installation: string): Promise<Database | string>
 }
 
 type Rows = readonly { readonly id: string; readonly doc: string | DbRecord }[]
@@ -82,6 +92,43 @@ export const DATABASES: readonly DatabaseKind[] = [
     start: (installation) => openMariaDb('mysql', installation),
   },
 ]
+
+/** The others that MeshCentral knows. On AceBase it ends by itself once somebody makes a device group. */
+export const OTHERS: readonly Kind<Started>[] = [
+  {
+    name: 'AceBase',
+    driver: 'acebase',
+    start: async () => ({ settings: { acebase: true }, close: async () => undefined }),
+  },
+  {
+    name: 'mongo-java-server in place of MongoDB',
+    driver: 'mongodb',
+    async start() {
+      const started = await startMongoStandIn()
+      if (typeof started === 'string') return started
+      return { settings: { mongoDb: started.url, mongoDbName: 'mesh' }, close: started.close }
+    },
+  },
+]
+
+/** Starts one before the tests of a block, which are skipped with a reason where it cannot be had, and closes it after them. */
+export function useDatabase<What extends Started>({ driver, start }: Kind<What>): () => What | undefined {
+  let database: What | undefined
+  before(async function () {
+    this.timeout(INSTALL_LIMIT_MS + 400_000)
+    const { installation } = await laboratory()
+    // MeshCentral would install it into the folder of somebody else.
+    const hasDriver = existsSync(join(installation, 'node_modules', driver))
+    const started = hasDriver ? await start(installation) : `the installation of MeshCentral has no ${driver}`
+    if (typeof started === 'string') {
+      console.log(`    skipped: ${started}`)
+      this.skip()
+    }
+    database = started
+  })
+  after(() => database?.close())
+  return () => database
+}
 
 async function openMariaDb(setting: 'mariadb' | 'mysql', installation: string): Promise<Database | string> {
   const started = await startMariaDb()

@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 const PACKAGES = [
   ...['meshcentral@1.1.55', 'passport@0.7.0', 'connect-flash@0.1.1', 'openid-client@5.7.1'],
   ...['mongodb@4.17.2', '@mongodb-js/saslprep@1.3.1', 'pg@8.16.3', 'mariadb@3.4.5', 'mysql2@3.15.1', 'sqlite3@5.1.7'],
+  'acebase@1.29.5',
 ]
 /** Of the package `sqlite3`, which `npm ci` has built here: the same for each version that is of use. */
 const SQLITE = 'build/Release/node_sqlite3.node'

@@ -50,7 +50,7 @@ export interface ServerOptions {
 
 export interface MeshOptions extends ServerOptions {
   /** In place of its own NeDB. Default: that. */
-  readonly database?: Database
+  readonly database?: Database | undefined
   readonly idp?: IdpOptions
   /** Instead of one of its own, which would be closed with the rest. */
   readonly sharedIdp?: Idp
