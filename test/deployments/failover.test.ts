@@ -195,7 +195,7 @@ describe('A PostgreSQL that fails over', function () {
     await pair.primary.kill()
     await pair.primary.startAgain()
     expect(await runAt(pair.primary.address, 'SELECT FROM mesh_companion.ring WHERE time > 0')).to.have.length(1)
-    await until(waitsForStandby)
+    await until(async () => settled || (await waitsForStandby()))
     expect(settled).to.equal(false)
     await pair.standby.startAgain()
     await following(pair)
@@ -223,5 +223,10 @@ describe('A PostgreSQL that fails over', function () {
   })
 
   const waitsForStandby = async () =>
-    (await runAt(pair.primary.address, "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'")).length > 0
+    (
+      await runAt(
+        pair.primary.address,
+        "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%FROM append(%'",
+      )
+    ).length > 0
 })
