@@ -7,6 +7,7 @@ import { userKey } from './support/mesh-setup.ts'
 import {
   authCookieOn,
   createLocalAccount,
+  isApp,
   isLoginPage,
   isSignedIn,
   sessionOf,
@@ -74,6 +75,19 @@ describe('a session in MeshCentral', () => {
       (await setup.data.events()).find(({ userid, action }) => userid === userKey(person) && action === 'logout'),
     )
     expect(event).to.include({ msgid: 2, etype: 'user' })
+  })
+
+  it('goes on where another login of the person that was under way by then is finished in another tab, and ends with a logout as a whole', async () => {
+    const person = setup.person()
+    const browser = setup.browser()
+    const { headers } = await browser.step(`${setup.url}auth-oidc`)
+    expect(isApp(await signIn(setup, browser, person))).to.equal(true)
+    const [page, before] = [await setup.open(browser), sessionOf(browser, setup.url)]
+    expect(isApp(await browser.get(headers.location ?? ''))).to.equal(true)
+    expect([page.isOpen(), sessionOf(browser, setup.url).x]).to.deep.equal([true, before.x])
+    await browser.step(`${setup.url}logout`)
+    await closes(page)
+    expect(await setup.verdictOn(page.auth)).to.equal('refused')
   })
 
   it('ends with another login in the same browser: its pages, and what they open sockets with', async () => {

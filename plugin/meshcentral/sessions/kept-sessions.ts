@@ -60,8 +60,9 @@ export function keptSessions(sessions: MeshSessions, options: KeptSessionsOption
     async start(req, res, signIn) {
       const before = cookieSignIn(req)
       await base.start(req, res, signIn)
-      if (before) secrets.remove(before.handle)
       const begun = cookieSignIn(req)
+      if (begun && begun.handle === before?.handle) return
+      if (before) secrets.remove(before.handle)
       if (!begun) return
       const tooMany = secrets.keep(signIn, begun.handle, begun.startedAt + maxAgeMs)
       if (tooMany.length > 0) endOldest(tooMany).catch(onFailure)

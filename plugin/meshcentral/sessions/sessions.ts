@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import { cookieSessions, cookieSignIn } from '../../host/cookie-session.ts'
-import type { Sessions } from '../../host/port.ts'
+import type { Sessions, SignIn } from '../../host/port.ts'
 import { endOfNow } from '../../host/revocation-store.ts'
 import { keyOfHandle, keysOfEnded } from '../../host/revocations.ts'
 import { printableText } from '../../log.ts'
@@ -94,6 +94,7 @@ export function meshSessions({ server, web, ended, open, clock }: MeshSessionsOp
       const request = req as MeshRequest
       const user = web.users[userKey(signIn.domainKey, signIn.userId)]
       if (!user) throw new Error('The account is gone.')
+      if (beganMeanwhile(request, signIn) && (await cookies.current(req))) return
       user.login = user.access = Math.floor(now() / 1000)
       const before = ownSession(request)
       const written = [cookies.start(req, res, signIn), saveRecord(server.db, clock, user)]
@@ -103,6 +104,7 @@ export function meshSessions({ server, web, ended, open, clock }: MeshSessionsOp
         // Binds the session to the address: MeshCentral compares it at each request.
         ip: request.clientIp,
         x: randomBytes(6).toString('base64'),
+        begun: now(),
       })
       recordLogin(server, web, request, user)
     },
@@ -148,6 +150,17 @@ export function meshSessions({ server, web, ended, open, clock }: MeshSessionsOp
       return found
     },
   }
+}
+
+/**
+ * Whether the session of a request began while this login was under way, by one of the same person in another tab. That does for both:
+ * to end it would take it from a page that is just loading, and an answer to that page could take the new one away again.
+ */
+function beganMeanwhile(req: MeshRequest, { domainKey, userId, issuer, subject, sid, startedAt }: SignIn): boolean {
+  const before = ownSession(req)?.signIn
+  if (!before || !(Number(req.session?.begun) >= startedAt)) return false
+  const isSame = before.domainKey === domainKey && before.userId === userId && before.issuer === issuer
+  return isSame && before.subject === subject && before.sid === sid
 }
 
 /** The session of a request, if it is one of ours, is signed in, and MeshCentral takes it for the same user. */

@@ -1,0 +1,45 @@
+import { BROWSER_NAMES, isAsked, press, sees, signInAtIdp, useBrowser } from '../support/browsers/all.ts'
+import type { Tab } from '../support/browsers/driver.ts'
+import { useMesh } from './support/use-mesh.ts'
+
+/** That its page hangs on the server by its socket, as its person sees by what is on it. */
+const CONNECTED = 'typeof meshserver === "object" && meshserver !== null && meshserver.State === 2'
+const LOGIN_PAGE = 'document.querySelector("#auth-oidc") !== null'
+
+describe('MeshCentral', () => {
+  const mesh = useMesh()
+
+  for (const name of BROWSER_NAMES) {
+    describe(`in ${name}`, () => {
+      const browser = useBrowser(name)
+
+      const signIn = async (): Promise<Tab> => {
+        const tab = await browser.tab()
+        await tab.goTo(`${mesh.url}auth-oidc`)
+        await signInAtIdp(tab, mesh.person().username)
+        await sees(tab, CONNECTED)
+        return tab
+      }
+
+      it('is connected in all tabs that are restored together and sign in at the same time', async () => {
+        const { username } = mesh.person()
+        const tabs = [await browser.tab()]
+        while (tabs.length < 5) tabs.push(await browser.tab())
+        await Promise.all(tabs.map((tab) => tab.goTo(`${mesh.url}auth-oidc`)))
+        for (const tab of tabs) await isAsked(tab)
+        await Promise.all(tabs.map((tab) => signInAtIdp(tab, username)))
+        for (const tab of tabs) await sees(tab, CONNECTED)
+        for (const tab of tabs) await sees(tab, CONNECTED)
+      })
+
+      it('shows the login page in every tab once one of them has signed out', async () => {
+        const [first, second] = [await signIn(), await browser.tab()]
+        await second.goTo(mesh.url)
+        await sees(second, CONNECTED)
+        await press(first, /^Logout$/)
+        await press(first, /^Yes/)
+        for (const tab of [first, second]) await sees(tab, LOGIN_PAGE)
+      })
+    })
+  }
+})
