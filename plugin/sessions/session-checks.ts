@@ -164,7 +164,8 @@ function checksOf(
     async askAbout(those: readonly OpenSession[]): Promise<void> {
       const askThose = () => Promise.all(those.map((session) => ask(session, 0)))
       await askThose()
-      for (const ms of those.length > 0 && !closed && again.size < MOST_WAITING ? AGAIN_MS : []) {
+      if (those.length === 0 || closed || again.size >= MOST_WAITING) return
+      for (const ms of AGAIN_MS) {
         const timer = clock.after(ms, () => {
           again.delete(timer)
           void askThose()

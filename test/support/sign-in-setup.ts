@@ -67,6 +67,8 @@ export async function setUp(options: SetupOptions = {}): Promise<Setup> {
     clock,
     authLog: (entry) => authLog.push(entry),
     output: { write: (line) => output.push(line) },
+    // Without that a timer always waits.
+    sessionCheckMs: 0,
     ...(options.presets ? { presets: options.presets(idp) } : {}),
     ...options.host,
   })

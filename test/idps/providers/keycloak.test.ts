@@ -1,7 +1,9 @@
 import { expect } from 'chai'
+import { until } from '../../meshcentral/support/until.ts'
 import { expectNoComplaint, expectSignedIn, told } from '../matrix/expectations.ts'
 import { runMatrix } from '../matrix/run-matrix.ts'
-import { ALICE } from '../support/people.ts'
+import { ALICE, BOB } from '../support/people.ts'
+import { listenToTokens } from '../support/token-answers.ts'
 import { describeGuide } from './keycloak/guide.ts'
 import { findClient, REALM } from './keycloak/realm.ts'
 import { describeStepUp } from './keycloak/step-up.ts'
@@ -37,6 +39,22 @@ runMatrix(keycloak, (bench) => {
       expect(page.url, told(lab, page)).to.satisfy((url: string) => url.startsWith(`${lab.host.url}login`))
       expect(await idp.ownSessions(ALICE)).to.equal(0)
       expectNoComplaint(lab, page)
+    })
+
+    it('renews sessions in use where each refresh token is good once, and signs out who is disabled, and nobody else', async () => {
+      const { idp } = bench()
+      const realm = await idp.admin.get<object>(`/${REALM}`)
+      await idp.admin.put(`/${REALM}`, { ...realm, revokeRefreshToken: true, refreshTokenMaxReuse: 0 })
+      const tokens = listenToTokens()
+      const lab = await bench().lab({ host: { fetch: tokens.fetch, sessionCheckMs: 500 } })
+      const [alice, bob] = [await lab.signIn(ALICE), await lab.signIn(BOB)]
+      const isIn = async ({ browser }: typeof alice) => (await lab.whoIs(browser)).status === 200
+      await until('four renewals', async () => (await isIn(alice)) && (await isIn(bob)) && tokens.answers.length >= 6)
+      await idp.disable(ALICE)
+      await until('the session of who is disabled to end', async () => !(await isIn(alice)))
+      expect(await isIn(bob)).to.equal(true)
+      expect(lab.authLog.filter(({ event }) => event === 'session-ended')).to.have.length(1)
+      expectNoComplaint(lab, bob.page)
     })
 
     describeUpstream(bench)
