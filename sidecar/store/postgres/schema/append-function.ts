@@ -126,11 +126,13 @@ export const TRY_TO_STORE = `
 CREATE OR REPLACE FUNCTION try_to_store() RETURNS void LANGUAGE plpgsql SET lock_timeout = '4s' AS $$
 BEGIN
   BEGIN
+    -- To nobody: claims of pushes skip the rows of a station that is being written to.
+    INSERT INTO station SELECT (jsonb_populate_record(somebody, '{"key": ""}')).* FROM station AS somebody LIMIT 1;
     DELETE FROM dropped WHERE false;
     DELETE FROM ack_sent WHERE false;
     PERFORM append(array_agg(key), array_agg(''::bytea), array_agg(''::bytea), array_agg(''::bytea), array_agg(''::bytea),
         array_agg(0), '{1}', array[''::bytea], array[''::bytea], 0, 0, 0, 0, 0, 0)
-      FROM (SELECT key FROM station LIMIT 1) AS somebody;
+      FROM station WHERE key = '';
     RAISE SQLSTATE 'MC000';
   EXCEPTION WHEN SQLSTATE 'MC000' THEN
   END;
