@@ -140,7 +140,7 @@ describe('signing in', () => {
       const rules = settingsOf({ ...MINIMAL, groups: { required: 'staff' } })
       const remedyFor = async (memberships: Memberships, reported?: object) =>
         (await refusal(signIn(ALICE, memberships, rules, records, { ...reported }))).message
-      expect(await remedyFor([], { missingClaim: 'roles' })).to.match(/the claim `roles`/)
+      expect(await remedyFor([], { missingClaim: 'roles' })).to.match(/The claim `roles`/)
       expect(await remedyFor([], { missingClaim: 'roles', scopeNotGranted: 'g' })).to.match(/the scope .* `g`/)
       expect(await remedyFor([])).to.match(/`groups\.required`/)
       expect(await remedyFor('unknown', { missingClaim: 'roles' })).to.not.match(/roles/)
