@@ -9,12 +9,11 @@ import { installGauges } from './gauges.ts'
 import type { GatewayStatus } from './page/gateways.ts'
 import type { SharingInstance } from './page/instances.ts'
 import { type Obstacle, obstaclesTo } from './page/obstacles.ts'
-import type { Status } from './page/status.ts'
+import { COUNTED, type Counts, type Status } from './page/status.ts'
 import { renderStatusPage } from './page/status-page.ts'
 import type { UpstreamState } from './page/upstream.ts'
 import { type BackupOutcome, serveAdmin } from './server.ts'
 import { watchEventLoop } from './watch/event-loop.ts'
-import { recordHistory } from './watch/history.ts'
 import type { RecentEvents } from './watch/recent-events.ts'
 import type { Traffic } from './watch/traffic.ts'
 
@@ -77,10 +76,8 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
     ...(settings.backup.folder !== null && { lastBackupAt: parts.backups.lastMadeAt }),
   })
   const eventLoop = watchEventLoop(metrics, clock)
-  const history = recordHistory(metrics, clock)
   const stopWatching = (): void => {
     eventLoop.close()
-    history.close()
   }
 
   async function status(): Promise<Status> {
@@ -102,7 +99,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
         : undefined,
       lastBackupAt: settings.backup.folder === null ? 'off' : parts.backups.lastMadeAt(),
       memoryBytes: process.memoryUsage.rss(),
-      minutes: history.minutes(),
+      counts: Object.fromEntries(COUNTED.map((name) => [name, metrics.value(name)])) as Counts,
       events: recent.list(),
     }
   }

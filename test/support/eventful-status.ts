@@ -1,11 +1,23 @@
-import type { Status } from '../../sidecar/operator/page/status.ts'
-import type { Counts } from '../../sidecar/operator/watch/history.ts'
+import type { Counts, Status } from '../../sidecar/operator/page/status.ts'
 
 const NOW = Date.UTC(2026, 4, 17, 14, 3, 21)
-const MINUTE_MS = 60_000
 const HOSTILE = '<script>alert("it\'s")</script>&amp;'
 
-/** An hour in which a good deal went right and some things went wrong; the same each time. */
+const COUNTS: Counts = {
+  lines_received: 4_211_907,
+  messages_stored: 41_204,
+  messages_duplicate: 9_117,
+  messages_lost: 8,
+  pushes_accepted: 30_119,
+  pushes_retried: 412,
+  pushes_refused: 6,
+  pushes_given_up: 9,
+  api_requests: 188_430,
+  api_errors: 1_204,
+  api_dropped: 120,
+}
+
+/** A run in which a good deal went right and some things went wrong; the same each time. */
 export function eventfulStatus(changes: Partial<Status> = {}): Status {
   const filter = `g/${Array.from({ length: 880 }, (_, index) => `N${index}CALL`).join('/')}`
   const login = { verified: true, server: 'T2TEST', sinceMs: NOW - 5_400_000, filter, stations: 880 }
@@ -66,7 +78,7 @@ export function eventfulStatus(changes: Partial<Status> = {}): Status {
     shared: undefined,
     lastBackupAt: NOW - 37_000_000,
     memoryBytes: 142_000_000,
-    minutes: Array.from({ length: 60 }, (_, at) => ({ startedAt: NOW - (59 - at) * MINUTE_MS, counts: countsOf(at) })),
+    counts: COUNTS,
     events: [
       {
         at: NOW - 14_000,
@@ -94,25 +106,5 @@ export function eventfulStatus(changes: Partial<Status> = {}): Status {
       },
     ],
     ...changes,
-  }
-}
-
-/** Waves with some noise, and a spell in which one gateway failed. */
-function countsOf(at: number): Counts {
-  const noise = (at * 7919) % 23
-  const stored = Math.round(60 + 40 * Math.sin(at / 9) + noise)
-  const failing = at > 34 && at < 42
-  return {
-    lines_received: stored + (at % 7) * 6,
-    messages_stored: stored,
-    messages_duplicate: (at * 31) % 17,
-    messages_lost: at === 50 ? 8 : 0,
-    pushes_accepted: Math.round(stored * (failing ? 0.3 : 0.7)),
-    pushes_retried: failing ? Math.round(stored * 0.4) : 0,
-    pushes_refused: at === 40 ? 6 : 0,
-    pushes_given_up: at === 41 ? 9 : 0,
-    api_requests: 300 + noise * 9,
-    api_errors: (at * 13) % 29,
-    api_dropped: at === 12 ? 120 : 0,
   }
 }

@@ -46,8 +46,3 @@ export function duration(ms: number): string {
 export function dateTime(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
 }
-
-/** `23:59` in UTC. */
-export function timeOfDay(ms: number): string {
-  return new Date(ms).toISOString().slice(11, 16)
-}

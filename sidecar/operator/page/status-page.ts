@@ -1,13 +1,11 @@
 import type { Platform } from '../../messages/store.ts'
-import type { Counts } from '../watch/history.ts'
 import type { RecentEvent } from '../watch/recent-events.ts'
-import { type Chart, renderChart, type Series } from './chart.ts'
 import { bytes, count, counted, dateTime, duration } from './format.ts'
 import { renderGateways } from './gateways.ts'
 import { type Html, html } from './html.ts'
 import { renderInstances } from './instances.ts'
 import { OBSTACLES } from './obstacles.ts'
-import type { Status } from './status.ts'
+import type { Counts, Status } from './status.ts'
 import { REFRESH_S, SCRIPT, STYLE } from './style.ts'
 import { renderListeners, type UpstreamConnection } from './upstream.ts'
 
@@ -37,8 +35,8 @@ ${refresh ? html`<script>${SCRIPT}</script>` : undefined}
 <main>
 ${state.banner}
 ${tiles(status)}
-<h2>The last hour</h2>
-<div class="grid charts">${charts(status).map(renderChart)}</div>
+<h2>Since the start</h2>
+${totals(status.counts)}
 <h2>Push gateways</h2>
 ${renderGateways(status.gateways, now)}
 <h2>APRS-IS</h2>
@@ -84,10 +82,8 @@ function red(mark: string, lines: readonly Html[]): Html {
 }
 
 function tiles(status: Status): Html {
-  const { stations, maxStations, gateways, pushesUnderWay, databaseBytes, memoryBytes } = status
+  const { stations, maxStations, gateways, pushesUnderWay, databaseBytes, memoryBytes, counts } = status
   const registered = stations.android + stations.ios + stations.webpush
-  const stored = total(status, (counts) => counts.messages_stored)
-  const accepted = total(status, (counts) => counts.pushes_accepted)
   const isOn = (platform: Platform) => gateways.some((gateway) => gateway.platform === platform)
   const off = (platform: Platform) => (isOn(platform) ? undefined : html` (push off)`)
   // Most servers have none.
@@ -95,12 +91,12 @@ function tiles(status: Status): Html {
   return html`<dl class="grid tiles">
 <div class="card tile"><dt>Stations</dt><dd><span class="big">${count(registered)}</span> of ${count(maxStations)}</dd>
 <dd>${room(status)}<span class="soft"><span class="swatch main"></span>${count(stations.android)} Android${off('android')} <span class="swatch quiet next"></span>${count(stations.ios)} iOS${off('ios')}${others}</span></dd></div>
-<div class="card tile"><dt>Messages, last hour</dt><dd class="big">${count(stored)}</dd><dd class="soft">${
+<div class="card tile"><dt>Messages stored</dt><dd class="big">${count(counts.messages_stored)}</dd><dd class="soft">${
     status.lastPacketAt === undefined
       ? 'no packet yet'
       : `last packet ${duration(status.now - status.lastPacketAt)} ago`
   }${status.upstream.paused ? ' · reading waits for the database' : ''}</dd></div>
-<div class="card tile"><dt>Notifications, last hour</dt><dd class="big">${count(accepted)}</dd><dd class="soft">${count(pushesUnderWay)} under way</dd></div>
+<div class="card tile"><dt>Notifications accepted</dt><dd class="big">${count(counts.pushes_accepted)}</dd><dd class="soft">${count(pushesUnderWay)} under way</dd></div>
 <div class="card tile"><dt>Database</dt><dd class="big">${bytes(databaseBytes)}</dd><dd class="soft">${backupOf(status)} · ${bytes(memoryBytes)} of memory in use</dd></div>
 </dl>`
 }
@@ -118,52 +114,34 @@ function room({ stations, maxStations }: Status): Html {
   return html`<svg class="room" aria-hidden="true" viewBox="0 0 ${ROOM_WIDTH} 8" preserveAspectRatio="none"><rect class="track" width="${ROOM_WIDTH}" height="8"/><rect class="bar quiet" width="${width(stations.android + stations.ios + stations.webpush)}" height="8"/><rect class="bar main" width="${width(stations.android)}" height="8"/></svg>`
 }
 
-function charts({ minutes }: Status): readonly Chart[] {
-  const series = (label: string, tone: Series['tone'], read: (counts: Counts) => number): Series => ({
-    label,
-    tone,
-    values: minutes.map(({ counts }) => read(counts)),
-  })
-  const starts = minutes.map(({ startedAt }) => startedAt)
-  return [
-    {
-      id: 'messages',
-      title: 'Messages',
-      minutes: starts,
-      series: [
-        series('stored', 'main', (counts) => counts.messages_stored),
-        series('repeated', 'quiet', (counts) => counts.messages_duplicate),
-        series('lost', 'bad', (counts) => counts.messages_lost),
-      ],
-    },
-    {
-      id: 'pushes',
-      title: 'Notifications',
-      minutes: starts,
-      series: [
-        series('accepted', 'main', (counts) => counts.pushes_accepted),
-        series('tried again', 'quiet', (counts) => counts.pushes_retried),
-        series('failed', 'bad', (counts) => counts.pushes_refused + counts.pushes_given_up),
-      ],
-    },
-    {
-      id: 'packets',
-      title: 'Packets from APRS-IS',
-      minutes: starts,
-      series: [series('received', 'main', (counts) => counts.lines_received)],
-    },
-    {
-      id: 'requests',
-      title: 'API requests',
-      minutes: starts,
-      series: [
-        // One that is dropped after it was read counts twice.
-        series('answered', 'main', (counts) => Math.max(0, counts.api_requests - counts.api_errors)),
-        series('refused', 'quiet', (counts) => counts.api_errors),
-        series('dropped', 'bad', (counts) => counts.api_dropped),
-      ],
-    },
+/** How it goes minute by minute is Prometheus's to show: the package has a dashboard for that. */
+function totals(counts: Counts): Html {
+  const rows: readonly (readonly [what: string, ...numbers: readonly (readonly [label: string, count: number])[]])[] = [
+    ['Packets from APRS-IS', ['received', counts.lines_received]],
+    [
+      'Messages',
+      ['stored', counts.messages_stored],
+      ['repeated', counts.messages_duplicate],
+      ['lost', counts.messages_lost],
+    ],
+    [
+      'Notifications',
+      ['accepted', counts.pushes_accepted],
+      ['tried again', counts.pushes_retried],
+      ['failed', counts.pushes_refused + counts.pushes_given_up],
+    ],
+    [
+      'API requests',
+      // One that is dropped after it was read counts twice.
+      ['answered', Math.max(0, counts.api_requests - counts.api_errors)],
+      ['refused', counts.api_errors],
+      ['dropped', counts.api_dropped],
+    ],
   ]
+  return html`<dl class="card totals">${rows.map(
+    ([what, ...numbers]) =>
+      html`<div><dt>${what}</dt>${numbers.map(([label, number]) => html` <dd>${label} <b>${count(number)}</b></dd>`)}</div>`,
+  )}</dl>`
 }
 
 function upstream({ upstream: { connections, leftOut }, now }: Status): Html {
@@ -208,8 +186,4 @@ function eventItem({ at, level, event, msg, detail, times }: RecentEvent): Html 
   return html`<li><p class="words">${msg}${detail === '' ? undefined : html` <code>${detail}</code>`}</p><p class="facts"><span class="level ${level}">${
     level === 'error' ? '✗ error' : '! warning'
   }</span> <b>${event}</b>${times > 1 ? html` <span class="soft">× ${count(times)}</span>` : undefined} <span class="soft">${time(at)}</span></p></li>`
-}
-
-function total({ minutes }: Status, read: (counts: Counts) => number): number {
-  return minutes.reduce((sum, { counts }) => sum + read(counts), 0)
 }

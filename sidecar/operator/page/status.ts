@@ -1,10 +1,27 @@
 import type { Platform } from '../../messages/store.ts'
-import type { Minute } from '../watch/history.ts'
+import type { CounterName } from '../../metrics.ts'
 import type { RecentEvent } from '../watch/recent-events.ts'
 import type { GatewayStatus } from './gateways.ts'
 import type { SharedDatabase } from './instances.ts'
 import type { Obstacle } from './obstacles.ts'
 import type { UpstreamState } from './upstream.ts'
+
+/** The counters that the status page shows. */
+export const COUNTED = [
+  'lines_received',
+  'messages_stored',
+  'messages_duplicate',
+  'messages_lost',
+  'pushes_accepted',
+  'pushes_retried',
+  'pushes_refused',
+  'pushes_given_up',
+  'api_requests',
+  'api_errors',
+  'api_dropped',
+] as const satisfies readonly CounterName[]
+/** Since the start. */
+export type Counts = Readonly<Record<(typeof COUNTED)[number], number>>
 
 /** Everything that the status page shows, at one moment. Times are in milliseconds since 1970. */
 export interface Status {
@@ -30,7 +47,7 @@ export interface Status {
   /** When the newest backup was made; undefined while there is none, `off` where none are. */
   readonly lastBackupAt: number | undefined | 'off'
   readonly memoryBytes: number
-  readonly minutes: readonly Minute[]
+  readonly counts: Counts
   /** Newest first. */
   readonly events: readonly RecentEvent[]
 }

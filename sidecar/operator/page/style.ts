@@ -4,9 +4,9 @@ import { Html } from './html.ts'
 // Text is at least 4.5:1 on its background in both schemes, marks at least 3:1, on the paper and quiet ones beside any other; nothing
 // is said by colour alone.
 const CSS = `
-:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --paper: #ffffff; --ground: #f0f2f5; --line: #d3d9df; --accent: #1f6feb; --main: #123f86; --quiet: #6f93cf; --fault: #8a1610; --bad: #b3261e; --warn: #8a5300; --good: #1a6b35; --tint: #eaf4ec; --bad-tint: #fdecea }
+:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --paper: #ffffff; --ground: #f0f2f5; --line: #d3d9df; --accent: #1f6feb; --main: #123f86; --quiet: #6f93cf; --bad: #b3261e; --warn: #8a5300; --good: #1a6b35; --tint: #eaf4ec; --bad-tint: #fdecea }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e9edf1; --soft: #a3adb8; --paper: #161b22; --ground: #0d1117; --line: #30363d; --accent: #58a6ff; --main: #b4d7ff; --quiet: #4a6fa5; --fault: #ffc1bc; --bad: #ff8d85; --warn: #e3b341; --good: #63d188; --tint: #12261a; --bad-tint: #2d1513 }
+  :root { --ink: #e9edf1; --soft: #a3adb8; --paper: #161b22; --ground: #0d1117; --line: #30363d; --accent: #58a6ff; --main: #b4d7ff; --quiet: #4a6fa5; --bad: #ff8d85; --warn: #e3b341; --good: #63d188; --tint: #12261a; --bad-tint: #2d1513 }
 }
 * { box-sizing: border-box }
 body { margin: 0; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; font-variant-numeric: tabular-nums }
@@ -31,30 +31,18 @@ a { color: inherit }
 .tile dt { color: var(--soft); font-size: .875rem }
 .tile dd { margin: 0 }
 .tile .big { font-size: 1.75rem; font-weight: 650; line-height: 1.25 }
-.charts { grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)) }
-figcaption { display: flex; flex-wrap: wrap; justify-content: space-between; gap: .125rem 1rem; margin-bottom: .5rem }
-.legend { display: flex; flex-wrap: wrap; gap: 0 1rem; margin: 0; padding: 0; list-style: none; font-size: .875rem; color: var(--soft) }
 @media (max-width: 40rem) { header, main, footer { padding-right: .75rem; padding-left: .75rem } .state { flex-direction: column; gap: 0 } }
-.legend b { color: var(--ink) }
 .swatch { display: inline-block; width: .625rem; height: .625rem; margin-right: .375rem; border-radius: .125rem }
 .swatch.next { margin-left: .5rem }
 .swatch.main { background: var(--main) }
 .swatch.quiet { background: var(--quiet) }
-.swatch.bad { background: repeating-linear-gradient(45deg, var(--fault) 0 2px, var(--paper) 2px 3px) }
-.chart { display: flex; flex-direction: column }
-.chart svg { margin-top: auto }
 svg { display: block; width: 100%; height: auto }
 .bar.main { fill: var(--main) }
 .bar.quiet { fill: var(--quiet) }
-.bar.bad { fill: var(--fault) }
-.hatch { stroke: var(--paper); stroke-width: 1.5 }
-.gridline { stroke: var(--line); fill: none }
-.label { fill: var(--soft); font-size: 11px }
-.label.middle { text-anchor: middle }
-.label.end { text-anchor: end }
-@media (max-width: 40rem) { .label { font-size: 16px } }
-.hint { fill: transparent }
-.hint:hover { fill: var(--ink); fill-opacity: .08 }
+.totals > div { display: flex; flex-wrap: wrap; gap: .125rem 1.25rem }
+.totals dt { min-width: 12rem; font-weight: 600 }
+.totals dd { margin: 0; color: var(--soft) }
+.totals b { color: var(--ink) }
 .room { height: .75rem; margin: .75rem 0 .5rem; border: 1px solid var(--soft); border-radius: .375rem }
 .room .track { fill: var(--paper) }
 .scroll { overflow-x: auto; padding: 0 }

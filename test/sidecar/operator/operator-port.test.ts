@@ -206,6 +206,6 @@ describe("the operator's port over a real store", () => {
     await open()
     const pending = clock.pending
     await port.close()
-    expect(clock.pending).to.equal(pending - 2)
+    expect(clock.pending).to.equal(pending - 1)
   })
 })

@@ -105,6 +105,16 @@ describe('the status page', () => {
       .and.include('no packet yet')
   })
 
+  it('says what came of packets, messages, notifications and requests since the start', () => {
+    for (const part of [
+      'Packets from APRS-IS received 4,211,907',
+      'Messages stored 41,204 repeated 9,117 lost 8',
+      'Notifications accepted 30,119 tried again 412 failed 15',
+      'API requests answered 187,226 refused 1,204 dropped 120',
+    ])
+      expect(text(page())).to.include(part)
+  })
+
   it('shows stations of Web Push where there are any, and whether that is on', () => {
     const stations = { android: 1702, ios: 938, webpush: 7 }
     expect(text(page())).to.not.include('Web Push')
