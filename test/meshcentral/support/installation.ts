@@ -6,9 +6,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** MeshCentral, and what it would install by itself at its start because of an `oidc` object, and of each kind of database. */
+/** The older one of the two versions that the package is tested with. */
+export const OLDER_VERSION = '1.1.51'
+
+/** What MeshCentral would install by itself at its start because of an `oidc` object, and of each kind of database. */
 const PACKAGES = [
-  ...['meshcentral@1.1.55', 'passport@0.7.0', 'connect-flash@0.1.1', 'openid-client@5.7.1'],
+  ...['passport@0.7.0', 'connect-flash@0.1.1', 'openid-client@5.7.1'],
   ...['mongodb@4.17.2', '@mongodb-js/saslprep@1.3.1', 'pg@8.16.3', 'mariadb@3.4.5', 'mysql2@3.15.1', 'sqlite3@5.1.7'],
   'acebase@1.29.5',
 ]
@@ -19,12 +22,13 @@ export const INSTALL_LIMIT_MS = 300_000
 
 /**
  * The real MeshCentral from the registry, in a scratch folder of its own, since it rewrites the `node_modules` that it lies in. The folder
- * goes with this process. `MESHCENTRAL_FOLDER` names an installation that is there already, which is used and left as it is.
+ * goes with this process. `MESHCENTRAL_FOLDER` names an installation that is there already, which is used and left as it is, and
+ * `MESHCENTRAL_OLDER_FOLDER` one of the older version.
  *
  * @returns the folder
  */
-export async function installMeshCentral(): Promise<string> {
-  const { MESHCENTRAL_FOLDER: given } = process.env
+export async function installMeshCentral(version = '1.1.55'): Promise<string> {
+  const given = process.env[version === OLDER_VERSION ? 'MESHCENTRAL_OLDER_FOLDER' : 'MESHCENTRAL_FOLDER']
   if (given !== undefined && given !== '') {
     await stat(join(given, 'node_modules/meshcentral/meshcentral.js'))
     return given
@@ -33,7 +37,7 @@ export async function installMeshCentral(): Promise<string> {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   await writeFile(join(folder, 'package.json'), '{"name":"scratch","version":"1.0.0","private":true}')
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--save-exact', '--loglevel=error']
-  await promisify(execFile)('npm', ['install', ...options, ...PACKAGES], {
+  await promisify(execFile)('npm', ['install', ...options, `meshcentral@${version}`, ...PACKAGES], {
     cwd: folder,
     timeout: INSTALL_LIMIT_MS,
     maxBuffer: 64 * 1024 * 1024,
@@ -45,5 +49,6 @@ export async function installMeshCentral(): Promise<string> {
 
 /** Once before all files of a run, for the processes that they run in: they are told by their environment. */
 export async function mochaGlobalSetup(): Promise<void> {
-  process.env.MESHCENTRAL_FOLDER = await installMeshCentral()
+  const [latest, older] = await Promise.all([installMeshCentral(), installMeshCentral(OLDER_VERSION)])
+  Object.assign(process.env, { MESHCENTRAL_FOLDER: latest, MESHCENTRAL_OLDER_FOLDER: older })
 }

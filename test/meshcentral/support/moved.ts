@@ -14,12 +14,8 @@ process.once('exit', () => {
   for (const folder of copies) rmSync(folder, { recursive: true, force: true })
 })
 
-/**
- * The installation with sources of its own, which lead to the same packages. It goes with this process.
- *
- * @param sources those of another version
- */
-export async function copyInstallation(sources?: string): Promise<string> {
+/** The installation with sources of its own, which lead to the same packages. It goes with this process. */
+async function copyInstallation(): Promise<string> {
   const { installation } = await laboratory()
   const folder = await mkdtemp(join(tmpdir(), 'meshcentral-moved-'))
   copies.push(folder)
@@ -29,7 +25,7 @@ export async function copyInstallation(sources?: string): Promise<string> {
     if (name !== 'meshcentral') await link(installation, join('node_modules', name))
   }
   await copyFile(join(installation, 'package.json'), join(folder, 'package.json'))
-  const own = sources ?? join(installation, OWN)
+  const own = join(installation, OWN)
   for (const name of await readdir(own)) {
     if (/\.(js|json)$/.test(name)) await copyFile(join(own, name), join(folder, OWN, name))
     else await symlink(join(own, name), join(folder, OWN, name))

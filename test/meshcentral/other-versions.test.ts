@@ -1,0 +1,74 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { readInstallation } from '../../plugin/doctor/check-installation.ts'
+import { TESTED_VERSIONS } from '../../plugin/doctor/meshcentral-members.ts'
+import { pluginLines } from './support/auth-log.ts'
+import { installMeshCentral, OLDER_VERSION } from './support/installation.ts'
+import { laboratory } from './support/laboratory.ts'
+import { movedInstallation } from './support/moved.ts'
+import { buttonsOf, isSignedIn, signedIn } from './support/session.ts'
+import { closes, useMesh } from './support/use-mesh.ts'
+
+const VERSION = '"version": "9.8.7"'
+
+describe('another version of MeshCentral', () => {
+  let older: string
+  const setup = useMesh(async () => {
+    older = await installMeshCentral(OLDER_VERSION)
+    return { installation: older, domains: { '': { oidc: { groups: { sync: true } } } } }
+  })
+  const said = async () => (await pluginLines(setup)).filter(({ event }) => event === 'untested-version')
+
+  it('that the package is tested with has accounts, groups and sessions that end as in the latest, and no warning', async () => {
+    const person = setup.person({ groups: ['staff'] })
+    const [browser, another] = [await signedIn(setup, person), await signedIn(setup, person)]
+    const record = await setup.account(person, '', ({ links }) => Object.keys(links ?? {}).length === 1)
+    expect(record.name).to.equal(person.name)
+    const [page, other] = [await setup.open(browser), await setup.open(another)]
+    expect(await setup.verdictOn(page.auth)).to.equal('signed in')
+    await browser.get(`${setup.url}logout`)
+    await closes(page)
+    expect([await isSignedIn(setup, browser), await setup.verdictOn(page.auth)]).to.deep.equal([false, 'refused'])
+    expect(other.isOpen()).to.equal(true)
+    expect(await setup.endSessions({ sub: person.sub })).to.equal(200)
+    await closes(other)
+    expect(await setup.verdictOn(other.auth)).to.equal('refused')
+    expect(await said()).to.deep.equal([])
+  })
+
+  it('is read without a start: all that is relied on is in each of the tested ones', async () => {
+    const files = {
+      read: (file: string) => readFileSync(file, 'utf8'),
+      list: (folder: string) => readdirSync(folder),
+    }
+    const folders = [older, (await laboratory()).installation]
+    for (const [at, version] of TESTED_VERSIONS.entries()) {
+      const folder = folders[at] ?? ''
+      const { isFine, text } = readInstallation(folder, '1', files) ?? {}
+      expect(isFine, text).to.equal(true)
+      expect(text).to.include(`MeshCentral ${version} (tested)`)
+    }
+  })
+
+  it('that it is not tested with is a warning with both, and works where nothing has moved', async () => {
+    await setup.restart({ installation: await movedInstallation([['package.json', /"version": "[^"]*"/g, VERSION]]) })
+    expect(await buttonsOf(setup)).to.deep.equal(['oidc'])
+    await signedIn(setup, setup.person())
+    const [line, ...more] = await said()
+    expect([line?.level, more.length]).to.deep.equal(['WARN', 0])
+    for (const number of ['9.8.7', ...TESTED_VERSIONS]) expect(line?.message).to.include(number)
+  })
+
+  it('that seals by an encodeCookie of its own lets nobody in by that once a session of the person has ended', async () => {
+    const installation = await movedInstallation([
+      ['meshcentral.js', 'obj.encodeCookie = ', 'obj.sealAway = obj.encodeCookie = '],
+      ['webserver.js', '.encodeCookie(', '.sealAway('],
+    ])
+    await setup.restart({ installation })
+    const person = setup.person()
+    const page = await setup.open(await signedIn(setup, person))
+    expect(await setup.endSessions({ sub: person.sub })).to.equal(200)
+    await closes(page)
+    expect(await setup.verdictOn(page.auth)).to.equal('refused')
+  })
+})
