@@ -24,7 +24,6 @@ import { watchTraffic } from './operator/watch/traffic.ts'
 import { createDispatcher } from './push/delivery/dispatcher.ts'
 import { openGateways } from './push/open-gateways.ts'
 import { agreeOnVapidKeys } from './push/web-push/shared-vapid-keys.ts'
-import { writeContents } from './store/sqlite/copies/write-contents.ts'
 import { watchDatabaseFile } from './store/sqlite/database/file-watch.ts'
 import { openSqliteStore } from './store/sqlite/open-sqlite.ts'
 
@@ -190,5 +189,5 @@ async function openStore(settings: Settings, clock: Clock, log: Log, metrics: Me
   if (!isPostgresAddress(settings.database)) return openSqliteStore(settings.database, named, clock, log)
   // Its client library is optional: loaded where it is needed only.
   const { openPostgresStore } = await import('./store/postgres/open-postgres.ts')
-  return openPostgresStore(named, clock, log, writeContents, metrics)
+  return openPostgresStore(named, clock, log, metrics)
 }

@@ -55,6 +55,13 @@ function isEscaped(text: string): boolean {
   }
 }
 
+/** Backups are copies of a file: of PostgreSQL they would be neither whole nor what its operator restores by. */
+export function backupsAreOfAFile({ database, backup }: Settings): readonly Problem[] {
+  if (!isPostgresAddress(database) || backup.folder === null) return []
+  const remedy = 'Set it to null, and back PostgreSQL up by its own means: pg_dump, or pg_basebackup with an archive.'
+  return [{ path: 'backup.folder', reason: 'is for the file of a SQLite database', remedy }]
+}
+
 /** Keys that were made for the file would be others than those of the database, which all instances share. */
 export function vapidKeysAreShared(
   { database, push: { webpush } }: Settings,

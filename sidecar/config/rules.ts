@@ -1,6 +1,12 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { isIPv6 } from 'node:net'
-import { addressIsReadable, listenersCarryAll, somebodyListens, vapidKeysAreShared } from './database-rules.ts'
+import {
+  addressIsReadable,
+  backupsAreOfAFile,
+  listenersCarryAll,
+  somebodyListens,
+  vapidKeysAreShared,
+} from './database-rules.ts'
 import type { Problem } from './problem.ts'
 import type { Settings } from './settings.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -31,6 +37,7 @@ export const RULES: readonly Rule[] = [
   { needs: ['push.webpush.subject'], check: subjectIsAddress },
   { needs: ['push.webpush', 'database'], check: vapidKeysAreUsable },
   { needs: ['push.webpush', 'database'], check: vapidKeysAreShared },
+  { needs: ['backup', 'database'], check: backupsAreOfAFile },
   {
     needs: ['push.webpush.caFile'],
     check: ({ push }, around) => authoritiesAreUsable('push.webpush.caFile', push.webpush.caFile, around),

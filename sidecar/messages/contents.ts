@@ -55,14 +55,3 @@ export interface Contents {
   /** In the order in which they were dropped. */
   dropped(): AsyncIterable<readonly DroppedMessage[]>
 }
-
-/**
- * Writes what is in one database into the new file `path`, as a backup of it, with the keys of Web Push, in JSON, beside it where there are
- * any. Resolves with its size in bytes. Rejects, and leaves nothing behind, when that fails or `signal` is aborted.
- */
-export type WriteContents = (
-  contents: Contents,
-  vapidKeys: string | null,
-  path: string,
-  signal: AbortSignal,
-) => Promise<number>

@@ -49,9 +49,9 @@ export interface Store {
   probe(): Promise<void>
   /**
    * Copies all of it into the new file `path` while it goes on; resolves with the size in bytes. Rejects, and leaves no file, when
-   * that fails or `signal` is aborted. One at a time; to be over before {@link close}.
+   * that fails or `signal` is aborted. One at a time; to be over before {@link close}. Absent: the database has means of its own.
    */
-  backUp(path: string, signal: AbortSignal): Promise<number>
+  backUp?(path: string, signal: AbortSignal): Promise<number>
   close(): Promise<void>
 }
 

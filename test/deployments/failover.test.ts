@@ -3,7 +3,6 @@ import { type Clock, systemClock } from '../../sidecar/clock.ts'
 import { createLog } from '../../sidecar/log.ts'
 import type { AppendOutcome, Store } from '../../sidecar/messages/store.ts'
 import { openPostgresStore } from '../../sidecar/store/postgres/open-postgres.ts'
-import { writeContents } from '../../sidecar/store/sqlite/copies/write-contents.ts'
 import { runAt } from '../sidecar/store/postgres/shared-server.ts'
 import { message, newer, registration, rejection, SETTINGS, texts } from '../sidecar/store/sqlite/temporary-stores.ts'
 import type { Postgres } from '../support/postgres.ts'
@@ -52,7 +51,7 @@ describe('A PostgreSQL that fails over', function () {
     const history = { ...SETTINGS.history, perStation: PER_STATION }
     const ack = { minIntervalMs: 0, maxPerSenderPerMinute: 1_000_000 }
     const settings = { ...SETTINGS, history, ack, instance, database, databaseTls: { caFile: null } }
-    const store = await openPostgresStore(settings, HASTY, log, writeContents)
+    const store = await openPostgresStore(settings, HASTY, log)
     closing.push(store.close)
     await store.stations.register(registration('N0CALL', { ackMessages: true }))
     return store

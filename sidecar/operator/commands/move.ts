@@ -31,7 +31,7 @@ export async function moveDatabase(target: string, settings: Settings): Promise<
     const [{ connectPostgres }, { migrate }, { countsInWords, fillDatabase }] = await Promise.all([
       import('../../store/postgres/database/connection.ts'),
       import('../../store/postgres/schema/migrations.ts'),
-      import('../../store/postgres/copies/fill-database.ts'),
+      import('../../store/postgres/fill-database.ts'),
     ])
     const contents = await openFileContents(database)
     try {

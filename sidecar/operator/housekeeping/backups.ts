@@ -5,7 +5,6 @@ import type { BackupSettings } from '../../config/settings.ts'
 import type { Log } from '../../log.ts'
 import type { Store } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
-import { underLease } from './lease.ts'
 import { runOnSchedule } from './schedule.ts'
 
 /** What came of the wish for a backup. */
@@ -13,7 +12,7 @@ export type BackupOutcome =
   | { readonly kind: 'made'; readonly file: string; readonly bytes: number }
   /** No folder is configured. */
   | { readonly kind: 'off' }
-  /** One is being made, here or by another process that shares the database. */
+  /** One is being made. */
   | { readonly kind: 'busy' }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
 
@@ -31,8 +30,7 @@ export interface Backups {
 }
 
 interface Parts {
-  /** Of the processes that share it one makes a backup at a time. */
-  readonly store: Pick<Store, 'backUp' | 'leases'>
+  readonly store: Pick<Store, 'backUp'>
   readonly settings: BackupSettings
   /** The sidecar's own call, which the files bear: several sidecars may share a folder. */
   readonly callsign: string
@@ -63,12 +61,13 @@ export class BackupFolderError extends Error {
 /** Makes sure of the folder, and has backups made there from now on. Rejects with a {@link BackupFolderError}. */
 export async function openBackups(parts: Parts): Promise<Backups> {
   const { folder } = parts.settings
-  if (folder === null)
+  const { backUp } = parts.store
+  if (folder === null || !backUp)
     return { make: async () => ({ kind: 'off' }), lastMadeAt: () => undefined, close: async () => {} }
   try {
     await makeFolder(folder)
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-    return backupsIn(folder, parts, await timesIn(folder, parts.callsign))
+    return backupsIn(folder, backUp, parts, await timesIn(folder, parts.callsign))
   } catch (error) {
     throw new BackupFolderError(folder, error)
   }
@@ -94,8 +93,13 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-function backupsIn(folder: string, parts: Parts, found: readonly number[]): Backups {
-  const { store, settings, callsign, clock, metrics, log } = parts
+function backupsIn(
+  folder: string,
+  backUp: NonNullable<Store['backUp']>,
+  parts: Parts,
+  found: readonly number[],
+): Backups {
+  const { settings, callsign, clock, metrics, log } = parts
   const stopping = new AbortController()
   let making: Promise<BackupOutcome> | undefined
   /** Of those in the folder. */
@@ -104,22 +108,10 @@ function backupsIn(folder: string, parts: Parts, found: readonly number[]): Back
 
   function make(): Promise<BackupOutcome> {
     if (making !== undefined || stopping.signal.aborted) return Promise.resolve({ kind: 'busy' })
-    making = makeAlone().finally(() => {
+    making = makeOne().finally(() => {
       making = undefined
     })
     return making
-  }
-
-  async function makeAlone(): Promise<BackupOutcome> {
-    let outcome: BackupOutcome = { kind: 'busy' }
-    try {
-      await underLease(store.leases, 'backup', clock, async () => {
-        outcome = await makeOne()
-      })
-    } catch (error) {
-      return failed(error)
-    }
-    return outcome
   }
 
   async function makeOne(): Promise<BackupOutcome> {
@@ -127,7 +119,7 @@ function backupsIn(folder: string, parts: Parts, found: readonly number[]): Back
     try {
       await removeDrafts()
       stopping.signal.throwIfAborted()
-      const bytes = await store.backUp(join(folder, file), stopping.signal)
+      const bytes = await backUp(join(folder, file), stopping.signal)
       times = [timeOf(file)]
       metrics.count('backups_made')
       log.info('backup-made', 'The database was copied.', { file, bytes })
@@ -160,7 +152,7 @@ function backupsIn(folder: string, parts: Parts, found: readonly number[]): Back
     const names = (await readdir(folder)).filter((name) => isBackup(name, callsign) && name !== newest).sort()
     const byAge = [...names.filter((name) => name > newest), ...names.filter((name) => name < newest)]
     const old = byAge.slice(0, Math.max(0, byAge.length - (settings.keep - 1)))
-    for (const name of old.flatMap((one) => [one, one + KEYS])) await rm(join(folder, name), { force: true })
+    for (const name of old) await rm(join(folder, name), { force: true })
   }
 
   return {
@@ -182,8 +174,6 @@ async function timesIn(folder: string, callsign: string): Promise<readonly numbe
 }
 
 const PREFIX = 'mesh-companion-'
-/** Keys of Web Push that belong to a backup, where the database has them. */
-const KEYS = '.vapid.json'
 const TIME = '\\d{8}T\\d{9}Z'
 
 /** `mesh-companion-N0CALL-10-20260131T235959123Z.sqlite`, in UTC: names sort by age. */

@@ -1,11 +1,9 @@
 import { type Clock, type Timer, within } from '../../clock.ts'
 import { StoreError, type StoreErrorCode } from '../../errors.ts'
 import type { Log } from '../../log.ts'
-import type { WriteContents } from '../../messages/contents.ts'
 import { horizonsMs } from '../../messages/duplicate-horizons.ts'
 import type { Store, StoreSettings } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
-import { readContents } from './copies/read-contents.ts'
 import { connectPostgres, type Postgres, type PostgresSettings, WHOLE_TABLE_MS } from './database/connection.ts'
 import { warnOfLoss } from './database/durability.ts'
 import { openHousekeeping } from './housekeeping.ts'
@@ -45,14 +43,13 @@ export async function openPostgresStore(
   settings: PostgresStoreSettings,
   clock: Clock,
   log: Log,
-  writeBackup: WriteContents,
   metrics: Pick<Metrics, 'count'> = { count() {} },
 ): Promise<Store> {
   const postgres = await connectPostgres(settings, clock, log)
   // The clock's timers keep no process alive, and while it starts nothing else may do so yet.
   const alive = setInterval(() => undefined, START_MS)
   try {
-    return buildStore(await begin(postgres, settings, clock, log), settings, clock, writeBackup, metrics)
+    return buildStore(await begin(postgres, settings, clock, log), settings, clock, metrics)
   } catch (error) {
     await postgres.close()
     throw error
@@ -99,7 +96,6 @@ function buildStore(
   { postgres, instance, stations }: Begun,
   settings: PostgresStoreSettings,
   clock: Clock,
-  writeBackup: WriteContents,
   metrics: Pick<Metrics, 'count'>,
 ): Store {
   const { history: kept, ack, push } = settings
@@ -158,8 +154,6 @@ function buildStore(
     feed: undefined,
     fault: () => postgres.fault() ?? (instance.isTaken() ? 'instance_taken' : undefined),
     probe: postgres.probe,
-    backUp: (path, signal) =>
-      readContents(postgres, (contents) => writeBackup(contents, contents.vapidKeys, path, signal)),
     close() {
       closing ??= shutDown()
       return closing

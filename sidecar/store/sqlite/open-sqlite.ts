@@ -18,13 +18,21 @@ import { openRingIndex } from './messages/ring-index.ts'
 import { openServerTime } from './messages/server-time.ts'
 import { openStations } from './messages/stations.ts'
 
+/** A store in a file, which can be copied. */
+export type FileStore = Store & Required<Pick<Store, 'backUp'>>
+
 /**
  * Opens the store in the SQLite file `path`, or in memory for `:memory:`. Creates file and folder where they are missing.
  *
  * Rejects with a {@link StoreError}, which says what to do: `database_locked`, `database_corrupt`, `database_foreign`,
  * `database_newer`, `database_not_writable`, `disk_full` or `disk_failing`. It changes nothing in a file that it refuses.
  */
-export async function openSqliteStore(path: string, settings: StoreSettings, clock: Clock, log: Log): Promise<Store> {
+export async function openSqliteStore(
+  path: string,
+  settings: StoreSettings,
+  clock: Clock,
+  log: Log,
+): Promise<FileStore> {
   const connection = await openFile(path).catch((error: unknown) => {
     throw toStoreError(error)
   })
@@ -51,7 +59,7 @@ export async function buildStore(
   settings: StoreSettings,
   clock: Clock,
   log: Log,
-): Promise<Store> {
+): Promise<FileStore> {
   const database = groupCommits(connection, clock, log)
   const serverTime = await openServerTime(connection, database, clock)
   const opened = await openRingIndex(connection, settings.history)

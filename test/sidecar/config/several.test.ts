@@ -116,6 +116,13 @@ describe('configuration of several instances', () => {
     expect(pathsOf({ stations: { max: 100_000 } })).to.deep.equal([])
   })
 
+  it('refuses to copy a database that has means of its own', () => {
+    const backup = { folder: '/var/backups/mesh' }
+    expect(pathsOf({ database: ADDRESS, backup })).to.deep.equal(['backup.folder'])
+    expect(pathsOf({ database: 'sidecar.sqlite', backup })).to.deep.equal([])
+    expect(pathsOf({ database: ADDRESS, backup: { folder: null } })).to.deep.equal([])
+  })
+
   it('keeps the keys of Web Push in the database, and refuses a file of them that is not there', () => {
     const webpush = (keyFile: string | null) => ({
       database: ADDRESS,

@@ -5,7 +5,6 @@ import { expect } from 'chai'
 import { createLog } from '../../../../sidecar/log.ts'
 import { createMetrics, type Metrics } from '../../../../sidecar/metrics.ts'
 import { type Backups, openBackups } from '../../../../sidecar/operator/housekeeping/backups.ts'
-import { grantLeases } from '../../../../sidecar/store/sqlite/leases.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 
 const HOUR_MS = 3_600_000
@@ -36,7 +35,7 @@ describe('the backups', () => {
 
   async function open(changes: { folder?: string | null; keep?: number } = {}): Promise<Backups> {
     backups = await openBackups({
-      store: { backUp: (path, signal) => write(path, signal), leases: grantLeases('here') },
+      store: { backUp: (path, signal) => write(path, signal) },
       settings: { folder: join(folder, 'backups'), keep: 3, ...changes },
       callsign: 'N0CALL-10',
       clock,

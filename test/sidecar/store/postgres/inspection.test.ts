@@ -5,7 +5,6 @@ import { checkStart } from '../../../../sidecar/operator/commands/check.ts'
 import { connectPostgres } from '../../../../sidecar/store/postgres/database/connection.ts'
 import { openPostgresStore } from '../../../../sidecar/store/postgres/open-postgres.ts'
 import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts'
-import { writeContents } from '../../../../sidecar/store/sqlite/copies/write-contents.ts'
 import { freePort } from '../../../support/host-process.ts'
 import { settingsOf } from '../../../support/settings-of.ts'
 import { rejection, SETTINGS } from '../sqlite/temporary-stores.ts'
@@ -99,7 +98,7 @@ describe('A check of a PostgreSQL database', () => {
     await runAt(address, text.replace('DATABASE db', `DATABASE ${new URL(address).pathname.slice(1)}`))
   }
   const asGuest = () => ({ database: address.replace('mesh@', 'guest@'), databaseTls: { caFile: null } })
-  const start = (clock = systemClock) => openPostgresStore({ ...SETTINGS, ...asGuest() }, clock, log, writeContents)
+  const start = (clock = systemClock) => openPostgresStore({ ...SETTINGS, ...asGuest() }, clock, log)
   const check = (database = asGuest().database) =>
     checkStart(settingsOf({ listen: { port: 0 }, admin: { port: 0 }, aprsis: { callsign: 'W1AW' }, database }))
   /** All that was ever made or altered there, and by which transaction. */

@@ -12,7 +12,6 @@ import { isLocal, readAddress, tlsTo } from '../../../../sidecar/store/postgres/
 import { openPostgresStore, type PostgresStoreSettings } from '../../../../sidecar/store/postgres/open-postgres.ts'
 import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts'
 import { MIGRATIONS } from '../../../../sidecar/store/postgres/schema/schema.ts'
-import { writeContents } from '../../../../sidecar/store/sqlite/copies/write-contents.ts'
 import { freePort } from '../../../support/host-process.ts'
 import { createSidecarFolder, startSidecarProcess } from '../../../support/sidecar-process.ts'
 import { startTcpRelay } from '../../../support/tcp-relay.ts'
@@ -55,7 +54,7 @@ describe('Opening the store in PostgreSQL', () => {
 
   async function open(changes: Partial<PostgresStoreSettings> = {}, clock: Clock = systemClock) {
     const settings = { ...SETTINGS, database: address, databaseTls: { caFile: null }, ...changes }
-    const store = await openPostgresStore(settings, clock, log, writeContents)
+    const store = await openPostgresStore(settings, clock, log)
     closing.push(store.close)
     return store
   }

@@ -7,7 +7,6 @@ import type { Store, StoreSettings } from '../../../../sidecar/messages/store.ts
 import { connectPostgres } from '../../../../sidecar/store/postgres/database/connection.ts'
 import { openPostgresStore } from '../../../../sidecar/store/postgres/open-postgres.ts'
 import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts'
-import { writeContents } from '../../../../sidecar/store/sqlite/copies/write-contents.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import type { ContractStores } from '../contract/stores.ts'
 import { SETTINGS } from '../sqlite/temporary-stores.ts'
@@ -84,7 +83,7 @@ export function postgresStores(): PostgresStores {
       lives += 1
       const own = { database: address, databaseTls: { caFile: null }, instance: `life ${lives}` }
       const settings = { ...SETTINGS, ...own, ...changes }
-      const store = await openPostgresStore(settings, clock, log, writeContents)
+      const store = await openPostgresStore(settings, clock, log)
       opened.push(store)
       return store
     },

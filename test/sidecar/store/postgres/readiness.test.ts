@@ -4,7 +4,6 @@ import { type Clock, systemClock } from '../../../../sidecar/clock.ts'
 import { createLog } from '../../../../sidecar/log.ts'
 import type { Store } from '../../../../sidecar/messages/store.ts'
 import { openPostgresStore } from '../../../../sidecar/store/postgres/open-postgres.ts'
-import { writeContents } from '../../../../sidecar/store/sqlite/copies/write-contents.ts'
 import { append, held, register, rejection, SETTINGS } from '../sqlite/temporary-stores.ts'
 import { freshDatabase } from './shared-server.ts'
 
@@ -30,7 +29,7 @@ describe('A store in PostgreSQL where messages cannot be written', () => {
     admin = new pg.Client(database)
     await admin.connect()
     const settings = { ...SETTINGS, database, databaseTls: { caFile: null } }
-    store = await openPostgresStore(settings, HASTY, log, writeContents)
+    store = await openPostgresStore(settings, HASTY, log)
     await register(store, 'N0CALL')
   })
   afterEach(async () => {

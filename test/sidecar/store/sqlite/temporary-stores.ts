@@ -15,7 +15,7 @@ import type {
 } from '../../../../sidecar/messages/store.ts'
 import type { Connection } from '../../../../sidecar/store/sqlite/database/connection.ts'
 import { openFile } from '../../../../sidecar/store/sqlite/database/open-file.ts'
-import { buildStore, openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts'
+import { buildStore, type FileStore, openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import type { ContractStores } from '../contract/stores.ts'
 
@@ -35,9 +35,9 @@ export interface TemporaryStores extends ContractStores {
   readonly lines: Record<string, unknown>[]
   readonly log: Log
   path(name?: string): string
-  open(settings?: Partial<StoreSettings>, path?: string, clock?: Clock): Promise<Store>
+  open(settings?: Partial<StoreSettings>, path?: string, clock?: Clock): Promise<FileStore>
   /** With the connection below it, to make the file refuse. */
-  openOver(settings?: Partial<StoreSettings>): Promise<{ store: Store; connection: Connection }>
+  openOver(settings?: Partial<StoreSettings>): Promise<{ store: FileStore; connection: Connection }>
 }
 
 /** Call inside a `describe`. */
@@ -58,7 +58,7 @@ export function temporaryStores(): TemporaryStores {
     await rm(folder, { recursive: true, force: true })
   })
 
-  function keep(store: Store): Store {
+  function keep<Opened extends Store>(store: Opened): Opened {
     opened.push(store)
     return store
   }

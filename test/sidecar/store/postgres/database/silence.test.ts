@@ -2,19 +2,15 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { type Clock, systemClock } from '../../../../../sidecar/clock.ts'
 import { createLog } from '../../../../../sidecar/log.ts'
-import { createMetrics } from '../../../../../sidecar/metrics.ts'
-import { openBackups } from '../../../../../sidecar/operator/housekeeping/backups.ts'
 import { connectPostgres, WHOLE_TABLE_MS } from '../../../../../sidecar/store/postgres/database/connection.ts'
 import { openPostgresStore } from '../../../../../sidecar/store/postgres/open-postgres.ts'
-import { writeContents } from '../../../../../sidecar/store/sqlite/copies/write-contents.ts'
 import { startTcpRelay, type TcpRelay } from '../../../../support/tcp-relay.ts'
-import { rejection, SETTINGS, temporaryStores } from '../../sqlite/temporary-stores.ts'
+import { rejection, SETTINGS } from '../../sqlite/temporary-stores.ts'
 import { freshDatabase, runAt } from '../shared-server.ts'
 
 const MINUTE_MS = 60_000
 
 describe('A PostgreSQL server that falls silent in the middle of a session', () => {
-  const files = temporaryStores()
   let address = ''
   let relay: TcpRelay
   let events: unknown[] = []
@@ -105,7 +101,7 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
 
   it('has the start say so, and begin anew', async () => {
     const unlock = await lock(`SELECT pg_advisory_lock(${0x6d637363})`)
-    const opening = openPostgresStore({ ...SETTINGS, ...through() }, clock, log, writeContents)
+    const opening = openPostgresStore({ ...SETTINGS, ...through() }, clock, log)
     await somebodyWaits()
     relay.silence()
     await runAt(address, `SELECT pg_terminate_backend(pid) ${WAITING}`)
@@ -114,32 +110,5 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
     const store = await opening
     closing.push(store.close)
     expect(events).to.include('store-write-failed')
-  })
-
-  it('has the backup fail, and the next one made', async () => {
-    const store = await openPostgresStore({ ...SETTINGS, ...through() }, clock, log, writeContents)
-    closing.push(store.close)
-    const backups = await openBackups({
-      store,
-      settings: { folder: files.path('backups'), keep: 3 },
-      callsign: 'N0CALL',
-      clock,
-      metrics: createMetrics(),
-      log,
-    })
-    closing.push(backups.close)
-    const unlock = await lock('BEGIN; LOCK TABLE mesh_companion.keyring IN ACCESS EXCLUSIVE MODE')
-    const made = backups.make()
-    await somebodyWaits()
-    relay.silence()
-    pass(MINUTE_MS)
-    expect(await made).to.include({ kind: 'failed', code: 'database_unreachable' })
-    await unlock()
-    await relay.cut()
-    await relay.mend()
-    // Until the store has heard that its connections are gone.
-    let next = await backups.make()
-    while (next.kind === 'failed') next = await backups.make()
-    expect(next.kind).to.equal('made')
   })
 })

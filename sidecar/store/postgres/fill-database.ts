@@ -1,11 +1,11 @@
-import { StoreError } from '../../../errors.ts'
-import type { ContentCounts, Contents, DroppedMessage, StationContents } from '../../../messages/contents.ts'
-import { VAPID_KEYS } from '../../../messages/keyring.ts'
-import { LEASE_MS } from '../../../messages/leases.ts'
-import type { Postgres, Queries, SqlValue } from '../database/connection.ts'
-import { withoutNul } from '../database/without-nul.ts'
-import { messageIdentity } from '../messages/message-identity.ts'
-import { CHANNEL } from '../schema/registry-functions.ts'
+import { StoreError } from '../../errors.ts'
+import type { ContentCounts, Contents, DroppedMessage, StationContents } from '../../messages/contents.ts'
+import { VAPID_KEYS } from '../../messages/keyring.ts'
+import { LEASE_MS } from '../../messages/leases.ts'
+import type { Postgres, Queries, SqlValue } from './database/connection.ts'
+import { withoutNul } from './database/without-nul.ts'
+import { messageIdentity } from './messages/message-identity.ts'
+import { CHANNEL } from './schema/registry-functions.ts'
 
 /** The database cannot take anything in, and is as it was; `remedy` is what the operator should do. */
 export class FillError extends Error {
