@@ -12,6 +12,7 @@ import { isPostgresAddress } from '../../config/postgres-address.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Log } from '../../log.ts'
 import { openGateways } from '../../push/open-gateways.ts'
+import { agreeOnVapidKeys } from '../../push/web-push/shared-vapid-keys.ts'
 import { trialKeys, VapidKeysError, warnOfUnkeptKeys } from '../../push/web-push/vapid-file.ts'
 import { inspectDatabase, tryFolder } from '../../store/sqlite/inspect.ts'
 import { tryBackupFolder } from '../housekeeping/backups.ts'
@@ -55,7 +56,7 @@ export async function checkStart(settings: Settings): Promise<Findings> {
   await attempt('database', async () => {
     if (isPostgresAddress(settings.database)) {
       const { inspectPostgres } = await import('../../store/postgres/inspect-postgres.ts')
-      await inspectPostgres(settings, systemClock, log)
+      await inspectPostgres(settings, systemClock, log, (keyring) => agreeOnVapidKeys(settings, keyring, SILENT))
     } else if ((await inspectDatabase(settings.database)) === 'in_use')
       warnings.push('The database is in use, by a sidecar most likely: whether it is sound was not looked at.')
   })

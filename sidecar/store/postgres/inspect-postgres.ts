@@ -1,17 +1,28 @@
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
+import type { Keyring } from '../../messages/keyring.ts'
 import { connectPostgres, type PostgresSettings } from './database/connection.ts'
 import { warnOfLoss } from './database/durability.ts'
+import { inspectKeyring } from './keyring.ts'
 import { inspectSchema } from './schema/migrations.ts'
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** What opening the store would find, and warn of, without making or upgrading anything. Rejects with the same `StoreError`, `instance_taken` excepted. */
-export async function inspectPostgres(settings: PostgresSettings, clock: Clock, log: Pick<Log, 'warn'>): Promise<void> {
+/**
+ * What opening the store would find, and warn of, without making or upgrading anything. Rejects with the same `StoreError`,
+ * `instance_taken` excepted, or as `checkKeys` does, which is given what is in the database.
+ */
+export async function inspectPostgres(
+  settings: PostgresSettings,
+  clock: Clock,
+  log: Pick<Log, 'warn'>,
+  checkKeys: (keyring: Keyring) => Promise<unknown> = async () => {},
+): Promise<void> {
   const postgres = await connectPostgres(settings, clock, SILENT)
   try {
     await inspectSchema(postgres)
     await warnOfLoss(postgres, log)
+    await checkKeys(inspectKeyring(postgres))
   } finally {
     await postgres.close()
   }

@@ -2,6 +2,7 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { makeVapidKeys } from '../../../../sidecar/config/vapid-keys.ts'
 import type { Keyring } from '../../../../sidecar/messages/keyring.ts'
+import { checkStart } from '../../../../sidecar/operator/commands/check.ts'
 import { agreeOnVapidKeys } from '../../../../sidecar/push/web-push/shared-vapid-keys.ts'
 import { recordedLog } from '../../../support/recorded-log.ts'
 import { settingsOf } from '../../../support/settings-of.ts'
@@ -50,6 +51,27 @@ describe('The keys of Web Push on PostgreSQL', () => {
     const error = await rejection(agree(b?.keyring, { subject: SUBJECT, keyFile: 'other.json' }))
     expect(error.message).to.include('other.json has other VAPID keys than the database')
     expect(error.remedy).to.include('Leave push.webpush.keyFile out')
+  })
+
+  it('are compared by --check, which brings none into the database', async () => {
+    await writeFile(folder.path('own.json'), JSON.stringify(makeVapidKeys()))
+    await writeFile(folder.path('other.json'), JSON.stringify(makeVapidKeys()))
+    const check = async (keyFile: string) => {
+      const webpush = { subject: SUBJECT, keyFile }
+      const ports = { listen: { port: 0 }, admin: { port: 0 } }
+      return (await checkStart(settingsOf({ database: stores.address, push: { webpush }, ...ports }, folder.path())))
+        .errors
+    }
+    expect(await check('own.json')).to.deep.equal([])
+    const [one] = await instances('a')
+    expect(await check('own.json')).to.deep.equal([])
+    expect(await kept()).to.deep.equal([])
+    await agree(one?.keyring, { subject: SUBJECT, keyFile: 'own.json' })
+    expect(await check('own.json')).to.deep.equal([])
+    expect(await check('other.json')).to.have.length(1)
+    expect((await check('other.json'))[0]).to.match(
+      /has other VAPID keys than the database.*Leave push\.webpush\.keyFile out/,
+    )
   })
 
   it('are never replaced where they are damaged: that is an error, which does not quote them', async () => {
