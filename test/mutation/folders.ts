@@ -96,15 +96,7 @@ export const FOLDERS: readonly MutatedFolder[] = [
   },
   {
     name: 'cursors',
-    rules: [
-      'sidecar/client/cursor.ts',
-      'sidecar/store/postgres/messages/cursor-position.ts',
-      'sidecar/store/sqlite/messages/cursors.ts',
-    ],
-    tests: [
-      'test/sidecar/client/cursor.test.ts',
-      'test/sidecar/store/postgres/messages/cursor-position.test.ts',
-      'test/sidecar/store/sqlite/messages/cursors.test.ts',
-    ],
+    rules: ['sidecar/client/cursor.ts', 'sidecar/store/sqlite/messages/cursors.ts'],
+    tests: ['test/sidecar/client/cursor.test.ts', 'test/sidecar/store/sqlite/messages/cursors.test.ts'],
   },
 ]

@@ -119,7 +119,7 @@ export function createEndSession(settings: DomainSettings, deps: EndSessionDeps)
       }
       const hint = session === null ? {} : hintOf(session)
       const fields = parameters(hint)
-      return new URLSearchParams(hint).toString().length > MOST_HINT_CHARACTERS
+      return Object.values(hint).some((value) => encodeURIComponent(value).length > MOST_HINT_CHARACTERS)
         ? { kind: 'form', url: new URL(endpoint), fields }
         : { kind: 'redirect', url: withParameters(endpoint, fields) }
     },
