@@ -8,6 +8,9 @@ import { ANSWER_LIMIT_MS, type BrowserDriver, type Tab } from './driver.ts'
 export const WEBKIT_DRIVER = '/usr/bin/WebKitWebDriver'
 export const X_SERVER = '/usr/bin/Xvfb'
 
+/** What is read between two documents is answered by neither at times, however long one waits: then it is asked again. */
+const LOST_MS = 2_000
+
 /** By WebDriver, of WebKitGTK's own driver; it needs a display. Source: https://www.w3.org/TR/webdriver2/ */
 export async function startWebKit(): Promise<BrowserDriver> {
   const children: ChildProcess[] = []
@@ -66,14 +69,14 @@ async function openWindow(driver: string) {
     async newTab(): Promise<Tab> {
       const handle = await inTurn(newHandle)
       isFirst = false
-      const order = <Answer>(what: string, body: object) =>
+      const order = <Answer>(what: string, body: object, limitMs?: number) =>
         inTurn(async () => {
-          await ask(driver, 'POST', `${path}/window`, { handle })
-          return ask<Answer>(driver, 'POST', path + what, body)
+          await ask(driver, 'POST', `${path}/window`, { handle }, limitMs)
+          return ask<Answer>(driver, 'POST', path + what, body, limitMs)
         })
       return {
         goTo: (url) => order('/url', { url }),
-        read: (expression) => order('/execute/sync', { script: `return (${expression})`, args: [] }),
+        read: (expression) => order('/execute/sync', { script: `return (${expression})`, args: [] }, LOST_MS),
       }
     },
     close: () => inTurn(() => ask<void>(driver, 'DELETE', path)),
@@ -89,10 +92,16 @@ function libraryFolder(): string {
   throw new Error('There is no MiniBrowser of WebKitGTK.')
 }
 
-async function ask<Answer>(driver: string, method: string, path: string, body?: object): Promise<Answer> {
+async function ask<Answer>(
+  driver: string,
+  method: string,
+  path: string,
+  body?: object,
+  limitMs = ANSWER_LIMIT_MS,
+): Promise<Answer> {
   const answer = await fetch(driver + path, {
     method,
-    signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+    signal: AbortSignal.timeout(limitMs),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   const { value } = (await answer.json()) as { value: Answer }
