@@ -77,7 +77,11 @@ describe('whether sessions of MeshCentral still live', () => {
     const page = await setup.open(browser)
     await nextQuestion(3)
     expect((await tokenRecords()).length).to.equal(before + 1)
+    // A renewal that the restart cuts off would have used its refresh token up: the IdP gives none meanwhile.
+    setup.idp.faults.set('token', { kind: 'answer', status: 503 })
+    await nextQuestion()
     await setup.restart()
+    setup.idp.faults.clear('token')
     await setup.register(RENEWED)
     expect(await isSignedIn(setup, browser)).to.equal(true)
     const again = await setup.open(browser)

@@ -100,6 +100,7 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
     ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri', 'wrong_post_logout']),
     keysByValue: true,
     groupName: (name) => name,
+    refusesWithoutWords: true,
     refusedToPublic: ['introspection-failed', 'logout-incomplete'],
     async start() {
       if (running.length > 0) return

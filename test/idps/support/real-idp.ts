@@ -45,6 +45,8 @@ export interface RealIdp {
   readonly cannot: Readonly<Partial<Record<CaseName, string>>>
   /** Wrong settings that end at a page of its own, so that the host never hears of them. */
   readonly ownPage: ReadonlySet<CaseName>
+  /** It refuses a refresh token by 400 and not a word: that ends nobody here, and the log says that the question was not answered. */
+  readonly refusesWithoutWords?: true
   /** What this server says of clients without a secret, where it lets them ask about no token, or revoke none. */
   readonly refusedToPublic?: readonly string[]
   /** It fetches no keys of clients on plain HTTP: they are handed to it instead. */
