@@ -114,7 +114,7 @@ describe('whether sessions of MeshCentral still live', () => {
       const lines = await linesOf('session-check-failed', already)
       await nextQuestion(3)
       setup.idp.faults.clear('token')
-      await nextQuestion(4)
+      await nextQuestion(2)
       return lines
     }
     expect((await outage())[0]?.fields).to.have.property('code')
