@@ -67,6 +67,7 @@ function uploadedAvatar(body: RegisterBody): AvatarUpload | undefined {
  * than 100 here. Its client leaves out of them what is no hex digit, and would send to another phone, or none.
  */
 const FORMS: Partial<Readonly<Record<Platform, { readonly form: RegExp; readonly reason: string }>>> = {
+  android: { form: /^[\x21-\x7e]+$/, reason: 'It must be visible ASCII characters without blanks, and not empty.' },
   ios: {
     form: /^(?:[0-9a-f]{2}){1,100}$/i,
     reason:

@@ -2,6 +2,7 @@ import { API_ERRORS } from '../../errors.ts'
 
 const SERVER_TIME = {
   type: 'integer',
+  format: 'int64',
   description:
     'In milliseconds. The newest of all answers is the next since, once the messages that came with it are stored. One without messages may be older than the one before.',
 }
@@ -22,6 +23,7 @@ const MESSAGE = objectOf(
     text: { type: 'string', description: 'UTF-8; where the bytes are not, read as Latin-1.' },
     time: {
       type: 'integer',
+      format: 'int64',
       description: 'Server time at which it was stored, in milliseconds: no other message has it.',
     },
   },
@@ -36,16 +38,13 @@ const AVATAR = objectOf({
   hash: { type: 'string', description: 'SHA-256 (hex) of icon, newline, image; of an icon alone icon:<name>.' },
 })
 
-const ERROR = objectOf(
+const ERROR_ANSWER = objectOf(
   {
-    error: { type: 'string', enum: Object.keys(API_ERRORS) },
+    error: { $ref: '#/components/schemas/ErrorCode' },
     message: { type: 'string', description: 'For developers: what is wrong and what to do.' },
   },
   {
-    details: {
-      type: 'array',
-      items: objectOf({ path: { type: 'string', description: 'Where, as a JSON path.' }, reason: { type: 'string' } }),
-    },
+    details: { type: 'array', items: { $ref: '#/components/schemas/ErrorDetail' } },
   },
 )
 
@@ -72,7 +71,13 @@ export const ANSWER_SCHEMAS = {
   WebPushAnswer: objectOf({ publicKey: { type: 'string', description: 'Base64url (RFC 8292).' } }),
   Message: MESSAGE,
   Avatar: AVATAR,
-  Error: ERROR,
+  ErrorAnswer: ERROR_ANSWER,
+  ErrorDetail: objectOf({
+    path: { type: 'string', description: 'Where, as a JSON path.' },
+    reason: { type: 'string' },
+  }),
+  // By a name of its own: generators name one that stands within a member after the member, which no client compiles with.
+  ErrorCode: { type: 'string', enum: Object.keys(API_ERRORS) },
 } as const
 
 /** Not closed: members may be added, and clients pass over those that they do not know. */

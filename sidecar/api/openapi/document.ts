@@ -24,13 +24,22 @@ export function openApiDocument() {
         'Push, sync and avatars for an APRS messaging app. Over a rate limit the connection ends without an answer (behind a proxy: status 429 without a body). Members that are not known are passed over, in requests as in answers.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    // Beside the document, whatever a proxy puts before it.
-    servers: [{ url: '..' }],
+    // The first is beside the document, whatever a proxy puts before it.
+    servers: [
+      { url: '..', description: 'Where this document was fetched from.' },
+      {
+        url: '{address}',
+        description: 'Any sidecar: what a generated client is set to where it was made of a file.',
+        variables: {
+          address: { default: 'https://aprs.example.org', description: 'Of the sidecar, without /v1.' },
+        },
+      },
+    ],
     paths: {
       '/v1/register': post(
         'register',
         'Registers a station, and again as its heartbeat every 6 hours',
-        registerBody(),
+        ref('RegisterBody'),
         'RegisterAnswer',
         ['reserved', 'not_registered', 'full'],
       ),
@@ -70,33 +79,19 @@ export function openApiDocument() {
     },
     components: {
       schemas: {
-        RegisterWithToken: forPlatforms(BODY_SCHEMAS.registerWithToken, ['android', 'ios']),
-        RegisterWithSubscription: forPlatforms(BODY_SCHEMAS.registerWithSubscription, ['webpush']),
-        SyncBody: BODY_SCHEMAS.sync,
-        AvatarsBody: BODY_SCHEMAS.avatars,
-        UnregisterBody: BODY_SCHEMAS.unregister,
+        RegisterBody: sent(BODY_SCHEMAS.register),
+        SyncBody: sent(BODY_SCHEMAS.sync),
+        AvatarsBody: sent(BODY_SCHEMAS.avatars),
+        UnregisterBody: sent(BODY_SCHEMAS.unregister),
         ...ANSWER_SCHEMAS,
       },
     },
   }
 }
 
-const REGISTER_BY_PLATFORM = {
-  android: '#/components/schemas/RegisterWithToken',
-  ios: '#/components/schemas/RegisterWithToken',
-  webpush: '#/components/schemas/RegisterWithSubscription',
-}
-
-/** Which of the two checks a body gets depends on its platform. */
-function registerBody() {
-  return {
-    oneOf: [ref('RegisterWithToken'), ref('RegisterWithSubscription')],
-    discriminator: { propertyName: 'platform', mapping: REGISTER_BY_PLATFORM },
-  }
-}
-
-function forPlatforms(schema: BodySchema, platforms: readonly (keyof typeof REGISTER_BY_PLATFORM)[]): BodySchema {
-  return { ...schema, properties: { ...schema.properties, platform: { type: 'string', enum: platforms } } }
+/** As clients are to send it: an SSID as a text alone, since of a member of several types code generators make nothing of use. */
+function sent(schema: BodySchema): BodySchema {
+  return { ...schema, properties: { ...schema.properties, ssid: { ...schema.properties.ssid, type: 'string' } } }
 }
 
 function post(
@@ -122,8 +117,7 @@ function refusals(codes: readonly ApiErrorCode[]): Readonly<Record<number, objec
   return Object.fromEntries(
     [...statuses].map((status) => {
       const those = codes.filter((code) => API_ERRORS[code].status === status)
-      const schema = { allOf: [ref('Error')], properties: { error: { enum: those } } }
-      return [status, answer(those.map((code) => `${code}: ${API_ERRORS[code].message}`).join(' '), schema)]
+      return [status, answer(those.map((code) => `${code}: ${API_ERRORS[code].message}`).join(' '), ref('ErrorAnswer'))]
     }),
   )
 }

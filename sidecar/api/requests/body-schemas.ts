@@ -5,7 +5,7 @@ import { PLATFORMS } from '../../messages/store.ts'
 const MAX_STATIONS_PER_CALL = 50
 
 /** Both vendors' tokens are far shorter; they change their length now and then. */
-export const MAX_TOKEN_CHARACTERS = 4096
+const MAX_TOKEN_CHARACTERS = 4096
 
 /** JSON Schema of one body. */
 export interface BodySchema {
@@ -23,14 +23,20 @@ const CLAIM: Members = {
   },
   ssid: {
     type: ['integer', 'string', 'null'],
-    description: 'An integer from 0 to 99, or at most two of A-Z and 0-9; 0, "", "0" and null all mean none.',
+    description: 'At most two of A-Z and 0-9; "" and "0" mean none. An integer from 0 to 99 and null are taken too.',
   },
-  auth: { type: 'number', description: 'The APRS passcode of the callsign.' },
+  auth: { type: 'integer', format: 'int32', description: 'The APRS passcode of the callsign.' },
+}
+
+const SINCE = {
+  type: 'integer',
+  format: 'int64',
+  description: 'Cursor: the newest server time whose messages are stored.',
 }
 
 const OPTIONAL_AT_REGISTER: Members = {
   wantHistory: { type: ['boolean', 'null'], description: 'Whether the answer brings the messages newer than since.' },
-  since: { type: ['number', 'null'], description: 'Cursor: the newest server time whose messages are stored.' },
+  since: { ...SINCE, type: ['integer', 'null'] },
   avatarHash: {
     type: ['string', 'null'],
     description: 'SHA-256 (hex) of icon, newline, image; of an icon alone icon:<name>; of no avatar empty.',
@@ -48,19 +54,23 @@ const OPTIONAL_AT_REGISTER: Members = {
 
 /** What is checked before a call looks at a body, and what `/v1/openapi.json` publishes. */
 export const BODY_SCHEMAS = {
-  registerWithToken: registerWith({
-    type: 'string',
-    pattern: `^[\\x21-\\x7e]{1,${MAX_TOKEN_CHARACTERS}}$`,
-    description: 'What FCM gave the app; on iOS the device token in hex.',
-  }),
-  registerWithSubscription: registerWith({
-    type: 'string',
-    maxLength: MAX_TOKEN_CHARACTERS,
-    description: 'The JSON text of a push subscription: { "endpoint", "keys": { "p256dh", "auth" } }.',
-  }),
-  sync: bodySchema({
-    since: { type: 'number', description: 'Cursor: the newest server time whose messages are stored.' },
-  }),
+  register: bodySchema(
+    {
+      platform: { type: 'string', enum: PLATFORMS satisfies readonly Platform[] },
+      pushToken: {
+        type: 'string',
+        maxLength: MAX_TOKEN_CHARACTERS,
+        description:
+          'With android what FCM gave the app; with ios the device token in hex; with webpush the JSON text of a push subscription: { "endpoint", "keys": { "p256dh", "auth" } }.',
+      },
+      ackMessages: {
+        type: 'boolean',
+        description: "Whether the sidecar acknowledges messages in the station's name.",
+      },
+    },
+    OPTIONAL_AT_REGISTER,
+  ),
+  sync: bodySchema({ since: SINCE }),
   avatars: bodySchema({
     stations: {
       type: 'array',
@@ -71,15 +81,6 @@ export const BODY_SCHEMAS = {
   }),
   unregister: bodySchema({}),
 } as const satisfies Readonly<Record<string, BodySchema>>
-
-function registerWith(pushToken: object): BodySchema {
-  const platform = { type: 'string', enum: PLATFORMS satisfies readonly Platform[] }
-  const ackMessages = {
-    type: 'boolean',
-    description: "Whether the sidecar acknowledges messages in the station's name.",
-  }
-  return bodySchema({ platform, pushToken, ackMessages }, OPTIONAL_AT_REGISTER)
-}
 
 function bodySchema(required: Members, optional: Members = {}): BodySchema {
   return {

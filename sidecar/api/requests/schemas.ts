@@ -3,7 +3,7 @@ import type { AvatarsBody, RegisterBody, StationClaim, SyncBody } from '../../cl
 import { jsonPath, pointerSteps } from '../../config/json-path.ts'
 import { ApiError, type ErrorDetail } from '../../errors.ts'
 import { parseSubscription, subscriptionText } from '../../push/web-push/subscription.ts'
-import { BODY_SCHEMAS, type BodySchema, MAX_TOKEN_CHARACTERS } from './body-schemas.ts'
+import { BODY_SCHEMAS, type BodySchema } from './body-schemas.ts'
 
 /** Checks a body; throws `invalid_request` with every mistake in it. Members that it does not know are passed over. */
 export type BodyCheck<Body> = (body: unknown) => Body
@@ -21,19 +21,22 @@ export interface BodyChecks {
  */
 export function createBodyChecks({ allowPrivate }: { readonly allowPrivate: boolean }): BodyChecks {
   // That the schemas themselves are in order is shown by a test: to check them here would take 10 ms of each start.
-  const ajv = new Ajv({ meta: false, validateSchema: false, allErrors: true, allowUnionTypes: true })
+  const ajv = new Ajv({
+    meta: false,
+    validateSchema: false,
+    validateFormats: false,
+    allErrors: true,
+    allowUnionTypes: true,
+  })
   const check = <Body>(schema: BodySchema): BodyCheck<Body> => {
     const validate = ajv.compile<Body>(schema)
     return (body) => checked(validate, body)
   }
-  const vendorRegister = check<RegisterBody>(BODY_SCHEMAS.registerWithToken)
-  // Most servers never need it, and each one takes its milliseconds of the start.
-  let webPushRegister: BodyCheck<RegisterBody> | undefined
+  const register = check<RegisterBody>(BODY_SCHEMAS.register)
   return {
     register(received) {
-      if (Object(received).platform !== 'webpush') return vendorRegister(received)
-      webPushRegister ??= check(BODY_SCHEMAS.registerWithSubscription)
-      const body = webPushRegister(received)
+      const body = register(received)
+      if (body.platform !== 'webpush') return body
       return { ...body, pushToken: storedSubscription(body.pushToken, allowPrivate) }
     },
     sync: check(BODY_SCHEMAS.sync),
@@ -67,9 +70,6 @@ function reasonOf({ keyword, params }: ErrorObject): string {
       return `It has more than ${params.limit} entries.`
     case 'maxLength':
       return `It has more than ${params.limit} characters.`
-    // The push token is the one text that has a pattern.
-    case 'pattern':
-      return `It must be 1 to ${MAX_TOKEN_CHARACTERS} visible ASCII characters, without blanks.`
     default:
       return 'It does not have the right form.'
   }

@@ -42,6 +42,22 @@ describe('/v1/openapi.json', () => {
     }
   })
 
+  it('has nothing that code generators stumble over: members of one type that may be null, whole numbers of a known width', () => {
+    const kinds = new Set<string>()
+    const look = (schema: object, place: string) => {
+      expect(schema, place).to.not.have.any.keys('oneOf', 'anyOf', 'allOf', 'discriminator')
+      const { type = [], format } = schema as { readonly type?: string | readonly string[]; readonly format?: string }
+      const own = [type].flat().filter((kind) => kind !== 'null')
+      expect(own.length, place).to.be.at.most(1)
+      if (own[0] === 'integer') expect(format, place).to.be.oneOf(['int32', 'int64'])
+      else expect(own[0], place).to.not.equal('number')
+      for (const kind of own) kinds.add(kind)
+      for (const [name, part] of Object.entries(schema)) if (Object(part) === part) look(part, `${place}/${name}`)
+    }
+    look(openApiDocument().components.schemas, '')
+    expect([...kinds]).to.include.members(['array', 'boolean', 'integer', 'string'])
+  })
+
   it('has every call and document that is served, with its method, and no other', async () => {
     const { paths } = await fetched()
     for (const [path, methods] of Object.entries(paths)) {
@@ -63,7 +79,7 @@ describe('/v1/openapi.json', () => {
 
   it('tells every way in which a call refuses, but for addresses and methods that there are not', () => {
     const text = JSON.stringify(openApiDocument().paths)
-    const untold = Object.keys(API_ERRORS).filter((code) => !text.includes(`"${code}"`))
+    const untold = Object.keys(API_ERRORS).filter((code) => !text.includes(`${code}: `))
     expect(untold).to.deep.equal(['method_not_allowed'])
   })
 

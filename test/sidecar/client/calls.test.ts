@@ -35,7 +35,7 @@ describe("the client's calls", () => {
     const invalid = await refusalOf(calls.sync({ ...claim('N0CALL'), since: Number.NaN }))
     expect(invalid).to.deep.include({
       code: 'invalid_request',
-      details: [{ path: 'since', reason: 'It must be of type number.' }],
+      details: [{ path: 'since', reason: 'It must be of type integer.' }],
     })
   })
 

@@ -16,7 +16,7 @@ const CALLS = ['register', 'sync', 'avatars', 'unregister'] as const
 const section = (call: string) => textOf(NAME, `### POST /v1/${call}`)
 /** The paths of a call, by the names of its bodies and answers. */
 const PATHS: Readonly<Record<string, string>> = {
-  RegisterWithToken: '/v1/register',
+  RegisterBody: '/v1/register',
   RegisterAnswer: '/v1/register',
   SyncBody: '/v1/sync',
   SyncAnswer: '/v1/sync',
@@ -45,7 +45,7 @@ describe('the page for the developer of the app', () => {
     const common = rowsIn(textOf(NAME, '## The calls'), 'member').slice(0, 3)
     expect(common.map(([cell]) => codesIn(cell)[0])).to.have.members(Object.keys(BODY_SCHEMAS.unregister.properties))
     const rows = rowsIn(section('register'), 'member')
-    const { properties, required } = BODY_SCHEMAS.registerWithToken
+    const { properties, required } = BODY_SCHEMAS.register
     const own = Object.keys(properties).filter((name) => !(name in BODY_SCHEMAS.unregister.properties))
     expect(rows.map(([cell]) => codesIn(cell)[0])).to.have.members(own)
     for (const [cell, , what] of rows) {
@@ -69,7 +69,7 @@ describe('the page for the developer of the app', () => {
   })
 
   it('shows bodies that the calls take', async () => {
-    const shown = examples(/(Token|Body)$/)
+    const shown = examples(/Body$/)
     expect(new Set(shown.map(({ name }) => PATHS[name])).size).to.equal(CALLS.length)
     for (const { name, value } of shown) {
       await api.post('/v1/register', registration('N0CALL'))
@@ -79,14 +79,14 @@ describe('the page for the developer of the app', () => {
   })
 
   it('shows answers as the calls give them', () => {
-    const bodies = new Map(examples(/(Token|Body)$/).map(({ name, value }) => [PATHS[name], value]))
-    const shown = examples(/Answer$/)
+    const bodies = new Map(examples(/Body$/).map(({ name, value }) => [PATHS[name], value]))
+    const shown = examples(/(?<!Error)Answer$/)
     expect(shown.length).to.equal(CALLS.length)
     for (const { name, value } of shown) {
       const path = PATHS[name] ?? ''
       expectDocumented({ path, body: bodies.get(path) }, { status: 200, body: value })
     }
-    const [refusal] = examples(/^Error$/)
+    const [refusal] = examples(/^ErrorAnswer$/)
     expectDocumented({ path: '/v1/register', body: {} }, { status: 400, body: refusal?.value })
     expect(refusal?.value.message).to.equal(API_ERRORS.invalid_request.message)
   })
