@@ -6,25 +6,6 @@ import type { Surroundings } from './surroundings.ts'
 const FORM =
   'Give postgres://USER@HOST/DATABASE, or the path of a SQLite file. In a password, other characters than letters and digits are written as % and their code; it goes best into SIDECAR_DATABASE.'
 
-/** libpq's, which people bring along. Of others not even the name is shown: a password with a ? in it would make one. */
-const KNOWN_PARAMETERS: ReadonlySet<string> = new Set([
-  'sslmode',
-  'sslrootcert',
-  'sslcert',
-  'sslkey',
-  'ssl',
-  'application_name',
-  'connect_timeout',
-  'options',
-  'target_session_attrs',
-  'channel_binding',
-  'host',
-  'port',
-  'user',
-  'password',
-  'dbname',
-])
-
 /** Whether the address of a PostgreSQL database can be read, and says nothing that would go unheeded. */
 export function addressIsReadable({ database }: Settings): readonly Problem[] {
   if (!isAddress(database)) return []
@@ -38,10 +19,10 @@ export function addressIsReadable({ database }: Settings): readonly Problem[] {
     hash !== '' || ![hostname, pathname, username, password].every(isEscaped) || pathname.slice(1).includes('/')
   if (urls.some(wrong)) return problem('is no address of a PostgreSQL database')
   const { searchParams } = new URL(addresses[0] ?? '')
-  const [parameter] = searchParams.keys()
-  if (parameter === undefined) return []
+  if (searchParams.size === 0) return []
+  // Not even a name is shown: a password with a ? in it would make one.
   return problem(
-    KNOWN_PARAMETERS.has(parameter) ? `has the parameter ${parameter}` : 'has a parameter that is not known',
+    'has a parameter',
     'Leave out what comes after the ?: TLS is always used where the host is another machine, its certificate checked, by databaseTls.caFile where that is given. The rest needs no setting.',
   )
 }
@@ -94,20 +75,6 @@ export function somebodyListens({ database, aprsis }: Settings): readonly Proble
       remedy: 'Set it to true, or let several instances share a PostgreSQL database.',
     },
   ]
-}
-
-/** Members that say something to instances that share a database, and nothing to one that has it for itself. */
-const OF_SEVERAL: readonly (readonly string[])[] = [['databaseTls', 'caFile'], ['instance'], ['aprsis', 'listeners']]
-
-/** Warnings of those that are given in vain, to be asked before defaults are filled in; `valueAt` says what stands at a place. */
-export function givenInVain(valueAt: (steps: readonly string[]) => unknown): readonly Problem[] {
-  const database = valueAt(['database'])
-  if (typeof database === 'string' && isPostgresAddress(database)) return []
-  return OF_SEVERAL.filter((steps) => (valueAt(steps) ?? null) !== null).map((steps) => ({
-    path: steps.join('.'),
-    reason: 'is given, while "database" is a file',
-    remedy: 'It changes nothing. It is for instances that share a PostgreSQL database.',
-  }))
 }
 
 /** SSIDs that a base call has for logins, and how many stations a filter names: measured with calls of usual length. */

@@ -243,14 +243,6 @@ const log = section('The log on stdout.', {
   },
 })
 
-/** Members that were known once, by their path, with what to do instead. */
-export const RETIRED_MEMBERS: ReadonlyMap<string, string> = new Map([
-  [
-    'history.duplicateHours',
-    'Take it out; where 2 hours do not suit you, give history.duplicateMinutes. Longer ones swallow answers that happen to be equal.',
-  ],
-])
-
 export const SETTINGS_SCHEMA: MemberSchema = table('The whole configuration is one JSON object.', {
   listen,
   admin,

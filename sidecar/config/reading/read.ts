@@ -2,7 +2,6 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
-import { givenInVain } from '../database-rules.ts'
 import { jsonPath } from '../json-path.ts'
 import { isAddress } from '../postgres-address.ts'
 import type { Problem } from '../problem.ts'
@@ -43,7 +42,6 @@ export function readSettings(source: Source): Reading {
   // For editors, and nobody else.
   if (isTable(draft)) delete draft.$schema
   for (const { steps, value } of environment.overrides) put(draft, steps, value)
-  const inVain = givenInVain((steps) => holderOf(draft, steps, false)?.[steps.at(-1) ?? ''])
   const fromSchema = schemaProblems(draft)
   // Wherever the schema found a mistake, the rules that read the place stay silent.
   for (const steps of FILE_MEMBERS) change(draft, steps, (path) => resolvePath(source.folder, path))
@@ -52,7 +50,7 @@ export function readSettings(source: Source): Reading {
     !needs.some((path) => fromSchema.some((problem) => overlap(problem.path, path)))
   const fromRules = RULES.filter(sound).flatMap((rule) => rule.check(draft as Settings, source))
 
-  const warnings = [...environment.warnings, ...inVain.map((one) => withVariable(one, environment.overrides))]
+  const { warnings } = environment
   const problems = [
     ...json.duplicates.map(duplicateProblem),
     ...[...fromSchema, ...fromRules].map((problem) => withVariable(problem, environment.overrides)),

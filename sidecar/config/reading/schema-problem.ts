@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv'
 import { jsonPath, pointerSteps } from '../json-path.ts'
 import type { Problem } from '../problem.ts'
-import { type MemberSchema, RETIRED_MEMBERS } from '../schema.ts'
+import type { MemberSchema } from '../schema.ts'
 import { nearest } from './nearest.ts'
 
 /** An ajv error in words. Needs ajv's `verbose`, which hands over the member's own schema and value. */
@@ -10,10 +10,7 @@ export function schemaProblem(error: ErrorObject): Problem {
   const schema = error.parentSchema as MemberSchema
   if (error.keyword === 'additionalProperties') {
     const name = String(error.params.additionalProperty)
-    const path = jsonPath([...steps, name])
-    const instead = RETIRED_MEMBERS.get(path)
-    if (instead) return { path, reason: 'is no setting any more', remedy: instead }
-    return { path, ...unknownMember(name, Object.keys(schema.properties ?? {})) }
+    return { path: jsonPath([...steps, name]), ...unknownMember(name, Object.keys(schema.properties ?? {})) }
   }
   if (error.keyword === 'required') {
     const name = String(error.params.missingProperty)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { readEnvironment } from '../../../sidecar/config/reading/environment.ts'
 import { RESERVED_CALLS } from '../../../sidecar/config/reserved-calls.ts'
-import { type MemberSchema, RETIRED_MEMBERS, SETTINGS_SCHEMA } from '../../../sidecar/config/schema.ts'
+import { type MemberSchema, SETTINGS_SCHEMA } from '../../../sidecar/config/schema.ts'
 import { settingsFrom } from '../../../sidecar/index.ts'
 import { LOG_LEVELS } from '../../../sidecar/log.ts'
 import { writeCredentials } from '../../support/credential-files.ts'
@@ -51,12 +51,11 @@ describe('the page of the configuration', () => {
       expect([member, fallback]).to.deep.equal([member, shown(LEAVES.get(member))])
   })
 
-  it('lists the calls that are reserved, the levels of the log, and what members of former versions became', () => {
+  it('lists the calls that are reserved and the levels of the log', () => {
     const [, list = ''] = /Reserved unless you give a list: ([\s\S]*?)\n\n/.exec(PAGE) ?? []
     expect(codesIn(list)).to.have.members([...RESERVED_CALLS])
     const [level] = rowsIn(PAGE, 'member').filter(([member]) => member === '`log.level`')
     expect(codesIn(level?.[3])).to.deep.equal([...LOG_LEVELS])
-    for (const retired of RETIRED_MEMBERS.keys()) expect(PAGE).to.include(`\`${retired}\``)
   })
 })
 

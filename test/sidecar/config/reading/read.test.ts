@@ -142,13 +142,6 @@ describe('configuration', () => {
     expect(problems.find(({ path }) => path === 'admin.port')?.reason).to.include('SIDECAR_ADMIN_PORT')
   })
 
-  it('says of a member that is none any more what has taken its place', () => {
-    const [problem, ...others] = problemsOf({ history: { duplicateHours: 12 } })
-    expect(others).to.deep.equal([])
-    expect(problem).to.include({ path: 'history.duplicateHours', reason: 'is no setting any more' })
-    expect(problem?.remedy).to.include('history.duplicateMinutes')
-  })
-
   it('says line and column where the file is no JSON', () => {
     const problems = problemsOf('{\n  "aprsis": {,}\n}')
     expect(problems.map(({ path, reason }) => [path, reason])).to.deep.equal([
