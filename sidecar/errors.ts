@@ -85,8 +85,7 @@ export const STORE_FAULTS = {
   },
   database_unreachable: {
     what: 'PostgreSQL cannot be reached, or does not answer in time.',
-    remedy:
-      'See that it runs, and that the address in "database" leads to it from this machine. It is tried again by itself.',
+    remedy: 'See that it runs, and that the address in "database" leads to it from this machine.',
   },
   database_refused: {
     what: 'PostgreSQL does not let the sidecar in, or not do what it has to.',
@@ -100,7 +99,7 @@ export const STORE_FAULTS = {
   },
   database_read_only: {
     what: 'PostgreSQL takes no writes: a standby, or one that is set so.',
-    remedy: 'Have the name in "database" lead to the primary. It is looked up again by itself.',
+    remedy: 'Have the name in "database" lead to the primary.',
   },
   database_older: {
     what: 'PostgreSQL has gone back behind a failover: an old primary takes writes again.',

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import type { Sidecar } from './compose.ts'
 import type { Problem } from './config/problem.ts'
 import { loadSettings } from './config/reading/load-settings.ts'
+import { nearest } from './config/reading/nearest.ts'
 import type { Reading } from './config/reading/read.ts'
 import type { Settings } from './config/settings.ts'
 import { VERSION } from './config/version.ts'
@@ -45,21 +46,21 @@ interface Arguments {
   readonly moveTo: string | undefined
 }
 
+const OPTIONS = {
+  config: { type: 'string' },
+  check: { type: 'boolean' },
+  live: { type: 'boolean' },
+  public: { type: 'string' },
+  restore: { type: 'string' },
+  'move-to': { type: 'string' },
+  version: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const
+
 /** The command line; ends the process where there is nothing to run. */
 function readArguments(): Arguments {
   try {
-    const { values } = parseArgs({
-      options: {
-        config: { type: 'string' },
-        check: { type: 'boolean' },
-        live: { type: 'boolean' },
-        public: { type: 'string' },
-        restore: { type: 'string' },
-        'move-to': { type: 'string' },
-        version: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    })
+    const { values } = parseArgs({ options: OPTIONS })
     if (values.help) {
       process.stdout.write(USAGE)
       process.exit(0)
@@ -77,9 +78,16 @@ function readArguments(): Arguments {
       '--check, --restore and --move-to go without each other, --live with --check, --public with --live and an address of http or https'
     process.stderr.write(`${config ? mistake : '--config is missing'}.\n\n${USAGE}`)
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
     // An argument in the wrong place is quoted, and an address may hold a password.
-    process.stderr.write(`${message.replaceAll(/postgres(ql)?:[^\s']*/gi, 'postgres://…')}\n\n${USAGE}`)
+    const said = (error instanceof Error ? error.message : String(error)).replaceAll(
+      /postgres(ql)?:[^\s']*/gi,
+      'postgres://…',
+    )
+    const [, unknown] = /^Unknown option '-*([^']*)'/.exec(said) ?? []
+    const meant = unknown === undefined ? undefined : nearest(unknown, Object.keys(OPTIONS))
+    // Without advice on arguments that begin with a dash.
+    const [mistake] = said.split(/(?<=')\. |\.\n/)
+    process.stderr.write(`${mistake}.${meant === undefined ? '' : ` Did you mean --${meant}?`}\n\n${USAGE}`)
   }
   process.exit(EXIT_USAGE)
 }

@@ -1,27 +1,30 @@
-/**
- * Whole runs of `npm test`, one after the other, each with its files in an order of its own, beside processes that keep the machine busy:
- * what fails here fails by chance, and hangs on the clock or on another test.
- *
- * `npm run test:stress -- --runs 5 --busy 8 --seed 1` (the defaults but for the seed, which is the time; a run's order is its seed's).
- */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { readCommandLine } from '../fixtures/command-line.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const MOCHA = ['--import', 'tsx', 'node_modules/mocha/bin/mocha.js']
 
-const { values } = parseArgs({
-  options: {
-    runs: { type: 'string', default: '5' },
-    busy: { type: 'string', default: '8' },
-    seed: { type: 'string', default: String(Date.now()) },
-  },
+const USAGE = `Usage: npm run test:stress -- [--runs N] [--busy N] [--seed TEXT]
+
+Whole runs of npm test, one after the other, each with its files in an order of
+its own, beside processes that keep the machine busy: what fails here fails by
+chance, and hangs on the clock or on another test.
+
+  --runs N     so many runs; 5 by default
+  --busy N     so many busy processes; 8 by default
+  --seed TEXT  what the order of the files is drawn from; the time by default`
+
+const { values, refuse } = readCommandLine(USAGE, {
+  runs: { type: 'string', default: '5' },
+  busy: { type: 'string', default: '8' },
+  seed: { type: 'string', default: String(Date.now()) },
 })
+for (const name of ['runs', 'busy'] as const) if (!/^\d+$/.test(values[name])) refuse(`--${name} must be a number.`)
 
 const { timeout, ignore } = JSON.parse(readFileSync(`${ROOT}/.mocharc.json`, 'utf8')) as {
   readonly timeout: number

@@ -15,6 +15,7 @@ import { readDomains } from '../mount/read-domains.ts'
 import { idpAddresses } from '../mount/status/idp-addresses.ts'
 import { type InstallationFiles, readInstallation } from './check-installation.ts'
 import type { LiveOptions } from './check-live.ts'
+import { mistakeIn } from './command-line.ts'
 
 /** The package's. Read through its own name, since sources and build lie at different depths. */
 const VERSION: string = createRequire(import.meta.url)('mesh-companion/package.json').version
@@ -43,11 +44,11 @@ identity provider.
   --version   the version, and nothing else
   --help      this text
 
-Exit code: 0 fine (warnings included), 1 errors, a fail or missing parts, 2 nothing that could be checked.
+Exit code: 0 fine (warnings included), 1 errors, a fail or missing parts, 2 nothing that could be checked, 64 a wrong option.
 `
 
-/** 0 fine, 1 errors, 2 unusable: no such file, no JSON, no domain with `authStrategies.oidc`. */
-export type ExitCode = 0 | 1 | 2
+/** 0 fine, 1 errors, 2 unusable: no such file, no JSON, no domain with `authStrategies.oidc`; 64 (sysexits.h) an option that there is not. */
+export type ExitCode = 0 | 1 | 2 | 64
 
 export interface Terminal extends InstallationFiles {
   readonly out: (text: string) => void
@@ -106,7 +107,7 @@ function checkFile(args: readonly string[], terminal: Terminal): FileCheck {
   }
   if (call.kind === 'wrong') {
     terminal.err(`${call.reason}\n\n${USAGE}`)
-    return over(2)
+    return over(call.code ?? 2)
   }
   if (call.kind === 'installation') return over(checkInstallation(call.folder, terminal))
   const text = readText(call.file, terminal)
@@ -155,21 +156,23 @@ type Call =
   | { readonly kind: 'installation'; readonly folder: string }
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
-  | { readonly kind: 'wrong'; readonly reason: string }
+  | { readonly kind: 'wrong'; readonly reason: string; readonly code?: ExitCode }
+
+const OPTIONS = {
+  meshcentral: { type: 'boolean', default: false },
+  migrate: { type: 'boolean', default: false },
+  'explain-groups': { type: 'string' },
+  live: { type: 'boolean', default: false },
+  installation: { type: 'string' },
+  version: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const
 
 function parseCall(args: readonly string[]): Call {
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
-      options: {
-        meshcentral: { type: 'boolean', default: false },
-        migrate: { type: 'boolean', default: false },
-        'explain-groups': { type: 'string' },
-        live: { type: 'boolean', default: false },
-        installation: { type: 'string' },
-        version: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
+      options: OPTIONS,
       allowPositionals: true,
     })
     if (values.help) return { kind: 'help' }
@@ -186,7 +189,7 @@ function parseCall(args: readonly string[]): Call {
     if (groups === undefined) return { kind: 'wrong', reason: '--explain-groups takes A,B,C or a JSON array of texts.' }
     return { kind: 'check', file, meshCentral: values.meshcentral, migrate: values.migrate, live: values.live, groups }
   } catch (error) {
-    return { kind: 'wrong', reason: error instanceof Error ? error.message : String(error) }
+    return { kind: 'wrong', reason: mistakeIn(error, Object.keys(OPTIONS)), code: 64 }
   }
 }
 

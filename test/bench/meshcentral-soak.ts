@@ -1,28 +1,34 @@
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { readCommandLine } from '../../fixtures/command-line.ts'
 import { alteredProgram } from '../meshcentral/support/data-folder.ts'
 import { type MeshSetup, type Person, setUpMesh } from '../meshcentral/support/mesh-setup.ts'
 import { signIn } from '../meshcentral/support/session.ts'
 
-/**
- * `npm run soak:meshcentral [-- --minutes 10 --rate 20 --users 100 --strategy ours|built-in --again --without-events]`: the memory of the real
- * MeshCentral under logins. Each begins signed out at MeshCentral and signed in at the IdP; with `--again`, where somebody is signed
- * in already, so that each login also ends a session; with `--without-events`, where MeshCentral keeps no event log, which it holds in
- * memory as a whole: what grows then is the plugin.
- */
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '10' },
-    rate: { type: 'string', default: '20' },
-    users: { type: 'string', default: '100' },
-    strategy: { type: 'string', default: 'ours' },
-    again: { type: 'boolean', default: false },
-    'without-events': { type: 'boolean', default: false },
-  },
+const USAGE = `Usage: npm run soak:meshcentral -- [--minutes N] [--rate N] [--users N] [--strategy NAME] [--again] [--without-events]
+
+The memory of the real MeshCentral under logins. Each begins signed out at
+MeshCentral and signed in at the IdP.
+
+  --minutes N       10 by default
+  --rate N          logins a second; 20 by default
+  --users N         100 by default
+  --strategy NAME   ours, by default, or built-in
+  --again           where somebody is signed in already, so that each login also ends a session
+  --without-events  where MeshCentral keeps no event log, which it holds in memory as a whole:
+                    what grows then is the plugin`
+const { values, refuse } = readCommandLine(USAGE, {
+  minutes: { type: 'string', default: '10' },
+  rate: { type: 'string', default: '20' },
+  users: { type: 'string', default: '100' },
+  strategy: { type: 'string', default: 'ours' },
+  again: { type: 'boolean', default: false },
+  'without-events': { type: 'boolean', default: false },
 })
+for (const name of ['minutes', 'rate', 'users'] as const)
+  if (!(Number(values[name]) > 0)) refuse(`--${name} must be a number above 0.`)
 const [minutes, rate, users] = [Number(values.minutes), Number(values.rate), Number(values.users)]
 const PROBE = fileURLToPath(new URL('memory-probe.cjs', import.meta.url))
 const FIGURES = 20

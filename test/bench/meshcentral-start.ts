@@ -1,11 +1,16 @@
 import { readFileSync } from 'node:fs'
+import { readCommandLine } from '../../fixtures/command-line.ts'
 import { type MeshSetup, setUpMesh } from '../meshcentral/support/mesh-setup.ts'
 import { alternate } from './measurement.ts'
 
-/**
- * `npm run bench:meshcentral`: how long the real MeshCentral takes until it serves, and what it then holds in memory, with the plugin
- * and with its own strategy. Medians of alternating starts with the same data.
- */
+readCommandLine(
+  `Usage: npm run bench:meshcentral
+
+How long the real MeshCentral takes until it serves, and what it then holds in
+memory, with the plugin and with its own strategy. Medians of alternating starts
+with the same data.`,
+  {},
+)
 const ROUNDS = 7
 
 const started = (setup: MeshSetup) => async () => {

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
+import { readCommandLine } from '../../fixtures/command-line.ts'
 import { apiBench } from './api.ts'
 import { domainsBench } from './domains.ts'
 import { durableBench } from './durable.ts'
@@ -28,7 +28,13 @@ const BENCHES = [
   { rows: ['sidecar'], bench: sidecarStartBench },
 ] as const
 
-const { values } = parseArgs({ options: { json: { type: 'string' }, only: { type: 'string' } } })
+const USAGE = `Usage: npm run bench -- [--only NAME] [--json FILE]
+
+The benchmarks, as a table.
+
+  --only NAME  one row, or all rows whose names begin so: ${BENCHES.flatMap(({ rows }) => rows).join(', ')}
+  --json FILE  writes the rows there, too`
+const { values, refuse } = readCommandLine(USAGE, { json: { type: 'string' }, only: { type: 'string' } })
 const rows: Measurement[] = []
 for (const { rows: names, bench } of chosen(values.only)) {
   const begun = performance.now()
@@ -48,8 +54,7 @@ function chosen(name: string | undefined): readonly (typeof BENCHES)[number][] {
   const [longest] = beginnings.filter((one) => isOf(name, one)).sort((a, b) => b.length - a.length)
   const found = BENCHES.filter(({ rows }) => rows.some((one) => one === longest))
   if (found.length > 0) return found
-  process.stderr.write(`No row is called ${name}. Their names begin with ${beginnings.join(', ')}.\n`)
-  process.exit(1)
+  return refuse(`No row is called ${name}.`)
 }
 
 function isOf(name: string, beginning: string): boolean {

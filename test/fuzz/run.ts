@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { relative } from 'node:path'
-import { parseArgs } from 'node:util'
+import { readCommandLine } from '../../fixtures/command-line.ts'
 import { keepCase } from './cases.ts'
 import { fuzz } from './fuzz.ts'
 import { tryProperties } from './properties.ts'
@@ -10,25 +10,30 @@ import { TARGETS } from './targets/all.ts'
 const ROUNDS = 4
 const LONGEST_TURN_MS = 30_000
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '1' },
-    seed: { type: 'string' },
-    target: { type: 'string' },
-    properties: { type: 'string' },
-  },
+const USAGE = `Usage: npm run fuzz -- [--minutes N] [--seed N] [--target NAME]
+       npm run fuzz -- --properties TIMES
+
+Random input for what reads from strangers, until something breaks.
+
+  --minutes N         1 by default
+  --seed N            what the input is drawn from, a whole number
+  --target NAME       ${TARGETS.map(({ name }) => name).join(', ')}
+  --properties TIMES  the property tests in their place, each with so many runs`
+const { values, refuse } = readCommandLine(USAGE, {
+  minutes: { type: 'string', default: '1' },
+  seed: { type: 'string' },
+  target: { type: 'string' },
+  properties: { type: 'string' },
 })
 const print = (text: string) => process.stdout.write(`${text}\n`)
 const targets = TARGETS.filter(({ name }) => values.target === undefined || name === values.target)
 const lastingMs = Number(values.minutes) * 60_000
 const firstSeed = Number(values.seed ?? randomInt(2 ** 31))
+if (!(lastingMs > 0)) refuse('--minutes must be a number above 0.')
+if (!Number.isInteger(firstSeed)) refuse('--seed must be a whole number.')
+if (targets.length === 0) refuse(`${values.target} is no such target.`)
+if (values.properties !== undefined && !/^[1-9]\d*$/.test(values.properties)) refuse('--properties must be a number.')
 if (values.properties !== undefined) process.exit(tryProperties(Number(values.properties)))
-if (targets.length === 0 || !(lastingMs > 0) || !Number.isInteger(firstSeed)) {
-  process.stderr.write(
-    `Usage: npm run fuzz -- [--minutes N] [--seed N] [--target ${TARGETS.map(({ name }) => name).join('|')}]\n       npm run fuzz -- --properties TIMES\n`,
-  )
-  process.exit(64)
-}
 
 const end = Date.now() + lastingMs
 const turnMs = Math.min(LONGEST_TURN_MS, lastingMs / ROUNDS / targets.length)

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, relative } from 'node:path'
-import { parseArgs } from 'node:util'
+import { readCommandLine } from '../../fixtures/command-line.ts'
 import { FOLDERS, type MutatedFolder } from './folders.ts'
 
 /** Of a folder's mutants that a test has to notice, in percent. */
@@ -33,18 +33,22 @@ const print = (text: string) => process.stdout.write(`${text}\n`)
 const row = (...[name, mutants, killed, survived, score]: readonly (string | number)[]) =>
   print([String(name).padEnd(20), ...[mutants, killed, survived, score].map((cell) => `${cell}`.padStart(9))].join(''))
 
-const { values, positionals } = parseArgs({
-  options: { all: { type: 'boolean', default: false }, base: { type: 'string', default: 'main' } },
-  allowPositionals: true,
-})
+const USAGE = `Usage: npm run mutate -- [--base REF | --all | FOLDER …]
+
+Alters the rules in each folder bit by bit, and tells which alterations no test notices.
+
+  --base REF  what was changed since there; main by default
+  --all       everything
+  FOLDER      ${FOLDERS.map(({ name }) => name).join(', ')}`
+const { values, positionals, refuse } = readCommandLine(
+  USAGE,
+  { all: { type: 'boolean', default: false }, base: { type: 'string', default: 'main' } },
+  { allowPositionals: true },
+)
 const chosen = FOLDERS.filter(
   ({ name }) => positionals.length === 0 || positionals.some((one) => one === name || one === name.split('/')[0]),
 )
-if (chosen.length === 0) {
-  const names = FOLDERS.map(({ name }) => name).join('|')
-  process.stderr.write(`Usage: npm run mutate -- [--base REF | --all | ${names} …]\n`)
-  process.exit(64)
-}
+if (chosen.length === 0) refuse(`${positionals.join(' ')} is no such folder.`)
 const isWhole = values.all || positionals.length > 0
 const changed = isWhole ? undefined : new Set(changedSince(values.base))
 

@@ -70,11 +70,4 @@ describe('the fixtures alone', () => {
     fixtures.child.kill('SIGTERM')
     expect(await fixtures.ended).to.include({ code: 0 })
   }).timeout(60_000)
-
-  it('refuse an address that is none, with the usage and exit 64', async () => {
-    fixtures = runFixtures('--redirect-uri', 'nowhere')
-    const { code, text } = await fixtures.ended
-    expect(code).to.equal(64)
-    expect(text).to.include('Usage: npm run fixtures')
-  })
 })

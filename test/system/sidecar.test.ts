@@ -123,9 +123,6 @@ describe('the sidecar as a process', () => {
     expect(refused.status).to.equal(78)
     expect(refused.stdout).to.match(/^database: The database file cannot be opened for writing\./m)
     expect(its.upstream.traffic.connections).to.equal(0)
-
-    const { outcome, stderr: usage } = await its.start(['--confg', 'x']).ended
-    expect([outcome, usage.includes('Usage: ')]).to.deep.equal([64, true])
   })
 
   it('asks everybody when asked to check live, a verdict a line, with exit code 1 when somebody says no', async () => {

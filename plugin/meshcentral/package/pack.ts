@@ -7,10 +7,18 @@ import { build, type Plugin } from 'esbuild'
 import { zipSync } from 'fflate'
 import { createAjv } from '../../config/rules/schema/compile-schema.ts'
 import { oidcSchema } from '../../config/rules/schema/schema.ts'
+import { mistakeIn } from '../../doctor/command-line.ts'
 import { PRESETS } from '../../presets/all.ts'
 
+const USAGE = `Usage: npm run pack:meshcentral -- [--url BASE]
+
+Makes dist/meshcentral-plugin/meshcompanion/ and meshcompanion.zip.
+
+  --url BASE  the address below which config.json and the zip will lie, for MeshCentral's plugin page
+`
+
 /**
- * `npm run pack:meshcentral [-- --url BASE]`: the folder that is copied into MeshCentral's `plugins` folder, and the same as a zip. One CommonJS file
+ * The folder that is copied into MeshCentral's `plugins` folder, and the same as a zip. One CommonJS file
  * with everything in it: a bare `require('openid-client')` would find the one that MeshCentral installs for itself, which is older.
  *
  * MeshCentral's plugin page installs from a server: `BASE` is where both `config.json` and the zip will lie. Without it the manifest
@@ -33,7 +41,7 @@ const compiledSchema: Plugin = {
   },
 }
 
-const { values } = parseArgs({ options: { url: { type: 'string' } } })
+const { url } = readArguments()
 const { version, license } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as Record<string, string>
 const manifest = JSON.parse(await readFile(new URL('config.json', import.meta.url), 'utf8')) as object
 
@@ -52,7 +60,7 @@ const { outputFiles } = await build({
 })
 const files: Record<string, Uint8Array> = {
   [`${NAME}.js`]: outputFiles[0]?.contents ?? new Uint8Array(),
-  'config.json': json({ ...manifest, version, ...(values.url === undefined ? {} : placesBelow(values.url)) }),
+  'config.json': json({ ...manifest, version, ...(url === undefined ? {} : placesBelow(url)) }),
   // MeshCentral's own folders decide otherwise whether `.js` is CommonJS.
   'package.json': json({ name: NAME, version, license, type: 'commonjs', main: `${NAME}.js`, private: true }),
   LICENSE: await readFile(join(ROOT, 'LICENSE')),
@@ -70,6 +78,21 @@ const zipped = zipSync(Object.fromEntries(Object.entries(files).map(([name, byte
 })
 await writeFile(join(PLACE, `${NAME}.zip`), zipped)
 process.stdout.write(`${join('dist/meshcentral-plugin', NAME)}/ and ${NAME}.zip, version ${version}\n`)
+
+/** Ends the process where there is nothing to pack. */
+function readArguments(): { readonly url?: string | undefined } {
+  const options = { url: { type: 'string' }, help: { type: 'boolean', short: 'h' } } as const
+  try {
+    const { values } = parseArgs({ options })
+    if (values.url !== undefined && !URL.canParse(values.url)) throw new Error('--url must be an address')
+    if (!values.help) return values
+    process.stdout.write(USAGE)
+    process.exit(0)
+  } catch (error) {
+    process.stderr.write(`${mistakeIn(error, Object.keys(options))}\n\n${USAGE}`)
+    process.exit(64)
+  }
+}
 
 function placesBelow(base: string): object {
   const at = (name: string) => new URL(name, base.endsWith('/') ? base : `${base}/`).href

@@ -29,7 +29,10 @@ export interface Findings {
 const EXAMPLE_CALL = 'N0CALL'
 
 /** These may be as they are because a sidecar runs, or because another user starts it. */
-const PASSING_CODES: ReadonlySet<string> = new Set(['EADDRINUSE', 'EACCES'])
+const PASSING_CODES: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process has it. That is fine where it is the sidecar; a start beside any other fails',
+  EACCES: 'this user may not have it. That is fine where another user, with more rights, starts the sidecar',
+}
 
 /**
  * Looks at everything that a start would open: push gateways, database, folder of backups, certificate, addresses. Starts nothing,
@@ -121,10 +124,9 @@ async function tryAddress(
     await listener.close()
     return listener.loopback
   } catch (error) {
-    if (!(error instanceof ListenError) || !PASSING_CODES.has(error.code)) throw error
-    warnings.push(
-      `${name}.port ${port} cannot be had now (${error.code}): fine where a sidecar runs, or one is started with more rights. ${error.remedy}`,
-    )
+    const reason = error instanceof ListenError ? PASSING_CODES[error.code] : undefined
+    if (reason === undefined) throw error
+    warnings.push(`${name}.port ${port} cannot be had now: ${reason}.`)
     return isLoopback((await lookup(host)).address)
   }
 }

@@ -330,7 +330,6 @@ describe('mesh-companion-check', () => {
       for (const [args, reason] of [
         [[], /^Name one file to check\.\n\nUsage: /],
         [['a.json', 'b.json'], /^Name one file/],
-        [['a.json', '--migarte'], /--migarte[\s\S]*Usage: /],
         [[join(folder, 'missing.json')], /missing\.json: cannot be read \(ENOENT\)\.\n$/],
         [[folder], /cannot be read \(EISDIR\)\.\n$/],
       ] as const) {

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { availableParallelism, loadavg } from 'node:os'
-import { parseArgs } from 'node:util'
+import { readCommandLine } from '../../../fixtures/command-line.ts'
 import { Chaos } from './chaos.ts'
 import { planOf } from './plan.ts'
 import { type Scale, SeveralChaos } from './several/several.ts'
@@ -11,14 +11,6 @@ const TAKEOVER_LIMIT_MS = 8000
 
 const print = (text: string) => process.stdout.write(`${text}\n`)
 
-const { values } = parseArgs({
-  options: {
-    several: { type: 'boolean', default: false },
-    seed: { type: 'string' },
-    seconds: { type: 'string' },
-    fault: { type: 'string' },
-  },
-})
 /** With `--several`: what befalls them, each for so many seconds and on a database of its own. */
 const FAULTS: Readonly<Record<string, (chaos: SeveralChaos) => Promise<void>>> = {
   kill: (chaos) => chaos.eachInTurn(seconds, (victim) => chaos.kill(victim)),
@@ -26,15 +18,26 @@ const FAULTS: Readonly<Record<string, (chaos: SeveralChaos) => Promise<void>>> =
   database: (chaos) => chaos.killDatabaseOften(3, seconds),
   upgrade: (chaos) => chaos.upgradeAll(seconds),
 }
+const USAGE = `Usage: npm run chaos -- [--seed N] [--seconds N] [--several [--fault NAME]]
+
+A sidecar that dies again and again under load, and what it must not lose.
+
+  --seed N      what happens is drawn from it, a whole number
+  --seconds N   60 by default; with --several 120 for each fault
+  --several     three sidecars on one PostgreSQL
+  --fault NAME  with --several, this one alone: ${Object.keys(FAULTS).join(', ')}`
+const { values, refuse } = readCommandLine(USAGE, {
+  several: { type: 'boolean', default: false },
+  seed: { type: 'string' },
+  seconds: { type: 'string' },
+  fault: { type: 'string' },
+})
 const names = Object.keys(FAULTS).filter((name) => values.fault === undefined || name === values.fault)
 const seed = Number(values.seed ?? randomInt(2 ** 31))
 const seconds = Number(values.seconds ?? (values.several ? 120 : 60))
-if (!Number.isInteger(seed) || !(seconds > 0) || names.length === 0) {
-  process.stderr.write(
-    `Usage: npm run chaos -- [--seed N] [--seconds N] [--several [--fault ${Object.keys(FAULTS).join('|')}]]\n`,
-  )
-  process.exit(64)
-}
+if (!Number.isInteger(seed)) refuse('--seed must be a whole number.')
+if (!(seconds > 0)) refuse('--seconds must be a number above 0.')
+if (names.length === 0) refuse(`${values.fault} is no such fault.`)
 print(`seed ${seed}`)
 const failed = values.several ? await several() : await single()
 process.exitCode = failed ? 1 : 0

@@ -265,7 +265,8 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
       planProbe()
       locate()
     }
-    if (error && !said.has(error.code)) log.error('store-write-failed', `${error.message} ${error.remedy}`, { error })
+    if (error && !said.has(error.code))
+      log.error('store-write-failed', `${error.message} ${error.remedy} It is tried again by itself.`, { error })
     if (error) said.add(error.code)
     else {
       if (failing) log.info('store-write-recovered', 'Writing to the database works again.', { after: failing })

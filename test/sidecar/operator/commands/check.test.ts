@@ -125,6 +125,14 @@ describe('the check of what a start would find', () => {
     expect(warning).to.match(/^The certificate in listen\.certFile, .* expired on \d{4}-\d\d-\d\d: /)
   })
 
+  it('says of a database that is away what to do, and not that it is tried again: nothing goes on', async () => {
+    const { errors } = await checkStart(settings({ database: 'postgres://mesh@127.0.0.1:1/mesh' }))
+    expect(errors).to.have.length(1)
+    expect(errors[0]).to.match(
+      /^database: PostgreSQL cannot be reached.*ECONNREFUSED.* leads to it from this machine\.$/,
+    )
+  })
+
   it('takes the database and the ports of a sidecar that is at work for what they are, and disturbs nothing', async () => {
     const upstream = await startAprsIs()
     const aprsis = { callsign: CALL, host: upstream.host, port: upstream.port }
@@ -133,7 +141,11 @@ describe('the check of what a start would find', () => {
       const port = Number(new URL(sidecar.url).port)
       const { errors, warnings } = await checkStart(settings({ aprsis, listen: { port } }))
       expect(errors).to.deep.equal([])
-      expect(warnings.join('\n')).to.include('database is in use').and.include(`listen.port ${port} cannot be had now`)
+      expect(warnings.join('\n'))
+        .to.include('database is in use')
+        .and.include(
+          `listen.port ${port} cannot be had now: another process has it. That is fine where it is the sidecar`,
+        )
       expect((await fetch(`${sidecar.adminUrl}/healthz`)).status).to.equal(200)
     } finally {
       await sidecar.close()
