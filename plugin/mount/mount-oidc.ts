@@ -20,7 +20,7 @@ import { createEndSession, type EndSession } from '../provider/logout/end-sessio
 import { createLogoutTokens, type LogoutTokens } from '../provider/logout/logout-tokens.ts'
 import { type FormParser, type HostApp, mountRoutes } from '../routes/route-table.ts'
 import { type RoutePaths, type Strategy, sharedRoutePaths, type WorkingStrategy } from '../routes/strategy.ts'
-import { createIntrospection, introspect, type SessionState } from '../sessions/introspection.ts'
+import { introspect, type SessionState } from '../sessions/introspection.ts'
 import { createSessionChecks } from '../sessions/session-checks.ts'
 import { FETCH_LIMITS, idpFetchOf, openProvider } from './open-provider.ts'
 import { readDomains } from './read-domains.ts'
@@ -92,7 +92,7 @@ export interface Oidc {
   loginOptions(domainKey: string): readonly LoginOption[]
   /**
    * Asks the IdP whether the browser's session goes on there, for what is too important to rely on the IdP having told of its end.
-   * Answers are up to 10 s old. Never rejects; to be safe, take everything but `active` for signed out.
+   * Each call asks. Never rejects; to be safe, take everything but `active` for signed out.
    */
   introspect(req: IncomingMessage): Promise<SessionState>
   /** How each domain with single sign-on is, for a page of administrators. Nobody is asked for it. */
@@ -141,7 +141,6 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
   host.sessions.sealBy?.(host.secret ?? randomBytes(LEAST_SECRET).toString('base64url'))
   const transactions = createTransactions(host.secret, now)
   const landings = createLandings(host.secret, now)
-  const introspection = createIntrospection(clock)
   const checks = createSessionChecks(strategies, {
     host,
     clock,
@@ -159,7 +158,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
       strategies
         .filter((strategy) => strategy.domainKey === domainKey)
         .flatMap(({ working, paths }) => (working ? [loginOption(working, paths.authorize)] : [])),
-    introspect: (req: Request) => introspect(strategies, host, introspection, req),
+    introspect: (req: Request) => introspect(strategies, host, now, req),
     status: () => opened.map(({ strategy, watched }) => domainStatus(strategy.domainKey, watched, history)),
     close: async () => {
       checks.close()

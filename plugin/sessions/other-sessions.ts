@@ -2,26 +2,18 @@ import type { Request } from 'express'
 import type { EndedSessions, OpenSession, Sessions } from '../host/port.ts'
 
 /**
- * Whose other sessions the IdP is to be asked about, now that it has ended one: some send one token for one of several sessions that they
- * ended (Keycloak, when an administrator ends all). Called while that one is still there: it alone tells, where the IdP does not. Never
- * rejects: a store that fails, fails the logout itself as well, which tells of it.
- *
- * @returns subjects
+ * The sessions that the IdP is to be asked about once it has ended one: some send one token for one of several sessions that they ended
+ * (Keycloak, when an administrator ends all). Called while that one is still there: it alone tells whose it is, where the IdP does not.
  */
-export async function subjectsOf(sessions: Sessions, req: Request, ended: EndedSessions): Promise<readonly string[]> {
-  if (ended.sid === null || !sessions.matching) return []
-  if (ended.subject !== null) return [ended.subject]
-  const found = await sessions.matching(req, ended).catch(() => [])
-  return [...new Set(found.map(({ signIn }) => signIn.subject))]
-}
-
-/** What is left of them. A rejection means that nobody knows. */
-export async function sessionsOf(
-  subjects: readonly string[],
+export async function othersOf(
   sessions: Sessions,
   req: Request,
-  { domainKey, issuer }: EndedSessions,
+  ended: EndedSessions,
 ): Promise<readonly OpenSession[]> {
-  const those = subjects.map((subject) => ({ domainKey, issuer, subject, sid: null }))
-  return (await Promise.all(those.map(async (of) => (await sessions.matching?.(req, of)) ?? []))).flat()
+  if (ended.sid === null || !sessions.matching) return []
+  const over = await sessions.matching(req, ended)
+  const subjects = ended.subject === null ? over.map(({ signIn }) => signIn.subject) : [ended.subject]
+  const all = [...new Set(subjects)].map(async (subject) => sessions.matching?.(req, { ...ended, subject, sid: null }))
+  const ids = new Set(over.map(({ id }) => id))
+  return (await Promise.all(all)).flatMap((those = []) => those.filter(({ id }) => !ids.has(id)))
 }

@@ -1,10 +1,11 @@
 import { LoginError } from '../errors.ts'
-import type { KeptTokens, OpenSession, Sessions, Tokens } from '../host/port.ts'
+import type { OpenSession, Sessions, Tokens } from '../host/port.ts'
 import type { ProviderClient } from '../provider/client.ts'
+import { stateOf } from './introspection.ts'
 
-/** `untold`: the session kept no token of use, another process asks about it, or the IdP has no endpoint for the question. */
+/** `unknown`: the session kept no token of use, another process asks about it, or the IdP has no endpoint for the question. */
 export type Answer =
-  | { readonly kind: 'active' | 'untold' }
+  | { readonly kind: 'active' | 'unknown' }
   /** @param reason what the IdP said in place of new tokens, or is wrong with those; null: that the access token is not active */
   | { readonly kind: 'ended'; readonly reason: LoginError | null }
 
@@ -18,7 +19,7 @@ export interface CheckDeps {
 }
 
 const ACTIVE: Answer = { kind: 'active' }
-const UNTOLD: Answer = { kind: 'untold' }
+const UNKNOWN: Answer = { kind: 'unknown' }
 
 /**
  * Asks the IdP whether a session still lives there, and ends it here where it does not: by its refresh token (RFC 6749, section 6), or,
@@ -27,25 +28,23 @@ const UNTOLD: Answer = { kind: 'untold' }
  * @throws what keeps an answer from coming: then nobody's session has ended
  */
 export async function askAbout(session: OpenSession, deps: CheckDeps): Promise<Answer> {
-  const kept = await session.read()
-  const { tokens } = kept
-  if (!tokens) return UNTOLD
+  const { tokens } = await session.read()
+  if (!tokens) return UNKNOWN
   if (tokens.refresh === null || !session.write) return introspect(session, tokens, deps)
-  if (!deps.lease) return renew(session, kept, deps)
-  const release = await deps.lease(session.id)
-  if (!release) return UNTOLD
+  const release = deps.lease ? await deps.lease(session.id) : undefined
+  if (release === null) return UNKNOWN
   try {
-    // What was read before may have been renewed since.
-    return await renew(session, await session.read(), deps)
+    return await renew(session, deps)
   } finally {
     // Without that it is over by itself.
-    await release().catch(() => undefined)
+    await release?.().catch(() => undefined)
   }
 }
 
-async function renew(session: OpenSession, kept: KeptTokens, { client, freshMs, now }: CheckDeps): Promise<Answer> {
-  const { tokens, idToken, renewedAt } = kept
-  if (!tokens || tokens.refresh === null) return UNTOLD
+async function renew(session: OpenSession, { client, freshMs, now }: CheckDeps): Promise<Answer> {
+  // What was read before may have been renewed since.
+  const { tokens, idToken, renewedAt } = await session.read()
+  if (!tokens || tokens.refresh === null) return UNKNOWN
   const ageMs = renewedAt === undefined ? Number.POSITIVE_INFINITY : now() - renewedAt
   if (ageMs >= 0 && ageMs < freshMs) return ACTIVE
   const { subject } = session.signIn
@@ -57,7 +56,7 @@ async function renew(session: OpenSession, kept: KeptTokens, { client, freshMs, 
     if (!isEnd(error)) throw error
     // Of tokens that somebody else has renewed meanwhile it says nothing.
     const { tokens: current } = await session.read()
-    if (!current) return UNTOLD
+    if (!current) return UNKNOWN
     if (current.refresh !== tokens.refresh) return ACTIVE
     await session.end()
     return { kind: 'ended', reason: error }
@@ -71,11 +70,8 @@ function isEnd(error: unknown): error is LoginError {
 }
 
 async function introspect(session: OpenSession, tokens: Tokens, { client, now }: CheckDeps): Promise<Answer> {
-  // That it has run out is no news of the session.
-  if (tokens.accessExpiresAt !== null && tokens.accessExpiresAt <= now()) return UNTOLD
-  const status = await client.introspect(tokens.access)
-  if (!status) return UNTOLD
-  if (status.active) return ACTIVE
+  const state = await stateOf({ ...tokens, refresh: null }, client, now())
+  if (state !== 'ended') return { kind: state }
   await session.end()
   return { kind: 'ended', reason: null }
 }

@@ -2,9 +2,9 @@ import type { Clock, Timer } from '../clock.ts'
 import { LoginError } from '../errors.ts'
 import { logFailure } from '../host/auth-log.ts'
 import type { Host, OpenSession } from '../host/port.ts'
-import type { ProviderClient } from '../provider/client.ts'
 import { gotNoAnswer } from '../provider/http/no-answer.ts'
-import { type Answer, askAbout } from './session-check.ts'
+import type { AskedDomain } from './introspection.ts'
+import { type Answer, askAbout, type CheckDeps } from './session-check.ts'
 
 /** Questions under way for one domain: an IdP that hangs holds up its own alone. */
 const AT_ONCE = 8
@@ -24,13 +24,6 @@ export interface ChecksOptions {
   readonly everyMs: number
 }
 
-/** A domain whose IdP is asked. */
-export interface CheckedDomain {
-  readonly domainKey: string
-  /** Null: the configuration has errors. */
-  readonly working: { readonly client: Pick<ProviderClient, 'introspect' | 'renew'> } | null
-}
-
 /** Asks the IdPs whether sessions still live. Nothing but an IdP's word ends one, a failure least of all. */
 export interface SessionChecks {
   /** Asks about those now, after a second, and after half a minute. Settles once the first answers are there; never rejects. */
@@ -40,46 +33,29 @@ export interface SessionChecks {
 }
 
 /** Those that are in use are asked about over and over, where the host keeps track of them. */
-export function createSessionChecks(domains: readonly CheckedDomain[], options: ChecksOptions): SessionChecks {
-  const { host, clock, everyMs } = options
+export function createSessionChecks(domains: readonly AskedDomain[], options: ChecksOptions): SessionChecks {
   const checks = new Map(
-    domains.flatMap((domain) =>
-      domain.working ? [[domain.domainKey, checksOf(domain.domainKey, domain.working, options)]] : [],
+    domains.flatMap(({ domainKey, working }) =>
+      working ? [[domainKey, checksOf(domainKey, working.client, options)]] : [],
     ),
   )
-  let look = everyMs > 0 && host.sessions.inUse ? lookLater() : undefined
-
-  function lookLater(): Timer {
-    return clock.after(Math.min(everyMs, LOOK_MS), () => {
-      for (const { look } of checks.values()) void look()
-      look = lookLater()
-    })
-  }
-
   return {
     askAbout: async (domainKey, sessions) => checks.get(domainKey)?.askAbout(sessions),
     close() {
-      look?.cancel()
       for (const { close } of checks.values()) close()
     },
   }
 }
 
-function checksOf(
-  domainKey: string,
-  working: NonNullable<CheckedDomain['working']>,
-  { host, clock, everyMs }: ChecksOptions,
-) {
+function checksOf(domainKey: string, client: CheckDeps['client'], { host, clock, everyMs }: ChecksOptions) {
   const { sessions } = host
-  const lease = sessions.lease?.bind(sessions)
+  const deps = { client, lease: sessions.lease?.bind(sessions), now: () => clock.now() }
   /** Sessions that are asked about, or wait for it. */
   const asking = new Set<string>()
   const waiting: (() => void)[] = []
   let underWay = 0
-  const again = new Set<Timer>()
   /** Sessions to whose last renewal no answer came. */
   const unanswered = new Set<string>()
-  let isLooking = false
   let closed = false
   /** The last question failed. */
   let isFailing = false
@@ -87,7 +63,30 @@ function checksOf(
   let pausedUntil = 0
   let toldAt = Number.NEGATIVE_INFINITY
 
-  const isPaused = () => closed || clock.elapsed() < pausedUntil
+  let looking = everyMs > 0 && sessions.inUse ? lookLater() : undefined
+
+  function lookLater(): Timer {
+    return clock.after(Math.min(everyMs, LOOK_MS), async () => {
+      if (!isPaused()) await look()
+      if (!closed) looking = lookLater()
+    })
+  }
+
+  async function look(): Promise<void> {
+    const asked = new Set<Promise<void>>()
+    for (const session of sessions.inUse?.(domainKey, clock.now() - everyMs) ?? []) {
+      // What another process renewed counts for a while, but this one's own is due again.
+      const one: Promise<void> = ask(session, everyMs / 2).finally(() => asked.delete(one))
+      asked.add(one)
+      // After an outage a single one is tried first.
+      if (isFailing || asked.size === AT_ONCE) await Promise.race(asked)
+      if (isPaused()) return
+    }
+  }
+
+  function isPaused(): boolean {
+    return closed || clock.elapsed() < pausedUntil
+  }
 
   /** One at a time of each session. Never rejects. */
   async function ask(session: OpenSession, freshMs: number): Promise<void> {
@@ -97,8 +96,7 @@ function checksOf(
     if (underWay >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
     else underWay += 1
     try {
-      const { client } = working
-      if (!closed) noteAnswer(session, await askAbout(session, { client, lease, freshMs, now: () => clock.now() }))
+      if (!closed) noteAnswer(session, await askAbout(session, { ...deps, freshMs }))
     } catch (failure) {
       if (gotNoAnswer(failure) && unanswered.size < MOST_WAITING) unanswered.add(id)
       noteFailure(failure)
@@ -111,21 +109,17 @@ function checksOf(
   }
 
   function noteAnswer({ id, signIn }: OpenSession, answer: Answer): void {
-    if (answer.kind === 'untold') return
+    if (answer.kind === 'unknown') return
     isFailing = false
     pausedUntil = 0
     const wasUnanswered = unanswered.delete(id)
     if (answer.kind !== 'ended') return
-    const { code, details = {} } = answer.reason ?? {}
     host.authLog({
-      level: code === 'id_token_invalid' ? 'warn' : 'info',
+      level: answer.reason?.code === 'id_token_invalid' ? 'warn' : 'info',
       event: 'session-ended',
       message: `The IdP was asked about a session, and it is over there: it has ended here too.${wasUnanswered ? LOST : ''}`,
       domain: domainKey,
-      fields: {
-        user: signIn.userId,
-        ...Object.fromEntries(TOLD.flatMap((name) => (name in details ? [[name, details[name]]] : []))),
-      },
+      fields: { user: signIn.userId, ...answer.reason?.details },
     })
   }
 
@@ -142,45 +136,17 @@ function checksOf(
   }
 
   return {
-    async look(): Promise<void> {
-      if (isLooking || isPaused()) return
-      isLooking = true
-      const due = sessions.inUse?.(domainKey, clock.now() - everyMs)[Symbol.iterator]()
-      /** @returns false: that was the last one for now */
-      const askNext = async () => {
-        const next = due?.next()
-        if (!next || next.done) return false
-        // What another process renewed counts for a while, but this one's own is due again.
-        await ask(next.value, everyMs / 2)
-        return !isPaused()
-      }
-      const askAll = async () => {
-        while (await askNext());
-      }
-      // After an outage a single one is tried first.
-      if (!isFailing || (await askNext())) await Promise.all(Array.from({ length: AT_ONCE }, askAll))
-      isLooking = false
-    },
     async askAbout(those: readonly OpenSession[]): Promise<void> {
       const askThose = () => Promise.all(those.map((session) => ask(session, 0)))
       await askThose()
-      if (those.length === 0 || closed || again.size >= MOST_WAITING) return
-      for (const ms of AGAIN_MS) {
-        const timer = clock.after(ms, () => {
-          again.delete(timer)
-          void askThose()
-        })
-        again.add(timer)
-      }
+      if (those.length > 0 && !closed) for (const ms of AGAIN_MS) clock.after(ms, askThose)
     },
     close(): void {
       closed = true
-      for (const timer of again) timer.cancel()
+      looking?.cancel()
     },
   }
 }
 
 const LOST =
   ' The answer to the question before was lost, and an IdP that gives each refresh token once then ends the session: the person has to sign in again.'
-/** Why, as far as that is known. */
-const TOLD = ['error', 'errorDescription', 'reason']

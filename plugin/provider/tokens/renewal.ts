@@ -41,27 +41,34 @@ export interface Renewed {
 export type Renew = (tokens: Tokens, refresh: string, session: Renewable) => Promise<Renewed>
 
 export function createRenewal({ clientId, clock, dpop, configured, signatures }: RenewalDeps): Renew {
-  /** @throws LoginError `id_token_invalid`, and what keeps the keys from coming */
-  async function verify(idToken: string, metadata: oidc.ServerMetadata, session: Renewable): Promise<void> {
-    await signatures.verifyIdToken(idToken, metadata)
+  /** @throws LoginError `id_token_invalid` */
+  async function verify(idToken: string, metadata: oidc.ServerMetadata, session: Renewable): Promise<string | null> {
+    try {
+      await signatures.verifyIdToken(idToken, metadata)
+    } catch (error) {
+      if (error instanceof LoginError && error.code === 'id_token_invalid') throw error
+      // Tokens are not lost for keys that cannot be had at the moment: the one before may be used up.
+      return null
+    }
     const first = session.idToken === null ? undefined : decodeJwt(session.idToken)
     const expected = { iss: metadata.issuer, sub: session.subject, aud: first?.aud ?? clientId }
     const reason = objectionToRenewed(decodeJwt(idToken), expected)
     if (reason) throw new LoginError('id_token_invalid', { details: { reason } })
+    return idToken
   }
 
   return async (tokens, refresh, session) => {
     const config = await configured()
     let idToken: string | undefined
-    const inner = config[oidc.customFetch]
     const { signal, clear } = deadlineSignal(clock, LIMIT_MS)
-    if (inner) {
-      config[oidc.customFetch] = withoutIdToken(
-        (url, init) => inner(url, { ...init, signal }),
-        (taken) => {
-          idToken = taken
-        },
-      )
+    const inner = config[oidc.customFetch] as oidc.CustomFetch
+    config[oidc.customFetch] = async (url, init) => {
+      const response = await inner(url, { ...init, signal })
+      if (response.status !== 200) return response
+      // Taken out: an objection of the library to it would lose the tokens beside it.
+      const { id_token: taken, ...answer } = (await response.json()) as Readonly<Record<string, unknown>>
+      if (typeof taken === 'string') idToken = taken
+      return Response.json(answer, { headers: response.headers })
     }
     const fresh = await oidc
       .refreshTokenGrant(config, refresh, {}, dpop ? { DPoP: await dpop(config) } : {})
@@ -70,8 +77,6 @@ export function createRenewal({ clientId, clock, dpop, configured, signatures }:
       })
       .finally(clear)
     const lifeS = fresh.expiresIn()
-    const isVerified =
-      idToken !== undefined && (await verify(idToken, config.serverMetadata(), session).then(() => true, unlessInvalid))
     return {
       tokens: {
         ...tokens,
@@ -79,24 +84,7 @@ export function createRenewal({ clientId, clock, dpop, configured, signatures }:
         accessExpiresAt: lifeS === undefined ? null : clock.now() + lifeS * 1000,
         refresh: fresh.refresh_token ?? refresh,
       },
-      idToken: isVerified && idToken !== undefined ? idToken : null,
+      idToken: idToken === undefined ? null : await verify(idToken, config.serverMetadata(), session),
     }
-  }
-}
-
-/** Tokens are not lost for keys that cannot be had at the moment: the one before may be used up. */
-function unlessInvalid(error: unknown): false {
-  if (error instanceof LoginError && error.code === 'id_token_invalid') throw error
-  return false
-}
-
-/** Takes the ID token out of an answer: an objection of the library to it would lose the tokens beside it. */
-function withoutIdToken(inner: oidc.CustomFetch, take: (idToken: string) => void): oidc.CustomFetch {
-  return async (url, init) => {
-    const response = await inner(url, init)
-    if (response.status !== 200) return response
-    const { id_token: idToken, ...answer } = (await response.json()) as Readonly<Record<string, unknown>>
-    if (typeof idToken === 'string') take(idToken)
-    return Response.json(answer, { headers: response.headers })
   }
 }

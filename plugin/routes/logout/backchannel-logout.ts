@@ -3,7 +3,7 @@ import { isLate } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
 import { logFailure } from '../../host/auth-log.ts'
 import type { Logout } from '../../provider/logout/logout-token.ts'
-import { sessionsOf, subjectsOf } from '../../sessions/other-sessions.ts'
+import { othersOf } from '../../sessions/other-sessions.ts'
 import type { RouteDeps, Strategy } from '../strategy.ts'
 
 /** Keycloak waits for 5 s, and does not come again. */
@@ -24,14 +24,15 @@ export async function backchannelLogout(
   const begun = clock.elapsed()
   try {
     if (!working) throw new LoginError('not_configured')
-    const { those, sessions, subjects } = await working.logoutTokens.redeem(tokenOf(req), async (logout: Logout) => {
+    const { those, sessions, others } = await working.logoutTokens.redeem(tokenOf(req), async (logout: Logout) => {
       const { issuer, subject, sid } = logout
       const those = { domainKey, issuer, subject, sid }
-      const subjects = await subjectsOf(host.sessions, req, those)
-      const sessions = await host.sessions.endMatching(req, those).catch((error: unknown): never => {
-        throw new LoginError('host_failed', { cause: error })
-      })
-      return { those, sessions, subjects }
+      try {
+        const others = await othersOf(host.sessions, req, those)
+        return { those, others, sessions: await host.sessions.endMatching(req, those) }
+      } catch (cause) {
+        throw new LoginError('host_failed', { cause })
+      }
     })
     const { subject, sid } = those
     host.authLog({
@@ -44,15 +45,9 @@ export async function backchannelLogout(
         ...(sessions === null ? {} : { sessions }),
       },
     })
-    const others = sessionsOf(subjects, host.sessions, req, those).then((sessions) =>
-      checks.askAbout(domainKey, sessions),
-    )
     // What has not come about by then goes on by itself.
-    await isLate(clock, others, ANSWER_MS - (clock.elapsed() - begun))
+    await isLate(clock, checks.askAbout(domainKey, others), ANSWER_MS - (clock.elapsed() - begun))
     res.status(200).end()
-    await others.catch((cause: unknown) => {
-      logFailure(host, req, domainKey, 'session-check-failed', new LoginError('host_failed', { cause }))
-    })
   } catch (error) {
     refuseLogout(strategy, deps, req, res, error)
   }
