@@ -15,11 +15,14 @@ import { until } from './support/until.ts'
 const READ_LIMIT_MS = 90_000
 /** One that was parted tries to come back after 30 s at most, and a little. */
 const MEET_LIMIT_MS = 90_000
+const SERVERS = ['one', 'two', 'three'] as const
 
-describe('two peers of MeshCentral by its own peering, on mongo-java-server in place of a replica set of MongoDB', () => {
+describe('peers of MeshCentral by its own peering, on mongo-java-server in place of a replica set of MongoDB', () => {
   let database: MongoStandIn | undefined
+  const all: MeshSetup[] = []
   let one: MeshSetup
   let two: MeshSetup
+  let three: MeshSetup
 
   before(async function () {
     this.timeout(INSTALL_LIMIT_MS + 400_000)
@@ -32,22 +35,30 @@ describe('two peers of MeshCentral by its own peering, on mongo-java-server in p
       this.skip()
     }
     database = started
-    const second = await freePort()
-    const settings = { mongoDb: database.url, mongoDbName: 'mesh', mongoDbChangeStream: true }
+    const ports = [port, await freePort(), await freePort()]
     // The first one by name connects to the others.
-    const servers = { one: { url: `wss://127.0.0.1:${port}/` }, two: { url: `wss://127.0.0.1:${second}/` } }
-    const domains = { '': { oidc: { groups: { siteadmin: ['admins'] } } } }
-    one = await setUpMesh({ settings, domains, peers: { serverId: 'one', servers } })
-    const peers = { serverId: 'two', servers }
-    two = await setUpMesh({ settings, domains, peers, port: second, sharedIdp: one.idp })
+    const servers = Object.fromEntries(SERVERS.map((name, at) => [name, { url: `wss://127.0.0.1:${ports[at]}/` }]))
+    const settings = {
+      ...{ mongoDb: database.url, mongoDbName: 'mesh', mongoDbChangeStream: true },
+      // About once a second.
+      plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { sessionCheckMinutes: 0.015 } },
+    }
+    const options = { settings, domains: { '': { oidc: { groups: { siteadmin: ['admins'] } } } } }
+    for (const [at, serverId] of SERVERS.entries()) {
+      const [first] = all
+      // A second renewal by the same refresh token ends the session.
+      const idp = first ? { sharedIdp: first.idp } : { idp: { rotateRefreshTokens: true } }
+      all.push(await setUpMesh({ ...options, ...idp, peers: { serverId, servers }, port: ports[at] ?? 0 }))
+    }
+    ;[one, two, three] = all as [MeshSetup, MeshSetup, MeshSetup]
     await one.register({
-      redirect_uris: [one, two].map(({ url }) => `${url}auth-oidc-callback`),
-      post_logout_redirect_uris: [one, two].map(({ url }) => `${url}login`),
+      redirect_uris: all.map(({ url }) => `${url}auth-oidc-callback`),
+      post_logout_redirect_uris: all.map(({ url }) => `${url}login`),
+      grant_types: ['authorization_code', 'refresh_token'],
     })
   })
   after(async () => {
-    await two?.close()
-    await one?.close()
+    for (const server of all.reverse()) await server.close()
     await database?.close()
   })
 
@@ -91,5 +102,34 @@ describe('two peers of MeshCentral by its own peering, on mongo-java-server in p
     expect(await isSignedIn(one, thief)).to.equal(true)
     await browser.step(`${two.url}logout`)
     await until('the end of the copy', async () => !(await isSignedIn(one, thief)), READ_LIMIT_MS)
+  }).timeout(150_000)
+
+  it('renew a session that is open at all of them one at a time, and go on with it within 10 s where the one that was at it is killed', async () => {
+    const { idp } = one
+    const asked = async (more: number) => {
+      const before = idp.requests('token')
+      await until('so many renewals', () => idp.requests('token') >= before + more)
+    }
+    const browser = await signedIn(three, one.person())
+    const pages = [await openPage(three, browser), await openPage(two, browser), await openPage(one, browser)]
+    // Each takes long enough for the others to come to it as well.
+    idp.faults.set('token', { kind: 'slow', ms: 500 })
+    await asked(8)
+    expect(pages.map((page) => page.isOpen())).to.deep.equal([true, true, true])
+
+    // Of a session that is open there alone.
+    for (const page of pages) page.close()
+    await browser.step(`${one.url}logout`)
+    const left = await signedIn(three, one.person())
+    await openPage(three, left)
+    await asked(2)
+    idp.faults.set('token', { kind: 'hang' })
+    await asked(1)
+    const page = await openPage(one, left)
+    await three.server().stop()
+    idp.faults.clear('token')
+    await asked(3)
+    expect(page.isOpen()).to.equal(true)
+    expect(await isSignedIn(two, left)).to.equal(true)
   }).timeout(150_000)
 })
