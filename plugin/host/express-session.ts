@@ -13,9 +13,10 @@ import {
   memoryRevocations,
   withTimeLimit,
 } from './revocations.ts'
-import { createSessionIndex, sharedListing } from './session-listing.ts'
-import { NO_TOKENS, readRecord, readTokens } from './sign-in-record.ts'
+import { sharedListing } from './session-listing.ts'
+import { NO_TOKENS, readRecord, readTokens, type SignInRecord } from './sign-in-record.ts'
 import { timeLimit } from './time-limit.ts'
+import { dueAfter, firstUse, type Use } from './uses.ts'
 
 export interface ExpressSessionsOptions {
   /** The option `name` that express-session was set up with. Default: its own, `connect.sid`. */
@@ -46,7 +47,10 @@ export interface ExpressSessionsOptions {
   readonly clock?: Clock
 }
 
-/** Sessions that are known to be in use. One takes about a kilobyte; who was idle longest is forgotten until the next request. */
+/**
+ * Sessions that this process has seen. One takes about a kilobyte; who was idle longest is forgotten until the next request, and ends by the
+ * revocation alone in a store that cannot list its own.
+ */
 const MOST_USED = 10_000
 
 /** Where the login stands in the session; the host's own keys are left alone, but do not outlive a login. */
@@ -57,11 +61,10 @@ interface Kept extends SignIn {
   readonly id: string
 }
 
-interface Used {
-  readonly kept: Kept
+interface Used extends Use {
+  readonly id: string
+  readonly signIn: SignInRecord
   readonly store: Store
-  seenAt: number
-  takenAt: number
 }
 
 /**
@@ -77,17 +80,16 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
   const revocations = options.revocations ? withTimeLimit(options.revocations, limit) : memoryRevocations({ now })
   const settle: StoreOperation = <Result = void>(what: string, run: StoreCall<Result>) =>
     limit(called(what, run), `The session store took too long to ${what}.`)
-  const index = createSessionIndex()
   const listings = new WeakMap<Store, () => Promise<readonly Kept[]>>()
   const tokens = options.tokens ? expressTokens(settle, now) : undefined
   /** In the order of use. */
   const used = new Map<string, Used>()
 
-  function noteUse(kept: Kept, store: Store): void {
-    const { id, startedAt } = kept
-    const known = used.get(id)
+  function noteUse(kept: Kept, store: Store, seenAt = clock.elapsed()): void {
+    const { id, idToken: _idToken, tokens: _tokens, ...signIn } = kept
+    const { takenAt } = used.get(id) ?? firstUse(clock, signIn.startedAt)
     used.delete(id)
-    used.set(id, { kept, store, seenAt: now(), takenAt: known?.takenAt ?? startedAt })
+    used.set(id, { id, signIn, store, seenAt, takenAt })
     for (const idlest of used.keys()) {
       if (used.size <= MOST_USED) break
       used.delete(idlest)
@@ -96,10 +98,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
 
   /** Lets go of what is kept of sessions that have ended. */
   async function forget(store: Store, ids: readonly string[]): Promise<void> {
-    for (const id of ids) {
-      index.remove(id)
-      used.delete(id)
-    }
+    for (const id of ids) used.delete(id)
     if (tokens) await Promise.all(ids.map((id) => tokens.remove(store, id)))
   }
 
@@ -115,10 +114,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
 
   /** What is there where tokens are kept. */
   function keeping(tokens: ExpressTokens): Partial<Sessions> {
-    const openSession = ({
-      kept: { id, idToken: _idToken, tokens: _tokens, ...signIn },
-      store,
-    }: Used): OpenSession => ({
+    const openSession = ({ id, signIn, store }: Used): OpenSession => ({
       id: keyOfHandle(id),
       signIn,
       read: () => tokens.read(store, id),
@@ -129,7 +125,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
         await forget(store, [id])
       },
     })
-    const living = () => [...used.values()].filter(({ kept }) => kept.startedAt + maxAgeMs > now())
+    const living = () => [...used.values()].filter(({ signIn }) => signIn.startedAt + maxAgeMs > now())
     return {
       checkMs,
       sealBy: tokens.sealBy,
@@ -140,20 +136,11 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
       },
       async matching(_req, those) {
         const isOne = hasOneOf(keysOfEnded(those))
-        return living().flatMap((one) => (isOne(one.kept) ? [openSession(one)] : []))
+        return living().flatMap((one) => (isOne(one.signIn) ? [openSession(one)] : []))
       },
-      *inUse(domainKey, before) {
-        // Later than now: the clock was set back.
-        const sinceOf = ({ takenAt }: Used) => (takenAt > now() ? 0 : takenAt)
-        const due = living().filter((one) => {
-          const since = sinceOf(one)
-          return one.kept.domainKey === domainKey && since <= before && one.seenAt > since
-        })
-        for (const one of due.toSorted((a, b) => sinceOf(a) - sinceOf(b))) {
-          one.takenAt = now()
-          one.seenAt = Math.min(one.seenAt, one.takenAt)
-          yield openSession(one)
-        }
+      *inUse(domainKey, forMs) {
+        const those = living().filter(({ signIn }) => signIn.domainKey === domainKey)
+        for (const one of dueAfter(forMs, those, clock)) yield openSession(one)
       },
     }
   }
@@ -170,8 +157,9 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
   }
 
   async function idsOf(store: Store, keys: readonly string[]): Promise<readonly string[]> {
-    if (!canList(store)) return index.find(keys)
-    return (await listingOf(store)()).filter(hasOneOf(keys)).map(({ id }) => id)
+    const isOne = hasOneOf(keys)
+    if (canList(store)) return (await listingOf(store)()).filter(isOne).map(({ id }) => id)
+    return [...used.values()].filter(({ signIn }) => isOne(signIn)).map(({ id }) => id)
   }
 
   async function counts(kept: Kept): Promise<boolean> {
@@ -216,14 +204,15 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
         void settle('drop the session', (done) => session.destroy(done)).catch(() => undefined)
         throw error
       }
-      if (!canList(req.sessionStore)) index.add(session.id, keysOfSignIn(signIn))
+      // Not used yet.
+      noteUse(kept, req.sessionStore, Number.NEGATIVE_INFINITY)
     },
 
     async current(req: Request) {
       const kept = keptIn(req)
       // Asked each time: a request that was under way while the session was deleted may have put it back into the store.
       if (!kept || !(await counts(kept))) return undefined
-      if (tokens) noteUse(kept, storeOf(req))
+      noteUse(kept, storeOf(req))
       return signInOf(kept)
     },
 
@@ -252,7 +241,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
   }
 }
 
-function hasOneOf(keys: readonly string[]): (session: SignIn) => boolean {
+function hasOneOf(keys: readonly string[]): (session: SignInRecord) => boolean {
   return (session) => keysOfSignIn(session).some((key) => keys.includes(key))
 }
 

@@ -198,9 +198,9 @@ export interface Sessions {
    * The sessions of a domain that were used since they were last handed out here, those first that were handed out longest ago. The login
    * counts as such a time. Absent: nobody keeps track of that.
    *
-   * @param before those that were handed out later than that are left out. Milliseconds since 1970
+   * @param forMs those that were handed out less than that ago are left out
    */
-  inUse?(domainKey: string, before: number): Iterable<OpenSession>
+  inUse?(domainKey: string, forMs: number): Iterable<OpenSession>
   /** How often the IdP is asked about a session in use, in milliseconds. 0: never. Absent: as the plugin was mounted with. */
   readonly checkMs?: number
   /** Tells it `host.secret`, or what holds for this process in its place, before anything else: to seal tokens by. */

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { systemClock } from '../clock.ts'
-import type { EndedSessions, SignIn } from './port.ts'
+import type { EndedSessions } from './port.ts'
 import type { RevocationStore } from './revocation-store.ts'
+import type { SignInRecord } from './sign-in-record.ts'
 import type { TimeLimit } from './time-limit.ts'
 
 /** How long a session counts after its login unless the server says otherwise: 14 days. */
@@ -69,7 +70,7 @@ export function withTimeLimit(store: RevocationStore, limit: TimeLimit): Revocat
 }
 
 /** Where a sign-in is looked up: it is over when one of these was revoked after it began, or at that very moment. */
-export function keysOfSignIn({ domainKey, issuer, subject, sid }: SignIn): readonly string[] {
+export function keysOfSignIn({ domainKey, issuer, subject, sid }: SignInRecord): readonly string[] {
   const key = keysOf(domainKey, issuer)
   const own = sid === null ? [key('without sid', subject)] : [key('sid', sid), key('both', subject, sid)]
   return [key('subject', subject), ...own]

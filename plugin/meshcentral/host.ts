@@ -16,7 +16,6 @@ import { meshAccounts } from './people/accounts.ts'
 import { meshUserGroups } from './people/user-groups.ts'
 import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
 import type { Ended } from './sessions/ended.ts'
-import { keptSessions } from './sessions/kept-sessions.ts'
 import { leaseInDatabase } from './sessions/lease.ts'
 import type { OpenSessions } from './sessions/open-sessions.ts'
 import { sessionSecrets } from './sessions/session-secrets.ts'
@@ -47,7 +46,7 @@ export function meshHost(options: MeshHostOptions): MeshHost {
   const secrets = sessionSecrets({ db: server.db, secret, clock, onFailure })
   const maxAgeMs = maxAgeOf(web)
   const lease = ended.isShared ? leaseInDatabase(server.db, clock) : undefined
-  const sessions = keptSessions(meshSessions(options), { ...options, secrets, lease, maxAgeMs })
+  const sessions = meshSessions({ ...options, secrets, lease })
   ended.onElsewhere((endings) => sessions.endedElsewhere(endings).catch(onFailure))
   const isStrict = String(web.args.sessionsamesite).toLowerCase() === 'strict'
   const inMaintenance = () => {

@@ -195,7 +195,7 @@ function install(
   const report = (error: unknown) => reportFailure(server, error)
   const secret = key.toString('hex')
   const ended = endedInDatabase(server.db, clock, server.multiServer ? report : undefined)
-  const open = createOpenSessions(clock.now)
+  const open = createOpenSessions(clock)
   const host = meshHost({
     server,
     web,

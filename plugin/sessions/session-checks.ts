@@ -74,7 +74,7 @@ function checksOf(domainKey: string, client: CheckDeps['client'], { host, clock,
 
   async function look(): Promise<void> {
     const asked = new Set<Promise<void>>()
-    for (const session of sessions.inUse?.(domainKey, clock.now() - everyMs) ?? []) {
+    for (const session of sessions.inUse?.(domainKey, everyMs) ?? []) {
       // What another process renewed counts for a while, but this one's own is due again.
       const one: Promise<void> = ask(session, everyMs / 2).finally(() => asked.delete(one))
       asked.add(one)

@@ -1,5 +1,7 @@
+import type { Clock } from '../../clock.ts'
 import type { CookieSignIn } from '../../host/cookie-session.ts'
 import { keyOfHandle, keysOfSignIn } from '../../host/revocations.ts'
+import { dueAfter, firstUse, type Use } from '../../host/uses.ts'
 import { sendToLogin } from '../pages/open-page.ts'
 import type { MeshSocket } from '../server.ts'
 import { keyOfSealed, type Owner } from './owner.ts'
@@ -28,11 +30,9 @@ export interface OpenSessions {
   /** The same of sessions by whose cookies web relays were opened, whether they were seen here or not. */
   findRelayed(what: readonly string[] | Endings): readonly RelayedSession[]
   /**
-   * Those of a domain that have a socket, or were seen since they were last taken, if that was not later than then. To begin with they
-   * count as taken at their login. Who has waited longest comes first. Milliseconds since 1970.
+   * Those of a domain that have a socket, or were seen since they were last handed out, if that was so long ago: as `inUse` of the port.
    */
-  inUse(domainKey: string, before: number): readonly SeenSession[]
-  taken(session: SeenSession): void
+  inUse(domainKey: string, forMs: number): Iterable<SeenSession>
   /** The session that MeshCentral calls so. */
   named(user: string, x: string): SeenSession | undefined
   /** Who has a session. */
@@ -57,16 +57,14 @@ interface Keyed extends Endable {
   readonly sockets: Set<MeshSocket>
 }
 
-interface Tracked extends Keyed {
+interface Tracked extends Keyed, Use {
   readonly session: SeenSession
-  seenAt: number
-  takenAt: number
 }
 
 /** One takes about a kilobyte. */
 const MOST_IDLE = 5_000
 
-export function createOpenSessions(now: () => number, mostIdle = MOST_IDLE): OpenSessions {
+export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSessions {
   const sessions = new Map<string, Tracked>()
   /** By what they came with. */
   const sealed = new Map<string, Keyed>()
@@ -90,10 +88,9 @@ export function createOpenSessions(now: () => number, mostIdle = MOST_IDLE): Ope
         keys: keysOfOpen(session.signIn),
         startedAt: session.signIn.startedAt,
         sockets: new Set<MeshSocket>(),
-        seenAt: 0,
-        takenAt: session.signIn.startedAt,
+        ...firstUse(clock, session.signIn.startedAt),
       }
-      current.seenAt = now()
+      current.seenAt = clock.elapsed()
       // Put at the end, which keeps the map in the order of use.
       if (known) sessions.delete(handle)
       sessions.set(handle, current)
@@ -121,30 +118,16 @@ export function createOpenSessions(now: () => number, mostIdle = MOST_IDLE): Ope
     find: (what) => [...sessions.values()].filter(endsBy(what)).map(({ session }) => session),
     relays,
     findRelayed: (what) => relays.sessionsThat(endsBy(what)),
-    inUse(domainKey, before) {
-      const at = now()
-      // Later than now: the clock was set back.
-      const sinceOf = ({ takenAt }: Tracked) => (takenAt > at ? 0 : takenAt)
+    *inUse(domainKey, forMs) {
       let sealedFor: ReadonlySet<string | undefined> | undefined
       // The first is of the session itself; a tunnel may be that of several. Made for few: each domain asks by itself, every few seconds.
       const isSealedFor = ({ keys }: Tracked) => {
         sealedFor ??= new Set([...sealed.values()].flatMap((one) => one.keys))
         return sealedFor.has(keys[0])
       }
-      const due = [...sessions.values()].filter((one) => {
-        const since = sinceOf(one)
-        if (one.session.signIn.domainKey !== domainKey || since > before) return false
-        return one.sockets.size > 0 || one.seenAt > since || isSealedFor(one)
-      })
-      due.sort((a, b) => sinceOf(a) - sinceOf(b))
-      return due.map(({ session }) => session)
-    },
-    taken({ signIn: { handle } }) {
-      const found = sessions.get(handle)
-      if (!found) return
-      found.takenAt = now()
-      // The clock was set back: it would count as seen since then until that time comes.
-      found.seenAt = Math.min(found.seenAt, found.takenAt)
+      const those = [...sessions.values()].filter(({ session }) => session.signIn.domainKey === domainKey)
+      const isUsed = (one: Tracked) => one.sockets.size > 0 || isSealedFor(one)
+      for (const { session } of dueAfter(forMs, those, clock, isUsed)) yield session
     },
     named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
     usersIn: () => new Set([...sessions.values()].map(({ session }) => session.user)),
@@ -161,7 +144,7 @@ export function createOpenSessions(now: () => number, mostIdle = MOST_IDLE): Ope
 
 /** What ends a session that is open: of itself, and of all that an IdP may name. */
 export function keysOfOpen(signIn: CookieSignIn): readonly string[] {
-  return [keyOfHandle(signIn.handle), ...keysOfSignIn({ ...signIn, idToken: null, tokens: null })]
+  return [keyOfHandle(signIn.handle), ...keysOfSignIn(signIn)]
 }
 
 /** A key alone ends all that bears it, whenever that began. */

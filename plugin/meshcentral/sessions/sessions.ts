@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import { cookieSessions, cookieSignIn } from '../../host/cookie-session.ts'
-import type { Sessions, SignIn } from '../../host/port.ts'
+import type { OpenSession, Sessions, SignIn } from '../../host/port.ts'
 import { endOfNow } from '../../host/revocation-store.ts'
 import { keyOfHandle, keysOfEnded } from '../../host/revocations.ts'
+import { NO_TOKENS } from '../../host/sign-in-record.ts'
 import { printableText } from '../../log.ts'
 import { saveRecord } from '../database.ts'
 import { tell } from '../events.ts'
@@ -11,13 +12,19 @@ import { type MeshRequest, type MeshServer, type MeshUser, type MeshWeb, userKey
 import type { Ended } from './ended.ts'
 import type { Endings, OpenSessions, SeenSession } from './open-sessions.ts'
 import { keyOfSealed } from './owner.ts'
+import type { SessionSecrets } from './session-secrets.ts'
 
 export interface MeshSessionsOptions {
   readonly server: MeshServer
   readonly web: MeshWeb
   readonly ended: Ended
   readonly open: OpenSessions
+  readonly secrets: SessionSecrets
+  /** Undefined: there is one server. */
+  readonly lease?: Sessions['lease'] | undefined
   readonly clock: Clock
+  /** Called when a session that should have ended did not. */
+  readonly onFailure: (error: unknown) => void
 }
 
 /** MeshCentral opens nothing that it sealed more than 4 hours ago. */
@@ -37,22 +44,24 @@ type Named = Pick<SeenSession, 'user' | 'x'>
 export interface MeshSessions extends Sessions {
   /** Ends one session of whichever browser, and its open pages. */
   endOne(session: SeenSession): Promise<void>
-  /** Closes what another server of the same database has ended. @returns the sessions that were open here */
-  endedElsewhere(endings: Endings): Promise<readonly SeenSession[]>
+  /** Closes what another server of the same database has ended, and lets its tokens go. */
+  endedElsewhere(endings: Endings): Promise<void>
 }
 
 /**
  * MeshCentral's sessions: a signed cookie, which its own code reads too. Beside what MeshCentral needs there it holds our record of
- * the login, so that the session can be ended for good, and by the IdP.
+ * the login, so that the session can be ended for good, and by the IdP. The tokens are kept on the server as long as it lasts: so the IdP
+ * can be asked about it, and its tokens be revoked. Only sessions that this process has seen are told of.
  */
-export function meshSessions({ server, web, ended, open, clock }: MeshSessionsOptions): MeshSessions {
+export function meshSessions(options: MeshSessionsOptions): MeshSessions {
+  const { server, web, ended, open, secrets, lease, clock, onFailure } = options
   const maxAgeMs = maxAgeOf(web)
   const now = () => clock.now()
   const cookies = cookieSessions({ revocations: ended, maxAgeMs, clock })
 
   /**
-   * What sessions leave once they have ended: their names at MeshCentral, and their sockets. What was sealed for one bears it; what was
-   * sealed for nobody knows whom goes with the last session of the user. All of them at once: an IdP may end thousands.
+   * What sessions leave once they have ended: their names at MeshCentral, their sockets and tokens. What was sealed for one bears it; what
+   * was sealed for nobody knows whom goes with the last session of the user. All of them at once: an IdP may end thousands.
    *
    * @param relayed of which nothing is known but their names
    * @returns what is still being written
@@ -60,6 +69,7 @@ export function meshSessions({ server, web, ended, open, clock }: MeshSessionsOp
   function endPages(those: readonly SeenSession[], relayed: readonly Named[]): readonly Promise<void>[] {
     destroy([...those, ...relayed])
     open.end(those.map(({ signIn }) => keyOfHandle(signIn.handle)))
+    for (const { signIn } of those) secrets.remove(signIn.handle)
     const stillIn = open.usersIn()
     const gone = [...new Set(those.map(({ user }) => user))].filter((user) => !stillIn.has(user))
     const written = gone.map((user) => ended.revoke([keyOfSealed(user)], endOfNow(ended, now()), now() + SEALED_MS))
@@ -81,6 +91,27 @@ export function meshSessions({ server, web, ended, open, clock }: MeshSessionsOp
     await Promise.all(all)
   }
 
+  /** Sessions by the keys of their handles. */
+  function endNow(keys: readonly string[], until: number, found: readonly SeenSession[]): Promise<void> {
+    return endWhileWritten(ended.revoke(keys, endOfNow(ended, now()), until), found)
+  }
+
+  function told(session: SeenSession): OpenSession {
+    const { handle, ...signIn } = session.signIn
+    return {
+      id: keyOfHandle(handle),
+      signIn,
+      read: () => secrets.read(handle),
+      write: (kept) => secrets.replace(handle, kept),
+      end: () => endOne(session),
+    }
+  }
+
+  function endOne(session: SeenSession): Promise<void> {
+    const { handle, startedAt } = session.signIn
+    return endNow([keyOfHandle(handle)], startedAt + maxAgeMs, [session])
+  }
+
   function destroy(those: readonly Named[]): void {
     const { destroyedSessions } = web
     for (const [name, at] of Object.entries(destroyedSessions)) {
@@ -90,6 +121,8 @@ export function meshSessions({ server, web, ended, open, clock }: MeshSessionsOp
   }
 
   return {
+    ...(lease ? { lease } : {}),
+
     async start(req, res, signIn) {
       const request = req as MeshRequest
       const user = web.users[userKey(signIn.domainKey, signIn.userId)]
@@ -107,6 +140,10 @@ export function meshSessions({ server, web, ended, open, clock }: MeshSessionsOp
         begun: now(),
       })
       recordLogin(server, web, request, user)
+      const begun = cookieSignIn(req)
+      const oldest = begun && secrets.keep(signIn, begun.handle, begun.startedAt + maxAgeMs)
+      // What nobody can be asked about any more would outlive its end at the IdP.
+      if (oldest) endNow([oldest], now() + maxAgeMs, open.find([oldest])).catch(onFailure)
     },
 
     async current(req) {
@@ -132,22 +169,33 @@ export function meshSessions({ server, web, ended, open, clock }: MeshSessionsOp
       const found = open.find(keys)
       const written = cookies.endMatching(req, those)
       open.end(keys)
+      secrets.removeMatching(keys)
       await endWhileWritten(written, found, open.findRelayed(keys))
       return null
     },
 
-    async endOne(session) {
-      const { handle, startedAt } = session.signIn
-      await endWhileWritten(ended.revoke([keyOfHandle(handle)], endOfNow(ended, now()), startedAt + maxAgeMs), [
-        session,
-      ])
+    async kept(req) {
+      const own = ownSession(req as MeshRequest)
+      return own ? secrets.read(own.signIn.handle) : NO_TOKENS
     },
+
+    async knows(_req, those) {
+      const keys = keysOfEnded(those)
+      return open.find(keys).length > 0 || secrets.hasMatching(keys)
+    },
+
+    matching: async (_req, those) => open.find(keysOfEnded(those)).map(told),
+
+    *inUse(domainKey, forMs) {
+      for (const session of open.inUse(domainKey, forMs)) yield told(session)
+    },
+
+    endOne,
 
     async endedElsewhere(endings) {
       const found = open.find(endings)
       open.end(endings)
       await Promise.all(endPages(found, open.findRelayed(endings)))
-      return found
     },
   }
 }

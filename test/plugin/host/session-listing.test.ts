@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createSessionIndex, sharedListing } from '../../../plugin/host/session-listing.ts'
+import { sharedListing } from '../../../plugin/host/session-listing.ts'
 
 describe('listing the sessions of a store', () => {
   let begun: { finish: (entries: readonly string[]) => void; fail: (error: Error) => void }[]
@@ -32,22 +32,5 @@ describe('listing the sessions of a store', () => {
     await settled()
     begun[1]?.finish(['fine'])
     expect(await second).to.deep.equal(['fine'])
-  })
-})
-
-describe('an index of sessions', () => {
-  it('finds them by any of their keys, until they are removed', () => {
-    const index = createSessionIndex()
-    index.add('1', ['a', 'b'])
-    index.add('2', ['b'])
-    expect(index.find(['b', 'z'])).to.deep.equal(['1', '2'])
-    index.remove('1')
-    expect(index.find(['a', 'b'])).to.deep.equal(['2'])
-  })
-
-  it('forgets the oldest beyond its bound', () => {
-    const index = createSessionIndex(2)
-    for (const id of ['1', '2', '3']) index.add(id, ['a'])
-    expect(index.find(['a'])).to.deep.equal(['2', '3'])
   })
 })

@@ -4,6 +4,7 @@ import { type GuardedSessions, sessionGuard } from '../../../plugin/meshcentral/
 import type { Members, MeshRequest } from '../../../plugin/meshcentral/server.ts'
 import { followWork, type Work } from '../../../plugin/meshcentral/sessions/current-work.ts'
 import { createOpenSessions } from '../../../plugin/meshcentral/sessions/open-sessions.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 import { databaseOf } from './stand-in.ts'
 
 const USER = 'user//~oidc:1'
@@ -23,7 +24,7 @@ describe('the guard of sessions', () => {
     const failures: unknown[] = []
     const guard = sessionGuard({
       sessions: { hasEnded } as unknown as GuardedSessions,
-      open: createOpenSessions(() => 10_000),
+      open: createOpenSessions(new FakeClock(10_000)),
       domains: new Set(['']),
       isLocked: () => false,
       onLocked: () => undefined,

@@ -83,9 +83,9 @@ describe('checks whether sessions still live', () => {
       },
     }
     const sessions: Partial<Host['sessions']> = {
-      *inUse(domainKey, before) {
+      *inUse(domainKey, forMs) {
         for (const one of all) {
-          if (one.signIn.domainKey !== domainKey || (takenAt.get(one.id) ?? 0) > before) continue
+          if (one.signIn.domainKey !== domainKey || (takenAt.get(one.id) ?? 0) > clock.now() - forMs) continue
           takenAt.set(one.id, clock.now())
           yield one
         }

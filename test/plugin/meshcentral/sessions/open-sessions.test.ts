@@ -1,8 +1,13 @@
 import { expect } from 'chai'
 import { keyOfHandle, keysOfEnded } from '../../../../plugin/host/revocations.ts'
 import type { MeshSocket } from '../../../../plugin/meshcentral/server.ts'
-import { createOpenSessions, keysOfOpen } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
+import {
+  createOpenSessions,
+  keysOfOpen,
+  type OpenSessions,
+} from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/owner.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 
 describe('open sessions', () => {
   const signIn = (handle: string) =>
@@ -35,7 +40,7 @@ describe('open sessions', () => {
   const isClosed = ({ closed }: { readonly closed: boolean }) => closed
 
   it('close their own sockets when they end, and those that came with what was sealed for them', () => {
-    const open = createOpenSessions(() => 10)
+    const open = createOpenSessions(new FakeClock(10))
     const user = 'user//~oidc:1'
     const [own, sealed, other, sealedForOther, unknown, none] = [
       socket(),
@@ -64,69 +69,66 @@ describe('open sessions', () => {
     expect([unknown, none].map(isClosed)).to.deep.equal([true, false])
   })
 
-  it('are in use while they have a socket, also one of what was sealed for them, or were seen since they were taken', () => {
-    let now = 10
-    const open = createOpenSessions(() => now, 10)
-    const [own, sealed] = [socket(), socket()]
-    const inUse = (before: number) => open.inUse('', before).map(({ signIn: { handle } }) => handle)
-    open.seen(session('a'), own)
-    open.seen(session('b'))
-    open.seenSealed(owner('b'), 'user//~oidc:1', sealed)
-    open.seen(session('c'))
-    const { startedAt } = signIn('a')
-    expect(inUse(startedAt - 1)).to.deep.equal([])
-    expect(inUse(startedAt)).to.deep.equal(['a', 'b', 'c'])
-    for (const handle of ['a', 'b', 'c', 'unknown']) open.taken(session(handle))
-    expect(inUse(9)).to.deep.equal([])
-    expect(inUse(10)).to.deep.equal(['a', 'b'])
-    own.close()
-    sealed.close()
-    expect(inUse(10)).to.deep.equal([])
-    now = 11
-    open.seen(session('c'))
-    expect(inUse(10)).to.deep.equal(['c'])
-  })
+  describe('in use', () => {
+    let clock: FakeClock
+    let open: OpenSessions
+    const dueAfter = (forMs: number) => [...open.inUse('', forMs)].map(({ x }) => x)
+    beforeEach(() => {
+      clock = new FakeClock(10)
+      open = createOpenSessions(clock)
+    })
 
-  it('are in use, each of them, while there is a tunnel that may be that of any', () => {
-    const open = createOpenSessions(() => 10, 10)
-    for (const handle of ['a', 'b', 'c']) {
-      open.seen(session(handle))
-      open.taken(session(handle))
-    }
-    const keys = ['a', 'b'].flatMap((handle) => owner(handle).keys)
-    open.seenSealed({ ...owner('a'), keys }, 'user//~oidc:1', socket())
-    expect(open.inUse('', 10).map(({ signIn: { handle } }) => handle)).to.deep.equal(['a', 'b'])
-  })
+    it('have a socket, also one of what was sealed for them, or were seen since they were handed out', async () => {
+      const [own, sealed] = [socket(), socket()]
+      open.seen(session('a'), own)
+      open.seen(session('b'))
+      open.seenSealed(owner('b'), 'user//~oidc:1', sealed)
+      open.seen(session('c'))
+      await clock.advance(1)
+      expect(dueAfter(11)).to.deep.equal([])
+      // Since their login.
+      expect(dueAfter(10)).to.deep.equal(['a', 'b', 'c'])
+      expect(dueAfter(1)).to.deep.equal([])
+      await clock.advance(1)
+      expect(dueAfter(1)).to.deep.equal(['a', 'b'])
+      own.close()
+      sealed.close()
+      await clock.advance(1)
+      open.seen(session('c'))
+      expect(dueAfter(1)).to.deep.equal(['c'])
+    })
 
-  it('are in use in the order in which they were taken', () => {
-    let now = 10
-    const open = createOpenSessions(() => now, 10)
-    const inUse = () => open.inUse('', now).map(({ signIn: { handle } }) => handle)
-    for (const handle of ['a', 'b', 'c']) open.seen(session(handle), socket())
-    for (const handle of ['b', 'a']) {
-      now += 1
-      open.taken(session(handle))
-    }
-    expect(inUse()).to.deep.equal(['c', 'b', 'a'])
-  })
+    it('are each of them while there is a tunnel that may be that of any', async () => {
+      for (const handle of ['a', 'b', 'c']) open.seen(session(handle))
+      const keys = ['a', 'b'].flatMap((handle) => owner(handle).keys)
+      open.seenSealed({ ...owner('a'), keys }, 'user//~oidc:1', socket())
+      await clock.advance(1)
+      expect(dueAfter(0)).to.deep.equal(['a', 'b', 'c'])
+      expect(dueAfter(0)).to.deep.equal(['a', 'b'])
+    })
 
-  it('are in use, and come first, where the clock was set back since they were taken: nobody knows whether they were seen', () => {
-    let now = 100
-    const open = createOpenSessions(() => now, 10)
-    for (const handle of ['a', 'b']) open.seen(session(handle))
-    open.taken(session('a'))
-    now = 50
-    open.taken(session('b'))
-    open.seen(session('b'))
-    expect(open.inUse('', 50).map(({ x }) => x)).to.deep.equal(['a'])
-    open.taken(session('a'))
-    now = 60
-    open.seen(session('b'))
-    expect(open.inUse('', 55).map(({ x }) => x)).to.deep.equal(['b'])
+    it('come in the order in which they were handed out, and count as handed out one by one', async () => {
+      for (const handle of ['a', 'b', 'c']) open.seen(session(handle), socket())
+      const [first] = open.inUse('', 0)
+      expect(first).to.deep.equal(session('a'))
+      await clock.advance(1)
+      expect(dueAfter(0)).to.deep.equal(['b', 'c', 'a'])
+    })
+
+    it('are so however the clock is set', async () => {
+      for (const to of [1_000_000, -1_000_000]) {
+        open.seen(session('a'))
+        await clock.advance(5)
+        clock.set(to)
+        expect(dueAfter(5)).to.deep.equal(['a'])
+        expect(dueAfter(0)).to.deep.equal([])
+        await clock.advance(1)
+      }
+    })
   })
 
   it("are found by MeshCentral's own name for them", () => {
-    const open = createOpenSessions(() => 10)
+    const open = createOpenSessions(new FakeClock(10))
     open.seen(session('a'))
     expect(open.named('user//~oidc:1', 'a')).to.deep.equal(session('a'))
     expect(open.named('user//~oidc:1', 'b')).to.equal(undefined)
@@ -134,7 +136,7 @@ describe('open sessions', () => {
   })
 
   it('are found by what an IdP says has ended', () => {
-    const open = createOpenSessions(() => 10)
+    const open = createOpenSessions(new FakeClock(10))
     open.seen(session('a'))
     open.seen(session('b'))
     const ended = { domainKey: '', issuer: 'https://idp', subject: null }
@@ -144,7 +146,7 @@ describe('open sessions', () => {
   })
 
   it('are forgotten when there are too many, the longest idle first, but none that has a socket', () => {
-    const open = createOpenSessions(() => 10, 2)
+    const open = createOpenSessions(new FakeClock(10), 2)
     open.seen(session('a'), socket())
     for (const handle of ['b', 'c', 'b', 'd']) open.seen(session(handle))
     const known = open.find(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))

@@ -3,7 +3,6 @@ import type { Request } from 'express'
 import { keyOfHandle } from '../../../../plugin/host/revocations.ts'
 import type { MeshDatabase, MeshSocket } from '../../../../plugin/meshcentral/server.ts'
 import { type Ended, endedInDatabase } from '../../../../plugin/meshcentral/sessions/ended.ts'
-import { keptSessions } from '../../../../plugin/meshcentral/sessions/kept-sessions.ts'
 import {
   createOpenSessions,
   keysOfOpen,
@@ -11,7 +10,7 @@ import {
 } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/owner.ts'
 import { sessionSecrets } from '../../../../plugin/meshcentral/sessions/session-secrets.ts'
-import { maxAgeOf, meshSessions } from '../../../../plugin/meshcentral/sessions/sessions.ts'
+import { meshSessions } from '../../../../plugin/meshcentral/sessions/sessions.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { databaseOf, standIn } from '../stand-in.ts'
 
@@ -47,9 +46,8 @@ describe('peers of MeshCentral', () => {
     const secrets = sessionSecrets({ db, secret: SECRET, clock, onFailure })
     opened.push(ended, secrets)
     await ended.endedAt([])
-    const open = createOpenSessions(() => clock.now())
-    const options = { server: own, web, ended, open, secret: SECRET, clock, onFailure }
-    const sessions = keptSessions(meshSessions(options), { ...options, secrets, maxAgeMs: maxAgeOf(web) })
+    const open = createOpenSessions(clock)
+    const sessions = meshSessions({ server: own, web, ended, open, secrets, clock, onFailure })
     const closing: Promise<void>[] = []
     ended.onElsewhere((endings) => closing.push(sessions.endedElsewhere(endings)))
     /** The next reading, and what it ends. */

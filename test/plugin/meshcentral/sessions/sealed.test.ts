@@ -35,7 +35,7 @@ describe('what MeshCentral seals', () => {
     const ended = endedInDatabase(db, clock)
     opened.push(ended)
     await ended.endedAt([])
-    const open = createOpenSessions(now)
+    const open = createOpenSessions(clock)
     const work = followWork(db)
     const server = {
       encodeCookie: (content: object) => JSON.stringify({ ...content, time: Math.floor(now() / 1000) * 1000 }),
