@@ -62,7 +62,7 @@ describe('MeshCentral beside an IdP that is down, slow or hostile', () => {
     await signedIn(setup, setup.person())
     expect(isAnswered).to.equal(false)
     expect(messageOn(await answer)).to.equal(112)
-  }).timeout(30_000)
+  })
 
   it('answers requests that make no sense without a stack trace, and lives on', async () => {
     const browser = setup.browser()
