@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { decodeJwt } from 'jose'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { memoryRevocations } from '../../../plugin/index.ts'
-import { CLIENT, type Setup, setups, whoAmI } from '../../support/sign-in-setup.ts'
+import { hearSessionIds } from '../../support/session-ids.ts'
+import { type Setup, setups, whoAmI } from '../../support/sign-in-setup.ts'
 
 const PATH = 'auth-oidc-frontchannel-logout'
 
@@ -22,25 +22,13 @@ describe('a logout that a frame on the page of the IdP tells of', () => {
       },
     }
     const setup = await start({ host: { revocations } })
-    await setup.idp.addClient({
-      ...CLIENT,
-      redirect_uris: [`${setup.host.url}auth-oidc-callback`],
-      // Nobody listens there. With it, ID tokens have a `sid`.
-      backchannel_logout_uri: 'http://127.0.0.1:1/',
-      backchannel_logout_session_required: true,
-    })
-    const tokens: string[] = []
-    setup.idp.forgeTokens((token) => {
-      tokens.push(token)
-      return token
-    })
+    const sids = await hearSessionIds(setup)
     const people: ScriptedBrowser[] = []
     for (const name of ['alice', 'alice', 'bob']) {
       const person = setup.browser()
       await person.login(setup.host.url, name, `${name}-demo`)
       people.push(person)
     }
-    const sids = tokens.map((token) => String(decodeJwt(token).sid))
     const signedInNow = () =>
       Promise.all(people.map(async (person) => (await whoAmI(person, setup.host.url)).status === 200))
     return { setup, people, sid: sids[0] ?? '', iss: setup.idp.issuer, signedInNow, revoked: () => revoked }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { decodeJwt } from 'jose'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
-import { CLIENT, type Setup, type SetupOptions, setups, whoAmI } from '../../support/sign-in-setup.ts'
+import { hearSessionIds } from '../../support/session-ids.ts'
+import { type Setup, type SetupOptions, setups, whoAmI } from '../../support/sign-in-setup.ts'
 
 describe('a logout of one session that the IdP tells of, and the other sessions of the person,', () => {
   const { start, closeAll } = setups()
@@ -31,20 +31,9 @@ describe('a logout of one session that the IdP tells of, and the other sessions 
   /** Three sessions of one person, and one of somebody else. The IdP tells of nothing by itself. */
   const startWithThree = async (options: SetupOptions = {}) => {
     const setup = await start(options)
-    await setup.idp.addClient({
-      ...CLIENT,
-      redirect_uris: [`${setup.host.url}auth-oidc-callback`],
-      // Nobody listens there.
-      backchannel_logout_uri: 'http://127.0.0.1:1/',
-      backchannel_logout_session_required: true,
-    })
-    const tokens: string[] = []
-    setup.idp.forgeTokens((token) => {
-      tokens.push(token)
-      return token
-    })
+    const sids = await hearSessionIds(setup)
     const first = await signedIn(setup, 'alice')
-    const { sid } = decodeJwt(tokens.at(-1) ?? '')
+    const sid = sids.at(-1)
     const [second, third] = [await signedIn(setup, 'alice'), await signedIn(setup, 'alice')]
     const other = await signedIn(setup, 'bob')
     const tellOf = (changes: object = {}) => tell(setup, { sid, ...changes })
