@@ -1,0 +1,91 @@
+import { expect } from 'chai'
+import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { ENTRA_REFUSALS, type EntraRefusal } from '../../../fixtures/idp/vendors/entra-renewal.ts'
+import { until } from '../../meshcentral/support/until.ts'
+import { readDocument, section, tableRows } from '../../support/documents.ts'
+import { CLIENT, type Setup, setups, whoAmI } from '../../support/sign-in-setup.ts'
+
+const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
+const EVERY_MS = 10_000
+/** Of the plugin. */
+const RENEWAL_LIMIT_MS = 8_000
+
+describe('a session by Entra ID', () => {
+  const { start, closeAll } = setups()
+  afterEach(closeAll)
+
+  async function startEntra(): Promise<Setup> {
+    const setup = await start({
+      exactly: ({ hostUrl }) => ({
+        newAccounts: true,
+        custom: { preset: 'azure', tenant_id: TENANT },
+        client: { ...CLIENT, redirect_uri: `${hostUrl}auth-oidc-azure-callback` },
+      }),
+      idp: { path: `/${TENANT}/v2.0`, entra: true },
+      presets: ({ issuer }) => ({ azure: { login: new URL(issuer).origin } }),
+      host: { sessionCheckMs: EVERY_MS },
+    })
+    await setup.idp.addClient({
+      ...CLIENT,
+      redirect_uris: [`${setup.host.url}auth-oidc-azure-callback`],
+      grant_types: ['authorization_code', 'refresh_token'],
+    })
+    return setup
+  }
+  const signedIn = async ({ host, browser }: Setup, name: string) => {
+    const person = browser()
+    await person.login(host.url, name, `${name}-demo`)
+    return person
+  }
+  const isIn = async ({ host }: Setup, person: ScriptedBrowser) => (await whoAmI(person, host.url)).status === 200
+  /** The sessions are in use, and become due until all were asked about: one that was still being renewed was left out. */
+  async function nextRound(setup: Setup, people: readonly ScriptedBrowser[]): Promise<void> {
+    const asked = setup.idp.requests('token')
+    await until('an answer for each', async () => {
+      // No renewal that is under way is to run out of time.
+      if (setup.clock.waiting(RENEWAL_LIMIT_MS) > 0) return false
+      for (const person of people) await isIn(setup, person)
+      await setup.clock.advance(EVERY_MS)
+      return setup.idp.requests('token') >= asked + people.length
+    })
+  }
+
+  it('goes on by one refresh token after the other, which it has since offline_access was asked for', async () => {
+    const setup = await startEntra()
+    const alice = await signedIn(setup, 'alice')
+    for (let round = 1; round <= 3; round += 1) await nextRound(setup, [alice])
+    expect(await isIn(setup, alice)).to.equal(true)
+    expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login'])
+  })
+
+  it('ends by the codes that its page says, and by no other', () => {
+    const page = readDocument('plugin/docs/providers/entra-id.md')
+    const told = tableRows(section(page, '## Who is out when')).flatMap(([, outcome, codes = '']) =>
+      [...codes.matchAll(/AADSTS(\d+)/g)].map(([, code]) => [code, outcome === 'out']),
+    )
+    const refusals = Object.entries(ENTRA_REFUSALS).map(([code, [error]]) => [code, error === 'invalid_grant'])
+    expect(told).to.have.deep.members(refusals)
+  })
+
+  for (const [number, [error]] of Object.entries(ENTRA_REFUSALS)) {
+    const ends = error === 'invalid_grant'
+    it(`${ends ? 'ends' : 'goes on'} with AADSTS${number} (${error}), at a line with that code, and that of somebody else goes on`, async () => {
+      const setup = await startEntra()
+      const [alice, bob] = [await signedIn(setup, 'alice'), await signedIn(setup, 'bob')]
+      setup.idp.refuseRenewals('alice', Number(number) as EntraRefusal)
+      await nextRound(setup, [alice, bob])
+      const event = ends ? 'session-ended' : 'session-check-failed'
+      const lines = () => setup.authLog.filter((line) => line.event.startsWith('session-'))
+      await until('the line', () => lines().length > 0)
+      expect(lines().map((line) => line.event)).to.deep.equal([event])
+      expect(lines()[0]?.fields).to.include({ error })
+      expect(lines()[0]?.fields.errorDescription).to.match(new RegExp(`^AADSTS${number}: `))
+      expect([await isIn(setup, alice), await isIn(setup, bob)]).to.deep.equal([!ends, true])
+      // What the person sees has no word of it.
+      const page = await alice.get(setup.host.url)
+      expect([page.text, page.url].join()).to.not.match(/AADSTS|invalid_grant|interaction_required/)
+      await nextRound(setup, [bob])
+      expect(await isIn(setup, bob)).to.equal(true)
+    })
+  }
+})
