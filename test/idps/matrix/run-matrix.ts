@@ -1,12 +1,14 @@
 import { CASES, type CaseName } from '../support/cases.ts'
 import { startLab } from '../support/lab.ts'
 import type { ProviderPackage, RealIdp } from '../support/real-idp.ts'
+import { OUTCOMES, type RenewalCase } from '../support/renewals.ts'
 import { scratchFor } from '../support/scratch.ts'
 import { ANSWERS } from './answers.ts'
 import { AUTHENTICATION } from './authentication.ts'
 import { GROUPS } from './groups.ts'
 import { LIVE } from './live.ts'
 import { OUTAGES } from './outages.ts'
+import { RENEWAL } from './renewal.ts'
 import type { Bench, Run } from './run.ts'
 import { SESSIONS } from './sessions.ts'
 import { WRONG_SETTINGS } from './wrong-settings.ts'
@@ -16,6 +18,7 @@ const MATRIX: Readonly<Record<CaseName, Run>> = {
   ...GROUPS,
   ...ANSWERS,
   ...SESSIONS,
+  ...RENEWAL,
   ...OUTAGES,
   ...WRONG_SETTINGS,
   ...LIVE,
@@ -84,7 +87,7 @@ export function runMatrix<Own extends RealIdp>(
     for (const [name, title] of Object.entries(CASES) as [CaseName, string][]) {
       it(title, async function () {
         this.timeout(CASE_LIMIT_MS)
-        const reason = bench.idp.cannot[name]
+        const reason = bench.idp.cannot[name] ?? nothingToTry(provider.name, name)
         if (reason !== undefined) {
           if (this.test) this.test.title = `${title}: ${provider.name} ${bench.idp.version} cannot: ${reason}`
           this.skip()
@@ -96,4 +99,9 @@ export function runMatrix<Own extends RealIdp>(
 
     more?.(() => bench)
   })
+}
+
+function nothingToTry(provider: string, name: CaseName): string | undefined {
+  const outcome = OUTCOMES[provider]?.[name as RenewalCase]
+  return typeof outcome === 'object' ? outcome.none : undefined
 }

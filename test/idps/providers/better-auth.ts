@@ -84,10 +84,19 @@ async function provider(program: string): Promise<RealIdp> {
         client_id,
         ...(client_secret === undefined ? {} : { client_secret }),
         client: { id_token_signed_response_alg: algorithm },
+        ...(asksForRefreshToken(client.renewal)
+          ? { oidc: { custom: { scope: 'openid profile email offline_access' } } }
+          : {}),
       }
     },
     setPerson: async (person) => void (await order('person', person)),
     disable: async ({ email }) => void (await order('disable', email)),
+    acts: {
+      delete: ({ email }) => order('delete', email),
+      setPassword: (person) => order('setPassword', person),
+      revokeConsent: (person) => order('revokeConsent', person),
+      age: () => order('age'),
+    },
     rotateKeys: async () => void (await order('rotate')),
     signIn: async (browser, page, { username, password }) =>
       answerConsent(browser, await browser.signIn(page, username, password), 'Allow'),
@@ -104,9 +113,21 @@ async function provider(program: string): Promise<RealIdp> {
   }
 }
 
+/** Without them a session is asked about by its access token, which finds more, as long as that lasts. */
+const asksForRefreshToken = ({ rotates, lifeS }: NonNullable<ClientRegistration['renewal']> = {}) =>
+  rotates !== undefined || lifeS !== undefined
+
 const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
   ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
-  ...(['token_endpoint_auth_method', 'jwks', 'jwks_uri', 'dpop_bound_access_tokens', 'groups', 'claimsIn'] as const),
+  ...([
+    'token_endpoint_auth_method',
+    'jwks',
+    'jwks_uri',
+    'dpop_bound_access_tokens',
+    'groups',
+    'claimsIn',
+    'renewal',
+  ] as const),
   ...(['backchannel_logout_uri', 'backchannel_logout_session_required'] as const),
 ]
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Form } from '../../../fixtures/browser/markup.ts'
-import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { type Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { makeKey } from '../../support/client-keys.ts'
 import { freePort } from '../../support/host-process.ts'
 import { makeServerFiles } from '../../support/server-files.ts'
@@ -189,11 +189,23 @@ async function provider(python: string): Promise<CanailleIdp> {
     },
     disable: async ({ username }) =>
       void (await command(['set', 'user', username], { 'lock-date': '2020-01-01T00:00:00Z' })),
+    acts: {
+      delete: ({ username }) => command(['delete', 'user', '--noconfirm'], { 'user-name': username }),
+      async revokeConsent(person) {
+        const browser = new ScriptedBrowser()
+        await authenticate(browser, await browser.get(`${issuer}/login`), person)
+        const page = await browser.get(`${issuer}/consent/`)
+        const link = page.links.find(({ href }) => href.includes('/consent/revoke/'))
+        if (!link) throw new Error(`nothing to take back at ${page.url}: ${page.text}`)
+        await browser.get(link.href)
+      },
+      age: () => order('age'),
+    },
     async rotateKeys() {
       rotated = true
       await rotate()
     },
-    signIn: authenticate,
+    signIn: async (browser, page, person) => answer(browser, await authenticate(browser, page, person), 'accept'),
     asksWho: (page) => formWith(page, 'login') !== undefined || asksForPassword(page),
     // Only its consent page has a way back.
     async cancel(browser, page) {
@@ -247,7 +259,7 @@ const ofPerson = (person: Person) => ({
 })
 
 function ofClient(client: ClientRegistration): Readonly<Record<string, Option>> {
-  const { groups, jwks, jwks_uri: address, response_types: types = ['code'], ...others } = client
+  const { groups, jwks, jwks_uri: address, renewal, response_types: types = ['code'], ...others } = client
   const same = Object.entries(others).map(([name, value]) => [name.replaceAll('_', '-'), value as Option] as const)
   return {
     'token-endpoint-auth-method': 'client_secret_basic',
@@ -255,7 +267,7 @@ function ofClient(client: ClientRegistration): Readonly<Record<string, Option>> 
     ...Object.fromEntries(same),
     'client-name': client.client_id,
     // One of its trusted domains: nobody is asked for consent. With prompt=login that page asks for the password again, and comes again.
-    'client-uri': 'http://127.0.0.1/',
+    'client-uri': renewal?.asksConsent ? '' : 'http://127.0.0.1/',
     'grant-types': ['authorization_code', 'refresh_token', ...(types.includes('code') ? [] : ['implicit'])],
     'response-types': [...new Set(types.flatMap((type) => type.split(' ')))],
     scope: ['openid', 'profile', 'email', ...(groups === 'by_scope' ? ['groups'] : [])],
@@ -298,7 +310,7 @@ async function fillIn(browser: ScriptedBrowser, page: Page, field: string, value
   return send(browser, page, form, [...form.fields.filter(([name]) => name !== field), [field, value]])
 }
 
-async function answer(browser: ScriptedBrowser, page: Page, value: 'deny' | 'logout'): Promise<Page> {
+async function answer(browser: ScriptedBrowser, page: Page, value: 'accept' | 'deny' | 'logout'): Promise<Page> {
   const form = page.forms.find(({ buttons }) => buttons.some((one) => one.name === 'answer' && one.value === value))
   return form ? send(browser, page, form, [...form.fields, ['answer', value]]) : page
 }
@@ -310,7 +322,14 @@ function send(browser: ScriptedBrowser, page: Page, { action }: Form, fields: Fo
 
 const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
   ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
-  ...(['token_endpoint_auth_method', 'token_endpoint_auth_signing_alg', 'jwks_uri', 'jwks', 'groups'] as const),
+  ...([
+    'token_endpoint_auth_method',
+    'token_endpoint_auth_signing_alg',
+    'jwks_uri',
+    'jwks',
+    'groups',
+    'renewal',
+  ] as const),
   ...(['id_token_signed_response_alg', 'userinfo_signed_response_alg'] as const),
   ...(['request_object_signing_alg', 'require_signed_request_object'] as const),
 ]

@@ -48,7 +48,7 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
   let running: readonly ProcessGroup[] = []
   let version = 0
   const firstKeys = makeSigningKeys(version)
-  let plugin = { keys: firstKeys, groupsUnasked: false, pushedOnly: false, pkce: true }
+  let plugin = { keys: firstKeys, groupsUnasked: false, pushedOnly: false, pkce: true, rotates: false }
   const admin = apiAt(origin, new CookieJar())
 
   const serve = async (at: string, options: { ca?: string } = {}) => {
@@ -119,7 +119,7 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
     async reset() {
       await database.run(FORGET)
       await admin.call('POST', '/auth/', ADMINISTRATOR)
-      await configure({ keys: firstKeys, groupsUnasked: false, pushedOnly: false, pkce: true })
+      await configure({ keys: firstKeys, groupsUnasked: false, pushedOnly: false, pkce: true, rotates: false })
       for (const { client_id } of (await admin.call('GET', '/client/')) as readonly { client_id: string }[]) {
         await admin.call('DELETE', `/client/${client_id}`)
       }
@@ -134,6 +134,7 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
       await configure({
         groupsUnasked: client.groups === 'unasked',
         pushedOnly: client.require_pushed_authorization_requests === true,
+        rotates: client.renewal?.rotates === true,
       })
       const { client_id, client_secret, token_endpoint_auth_method: method = '' } = client
       await admin.call('DELETE', `/client/${client_id}`).catch(() => undefined)
@@ -147,6 +148,15 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
     },
     setPerson: (person) => setPerson(person),
     disable: (person) => setPerson(person, false),
+    acts: {
+      delete: ({ username }) => admin.call('DELETE', `/user/${username}`),
+      async revokeConsent({ username, password }) {
+        const own = apiAt(origin, new CookieJar())
+        await own.call('POST', '/auth/', { username, password })
+        await own.call('PUT', '/auth/grant/mesh', { scope: '' })
+      },
+      age: () => database.run('UPDATE gpo_refresh_token SET gpor_expires_at = 1'),
+    },
     async rotateKeys() {
       version += 1
       await configure({ keys: makeSigningKeys(version) })

@@ -18,7 +18,8 @@ runMatrix(keycloak, (bench) => {
       const client = await findClient(idp.admin, 'mesh')
       await idp.admin.put(`/${REALM}/clients/${client?.id}`, { ...client, consentRequired: true })
       const browser = lab.browser()
-      const asked = await idp.signIn(browser, await browser.get(`${lab.host.url}auth-oidc`), ALICE)
+      const first = await browser.get(`${lab.host.url}auth-oidc`)
+      const asked = await browser.signIn(first, ALICE.username, ALICE.password)
       const [form] = asked.forms
       if (!form) throw new Error(`no form at ${asked.url}: ${asked.text}`)
       const page = await browser.submit(form, {}, 'cancel')

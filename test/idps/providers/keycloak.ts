@@ -109,12 +109,16 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
 
     async register(registration: ClientRegistration): Promise<Registered> {
       const { admin } = now()
-      const { client_id, client_secret, groups, claimsIn } = registration
+      const { client_id, client_secret, groups, claimsIn, renewal } = registration
       if (claimsIn) await tellClaimsIn(admin, claimsIn)
       const known = await findClient(admin, client_id)
       if (known) await admin.delete(`/${REALM}/clients/${known.id}`)
       await admin.post(`/${REALM}/clients`, toClient(registration))
       if (groups === 'by_scope') await addGroupScope(admin, client_id, claimsIn)
+      if (renewal?.rotates !== undefined) {
+        const realm = await admin.get<object>(`/${REALM}`)
+        await admin.put(`/${REALM}`, { ...realm, revokeRefreshToken: renewal.rotates, refreshTokenMaxReuse: 0 })
+      }
       return { client_id, ...(client_secret === undefined ? {} : { client_secret }) }
     },
     async setPerson(person) {
@@ -131,6 +135,12 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
       const { admin } = now()
       const { id } = await findUser(admin, person)
       await admin.put(`/${REALM}/users/${id}`, { enabled: false })
+    },
+    acts: {
+      delete: async (person) => now().admin.delete(await addressOf(now().admin, person)),
+      setPassword: async (person) =>
+        now().admin.put(`${await addressOf(now().admin, person)}/reset-password`, toUser(person).credentials[0]),
+      revokeConsent: async (person) => now().admin.delete(`${await addressOf(now().admin, person)}/consents/mesh`),
     },
     rotateKeys: () => replaceKeys(now().admin),
 
@@ -157,6 +167,8 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
   }
 }
 
+const addressOf = async (admin: Admin, person: Person) => `/${REALM}/users/${(await findUser(admin, person)).id}`
+
 interface OwnSession {
   readonly id: string
   /** Milliseconds since 1970, in whole seconds. */
@@ -173,5 +185,7 @@ async function walkIn(browser: ScriptedBrowser, page: Page, { username, password
   if (!form) return page
   // Somebody who is asked again reads the name, and types the password only.
   const named = form.fields.some(([name]) => name === 'username')
-  return browser.submit(form, named ? { username, password } : { password })
+  const next = await browser.submit(form, named ? { username, password } : { password })
+  const consent = next.forms.find(({ buttons }) => buttons.some(({ name }) => name === 'accept'))
+  return consent ? browser.submit(consent, {}, 'accept') : next
 }

@@ -16,7 +16,7 @@ import { configurationOf, type Folders, makeSigningKey, type SigningKey } from '
 import { CANNOT } from './lemonldap/limits.ts'
 import { confirmation, renewal, walkIn } from './lemonldap/pages.ts'
 import { createPeopleTable, type PeopleTable } from './lemonldap/people-table.ts'
-import { clearSessions, sessionsOf } from './lemonldap/sessions.ts'
+import { ageSessions, clearSessions, sessionsOf } from './lemonldap/sessions.ts'
 
 const HOOK_FOLDER = fileURLToPath(new URL('lemonldap/', import.meta.url))
 const INSTALL_LIMIT_MS = 240_000
@@ -185,7 +185,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
     restartWith: (count) => become(key, count),
 
     async register(client) {
-      const party = toRelyingParty(client, consents)
+      const party = toRelyingParty(client, consents || client.renewal?.asksConsent === true)
       const { client_id, client_secret, id_token_signed_response_alg: wanted = 'RS256' } = client
       // The whole portal has one kind of key at a time.
       if (/^ES/.test(wanted) || /^ES/.test(algorithm)) {
@@ -198,6 +198,11 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
     },
     setPerson: people.set,
     disable: people.remove,
+    acts: {
+      delete: people.remove,
+      revokeConsent: () => clearSessions(place.persistent),
+      age: () => ageSessions(place.sessions),
+    },
     rotateKeys: () => become(makeSigningKey(algorithm), workers),
 
     signIn: walkIn,

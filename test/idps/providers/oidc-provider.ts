@@ -80,14 +80,17 @@ function createOidcProvider(
     // Each registration makes it anew, with what it tells this client.
     reset: async () => undefined,
 
-    async register({ groups, claimsIn, ...client }: ClientRegistration) {
+    async register({ groups, claimsIn, renewal, ...client }: ClientRegistration) {
       await make({
         ...(claimsIn ? { claimsIn } : {}),
+        rotateRefreshTokens: renewal?.rotates ?? false,
+        ...(renewal?.lifeS === undefined ? {} : { refreshTokenLifeS: renewal.lifeS }),
         ...(groups === 'unasked' ? { scopes: { profile: [...PROFILE, 'groups'] } } : {}),
       })
       const { redirect_uris, post_logout_redirect_uris = [], ...more } = client
       const metadata = {
         ...more,
+        ...(renewal ? { grant_types: ['authorization_code', 'refresh_token'] } : {}),
         redirect_uris: [...redirect_uris],
         post_logout_redirect_uris: [...post_logout_redirect_uris],
       } as Parameters<Idp['addClient']>[0]
@@ -103,6 +106,7 @@ function createOidcProvider(
     async disable(person) {
       await each((idp) => idp.setUser({ ...toUser(person), password: `not-${person.password}` }))
     },
+    acts: { delete: ({ username }) => each((idp) => idp.removeUser(username)) },
     async rotateKeys() {
       await each((idp) => idp.rotateKeys({ withdraw: true }))
     },

@@ -117,6 +117,11 @@ async function provider(jar: string): Promise<RealIdp> {
     },
     setPerson: async (person) => void (await order('person', { ...person, disabled: false })),
     disable: async (person) => void (await order('person', { ...person, disabled: true })),
+    acts: {
+      delete: ({ username }) => order('delete', username),
+      revokeConsent: ({ username }) => order('revokeConsent', username),
+    },
+    endSessions: async ({ username }) => void (await order('endSessions', username)),
     async rotateKeys() {
       rotated = true
       await order('rotate')
@@ -136,7 +141,7 @@ const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
   ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
   ...(['token_endpoint_auth_method', 'token_endpoint_auth_signing_alg', 'jwks_uri', 'jwks'] as const),
   ...(['tls_client_auth_subject_dn', 'tls_client_certificate_bound_access_tokens'] as const),
-  ...(['id_token_signed_response_alg', 'groups', 'claimsIn'] as const),
+  ...(['id_token_signed_response_alg', 'groups', 'claimsIn', 'renewal'] as const),
   // It binds access tokens to whoever shows a proof, and has nothing to demand one with.
   'dpop_bound_access_tokens',
 ]

@@ -1,3 +1,5 @@
+import { RENEWALS } from './renewals.ts'
+
 /** What the matrix tries on every provider, in this order. */
 export const CASES = {
   login: 'a login, and who it is',
@@ -50,6 +52,7 @@ export const CASES = {
   introspection: 'introspection of a live session',
   introspection_disabled: 'introspection notices a disabled user',
   introspection_ended: 'introspection notices a session that was ended',
+  ...RENEWALS,
   revocation: 'the access token is revoked at logout',
   key_rotation: 'new signing keys while signed in',
   down_at_start: 'away when the server starts',

@@ -22,6 +22,7 @@ type OneSided =
   | 'backchannel_logout_session_required'
   | 'groups'
   | 'claimsIn'
+  | 'renewal'
 
 export interface LabOptions {
   /** What both sides are told in the same words, such as an algorithm. */

@@ -69,6 +69,10 @@ export interface RealIdp {
   setPerson(person: Person): Promise<void>
   /** Takes from somebody the right to sign in, as an administrator does who lets them go. What else that ends is up to the provider. */
   disable(person: Person): Promise<void>
+  /** What else befalls people and their sessions, where it is to be had; for who has no `setPassword`, `setPerson` sets it. */
+  readonly acts?: Readonly<
+    Partial<Record<'delete' | 'setPassword' | 'revokeConsent' | 'age', (person: Person) => Promise<unknown>>>
+  >
   /** New signing keys; the old ones are withdrawn as soon as the provider can do that. */
   rotateKeys(): Promise<void>
 
@@ -132,6 +136,11 @@ export interface ClientRegistration {
   readonly backchannel_logout_session_required?: boolean
   /** `unasked`: in the claim `groups` whatever the scope. `by_scope`: only where the scope `groups` is asked for. Absent: not told. */
   readonly groups?: 'unasked' | 'by_scope'
+  /**
+   * The client gets refresh tokens: as the provider has them by default, or each good once (`rotates`), for so long a time where it has
+   * no `acts.age` (`lifeS`), and with a consent of the person to take back.
+   */
+  readonly renewal?: { readonly rotates?: boolean; readonly lifeS?: number; readonly asksConsent?: boolean }
   /** Where name, e-mail and groups are told. Absent: as the provider has it by default, groups in both. */
   readonly claimsIn?: 'id_token' | 'userinfo'
 }

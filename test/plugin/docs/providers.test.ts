@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { OUTCOMES, type Outcome, RENEWALS, type RenewalCase } from '../../idps/support/renewals.ts'
 import { codeBlocks, type Document, readDocument, readDocuments, section, tableRows } from '../../support/documents.ts'
 
 const FOLDER = 'plugin/docs/providers/'
@@ -12,6 +13,11 @@ const titleOf = ({ text }: Document) => /^# (.+)$/m.exec(text)?.[1] ?? ''
 const markOf = ({ text }: Document) => text.split('\n\n')[1] ?? ''
 /** The version that a page says it was run with by the tests. */
 const versionOf = (page: Document) => /^\*\*Run\*\* with .*?(\d+(?:\.\d+)+)/.exec(markOf(page))?.[1]
+
+const inWords = (outcome: Outcome) =>
+  typeof outcome === 'object'
+    ? `nothing to try: ${outcome.none}`
+    : { out: 'out', in: 'stays in', line: 'stays in, and the log has `session-check-failed`' }[outcome]
 
 describe('the pages on providers', () => {
   it('are all in the list, with the version that each was run with', () => {
@@ -64,6 +70,15 @@ describe('the pages on providers', () => {
       const version = versionOf(page)
       if (version !== undefined)
         expect(front.find(([name]) => name === titleOf(page))?.[1], page.path).to.equal(version)
+    }
+  })
+
+  it('say of each that the tests run who is out when, as they found it', () => {
+    const { 'oidc-provider': _fixture, ...providers } = OUTCOMES
+    for (const [name, outcomes] of Object.entries(providers)) {
+      const page = PAGES.find((one) => titleOf(one) === name)
+      const rows = Object.entries(RENEWALS).map(([row, what]) => [what, inWords(outcomes[row as RenewalCase])])
+      expect(tableRows(section(page?.text ?? '', '## Who is out when')), name).to.deep.equal(rows)
     }
   })
 

@@ -149,12 +149,14 @@ const servers = [
 ]
 const PORTS = [port, securePort]
 
-/** Somebody signed in, as calls of the administration's need it. */
-async function administrator() {
-  const { headers } = await auths[0].api.signInEmail({ body: ADMINISTRATOR, returnHeaders: true })
+/** Somebody signed in, as calls need it. */
+async function signedIn({ email, password }) {
+  const { headers } = await auths[0].api.signInEmail({ body: { email, password }, returnHeaders: true })
   const cookie = headers.getSetCookie().map((one) => one.split(';', 1)[0])
   return new Headers({ cookie: cookie.join('; '), origin: ORIGINS[0] })
 }
+
+const administrator = () => signedIn(ADMINISTRATOR)
 
 /** A new installation, with nobody but its administrator and these people. */
 let fresh
@@ -182,13 +184,20 @@ async function putClient({
   groups,
   claimsIn,
   backchannel_logout_uri: logoutAddress,
+  renewal,
   ...metadata
 }) {
   tables.oauthClient = tables.oauthClient.filter(({ clientId }) => clientId !== client_id)
   next = { client_id, client_secret }
   await auths[0].api.adminCreateOAuthClient({
     headers: await administrator(),
-    body: { ...metadata, application_type: 'native', enable_end_session: true, metadata: { groups, claimsIn } },
+    body: {
+      ...metadata,
+      ...(renewal ? { grant_types: ['authorization_code', 'refresh_token'] } : {}),
+      application_type: 'native',
+      enable_end_session: true,
+      metadata: { groups, claimsIn },
+    },
   })
   // It takes no addresses that are private or without TLS, for the safety of the network around it; that is loopback here.
   Object.assign(clientOf(client_id), { backchannelLogoutUri: logoutAddress })
@@ -228,6 +237,22 @@ const VERBS = {
   endSessions,
   async disable(email) {
     await auths[0].api.banUser({ headers: await administrator(), body: { userId: userOf(email).id } })
+  },
+  async delete(email) {
+    await auths[0].api.removeUser({ headers: await administrator(), body: { userId: userOf(email).id } })
+  },
+  async setPassword({ email, password: newPassword }) {
+    await auths[0].api.setUserPassword({
+      headers: await administrator(),
+      body: { userId: userOf(email).id, newPassword },
+    })
+  },
+  async revokeConsent(person) {
+    const [{ id }] = tables.oauthConsent.filter(({ userId }) => userId === userOf(person.email).id)
+    await auths[0].api.deleteOAuthConsent({ headers: await signedIn(person), body: { id } })
+  },
+  age() {
+    for (const token of tables.oauthRefreshToken) Object.assign(token, { expiresAt: new Date(0) })
   },
   rotate() {
     tables.jwks = []

@@ -28,6 +28,9 @@ def carry_out(verb, given):
         copy(database, kept)
     elif verb == "restore":
         copy(kept, database)
+    elif verb == "age":
+        with contextlib.closing(sqlite3.connect(database)) as opened, opened:
+            opened.execute("UPDATE token SET issue_date = '2020-01-01 00:00:00'")
     else:
         raise ValueError(verb)
 

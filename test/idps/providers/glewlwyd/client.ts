@@ -3,7 +3,14 @@ import { refuseOthers } from '../../support/understood.ts'
 
 const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
   ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
-  ...(['token_endpoint_auth_method', 'token_endpoint_auth_signing_alg', 'jwks', 'groups', 'claimsIn'] as const),
+  ...([
+    'token_endpoint_auth_method',
+    'token_endpoint_auth_signing_alg',
+    'jwks',
+    'groups',
+    'claimsIn',
+    'renewal',
+  ] as const),
   ...(['tls_client_auth_subject_dn', 'tls_client_certificate_bound_access_tokens'] as const),
   ...(['id_token_signed_response_alg', 'id_token_encrypted_response_alg'] as const),
   ...(['id_token_encrypted_response_enc', 'authorization_signed_response_alg'] as const),

@@ -35,6 +35,8 @@ export interface PluginSettings {
   readonly groupsUnasked: boolean
   readonly pushedOnly: boolean
   readonly pkce: boolean
+  /** Each refresh token is good once. */
+  readonly rotates: boolean
 }
 
 /** The plugin `oidc`, in the words of its page of settings. */
@@ -44,6 +46,7 @@ export function pluginParameters({
   groupsUnasked,
   pushedOnly,
   pkce,
+  rotates,
 }: PluginSettings): Record<string, unknown> {
   return {
     iss: issuer,
@@ -56,6 +59,7 @@ export function pluginParameters({
     'refresh-token-duration': 1_209_600,
     'code-duration': 600,
     'refresh-token-rolling': true,
+    'refresh-token-one-use': rotates ? 'always' : 'never',
     'allow-non-oidc': false,
     'auth-type-code-enabled': true,
     'auth-type-token-enabled': true,

@@ -51,6 +51,7 @@ export function toClient(registration: ClientRegistration): Json {
     // On by its default; then no back-channel token is ever sent.
     frontchannelLogout: false,
     attributes: attributesOf(registration),
+    consentRequired: registration.renewal?.asksConsent ?? false,
     protocolMappers: registration.groups === 'unasked' ? [groupMapper(registration.claimsIn)] : [],
   }
 }
@@ -63,6 +64,9 @@ function attributesOf(registration: ClientRegistration): Json {
   return {
     ...Object.fromEntries(plain),
     'post.logout.redirect.uris': (registration.post_logout_redirect_uris ?? []).join('##'),
+    ...(registration.renewal?.lifeS === undefined
+      ? {}
+      : { 'client.session.idle.timeout': String(registration.renewal.lifeS) }),
     ...(registration.jwks_uri === undefined ? {} : { 'use.jwks.url': 'true' }),
     ...(registration.jwks === undefined
       ? {}

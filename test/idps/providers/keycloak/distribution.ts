@@ -7,7 +7,9 @@ import { needPrograms } from '../../support/system-packages.ts'
 
 const run = promisify(execFile)
 
-export const KEYCLOAK_VERSION = '26.4.5'
+const TESTED_VERSION = '26.4.5'
+/** Another one is tried by `MESH_COMPANION_KEYCLOAK`. */
+export const KEYCLOAK_VERSION = process.env.MESH_COMPANION_KEYCLOAK || TESTED_VERSION
 const ARTIFACT = `org.keycloak:keycloak-quarkus-dist:${KEYCLOAK_VERSION}:tar.gz`
 const LIMIT_MS = 400_000
 

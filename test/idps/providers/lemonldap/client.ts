@@ -19,7 +19,7 @@ const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
   ...(['id_token_signed_response_alg', 'id_token_encrypted_response_alg'] as const),
   ...(['id_token_encrypted_response_enc', 'userinfo_signed_response_alg'] as const),
   ...(['userinfo_encrypted_response_alg', 'userinfo_encrypted_response_enc'] as const),
-  ...(['request_object_signing_alg', 'require_signed_request_object', 'groups', 'claimsIn'] as const),
+  ...(['request_object_signing_alg', 'require_signed_request_object', 'groups', 'claimsIn', 'renewal'] as const),
   ...(['backchannel_logout_uri', 'backchannel_logout_session_required'] as const),
 ]
 
@@ -39,6 +39,8 @@ export function toRelyingParty(client: ClientRegistration, consents: boolean): R
     PostLogoutRedirectUris: client.post_logout_redirect_uris?.join(' '),
     UserIDAttr: 'uid',
     BypassConsent: consents ? 0 : 1,
+    RefreshToken: client.renewal ? 1 : 0,
+    RefreshTokenRotation: client.renewal?.rotates ? 1 : 0,
     JwksUri: client.jwks_uri,
     Jwks: client.jwks && JSON.stringify(client.jwks),
     IDTokenSignAlg: client.id_token_signed_response_alg ?? 'RS256',

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Person } from '../../support/people.ts'
 
@@ -32,4 +32,13 @@ export async function sessionsOf(folder: string, { username }: Person): Promise<
 export async function clearSessions(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   await mkdir(join(folder, 'lock'), { recursive: true })
+}
+
+/** Everything in the folder was begun, or handed out, at the beginning of 1970. */
+export async function ageSessions(folder: string): Promise<void> {
+  for (const file of await readdir(folder, { withFileTypes: true })) {
+    if (!file.isFile()) continue
+    const path = join(folder, file.name)
+    await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), _utime: 1 }))
+  }
 }

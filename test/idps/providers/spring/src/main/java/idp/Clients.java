@@ -55,8 +55,11 @@ final class Clients {
   }
 
   private static TokenSettings tokenSettings(JsonNode given) {
+    var renewal = given.path("renewal");
     return TokenSettings.builder()
         .accessTokenTimeToLive(Duration.ofMinutes(30))
+        .reuseRefreshTokens(!renewal.path("rotates").asBoolean())
+        .refreshTokenTimeToLive(Duration.ofSeconds(renewal.path("lifeS").asInt(3600)))
         .idTokenSignatureAlgorithm(SignatureAlgorithm.from(text(given, "id_token_signed_response_alg", "RS256")))
         .x509CertificateBoundAccessTokens(given.path("tls_client_certificate_bound_access_tokens").asBoolean())
         .build();

@@ -12,6 +12,7 @@ import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import org.springframework.security.core.session.SessionInformation;
 import org.springframework.security.core.session.SessionRegistry;
+import org.springframework.security.oauth2.server.authorization.OAuth2AuthorizationConsentService;
 import org.springframework.stereotype.Component;
 
 /** What an administrator does, one JSON line each: `{ id, verb, with }`, answered by `{ answer: id, value }` or `{ answer: id, error }`. */
@@ -22,10 +23,13 @@ public class Orders {
   private final Listeners listeners;
   private final SessionRegistry sessions;
 
-  Orders(Registry registry, Listeners listeners, SessionRegistry sessions) {
+  private final OAuth2AuthorizationConsentService consents;
+
+  Orders(Registry registry, Listeners listeners, SessionRegistry sessions, OAuth2AuthorizationConsentService consents) {
     this.registry = registry;
     this.listeners = listeners;
     this.sessions = sessions;
+    this.consents = consents;
   }
 
   /** Until the input ends: whoever started this program is gone then. */
@@ -65,6 +69,10 @@ public class Orders {
         registry.save(Clients.from(with, known == null ? UUID.randomUUID().toString() : known.getId()));
       }
       case "person" -> registry.put(json.treeToValue(with, Registry.Person.class));
+      case "delete" -> registry.remove(with.asText());
+      case "revokeConsent" -> consents.remove(consents.findById(registry.findByClientId("mesh").getId(), with.asText()));
+      case "endSessions" ->
+          sessions.getAllSessions(registry.loadUserByUsername(with.asText()), false).forEach(SessionInformation::expireNow);
       case "sessions" -> {
         var user = registry.loadUserByUsername(with.asText());
         return sessions.getAllSessions(user, false).size();

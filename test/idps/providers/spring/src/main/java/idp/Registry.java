@@ -47,6 +47,10 @@ public class Registry implements RegisteredClientRepository, UserDetailsService,
     people.put(person.username(), person);
   }
 
+  public void remove(String username) {
+    people.remove(username);
+  }
+
   public Person person(String username) {
     return people.get(username);
   }
