@@ -9,7 +9,6 @@ import type { Log } from '../../log.ts'
 import type { Notification, PushGateway, PushOutcome } from '../gateway/gateway.ts'
 import { createInFlight, SEND_LIMIT_MS } from '../gateway/in-flight.ts'
 import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from '../gateway/notification.ts'
-import { loadPackage, withoutPackage } from '../gateway/package.ts'
 import { throughProxy } from '../gateway/tunnel.ts'
 import { waitForLastAnswers } from './apns-farewell.ts'
 
@@ -70,6 +69,8 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   /** How far the wall clock is ahead of elapsed time, at most since the client was made. */
   let aheadMs = aheadOf(clock)
   let client = open()
+  // Where the package cannot be loaded, as in the middle of an installation, the process ends: the next one has it.
+  void client.then()
   log.info('push-gateway-on', 'iPhones are notified through APNs.', { topic, host: connections.host })
 
   /** The client keeps its provider token until the clock says that it is old. When that is set back, the token is from the future. */
@@ -126,7 +127,6 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   return {
     send: sendInTime,
     verify: () => sendInTime(NOBODY, TRIAL),
-    loaded: client.then(() => undefined, withoutPackage),
     close() {
       closing ??= close()
       return closing
@@ -138,29 +138,24 @@ function aheadOf(clock: Clock): number {
   return clock.now() - clock.elapsed()
 }
 
-function openClient(
+async function openClient(
   token: { readonly key: string; readonly keyId: string; readonly teamId: string },
   production: boolean,
   connections: ReturnType<typeof createConnections>,
 ) {
-  const client = loadPackage('node-apn', async () => {
-    const { Notification: Message, Provider } = await import('node-apn')
-    const options: ProviderOptions & { createConnection: () => TLSSocket } = {
-      token,
-      address: connections.host,
-      production,
-      // By itself it repeats within milliseconds, whatever the gateway's Retry-After says.
-      connectionRetryLimit: 0,
-      requestTimeout: SEND_LIMIT_MS,
-      createConnection: connections.open,
-    }
-    const provider = new Provider(options)
-    waitForLastAnswers(provider)
-    return { provider, Message }
-  })
-  // Whoever sends next is told; nobody may have sent yet.
-  client.catch(() => {})
-  return client
+  const { Notification: Message, Provider } = await import('node-apn')
+  const options: ProviderOptions & { createConnection: () => TLSSocket } = {
+    token,
+    address: connections.host,
+    production,
+    // By itself it repeats within milliseconds, whatever the gateway's Retry-After says.
+    connectionRetryLimit: 0,
+    requestTimeout: SEND_LIMIT_MS,
+    createConnection: connections.open,
+  }
+  const provider = new Provider(options)
+  waitForLastAnswers(provider)
+  return { provider, Message }
 }
 
 /** The data keys stand beside `aps`. */

@@ -82,8 +82,6 @@ export function openLane({ platform, gateway, onRoom, clock, log }: LaneParts): 
   }
 
   if (!gateway) return places
-  // Said at once: nobody may have anything to be told for hours.
-  void gateway.loaded?.then((fault) => fault && hear(fault))
   return {
     ...places,
     async send(pushToken, notification) {

@@ -8,7 +8,6 @@ import type { Log } from '../../log.ts'
 import type { Notification, PushGateway, PushOutcome } from '../gateway/gateway.ts'
 import { createInFlight } from '../gateway/in-flight.ts'
 import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from '../gateway/notification.ts'
-import { loadPackage, withoutPackage } from '../gateway/package.ts'
 import { FcmAgent, WireCall } from './fcm-agent.ts'
 
 type Failure = Exclude<PushOutcome, { kind: 'accepted' }>
@@ -62,8 +61,10 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
   const account = readServiceAccount(settings.serviceAccountFile)
   const agent = new FcmAgent(endpointOf(settings), () => clock.now())
   const inFlight = createInFlight(clock)
-  const open = () => loadPackage('firebase-admin', () => connect(account, agent))
+  const open = () => connect(account, agent)
   let client = open()
+  // Where the package cannot be loaded, as in the middle of an installation, the process ends: the next one has it.
+  void client.then()
   let reopenedAt = Number.NEGATIVE_INFINITY
   log.info('push-gateway-on', 'Android phones are notified through FCM.', {
     project: account.projectId,
@@ -125,7 +126,6 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
   return {
     send: (pushToken, notification) => ask(pushToken, notification, false),
     verify: () => ask(NOBODY, TRIAL, true),
-    loaded: client.then(() => undefined, withoutPackage),
     async close() {
       inFlight.close()
       agent.destroy()

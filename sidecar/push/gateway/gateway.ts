@@ -34,7 +34,5 @@ export interface PushGateway {
    * {@link send}. Absent where nothing can be asked without a phone's own token.
    */
   verify?(): Promise<PushOutcome>
-  /** Resolves as soon as its client is loaded, or with what every notification will come to since it cannot be. Never rejects. */
-  readonly loaded?: Promise<PushOutcome | undefined>
   close(): Promise<void>
 }

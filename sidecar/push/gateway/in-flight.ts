@@ -1,6 +1,5 @@
 import type { Clock } from '../../clock.ts'
 import type { PushOutcome } from './gateway.ts'
-import { withoutPackage } from './package.ts'
 
 /** The longest that one call of {@link PushGateway.send} takes, in milliseconds. */
 export const SEND_LIMIT_MS = 10_000
@@ -32,7 +31,7 @@ export function createInFlight(clock: Clock): InFlight {
         }
         const timer = clock.after(SEND_LIMIT_MS, () => giveUp(`no answer within ${SEND_LIMIT_MS / 1000} s`))
         calls.add(giveUp)
-        work().then(settle, (error: unknown) => settle(withoutPackage(error) ?? unexpected(error)))
+        work().then(settle, (error: unknown) => settle(unexpected(error)))
       })
     },
     close() {

@@ -10,7 +10,6 @@ import type { Log } from '../../log.ts'
 import type { Notification, PushGateway, PushOutcome } from '../gateway/gateway.ts'
 import { createInFlight, SEND_LIMIT_MS } from '../gateway/in-flight.ts'
 import { fitNotification, MAX_NOTIFICATION_BYTES, NOTIFICATION_TTL_MS } from '../gateway/notification.ts'
-import { loadPackage, withoutPackage } from '../gateway/package.ts'
 import { parseRetryAfter } from '../gateway/retry-after.ts'
 import { parseSubscription } from './subscription.ts'
 import { AddressRefused, WebPushAgent } from './web-push-agent.ts'
@@ -78,7 +77,9 @@ export function openWebPush(
   const trust = caFile === null ? {} : { ca: readFile(caFile) }
   const agent = new WebPushAgent({ allowPrivate, ...trust, ...(dnsServers && { dnsServers }) })
   const inFlight = createInFlight(clock)
-  const client = loadPackage('web-push', () => import('web-push'))
+  const client = import('web-push')
+  // Where the package cannot be loaded, as in the middle of an installation, the process ends: the next one has it.
+  void client.then()
   log.info('push-gateway-on', 'Other phones are notified by Web Push.', { subject, allowPrivate })
 
   const send = async (pushToken: string, notification: Notification, signal: AbortSignal): Promise<PushOutcome> => {
@@ -107,7 +108,6 @@ export function openWebPush(
   }
 
   return {
-    loaded: client.then(() => undefined, withoutPackage),
     send(pushToken, notification) {
       const call = new AbortController()
       const signal = AbortSignal.any([call.signal, AbortSignal.timeout(REQUEST_LIMIT_MS)])
