@@ -22,7 +22,6 @@ export const WARNING_CODES = [
   'no_access_token', // to ask for groups with
   'nobody_admitted',
   'other_host', // than the one that browsers begin a login at
-  'misplaced', // where nothing reads it
 ] as const
 export type WarningCode = (typeof WARNING_CODES)[number]
 

@@ -2,7 +2,6 @@ import { createRequire } from 'node:module'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../clock.ts'
 import { domainsByHostName } from '../config/domains/host-names.ts'
-import { findMisplaced } from '../config/domains/misplaced.ts'
 import { ROUTE_NAMES } from '../config/domains/route-names.ts'
 import { jsonPath, quoted } from '../config/json/json-path.ts'
 import { type JsonNode, JsonSyntaxError, locateJson } from '../config/json/json-text.ts'
@@ -120,10 +119,8 @@ function checkFile(args: readonly string[], terminal: Terminal): FileCheck {
     now: systemClock.now(),
     ...(call.meshCentral ? { unknownKeys: 'warn', inferPresets: true, hasRights: true, basePathOf } : {}),
   })
-  const misplaced = findMisplaced(config)
   if (problems.length > 0 || domains.length === 0) {
     terminal.err(`${problems.length > 0 ? lines('error', problems) : NO_DOMAIN}\n`)
-    if (misplaced.length > 0) terminal.err(`${lines('warning', misplaced)}\n`)
     return over(2)
   }
 
@@ -135,7 +132,7 @@ function checkFile(args: readonly string[], terminal: Terminal): FileCheck {
     if (warnings.length > 0) say(`${lines('warning', warnings)}\n`)
     if (call.groups) say(explanation(call.groups, settings))
   }
-  const general = [...misplaced, ...repeatedMembers(node)]
+  const general = repeatedMembers(node)
   if (general.length > 0) say(`${lines('warning', general)}\n`)
   for (const { key, settings } of domains) if (settings) say(addressesOf(key, settings, basePathOf(key)))
   if (call.migrate) terminal.out(migrate(text))

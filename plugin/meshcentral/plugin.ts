@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { systemClock as clock } from '../clock.ts'
-import { findMisplaced } from '../config/domains/misplaced.ts'
 import { askProvider } from '../doctor/check-live.ts'
 import { createLiveChecks } from '../doctor/live-checks.ts'
 import { TESTED_VERSIONS } from '../doctor/meshcentral-members.ts'
@@ -117,7 +116,6 @@ function begin(server: MeshServer): MeshCompanion {
       try {
         begun(web)
         if (!taken) return
-        reportMisplaced(server)
         running = cookieKey && install(server, web, taken, cookieKey, door)
         if (!running) return
         // By this very object MeshCentral finds the page.
@@ -320,14 +318,6 @@ function giveUp(server: MeshServer, what: string): void {
   const text = printableText(`Single sign-on by meshcompanion ${what}.`)
   server.authLog('OIDC', `ERROR not-taken-over: ${text}`)
   server.addServerWarning?.(`${text} See the authentication log (settings.authLog).`)
-}
-
-/** What is written beside the place where strategies are taken from: the plugin itself reads no more than those. */
-function reportMisplaced(server: MeshServer): void {
-  const log = logOf(server)
-  for (const { path, code, reason, remedy } of findMisplaced(server.config)) {
-    log.warn('configuration-warning', `${path} ${reason}. ${remedy}`, { path, code })
-  }
 }
 
 function reportFailure(server: MeshServer, error: unknown): void {

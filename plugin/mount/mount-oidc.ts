@@ -4,7 +4,6 @@ import type { IncomingMessage } from 'node:http'
 import type { Request } from 'express'
 import { type Clock, systemClock } from '../clock.ts'
 import { domainsByHostName } from '../config/domains/host-names.ts'
-import { findMisplaced } from '../config/domains/misplaced.ts'
 import type { Problem } from '../config/problem.ts'
 import type { CredentialFiles, DomainReading, Readings } from '../config/read.ts'
 import { withCleanAuthLog } from '../host/auth-log.ts'
@@ -121,7 +120,6 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
   )
   const host = withHistory(withCleanAuthLog(options.host), history)
   for (const domain of domains) reportReading(host, domain)
-  reportReading(host, { key: '', problems: [], warnings: findMisplaced(config) })
   reportUnused(options, domains, log)
 
   const own = options.fetch
@@ -345,10 +343,7 @@ function domainMatcher(config: unknown, host: Host): (req: Request) => string | 
 }
 
 /** The specification wants warnings of deprecated keys in the authentication log; what breaks a login belongs there all the more. */
-function reportReading(
-  host: Host,
-  { key, problems, warnings }: Pick<DomainReading, 'key' | 'problems' | 'warnings'>,
-): void {
+function reportReading(host: Host, { key, problems, warnings }: DomainReading): void {
   const report = (level: 'warn' | 'error', event: string, { path, reason, remedy }: Problem, code: object = {}) =>
     host.authLog({ level, event, message: `${path} ${reason}. ${remedy}`, domain: key, fields: { path, ...code } })
   for (const problem of problems) report('error', 'configuration-error', problem)

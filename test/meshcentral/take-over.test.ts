@@ -35,7 +35,6 @@ describe('the plugin in a MeshCentral of many domains', () => {
         }),
       },
       button: { oidc: { custom: { buttonText: 'Enter', buttonIconUrl: '/corp.png' } } },
-      misspelt: { oidc: null, members: { authStrategy: { oidc: { client: CLIENT } } } },
       spelled: { oidc: { custm: {}, groups: { sinc: true } } },
       without: { oidc: null },
       old: {
@@ -102,13 +101,6 @@ describe('the plugin in a MeshCentral of many domains', () => {
     expect(lines.filter(({ event }) => event === 'configuration-error')).to.deep.equal([])
     const unknown = lines.filter(({ fields }) => fields.code === 'unknown_key').map(({ message }) => message)
     expect(unknown.some((message) => message.includes('oidc.preset') && message.includes('"custom"'))).to.equal(true)
-  })
-
-  it('says that single sign-on stands where nothing reads it', async () => {
-    const told = (await pluginLines(setup)).filter(({ fields }) => fields.code === 'misplaced')
-    expect(told.map(({ event, fields }) => [event, fields.path])).to.deep.equal([
-      ['configuration-warning', 'domains.misspelt.authstrategy'],
-    ])
   })
 
   it('goes on with members that it does not know, as MeshCentral does, but warns of them', async () => {

@@ -211,24 +211,6 @@ describe('mesh-companion-check', () => {
     })
   })
 
-  it('names what stands in a place where nothing reads it, also where nothing is left to check', () => {
-    const misspelt = { authStrategy: { oidc: FINE } }
-    const nothing = checkText(JSON.stringify({ settings: {}, domains: { '': misspelt } }))
-    expect([nothing.code, nothing.out]).to.deep.equal([2, ''])
-    expect(nothing.err.split('\n').slice(1)).to.deep.equal([
-      '  warning: domains[""].authStrategy: is not read: no setting has this name. Did you mean "authStrategies"?',
-      '',
-    ])
-    const config = { ...server(FINE), oidc: FINE }
-    const { code, out } = judged(checkText(JSON.stringify(config)))
-    expect(code).to.equal(0)
-    expect(out.split('\n').map((line) => line.split('. ')[0])).to.deep.equal([
-      'domain "": no errors, no warnings',
-      '  warning: oidc: is not read in this place',
-      '',
-    ])
-  })
-
   it('never shows a secret', () => {
     const { out } = checkOidc({ ...OLD, client: { client_id: 5, client_secret: ['hunter2'], redirect_uri: 'hunter2' } })
     expect(out).to.contain('client.client_secret')

@@ -117,15 +117,6 @@ describe('several domains', () => {
     ])
   })
 
-  it('are named in the authentication log where their strategy stands in a place that nothing reads', async () => {
-    await start({ '': oidc(idps[0]), lab: { dns: LAB, authStrategy: oidc(idps[1]).authStrategies } })
-    const warnings = server.authLog.filter(({ event }) => event === 'configuration-warning')
-    expect(warnings.map(({ level, fields }) => [level, fields])).to.deep.equal([
-      ['warn', { path: 'domains.lab.authStrategy', code: 'misplaced' }],
-    ])
-    expect((await signIn(MESH)).who.status).to.equal(200)
-  })
-
   it('go on where the IdP of another is dead: that one alone says so', async () => {
     await idps[1]?.down()
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[1]) } })
