@@ -23,8 +23,6 @@ export interface VendorAccess {
 /** For all pages together, in milliseconds. */
 export const PAGES_MS = 15_000
 const MOST_PAGES = 20
-/** How often one page is asked for while the vendor says to come again later. */
-const MOST_TRIES = 3
 
 /** One page of a vendor's list: its groups, and where the next page is, if there is one. */
 export interface Page {
@@ -62,18 +60,17 @@ export class RefusedPage extends Error {
  */
 export async function readPages(first: URL, reader: PageReader): Promise<readonly Membership[]> {
   const { signal, clear } = deadlineSignal(reader.clock, reader.totalMs)
-  const limit = { signal, endsAt: reader.clock.elapsed() + reader.totalMs }
-  return readAll(first, reader, limit).finally(clear)
+  return readAll(first, reader, signal).finally(clear)
 }
 
-async function readAll(first: URL, reader: PageReader, limit: Limit): Promise<readonly Membership[]> {
+async function readAll(first: URL, reader: PageReader, signal: AbortSignal): Promise<readonly Membership[]> {
   const all: Membership[] = []
   let url: URL | undefined = first
   for (let page = 1; url; page += 1) {
     if (page > MOST_PAGES) throw new Error(`there are more than ${MOST_PAGES} pages of groups`)
     // Checked for each page: the token goes nowhere but to the vendor.
     if (url.origin !== first.origin) throw new Error('the next page of groups is said to be at another host')
-    const response = await ask(url, reader, limit)
+    const response = await request(url, reader, signal)
     if (response.status !== 200) throw new RefusedPage(url.hostname, response.status, page === 1)
     // No JSON is no list either.
     const found = reader.read(await response.json().catch(() => undefined))
@@ -82,23 +79,6 @@ async function readAll(first: URL, reader: PageReader, limit: Limit): Promise<re
     url = found.next
   }
   return all
-}
-
-interface Limit {
-  readonly signal: AbortSignal
-  /** Of elapsed time. */
-  readonly endsAt: number
-}
-
-/** One page; where the vendor is asked too often and says when to come again, that is waited for if there is time. */
-async function ask(url: URL, reader: PageReader, limit: Limit): Promise<Response> {
-  const { clock } = reader
-  for (let tries = 1; ; tries += 1) {
-    const response = await request(url, reader, limit.signal)
-    const waitMs = response.status === 429 ? retryAfterMs(response.headers.get('retry-after'), clock.now()) : undefined
-    if (waitMs === undefined || tries === MOST_TRIES || waitMs >= limit.endsAt - clock.elapsed()) return response
-    await new Promise<void>((resolve) => clock.after(waitMs, resolve))
-  }
 }
 
 async function request(url: URL, { fetch, accessToken, headers: more }: PageReader, signal: AbortSignal) {
@@ -117,20 +97,4 @@ function unanswered({ hostname }: URL, what: string): Error {
 /** Text that is there and not empty. */
 export function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
-}
-
-/**
- * How long a server wants to be left alone: seconds, or a date. Undefined: it does not say so in a way that can be understood.
- * Source: RFC 9110, section 10.2.3.
- *
- * @param nowMs since 1970
- * @returns milliseconds, not below 0
- */
-export function retryAfterMs(header: string | null, nowMs: number): number | undefined {
-  const text = header?.trim() ?? ''
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000
-  // `Date.parse` takes much for a date that is none, such as a lone number.
-  if (!/^[A-Z][a-z]{2,8},? .*GMT$/.test(text)) return undefined
-  const at = Date.parse(text)
-  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs)
 }

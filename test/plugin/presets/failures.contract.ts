@@ -40,53 +40,6 @@ export function failuresContract(subject: () => Subject): void {
       })
     }
 
-    for (const [later, ms] of [
-      ['0', 0],
-      [new Date(0).toUTCString(), 0],
-      ['14', 14_000],
-    ] as const) {
-      it(`asks for ${page} again when the vendor says to come later, "${later}", and not before that`, async () => {
-        const access = vendorAccess()
-        subject().api.fail({ kind: 'answer', status: 429, headers: { 'retry-after': later } }, after)
-        const asked = ask(access)
-        await until(() => access.seen.answers === after + 1)
-        subject().api.mend()
-        await access.clock.advance(ms - 1)
-        expect(subject().api.requests).to.have.length(after + 1)
-        await access.clock.advance(1)
-        expect(await asked).to.have.length(3)
-      })
-    }
-
-    it(`gives ${page} up when the vendor goes on saying to come later`, async () => {
-      const access = vendorAccess()
-      subject().api.fail({ kind: 'answer', status: 429, headers: { 'retry-after': '1' } }, after)
-      const reason = reasonOf(ask(access))
-      for (const tries of [1, 2]) {
-        await until(() => access.seen.answers === after + tries)
-        await access.clock.advance(1_000)
-      }
-      expect(await reason).to.match(/ with 429$/)
-      expect(subject().api.requests).to.have.length(after + 3)
-    })
-
-    it(`waits for no later ${page} than there is time for, and for none without a time`, async () => {
-      for (const later of [
-        '15',
-        '86400',
-        '',
-        'soon',
-        '-1',
-        '1.5',
-        new Date(Date.UTC(2026, 0, 1, 0, 1)).toUTCString(),
-      ]) {
-        const before = subject().api.requests.length
-        subject().api.fail({ kind: 'answer', status: 429, headers: { 'retry-after': later } }, after)
-        expect(await reasonOf(ask(vendorAccess())), later).to.match(/ with 429$/)
-        expect(subject().api.requests).to.have.length(before + after + 1)
-      }
-    })
-
     it(`does not know the groups when ${page} never comes`, async () => {
       subject().api.fail({ kind: 'hang' }, after)
       const access = vendorAccess()
