@@ -67,7 +67,7 @@ export const LOGIN_ERRORS = {
   pushed_request_refused: {
     message: 'provider_refused',
     remedy:
-      'The IdP did not take the pushed authorization request: nobody got as far as its login page. `status`, `error` and `errorDescription` are its answer, `member` is what to look at first. For invalid_client check `client.client_secret` and `client.token_endpoint_auth_method`, which count here too.',
+      'The IdP did not take the pushed authorization request: nobody got as far as its login page. `status`, `error` and `errorDescription` are its answer. For invalid_request check `client.redirect_uri` and the members on request objects, for a proof or a nonce `client.dpop_bound_access_tokens`.',
   },
   token_request_failed: {
     message: 'provider_refused',
