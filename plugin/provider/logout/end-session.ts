@@ -9,11 +9,6 @@ import type { Issuer } from '../issuer/discovery.ts'
 const MOST_HINT_CHARACTERS = 1_500
 /** A person waits for this. */
 const QUESTION_MS = 5_000
-/**
- * How long it is believed that there is nothing at the default address. A proxy says so, too, while the IdP behind it starts anew: who
- * signs out after that is to leave the session there behind no more.
- */
-const NOTHING_THERE_MS = 60_000
 
 /** What is known of a session that ends. */
 export interface EndingSession {
@@ -48,7 +43,7 @@ export interface EndSessionDeps {
   readonly issuer: Issuer
   /** Limited. */
   readonly fetch: Fetch
-  /** Called when there proves to be nothing at the default address, and not again before something was there. */
+  /** Called when there proves to be nothing at the default address. */
   readonly onMissing: (address: string, status: number) => void
   readonly clock: Clock
 }
@@ -57,16 +52,10 @@ export function createEndSession(settings: DomainSettings, deps: EndSessionDeps)
   const { issuer, fetch, onMissing, clock } = deps
   const { client, logoutUrl } = settings
   let asked: { readonly metadata: ServerMetadata; readonly answer: Promise<boolean> } | undefined
-  let missedAt: number | undefined
-  let told = false
 
   /** Asked for at the first logout after a discovery: many an IdP without an end-session endpoint has nothing there either. */
   function isDefaultThere(metadata: ServerMetadata): Promise<boolean> {
-    const isStale = missedAt !== undefined && clock.elapsed() - missedAt >= NOTHING_THERE_MS
-    if (isStale || asked?.metadata !== metadata) {
-      missedAt = undefined
-      asked = { metadata, answer: askDefault(defaultAddress(metadata)) }
-    }
+    if (asked?.metadata !== metadata) asked = { metadata, answer: askDefault(defaultAddress(metadata)) }
     return asked.answer
   }
 
@@ -76,11 +65,7 @@ export function createEndSession(settings: DomainSettings, deps: EndSessionDeps)
       const request = { method: 'GET', headers: {}, body: undefined, redirect: 'manual', signal } as const
       const { status } = await fetch(address, request)
       const isThere = status !== 404 && status !== 410
-      if (!isThere) {
-        missedAt = clock.elapsed()
-        if (!told) onMissing(address, status)
-      }
-      told = !isThere
+      if (!isThere) onMissing(address, status)
       return isThere
     } catch {
       // The browser may reach what this server does not.
