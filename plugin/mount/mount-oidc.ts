@@ -120,7 +120,6 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
   )
   const host = withHistory(withCleanAuthLog(options.host), history)
   for (const domain of domains) reportReading(host, domain)
-  reportUnused(options, domains, log)
 
   const own = options.fetch
   const parts = {
@@ -317,20 +316,6 @@ function loginOption({ settings, preset }: WorkingStrategy, url: string): LoginO
     url,
     ...(buttonText === undefined ? {} : { buttonText }),
     ...(iconUrl === undefined ? {} : { iconUrl }),
-  }
-}
-
-/** What was given in the call and has no effect: most probably not what was meant. */
-function reportUnused({ credentials = {}, fetch }: MountOptions, domains: readonly DomainReading[], log: Log): void {
-  for (const key of Object.keys(credentials)) {
-    if (domains.some((domain) => domain.key === key)) continue
-    log.warn('credentials-unused', 'Credentials were given for a domain without single sign-on.', { domain: key })
-  }
-  for (const { key, settings } of fetch ? domains : []) {
-    if (!settings?.credentials.certificate) continue
-    log.warn('fetch-bypassed', 'TLS connections that show a client certificate are made without `fetch`.', {
-      domain: key,
-    })
   }
 }
 
