@@ -30,9 +30,7 @@ export function openApiDocument() {
       {
         url: '{address}',
         description: 'Any sidecar: what a generated client is set to where it was made of a file.',
-        variables: {
-          address: { default: 'https://aprs.example.org', description: 'Of the sidecar, without /v1.' },
-        },
+        variables: { address: { default: 'https://aprs.example.org', description: 'Of the sidecar, without /v1.' } },
       },
     ],
     paths: {

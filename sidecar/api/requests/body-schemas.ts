@@ -63,10 +63,7 @@ export const BODY_SCHEMAS = {
         description:
           'With android what FCM gave the app; with ios the device token in hex; with webpush the JSON text of a push subscription: { "endpoint", "keys": { "p256dh", "auth" } }.',
       },
-      ackMessages: {
-        type: 'boolean',
-        description: "Whether the sidecar acknowledges messages in the station's name.",
-      },
+      ackMessages: { type: 'boolean', description: "Whether the sidecar acknowledges messages in the station's name." },
     },
     OPTIONAL_AT_REGISTER,
   ),

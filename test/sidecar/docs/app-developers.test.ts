@@ -8,6 +8,7 @@ import type { AvatarRecord, MessageRecord } from '../../../sidecar/client/wire/b
 import { SETTINGS_SCHEMA } from '../../../sidecar/config/schema.ts'
 import { API_ERRORS } from '../../../sidecar/errors.ts'
 import { expectDocumented } from '../../support/api-document.ts'
+import { readDocument } from '../../support/documents.ts'
 import { type RunningApi, registration, startApi } from '../../support/running-api.ts'
 import { codesIn, EXAMPLES, namesIn, rowsIn, textOf } from './page.ts'
 
@@ -110,6 +111,20 @@ describe('the page for the developer of the app', () => {
       .and.include(`the newest ${limit('history', 'perStation')}`)
       .and.include(`within ${Number(limit('history', 'duplicateMinutes')) / 60} hours`)
       .and.include(`within ${limit('history', 'duplicateSecondsUnnumbered')} seconds`)
+  })
+
+  it('names code generators in the versions that they are tried in', () => {
+    const text = textOf(NAME, '## Clients by code generators')
+    for (const [name, file, version] of [
+      ['openapi-generator', 'kotlin/pom.xml', /generator-cli<\D*([\d.]+)/],
+      ['Kotlin', 'kotlin/pom.xml', /<kotlin\.version>([\d.]+)/],
+      ['Moshi', 'kotlin/pom.xml', /<moshi\.version>([\d.]+)/],
+      ['OkHttp', 'kotlin/pom.xml', /okhttp-jvm<\D*([\d.]+)/],
+      ['openapi-python-client', 'python/requirements.txt', /==([\d.]+)/],
+      ['openapi-typescript', 'typescript/package.json', /"openapi-typescript": "([\d.]+)"/],
+      ['openapi-fetch', 'typescript/package.json', /"openapi-fetch": "([\d.]+)"/],
+    ] as const)
+      expect(text).to.include(`${name} ${readDocument(`test/generators/${file}`).match(version)?.[1]}`)
   })
 
   it('has every method of the client, and names all that it exports', async () => {
