@@ -15,7 +15,7 @@ import { pagesAt } from './glewlwyd/pages.ts'
 import { findProgram, openDatabase, type Program, writeConfiguration } from './glewlwyd/server.ts'
 
 const INSTALL_LIMIT_MS = 240_000
-const START_LIMIT_MS = 20_000
+const START_LIMIT_MS = 60_000
 /** As its schema has it. */
 const ADMINISTRATOR = { username: 'admin', password: 'password' }
 const SCOPES = ['openid', 'profile', 'email', 'groups']

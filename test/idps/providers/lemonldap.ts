@@ -20,7 +20,7 @@ import { ageSessions, clearSessions, sessionsOf } from './lemonldap/sessions.ts'
 
 const HOOK_FOLDER = fileURLToPath(new URL('lemonldap/', import.meta.url))
 const INSTALL_LIMIT_MS = 240_000
-const START_LIMIT_MS = 20_000
+const START_LIMIT_MS = 60_000
 const WORKERS = 3
 /** The portal, and what it loads without saying so as a package. */
 const PACKAGES = [

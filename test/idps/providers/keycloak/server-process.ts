@@ -7,7 +7,7 @@ import { freePort } from '../../../support/host-process.ts'
 import { makeServerFiles } from '../../../support/server-files.ts'
 
 const START_LIMIT_MS = 120_000
-const STOP_LIMIT_MS = 20_000
+const STOP_LIMIT_MS = 60_000
 const ADMIN = 'admin'
 
 /** A Keycloak that serves its issuers under whatever address it is asked at, and keeps everything in memory. */
