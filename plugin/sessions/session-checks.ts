@@ -114,12 +114,16 @@ function checksOf(domainKey: string, client: CheckDeps['client'], { host, clock,
     pausedUntil = 0
     const wasUnanswered = unanswered.delete(id)
     if (answer.kind !== 'ended') return
+    const { code, details = {} } = answer.reason ?? {}
     host.authLog({
-      level: answer.reason?.code === 'id_token_invalid' ? 'warn' : 'info',
+      level: code === 'id_token_invalid' ? 'warn' : 'info',
       event: 'session-ended',
       message: `The IdP was asked about a session, and it is over there: it has ended here too.${wasUnanswered ? LOST : ''}`,
       domain: domainKey,
-      fields: { user: signIn.userId, ...answer.reason?.details },
+      fields: {
+        user: signIn.userId,
+        ...Object.fromEntries(TOLD.flatMap((name) => (name in details ? [[name, details[name]]] : []))),
+      },
     })
   }
 
@@ -150,3 +154,5 @@ function checksOf(domainKey: string, client: CheckDeps['client'], { host, clock,
 
 const LOST =
   ' The answer to the question before was lost, and an IdP that gives each refresh token once then ends the session: the person has to sign in again.'
+/** Why, as far as that is known. */
+const TOLD = ['error', 'errorDescription', 'reason']
