@@ -160,7 +160,6 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
     close: async () => {
       checks.close()
       for (const { close } of opened) close()
-      parts.documents.close()
     },
   }
 }

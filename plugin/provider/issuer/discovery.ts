@@ -6,7 +6,7 @@ import { causes } from '../../log.ts'
 import type { Fetch } from '../http/limited-fetch.ts'
 import { UnansweredRequest } from '../http/noted-exchange.ts'
 import { assertSafeAddresses, UnusableDocument } from './discovery-document.ts'
-import type { AskedDocument, Documents } from './documents.ts'
+import type { Documents } from './documents.ts'
 import { withoutSuffix } from './issuer-name.ts'
 
 /** Pause after the first failed attempt; it doubles up to {@link LONGEST_PAUSE_MS}. */
@@ -30,7 +30,7 @@ export interface DiscoveryDeps {
   /** Limited. */
   readonly fetch: Fetch
   /** Shared by all domains. */
-  readonly documents: Pick<Documents, 'ask'>
+  readonly documents: Documents
   readonly clock: Clock
   /** Between 0 and 1. */
   readonly random: () => number
@@ -55,19 +55,13 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
   const byHand = settings.manual.authorization_endpoint && settings.manual.token_endpoint && settings.manual.jwks_uri
   const fallback = byHand ? overlay({ issuer: withoutSuffix(settings.issuer) }, settings) : undefined
   let known: { readonly metadata: oidc.ServerMetadata; readonly at: number } | undefined
-  let attempt: { readonly asked: AskedDocument; readonly outcome: Promise<oidc.ServerMetadata> } | undefined
+  let attempt: Promise<oidc.ServerMetadata> | undefined
   let failures = 0
   let timer: Timer | undefined
   let closed = false
 
-  function discover() {
-    attempt ??= begin()
-    return attempt
-  }
-
-  function begin() {
-    const asked = deps.documents.ask(settings.issuer, deps.fetch)
-    const outcome = discoverOnce(settings, asked)
+  function discover(): Promise<oidc.ServerMetadata> {
+    attempt ??= discoverOnce(settings, deps)
       .then(
         (metadata) => {
           known = { metadata, at: deps.clock.now() }
@@ -87,14 +81,7 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
       .finally(() => {
         attempt = undefined
       })
-    return { asked, outcome }
-  }
-
-  /** For a login: it does not wait for what is in line in the background. */
-  function discoverNow(): Promise<oidc.ServerMetadata> {
-    const { asked, outcome } = discover()
-    asked.hurry()
-    return outcome
+    return attempt
   }
 
   function planRetry() {
@@ -107,7 +94,7 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
 
   // `onFailure` has told of it.
   function inBackground() {
-    discover().outcome.catch(() => undefined)
+    discover().catch(() => undefined)
   }
 
   inBackground()
@@ -120,7 +107,7 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
         return known.metadata
       }
       if (fallback && failures > 0) return fallback
-      return discoverNow().catch((error: unknown) => {
+      return discover().catch((error: unknown) => {
         if (fallback) return fallback
         throw error
       })
@@ -132,8 +119,11 @@ export function openIssuer(settings: IssuerSettings, deps: DiscoveryDeps): Issue
   }
 }
 
-async function discoverOnce(settings: IssuerSettings, asked: AskedDocument): Promise<oidc.ServerMetadata> {
-  const found = await asked.document
+async function discoverOnce(
+  settings: IssuerSettings,
+  { documents, fetch }: Pick<DiscoveryDeps, 'documents' | 'fetch'>,
+): Promise<oidc.ServerMetadata> {
+  const found = await documents(settings.issuer, fetch)
   // As it is, then: where many domains share an IdP, one copy of what it publishes serves them all.
   const metadata = isNothingByHand(settings) ? found : overlay(found, settings)
   assertSafeAddresses(metadata)
