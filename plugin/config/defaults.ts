@@ -4,7 +4,6 @@ import type { ClientConfig, CustomConfig, GroupsConfig, IssuerConfig, OidcConfig
 import { type PresetRules, type UrlOverrides, vendorUrls } from './rules/preset-rules.ts'
 import { scopes } from './rules/scope.ts'
 import { responseTypes } from './rules/supported/response-types.ts'
-import { listed } from './rules/supported/supported.ts'
 import type {
   ClientSettings,
   Credentials,
@@ -147,4 +146,9 @@ function groupSettings(groups: GroupsConfig, preset: PresetRules | null): GroupS
 
 function names(value: string | readonly string[]): readonly string[] {
   return [...new Set([value].flat())]
+}
+
+/** The values in a `…_supported` member: one, or several separated by spaces or commas; none twice. */
+function listed(text: string): readonly string[] {
+  return [...new Set(text.split(/[\s,]+/).filter((word) => word !== ''))]
 }

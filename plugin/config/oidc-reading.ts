@@ -16,7 +16,6 @@ import { type SchemaCheck, withoutUnknown } from './rules/schema/schema-check.ts
 import { checkScopes } from './rules/scope.ts'
 import { checkAlgorithms } from './rules/supported/algorithms.ts'
 import { checkResponseMode, checkResponseTypes } from './rules/supported/response-types.ts'
-import { checkSupported } from './rules/supported/supported.ts'
 
 /** What an `oidc` object says, whichever domain it is of. */
 export interface OidcReading {
@@ -101,7 +100,6 @@ function readAlone(
     ...checkResponseTypes(known),
     ...checkResponseMode(known),
     ...checkAlgorithms(known),
-    ...checkSupported(known),
     ...checkScopes(known),
     ...checkAuthorizationParams(known),
     ...checkIdentityClaim(known),

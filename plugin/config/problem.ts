@@ -15,7 +15,6 @@ export const WARNING_CODES = [
   'issuer_ignored', // a preset brings its own
   'issuer_kept', // beside a preset that nobody chose by its name
   'unknown_algorithm',
-  'not_supported', // by the IdP, as the issuer object describes it
   'certificate_expired',
   'changing_id', // what identifies people can become somebody else's
   'no_effect', // beside other members
