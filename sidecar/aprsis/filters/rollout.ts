@@ -43,11 +43,11 @@ export interface Rollout {
  */
 export function nextSteps({ members, waiting, leaving, wanted, maxConnections }: Rollout): readonly Step[] {
   const steps: Step[] = []
-  const cover = coverOf(members)
+  const cover = coverOf(members, wanted)
   let staying = members
   for (const member of members) {
     if (!member.retiring) continue
-    if (member.up && cover.losesAny(member, member.stations, wanted)) continue
+    if (member.up && cover.losses(member, member.stations) > 0) continue
     staying = staying.filter((other) => other !== member)
     cover.drop(member)
     steps.push({ kind: 'close', id: member.id })
@@ -57,7 +57,7 @@ export function nextSteps({ members, waiting, leaving, wanted, maxConnections }:
     const { next } = member
     if (!next) continue
     const dropped = [...member.stations].filter((station) => !next.has(station))
-    if (member.up && cover.losesAny(member, dropped, wanted)) continue
+    if (member.up && cover.losses(member, dropped) > 0) continue
     // Until the server confirms the change, nobody else may rely on this one.
     cover.drop(member)
     steps.push({ kind: 'change', id: member.id, stations: next })
@@ -67,58 +67,25 @@ export function nextSteps({ members, waiting, leaving, wanted, maxConnections }:
   for (let count = 0; count < Math.min(free, waiting); count++) steps.push({ kind: 'open' })
 
   const stuck = steps.length === 0 && waiting > 0 && leaving === 0 && staying.every(({ settled }) => settled)
-  return stuck ? leastLoss(staying, wanted, cover) : steps
+  return stuck ? leastLoss(staying, cover) : steps
 }
 
-/** By how many settled connections each station is asked for. */
+/** Which settled connections ask for a station. */
 interface Cover {
-  /** Whether nobody else would ask for one of these wanted stations of `member`. */
-  losesAny(member: Member, stations: Iterable<StationKey>, wanted: ReadonlySet<StationKey>): boolean
-  /** How many of all stations of `member` that holds for. */
-  losses(member: Member, wanted: ReadonlySet<StationKey>): number
+  /** For how many of these stations of `member` that are wanted nobody else would ask. */
+  losses(member: Member, stations: Iterable<StationKey>): number
   /** Nobody is to rely on this one any more. */
   drop(member: Member): void
 }
 
-/** Counted once for all members, and only when it is asked for: looking each station up in each connection is quadratic. */
-function coverOf(members: readonly Member[]): Cover {
-  const dropped = new Set<Member>()
-  let counts: Map<StationKey, number> | undefined
-
-  function count(): Map<StationKey, number> {
-    const found = new Map<StationKey, number>()
-    for (const member of members) {
-      if (!member.settled || dropped.has(member)) continue
-      for (const station of member.stations) found.set(station, (found.get(station) ?? 0) + 1)
-    }
-    return found
-  }
-
-  /** Whether `member` is the only one, itself counted where it counts. */
-  function isLost(member: Member): (station: StationKey) => boolean {
-    counts ??= count()
-    const found = counts
-    const own = member.settled && !dropped.has(member) ? 1 : 0
-    return (station) => (found.get(station) ?? 0) <= own
-  }
-
+function coverOf(members: readonly Member[], wanted: ReadonlySet<StationKey>): Cover {
+  const settled = new Set(members.filter((member) => member.settled))
   return {
-    losesAny(member, stations, wanted) {
-      const lost = isLost(member)
-      for (const station of stations) if (wanted.has(station) && lost(station)) return true
-      return false
+    losses(member, stations) {
+      const others = [...settled].filter((other) => other !== member)
+      return [...stations].filter((key) => wanted.has(key) && !others.some((other) => other.stations.has(key))).length
     },
-    losses(member, wanted) {
-      const lost = isLost(member)
-      let losses = 0
-      for (const station of member.stations) if (wanted.has(station) && lost(station)) losses += 1
-      return losses
-    },
-    drop(member) {
-      if (counts && member.settled)
-        for (const station of member.stations) counts.set(station, (counts.get(station) ?? 0) - 1)
-      dropped.add(member)
-    },
+    drop: (member) => void settled.delete(member),
   }
 }
 
@@ -126,10 +93,10 @@ function coverOf(members: readonly Member[]): Cover {
  * All places are taken and each retiring connection alone carries something: plans that changed half way can lead here when hardly
  * any place is spare. The one that carries the fewest alone makes room.
  */
-function leastLoss(members: readonly Member[], wanted: ReadonlySet<StationKey>, cover: Cover): readonly Step[] {
+function leastLoss(members: readonly Member[], cover: Cover): readonly Step[] {
   const [least] = members
     .filter(({ retiring }) => retiring)
-    .map((member) => ({ id: member.id, stations: cover.losses(member, wanted) }))
+    .map((member) => ({ id: member.id, stations: cover.losses(member, member.stations) }))
     .toSorted((a, b) => a.stations - b.stations)
   return least ? [{ kind: 'sacrifice', ...least }] : []
 }
