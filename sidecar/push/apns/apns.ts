@@ -50,9 +50,6 @@ const NO_TOKEN: PushOutcome = { kind: 'token_gone', reason: 'it is no device tok
 /** A token that no phone has. */
 const NOBODY = '0'.repeat(64)
 
-/** By less than this, clocks are corrected now and then. */
-const SET_BACK_MS = 60_000
-
 const PRODUCTION = 'api.push.apple.com'
 const SANDBOX = 'api.sandbox.push.apple.com'
 
@@ -65,31 +62,15 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   const key = readSigningKey(keyFile)
   const connections = createConnections(settings)
   const inFlight = createInFlight(clock)
-  const open = () => openClient({ key, keyId, teamId }, settings.production, connections)
-  /** How far the wall clock is ahead of elapsed time, at most since the client was made. */
-  let aheadMs = aheadOf(clock)
-  let client = open()
+  const client = openClient({ key, keyId, teamId }, settings.production, connections)
   // Where the package cannot be loaded, as in the middle of an installation, the process ends: the next one has it.
   void client.then()
   log.info('push-gateway-on', 'iPhones are notified through APNs.', { topic, host: connections.host })
 
-  /** The client keeps its provider token until the clock says that it is old. When that is set back, the token is from the future. */
-  function currentClient(): ReturnType<typeof open> {
-    const nowAheadMs = aheadOf(clock)
-    if (nowAheadMs > aheadMs - SET_BACK_MS) {
-      aheadMs = Math.max(aheadMs, nowAheadMs)
-      return client
-    }
-    aheadMs = nowAheadMs
-    void client.then(({ provider }) => provider.shutdown()).catch(() => {})
-    client = open()
-    return client
-  }
-
   const send = async (pushToken: string, notification: Notification): Promise<PushOutcome> => {
     // The token becomes part of a path: APNs would answer something else than what it means.
     if (!/^[0-9a-f]{1,200}$/i.test(pushToken)) return NO_TOKEN
-    const { provider, Message } = await currentClient()
+    const { provider, Message } = await client
     const fitted = fitNotification(notification, measure)
     const message = new Message()
     message.topic = topic
@@ -132,10 +113,6 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
       return closing
     },
   }
-}
-
-function aheadOf(clock: Clock): number {
-  return clock.now() - clock.elapsed()
 }
 
 async function openClient(

@@ -95,21 +95,6 @@ describe('APNs through node-apn', () => {
     expect(at.service).to.include({ providerTokens: 2, attempts: 3 })
   })
 
-  it('makes itself a new provider token when the clock is set back, since the old one is from the future then', async () => {
-    await send()
-    for (const [stepMs, tokens] of [
-      [-30_000, 1],
-      [3_600_000, 1],
-      [-3_600_000, 2],
-      [0, 2],
-    ] as const) {
-      at.clock.set(at.clock.now() + stepMs)
-      expect(await send()).to.deep.equal(ACCEPTED)
-      expect(at.service.providerTokens).to.equal(tokens)
-    }
-    await at.service.waitForDisconnects(1)
-  })
-
   it('says to check the clock when APNs finds the new provider token expired, too', async () => {
     at.service.fail({ status: 403, reason: 'ExpiredProviderToken' }, 2)
     const outcome = await send()
