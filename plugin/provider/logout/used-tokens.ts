@@ -4,11 +4,6 @@ import type { Logout } from './logout-token.ts'
 
 /** Tokens that were used and could come again; the oldest are forgotten first. Each counts for 10 minutes at most. */
 const MOST_USED = 10_000
-/**
- * How long a token belongs to the process that is at work with it. One that dies meanwhile has left it free after that; whoever takes
- * longer may find that another one has done the same, which is as well.
- */
-const LEASE_MS = 15_000
 
 /** What several processes know together of what was used. */
 export interface SharedUse {
@@ -31,8 +26,7 @@ export interface UsedTokens {
   /** As far as this process knows; nobody is asked. @throws LoginError `logout_token_invalid` */
   assertUnused(logout: Logout): void
   /**
-   * Lets a token do its work, once. It is used when `act` has resolved and not before, so that none is lost with what it was for: where
-   * `act` rejects, or its process dies, the token may come again.
+   * Lets a token do its work, once. Where `act` rejects, so that what it was for is not done, the token may come again.
    *
    * @throws LoginError `logout_token_invalid`, `host_failed`; and what `act` rejects with, to a copy that came meanwhile too
    */
@@ -56,32 +50,13 @@ export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): Us
   }
 
   async function amongAll<Result>(key: string, until: number, act: () => Promise<Result>): Promise<Result> {
-    const once = async (what: string, end: number) => (await shared?.once?.(what, end).catch(hostFailed)) ?? true
-    // What can be taken back can be lent.
-    if (!shared?.release) {
-      if (!(await once(`logout token ${key}`, until))) throw refusal(BEFORE)
-      return act()
-    }
-    const [work, mark] = [`logout token at work ${key}`, `logout token ${key}`]
-    const end = Math.min(until, now() + LEASE_MS)
-    // From then on they may be those of another process.
-    const release = async (what: string) => (now() < end ? shared.release?.(what) : undefined)
-    if (!(await once(work, end))) throw refusal('another process is at work with it')
-    try {
-      if (!(await once(mark, end))) throw refusal(BEFORE)
-      const result = await act().catch(async (error: unknown) => {
-        // The IdP is told of what failed before; a token that cannot be given back is one attempt less.
-        await release(mark).catch(() => undefined)
-        throw error
-      })
-      // The logout has taken place, whatever the store says now. In between nobody else has the work.
-      await release(mark)
-        .then(() => once(mark, until))
-        .catch(() => undefined)
-      return result
-    } finally {
-      await release(work).catch(() => undefined)
-    }
+    const mark = `logout token ${key}`
+    if ((await shared?.once?.(mark, until).catch(hostFailed)) === false) throw refusal(BEFORE)
+    return act().catch(async (error: unknown) => {
+      // The IdP is told of what failed before; a token that cannot be given back is one attempt less.
+      await shared?.release?.(mark).catch(() => undefined)
+      throw error
+    })
   }
 
   function keyOf({ issuer, jti }: Logout): string {
