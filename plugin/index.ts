@@ -3,7 +3,7 @@ export type { CredentialFiles, DomainReading } from './config/read.ts'
 export { LoginError, type LoginErrorCode, type LoginErrorOptions, MESSAGES, type MessageCode } from './errors.ts'
 export { type CookieSessionsOptions, cookieSessions } from './host/cookie-session.ts'
 export { type ExpressSessionsOptions, expressSessions } from './host/express-session.ts'
-export { type PgPool, type PgRevocationsOptions, pgRevocations } from './host/pg-revocations.ts'
+export { type PgRevocationsOptions, pgRevocations } from './host/pg-revocations.ts'
 export type {
   Account,
   Accounts,
@@ -28,6 +28,8 @@ export { jsonFileStore } from './host/stored/json-file-store.ts'
 export { keyedAccounts } from './host/stored/keyed-accounts.ts'
 export type { KeyedStore } from './host/stored/keyed-store.ts'
 export { keyedUserGroups } from './host/stored/keyed-user-groups.ts'
+export type { PgPoolOfClients } from './host/stored/pg-connection.ts'
+export type { PgPool } from './host/stored/pg-table.ts'
 export type {
   StoredAccount,
   StoredAccounts,
@@ -35,9 +37,19 @@ export type {
   StoredOptions,
   StoredUserGroups,
 } from './host/stored/records.ts'
-export { type SqliteAccountsOptions, sqliteAccounts } from './host/stored/sqlite-accounts.ts'
+export {
+  type AccountsTableOptions as PgAccountsOptions,
+  type AccountsTableOptions as SqliteAccountsOptions,
+  pgAccounts,
+  sqliteAccounts,
+} from './host/stored/sql-accounts.ts'
+export {
+  pgUserGroups,
+  sqliteUserGroups,
+  type UserGroupsTableOptions as PgUserGroupsOptions,
+  type UserGroupsTableOptions as SqliteUserGroupsOptions,
+} from './host/stored/sql-user-groups.ts'
 export type { SqliteConnection, SqliteValue } from './host/stored/sqlite-connection.ts'
-export { type SqliteUserGroupsOptions, sqliteUserGroups } from './host/stored/sqlite-user-groups.ts'
 export type { Log } from './log.ts'
 export { createLog } from './mount/json-log.ts'
 export type { LoginOption, Oidc } from './mount/mount-oidc.ts'

@@ -53,8 +53,14 @@ export interface Profile {
   readonly emailVerified: boolean | null
 }
 
+/** Kept for one process or for several. */
+interface Shareable {
+  /** False: one process has to be the only one that writes, so `shared: true` is refused. */
+  readonly isShared?: boolean
+}
+
 /** The server's users. A rejection fails the login. */
-export interface Accounts {
+export interface Accounts extends Shareable {
   find(domainKey: string, id: UserId): Promise<Account | undefined>
   /**
    * Must fail rather than overwrite when the id exists by now.
@@ -77,7 +83,7 @@ export interface Accounts {
 }
 
 /** The server's user groups, as far as the plugin mirrors groups of the IdP there. */
-export interface UserGroups {
+export interface UserGroups extends Shareable {
   /** Names of the mirrored groups that the user is in. Groups that an administrator made by hand are not among them. */
   mirroredOf(domainKey: string, id: UserId): Promise<readonly string[]>
   /**

@@ -21,6 +21,7 @@ import { type FormParser, type HostApp, mountRoutes } from '../routes/route-tabl
 import { type RoutePaths, type Strategy, sharedRoutePaths, type WorkingStrategy } from '../routes/strategy.ts'
 import { introspect, type SessionState } from '../sessions/introspection.ts'
 import { createSessionChecks } from '../sessions/session-checks.ts'
+import { checkShared } from './check-shared.ts'
 import { FETCH_LIMITS, idpFetchOf, openProvider } from './open-provider.ts'
 import { readDomains } from './read-domains.ts'
 import { watchDiscovery } from './status/discovery-watch.ts'
@@ -58,8 +59,8 @@ export interface MountOptions {
    */
   readonly inferPresets?: boolean
   /**
-   * True: several processes serve the same sessions, so what they share is demanded: `host.secret`, and a store of revocations that is no
-   * process's own.
+   * True: several processes serve the same sessions, so what they share is demanded: `host.secret`, and a store of revocations, accounts,
+   * groups and a session store that are no process's own.
    */
   readonly shared?: boolean
   /** How often IdPs are asked about sessions in use, where `host.sessions` has `inUse`. Default 0: never. */
@@ -113,7 +114,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
     throw new TypeError(problems.map(({ path, reason, remedy }) => `${path} ${reason}. ${remedy}`).join('\n'))
   }
   checkSecret(options.host)
-  if (options.shared) checkShared(options.host)
+  if (options.shared) checkShared(app, options.host)
   const history = createLoginHistory(
     domains.map(({ key }) => key),
     now,
@@ -191,20 +192,6 @@ function checkSecret({ secret }: Host): void {
   if (secret !== undefined && secret.length < LEAST_SECRET) {
     throw new TypeError(
       `host.secret has fewer than ${LEAST_SECRET} characters. Give it that many random ones that outlive a restart (\`openssl rand -base64 32\`), or leave it out.`,
-    )
-  }
-}
-
-/** One process would take what another one has ended, or could not finish what another one has begun: better not to start. */
-function checkShared({ secret, sessions }: Host): void {
-  if (secret === undefined) {
-    throw new TypeError(
-      'shared: true needs `host.secret`, the same in all processes. Without it a login that begins at one cannot end at another.',
-    )
-  }
-  if (sessions.revocations?.isShared !== true) {
-    throw new TypeError(
-      'shared: true needs sessions over a store of revocations that all processes share. Give `expressSessions` or `cookieSessions` `revocations: pgRevocations(pool)` or `redisRevocations(client)`, or a store of your own with `isShared: true`.',
     )
   }
 }

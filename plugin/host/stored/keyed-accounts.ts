@@ -26,6 +26,7 @@ export function keyedAccounts(store: KeyedStore, options: StoredAccountsOptions 
     })
 
   return {
+    isShared: false,
     find: async (domainKey, id) => readAccount(await records.read('account', [domainKey, id]), id),
     create: (domainKey, { id, name, email, emailVerified }) =>
       records.change('account', [domainKey, id], async (record) => {

@@ -24,6 +24,7 @@ export function keyedUserGroups(store: KeyedStore, options: StoredOptions = {}):
     })
 
   return {
+    isShared: false,
     mirroredOf: async (domainKey, id) => (await membershipsOf(domainKey, id)).mirrored,
     join: join('mirrored'),
     leave: leave('mirrored'),

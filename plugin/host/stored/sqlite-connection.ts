@@ -1,4 +1,7 @@
 import type { TimeLimit } from '../time-limit.ts'
+import { madeOnce } from './made-once.ts'
+import { quotedName } from './pg-table.ts'
+import { LATE, rowsOf, type SqlTable, type SqlValue } from './sql-table.ts'
 
 /** What is used of a `Database` of the package `sqlite3`, version 6. Where several processes write, it needs a `busyTimeout`. */
 export interface SqliteConnection {
@@ -10,19 +13,11 @@ export interface SqliteConnection {
   all(sql: string, values: readonly SqliteValue[], done: (error: Error | null, rows: unknown[]) => void): unknown
 }
 
-export type SqliteValue = string | number | null
+export type SqliteValue = SqlValue
 
-/** Single statements, each whole or not at all, whoever else writes. */
-export interface SqliteTable {
-  /** @returns rows changed */
-  run(sql: string, ...values: SqliteValue[]): Promise<number>
-  all(sql: string, ...values: SqliteValue[]): Promise<readonly Readonly<Record<string, unknown>>[]>
-}
-
-/** @param schema makes the table where it is missing; it is run before the first statement, and again when it failed */
-export function openTable(connection: SqliteConnection, schema: string, limit: TimeLimit): SqliteTable {
-  let ready: Promise<void> | undefined
-
+/** A table of SQLite, made before its first statement where it is missing. */
+export function sqliteTable(connection: SqliteConnection, table: string, columns: string, limit: TimeLimit): SqlTable {
+  const name = quotedName(table)
   const run = (sql: string, values: readonly SqliteValue[]) =>
     new Promise<number>((resolve, reject) => {
       connection.run(sql, values, function (error) {
@@ -34,31 +29,14 @@ export function openTable(connection: SqliteConnection, schema: string, limit: T
     new Promise<unknown[]>((resolve, reject) => {
       connection.all(sql, values, (error, rows) => (error ? reject(error) : resolve(rows)))
     })
-
-  function prepared(): Promise<void> {
-    ready ??= run(schema, []).then(
-      () => undefined,
-      (error: unknown) => {
-        ready = undefined
-        throw error
-      },
-    )
-    return ready
-  }
-
-  const inTime = <Result>(work: () => Promise<Result>) =>
-    limit(prepared().then(work), 'The database of accounts and groups did not answer in time.')
+  const prepared = madeOnce(() => run(`CREATE TABLE IF NOT EXISTS ${name} (${columns}) STRICT, WITHOUT ROWID`, []))
+  const inTime = <Result>(work: () => Promise<Result>) => limit(prepared().then(work), LATE)
 
   return {
+    name,
     run: (sql, ...values) => inTime(() => run(sql, values)),
-    all: async (sql, ...values) => {
-      const rows = await inTime(() => all(sql, values))
-      return rows.flatMap((row) => (typeof row === 'object' && row !== null ? { ...row } : []))
-    },
+    // One statement at a time writes to a database of SQLite anyway.
+    runAlone: (sql, ...values) => inTime(() => run(sql, values)),
+    all: async (sql, ...values) => rowsOf(await inTime(() => all(sql, values))),
   }
-}
-
-/** A name as SQL takes it. */
-export function quotedName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
 }

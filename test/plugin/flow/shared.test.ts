@@ -1,12 +1,37 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect } from 'chai'
-import express from 'express'
-import { recordsInMemory } from '../../../fixtures/host/accounts-memory.ts'
+import express, { type RequestHandler } from 'express'
+import session, { MemoryStore } from 'express-session'
 import { startHost } from '../../../fixtures/host/server.ts'
-import { expressSessions, memoryRevocations, type RevocationStore, registerOidc } from '../../../plugin/index.ts'
+import { BoundedSessionStore } from '../../../fixtures/host/session-store.ts'
+import {
+  expressSessions,
+  type Host,
+  keyedAccounts,
+  keyedUserGroups,
+  memoryRevocations,
+  type RevocationStore,
+  registerOidc,
+} from '../../../plugin/index.ts'
+import type { HostApp } from '../../../plugin/routes/route-table.ts'
 
 const CONFIG = { settings: { cert: '127.0.0.1', port: 0 }, domains: {} }
 const SHARED: RevocationStore = { ...memoryRevocations(), isShared: true }
 const output = { write: () => undefined }
+
+/** As a server's own have them, which say nothing of themselves. */
+const { isShared: _one, ...accounts } = keyedAccounts(new Map())
+const { isShared: _other, ...groups } = keyedUserGroups(new Map())
+const HOST: Host = {
+  accounts,
+  groups,
+  sessions: expressSessions({ revocations: SHARED }),
+  loginPage: { showFailure: () => undefined },
+  authLog: () => undefined,
+  secret: 'of the tests, with 32 characters or more',
+}
 
 describe('a server of several processes', () => {
   const said = async (work: Promise<unknown>) =>
@@ -14,28 +39,47 @@ describe('a server of several processes', () => {
       () => 'started',
       (error: unknown) => (error instanceof TypeError ? error.message : 'no TypeError'),
     )
+  const registered = (host: Partial<Host>, app: HostApp = express()) =>
+    said(registerOidc(app, { config: CONFIG, host: { ...HOST, ...host }, shared: true }))
 
-  it('does not start over revocations that each process has for itself', async () => {
-    expect(await said(startHost({ config: CONFIG, port: 0, output, shared: true }))).to.match(
+  it('does not start over what each process has for itself, and names it', async () => {
+    const { secret: _secret, ...withoutSecret } = HOST
+    const without = registerOidc(express(), { config: CONFIG, host: withoutSecret, shared: true })
+    expect(await said(without)).to.match(/^shared: true needs `host\.secret`, the same in all processes\./)
+    expect(await registered({ sessions: expressSessions() })).to.match(
       /^shared: true needs sessions over a store of revocations that all processes share\. Give .*pgRevocations\(pool\)/,
     )
-  })
-
-  it('does not start without a secret that is the same in all processes', async () => {
-    const { accounts, groups } = recordsInMemory()
-    const host = {
-      accounts,
-      groups,
-      sessions: expressSessions({ revocations: SHARED }),
-      loginPage: { showFailure: () => undefined },
-      authLog: () => undefined,
+    for (const one of [{ accounts: keyedAccounts(new Map()) }, { groups: keyedUserGroups(new Map()) }]) {
+      expect(await registered(one)).to.match(
+        /^shared: true needs accounts and groups .*`keyedAccounts`.*pgAccounts\(pool\)/,
+      )
     }
-    const registered = registerOidc(express(), { config: CONFIG, host, shared: true })
-    expect(await said(registered)).to.match(/^shared: true needs `host\.secret`, the same in all processes\./)
   })
 
-  it('starts with both', async () => {
-    const host = await startHost({ config: CONFIG, port: 0, output, shared: true, revocations: SHARED })
+  it('does not start over the MemoryStore of express-session, and has asked it for nothing', async () => {
+    const options = { secret: 'x', resave: false, saveUninitialized: true }
+    const store = new MemoryStore()
+    for (const handler of [session(options), session({ ...options, store })]) {
+      for (const app of [express().use(handler), express.Router().use(handler)]) {
+        expect(await registered({}, app)).to.match(
+          /^shared: true needs a session store .*MemoryStore.*connect-pg-simple/,
+        )
+      }
+    }
+    expect(Object.keys(Reflect.get(store, 'sessions'))).to.deep.equal([])
+    const bounded = session({ ...options, store: new BoundedSessionStore() })
+    for (const handler of [bounded, ((_req, _res, next) => next()) as RequestHandler]) {
+      expect(await registered({}, express().use(handler))).to.equal('started')
+    }
+    const alone = registerOidc(express().use(session(options)), { config: CONFIG, host: HOST })
+    expect(await said(alone)).to.equal('started')
+  })
+
+  it('starts where all is shared', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'shared-'))
+    const config = { ...CONFIG, settings: { ...CONFIG.settings, sqlite3: join(folder, 'accounts.sqlite') } }
+    const host = await startHost({ config, port: 0, output, shared: true, revocations: SHARED })
     await host.close()
+    await rm(folder, { recursive: true })
   })
 })

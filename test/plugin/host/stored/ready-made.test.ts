@@ -1,13 +1,17 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import pg from 'pg'
 import { openDatabase } from '../../../../fixtures/host/database.ts'
 import {
   jsonFileStore,
   type KeyedStore,
   keyedAccounts,
   keyedUserGroups,
+  pgAccounts,
+  pgUserGroups,
   type StoredAccountsOptions,
   type StoredOptions,
   sqliteAccounts,
@@ -16,6 +20,7 @@ import {
 import { membershipsOf } from '../../../../plugin/login/groups/memberships.ts'
 import { signIn } from '../../../../plugin/login/sign-in.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { type Postgres, startPostgres } from '../../../support/postgres.ts'
 import { MINIMAL, settingsOf } from '../../config/one-domain.ts'
 import { accountsContract, type StoredPeople } from '../accounts.contract.ts'
 
@@ -38,7 +43,16 @@ const rejected = (work: Promise<unknown>) =>
 
 describe('Ready-made accounts and user groups', () => {
   let folder: string
+  /** Of the tables of one test. */
+  let table: string
+  let postgres: Postgres
+  before(async function () {
+    this.timeout(60_000)
+    postgres = await startPostgres()
+  })
+  after(() => postgres.stop())
   beforeEach(async () => {
+    table = `of "one" test ${randomUUID()}`
     folder = await mkdtemp(join(tmpdir(), 'ready-made-'))
   })
   afterEach(() => rm(folder, { recursive: true }))
@@ -48,11 +62,34 @@ describe('Ready-made accounts and user groups', () => {
     return { accounts: sqliteAccounts(connection, options), groups: sqliteUserGroups(connection, options), close }
   }
 
+  function poolAt(address: string, max: number): pg.Pool {
+    const pool = new pg.Pool({ connectionString: address, max })
+    // The server may be gone before the last of its connections.
+    pool.on('connect', (client) => client.on('error', () => undefined))
+    pool.on('error', () => undefined)
+    return pool
+  }
+
+  /** Each with a pool of its own, as a process has it. */
+  async function openPg(options?: StoredAccountsOptions & StoredOptions): Promise<StoredPeople> {
+    const pool = poolAt(postgres.address, 3)
+    let closed: Promise<void> | undefined
+    return {
+      accounts: pgAccounts(pool, { ...options, table: `public.account ${table}`.slice(0, 60) }),
+      groups: pgUserGroups(pool, { ...options, table: `membership ${table}`.slice(0, 60) }),
+      close: () => {
+        closed ??= pool.end()
+        return closed
+      },
+    }
+  }
+
   const kinds: Readonly<Record<string, (options?: StoredAccountsOptions) => Promise<StoredPeople>>> = {
     'a Map': async (options) => over(new Map(), options),
     'a store that answers by promises': async (options) => over(slow(new Map()), options),
     'a JSON file': async (options) => over(jsonFileStore(join(folder, 'data', 'people.json')), options),
     SQLite: openSqlite,
+    PostgreSQL: openPg,
   }
   for (const [kind, open] of Object.entries(kinds)) {
     describe(`over ${kind}`, () => {
@@ -83,6 +120,7 @@ describe('Ready-made accounts and user groups', () => {
   for (const [kind, open] of [
     ['a JSON file', async () => over(jsonFileStore(join(folder, 'people.json')))],
     ['SQLite', openSqlite],
+    ['PostgreSQL', openPg],
   ] as const) {
     it(`outlive a restart over ${kind}`, async () => {
       const before = await open()
@@ -120,11 +158,37 @@ describe('Ready-made accounts and user groups', () => {
     }
   })
 
-  it('create an account once when two processes race over SQLite', async () => {
-    const both = [await openSqlite(), await openSqlite()]
-    const outcomes = await Promise.allSettled(both.map(({ accounts }) => accounts.create('', ALICE)))
-    expect(outcomes.filter(({ status }) => status === 'fulfilled')).to.have.length(1)
-    for (const { close } of both) await close()
+  for (const [kind, open] of [
+    ['SQLite', openSqlite],
+    ['PostgreSQL', openPg],
+  ] as const) {
+    it(`create an account once when two processes race over ${kind}, and no more than there may be`, async () => {
+      const both = [await open({ most: 4 }), await open({ most: 4 })]
+      const created = async (domain: string, ids: readonly number[]) => {
+        const work = both.flatMap(({ accounts }) =>
+          ids.map((id) => accounts.create(domain, { ...ALICE, id: `~oidc:${id}` })),
+        )
+        return (await Promise.allSettled(work)).filter(({ status }) => status === 'fulfilled').length
+      }
+      expect(await created('', [1])).to.equal(1)
+      expect(await created('small', [1, 2, 3, 4, 5, 6, 7])).to.equal(4)
+      for (const { close } of both) await close()
+    })
+  }
+
+  it('leave the connections of a pool as they were when PostgreSQL refuses something', async () => {
+    const owner = poolAt(postgres.address, 1)
+    await owner.query("CREATE ROLE reader LOGIN PASSWORD 'reader'")
+    const address = Object.assign(new URL(postgres.address), { username: 'reader', password: 'reader' }).href
+    const pool = poolAt(address, 1)
+    const accounts = pgAccounts(pool, { table })
+    for (const _ of [1, 2]) expect(await rejected(accounts.find('', ALICE.id))).to.equal('42501')
+    await pgAccounts(owner, { table }).create('', ALICE)
+    await owner.query(`GRANT SELECT ON "${table.replaceAll('"', '""')}" TO reader`)
+    expect(await accounts.find('', ALICE.id)).to.include({ name: 'Alice' })
+    for (const _ of [1, 2]) expect(await rejected(accounts.create('', BOB))).to.equal('42501')
+    expect(await accounts.find('', BOB.id)).to.equal(undefined)
+    await Promise.all([pool.end(), owner.end()])
   })
 
   it('take turns over one store, whoever opened it', async () => {

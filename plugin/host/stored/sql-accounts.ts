@@ -1,0 +1,84 @@
+import { LoginError } from '../../errors.ts'
+import { type PgPoolOfClients, pgStatements } from './pg-connection.ts'
+import {
+  accountExists,
+  limitOf,
+  MOST_ACCOUNTS,
+  type StoredAccounts,
+  type StoredAccountsOptions,
+  unknownAccount,
+} from './records.ts'
+import type { SqlTable } from './sql-table.ts'
+import { type SqliteConnection, sqliteTable } from './sqlite-connection.ts'
+
+export interface AccountsTableOptions extends StoredAccountsOptions {
+  /** Made where it is missing. Default `mesh_companion_account`. */
+  readonly table?: string
+}
+
+const TABLE = 'mesh_companion_account'
+const COLUMNS = `
+  domain TEXT NOT NULL,
+  id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  email TEXT,
+  email_verified INTEGER,
+  site_admin INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (domain, id)`
+
+/** As SQLite and PostgreSQL say that a row with this key is there. */
+const TAKEN: ReadonlySet<unknown> = new Set(['SQLITE_CONSTRAINT', '23505'])
+
+/** The accounts of a server in a table of SQLite. Several processes may share it. */
+export function sqliteAccounts(connection: SqliteConnection, options: AccountsTableOptions = {}): StoredAccounts {
+  return sqlAccounts(sqliteTable(connection, options.table ?? TABLE, COLUMNS, limitOf(options)), options)
+}
+
+/** The accounts of a server in a table of PostgreSQL, for all processes that share it. */
+export function pgAccounts(pool: PgPoolOfClients, options: AccountsTableOptions = {}): StoredAccounts {
+  return sqlAccounts(pgStatements(pool, options.table ?? TABLE, COLUMNS, limitOf(options)), options)
+}
+
+function sqlAccounts(table: SqlTable, { most = MOST_ACCOUNTS }: StoredAccountsOptions): StoredAccounts {
+  const { name } = table
+  const requireChange = async (changes: Promise<number>) => {
+    if ((await changes) === 0) throw unknownAccount()
+  }
+
+  return {
+    find: async (domain, id) => {
+      const sql = `SELECT name, email, email_verified, site_admin FROM ${name} WHERE domain = $1 AND id = $2`
+      const [row] = await table.all(sql, domain, id)
+      if (!row) return undefined
+      return {
+        id,
+        name: String(row.name),
+        email: row.email === null ? null : String(row.email),
+        emailVerified: row.email_verified === null ? null : row.email_verified === 1,
+        siteAdmin: row.site_admin === 1,
+      }
+    },
+    create: async (domain, { id, name: called, email, emailVerified }) => {
+      // One statement: the key refuses who is there already, and nobody comes in between the count and the new row.
+      const sql = `INSERT INTO ${name} (domain, id, name, email, email_verified, site_admin) SELECT $1, $2, $3, $4, $5, 0
+        WHERE (SELECT count(*) FROM (SELECT 1 FROM ${name} WHERE domain = $1 AND id <> $2 LIMIT $6) AS others) < $6`
+      const values = [domain, id, called, email, asInteger(emailVerified), most]
+      const added = await table.runAlone(sql, ...values).catch((error: unknown) => {
+        throw error instanceof Error && 'code' in error && TAKEN.has(error.code) ? accountExists() : error
+      })
+      if (added === 0) throw new LoginError('account_limit', { details: { user: id } })
+    },
+    update: (domain, { id, name: called, email, emailVerified }) => {
+      const sql = `UPDATE ${name} SET name = $1, email = $2, email_verified = $3 WHERE domain = $4 AND id = $5`
+      return requireChange(table.run(sql, called, email, asInteger(emailVerified), domain, id))
+    },
+    setSiteAdmin: (domain, id, siteAdmin) => {
+      const sql = `UPDATE ${name} SET site_admin = $1 WHERE domain = $2 AND id = $3`
+      return requireChange(table.run(sql, Number(siteAdmin), domain, id))
+    },
+  }
+}
+
+function asInteger(value: boolean | null): number | null {
+  return value === null ? null : Number(value)
+}

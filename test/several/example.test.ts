@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import pg from 'pg'
+import { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { type Idp, startIdp } from '../../fixtures/idp/server.ts'
+import { codeBlocks, readDocument } from '../support/documents.ts'
+import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { CLIENT } from '../support/sign-in-setup.ts'
+import { type Balancer, startBalancer } from './support/balancer.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const [CODE = ''] = codeBlocks(readDocument('plugin/docs/several-processes.md'), 'js')
+
+describe('The server of the page on several processes, twice', () => {
+  let folder: string
+  let postgres: Postgres
+  let idp: Idp
+  let balancer: Balancer
+  const processes: { readonly child: ChildProcess; readonly port: number }[] = []
+  const children: ChildProcess[] = []
+  const ports = () => processes.map(({ port }) => port)
+  const browsers: ScriptedBrowser[] = []
+
+  async function start(): Promise<{ child: ChildProcess; port: number }> {
+    const child = spawn(process.execPath, ['--import', 'tsx', 'server.mjs'], {
+      cwd: folder,
+      env: {
+        ...process.env,
+        DATABASE_URL: postgres.address,
+        SESSION_SECRET: 'the same everywhere, 32 characters',
+        PORT: '0',
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    children.push(child)
+    for await (const line of createInterface({ input: child.stdout })) {
+      const { event, port } = JSON.parse(line)
+      if (event !== 'listening') continue
+      child.stdout.resume()
+      return { child, port }
+    }
+    throw new Error('The server ended.')
+  }
+
+  before(async function () {
+    this.timeout(120_000)
+    folder = await mkdtemp(join(tmpdir(), 'several-example-'))
+    postgres = await startPostgres()
+    idp = await startIdp()
+    balancer = await startBalancer()
+    const oidc = {
+      issuer: idp.issuer,
+      client: {
+        ...CLIENT,
+        redirect_uri: `${balancer.url}auth-oidc-callback`,
+        post_logout_redirect_uri: `${balancer.url}login`,
+      },
+      newAccounts: true,
+      groups: { siteadmin: 'mesh-admins', sync: true },
+    }
+    await idp.addClient({
+      ...CLIENT,
+      redirect_uris: [oidc.client.redirect_uri],
+      post_logout_redirect_uris: [oidc.client.post_logout_redirect_uri],
+    })
+    const pool = new pg.Pool({ connectionString: postgres.address })
+    await pool.query(await readFile(join(ROOT, 'node_modules/connect-pg-simple/table.sql'), 'utf8'))
+    await pool.end()
+    await writeFile(
+      join(folder, 'config.json'),
+      JSON.stringify({ settings: { cert: '127.0.0.1' }, domains: { '': { authStrategies: { oidc } } } }),
+    )
+    await writeFile(join(folder, 'server.mjs'), CODE.replace("'mesh-companion/plugin'", `'${ROOT}plugin/index.ts'`))
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+    // Their tables are missing to both.
+    const [one, other] = await Promise.all([start(), start()])
+    processes.push(one, other)
+  })
+  beforeEach(() => balancer.use(...ports()))
+  afterEach(() => {
+    for (const browser of browsers.splice(0)) browser.close()
+  })
+  after(async () => {
+    for (const child of children) child.kill('SIGKILL')
+    await balancer?.close()
+    await idp?.close()
+    await postgres?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const signedIn = async (username: string) => {
+    const browser = new ScriptedBrowser()
+    browsers.push(browser)
+    await browser.login(balancer.url, username, `${username}-demo`)
+    return browser
+  }
+  /** What each of the two says of the person; null where it sends the browser to the login page. */
+  const said = (browser: ScriptedBrowser) =>
+    Promise.all(
+      ports().map(async (port) => {
+        const { status, body } = await browser.step(`http://127.0.0.1:${port}/`)
+        return status === 200 ? JSON.parse(body) : null
+      }),
+    )
+
+  it('knows who signed in through both, with account and groups, until the sign-out at either', async () => {
+    const browser = await signedIn('alice')
+    const [one, other] = await said(browser)
+    expect(one).to.deep.include({ name: 'Alice Example', siteAdmin: true, groups: ['mesh-admins', 'mesh-users'] })
+    expect(other).to.deep.equal(one)
+    await browser.step(`http://127.0.0.1:${ports()[1]}/logout`)
+    expect(await said(browser)).to.deep.equal([null, null])
+  })
+
+  it('takes a person at one process whom another one has taken in before', async () => {
+    balancer.use(ports()[0] ?? 0)
+    const [first] = await said(await signedIn('bob'))
+    balancer.use(ports()[1] ?? 0)
+    const [again] = await said(await signedIn('bob'))
+    expect(first).to.deep.include({ name: 'Bob Example', siteAdmin: false })
+    expect(again).to.deep.equal(first)
+  })
+
+  it('keeps a person signed in when one process ends', async () => {
+    const browser = await signedIn('alice')
+    const [ended] = processes
+    ended?.child.kill('SIGTERM')
+    expect(ended && (await once(ended.child, 'close'))).to.deep.equal([0, null])
+    balancer.use(ports()[1] ?? 0)
+    expect((await browser.step(balancer.url)).status).to.equal(200)
+  })
+})
