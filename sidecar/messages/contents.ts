@@ -1,4 +1,4 @@
-import type { Platform, StationKey } from './station.ts'
+import type { Device, StationKey } from './station.ts'
 
 /** A message of a ring, as it lies in a database. */
 export interface RingMessage {
@@ -11,18 +11,19 @@ export interface RingMessage {
   readonly receivedAt: number
 }
 
+/** A device with all that is its own. */
+export interface DeviceContents extends Device {
+  /** The stamp up to which it was told. */
+  readonly pushedThrough: number
+  /** The newest cursor that it has brought; 0 where it has brought none. */
+  readonly asked: number
+}
+
 /** A station with all that is its own. */
 export interface StationContents {
   readonly key: StationKey
-  readonly platform: Platform
-  readonly pushToken: string
-  readonly tokenDead: boolean
-  readonly ackMessages: boolean
   readonly registeredAt: number
-  readonly lastSeenAt: number
-  readonly pushedThrough: number
-  /** The newest cursor that its phone has brought; 0 where it has brought none. */
-  readonly asked: number
+  readonly devices: readonly DeviceContents[]
   /** Undefined where it never set one; of one that was cleared all texts are empty. */
   readonly avatar:
     | { readonly icon: string; readonly hash: string; readonly updatedAt: number; readonly image: string }
@@ -39,6 +40,7 @@ export interface DroppedMessage extends Omit<RingMessage, 'time'> {
 /** How much there is, to be compared at both ends of a way. */
 export interface ContentCounts {
   readonly stations: number
+  readonly devices: number
   readonly avatars: number
   readonly messages: number
   readonly dropped: number

@@ -1,19 +1,19 @@
 import type { StoredMessage } from './message.ts'
-import type { Platform, Station } from './station.ts'
+import type { Device, Platform, StationKey } from './station.ts'
 
-/** For how long a station is leased to whoever claimed it where several share the store: three times what a gateway may take. */
+/** For how long a device is leased to whoever claimed it where several share the store: three times what a gateway may take. */
 export const PUSH_LEASE_MS = 30_000
 
 /**
- * Which phones are to be told, and when. A station has an entry from the first message that its phone was not told of until that is
+ * Which phones are to be told, and when. A device has an entry from the first message that it was not told of until that is
  * settled, made with the message itself: no message is durable without its notification being due. Of one entry only one notification
  * is ever under way.
  */
 export interface PushQueue {
   /**
-   * Leases stations that are due to the caller, those first that are due the longest: of each platform `room[platform]` at most.
+   * Leases devices that are due to the caller, those first that are due the longest: of each platform `room[platform]` at most.
    * Nobody else is given them until they are settled, put off, or {@link PUSH_LEASE_MS} is over (where one process has the store for
-   * itself: until then only). Rejects where the store does; those stations stay due, and {@link onDue} tells when to ask again.
+   * itself: until then only). Rejects where the store does; those devices stay due, and {@link onDue} tells when to ask again.
    */
   claim(room: Readonly<Record<Platform, number>>): Promise<readonly PushClaim[]>
   /**
@@ -34,16 +34,17 @@ export interface PushQueue {
    * claim that was rejected, and at once for what a stop left. It must not throw.
    */
   onDue(listener: () => void): void
-  /** How many stations have an entry, by platform, and how many of them wait for another try; as far as this process knows without asking. */
+  /** How many devices have an entry, by platform, and how many of them wait for another try; as far as this process knows without asking. */
   load(): { readonly waiting: Readonly<Record<Platform, number>>; readonly retrying: number }
   /** No more calls of listeners, and no more timers. What is claimed can still be settled. May be called twice. */
   close(): void
 }
 
-/** A station to be notified, leased to whoever claimed it. */
+/** A device to be notified, leased to whoever claimed it. */
 export interface PushClaim {
+  readonly station: StationKey
   /** As the store has it at the moment of the claim. */
-  readonly station: Pick<Station, 'key' | 'platform' | 'pushToken' | 'tokenDead'>
+  readonly device: Pick<Device, 'id' | 'platform' | 'pushToken' | 'tokenDead'>
   readonly unpushed: Unpushed
   /** How many tries were made before; 0 at first. */
   readonly tries: number
@@ -55,7 +56,7 @@ export interface PushClaim {
   readonly waitedMs: number
 }
 
-/** What a station's phone has not been told about yet. */
+/** What a device has not been told about yet. */
 export interface Unpushed {
   /** How many messages, at least 1. */
   readonly count: number

@@ -3,7 +3,7 @@ import { parsePacket } from '../aprs/packet.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { AckSender } from './ack-sender.ts'
-import type { AppendOutcome, HeardMessage, History, Stations } from './store.ts'
+import { type AppendOutcome, type HeardMessage, type History, type Stations, wantsAcks } from './store.ts'
 
 /**
  * Takes what arrived in one read from a connection, as lines in Latin-1 without line breaks. Resolves when its messages are
@@ -63,13 +63,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     if (outcome.kind === 'no_station') return
     const { sourceAsReceived: from, to, seqId } = message
     if (outcome.ack) acks.acknowledge({ from, to, seqId })
-    else if (wantsAck(message)) acks.withhold(mayAck)
-  }
-
-  function wantsAck({ to, seqId }: HeardMessage): boolean {
-    if (seqId === '') return false
-    const station = stations.get(to)
-    return station?.ackMessages === true && !station.tokenDead
+    else if (seqId !== '' && wantsAcks(stations.get(to))) acks.withhold(mayAck)
   }
 
   /** One line when storing begins to fail and one when it works again, however long and busy the time between. */

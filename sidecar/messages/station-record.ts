@@ -1,24 +1,23 @@
-import type { Avatar, Platform, Station, StationKey } from './station.ts'
+import { type Avatar, type Device, deviceOf, type Station, type StationKey } from './station.ts'
 import type { Registration } from './store.ts'
 
 /** A station as a database has it, with what its avatar is but for the image; null where it never had one. */
 export interface StationRecord {
   readonly key: StationKey
-  readonly platform: Platform
-  readonly pushToken: string
-  readonly tokenDead: boolean
-  readonly ackMessages: boolean
   readonly registeredAt: number
-  readonly lastSeenAt: number
+  readonly devices: readonly Device[]
   readonly icon: string | null
   readonly hash: string | null
   readonly updatedAt: number | null
 }
 
-/** The station that it stands for; its own to change. */
-export function stationFrom(record: StationRecord): Station & { lastSeenAt: number } {
-  const { key, platform, pushToken, tokenDead, ackMessages, registeredAt, lastSeenAt } = record
-  return { key, platform, pushToken, tokenDead, ackMessages, registeredAt, lastSeenAt, avatar: avatarOf(record) }
+/** A device whose {@link Device.lastSeenAt} is kept up to date in place. */
+export type SeenDevice = Device & { lastSeenAt: number }
+
+/** The station that it stands for; its devices are its own to change. */
+export function stationFrom(record: StationRecord): Station & { readonly devices: readonly SeenDevice[] } {
+  const { key, registeredAt, devices } = record
+  return { key, registeredAt, devices: devices.map((device) => ({ ...device })), avatar: avatarOf(record) }
 }
 
 function avatarOf({ icon, hash, updatedAt }: StationRecord): Avatar {
@@ -32,8 +31,10 @@ export function isSameAvatar(one: Avatar, other: Avatar | undefined): boolean {
   return hash(one) === hash(other)
 }
 
-/** Whether a registration says of the station what is known already, but for its time. */
-export function saysNothingNew({ platform, pushToken, ackMessages, avatar }: Registration, station: Station): boolean {
+/** Whether a registration says of the station and its device what is known already, but for its time. */
+export function saysNothingNew(registration: Registration, station: Station): boolean {
+  const { deviceId, platform, pushToken, ackMessages, avatar } = registration
+  const device = deviceOf(station, deviceId)
   const sameAvatar =
     !avatar ||
     (avatar.icon === '' && avatar.image === ''
@@ -41,9 +42,17 @@ export function saysNothingNew({ platform, pushToken, ackMessages, avatar }: Reg
       : station.avatar.state === 'set' && station.avatar.hash === avatar.hash)
   return (
     sameAvatar &&
-    !station.tokenDead &&
-    station.platform === platform &&
-    station.pushToken === pushToken &&
-    station.ackMessages === ackMessages
+    device?.tokenDead === false &&
+    device.platform === platform &&
+    device.pushToken === pushToken &&
+    device.ackMessages === ackMessages
   )
+}
+
+const HOUR_MS = 3_600_000
+const MONTH_HOURS = 30 * 24
+
+/** After so many milliseconds without a call a device of a station that has as many as it may makes room for another one. */
+export function makesRoomAfterMs(expireAfterHours: number): number {
+  return Math.min(MONTH_HOURS, expireAfterHours) * HOUR_MS
 }

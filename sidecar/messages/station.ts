@@ -16,20 +16,45 @@ export type Avatar =
   | { readonly state: 'cleared'; readonly updatedAt: number }
   | { readonly state: 'set'; readonly icon: string; readonly hash: string; readonly updatedAt: number }
 
-/** One registered station. Images stay in the database: with thousands of stations they would fill the memory. */
-export interface Station {
-  readonly key: StationKey
+/** What an app calls its phone among those of its station: a secret between the two of us. Empty for the one that has no name. */
+export type DeviceId = string
+
+/** How many devices a station may have. */
+export const MOST_DEVICES = 8
+
+/** A phone of a station. */
+export interface Device {
+  readonly id: DeviceId
   readonly platform: Platform
   readonly pushToken: string
-  /** The gateway said that the token is dead; true until the station registers a token again. */
+  /** The gateway said that the token is dead, or another device of the station has it by now; true until this one registers a token again. */
   readonly tokenDead: boolean
   readonly ackMessages: boolean
-  /** Server time of the first registration; what was stored before it is no business of this station's. */
+  /** Server time of its first registration: its cursor before it has brought one. It is told of nothing that was stored before. */
   readonly registeredAt: number
   /**
    * Time of the last register call; kept up to date in place. When the call changed nothing else, a crash may set it back by up
    * to an hour, or to before the disk stopped taking anything.
    */
   readonly lastSeenAt: number
+}
+
+/** One registered station. Images stay in the database: with thousands of stations they would fill the memory. */
+export interface Station {
+  readonly key: StationKey
+  /** Server time of the first registration; what was stored before it is no business of this station's. */
+  readonly registeredAt: number
+  /** At least one, by {@link Device.id} all different. */
+  readonly devices: readonly Device[]
   readonly avatar: Avatar
+}
+
+/** The station's device of that id. */
+export function deviceOf(station: Station | undefined, id: DeviceId): Device | undefined {
+  return station?.devices.find((device) => device.id === id)
+}
+
+/** Whether the station's messages are acknowledged: to be told of phones that no push reaches would mislead the sender. */
+export function wantsAcks(station: Station | undefined): boolean {
+  return station?.devices.some(({ ackMessages, tokenDead }) => ackMessages && !tokenDead) ?? false
 }

@@ -9,15 +9,26 @@ import type { Keyring } from './keyring.ts'
 import type { Instances, Leases } from './leases.ts'
 import type { HeardMessage, StoredMessage } from './message.ts'
 import type { PushQueue } from './push-queue.ts'
-import type { Platform, Station, StationKey } from './station.ts'
+import type { DeviceId, Platform, Station, StationKey } from './station.ts'
 
 export type { HeardMessage, IncomingMessage, StoredMessage } from './message.ts'
-export { type Avatar, PLATFORMS, type Platform, type Station, type StationKey } from './station.ts'
+export {
+  type Avatar,
+  type Device,
+  type DeviceId,
+  deviceOf,
+  MOST_DEVICES,
+  PLATFORMS,
+  type Platform,
+  type Station,
+  type StationKey,
+  wantsAcks,
+} from './station.ts'
 
 /** The parts of the configuration that a store follows, wherever it keeps what it stores. */
 export interface StoreSettings {
   readonly history: HistorySettings
-  readonly stations: Pick<StationsSettings, 'max'>
+  readonly stations: Pick<StationsSettings, 'max' | 'expireAfterHours'>
   readonly ack: AckSettings
   readonly push: Pick<PushSettings, 'coalesceMs'>
   readonly rateLimit: Pick<RateLimitSettings, 'newStationsPerHour'>
@@ -27,7 +38,7 @@ export interface StoreSettings {
 
 /**
  * What the pipeline, the push side and the API ask of storage. Everything a promise here resolves with is durable:
- * a crash straight afterwards does not lose it (one exception: {@link Station.lastSeenAt}). Promises reject with an
+ * a crash straight afterwards does not lose it (one exception: {@link Device.lastSeenAt}). Promises reject with an
  * error that has a `code` and a `remedy`; while the disk refuses writes, reads go on.
  */
 export interface Store {
@@ -55,14 +66,15 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** What a register call says of a station. `avatar` absent: leave it as it is. */
+/** What a register call says of a station and one of its devices. `avatar` absent: leave it as it is. */
 export interface Registration {
   readonly key: StationKey
+  readonly deviceId: DeviceId
   readonly platform: Platform
   readonly pushToken: string
   readonly ackMessages: boolean
   readonly avatar?: AvatarUpload
-  /** Whose address the call came from, by which new stations are counted. */
+  /** Whose address the call came from, by which new stations and new devices are counted. */
   readonly client: string
 }
 
@@ -81,12 +93,18 @@ export interface AvatarRecord {
   readonly hash: string
 }
 
+/**
+ * - `created`: the station is new;
+ * - `joined`: it has another device by it, which may have taken the place of one that had not called for long;
+ * - `devices_full`: it has as many as it may, and all of them have called lately;
+ * - `limited`: station or device is new, and its client has registered as many in this hour as it may.
+ */
 export type RegisterOutcome =
-  | { readonly kind: 'created'; readonly station: Station }
-  | { readonly kind: 'refreshed'; readonly station: Station }
-  | { readonly kind: 'full' }
-  /** It is new, and its client has registered as many in this hour as it may. */
-  | { readonly kind: 'limited' }
+  | { readonly kind: 'created' | 'joined' | 'refreshed'; readonly station: Station }
+  | { readonly kind: 'full' | 'devices_full' | 'limited' }
+
+/** What became of devices that were to be removed: there were none such, or they went, or the station with them. */
+export type RemoveOutcome = 'none' | 'devices' | 'station'
 
 /** The registry. Look-ups but {@link Stations.find} are answered from memory, so that the pipeline asks them for each packet. */
 export interface Stations {
@@ -95,12 +113,23 @@ export interface Stations {
   find(key: StationKey): Promise<Station | undefined>
   readonly size: number
   keys(): Iterable<StationKey>
-  countByPlatform(): Readonly<Record<Platform, number>>
+  /** How many devices the stations have, by their platform. */
+  countDevices(): Readonly<Record<Platform, number>>
+  /**
+   * Of the station's other devices, one that has this `pushToken` has it no more: it counts as dead there. Other stations are not touched:
+   * one phone may have two calls.
+   */
   register(registration: Registration): Promise<RegisterOutcome>
-  /** False when there was no such station, last seen before `beforeMs` where that is given. Its history goes with it. */
-  remove(key: StationKey, beforeMs?: number): Promise<boolean>
-  /** The gateway refused `pushToken` for good. Does nothing when the station has another token by now. */
-  markTokenDead(key: StationKey, pushToken: string): Promise<void>
+  /**
+   * Removes the station's devices, or of them the one called `deviceId`, and those last seen before `seenBeforeMs` (clock time), where that
+   * is given. With its last device the station goes, and its history with it.
+   */
+  remove(
+    key: StationKey,
+    which?: { readonly deviceId?: DeviceId; readonly seenBeforeMs?: number },
+  ): Promise<RemoveOutcome>
+  /** The gateway refused `pushToken` for good. Does nothing when the device has another token by now. */
+  markTokenDead(key: StationKey, deviceId: DeviceId, pushToken: string): Promise<void>
   /** Grows whenever another answer to "which avatar hash does this station have" may be true, for who keeps such answers. */
   readonly avatarChanges: number
   /** Full avatars of those of `keys` that have one. */
@@ -124,15 +153,16 @@ export interface History {
    * should wait for earlier calls before it reads on.
    *
    * `mayAck`: the caller could send acks now. Only then, and of all callers to one, an outcome says `ack`: when the message has a
-   * number, its station wants acks and can be reached by push, and the throttle lets it through, which counts it as sent.
+   * number, its station wants acks by {@link wantsAcks}, and the throttle lets it through, which counts it as sent.
    */
   append(messages: readonly HeardMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /**
-   * Messages strictly newer than `since`, which the station's phone has brought, oldest first, and the server time of an answer with them,
-   * as {@link Cursors.timeOf} gives it. Undefined when the station is not registered.
+   * Messages strictly newer than `since`, which the device has brought, oldest first, and the server time of an answer with them,
+   * as {@link Cursors.timeOf} gives it. Undefined when the station is not registered, or has no such device.
    */
   since(
     station: StationKey,
+    deviceId: DeviceId,
     since: number,
   ): Promise<{ readonly messages: readonly StoredMessage[]; readonly serverTime: number } | undefined>
   /** How many messages a ring holds; older ones are dropped. */
@@ -152,17 +182,18 @@ export interface ServerTime {
 }
 
 /**
- * The server times of answers. A phone stores the newest of every answer as its next cursor, so that none may be newer than a message that it
+ * The server times of answers, by a cursor for each device. A phone stores the newest of every answer as its next cursor, so that none may be newer than a message that it
  * has not seen; whether an answer arrives nobody knows before the phone brings its time as a cursor.
  */
 export interface Cursors {
   /**
-   * The server time of an answer to the station's phone, which brings the cursor `since`, where it does, and gets messages up to the stamp
-   * `lastMessage`, where it gets some: that stamp then. Else a new stamp where nothing newer than the phone's cursor is stored, and where
+   * The server time of an answer to the station's device, which brings the cursor `since`, where it does, and gets messages up to the stamp
+   * `lastMessage`, where it gets some: that stamp then. Else a new stamp where nothing newer than the device's cursor is stored, and where
    * something is, that cursor: the one that it brings, or the newest that it ever brought, or the stamp of its registration. One above
-   * every stamp that was issued counts for nothing.
+   * every stamp that was issued counts for nothing. Where `deviceId` is undefined, for any of its devices could have called, the oldest of
+   * their cursors decides.
    */
-  timeOf(station: StationKey, since?: number, lastMessage?: number): Promise<number>
+  timeOf(station: StationKey, deviceId: DeviceId | undefined, since?: number, lastMessage?: number): Promise<number>
 }
 
 /**
@@ -170,7 +201,10 @@ export interface Cursors {
  * and stops early, without an error, once `signal` is aborted.
  */
 export interface Housekeeping {
-  /** Removes the stations that were last seen before `beforeMs` (clock time), with all that is theirs; resolves with how many. */
+  /**
+   * Removes the devices that were last seen before `beforeMs` (clock time), and the stations that have none left, with all that is theirs;
+   * resolves with how many stations.
+   */
   expire(beforeMs: number, signal: AbortSignal): Promise<number>
   /**
    * Removes rows that belong to no station, which only happens when somebody else edits the file; resolves with how many. Forgets

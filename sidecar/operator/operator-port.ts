@@ -44,7 +44,7 @@ const SCARCE_BYTES = 256_000
 export async function openOperatorPort(parts: OperatorParts): Promise<HttpListener> {
   const { settings, store, upstream, gateways, pushesUnderWay, traffic, metrics, clock, recent } = parts
   const startedAt = clock.now()
-  const stations = () => store.stations.countByPlatform()
+  const stations = () => store.stations.countDevices()
   const maxStations = settings.stations.max
   /** With hardly any room left on the disk nobody may have written since: then it is tried. */
   async function present(): Promise<readonly Obstacle[]> {
@@ -112,7 +112,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
   /** Reading decides: on a full disk phones still get what there is. */
   const answers = () => {
     const [somebody = settings.aprsis.callsign] = store.stations.keys()
-    return store.history.since(somebody, 0)
+    return store.history.since(somebody, store.stations.get(somebody)?.devices[0]?.id ?? '', 0)
   }
 
   try {

@@ -59,7 +59,7 @@ async function longestWait(
     const asked = performance.now()
     const text = Buffer.from('Still there?')
     const message = { from: 'W1AW', sourceAsReceived: 'W1AW', to: GUEST, seqId: `${turn}`, text }
-    await Promise.all([store.history.since(GUEST, 0), store.history.append([message], false)])
+    await Promise.all([store.history.since(GUEST, '', 0), store.history.append([message], false)])
     longestMs = Math.max(longestMs, performance.now() - asked)
     // A turn of the event loop, so that a loop that is held up counts too.
     await new Promise((resolve) => setImmediate(resolve))
@@ -88,7 +88,7 @@ async function withStore<T>(use: (store: Store) => Promise<T>): Promise<T> {
     PRAGMA foreign_keys = ON`)
   const settings = {
     history: { perStation: MESSAGES_EACH, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
-    stations: { max: EXPIRED + ORPHANED },
+    stations: { max: EXPIRED + ORPHANED, expireAfterHours: 720 },
     ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
     push: { coalesceMs: 2000 },
     rateLimit: { newStationsPerHour: 20 },
@@ -98,6 +98,7 @@ async function withStore<T>(use: (store: Store) => Promise<T>): Promise<T> {
   try {
     const guest = {
       key: GUEST,
+      deviceId: '',
       platform: 'android',
       pushToken: 'token',
       ackMessages: false,

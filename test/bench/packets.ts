@@ -119,12 +119,18 @@ async function pathBench(lines: readonly string[]): Promise<Measurement> {
 
 const STATION: Station = {
   key: 'OH0AB',
-  platform: 'android',
-  pushToken: 'token',
-  tokenDead: false,
-  ackMessages: true,
   registeredAt: 0,
-  lastSeenAt: 0,
+  devices: [
+    {
+      id: '',
+      platform: 'android',
+      pushToken: 'token',
+      tokenDead: false,
+      ackMessages: true,
+      registeredAt: 0,
+      lastSeenAt: 0,
+    },
+  ],
   avatar: { state: 'never' },
 }
 

@@ -72,7 +72,7 @@ export async function startApi(options: ApiOptions = {}): Promise<RunningApi> {
   }
   const settings: StoreSettings = {
     history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
-    stations: { max: maxStations },
+    stations: { max: maxStations, expireAfterHours: 720 },
     ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
     push: { coalesceMs: 2000 },
     rateLimit: limits,

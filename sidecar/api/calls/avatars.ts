@@ -16,6 +16,8 @@ export function avatarsCall({ check, store }: { readonly check: BodyCheck<Avatar
     // What is no station's name has no avatar either; the rest of the batch is answered all the same.
     const wanted = new Set(body.stations.flatMap((name) => parseStationKey(name) ?? []))
     const avatars = await store.stations.avatars([...wanted])
-    return answer(plainBody({ serverTime: await store.cursors.timeOf(key), avatars: Object.fromEntries(avatars) }))
+    return answer(
+      plainBody({ serverTime: await store.cursors.timeOf(key, undefined), avatars: Object.fromEntries(avatars) }),
+    )
   }
 }

@@ -29,6 +29,7 @@ export function registerCall(parts: RegisterParts): Call {
     const avatar = uploadedAvatar(body)
     const outcome = await store.stations.register({
       key,
+      deviceId: '',
       platform: body.platform,
       pushToken: body.pushToken,
       ackMessages: body.ackMessages,
@@ -36,15 +37,19 @@ export function registerCall(parts: RegisterParts): Call {
       ...(avatar ? { avatar } : {}),
     })
     if (outcome.kind === 'limited') return { kind: 'drop' }
-    if (outcome.kind === 'full') throw new ApiError('full')
+    if (!('station' in outcome)) throw new ApiError('full')
     if (outcome.kind === 'created') metrics.count('stations_registered')
     const held = outcome.station.avatar
     const avatarHash = held.state === 'set' ? held.hash : ''
     if (body.wantHistory !== true)
       return answer(
-        plainBody({ serverTime: await store.cursors.timeOf(key, body.since ?? undefined), avatarHash, avatars: {} }),
+        plainBody({
+          serverTime: await store.cursors.timeOf(key, '', body.since ?? undefined),
+          avatarHash,
+          avatars: {},
+        }),
       )
-    const found = await rings.since(key, body.since ?? 0)
+    const found = await rings.since(key, '', body.since ?? 0)
     // It was unregistered at the same moment.
     if (!found) throw new ApiError('not_registered')
     const { head, serverTime } = found

@@ -15,7 +15,7 @@ export function syncCall({ check, rings }: SyncParts): Call {
   return async (received) => {
     const body = check(received)
     const key = claimedStation(body)
-    const found = await rings.since(key, body.since)
+    const found = await rings.since(key, '', body.since)
     if (!found) throw new ApiError('not_registered')
     const { head, serverTime } = found
     return answer({ head, tail: `,"serverTime":${serverTime}}` })

@@ -17,8 +17,9 @@ interface UnregisterParts {
 export function unregisterCall({ check, store, metrics }: UnregisterParts): Call {
   return async (received) => {
     const key = claimedStation(check(received))
-    if (!(await store.stations.remove(key))) throw new ApiError('not_registered')
-    metrics.count('stations_unregistered')
+    const outcome = await store.stations.remove(key, { deviceId: '' })
+    if (outcome === 'none') throw new ApiError('not_registered')
+    if (outcome === 'station') metrics.count('stations_unregistered')
     return answer(plainBody({ serverTime: await store.serverTime.issue() }))
   }
 }

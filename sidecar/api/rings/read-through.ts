@@ -21,8 +21,8 @@ export function createReadThrough({ stations, history }: ReadThroughParts): Pick
   }
 
   return {
-    async since(key, since) {
-      const found = await history.since(key, since)
+    async since(key, device, since) {
+      const found = await history.since(key, device, since)
       return found && { head: headOf(found.messages), serverTime: found.serverTime }
     },
   }

@@ -1,5 +1,14 @@
 import { firstNewer } from '../../messages/first-newer.ts'
-import type { Cursors, Feed, History, StationKey, Stations, StoredMessage } from '../../messages/store.ts'
+import {
+  type Cursors,
+  type DeviceId,
+  deviceOf,
+  type Feed,
+  type History,
+  type StationKey,
+  type Stations,
+  type StoredMessage,
+} from '../../messages/store.ts'
 import type { BodyHead } from '../answers/answer.ts'
 import { type GzipHead, gzipHead } from '../answers/gzip-head.ts'
 import { jsonText } from '../answers/json-text.ts'
@@ -11,9 +20,9 @@ import { bytesOfSlice, sliceHead } from './slice-head.ts'
 export interface RingCache {
   /**
    * The messages strictly newer than `since` with their senders' avatars, and the server time that goes with them as the next
-   * cursor. Undefined when the station is not registered. Rejects where the history does.
+   * cursor. Undefined when the station is not registered, or has no such device. Rejects where the history does.
    */
-  since(station: StationKey, since: number): Promise<NewMessages | undefined>
+  since(station: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined>
   /** About what is kept at the moment. */
   readonly bytes: number
 }
@@ -108,14 +117,14 @@ export function createRingCache({ stations, history, feed, cursors, maxBytes = M
     rings.set(key, kept)
   }
 
-  async function load(key: StationKey, since: number): Promise<NewMessages | undefined> {
+  async function load(key: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined> {
     const registeredAt = stations.get(key)?.registeredAt
     if (registeredAt === undefined) return undefined
     // Of two at a time only the first keeps what it reads: if the second took over, a third could take over from it, and so on.
     const current: Load | undefined = loads.has(key) ? undefined : { late: [] }
     if (current) loads.set(key, current)
     try {
-      const found = await history.since(key, since)
+      const found = await history.since(key, device, since)
       if (!found) return undefined
       const { messages, serverTime } = found
       const ring = createRing(registeredAt, since, messages, perStation)
@@ -168,13 +177,14 @@ export function createRingCache({ stations, history, feed, cursors, maxBytes = M
   }
 
   return {
-    async since(key, since) {
+    async since(key, device, since) {
+      if (!deviceOf(stations.get(key), device)) return undefined
       const kept = keptFor(key, since)
-      if (!kept) return load(key, since)
+      if (!kept) return load(key, device, since)
       touch(key)
       const head = headOf(key, kept, since)
       const newest = kept.ring.times.at(-1) ?? 0
-      return { head, serverTime: await cursors.timeOf(key, since, newest > since ? newest : undefined) }
+      return { head, serverTime: await cursors.timeOf(key, device, since, newest > since ? newest : undefined) }
     },
     get bytes() {
       return bytes

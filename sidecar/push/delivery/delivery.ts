@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { type Log, shortToken } from '../../log.ts'
 import type { PushClaim, PushQueue } from '../../messages/push-queue.ts'
-import type { Platform, StationKey, Stations } from '../../messages/store.ts'
+import { deviceOf, type Platform, type StationKey, type Stations } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { PushOutcome } from '../gateway/gateway.ts'
 import { buildNotification, type SenderAvatar } from '../gateway/notification.ts'
@@ -53,7 +53,7 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
 
   async function deliver(claimed: Claimed, avatar: SenderAvatar): Promise<void> {
     const { claim, lane } = claimed
-    const { key, pushToken, tokenDead } = claim.station
+    const { pushToken, tokenDead } = claim.device
     if (closed()) {
       lane.leave()
       return handBack(claimed)
@@ -64,7 +64,7 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
     }
     let outcome: PushOutcome
     try {
-      outcome = await lane.send(pushToken, buildNotification(key, claim.unpushed, avatar))
+      outcome = await lane.send(pushToken, buildNotification(claim.station, claim.unpushed, avatar))
     } catch (error) {
       // None is meant to be thrown. One that is must not keep the place for good; its message could quote the token.
       outcome = { kind: 'refused', reason: `unexpected ${error instanceof Error ? error.name : typeof error}` }
@@ -76,17 +76,21 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
 
   /** Nowhere to send to, as the claim had it. Its phone may have registered anew since: it has not been told. */
   function letRest({ claim, lane }: Claimed): Promise<void> {
-    const { key, platform } = claim.station
-    const now = stations.get(key)
+    const { station, device } = claim
+    const now = deviceOf(stations.get(station), device.id)
     if (now && !now.tokenDead && hasGateway(now.platform))
-      return noted(key, pushes.later(claim, { delayMs: CLAIM_AGAIN_MS, tries: 0, refusals: 0 }))
-    metrics.countCase('pushes_unsendable', { platform, reason: lane.send ? 'token_dead' : 'gateway_off' })
-    return noted(key, pushes.settle(claim))
+      return noted(station, pushes.later(claim, { delayMs: CLAIM_AGAIN_MS, tries: 0, refusals: 0 }))
+    metrics.countCase('pushes_unsendable', {
+      platform: device.platform,
+      reason: lane.send ? 'token_dead' : 'gateway_off',
+    })
+    return noted(station, pushes.settle(claim))
   }
 
   async function conclude(claimed: Claimed, outcome: PushOutcome): Promise<void> {
     const { claim, at } = claimed
-    const { key, platform } = claim.station
+    const { station } = claim
+    const { platform, pushToken } = claim.device
     if (outcome.kind === 'try_later') return tryLater(claimed, { ...outcome, cause: 'gateway' })
     if (outcome.kind === 'phone_away') return tryLater(claimed, { ...outcome, cause: 'phone' })
     if (outcome.kind === 'unauthorized') return waitForAuthorization(claimed, outcome.reason)
@@ -95,31 +99,28 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
       // What waited for somebody else says nothing of how quick the gateway is.
       if (claim.refusals === 0) metrics.observePushLatency(platform, (claim.waitedMs + clock.elapsed() - at) / MS_PER_S)
     } else {
-      const fields = { station: key, platform, token: shortToken(claim.station.pushToken), reason: outcome.reason }
+      const fields = { station, platform, token: shortToken(pushToken), reason: outcome.reason }
       if (outcome.kind === 'token_gone') return forgetToken(claimed, fields)
       metrics.countCase('pushes_refused', { platform, reason: 'notification' })
       log.error('push-refused', 'A push gateway refused a notification for good.', fields)
     }
-    await noted(key, pushes.settle(claim))
+    await noted(station, pushes.settle(claim))
   }
 
   async function forgetToken(claimed: Claimed, fields: Readonly<Record<string, string>>): Promise<void> {
     const { claim } = claimed
-    const { key, platform, pushToken } = claim.station
+    const { station } = claim
+    const { id, platform, pushToken } = claim.device
     metrics.countCase('push_tokens_gone', { platform })
-    log.info(
-      'push-token-gone',
-      'A push token is dead; its station gets no notifications until it registers one.',
-      fields,
-    )
+    log.info('push-token-gone', 'A push token is dead; its phone gets no notifications until it registers one.', fields)
     try {
-      await stations.markTokenDead(key, pushToken)
+      await stations.markTokenDead(station, id, pushToken)
     } catch (error) {
       return databaseFailed(claimed, error)
     }
     // Meanwhile registered with another token: that phone has not been told.
-    const isAlive = stations.get(key)?.tokenDead === false
-    await noted(key, isAlive ? pushes.later(claim, { delayMs: 0, tries: 0, refusals: 0 }) : pushes.settle(claim))
+    const isAlive = deviceOf(stations.get(station), id)?.tokenDead === false
+    await noted(station, isAlive ? pushes.later(claim, { delayMs: 0, tries: 0, refusals: 0 }) : pushes.settle(claim))
   }
 
   function putOff(claimed: Claimed, error: unknown): Promise<void> {
@@ -134,7 +135,8 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
   async function tryLater(claimed: Claimed, { cause, reason, afterMs }: Failure): Promise<void> {
     if (closed()) return handBack(claimed)
     const { claim, at } = claimed
-    const { key, platform } = claim.station
+    const { station } = claim
+    const { platform } = claim.device
     const triedMs = clock.elapsed() - at
     // In either direction: where the clock was wrong, the oldest message counts.
     const newestAgeMs = Math.abs(clock.now() - claim.unpushed.newest.time)
@@ -150,38 +152,38 @@ export function createDeliveries(parts: DeliveryParts, closed: () => boolean): D
     // Of phones that are away there always are some.
     if (cause !== 'phone')
       log.warn('push-given-up', 'A notification was given up; the phone finds the messages by sync.', {
-        station: key,
+        station,
         tries: claim.tries + 1,
         reason,
       })
     // Only what it was about: what came meanwhile was in no notification yet.
-    await noted(key, pushes.settle(claim))
+    await noted(station, pushes.settle(claim))
   }
 
   function waitForAuthorization(claimed: Claimed, reason: string): Promise<void> {
     if (closed()) return handBack(claimed)
     const { claim } = claimed
-    const { platform } = claim.station
+    const { platform } = claim.device
     metrics.countCase('pushes_refused', { platform, reason: 'credentials' })
     metrics.countCase('pushes_retried', { platform, reason: 'credentials' })
     return plan(claim, planAfterRefusal(claim, random()), reason)
   }
 
   function plan(claim: PushClaim, next: NextTry, reason: string): Promise<void> {
-    const { key } = claim.station
+    const { station } = claim
     const { tries, refusals, delayMs } = next
     log.debug('push-retry', 'A notification is tried again later.', {
-      station: key,
+      station,
       tries: tries || refusals,
       delayMs,
       reason,
     })
-    return noted(key, pushes.later(claim, next))
+    return noted(station, pushes.later(claim, next))
   }
 
   function handBack({ claim }: Claimed): Promise<void> {
     const { tries, refusals } = claim
-    return noted(claim.station.key, pushes.later(claim, { delayMs: 0, tries, refusals }))
+    return noted(claim.station, pushes.later(claim, { delayMs: 0, tries, refusals }))
   }
 
   async function noted(station: StationKey, written: Promise<void>): Promise<void> {

@@ -24,7 +24,7 @@ export interface DispatcherParts {
 
 /** Tells phones what they have not been told yet, whatever the gateways make of it. */
 export interface Dispatcher {
-  /** How many stations are being notified right now. */
+  /** How many devices are being notified right now. */
   underWay(): number
   /** How each gateway that is configured fares. */
   gateways(): readonly GatewayStatus[]
@@ -35,7 +35,7 @@ export interface Dispatcher {
   close(): Promise<void>
 }
 
-/** One gateway, its latest answers, and how many stations are being notified by it or wait, be it for another try. */
+/** One gateway, its latest answers, and how many devices are being notified by it or wait, be it for another try. */
 export type GatewayStatus = GatewayAnswers & { readonly platform: Platform; readonly waiting: number }
 
 export const GRACE_MS = 2_000
@@ -64,7 +64,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   let closing: Promise<void> | undefined
 
   function wake(): void {
-    // While a claim is made, places become free for the next one: the busier it gets, the more stations each of them brings.
+    // While a claim is made, places become free for the next one: the busier it gets, the more devices each of them brings.
     if (isClaiming) return
     isClaiming = true
     work(claimWhatIsDue())
@@ -84,7 +84,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       const claims = await claim(room)
       metrics.count('pushes_claimed', claims.length)
       for (const lane of wanted) {
-        const count = claims.filter(({ station }) => station.platform === lane.platform).length
+        const count = claims.filter(({ device }) => device.platform === lane.platform).length
         if (count > 0 && count >= room[lane.platform]) due.add(lane)
       }
       begin(claims)
@@ -112,7 +112,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   function begin(claims: readonly PushClaim[]): void {
     const at = clock.elapsed()
     const claimed = claims.flatMap((claim): readonly Claimed[] => {
-      const lane = lanes.find(({ platform }) => platform === claim.station.platform)
+      const lane = lanes.find(({ platform }) => platform === claim.device.platform)
       return lane ? [{ claim, lane, at }] : []
     })
     for (const { lane } of claimed) lane.enter()

@@ -5,7 +5,7 @@ import type { Notification, PushGateway, PushOutcome } from '../gateway/gateway.
 import { type GatewayAnswers, recordAnswers } from './answers.ts'
 
 /**
- * How many notifications are in flight for one gateway at a time; further stations wait for their turn. FCM gains nothing by more;
+ * How many notifications are in flight for one gateway at a time; further devices wait for their turn. FCM gains nothing by more;
  * 5,000 at once to an APNs that answered in 100 ms took 7 to 11 s by 100 and 4 to 6 s by 500, on a machine with other work.
  */
 export const MAX_IN_FLIGHT: Readonly<Record<Platform, number>> = { android: 100, ios: 500, webpush: 100 }
@@ -15,9 +15,9 @@ const WARN_EVERY_MS = 60_000
 /** The way to the phones of one platform. */
 export interface Lane {
   readonly platform: Platform
-  /** For how many more stations there is room. */
+  /** For how many more devices there is room. */
   room(): number
-  /** A station takes a place, until {@link leave}. */
+  /** A device takes a place, until {@link leave}. */
   enter(): void
   leave(): void
   /** Sends by the gateway, and remembers and logs how that fares. Never rejects. Absent, as what follows, where no gateway is configured. */
@@ -44,7 +44,7 @@ export function openLane({ platform, gateway, onRoom, clock, log }: LaneParts): 
   let unauthorized: string | undefined
   let closing = false
 
-  /** Once a minute at most: with a gateway down, every station's try fails. */
+  /** Once a minute at most: with a gateway down, every device's try fails. */
   function warnFailing(reason: string): void {
     if (closing || clock.elapsed() - warnedAt < WARN_EVERY_MS) return
     warnedAt = clock.elapsed()

@@ -64,7 +64,7 @@ const TELL = `SELECT pg_notify('${CHANNEL}', '')`
 const KEYS = 'INSERT INTO keyring (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value'
 
 const COUNTS = `
-  SELECT (SELECT count(*) FROM station) AS stations, (SELECT count(*) FROM avatar) AS avatars,
+  SELECT (SELECT count(*) FROM station) AS stations, (SELECT count(*) FROM station) AS devices, (SELECT count(*) FROM avatar) AS avatars,
     (SELECT count(*) FROM ring WHERE time > 0) AS messages, (SELECT count(*) FROM dropped) AS dropped`
 
 interface FillOptions {
@@ -135,7 +135,10 @@ async function fillAll(
 }
 
 async function addStations({ query }: Queries, page: readonly StationContents[], places: number): Promise<void> {
-  const column = <Value extends SqlValue>(read: (station: StationContents) => Value) => page.map(read)
+  const devices = page.flatMap(({ key, devices }) =>
+    devices.filter(({ id }) => id === '').map((device) => ({ key, ...device })),
+  )
+  const column = <Value extends SqlValue>(read: (device: (typeof devices)[number]) => Value) => devices.map(read)
   await query(STATIONS, [
     column(({ key }) => key),
     column(({ platform }) => platform),
@@ -177,7 +180,7 @@ function identityOf({ station, source, seqId, text }: DroppedMessage): Buffer {
   return messageIdentity({ from: source, to: station, seqId, text })
 }
 
-/** `stations 12, avatars 3, messages 600, dropped ones 20`. */
-export function countsInWords({ stations, avatars, messages, dropped }: ContentCounts): string {
-  return `stations ${stations}, avatars ${avatars}, messages ${messages}, dropped ones ${dropped}`
+/** `stations 12, devices 14, avatars 3, messages 600, dropped ones 20`. */
+export function countsInWords({ stations, devices, avatars, messages, dropped }: ContentCounts): string {
+  return `stations ${stations}, devices ${devices}, avatars ${avatars}, messages ${messages}, dropped ones ${dropped}`
 }

@@ -75,7 +75,8 @@ export function openHousekeeping({ database, stations, duplicateMs, ackMs }: Hou
       let last: StationKey | undefined = ''
       while (last !== undefined && !signal.aborted) {
         const found: readonly { readonly key: StationKey }[] = await query(EXPIRED, [beforeMs, last])
-        for (const { key } of found) if (!signal.aborted && (await stations.remove(key, beforeMs))) expired += 1
+        for (const { key } of found)
+          if (!signal.aborted && (await stations.remove(key, { seenBeforeMs: beforeMs })) === 'station') expired += 1
         last = found.length === SLICE_STATIONS ? found.at(-1)?.key : undefined
       }
       return expired

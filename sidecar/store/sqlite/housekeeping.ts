@@ -40,13 +40,13 @@ export function openHousekeeping(parts: HousekeepingParts): Housekeeping {
     let expired = 0
     let slice: StationKey[] = []
     const removeSlice = async (): Promise<void> => {
-      const removed = await Promise.all(slice.map((key) => stations.remove(key, beforeMs)))
-      expired += removed.filter(Boolean).length
+      const removed = await Promise.all(slice.map((key) => stations.remove(key, { seenBeforeMs: beforeMs })))
+      expired += removed.filter((outcome) => outcome === 'station').length
       slice = []
     }
     for (const key of stations.keys()) {
       if (signal.aborted) return expired
-      if ((stations.get(key)?.lastSeenAt ?? beforeMs) >= beforeMs) continue
+      if (stations.get(key)?.devices.every(({ lastSeenAt }) => lastSeenAt >= beforeMs)) continue
       slice.push(key)
       if (slice.length === stationsPerSlice) await removeSlice()
     }

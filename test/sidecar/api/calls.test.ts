@@ -325,7 +325,7 @@ describe('the API', () => {
   it('takes device tokens of up to 100 bytes, in either letter case', async () => {
     for (const pushToken of ['0A'.repeat(32), 'f'.repeat(64), '80'.repeat(80), 'ab'.repeat(100)]) {
       expect((await register('N0CALL', { platform: 'ios', pushToken })).status).to.equal(200)
-      expect(api.store.stations.get('N0CALL-7')?.pushToken).to.equal(pushToken)
+      expect(api.store.stations.get('N0CALL-7')?.devices[0]?.pushToken).to.equal(pushToken)
     }
   })
 

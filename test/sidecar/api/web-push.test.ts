@@ -47,7 +47,7 @@ describe('Web Push at the API', () => {
       JSON.stringify({ keys: { ...SUBSCRIPTION.keys, more: 1 }, endpoint: SUBSCRIPTION.endpoint }),
     ]) {
       expect((await register(text)).status).to.equal(200)
-      const { platform, pushToken = '' } = api.store.stations.get('N0CALL-7') ?? {}
+      const { platform, pushToken = '' } = api.store.stations.get('N0CALL-7')?.devices[0] ?? {}
       expect(platform).to.equal('webpush')
       expect(parseSubscription(pushToken, false)).to.deep.equal({ subscription: SUBSCRIPTION })
       expect(pushToken).to.not.match(/\s|more|expirationTime/)

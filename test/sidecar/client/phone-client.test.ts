@@ -144,7 +144,7 @@ describe("an app's client", () => {
     const client = await launched()
     await client.setPushToken('another')
     await client.setPushToken('another')
-    expect(api.store.stations.get('N0CALL-7')?.pushToken).to.equal('another')
+    expect(api.store.stations.get('N0CALL-7')?.devices[0]?.pushToken).to.equal('another')
     expect(asked()).to.deep.equal(['register', 'register'])
   })
 
@@ -207,7 +207,7 @@ describe("an app's client", () => {
       const client = await launched()
       expect(await codeOf(client.setAvatar({ icon: '', image: 'no image' }))).to.equal('invalid_request')
       await client.setPushToken('another')
-      expect(api.store.stations.get('N0CALL-7')?.pushToken).to.equal('another')
+      expect(api.store.stations.get('N0CALL-7')?.devices[0]?.pushToken).to.equal('another')
       expect(uploads()).to.equal(1)
     })
   })

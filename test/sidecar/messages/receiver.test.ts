@@ -50,7 +50,7 @@ async function setUp(append?: (original: History['append']) => History['append']
   async function due() {
     await clock.advance(SETTINGS.push.coalesceMs)
     const claims = await store.pushes.claim({ android: 10, ios: 10, webpush: 10 })
-    return claims.map(({ station, unpushed }) => [station.key, unpushed.count])
+    return claims.map(({ station, unpushed }) => [station, unpushed.count])
   }
   return { receive, store, clock, counts, history, sent, due, batches, logged, upstream }
 }

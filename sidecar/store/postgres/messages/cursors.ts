@@ -68,7 +68,7 @@ export function openCursors({ database, reader, clock }: CursorsParts): SharedCu
   return {
     timeIn,
 
-    async timeOf(station, since, lastMessage) {
+    async timeOf(station, _device, since, lastMessage) {
       const reading = await reader.read(station, Number.POSITIVE_INFINITY)
       return lastMessage ?? timeIn(station, reading, since)
     },

@@ -17,7 +17,7 @@ interface HistoryParts {
 export function openHistory({ appends, reader, cursors, perStation }: HistoryParts): History {
   return {
     append: appends.append,
-    async since(key, since) {
+    async since(key, _device, since) {
       const reading = await reader.read(key, since)
       if (!reading.station) return undefined
       return { messages: reading.station.messages, serverTime: cursors.timeIn(key, reading, since) }

@@ -73,7 +73,7 @@ export function openPushQueue({ database, owner, coalesceMs, platformOf, clock }
     async run(told) {
       const values = [
         owner,
-        told.map(({ claim }) => claim.station.key),
+        told.map(({ claim }) => claim.station),
         told.map(({ claim }) => claim.unpushed.newest.time),
         told.map(({ lease }) => lease),
         coalesceMs,
@@ -82,7 +82,7 @@ export function openPushQueue({ database, owner, coalesceMs, platformOf, clock }
       // Else these phones are told again, by whoever claims them when the leases end.
       const left = await tryAgain(settle, clock.elapsed() + PUSH_LEASE_MS, clock)
       const dueInMs = new Map(left.map((one) => [one.station, one.dueInMs]))
-      for (const { claim } of told) released(claim, dueInMs.get(claim.station.key))
+      for (const { claim } of told) released(claim, dueInMs.get(claim.station))
       return told.map(() => undefined)
     },
     most: STATEMENT_ROWS,
@@ -94,14 +94,14 @@ export function openPushQueue({ database, owner, coalesceMs, platformOf, clock }
     async run(ones) {
       await database.query(PUT_OFF, [
         owner,
-        ones.map(({ claim }) => claim.station.key),
+        ones.map(({ claim }) => claim.station),
         ones.map(({ lease }) => lease),
         ones.map(({ next }) => Math.round(next.delayMs)),
         ones.map(({ next }) => next.tries),
         ones.map(({ next }) => next.refusals),
       ])
       for (const { claim, next } of ones) {
-        known.wait(claim.station.key, claim.station.platform, next.delayMs, true)
+        known.wait(claim.station, claim.device.platform, next.delayMs, true)
         timers.ring(next.delayMs)
       }
       return ones.map(() => undefined)
@@ -111,7 +111,7 @@ export function openPushQueue({ database, owner, coalesceMs, platformOf, clock }
     mostWaiting: WAITING_ROWS,
   })
 
-  function released({ station: { key, platform } }: PushClaim, dueInMs: number | undefined): void {
+  function released({ station: key, device: { platform } }: PushClaim, dueInMs: number | undefined): void {
     if (dueInMs === undefined) known.forget(key)
     else {
       known.wait(key, platform, dueInMs, false)
@@ -122,7 +122,7 @@ export function openPushQueue({ database, owner, coalesceMs, platformOf, clock }
   /** The entry stays leased: whoever claims it when that is over has it again. */
   async function orLater<T>(claim: PushClaim, work: Promise<T>): Promise<T> {
     return work.catch((error: unknown) => {
-      known.wait(claim.station.key, claim.station.platform, PUSH_LEASE_MS, false)
+      known.wait(claim.station, claim.device.platform, PUSH_LEASE_MS, false)
       throw error
     })
   }
@@ -143,7 +143,7 @@ export function openPushQueue({ database, owner, coalesceMs, platformOf, clock }
         return claim
       })
       for (const platform of lanes) {
-        const taken = claims.filter(({ station }) => station.platform === platform).length
+        const taken = claims.filter(({ device }) => device.platform === platform).length
         // Whatever else was due, others have taken.
         if (taken < room[platform]) known.forgetDue(platform, asked)
       }
@@ -170,7 +170,8 @@ function claimOf(row: ClaimRow): PushClaim {
   const from = row.source.toString()
   const newest = { from, to: key, seqId: row.seqId.toString(), text: row.text, time }
   return {
-    station: { key, platform, pushToken, tokenDead },
+    station: key,
+    device: { id: '', platform, pushToken, tokenDead },
     unpushed: { count, newest },
     tries,
     refusals,

@@ -4,6 +4,7 @@ import type { Log } from '../../../log.ts'
 import { type StationRecord, saysNothingNew, stationFrom } from '../../../messages/station-record.ts'
 import type {
   AvatarRecord,
+  Device,
   RegisterOutcome,
   Registration,
   Station,
@@ -25,6 +26,9 @@ const RECORD = `
   station.key, station.platform, station.push_token AS "pushToken", station.token_dead AS "tokenDead",
   station.ack_messages AS "ackMessages", station.registered_at AS "registeredAt", station.last_seen_at AS "lastSeenAt",
   avatar.icon, avatar.hash, avatar.updated_at AS "updatedAt"`
+
+/** A station with its only device. */
+type Row = Omit<StationRecord, 'devices'> & Omit<Device, 'id'>
 
 const LAST = 'SELECT last AS version FROM clock'
 
@@ -63,14 +67,14 @@ const NEVER = Number.MAX_SAFE_INTEGER
 type Versioned<Row> = Row & { readonly version: number }
 
 type Registered = Versioned<
-  Pick<StationRecord, 'registeredAt' | 'icon' | 'hash' | 'updatedAt'> & {
+  Pick<Row, 'registeredAt' | 'icon' | 'hash' | 'updatedAt'> & {
     readonly kind: 'created' | 'refreshed' | 'full' | 'limited'
     readonly writtenAt: number
     readonly now: number
   }
 >
 
-interface ChangeRow extends Versioned<StationRecord> {
+interface ChangeRow extends Versioned<Row> {
   readonly changesSince: number
   readonly changed: StationKey | null
 }
@@ -105,8 +109,8 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
     const [before] = await read<{ version: number }>(LAST)
     const records: StationRecord[] = []
     for (let last = ''; ; ) {
-      const page = await read<StationRecord>(LOAD, [last])
-      records.push(...page)
+      const page = await read<Row>(LOAD, [last])
+      records.push(...page.map(recordOf))
       if (page.length < PAGE) break
       last = page.at(-1)?.key ?? last
     }
@@ -121,7 +125,7 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
     if (!first || first.version < since || first.changesSince > since) return load()
     if (first.version < copy.seen) return // another look was faster
     const changes = rows.flatMap((row): Change[] =>
-      row.changed === null ? [] : [[row.changed, row.key === null ? undefined : row]],
+      row.changed === null ? [] : [[row.changed, row.key === null ? undefined : recordOf(row)]],
     )
     copy.follow(changes, first.version)
   }
@@ -163,9 +167,9 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
     const { kind, version, registeredAt, writtenAt, now, icon, hash, updatedAt } = row
     if (kind === 'full' || kind === 'limited') return { kind }
     const written = { key, platform, pushToken, tokenDead: false, ackMessages, registeredAt, icon, hash, updatedAt }
-    copy.take([key, { ...written, lastSeenAt: writtenAt }], version)
+    copy.take([key, recordOf({ ...written, lastSeenAt: writtenAt })], version)
     copy.touch(key, now)
-    return { kind, station: stationFrom({ ...written, lastSeenAt: now }) }
+    return { kind, station: stationFrom(recordOf({ ...written, lastSeenAt: now })) }
   }
 
   /** Notes the time of a heartbeat in memory; undefined when it brings more than its time. */
@@ -185,16 +189,17 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
     async find(key) {
       const known = copy.get(key)
       if (known) return known
-      const [found] = await read<Versioned<StationRecord>>(FIND, [key])
-      if (!found) return undefined
-      copy.take([key, found], found.version)
+      const [row] = await read<Versioned<Row>>(FIND, [key])
+      if (!row) return undefined
+      const found = recordOf(row)
+      copy.take([key, found], row.version)
       return copy.get(key) ?? stationFrom(found)
     },
     get size() {
       return copy.size
     },
     keys: copy.keys,
-    countByPlatform: copy.countByPlatform,
+    countDevices: copy.countDevices,
     async register(registration) {
       try {
         return await write(() => registerNow(registration))
@@ -205,16 +210,16 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
         throw error
       }
     },
-    remove: (key, beforeMs = NEVER) =>
+    remove: (key, { seenBeforeMs: beforeMs = NEVER } = {}) =>
       write(async () => {
         // Both have to say so: of heartbeats within the hour memory alone knows.
-        if ((copy.get(key)?.lastSeenAt ?? 0) >= beforeMs) return false
+        if ((copy.get(key)?.devices[0]?.lastSeenAt ?? 0) >= beforeMs) return 'none'
         const [removed] = await query<{ version: number | null }>(REMOVE, [key, beforeMs])
         const version = removed?.version ?? null
         if (version !== null) copy.take([key, undefined], version)
-        return version !== null
+        return version === null ? 'none' : 'station'
       }),
-    markTokenDead: (key, pushToken) =>
+    markTokenDead: (key, _device, pushToken) =>
       write(async () => {
         const [marked] = await query<{ version: number | null }>(MARK_TOKEN_DEAD, [key, pushToken])
         // Read, and not made up of what memory has, which may be older.
@@ -233,4 +238,10 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
       timer?.cancel()
     },
   }
+}
+
+function recordOf(row: Row): StationRecord {
+  const { key, platform, pushToken, tokenDead, ackMessages, registeredAt, lastSeenAt, icon, hash, updatedAt } = row
+  const device = { id: '', platform, pushToken, tokenDead, ackMessages, registeredAt, lastSeenAt }
+  return { key, registeredAt, devices: [device], icon, hash, updatedAt }
 }

@@ -1,10 +1,10 @@
 import type { Log } from '../../../log.ts'
-import { isSameAvatar, type StationRecord, stationFrom } from '../../../messages/station-record.ts'
+import { isSameAvatar, type SeenDevice, type StationRecord, stationFrom } from '../../../messages/station-record.ts'
 import type { Platform, Station, StationKey, Stations } from '../../../messages/store.ts'
 
 interface Entry {
   /** Changed in place by heartbeats: they come all the time. */
-  readonly station: Station & { lastSeenAt: number }
+  readonly station: Station & { readonly devices: readonly SeenDevice[] }
   /** `lastSeenAt` as the database has it, which may be up to an hour behind. */
   readonly lastSeenInDatabase: number
   /** The stamp of what the entry shows. */
@@ -16,7 +16,7 @@ export type Change = readonly [key: StationKey, record: StationRecord | undefine
 
 /** The registry as this instance knows it. Answers that arrive late never take back what newer ones said. */
 export interface StationCopy
-  extends Pick<Stations, 'get' | 'size' | 'keys' | 'countByPlatform' | 'avatarChanges' | 'onChange'> {
+  extends Pick<Stations, 'get' | 'size' | 'keys' | 'countDevices' | 'avatarChanges' | 'onChange'> {
   /** Everything up to this stamp is in it. */
   readonly seen: number
   /** Takes over what was true of one station at `version`. */
@@ -40,13 +40,16 @@ export function createStationCopy(log: Log): StationCopy {
   function put([key, record]: Change, version: number): boolean {
     const before = entries.get(key)
     if (before && before.version > version) return false
-    if (before) byPlatform[before.station.platform] -= 1
+    for (const { platform } of before?.station.devices ?? []) byPlatform[platform] -= 1
     const station = record && stationFrom(record)
     if (station && record) {
       // Of heartbeats that changed nothing memory knows more, unless another instance has written one since.
-      if (before?.lastSeenInDatabase === record.lastSeenAt) station.lastSeenAt = before.station.lastSeenAt
-      byPlatform[station.platform] += 1
-      entries.set(key, { station, lastSeenInDatabase: record.lastSeenAt, version })
+      const [device] = station.devices
+      const lastSeenInDatabase = device?.lastSeenAt ?? 0
+      if (device && before?.lastSeenInDatabase === lastSeenInDatabase)
+        device.lastSeenAt = before.station.devices[0]?.lastSeenAt ?? 0
+      for (const { platform } of station.devices) byPlatform[platform] += 1
+      entries.set(key, { station, lastSeenInDatabase, version })
     } else entries.delete(key)
     if (!isSameAvatar(station?.avatar ?? { state: 'never' }, before?.station.avatar)) avatarChanges += 1
     return (before === undefined) !== (station === undefined)
@@ -74,7 +77,7 @@ export function createStationCopy(log: Log): StationCopy {
       return entries.size
     },
     keys: () => entries.keys(),
-    countByPlatform: () => ({ ...byPlatform }),
+    countDevices: () => ({ ...byPlatform }),
     get avatarChanges() {
       return avatarChanges
     },
@@ -100,8 +103,7 @@ export function createStationCopy(log: Log): StationCopy {
       putAll([...gone.map((key): Change => [key, undefined]), ...records.map((one): Change => [one.key, one])], version)
     },
     touch(key, now) {
-      const entry = entries.get(key)
-      if (entry) entry.station.lastSeenAt = now
+      for (const device of entries.get(key)?.station.devices ?? []) device.lastSeenAt = now
     },
   }
 }

@@ -2,6 +2,7 @@ import { StoreError } from '../../../errors.ts'
 import type {
   ContentCounts,
   Contents,
+  DeviceContents,
   DroppedMessage,
   RingMessage,
   StationContents,
@@ -38,7 +39,8 @@ const DROPPED = `
   SELECT station, source, seq_id AS seqId, text, received_at AS receivedAt FROM message
   WHERE time IN (SELECT value FROM json_each(?)) AND station IN (SELECT key FROM station) ORDER BY time`
 
-interface StationRow extends Omit<StationContents, 'tokenDead' | 'ackMessages' | 'avatar' | 'messages'> {
+interface StationRow extends Omit<DeviceContents, 'id' | 'tokenDead' | 'ackMessages'> {
+  readonly key: StationKey
   readonly tokenDead: number
   readonly ackMessages: number
   readonly icon: string | null
@@ -97,6 +99,7 @@ export async function openFileContents(path: string): Promise<FileContents> {
     const [avatars] = await all<Pick<ContentCounts, 'avatars'>>(AVATARS)
     const counts: ContentCounts = {
       stations: keys.length,
+      devices: keys.length,
       avatars: avatars?.avatars ?? 0,
       messages: held.reduce((sum, each) => sum + each, 0),
       dropped: droppedCount,
@@ -137,11 +140,11 @@ async function* stationsOf(
 }
 
 function contentsOf(row: StationRow, messages: readonly RingMessage[]): StationContents {
-  const { icon, hash, updatedAt, image, tokenDead, ackMessages, ...station } = row
+  const { key, icon, hash, updatedAt, image, tokenDead, ackMessages, ...device } = row
   return {
-    ...station,
-    tokenDead: tokenDead === 1,
-    ackMessages: ackMessages === 1,
+    key,
+    registeredAt: row.registeredAt,
+    devices: [{ ...device, id: '', tokenDead: tokenDead === 1, ackMessages: ackMessages === 1 }],
     avatar: icon === null ? undefined : { icon, hash, updatedAt, image },
     messages,
   }

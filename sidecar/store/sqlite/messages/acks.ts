@@ -1,7 +1,7 @@
 import type { Clock } from '../../../clock.ts'
 import type { AckSettings } from '../../../config/settings.ts'
 import { createAckThrottle } from '../../../messages/ack-throttle.ts'
-import type { HeardMessage, Stations } from '../../../messages/store.ts'
+import { type HeardMessage, type Stations, wantsAcks } from '../../../messages/store.ts'
 
 /** Says of a durable message whether it is acknowledged now; then its ack counts as sent. */
 export type AckClaims = (message: HeardMessage) => boolean
@@ -16,9 +16,7 @@ interface AckClaimsParts {
 export function claimAcks({ stations, settings, clock }: AckClaimsParts): AckClaims {
   const throttle = createAckThrottle(settings)
   return ({ sourceAsReceived: from, to, seqId }) => {
-    const station = stations.get(to)
-    // To be told of a phone that no push reaches would mislead the sender.
-    if (seqId === '' || !station?.ackMessages || station.tokenDead) return false
+    if (seqId === '' || !wantsAcks(stations.get(to))) return false
     const ack = { from, to, seqId }
     const now = clock.elapsed()
     if (!throttle.allows(ack, now)) return false

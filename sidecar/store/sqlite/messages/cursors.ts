@@ -75,7 +75,7 @@ export async function openCursors(
   }
 
   return {
-    async timeOf(station, since, lastMessage) {
+    async timeOf(station, _device, since, lastMessage) {
       const brought = since !== undefined && since <= stamps.newest ? Math.floor(since) : undefined
       if (brought !== undefined) bring(station, brought)
       if (lastMessage !== undefined) return lastMessage

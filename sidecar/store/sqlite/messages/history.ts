@@ -1,14 +1,15 @@
 import type { Clock } from '../../../clock.ts'
 import type { Log } from '../../../log.ts'
-import type {
-  AppendOutcome,
-  Cursors,
-  Feed,
-  HeardMessage,
-  History,
-  IncomingMessage,
-  StationKey,
-  StoredMessage,
+import {
+  type AppendOutcome,
+  type Cursors,
+  deviceOf,
+  type Feed,
+  type HeardMessage,
+  type History,
+  type IncomingMessage,
+  type StationKey,
+  type StoredMessage,
 } from '../../../messages/store.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 import type { AckClaims } from './acks.ts'
@@ -110,16 +111,16 @@ export function openHistory(
       return fates.map((fate, index) => outcomeOf(messages[index] as HeardMessage, fate, mayAck))
     },
 
-    async since(station, since) {
+    async since(station, device, since) {
       // Between transactions: what the index has is in the file.
       const messages = await database.read(async (queries) => {
-        if (!stations.get(station)) return undefined
+        if (!deviceOf(stations.get(station), device)) return undefined
         const times = rings.newer(station, since)
         if (times.length === 0) return []
         const [found] = await queries.all<{ messages: string }>(MESSAGES, JSON.stringify(times))
         return parseMessages(station, found?.messages ?? '[]')
       })
-      return messages && { messages, serverTime: await cursors.timeOf(station, since, messages.at(-1)?.time) }
+      return messages && { messages, serverTime: await cursors.timeOf(station, device, since, messages.at(-1)?.time) }
     },
 
     perStation,

@@ -117,7 +117,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
   }
 
   function fallDue(entry: Entry): void {
-    const platform = stations.get(entry.key)?.platform
+    const platform = stations.get(entry.key)?.devices[0]?.platform
     // Unregistered meanwhile, with all that was its own.
     if (platform === undefined) entries.delete(entry.key)
     else due[platform].add(entry)
@@ -132,7 +132,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     for (const entry of due[platform]) {
       if (taken.length >= room) break
       due[platform].delete(entry)
-      if (stations.get(entry.key)?.platform === platform) {
+      if (stations.get(entry.key)?.devices[0]?.platform === platform) {
         entry.isTaken = true
         taken.push(entry)
       } else {
@@ -166,15 +166,25 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
   }
 
   function claimOf(entry: Entry, unpushed: Unpushed | undefined): readonly PushClaim[] {
-    const station = stations.get(entry.key)
-    if (!station || !unpushed) {
+    const [device] = stations.get(entry.key)?.devices ?? []
+    if (!device || !unpushed) {
       finish(entry, entry.since)
       return []
     }
     const now = clock.elapsed()
     const { tries, refusals, oldestAt } = entry
     if (tries === 0) entry.firstTryAt = now
-    return [{ station, unpushed, tries, refusals, firstTryMs: now - entry.firstTryAt, waitedMs: now - oldestAt }]
+    return [
+      {
+        station: entry.key,
+        device,
+        unpushed,
+        tries,
+        refusals,
+        firstTryMs: now - entry.firstTryAt,
+        waitedMs: now - oldestAt,
+      },
+    ]
   }
 
   /** Its phone was told of everything up to `through`: nothing is left of it but what came since it was claimed. */
@@ -227,7 +237,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
       }
     },
 
-    async settle({ station: { key }, unpushed: { newest } }) {
+    async settle({ station: key, unpushed: { newest } }) {
       const entry = entries.get(key)
       try {
         await database.write(mark, [key, newest.time])
@@ -239,7 +249,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
       }
     },
 
-    async later({ station: { key } }, { delayMs, tries, refusals }) {
+    async later({ station: key }, { delayMs, tries, refusals }) {
       const entry = entries.get(key)
       if (!entry) return
       entry.isTaken = false
@@ -259,7 +269,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
       const waiting: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
       let retrying = 0
       for (const { key, isTaken, tries, refusals } of entries.values()) {
-        const platform = stations.get(key)?.platform
+        const platform = stations.get(key)?.devices[0]?.platform
         if (platform !== undefined) waiting[platform] += 1
         if (!isTaken && tries + refusals > 0) retrying += 1
       }

@@ -6,9 +6,11 @@ import { isSameAvatar, type StationRecord, saysNothingNew, stationFrom } from '.
 import type {
   AvatarRecord,
   AvatarUpload,
+  Device,
   Platform,
   RegisterOutcome,
   Registration,
+  RemoveOutcome,
   Station,
   StationKey,
   Stations,
@@ -59,14 +61,14 @@ const AVATARS = `
   SELECT station, icon, image, hash FROM avatar
   WHERE station IN (SELECT value FROM json_each(?)) AND hash <> ''`
 
-interface StationRow extends Omit<StationRecord, 'tokenDead' | 'ackMessages'> {
+interface StationRow extends Omit<StationRecord, 'devices'>, Omit<Device, 'id' | 'tokenDead' | 'ackMessages'> {
   readonly tokenDead: number
   readonly ackMessages: number
 }
 
 interface Entry {
   /** Changed in place by heartbeats: they come all the time. */
-  readonly station: Station & { lastSeenAt: number }
+  readonly station: ReturnType<typeof stationFrom>
   /** `lastSeenAt` as the file has it, which may be up to an hour behind. */
   readonly lastSeenOnDisk: number
 }
@@ -106,17 +108,19 @@ export async function openStations(
     const station = stationOf(row)
     const before = entries.get(row.key)
     // Of heartbeats that changed nothing memory knows more than the file.
-    if (before?.lastSeenOnDisk === row.lastSeenAt) station.lastSeenAt = before.station.lastSeenAt
+    const [device] = station.devices
+    if (device && before?.lastSeenOnDisk === row.lastSeenAt)
+      device.lastSeenAt = before.station.devices[0]?.lastSeenAt ?? 0
     if (!isSameAvatar(station.avatar, before?.station.avatar)) avatarChanges += 1
-    if (before) byPlatform[before.station.platform] -= 1
-    byPlatform[station.platform] += 1
+    if (before) byPlatform[platformOf(before.station)] -= 1
+    byPlatform[platformOf(station)] += 1
     entries.set(row.key, { station, lastSeenOnDisk: row.lastSeenAt })
   }
 
   function forget(key: StationKey): void {
     const before = entries.get(key)?.station
     if (before?.avatar.state === 'set') avatarChanges += 1
-    if (before) byPlatform[before.platform] -= 1
+    if (before) byPlatform[platformOf(before)] -= 1
     entries.delete(key)
   }
 
@@ -180,20 +184,20 @@ export async function openStations(
     return { kind: created ? 'created' : 'refreshed', station: stationOf(row) }
   }
 
-  const remove: Write<{ readonly key: StationKey; readonly beforeMs: number }, boolean> = {
+  const remove: Write<{ readonly key: StationKey; readonly beforeMs: number }, RemoveOutcome> = {
     async run(tx, inputs) {
       const removed = await eachInTurn(inputs, ({ key, beforeMs }) => removeOne(tx, key, beforeMs))
       await rings.discard(
         tx,
-        inputs.filter((_, index) => removed[index]).map(({ key }) => key),
+        inputs.filter((_, index) => removed[index] === 'station').map(({ key }) => key),
       )
       return removed
     },
   }
 
-  async function removeOne(tx: Transaction, key: StationKey, beforeMs: number): Promise<boolean> {
+  async function removeOne(tx: Transaction, key: StationKey, beforeMs: number): Promise<RemoveOutcome> {
     // Both have to say so: memory alone knows of heartbeats, the file alone of what this transaction did before.
-    if ((entries.get(key)?.station.lastSeenAt ?? 0) >= beforeMs) return false
+    if ((entries.get(key)?.station.devices[0]?.lastSeenAt ?? 0) >= beforeMs) return 'none'
     const removed = (await tx.all(REMOVE, key, beforeMs)).length > 0
     if (removed) {
       changing(tx, key, undefined)
@@ -202,7 +206,7 @@ export async function openStations(
         changed()
       })
     }
-    return removed
+    return removed ? 'station' : 'none'
   }
 
   const markTokenDead: Write<{ readonly key: StationKey; readonly pushToken: string }, void> = {
@@ -228,7 +232,7 @@ export async function openStations(
   function seeAgain(registration: Registration): Station | undefined {
     const entry = entries.get(registration.key)
     if (!entry || !saysNothingNew(registration, entry.station)) return undefined
-    entry.station.lastSeenAt = clock.now()
+    for (const device of entry.station.devices) device.lastSeenAt = clock.now()
     return entry.station
   }
 
@@ -240,7 +244,7 @@ export async function openStations(
       return entries.size
     },
     keys: () => entries.keys(),
-    countByPlatform: () => ({ ...byPlatform }),
+    countDevices: () => ({ ...byPlatform }),
     async register(registration) {
       database.assertOpen()
       const station = refreshInMemory(registration)
@@ -256,8 +260,8 @@ export async function openStations(
         throw error
       }
     },
-    remove: (key, beforeMs = Number.POSITIVE_INFINITY) => write(remove, { key, beforeMs }),
-    markTokenDead: (key, pushToken) => write(markTokenDead, { key, pushToken }),
+    remove: (key, { seenBeforeMs: beforeMs = Number.POSITIVE_INFINITY } = {}) => write(remove, { key, beforeMs }),
+    markTokenDead: (key, _device, pushToken) => write(markTokenDead, { key, pushToken }),
     avatars: (keys) =>
       database.read(async (reading) => {
         const rows = await reading.all<AvatarRecord & { station: StationKey }>(AVATARS, JSON.stringify(keys))
@@ -283,7 +287,13 @@ async function storeAvatar(tx: Transaction, key: StationKey, avatar: AvatarUploa
 }
 
 function stationOf(row: StationRow): Entry['station'] {
-  return stationFrom({ ...row, tokenDead: row.tokenDead === 1, ackMessages: row.ackMessages === 1 })
+  const { platform, pushToken, registeredAt, lastSeenAt } = row
+  const flags = { tokenDead: row.tokenDead === 1, ackMessages: row.ackMessages === 1 }
+  return stationFrom({ ...row, devices: [{ id: '', platform, pushToken, ...flags, registeredAt, lastSeenAt }] })
+}
+
+function platformOf({ devices: [device] }: Station): Platform {
+  return device?.platform ?? 'android'
 }
 
 async function eachInTurn<In, Out>(

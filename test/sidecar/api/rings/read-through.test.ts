@@ -21,8 +21,8 @@ describe('The answers that are read through', () => {
     const [cache, reader] = [cacheOver(store), createReadThrough(store)]
     const time = first?.kind === 'stored' ? first.message.time : Number.NaN
     for (const since of [0, time, Number.MAX_SAFE_INTEGER]) {
-      const kept = await cache.since('N0CALL', since)
-      const read = await reader.since('N0CALL', since)
+      const kept = await cache.since('N0CALL', '', since)
+      const read = await reader.since('N0CALL', '', since)
       expect(read?.head.text()).to.be.a('string').that.equals(kept?.head.text())
       expect(await read?.head.compressed()).to.deep.equal(await kept?.head.compressed())
     }
@@ -30,7 +30,7 @@ describe('The answers that are read through', () => {
 
   it('have what was stored just now, and the avatars of now', async () => {
     const reader = createReadThrough(store)
-    const answer = async () => answerIn(await reader.since('N0CALL', 0))
+    const answer = async () => answerIn(await reader.since('N0CALL', '', 0))
     expect(await answer()).to.deep.equal({ messages: [], avatars: {} })
     await append(store, 'a')
     await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
@@ -69,6 +69,6 @@ describe('The answers that are read through', () => {
 
   it('are none for a station that is not registered', async () => {
     await store.stations.remove('N0CALL')
-    expect(await createReadThrough(store).since('N0CALL', 0)).to.equal(undefined)
+    expect(await createReadThrough(store).since('N0CALL', '', 0)).to.equal(undefined)
   })
 })

@@ -20,7 +20,7 @@ describe('rings kept in memory', () => {
   })
 
   const texts = async (station: string, since = 0) => {
-    const answer = await rings.since(station, since)
+    const answer = await rings.since(station, '', since)
     return answer && messagesIn(answer).map(({ text }) => text)
   }
 
@@ -43,7 +43,7 @@ describe('rings kept in memory', () => {
           }
           const since = cursors.at(-1 - Math.min(one.back, cursors.length - 1)) ?? 0
           const { messages } = await newer(store, 'N0CALL', since)
-          const answer = await own.since('N0CALL', since)
+          const answer = await own.since('N0CALL', '', since)
           if (answer && one.compressed) {
             const [head, tail] = [await answer.head.compressed(), Buffer.from('}')]
             const member = Buffer.alloc(gzipBytes(head, tail))
@@ -66,7 +66,7 @@ describe('rings kept in memory', () => {
     await append(store, 'for the one before')
     expect(await texts('N0CALL')).to.deep.equal(['for the one before'])
     await store.stations.remove('N0CALL')
-    expect(await rings.since('N0CALL', 0)).to.equal(undefined)
+    expect(await rings.since('N0CALL', '', 0)).to.equal(undefined)
     stores.clock.set(stores.clock.now() + 1)
     await store.stations.register(registration('N0CALL'))
     expect(await texts('N0CALL')).to.deep.equal([])
@@ -86,7 +86,7 @@ describe('rings kept in memory', () => {
 
   it('bring the avatars of senders as they are when somebody asks', async () => {
     await append(store, 'one')
-    const avatars = async () => answerIn(await rings.since('N0CALL', 0)).avatars
+    const avatars = async () => answerIn(await rings.since('N0CALL', '', 0)).avatars
     expect(await avatars()).to.deep.equal({})
     const hash = 'a'.repeat(64)
     await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash } }))
@@ -95,9 +95,9 @@ describe('rings kept in memory', () => {
 
   it('are compressed once for all who ask alike, and are as before for who takes them as they are', async () => {
     await append(store, 'one')
-    const [first, second] = [await rings.since('N0CALL', 0), await rings.since('N0CALL', 0)]
+    const [first, second] = [await rings.since('N0CALL', '', 0), await rings.since('N0CALL', '', 0)]
     expect(await first?.head.compressed()).to.equal(await second?.head.compressed())
-    const third = await rings.since('N0CALL', 0)
+    const third = await rings.since('N0CALL', '', 0)
     expect(await third?.head.compressed()).to.equal(await first?.head.compressed())
     expect(third?.head.text()).to.equal(first?.head.text())
     expect(third?.head.bytes).to.equal(first?.head.bytes)
@@ -105,9 +105,9 @@ describe('rings kept in memory', () => {
 
   it('give an answer as it was when it was asked for, though others come before it is sent', async () => {
     await append(store, '1', '2', '3', '4', '5')
-    const before = [await rings.since('N0CALL', 0), await rings.since('N0CALL', 0)]
+    const before = [await rings.since('N0CALL', '', 0), await rings.since('N0CALL', '', 0)]
     await before[0]?.head.compressed()
-    before.push(await rings.since('N0CALL', 0))
+    before.push(await rings.since('N0CALL', '', 0))
     await append(store, '6', '7', '8', '9')
     for (const answer of before)
       expect(answer && messagesIn(answer).map(({ text }) => text)).to.deep.equal(['1', '2', '3', '4', '5'])
@@ -116,7 +116,7 @@ describe('rings kept in memory', () => {
 
   it('count what is kept compressed, which keeps no more memory than it has bytes', async () => {
     await append(store, 'x'.repeat(1000))
-    const answer = await rings.since('N0CALL', 0)
+    const answer = await rings.since('N0CALL', '', 0)
     const before = rings.bytes
     const compressed = await answer?.head.compressed()
     expect(compressed?.blocks.buffer.byteLength).to.equal(compressed?.blocks.length)
@@ -144,7 +144,7 @@ describe('rings kept in memory', () => {
     /** What share of those who ask one after the other gets an answer from memory. */
     async function hits(callers: readonly string[], rounds: number): Promise<number> {
       asked.length = 0
-      for (let round = 0; round < rounds; round += 1) for (const to of callers) await bounded.since(to, 0)
+      for (let round = 0; round < rounds; round += 1) for (const to of callers) await bounded.since(to, '', 0)
       return 1 - asked.length / (callers.length * rounds)
     }
 
@@ -162,7 +162,7 @@ describe('rings kept in memory', () => {
     const bounded = cacheOver(store, 40_000)
     for (const to of stations) {
       await append(store, ...Array.from({ length: 5 }, (_, at) => message(`${'x'.repeat(200)} ${at}`, { to })))
-      await bounded.since(to, 0)
+      await bounded.since(to, '', 0)
       expect(bounded.bytes).to.be.at.most(40_000)
     }
     expect(bounded.bytes).to.be.above(20_000)
@@ -170,7 +170,7 @@ describe('rings kept in memory', () => {
 
   it('count what comes in for those that are kept', async () => {
     await append(store, 'short')
-    await rings.since('N0CALL', 0)
+    await rings.since('N0CALL', '', 0)
     const before = rings.bytes
     await append(store, 'x'.repeat(1000))
     expect(rings.bytes).to.be.within(before + 1000, before + 2000)

@@ -82,14 +82,13 @@ describe('The move of a database file to PostgreSQL', () => {
       registration('N0CALL-2', { platform: 'webpush', avatar: { icon: '', image: '', hash: '' } }),
     )
     await file.stations.register(registration('N0CALL-3', { avatar: { icon: '', image: 'QUJD', hash: 'abc' } }))
-    await file.stations.markTokenDead('N0CALL-3', 'token-of-N0CALL-3')
+    await file.stations.markTokenDead('N0CALL-3', '', 'token-of-N0CALL-3')
     for (const to of ['N0CALL-1', 'N0CALL-2', ...MANY])
       await append(file, message('één', { to, text: Buffer.from('\xff\x00', 'latin1') }))
     await append(file, ...[2, 3, 4].map((number) => message(`m${number}`, { to: 'N0CALL-1', seqId: `${number}` })))
     await files.clock.advance(2000)
     // The phones of all but one are told.
-    for (const claim of await file.pushes.claim(ROOM))
-      if (claim.station.key !== 'N0CALL-1') await file.pushes.settle(claim)
+    for (const claim of await file.pushes.claim(ROOM)) if (claim.station !== 'N0CALL-1') await file.pushes.settle(claim)
     const before = await shownBy(file)
     await file.close()
     const keys = JSON.stringify(makeVapidKeys())
@@ -97,7 +96,7 @@ describe('The move of a database file to PostgreSQL', () => {
     const bytes = await digest()
 
     const { done, lines } = await move()
-    expect(lines.join('\n')).to.include('stations 123, avatars 3, messages 124, dropped ones 1')
+    expect(lines.join('\n')).to.include('stations 123, devices 123, avatars 3, messages 124, dropped ones 1')
     expect(lines.join('\n')).to.include('The keys of Web Push are there too.')
     expect(done).to.equal(true)
     expect(await digest()).to.equal(bytes)
@@ -106,7 +105,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect(JSON.parse((await moved.keyring?.settle(VAPID_KEYS, 'others')) ?? '')).to.deep.equal(JSON.parse(keys))
     const due = await moved.pushes.claim(ROOM)
     expect(
-      due.map(({ station, unpushed }) => [station.key, unpushed.count, unpushed.newest.text.toString()]),
+      due.map(({ station, unpushed }) => [station, unpushed.count, unpushed.newest.text.toString()]),
     ).to.deep.equal([['N0CALL-1', 3, 'm4']])
     // As many as there are.
     const counted = await runAt(postgres.address, 'SELECT station_count FROM mesh_companion.clock')
@@ -141,9 +140,9 @@ describe('The move of a database file to PostgreSQL', () => {
     await file.close()
     await move()
     const moved = await openMoved()
-    expect(await moved.cursors.timeOf('N0CALL')).to.be.at.least(serverTime)
+    expect(await moved.cursors.timeOf('N0CALL', '')).to.be.at.least(serverTime)
     // Its phone has not seen a message that there is: no cursor may be newer than that.
-    expect(await moved.cursors.timeOf('N1CALL')).to.be.below((await newer(moved, 'N1CALL')).messages[0]?.time ?? 0)
+    expect(await moved.cursors.timeOf('N1CALL', '')).to.be.below((await newer(moved, 'N1CALL')).messages[0]?.time ?? 0)
     await append(moved, message('after', { seqId: '9' }))
     expect(await held(moved, 'N0CALL', newest)).to.deep.equal(['after'])
   })

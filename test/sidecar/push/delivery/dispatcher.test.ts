@@ -3,7 +3,7 @@ import { startApns } from '../../../../fixtures/push/apns.ts'
 import { startFcm } from '../../../../fixtures/push/fcm.ts'
 import type { Clock } from '../../../../sidecar/clock.ts'
 import type { PushQueue } from '../../../../sidecar/messages/push-queue.ts'
-import type { AvatarUpload, Platform, Station, Stations, Store } from '../../../../sidecar/messages/store.ts'
+import type { AvatarUpload, Platform, Stations, Store } from '../../../../sidecar/messages/store.ts'
 import { createMetrics, type Metrics } from '../../../../sidecar/metrics.ts'
 import { createDispatcher, type Dispatcher, GRACE_MS } from '../../../../sidecar/push/delivery/dispatcher.ts'
 import { MAX_IN_FLIGHT } from '../../../../sidecar/push/delivery/lane.ts'
@@ -168,7 +168,7 @@ describe('The dispatcher', () => {
     await store.close()
     store = await stores.open()
     const claims = await store.pushes.claim({ android: 100, ios: 100, webpush: 100 })
-    return claims.map(({ station }) => station.key)
+    return claims.map(({ station }) => station)
   }
 
   beforeEach(async () => {
@@ -254,7 +254,7 @@ describe('The dispatcher', () => {
 
   describe('when there is nowhere to send to', () => {
     const UNSENDABLE = [
-      ['a dead token', () => store.stations.markTokenDead(KEY, 'token-of-N0CALL-7')],
+      ['a dead token', () => store.stations.markTokenDead(KEY, '', 'token-of-N0CALL-7')],
       ['a platform without a gateway', () => register(KEY, 'token', 'ios')],
     ] as const
     const nothingSaid = async (counted: number) => {
@@ -302,7 +302,7 @@ describe('The dispatcher', () => {
         })
 
       it('lets it rest where the new token is of a platform without a gateway', async () => {
-        await store.stations.markTokenDead(KEY, 'token-of-N0CALL-7')
+        await store.stations.markTokenDead(KEY, '', 'token-of-N0CALL-7')
         meanwhile = () => register(KEY, 'another token', 'ios')
         await receive()
         await dispatched()
@@ -322,7 +322,7 @@ describe('The dispatcher', () => {
       await receive('two')
       await dispatched()
       expect(android.sent).to.have.length(1)
-      expect(store.stations.get(KEY)?.tokenDead).to.equal(true)
+      expect(store.stations.get(KEY)?.devices[0]?.tokenDead).to.equal(true)
       expect(events('push-token-gone')).to.have.length(1)
       expect(events('push-token-gone')[0]).to.include({ token: '…CALL-7', station: KEY, reason: 'the app was removed' })
       expect(JSON.stringify(lines)).not.to.include('token-of-N0CALL-7')
@@ -347,7 +347,7 @@ describe('The dispatcher', () => {
       answer(ACCEPTED)
       await dispatched()
       expect(pushToken).to.equal('another token')
-      expect(store.stations.get(KEY)?.tokenDead).to.equal(false)
+      expect(store.stations.get(KEY)?.devices[0]?.tokenDead).to.equal(false)
       expect(isUnpushed()).to.equal(false)
     })
   })
@@ -715,11 +715,11 @@ describe('The dispatcher', () => {
       android.always = { kind: 'token_gone', reason: 'the app was removed' }
       await receive()
       await dispatched()
-      expect(store.stations.get(KEY)?.tokenDead).to.equal(false)
+      expect(store.stations.get(KEY)?.devices[0]?.tokenDead).to.equal(false)
       working = true
       await advance(1_000)
       expect(android.sent).to.have.length(2)
-      expect(store.stations.get(KEY)?.tokenDead).to.equal(true)
+      expect(store.stations.get(KEY)?.devices[0]?.tokenDead).to.equal(true)
       expect(isUnpushed()).to.equal(false)
     })
 
@@ -805,7 +805,7 @@ describe('The dispatcher', () => {
     await start({ gateways })
     const iphone = 'ab'.repeat(32)
     await register('N1CALL', iphone, 'ios')
-    const tokenDead = (key: string) => (store.stations.get(key) as Station).tokenDead
+    const tokenDead = (key: string) => store.stations.get(key)?.devices[0]?.tokenDead
 
     fcm.fail({ errorCode: 'UNAVAILABLE', retryAfterSeconds: 5 })
     apns.fail('goaway')

@@ -23,7 +23,7 @@ export function acksContract(stores: ContractStores): void {
   })
 
   it('are none while the token of the station is dead', async () => {
-    await store.stations.markTokenDead('N0CALL', 'token-of-N0CALL')
+    await store.stations.markTokenDead('N0CALL', '', 'token-of-N0CALL')
     expect(await acksOf([message('a')])).to.deep.equal([false])
     await store.stations.register(registration('N0CALL', { ackMessages: true, pushToken: 'new' }))
     expect(await acksOf([message('a')])).to.deep.equal([true])

@@ -28,7 +28,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     /** Of an answer without messages. */
-    const current = (since?: number) => store.cursors.timeOf(KEY, since)
+    const current = (since?: number) => store.cursors.timeOf(KEY, '', since)
     const sync = (since: number) => newer(store, KEY, since)
     const receive = async () => {
       await stores.shift(1000)
@@ -162,7 +162,7 @@ async function play(stores: ContractStores, steps: readonly Step[], instances: n
     const since = how === 'heartbeat' ? undefined : cursor
     const { messages, serverTime } = isSync
       ? await newer(store, station, cursor)
-      : { messages: [], serverTime: await store.cursors.timeOf(station, since) }
+      : { messages: [], serverTime: await store.cursors.timeOf(station, '', since) }
     if (since !== undefined) expect(serverTime).to.be.at.least(since)
     if (isLost) return
     phone.got.push(...messages.map(({ time }) => time))

@@ -54,7 +54,7 @@ export function historyContract(stores: ContractStores): void {
     expect(texts(answer.messages)).to.deep.equal(['c'])
     expect(answer.serverTime).to.equal(answer.messages[0]!.time)
     expect((await newer(store, 'N0CALL', answer.serverTime)).messages).to.deep.equal([])
-    expect(await store.history.since('K9NONE', 0)).to.equal(undefined)
+    expect(await store.history.since('K9NONE', '', 0)).to.equal(undefined)
   })
 
   it('lets a sync that was asked for beside an append see it, or find it at the next cursor', async () => {
@@ -98,7 +98,7 @@ export function historyContract(stores: ContractStores): void {
     await append(store, 'before')
     expect(await store.stations.remove('N0CALL')).to.equal(true)
     expect(await kindsOf(store, 'after', message('other', { to: 'W1AW' }))).to.deep.equal(['no_station', 'stored'])
-    expect(await store.history.since('N0CALL', 0)).to.equal(undefined)
+    expect(await store.history.since('N0CALL', '', 0)).to.equal(undefined)
     await register(store, 'N0CALL')
     expect(await held(store)).to.deep.equal([])
   })

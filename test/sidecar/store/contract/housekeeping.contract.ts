@@ -24,7 +24,7 @@ export function housekeepingContract(stores: ContractStores): void {
     expect(await store.housekeeping.expire(boundary, NEVER)).to.equal(1)
     expect([...store.stations.keys()]).to.deep.equal(['N2CALL'])
     expect(await store.stations.find('N1CALL')).to.equal(undefined)
-    expect(await store.history.since('N1CALL', 0)).to.equal(undefined)
+    expect(await store.history.since('N1CALL', '', 0)).to.equal(undefined)
     expect((await store.stations.avatars(['N1CALL'])).size).to.equal(0)
     expect(await held(store, 'N2CALL')).to.deep.equal(['two'])
     expect(await store.housekeeping.expire(boundary, NEVER)).to.equal(0)

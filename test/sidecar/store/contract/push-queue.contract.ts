@@ -46,7 +46,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   }
   const claim = (room: Partial<Record<Platform, number>> = ROOM) =>
     store.pushes.claim({ android: 0, ios: 0, webpush: 0, ...room })
-  const keysOf = (claims: readonly PushClaim[]) => claims.map(({ station }) => station.key)
+  const keysOf = (claims: readonly PushClaim[]) => claims.map(({ station }) => station)
   const claimed = async () => keysOf(await claim())
   /** The only one. */
   async function claimOne(): Promise<PushClaim> {
@@ -81,7 +81,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     await append(store, message('', { ...strange, to: 'A' }), message('', { to: 'B', seqId: '' }))
     await windowEnds()
     for (const { station, unpushed } of await claim())
-      expect(unpushed).to.deep.equal({ count: 1, newest: (await newer(store, station.key)).messages[0] })
+      expect(unpushed).to.deep.equal({ count: 1, newest: (await newer(store, station)).messages[0] })
   })
 
   it('gives each station its own window', async () => {
@@ -90,7 +90,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     await receive('B')
     await advance(2 * MARGIN_MS)
     const first = await claimOne()
-    expect(first.station.key).to.equal('A')
+    expect(first.station).to.equal('A')
     await store.pushes.settle(first)
     await advance(2 * MARGIN_MS)
     expect(await claimed()).to.deep.equal(['B'])
@@ -211,7 +211,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   it('brings platform and token as they are at the claim, a dead one too', async () => {
     await receive('A')
     await receive('B')
-    await store.stations.markTokenDead('B', 'token-of-B')
+    await store.stations.markTokenDead('B', '', 'token-of-B')
     await register('A', { platform: 'ios', pushToken: 'another token' })
     await windowEnds()
     expect(await claim({ android: 0 })).to.deep.equal([])
@@ -226,7 +226,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     await windowEnds()
     await register('A', { platform: 'webpush' })
     const claims = [...(await claim({ android: 5 })), ...(await claim({ webpush: 5 }))]
-    expect(claims.map(({ station }) => [station.key, station.platform])).to.deep.equal([['A', 'webpush']])
+    expect(claims.map(({ station, device }) => [station, device.platform])).to.deep.equal([['A', 'webpush']])
   })
 
   it('forgets a station that is unregistered, whether it waits, is due or is claimed', async () => {
@@ -285,7 +285,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
       await advance(MARGIN_MS)
     }
     await windowEnds()
-    for (const one of await claim()) if (one.station.key === 'C') await store.pushes.settle(one)
+    for (const one of await claim()) if (one.station === 'C') await store.pushes.settle(one)
     await reopen()
     const told = new Promise<void>((resolve) => {
       store.pushes.onDue(resolve)
@@ -314,7 +314,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     store.pushes.close()
     await store.pushes.settle(first!)
     await store.pushes.later(second!, { delayMs: 0, tries: 1, refusals: 0 })
-    await receive(first!.station.key)
+    await receive(first!.station)
     await windowEnds()
     expect(calls).to.equal(0)
     await reopen()
@@ -365,7 +365,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
             await receive(keyOf(key))
             model.stored(now)
           } else if (does === 'claim') {
-            const claims = new Map((await claim()).map((one) => [one.station.key, one]))
+            const claims = new Map((await claim()).map((one) => [one.station, one]))
             for (const [name, each] of models) each.claimed(now, claims.get(name))
           } else if (model.held) {
             if (does === 'settle') await store.pushes.settle(model.held)

@@ -30,15 +30,16 @@ export function stationsContract(stores: ContractStores): void {
     expect(first.kind).to.equal('created')
     expect(await kindOf('N0CALL')).to.equal('refreshed')
     const station = store.stations.get('N0CALL')
-    expect(station).to.deep.include({
-      key: 'N0CALL',
+    expect(station).to.deep.include({ key: 'N0CALL', avatar: { state: 'never' } })
+    expect(station?.devices[0]).to.deep.include({
+      id: '',
       platform: 'android',
       pushToken: 'token-of-N0CALL',
       tokenDead: false,
       ackMessages: false,
-      avatar: { state: 'never' },
+      registeredAt: station?.registeredAt,
     })
-    expect(station?.lastSeenAt).to.be.closeTo(before, stores.slackMs)
+    expect(station?.devices[0]?.lastSeenAt).to.be.closeTo(before, stores.slackMs)
     expect(first).to.have.nested.property('station.registeredAt', station?.registeredAt)
   })
 
@@ -56,12 +57,12 @@ export function stationsContract(stores: ContractStores): void {
     const changes = { platform: 'ios', pushToken: 'new', ackMessages: true } as const
     await store.stations.register(registration('N0CALL', changes))
     await reopened()
-    expect(store.stations.get('N0CALL')).to.deep.include(changes)
+    expect(store.stations.get('N0CALL')?.devices[0]).to.deep.include(changes)
     expect(first).to.have.nested.property('station.registeredAt', store.stations.get('N0CALL')?.registeredAt)
   })
 
   it('refuses new stations when it is full, among some that come together too, but refreshes the known', async () => {
-    await reopened({ stations: { max: 2 } })
+    await reopened({ stations: { ...SETTINGS.stations, max: 2 } })
     const outcomes = await register(store, 'A', 'B', 'C', 'D')
     expect(outcomes.map(({ kind }) => kind).sort()).to.deep.equal(['created', 'created', 'full', 'full'])
     const [one = '', other = ''] = store.stations.keys()
@@ -87,20 +88,20 @@ export function stationsContract(stores: ContractStores): void {
   it('counts stations by platform', async () => {
     await register(store, 'A', 'B')
     await store.stations.register(registration('C', { platform: 'ios' }))
-    expect(store.stations.countByPlatform()).to.deep.equal({ android: 2, ios: 1, webpush: 0 })
+    expect(store.stations.countDevices()).to.deep.equal({ android: 2, ios: 1, webpush: 0 })
     expect(store.stations.size).to.equal(3)
     await store.stations.register(registration('A', { platform: 'ios', avatar: PHOTO }))
     await store.stations.remove('B')
-    expect(store.stations.countByPlatform()).to.deep.equal({ android: 0, ios: 2, webpush: 0 })
+    expect(store.stations.countDevices()).to.deep.equal({ android: 0, ios: 2, webpush: 0 })
     await reopened()
-    expect(store.stations.countByPlatform()).to.deep.equal({ android: 0, ios: 2, webpush: 0 })
+    expect(store.stations.countDevices()).to.deep.equal({ android: 0, ios: 2, webpush: 0 })
   })
 
   it('removes a station with its history and its avatar', async () => {
     await store.stations.register(registration('N0CALL', { avatar: PHOTO }))
     await append(store, 'hello')
-    expect(await store.stations.remove('N0CALL')).to.equal(true)
-    expect(await store.stations.remove('N0CALL')).to.equal(false)
+    expect(await store.stations.remove('N0CALL')).to.equal('station')
+    expect(await store.stations.remove('N0CALL')).to.equal('none')
     expect(store.stations.get('N0CALL')).to.equal(undefined)
     await register(store, 'N0CALL')
     expect((await newer(store, 'N0CALL')).messages).to.deep.equal([])
@@ -125,34 +126,34 @@ export function stationsContract(stores: ContractStores): void {
 
   it('removes a station only when it was last seen before the time that is given', async () => {
     await register(store, 'N0CALL')
-    const seenAt = store.stations.get('N0CALL')?.lastSeenAt ?? 0
-    expect(await store.stations.remove('N0CALL', seenAt)).to.equal(false)
-    expect(await store.stations.remove('N0CALL', seenAt + 1)).to.equal(true)
+    const seenAt = store.stations.get('N0CALL')?.devices[0]?.lastSeenAt ?? 0
+    expect(await store.stations.remove('N0CALL', { seenBeforeMs: seenAt })).to.equal('none')
+    expect(await store.stations.remove('N0CALL', { seenBeforeMs: seenAt + 1 })).to.equal('station')
   })
 
   describe('of push tokens', () => {
     it('marks a token dead, and keeps that over a restart', async () => {
       await register(store, 'N0CALL')
-      await store.stations.markTokenDead('N0CALL', 'token-of-N0CALL')
-      expect(store.stations.get('N0CALL')?.tokenDead).to.equal(true)
-      expect((await reopened()).stations.get('N0CALL')?.tokenDead).to.equal(true)
+      await store.stations.markTokenDead('N0CALL', '', 'token-of-N0CALL')
+      expect(store.stations.get('N0CALL')?.devices[0]?.tokenDead).to.equal(true)
+      expect((await reopened()).stations.get('N0CALL')?.devices[0]?.tokenDead).to.equal(true)
     })
 
     it('leaves a station alone that has another token by now, or is gone', async () => {
       await store.stations.register(registration('N0CALL', { pushToken: 'new' }))
-      await store.stations.markTokenDead('N0CALL', 'old')
-      await store.stations.markTokenDead('W1AW', 'old')
-      expect(store.stations.get('N0CALL')?.tokenDead).to.equal(false)
+      await store.stations.markTokenDead('N0CALL', '', 'old')
+      await store.stations.markTokenDead('W1AW', '', 'old')
+      expect(store.stations.get('N0CALL')?.devices[0]?.tokenDead).to.equal(false)
       expect(store.stations.get('W1AW')).to.equal(undefined)
     })
 
     it('revives a token when the station registers the same or another', async () => {
       await register(store, 'N0CALL')
       for (const pushToken of ['token-of-N0CALL', 'new']) {
-        await store.stations.markTokenDead('N0CALL', 'token-of-N0CALL')
+        await store.stations.markTokenDead('N0CALL', '', 'token-of-N0CALL')
         await store.stations.register(registration('N0CALL', { pushToken }))
-        expect(store.stations.get('N0CALL')).to.deep.include({ pushToken, tokenDead: false })
-        expect((await reopened()).stations.get('N0CALL')).to.deep.include({ pushToken, tokenDead: false })
+        expect(store.stations.get('N0CALL')?.devices[0]).to.deep.include({ pushToken, tokenDead: false })
+        expect((await reopened()).stations.get('N0CALL')?.devices[0]).to.deep.include({ pushToken, tokenDead: false })
       }
     })
   })

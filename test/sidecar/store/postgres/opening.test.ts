@@ -72,7 +72,7 @@ describe('Opening the store in PostgreSQL', () => {
     const stores = await Promise.all(['a', 'b', 'c', 'd'].map((instance) => open({ instance })))
     const [first, last] = [stores[0], stores[3]]
     await first?.stations.register(registration('N0CALL'))
-    expect((await last?.stations.find('N0CALL'))?.pushToken).to.equal('token-of-N0CALL')
+    expect((await last?.stations.find('N0CALL'))?.devices[0]?.pushToken).to.equal('token-of-N0CALL')
     expect((await last?.instances.list())?.map(({ name }) => name)).to.deep.equal(['a', 'b', 'c', 'd'])
   })
 

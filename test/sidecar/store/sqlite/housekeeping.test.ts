@@ -24,7 +24,7 @@ describe('The housekeeping of the store in SQLite', () => {
     await stores.clock.advance(HOUR / 2)
     await register(store, 'N1CALL')
     expect(await store.housekeeping.expire(stores.clock.now(), NEVER)).to.equal(0)
-    expect(await store.stations.remove('N1CALL', stores.clock.now())).to.equal(false)
+    expect(await store.stations.remove('N1CALL', { seenBeforeMs: stores.clock.now() })).to.equal('none')
     expect(await store.stations.remove('N1CALL')).to.equal(true)
   })
 
@@ -37,7 +37,7 @@ describe('The housekeeping of the store in SQLite', () => {
       store.stations.register(changed),
       store.housekeeping.expire(stores.clock.now(), NEVER),
     ])
-    expect([expired, store.stations.get('N1CALL')?.pushToken]).to.deep.equal([0, 'another'])
+    expect([expired, store.stations.get('N1CALL')?.devices[0]?.pushToken]).to.deep.equal([0, 'another'])
 
     await stores.clock.advance(2 * HOUR)
     const [gone, outcome] = await Promise.all([

@@ -126,11 +126,11 @@ describe('Closing the store', () => {
     const calls = [
       () => append({ history }, 'late'),
       () => append({ history }),
-      () => history.since('N0CALL', 0),
+      () => history.since('N0CALL', '', 0),
       () => stations.register(registration('N0CALL')),
       () => stations.register(registration('W1AW')),
       () => stations.remove('N0CALL'),
-      () => stations.markTokenDead('N0CALL', 'token-of-N0CALL'),
+      () => stations.markTokenDead('N0CALL', '', 'token-of-N0CALL'),
       () => stations.avatars(['N0CALL']),
       () => serverTime.issue(),
     ]

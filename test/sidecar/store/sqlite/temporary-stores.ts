@@ -21,7 +21,7 @@ import type { ContractStores } from '../contract/stores.ts'
 
 export const SETTINGS: StoreSettings = {
   history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
-  stations: { max: 5000 },
+  stations: { max: 5000, expireAfterHours: 720 },
   ack: { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 },
   push: { coalesceMs: 2000 },
   rateLimit: { newStationsPerHour: 10_000 },
@@ -106,7 +106,15 @@ export function copyAsAfterCrash(from: string, to: string): void {
 }
 
 export function registration(key: string, changes: Partial<Registration> = {}): Registration {
-  return { key, platform: 'android', pushToken: `token-of-${key}`, ackMessages: false, client: '192.0.2.1', ...changes }
+  return {
+    key,
+    deviceId: '',
+    platform: 'android',
+    pushToken: `token-of-${key}`,
+    ackMessages: false,
+    client: '192.0.2.1',
+    ...changes,
+  }
 }
 
 export function register(store: Store, ...keys: string[]): Promise<RegisterOutcome[]> {
@@ -149,7 +157,7 @@ export async function newer(
   station: string,
   since = 0,
 ): Promise<{ readonly messages: readonly StoredMessage[]; readonly serverTime: number }> {
-  const found = await store.history.since(station, since)
+  const found = await store.history.since(station, '', since)
   if (!found) throw new Error(`${station} is not registered.`)
   return found
 }

@@ -63,18 +63,18 @@ describe('The cursors of several instances', () => {
     const [here, there] = [instance(), instance()]
     const first = await receive('a')
     await receive('b')
-    expect(await here.timeOf(KEY, first)).to.equal(first)
-    expect(await there.timeOf(KEY)).to.be.below(first)
+    expect(await here.timeOf(KEY, '', first)).to.equal(first)
+    expect(await there.timeOf(KEY, '')).to.be.below(first)
     await written()
-    expect(await there.timeOf(KEY)).to.equal(first)
+    expect(await there.timeOf(KEY, '')).to.equal(first)
   })
 
   it('are never replaced by older ones', async () => {
     const [here, there] = [instance(), instance()]
     const [first, second] = [await receive('a'), await receive('b')]
     await receive('c')
-    await here.timeOf(KEY, first)
-    await there.timeOf(KEY, second)
+    await here.timeOf(KEY, '', first)
+    await there.timeOf(KEY, '', second)
     await there.seal()
     await here.seal()
     expect(await asked()).to.equal(second)
@@ -84,10 +84,10 @@ describe('The cursors of several instances', () => {
     const here = instance()
     const first = await receive('a')
     await receive('b')
-    await here.timeOf(KEY, first)
+    await here.timeOf(KEY, '', first)
     writes = () => Promise.reject(new StoreError('database_unreachable'))
     await written()
-    expect([await asked(), await here.timeOf(KEY)]).to.deep.equal([0, first])
+    expect([await asked(), await here.timeOf(KEY, '')]).to.deep.equal([0, first])
     writes = (write) => write()
     await written()
     expect(await asked()).to.equal(first)

@@ -26,7 +26,7 @@ describe('The push queue in PostgreSQL', () => {
 
     const receive = (to: string, text: string) => append(store, message(text, { to }))
     const claim = () => store.pushes.claim({ android: 10, ios: 10, webpush: 10 })
-    const claimed = async () => (await claim()).map(({ station }) => station.key)
+    const claimed = async () => (await claim()).map(({ station }) => station)
     /** The database's alone: no timer of ours runs. */
     const step = (ms: number) => stores.clock.set(stores.clock.now() + ms)
     const windowEnds = () => step(SETTINGS.push.coalesceMs)
@@ -46,7 +46,7 @@ describe('The push queue in PostgreSQL', () => {
       await receive('W1AW', 'three')
       windowEnds()
       const claims = await claim()
-      expect(claims.map(({ station, unpushed }) => [station.key, unpushed.count])).to.deep.equal([['W1AW', 2]])
+      expect(claims.map(({ station, unpushed }) => [station, unpushed.count])).to.deep.equal([['W1AW', 2]])
     })
 
     it('brings forward nothing that was put off, nor for longer than any plan does', async () => {

@@ -49,9 +49,8 @@ describe('Workers that claim pushes from one table', () => {
         const claims = await queue.claim(ROOM)
         if (claims.length === 0) break
         for (const { station } of claims) {
-          if (held.has(station.key))
-            throw new Error(`${station.key} was claimed twice, by ${held.get(station.key)} before.`)
-          held.set(station.key, worker)
+          if (held.has(station)) throw new Error(`${station} was claimed twice, by ${held.get(station)} before.`)
+          held.set(station, worker)
         }
         const settled = life === lives - 1 ? claims.slice(0, claims.length / 2) : claims
         await Promise.all(settled.map((claim) => settle(claim, queue.settle)))
@@ -61,7 +60,7 @@ describe('Workers that claim pushes from one table', () => {
     }
 
     async function settle(claim: PushClaim, by: (claim: PushClaim) => Promise<void>): Promise<void> {
-      const { key } = claim.station
+      const { station: key } = claim
       told.set(key, (told.get(key) ?? 0) + 1)
       // Before the statement: from its commit on it may be another's, and nothing here is due again.
       held.delete(key)

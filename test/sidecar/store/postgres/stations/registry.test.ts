@@ -92,11 +92,11 @@ describe('The registry of several instances', () => {
     await until(b, () => b.size === 2)
     expect(b.get('N0CALL')).to.deep.include({ pushToken: 'new' })
     expect(b.avatarChanges).to.be.above(changes)
-    await a.markTokenDead('N0CALL', 'new')
+    await a.markTokenDead('N0CALL', '', 'new')
     await a.remove('N1CALL')
     await until(b, () => b.size === 1)
-    expect(b.get('N0CALL')?.tokenDead).to.equal(true)
-    expect(b.countByPlatform()).to.deep.equal({ android: 1, ios: 0, webpush: 0 })
+    expect(b.get('N0CALL')?.devices[0]?.tokenDead).to.equal(true)
+    expect(b.countDevices()).to.deep.equal({ android: 1, ios: 0, webpush: 0 })
   })
 
   it('looks each second, should notifications be lost', async () => {

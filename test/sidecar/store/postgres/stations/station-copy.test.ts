@@ -5,12 +5,10 @@ import { createStationCopy, type StationCopy } from '../../../../../sidecar/stor
 
 const record = (pushToken: string, lastSeenAt = 1): StationRecord => ({
   key: 'N0CALL',
-  platform: 'android',
-  pushToken,
-  tokenDead: false,
-  ackMessages: false,
   registeredAt: 1,
-  lastSeenAt,
+  devices: [
+    { id: '', platform: 'android', pushToken, tokenDead: false, ackMessages: false, registeredAt: 1, lastSeenAt },
+  ],
   icon: null,
   hash: null,
   updatedAt: null,
@@ -23,7 +21,7 @@ describe('The copy of the registry', () => {
     copy.replace([], 10)
   })
 
-  const token = () => copy.get('N0CALL')?.pushToken
+  const token = () => copy.get('N0CALL')?.devices[0]?.pushToken
 
   it('takes nothing back that newer answers said', () => {
     copy.take(['N0CALL', record('twelve')], 12)
@@ -35,16 +33,16 @@ describe('The copy of the registry', () => {
     expect(token()).to.equal(undefined)
     copy.take(['N0CALL', record('twelve')], 12)
     expect(token()).to.equal(undefined)
-    expect(copy.countByPlatform().android).to.equal(0)
+    expect(copy.countDevices().android).to.equal(0)
   })
 
   it('keeps the time of a heartbeat that only memory has, until another instance writes one', () => {
     copy.take(['N0CALL', record('a', 100)], 11)
     copy.touch('N0CALL', 150)
     copy.follow([['N0CALL', record('b', 100)]], 12)
-    expect(copy.get('N0CALL')).to.include({ pushToken: 'b', lastSeenAt: 150 })
+    expect(copy.get('N0CALL')?.devices[0]).to.include({ pushToken: 'b', lastSeenAt: 150 })
     copy.follow([['N0CALL', record('b', 140)]], 13)
-    expect(copy.get('N0CALL')?.lastSeenAt).to.equal(140)
+    expect(copy.get('N0CALL')?.devices[0]?.lastSeenAt).to.equal(140)
   })
 
   it('believes a database that has gone back', () => {

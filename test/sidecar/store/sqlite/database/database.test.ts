@@ -269,10 +269,10 @@ describe('A store whose disk gives out', () => {
     expect(await register(store, 'N0CALL')).to.deep.equal([
       { kind: 'refreshed', station: store.stations.get('N0CALL') },
     ])
-    expect(store.stations.get('N0CALL')?.lastSeenAt).to.equal(stores.clock.now())
+    expect(store.stations.get('N0CALL')?.devices[0]?.lastSeenAt).to.equal(stores.clock.now())
     for (const changed of [registration('N1CALL'), registration('N0CALL', { pushToken: 'another' })])
       expect((await rejection(store.stations.register(changed))).code).to.equal('database_not_writable')
-    expect(store.stations.get('N0CALL')?.pushToken).to.equal('token-of-N0CALL')
+    expect(store.stations.get('N0CALL')?.devices[0]?.pushToken).to.equal('token-of-N0CALL')
 
     await connection.exec('PRAGMA query_only = OFF')
     await stores.clock.advance(1)

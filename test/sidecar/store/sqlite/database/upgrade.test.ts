@@ -52,14 +52,14 @@ for (const version of [1, 2, 4, 5]) {
         },
       ])
       const claims = await pushes.claim({ android: 10, ios: 10, webpush: 10 })
-      const unpushed = Object.fromEntries(claims.map(({ station, unpushed }) => [station.key, unpushed.count]))
+      const unpushed = Object.fromEntries(claims.map(({ station, unpushed }) => [station, unpushed.count]))
       expect(unpushed).to.have.all.keys('N0CALL-7', 'N3CALL').and.include({ 'N0CALL-7': 1 })
     })
 
     it('knows which cursor a phone has brought', async () => {
       const { cursors } = await stores.open()
       const asked = version < 4 ? 1_700_000_000_001 : 1_700_000_000_005
-      expect(await cursors.timeOf('N0CALL-7')).to.equal(asked)
+      expect(await cursors.timeOf('N0CALL-7', '')).to.equal(asked)
     })
 
     it('goes on from there: nothing is issued, stored or told twice', async () => {
@@ -75,7 +75,7 @@ for (const version of [1, 2, 4, 5]) {
       const { stations, history } = await stores.open()
       const registered = await stations.register({ ...registration('N4CALL'), platform: 'webpush' })
       expect(registered.kind).to.equal('created')
-      expect(stations.countByPlatform()).to.deep.equal({ android: 2, ios: 2, webpush: 1 })
+      expect(stations.countDevices()).to.deep.equal({ android: 2, ios: 2, webpush: 1 })
       await stations.remove('N0CALL-7')
       await stations.register(registration('N0CALL-7'))
       expect((await newer({ history }, 'N0CALL-7')).messages).to.deep.equal([])

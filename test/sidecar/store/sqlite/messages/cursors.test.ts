@@ -10,7 +10,7 @@ describe('The server time of an answer', () => {
     const store = await stores.open()
     await register(store, 'N0CALL')
     await stores.shift(5000)
-    expect(await store.cursors.timeOf('N0CALL')).to.equal(stores.now())
+    expect(await store.cursors.timeOf('N0CALL', '')).to.equal(stores.now())
   })
 
   it('is the cursor of the phone, of each call, while the disk takes no more writes', async () => {
@@ -19,7 +19,7 @@ describe('The server time of an answer', () => {
     const time = await stampOf(store, 'a')
     await connection.exec('PRAGMA query_only = ON')
     await stores.shift(60_000)
-    expect([(await newer(store, 'N0CALL', time)).serverTime, await store.cursors.timeOf('N0CALL')]).to.deep.equal([
+    expect([(await newer(store, 'N0CALL', time)).serverTime, await store.cursors.timeOf('N0CALL', '')]).to.deep.equal([
       time,
       time,
     ])

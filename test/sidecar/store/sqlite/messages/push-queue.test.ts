@@ -92,7 +92,7 @@ describe('The queue of pushes in SQLite', () => {
     disk.fails = false
     await stores.clock.advance(1000)
     expect(calls).to.equal(1)
-    const keys = (await store.pushes.claim(ROOM)).map(({ station }) => station.key)
+    const keys = (await store.pushes.claim(ROOM)).map(({ station }) => station)
     expect(keys).to.deep.equal(['N1CALL', 'N0CALL', 'N2CALL'])
   })
 

@@ -107,7 +107,7 @@ describe('Server time in SQLite', () => {
   const asking = (store: Store) => {
     const rings = cacheOver(store)
     return async (station: string, since: number) => {
-      const answer = await rings.since(station, since)
+      const answer = await rings.since(station, '', since)
       if (!answer) throw new Error('The station is not registered.')
       return { messages: messagesIn(answer), serverTime: answer.serverTime }
     }

@@ -23,7 +23,7 @@ describe('The registry in SQLite', () => {
 
   it('takes registrations in the order of the calls, within one transaction too', async () => {
     await store.close()
-    store = await stores.open({ stations: { max: 2 } })
+    store = await stores.open({ stations: { max: 2, expireAfterHours: 720 } })
     const outcomes = await register(store, 'A', 'B', 'C', 'A')
     expect(outcomes.map((outcome) => outcome.kind)).to.deep.equal(['created', 'created', 'full', 'refreshed'])
   })
@@ -36,8 +36,8 @@ describe('The registry in SQLite', () => {
         stores.clock.set(start + ms)
         const outcome = await store.stations.register(registration('N0CALL', { avatar: CAR }))
         expect(outcome).to.have.nested.property('station.lastSeenAt', start + ms)
-        expect(store.stations.get('N0CALL')?.lastSeenAt).to.equal(start + ms)
-        return (await reopened()).stations.get('N0CALL')?.lastSeenAt
+        expect(store.stations.get('N0CALL')?.devices[0]?.lastSeenAt).to.equal(start + ms)
+        return (await reopened()).stations.get('N0CALL')?.devices[0]?.lastSeenAt
       }
       expect(await onDiskAfter(HOUR)).to.equal(start)
       expect(await onDiskAfter(HOUR + 1)).to.equal(start + HOUR + 1)
@@ -48,9 +48,9 @@ describe('The registry in SQLite', () => {
       await register(store, 'N0CALL')
       stores.clock.set(start + 60_000)
       await register(store, 'N0CALL')
-      await store.stations.markTokenDead('N0CALL', 'token-of-N0CALL')
+      await store.stations.markTokenDead('N0CALL', '', 'token-of-N0CALL')
       expect(store.stations.get('N0CALL')).to.include({ tokenDead: true, lastSeenAt: start + 60_000 })
-      expect((await reopened()).stations.get('N0CALL')?.lastSeenAt).to.equal(start)
+      expect((await reopened()).stations.get('N0CALL')?.devices[0]?.lastSeenAt).to.equal(start)
     })
 
     it('takes a time back that a wrong clock wrote', async () => {
@@ -59,7 +59,7 @@ describe('The registry in SQLite', () => {
       await register(store, 'N0CALL')
       stores.clock.set(start)
       await register(store, 'N0CALL')
-      expect((await reopened()).stations.get('N0CALL')?.lastSeenAt).to.equal(start)
+      expect((await reopened()).stations.get('N0CALL')?.devices[0]?.lastSeenAt).to.equal(start)
     })
 
     it('comes after a removal that is on its way', async () => {
