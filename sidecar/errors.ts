@@ -9,7 +9,15 @@ export const API_ERRORS = {
     status: 403,
     message: 'This call is that of a service, of bulletins or of the server itself: no station can have it.',
   },
-  not_registered: { status: 404, message: 'This station is not registered; call /v1/register first.' },
+  devices_full: {
+    status: 403,
+    message:
+      'This station has as many devices as one may have: unregister one, or wait until one was silent for 30 days.',
+  },
+  not_registered: {
+    status: 404,
+    message: 'This station, or this device of it, is not registered; call /v1/register first.',
+  },
   not_found: {
     status: 404,
     message: 'There is no such call; there are /v1/register, /v1/sync, /v1/avatars and /v1/unregister.',

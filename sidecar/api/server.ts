@@ -62,7 +62,7 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
   const { feed } = store
   const rings = feed ? createRingCache({ ...store, feed }) : createReadThrough(store)
   const calls: ReadonlyMap<string, Call> = new Map([
-    ['/v1/register', registerCall({ check: check.register, store, isReserved, rings, metrics })],
+    ['/v1/register', registerCall({ check: check.register, store, isReserved, rings, metrics, log })],
     ['/v1/sync', syncCall({ check: check.sync, rings })],
     ['/v1/avatars', avatarsCall({ check: check.avatars, store })],
     ['/v1/unregister', unregisterCall({ check: check.unregister, store, metrics })],

@@ -3,10 +3,10 @@ import { platformTimers, type Timers } from './timers.ts'
 import type {
   AvatarsAnswer,
   AvatarsBody,
+  DeviceClaim,
   RegisterAnswer,
   RegisterBody,
   Stamped,
-  StationClaim,
   SyncAnswer,
   SyncBody,
   WebPushAnswer,
@@ -40,7 +40,7 @@ export interface Calls {
   register(body: RegisterBody): Promise<RegisterAnswer>
   sync(body: SyncBody): Promise<SyncAnswer>
   avatars(body: AvatarsBody): Promise<AvatarsAnswer>
-  unregister(body: StationClaim): Promise<Stamped>
+  unregister(body: DeviceClaim): Promise<Stamped>
   /** The key that apps subscribe with; `not_found` while Web Push is off. */
   webPush(): Promise<WebPushAnswer>
 }

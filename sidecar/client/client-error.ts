@@ -5,6 +5,7 @@ const API_CODES: Readonly<Record<ApiErrorCode, 'passing' | 'lasting'>> = {
   invalid_request: 'lasting',
   wrong_passcode: 'lasting',
   reserved: 'lasting',
+  devices_full: 'lasting',
   not_registered: 'lasting',
   not_found: 'lasting',
   method_not_allowed: 'lasting',

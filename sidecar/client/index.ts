@@ -10,6 +10,7 @@ export type {
   AvatarRecord,
   AvatarsAnswer,
   AvatarsBody,
+  DeviceClaim,
   ErrorAnswer,
   MessageRecord,
   Platform,

@@ -8,7 +8,9 @@ import type { UpstreamConnection, UpstreamState } from './page/upstream.ts'
 interface GaugeSources {
   readonly upstream: () => UpstreamState
   readonly obstacles: () => readonly Obstacle[]
+  /** Each once, by the platform of its oldest device. */
   readonly stations: () => Readonly<Record<Platform, number>>
+  readonly devices: () => Readonly<Record<Platform, number>>
   readonly maxStations: number
   readonly gateways: () => readonly GatewayStatus[]
   readonly pushesUnderWay: () => number
@@ -31,12 +33,15 @@ const MS_PER_S = 1000
 export function installGauges(metrics: GaugeMetrics, sources: GaugeSources): void {
   installUpstreamGauges(metrics, sources)
   installPushGauges(metrics, sources)
-  const { stations, maxStations, obstacles, databaseBytes, diskFreeBytes, certificateExpiresAt } = sources
-  metrics.gauges('stations', 'Registered stations', ['platform'], () =>
-    Object.entries(stations()).map(([platform, value]) => ({ labels: { platform }, value })),
-  )
-  metrics.gauge('stations_android', 'Registered stations with an Android phone; see stations', () => stations().android)
-  metrics.gauge('stations_ios', 'Registered stations with an iPhone; see stations', () => stations().ios)
+  const { stations, devices, maxStations, obstacles, databaseBytes, diskFreeBytes, certificateExpiresAt } = sources
+  const byPlatform = (name: string, help: string, read: GaugeSources['devices']) =>
+    metrics.gauges(name, help, ['platform'], () =>
+      Object.entries(read()).map(([platform, value]) => ({ labels: { platform }, value })),
+    )
+  byPlatform('stations', 'Registered stations, each once, by its oldest device', stations)
+  byPlatform('devices', 'Devices of the registered stations', devices)
+  metrics.gauge('stations_android', 'Those of stations with an Android phone; see there', () => stations().android)
+  metrics.gauge('stations_ios', 'Those of stations with an iPhone; see there', () => stations().ios)
   metrics.gauge('stations_max', 'How many stations may be registered', () => maxStations)
   metrics.gauges('not_ready', '1 for each reason that readyz gives', ['reason'], () => {
     const found = new Set<string>(obstacles())
@@ -104,11 +109,11 @@ function installPushGauges(metrics: GaugeMetrics, { gateways, pushesUnderWay }: 
   )
   each(
     'pushes_waiting',
-    'Stations that are being notified, or wait for the end of their window, their turn or another try',
+    'Devices that are being notified, or wait for the end of their window, their turn or another try',
     ({ waiting }) => waiting,
   )
   each('push_last_accepted_timestamp_seconds', 'When a gateway last accepted a notification', ({ lastAcceptedAt }) =>
     lastAcceptedAt === undefined ? undefined : lastAcceptedAt / MS_PER_S,
   )
-  metrics.gauge('pushes_under_way', 'Stations that are being notified', pushesUnderWay)
+  metrics.gauge('pushes_under_way', 'Devices that are being notified', pushesUnderWay)
 }

@@ -3,7 +3,7 @@ import { type Clock, within } from '../clock.ts'
 import { isPostgresAddress, shownAddress } from '../config/postgres-address.ts'
 import type { Settings } from '../config/settings.ts'
 import { VERSION } from '../config/version.ts'
-import type { Store } from '../messages/store.ts'
+import type { Platform, StationKey, Stations, Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
 import { installGauges } from './gauges.ts'
 import type { GatewayStatus } from './page/gateways.ts'
@@ -44,7 +44,7 @@ const SCARCE_BYTES = 256_000
 export async function openOperatorPort(parts: OperatorParts): Promise<HttpListener> {
   const { settings, store, upstream, gateways, pushesUnderWay, traffic, metrics, clock, recent } = parts
   const startedAt = clock.now()
-  const stations = () => store.stations.countDevices()
+  const devices = () => store.stations.countDevices()
   const maxStations = settings.stations.max
   /** With hardly any room left on the disk nobody may have written since: then it is tried. */
   async function present(): Promise<readonly Obstacle[]> {
@@ -65,7 +65,8 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
   installGauges(metrics, {
     upstream,
     obstacles,
-    stations,
+    stations: () => oldestDevices(store.stations),
+    devices,
     maxStations,
     gateways,
     pushesUnderWay,
@@ -89,7 +90,8 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
       obstacles: await present(),
       upstream: upstream(),
       lastPacketAt: traffic.lastPacketAt,
-      stations: stations(),
+      stations: store.stations.size,
+      devices: devices(),
       maxStations,
       gateways: gateways(),
       pushesUnderWay: pushesUnderWay(),
@@ -115,6 +117,13 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
     return store.history.since(somebody, store.stations.get(somebody)?.devices[0]?.id ?? '', 0)
   }
 
+  async function unregister(station: StationKey): Promise<boolean> {
+    if ((await store.stations.remove(station)) === 'none') return false
+    metrics.count('stations_unregistered')
+    recent.log.info('station-ended', 'An operator ended a station with all its devices.', { station })
+    return true
+  }
+
   try {
     const listener = await serveAdmin({
       admin: settings.admin,
@@ -122,6 +131,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
       answers,
       obstacles: present,
       backUp: parts.backups.make,
+      unregister,
       statusPage: async (refresh) => renderStatusPage(await status(), refresh),
       metrics,
       clock,
@@ -138,4 +148,14 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
     stopWatching()
     throw error
   }
+}
+
+/** Each station once, by its oldest device: all platforms together go on being how many stations there are. */
+function oldestDevices({ keys, get }: Stations): Readonly<Record<Platform, number>> {
+  const counts = { android: 0, ios: 0, webpush: 0 }
+  for (const key of keys()) {
+    const oldest = get(key)?.devices.reduce((one, other) => (other.registeredAt < one.registeredAt ? other : one))
+    if (oldest) counts[oldest.platform] += 1
+  }
+  return counts
 }

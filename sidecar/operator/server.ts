@@ -1,8 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type HttpListener, listenHttp } from '../api/http-listener.ts'
+import { parseBody, receiveBody } from '../api/requests/body.ts'
+import { parseStationKey } from '../aprs/station.ts'
 import { type Clock, within } from '../clock.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
+import type { StationKey } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
 import { POLICY } from './page/style.ts'
 
@@ -24,6 +27,8 @@ interface AdminParts {
   /** The page for a person, as HTML that {@link POLICY} fits; whether it loads itself anew is the reader's choice. */
   readonly statusPage: (refresh: boolean) => Promise<string>
   readonly backUp: () => Promise<BackupOutcome>
+  /** Ends a station with all its devices; false when there is none of that name. */
+  readonly unregister: (station: StationKey) => Promise<boolean>
   readonly metrics: Pick<Metrics, 'expose'>
   readonly clock: Clock
   readonly log: Log
@@ -51,11 +56,11 @@ export function warnNotLocal(loopback: boolean, log: Pick<Log, 'warn'>): void {
 
 /**
  * Serves the operator's port: `/` for a person, `/healthz` (should it be restarted?), `/readyz` (is it fully at work?), `/readyz/api`
- * (can it answer calls? for balancers), `/metrics`
- * and `POST /backup`. Nothing here asks for a password: the port belongs on loopback or a private network.
+ * (can it answer calls? for balancers), `/metrics`, `POST /backup`
+ * and `POST /unregister`. Nothing here asks for a password: the port belongs on loopback or a private network.
  */
 export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
-  const { admin, alive, answers, obstacles, statusPage, backUp, metrics, clock, log } = parts
+  const { admin, alive, answers, obstacles, statusPage, backUp, unregister, metrics, clock, log } = parts
   const pages = new Map<string, (query: URLSearchParams) => Page | Promise<Page>>([
     ['/', async (query) => page(await statusPage(query.get('refresh') !== 'off'))],
     [
@@ -97,14 +102,34 @@ export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
     ],
   ])
 
+  const orders = new Map<string, (body: Buffer) => Promise<Page>>([
+    ['/backup', async () => backupPage(await backUp())],
+    [
+      '/unregister',
+      async (body) => {
+        const station = stationIn(body)
+        if (station === undefined)
+          return json(400, { error: 'invalid_request', message: 'The body is { "station": "CALL-SSID" }.' })
+        if (!(await unregister(station)))
+          return json(404, { error: 'not_registered', message: 'There is no such station.' })
+        return json(200, { station })
+      },
+    ],
+  ])
+
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [path = '', query] = (request.url ?? '').split('?', 2)
+    const order = orders.get(path)
+    if (order && request.method === 'POST') return answerOrder(order, request, response)
     // A body is of no use here; what there is of it is thrown away.
     request.resume()
-    const [path = '', query] = (request.url ?? '').split('?', 2)
-    if (path === '/backup') return send(response, await answerBackup(request, response))
+    if (order) {
+      response.setHeader('Allow', 'POST')
+      return send(response, json(405, { error: 'method_not_allowed', message: 'This is asked for by POST.' }))
+    }
     const make = pages.get(path)
     if (!make) {
-      const message = `There are ${[...pages.keys()].join(', ')} and /backup.`
+      const message = `There are ${[...pages.keys(), ...orders.keys()].join(', ')}.`
       return send(response, json(404, { error: 'not_found', message }))
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -114,15 +139,16 @@ export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
     send(response, await make(new URLSearchParams(query)))
   }
 
-  async function answerBackup(request: IncomingMessage, response: ServerResponse): Promise<Page> {
-    if (request.method !== 'POST') {
-      response.setHeader('Allow', 'POST')
-      return json(405, { error: 'method_not_allowed', message: 'A backup is asked for by POST.' })
-    }
-    // Browsers send it with every POST: no page that the operator happens to look at is to fill the disk.
+  async function answerOrder(
+    order: (body: Buffer) => Promise<Page>,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const received = await receiveBody(request, response)
+    // Browsers send it with every POST: no page that the operator happens to look at is to fill the disk, or to end a station.
     if (request.headers.origin !== undefined)
-      return json(403, { error: 'forbidden', message: 'Backups are not for web pages to ask for.' })
-    return backupPage(await backUp())
+      return send(response, json(403, { error: 'forbidden', message: 'This is not for web pages to ask for.' }))
+    send(response, await order(received.kind === 'whole' ? received.bytes : Buffer.alloc(0)))
   }
 
   const server = createServer(TIME_LIMITS, (request, response) => {
@@ -136,6 +162,16 @@ export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
   const listener = await listenHttp(server, 'http', admin.host, admin.port)
   warnNotLocal(listener.loopback, log)
   return listener
+}
+
+/** The station that an operator names in JSON; undefined where there is none in it. */
+function stationIn(body: Buffer): StationKey | undefined {
+  try {
+    const { station } = Object(parseBody(body))
+    return typeof station === 'string' ? parseStationKey(station) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function backupPage(outcome: BackupOutcome): Page {

@@ -51,6 +51,7 @@ async function scrapeRow(count: number): Promise<Measurement> {
       upstream: link.status,
       obstacles,
       stations: () => ({ android: count, ios: 0, webpush: 0 }),
+      devices: () => ({ android: count, ios: 0, webpush: 0 }),
       maxStations: count,
       gateways: () => [],
       pushesUnderWay: () => 0,

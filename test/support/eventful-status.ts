@@ -51,7 +51,8 @@ export function eventfulStatus(changes: Partial<Status> = {}): Status {
       ],
     },
     lastPacketAt: NOW - 2000,
-    stations: { android: 1702, ios: 938, webpush: 0 },
+    stations: 2600,
+    devices: { android: 1702, ios: 938, webpush: 0 },
     maxStations: 5000,
     gateways: [
       {

@@ -39,6 +39,8 @@ export interface WholeSidecar {
   readonly apns: MemoryGateway
   readonly clock: FakeClock
   readonly sidecar: Sidecar
+  /** Lines of its log, down to debug. */
+  readonly logged: readonly string[]
   post(path: string, body: object): Promise<Answer>
   /** Registers, with whatever else `members` says; resolves when APRS-IS has the station in the filter. */
   register(callsign: string, members?: object): Promise<Answer>
@@ -72,6 +74,7 @@ export async function startWholeSidecar(config: Config = {}): Promise<WholeSidec
   const close = async () => {
     for (let next = closers.pop(); next; next = closers.pop()) await next()
   }
+  const logged: string[] = []
   const sending = new Set<Promise<unknown>>()
   const followed = (gateway: PushGateway): PushGateway => ({
     ...gateway,
@@ -110,7 +113,7 @@ export async function startWholeSidecar(config: Config = {}): Promise<WholeSidec
     const outcome = settingsFrom(JSON.stringify(whole), folder)
     if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
     const sidecar = closing(
-      await startSidecar(outcome.settings, createLog('silent'), clock, {
+      await startSidecar(outcome.settings, createLog('debug', { write: (line) => void logged.push(line) }), clock, {
         connect: network.connect,
         openGateways(...parts) {
           const { webpush } = openGateways(...parts)
@@ -125,6 +128,7 @@ export async function startWholeSidecar(config: Config = {}): Promise<WholeSidec
       apns,
       clock,
       sidecar,
+      logged,
       close,
     }
   } catch (error) {

@@ -1,8 +1,8 @@
 import { passcodeMatches } from '../../aprs/passcode.ts'
 import { stationKey } from '../../aprs/station.ts'
-import type { StationClaim } from '../../client/wire/bodies.ts'
+import type { DeviceClaim, StationClaim } from '../../client/wire/bodies.ts'
 import { ApiError } from '../../errors.ts'
-import type { StationKey } from '../../messages/store.ts'
+import type { DeviceId, StationKey } from '../../messages/store.ts'
 
 /** The station that a call is for, once it has shown its passcode; before that, nothing is said of any station. */
 export function claimedStation({ callsign, ssid, auth }: StationClaim): StationKey {
@@ -11,4 +11,9 @@ export function claimedStation({ callsign, ssid, auth }: StationClaim): StationK
     throw new ApiError('invalid_request', [{ path: outcome.member, reason: outcome.reason }])
   if (!passcodeMatches(outcome.key, auth)) throw new ApiError('wrong_passcode')
   return outcome.key
+}
+
+/** Which of the station's devices calls. */
+export function claimedDevice({ deviceId }: DeviceClaim): DeviceId {
+  return deviceId ?? ''
 }

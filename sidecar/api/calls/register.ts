@@ -1,6 +1,7 @@
 import type { RegisterBody } from '../../client/wire/bodies.ts'
 import { ApiError } from '../../errors.ts'
-import type { AvatarUpload, Platform, StationKey, Store } from '../../messages/store.ts'
+import type { Log } from '../../log.ts'
+import type { AvatarUpload, Platform, Station, StationKey, Store } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
 import { plainBody } from '../answers/answer.ts'
 import { jsonText } from '../answers/json-text.ts'
@@ -8,7 +9,7 @@ import { decideAvatar } from '../requests/avatar.ts'
 import type { BodyCheck } from '../requests/schemas.ts'
 import type { RingCache } from '../rings/ring-cache.ts'
 import { answer, type Call } from './call.ts'
-import { claimedStation } from './claim.ts'
+import { claimedDevice, claimedStation } from './claim.ts'
 
 interface RegisterParts {
   readonly check: BodyCheck<RegisterBody>
@@ -16,20 +17,29 @@ interface RegisterParts {
   readonly isReserved: (key: StationKey) => boolean
   readonly rings: Pick<RingCache, 'since'>
   readonly metrics: Metrics
+  readonly log: Log
 }
 
 /** `/v1/register`: a station's first call and its heartbeat. */
 export function registerCall(parts: RegisterParts): Call {
-  const { check, store, isReserved, rings, metrics } = parts
+  const { check, store, isReserved, rings, metrics, log } = parts
+
+  /** Whoever knows the passcode can add one, and anybody can compute that: here the operator sees it. */
+  function tellOfDevice({ key, devices }: Station, platform: Platform): void {
+    metrics.count('devices_joined')
+    log.info('device-joined', 'A station has another device.', { station: key, platform, devices: devices.length })
+  }
+
   return async (received, client) => {
     const body = check(received)
     checkPushToken(body)
     const key = claimedStation(body)
     if (isReserved(key)) throw new ApiError('reserved')
+    const deviceId = claimedDevice(body)
     const avatar = uploadedAvatar(body)
     const outcome = await store.stations.register({
       key,
-      deviceId: '',
+      deviceId,
       platform: body.platform,
       pushToken: body.pushToken,
       ackMessages: body.ackMessages,
@@ -37,19 +47,20 @@ export function registerCall(parts: RegisterParts): Call {
       ...(avatar ? { avatar } : {}),
     })
     if (outcome.kind === 'limited') return { kind: 'drop' }
-    if (!('station' in outcome)) throw new ApiError('full')
+    if (!('station' in outcome)) throw new ApiError(outcome.kind)
     if (outcome.kind === 'created') metrics.count('stations_registered')
+    if (outcome.kind === 'joined') tellOfDevice(outcome.station, body.platform)
     const held = outcome.station.avatar
     const avatarHash = held.state === 'set' ? held.hash : ''
     if (body.wantHistory !== true)
       return answer(
         plainBody({
-          serverTime: await store.cursors.timeOf(key, '', body.since ?? undefined),
+          serverTime: await store.cursors.timeOf(key, deviceId, body.since ?? undefined),
           avatarHash,
           avatars: {},
         }),
       )
-    const found = await rings.since(key, '', body.since ?? 0)
+    const found = await rings.since(key, deviceId, body.since ?? 0)
     // It was unregistered at the same moment.
     if (!found) throw new ApiError('not_registered')
     const { head, serverTime } = found

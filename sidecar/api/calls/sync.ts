@@ -3,19 +3,19 @@ import { ApiError } from '../../errors.ts'
 import type { BodyCheck } from '../requests/schemas.ts'
 import type { RingCache } from '../rings/ring-cache.ts'
 import { answer, type Call } from './call.ts'
-import { claimedStation } from './claim.ts'
+import { claimedDevice, claimedStation } from './claim.ts'
 
 interface SyncParts {
   readonly check: BodyCheck<SyncBody>
   readonly rings: Pick<RingCache, 'since'>
 }
 
-/** `/v1/sync`: what a station missed since its cursor. */
+/** `/v1/sync`: what a device missed since its cursor. */
 export function syncCall({ check, rings }: SyncParts): Call {
   return async (received) => {
     const body = check(received)
     const key = claimedStation(body)
-    const found = await rings.since(key, '', body.since)
+    const found = await rings.since(key, claimedDevice(body), body.since)
     if (!found) throw new ApiError('not_registered')
     const { head, serverTime } = found
     return answer({ head, tail: `,"serverTime":${serverTime}}` })

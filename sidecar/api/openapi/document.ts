@@ -36,12 +36,12 @@ export function openApiDocument() {
     paths: {
       '/v1/register': post(
         'register',
-        'Registers a station, and again as its heartbeat every 6 hours',
+        'Registers a device of a station, and again as its heartbeat every 6 hours',
         ref('RegisterBody'),
         'RegisterAnswer',
-        ['reserved', 'not_registered', 'full'],
+        ['reserved', 'devices_full', 'not_registered', 'full'],
       ),
-      '/v1/sync': post('sync', 'What a station missed since its cursor', ref('SyncBody'), 'SyncAnswer', [
+      '/v1/sync': post('sync', 'What a device missed since its cursor', ref('SyncBody'), 'SyncAnswer', [
         'not_registered',
       ]),
       '/v1/avatars': post('avatars', 'The full avatars of up to 50 stations', ref('AvatarsBody'), 'AvatarsAnswer', [
@@ -49,7 +49,7 @@ export function openApiDocument() {
       ]),
       '/v1/unregister': post(
         'unregister',
-        'Forgets a station and its history',
+        'Forgets a device, and with its last one the station and its history',
         ref('UnregisterBody'),
         'UnregisterAnswer',
         ['not_registered'],

@@ -34,7 +34,16 @@ const SINCE = {
   description: 'Cursor: the newest server time whose messages are stored.',
 }
 
+const DEVICE: Members = {
+  deviceId: {
+    type: ['string', 'null'],
+    pattern: '^[\\x21-\\x7e]{1,64}$',
+    description: 'Which phone of the station calls: made at random by the app once, and secret. Null is none.',
+  },
+}
+
 const OPTIONAL_AT_REGISTER: Members = {
+  ...DEVICE,
   wantHistory: { type: ['boolean', 'null'], description: 'Whether the answer brings the messages newer than since.' },
   since: { ...SINCE, type: ['integer', 'null'] },
   avatarHash: {
@@ -67,7 +76,7 @@ export const BODY_SCHEMAS = {
     },
     OPTIONAL_AT_REGISTER,
   ),
-  sync: bodySchema({ since: SINCE }),
+  sync: bodySchema({ since: SINCE }, DEVICE),
   avatars: bodySchema({
     stations: {
       type: 'array',
@@ -76,7 +85,7 @@ export const BODY_SCHEMAS = {
       description: 'Stations as CALL or CALL-SSID.',
     },
   }),
-  unregister: bodySchema({}),
+  unregister: bodySchema({}, DEVICE),
 } as const satisfies Readonly<Record<string, BodySchema>>
 
 function bodySchema(required: Members, optional: Members = {}): BodySchema {

@@ -1,5 +1,5 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import type { AvatarsBody, RegisterBody, StationClaim, SyncBody } from '../../client/wire/bodies.ts'
+import type { AvatarsBody, DeviceClaim, RegisterBody, SyncBody } from '../../client/wire/bodies.ts'
 import { jsonPath, pointerSteps } from '../../config/json-path.ts'
 import { ApiError, type ErrorDetail } from '../../errors.ts'
 import { parseSubscription, subscriptionText } from '../../push/web-push/subscription.ts'
@@ -12,7 +12,7 @@ export interface BodyChecks {
   readonly register: BodyCheck<RegisterBody>
   readonly sync: BodyCheck<SyncBody>
   readonly avatars: BodyCheck<AvatarsBody>
-  readonly unregister: BodyCheck<StationClaim>
+  readonly unregister: BodyCheck<DeviceClaim>
 }
 
 /**
@@ -70,6 +70,9 @@ function reasonOf({ keyword, params }: ErrorObject): string {
       return `It has more than ${params.limit} entries.`
     case 'maxLength':
       return `It has more than ${params.limit} characters.`
+    // Of the ids of devices alone.
+    case 'pattern':
+      return 'It must be 1 to 64 visible ASCII characters, without blanks.'
     default:
       return 'It does not have the right form.'
   }

@@ -12,8 +12,17 @@ export interface StationClaim {
   readonly auth: number
 }
 
+/** What a call of one of the station's phones says of who calls. All that is in the body of `/v1/unregister`. */
+export interface DeviceClaim extends StationClaim {
+  /**
+   * 1 to 64 visible ASCII characters without blanks, which the app made at random once: a secret between it and the sidecar. Without it,
+   * or null: the one device that has none.
+   */
+  readonly deviceId?: string | null
+}
+
 /** Body of `/v1/register`. An optional member may also be null. */
-export interface RegisterBody extends StationClaim {
+export interface RegisterBody extends DeviceClaim {
   readonly platform: Platform
   /** FCM's registration token, APNs' device token in hex, or the JSON text of a Web Push subscription. */
   readonly pushToken: string
@@ -31,7 +40,7 @@ export interface RegisterBody extends StationClaim {
 }
 
 /** Body of `/v1/sync`. */
-export interface SyncBody extends StationClaim {
+export interface SyncBody extends DeviceClaim {
   /** Server time, in milliseconds. */
   readonly since: number
 }

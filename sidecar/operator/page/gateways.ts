@@ -53,7 +53,7 @@ function card({ platform, state, lastAcceptedAt, lastRefused, lastFailed, waitin
 <dl><dt>Last accepted</dt><dd>${lastAcceptedAt === undefined ? 'never since the start' : when(lastAcceptedAt, now)}</dd>
 <dt>Last refused</dt><dd>${setback(lastRefused, now)}</dd>
 ${lastFailed && html`<dt>Last failed</dt><dd>${setback(lastFailed, now)}</dd>`}
-<dt>Waiting</dt><dd>${counted(waiting, 'station')}</dd></dl></section>`
+<dt>Waiting</dt><dd>${counted(waiting, 'device')}</dd></dl></section>`
 }
 
 function setback(one: Setback | undefined, now: number): Html {

@@ -82,15 +82,14 @@ function red(mark: string, lines: readonly Html[]): Html {
 }
 
 function tiles(status: Status): Html {
-  const { stations, maxStations, gateways, pushesUnderWay, databaseBytes, memoryBytes, counts } = status
-  const registered = stations.android + stations.ios + stations.webpush
+  const { stations, devices, maxStations, gateways, pushesUnderWay, databaseBytes, memoryBytes, counts } = status
   const isOn = (platform: Platform) => gateways.some((gateway) => gateway.platform === platform)
   const off = (platform: Platform) => (isOn(platform) ? undefined : html` (push off)`)
   // Most servers have none.
-  const others = stations.webpush === 0 ? undefined : html` · ${count(stations.webpush)} Web Push${off('webpush')}`
+  const others = devices.webpush === 0 ? undefined : html` · ${count(devices.webpush)} Web Push${off('webpush')}`
   return html`<dl class="grid tiles">
-<div class="card tile"><dt>Stations</dt><dd><span class="big">${count(registered)}</span> of ${count(maxStations)}</dd>
-<dd>${room(status)}<span class="soft"><span class="swatch main"></span>${count(stations.android)} Android${off('android')} <span class="swatch quiet next"></span>${count(stations.ios)} iOS${off('ios')}${others}</span></dd></div>
+<div class="card tile"><dt>Stations</dt><dd><span class="big">${count(stations)}</span> of ${count(maxStations)}</dd>
+<dd>${room(status)}<span class="soft">Devices: ${count(devices.android)} Android${off('android')} · ${count(devices.ios)} iOS${off('ios')}${others}</span></dd></div>
 <div class="card tile"><dt>Messages stored</dt><dd class="big">${count(counts.messages_stored)}</dd><dd class="soft">${
     status.lastPacketAt === undefined
       ? 'no packet yet'
@@ -110,8 +109,8 @@ const ROOM_WIDTH = 200
 
 /** How full the registry is; the numbers beside it say the same. */
 function room({ stations, maxStations }: Status): Html {
-  const width = (share: number) => Math.min(ROOM_WIDTH, Math.round((share / maxStations) * ROOM_WIDTH * 10) / 10)
-  return html`<svg class="room" aria-hidden="true" viewBox="0 0 ${ROOM_WIDTH} 8" preserveAspectRatio="none"><rect class="track" width="${ROOM_WIDTH}" height="8"/><rect class="bar quiet" width="${width(stations.android + stations.ios + stations.webpush)}" height="8"/><rect class="bar main" width="${width(stations.android)}" height="8"/></svg>`
+  const width = Math.min(ROOM_WIDTH, Math.round((stations / maxStations) * ROOM_WIDTH * 10) / 10)
+  return html`<svg class="room" aria-hidden="true" viewBox="0 0 ${ROOM_WIDTH} 8" preserveAspectRatio="none"><rect class="track" width="${ROOM_WIDTH}" height="8"/><rect class="bar" width="${width}" height="8"/></svg>`
 }
 
 /** How it goes minute by minute is Prometheus's to show: the package has a dashboard for that. */

@@ -34,11 +34,12 @@ export interface Status {
   readonly upstream: UpstreamState
   /** When the last packet arrived; undefined before the first. */
   readonly lastPacketAt: number | undefined
-  readonly stations: Readonly<Record<Platform, number>>
+  readonly stations: number
+  readonly devices: Readonly<Record<Platform, number>>
   readonly maxStations: number
   /** Those that are configured. */
   readonly gateways: readonly GatewayStatus[]
-  /** Stations that are being notified right now. */
+  /** Devices that are being notified right now. */
   readonly pushesUnderWay: number
   /** NaN when it cannot be told. */
   readonly databaseBytes: number

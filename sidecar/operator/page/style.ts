@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 import { Html } from './html.ts'
 
-// Text is at least 4.5:1 on its background in both schemes, marks at least 3:1, on the paper and quiet ones beside any other; nothing
-// is said by colour alone.
+// Text is at least 4.5:1 on its background in both schemes, marks at least 3:1; nothing is said by colour alone.
 const CSS = `
-:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --paper: #ffffff; --ground: #f0f2f5; --line: #d3d9df; --accent: #1f6feb; --main: #123f86; --quiet: #6f93cf; --bad: #b3261e; --warn: #8a5300; --good: #1a6b35; --tint: #eaf4ec; --bad-tint: #fdecea }
+:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --paper: #ffffff; --ground: #f0f2f5; --line: #d3d9df; --accent: #1f6feb; --main: #123f86; --bad: #b3261e; --warn: #8a5300; --good: #1a6b35; --tint: #eaf4ec; --bad-tint: #fdecea }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e9edf1; --soft: #a3adb8; --paper: #161b22; --ground: #0d1117; --line: #30363d; --accent: #58a6ff; --main: #b4d7ff; --quiet: #4a6fa5; --bad: #ff8d85; --warn: #e3b341; --good: #63d188; --tint: #12261a; --bad-tint: #2d1513 }
+  :root { --ink: #e9edf1; --soft: #a3adb8; --paper: #161b22; --ground: #0d1117; --line: #30363d; --accent: #58a6ff; --main: #b4d7ff; --bad: #ff8d85; --warn: #e3b341; --good: #63d188; --tint: #12261a; --bad-tint: #2d1513 }
 }
 * { box-sizing: border-box }
 body { margin: 0; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; font-variant-numeric: tabular-nums }
@@ -32,13 +31,8 @@ a { color: inherit }
 .tile dd { margin: 0 }
 .tile .big { font-size: 1.75rem; font-weight: 650; line-height: 1.25 }
 @media (max-width: 40rem) { header, main, footer { padding-right: .75rem; padding-left: .75rem } .state { flex-direction: column; gap: 0 } }
-.swatch { display: inline-block; width: .625rem; height: .625rem; margin-right: .375rem; border-radius: .125rem }
-.swatch.next { margin-left: .5rem }
-.swatch.main { background: var(--main) }
-.swatch.quiet { background: var(--quiet) }
 svg { display: block; width: 100%; height: auto }
-.bar.main { fill: var(--main) }
-.bar.quiet { fill: var(--quiet) }
+.bar { fill: var(--main) }
 .totals > div { display: flex; flex-wrap: wrap; gap: .125rem 1.25rem }
 .totals dt { min-width: 12rem; font-weight: 600 }
 .totals dd { margin: 0; color: var(--soft) }

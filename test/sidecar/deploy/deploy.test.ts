@@ -291,6 +291,7 @@ describe('what an operator installs', () => {
         obstacles: async () => [],
         statusPage: async () => '',
         backUp: async () => ({ kind: 'off' }),
+        unregister: async () => false,
         metrics: createMetrics(),
         clock: systemClock,
         log: createLog('silent'),

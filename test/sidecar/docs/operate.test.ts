@@ -68,7 +68,7 @@ describe('the pages for the operator', () => {
     expect(namesIn(textOf('operate.md', '## Readiness'), 'reason')).to.have.members(Object.keys(OBSTACLES))
   })
 
-  it('have every path of the operator’s port, and every answer to the wish for a backup', async () => {
+  it('have every path of the operator’s port, and every answer to what may be asked of it', async () => {
     const admin = await serveAdmin({
       admin: { host: '127.0.0.1', port: 0 },
       alive: async () => {},
@@ -76,6 +76,7 @@ describe('the pages for the operator', () => {
       obstacles: async () => [],
       statusPage: async () => '',
       backUp: async () => ({ kind: 'off' }),
+      unregister: async () => false,
       metrics: createMetrics(),
       clock: systemClock,
       log: createLog('silent'),
@@ -90,7 +91,10 @@ describe('the pages for the operator', () => {
     } finally {
       await admin.close()
     }
-    const answers = rowsIn(textOf('operate.md', '## Back up'), 'answer of `/backup`')
+    const answers = [
+      ...rowsIn(textOf('operate.md', '## Back up'), 'answer of `/backup`'),
+      ...rowsIn(textOf('operate.md', '## End a station'), 'answer of `/unregister`'),
+    ]
     const codes = answers.filter(([, status]) => status !== '200').flatMap(([cell]) => codesIn(cell))
     const given = source('operator/server.ts').match(/(?<=error: ')[a-z_]+/g) ?? []
     // What any other page of the port answers too.

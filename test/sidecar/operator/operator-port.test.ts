@@ -11,7 +11,7 @@ import { rememberEvents } from '../../../sidecar/operator/watch/recent-events.ts
 import { watchTraffic } from '../../../sidecar/operator/watch/traffic.ts'
 import type { FakeClock } from '../../support/fake-clock.ts'
 import { settingsOf } from '../../support/settings-of.ts'
-import { register, temporaryStores } from '../store/sqlite/temporary-stores.ts'
+import { register, registration, temporaryStores } from '../store/sqlite/temporary-stores.ts'
 
 describe("the operator's port over a real store", () => {
   const stores = temporaryStores()
@@ -185,6 +185,22 @@ describe("the operator's port over a real store", () => {
     expect(gauge('event_loop_lag_seconds')).to.be.at.least(0)
     expect(gauge('disk_free_bytes')).to.be.above(0)
     expect(gauge('certificate_expiry_timestamp_seconds')).to.be.NaN
+  })
+
+  it('counts each station once on /metrics, and each of its devices', async () => {
+    await open()
+    await register(store, 'N1CALL')
+    const second = registration('N1CALL', { deviceId: 'tablet', platform: 'ios', pushToken: 'ab' })
+    await store.stations.register(second)
+    const lines = (await (await fetch(`${port.url}/metrics`)).text()).split('\n')
+    expect(lines.filter((line) => /^mesh_companion_(?:stations|devices)\{/.test(line))).to.deep.equal(
+      ['stations{platform="android"} 1', 'stations{platform="ios"} 0', 'stations{platform="webpush"} 0']
+        .concat('devices{platform="android"} 1', 'devices{platform="ios"} 1', 'devices{platform="webpush"} 0')
+        .map((line) => `mesh_companion_${line}`),
+    )
+    expect(await text('/'))
+      .to.include('1 of 5,000')
+      .and.include('Devices: 1 Android · 1 iOS')
   })
 
   it('answers without the size of a database that does not answer', async () => {

@@ -14,6 +14,7 @@ describe('the operator port', () => {
   let answers: () => Promise<unknown>
   let obstacles: readonly Obstacle[]
   let backUp: () => Promise<BackupOutcome>
+  let unregistered: string[]
   let events: unknown[]
   let metrics: Metrics
 
@@ -24,6 +25,7 @@ describe('the operator port', () => {
     answers = async () => {}
     obstacles = []
     backUp = async () => ({ kind: 'off' })
+    unregistered = []
     events = []
     admin = await serveAdmin({
       admin: { host: '127.0.0.1', port: 0 },
@@ -32,6 +34,7 @@ describe('the operator port', () => {
       obstacles: async () => obstacles,
       statusPage: async (refresh) => `<p>refresh: ${refresh}</p>`,
       backUp: () => backUp(),
+      unregister,
       metrics,
       clock,
       log: createLog('debug', { write: (line) => void events.push(JSON.parse(line).event) }),
@@ -39,6 +42,10 @@ describe('the operator port', () => {
   })
   afterEach(() => admin.close())
 
+  const unregister = async (station: string) => {
+    unregistered.push(station)
+    return station === 'N0CALL-7'
+  }
   const get = (path: string, method = 'GET') => fetch(admin.url + path, { method })
 
   it('says on /healthz that the process works while the database answers', async () => {
@@ -120,6 +127,7 @@ describe('the operator port', () => {
         connections: ['g/N1CALL', 'g/N2CALL-7'].map((filter) => ({ ...connection, ...amounts, filter })),
       }),
       stations: () => ({ android: 5, ios: 7, webpush: 3 }),
+      devices: () => ({ android: 6, ios: 9, webpush: 3 }),
       maxStations: 5000,
       databaseBytes: async () => 4096,
       instances: async () => 3,
@@ -140,6 +148,7 @@ describe('the operator port', () => {
       'mesh_companion_messages_stored_total 4',
       'mesh_companion_stations{platform="android"} 5',
       'mesh_companion_stations{platform="ios"} 7',
+      'mesh_companion_devices{platform="ios"} 9',
       'mesh_companion_instances 3',
       'mesh_companion_stations_android 5',
       'mesh_companion_stations_ios 7',
@@ -221,19 +230,40 @@ describe('the operator port', () => {
     ])
   })
 
-  it('makes no backup for a GET, nor for a page in a browser, of whatever origin', async () => {
+  for (const [body, status, answer] of [
+    ['{ "station": "N0CALL-7" }', 200, { station: 'N0CALL-7' }],
+    ['{ "station": "n0call-7", "more": 1 }', 200, { station: 'N0CALL-7' }],
+    ['{ "station": "N1CALL" }', 404, { error: 'not_registered' }],
+    ['{ "station": "N0 CALL" }', 400, { error: 'invalid_request' }],
+    ['{ "station": 7 }', 400, { error: 'invalid_request' }],
+    ['station=N0CALL-7', 400, { error: 'invalid_request' }],
+    ['null', 400, { error: 'invalid_request' }],
+    ['', 400, { error: 'invalid_request' }],
+    [`{ "station": "N0CALL-7", "more": "${'x'.repeat(70_000)}" }`, 400, { error: 'invalid_request' }],
+  ] as const) {
+    it(`answers POST /unregister of ${body.slice(0, 40)} with ${status}`, async () => {
+      const given = await fetch(`${admin.url}/unregister`, { method: 'POST', body })
+      expect(await given.json()).to.include(answer)
+      expect(given.status).to.equal(status)
+      expect(unregistered).to.deep.equal(status === 400 ? [] : [status === 200 ? 'N0CALL-7' : 'N1CALL'])
+    })
+  }
+
+  it('makes no backup and ends no station for a GET, nor for a page in a browser, of whatever origin', async () => {
     let asked = 0
     backUp = async () => {
       asked += 1
       return { kind: 'off' }
     }
-    const got = await get('/backup')
-    expect([got.status, got.headers.get('allow')]).to.deep.equal([405, 'POST'])
-    for (const Origin of ['https://evil.example', 'null', admin.url]) {
-      const answer = await fetch(`${admin.url}/backup`, { method: 'POST', headers: { Origin } })
-      expect(answer.status).to.equal(403)
+    for (const path of ['/backup', '/unregister']) {
+      const got = await get(path)
+      expect([got.status, got.headers.get('allow')]).to.deep.equal([405, 'POST'])
+      for (const Origin of ['https://evil.example', 'null', admin.url]) {
+        const body = '{ "station": "N0CALL-7" }'
+        expect((await fetch(admin.url + path, { method: 'POST', headers: { Origin }, body })).status).to.equal(403)
+      }
     }
-    expect(asked).to.equal(0)
+    expect([asked, unregistered]).to.deep.equal([0, []])
   })
 
   it('has nothing else', async () => {
@@ -252,7 +282,8 @@ describe('the operator port', () => {
   it('warns when other machines can reach it', async () => {
     const warned: unknown[] = []
     const log = createLog('warn', { write: (line) => void warned.push(JSON.parse(line).event) })
-    const parts = { alive, answers, obstacles: async () => [], statusPage: async () => '', backUp, metrics, clock, log }
+    const looks = { alive, answers, obstacles: async () => [], statusPage: async () => '' }
+    const parts = { ...looks, backUp, unregister, metrics, clock, log }
     const open = await serveAdmin({ admin: { host: '0.0.0.0', port: 0 }, ...parts })
     await open.close()
     expect(warned).to.deep.equal(['admin-not-local'])

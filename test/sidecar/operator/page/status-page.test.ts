@@ -31,8 +31,8 @@ describe('the status page', () => {
       text(card).trim(),
     )
     expect(cards).to.deep.equal([
-      'Android, by FCM ✗ refuses notifications Last accepted 20 min 0 s ago Last refused 19 min 0 s ago : FCM finds the payload invalid &lt;script&gt;alert(&quot;it&#39;s&quot;)&lt;/script&gt;&amp;amp; Waiting 1 station',
-      'iOS, by APNs ● accepts notifications Last accepted 4 s ago Last refused never since the start Last failed 22 min 0 s ago : no answer within 10 s Waiting 2 stations',
+      'Android, by FCM ✗ refuses notifications Last accepted 20 min 0 s ago Last refused 19 min 0 s ago : FCM finds the payload invalid &lt;script&gt;alert(&quot;it&#39;s&quot;)&lt;/script&gt;&amp;amp; Waiting 1 device',
+      'iOS, by APNs ● accepts notifications Last accepted 4 s ago Last refused never since the start Last failed 22 min 0 s ago : no answer within 10 s Waiting 2 devices',
     ])
     const unused = { ...ios, state: 'unused' as const, lastAcceptedAt: undefined, lastFailed: { at: now, reason: 'x' } }
     expect(text(page({ gateways: [unused] }))).to.include('nothing sent yet Last accepted never since the start')
@@ -86,13 +86,13 @@ describe('the status page', () => {
     expect(shown).to.include('No room for 1 station:').and.include('1 station, 7.8 kB').and.not.include('1 stations')
   })
 
-  it('shows version, uptime, stations by platform with their cap, database and memory', () => {
+  it('shows version, uptime, stations with their cap, devices by platform, database and memory', () => {
     const shown = text(page())
     for (const part of [
       'version 1.2.3',
       'up for 12 d 0 h',
-      '2,640 of 5,000',
-      '1,702 Android',
+      '2,600 of 5,000',
+      'Devices: 1,702 Android',
       '938 iOS',
       'last packet 2 s ago',
       '3 under way',
@@ -115,14 +115,12 @@ describe('the status page', () => {
       expect(text(page())).to.include(part)
   })
 
-  it('shows stations of Web Push where there are any, and whether that is on', () => {
-    const stations = { android: 1702, ios: 938, webpush: 7 }
+  it('shows phones of Web Push where there are any, and whether that is on', () => {
+    const devices = { android: 1702, ios: 938, webpush: 7 }
     expect(text(page())).to.not.include('Web Push')
-    expect(text(page({ stations })))
-      .to.include('2,647 of 5,000')
-      .and.include('7 Web Push (push off)')
+    expect(text(page({ devices }))).to.include('· 7 Web Push (push off)')
     const gateways = eventfulStatus().gateways.map((gateway) => ({ ...gateway, platform: 'webpush' as const }))
-    expect(text(page({ stations, gateways }))).to.not.include('Web Push (push off)')
+    expect(text(page({ devices, gateways }))).to.not.include('Web Push (push off)')
   })
 
   it('shows of each connection its call, server, verification, age, filter and traffic', () => {

@@ -1,0 +1,161 @@
+import { expect } from 'chai'
+import { type ApiAnswer, claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
+import { append, message } from '../store/sqlite/temporary-stores.ts'
+
+const DAY_MS = 86_400_000
+
+describe('several phones of a station at the API', () => {
+  let api: RunningApi
+  beforeEach(async () => {
+    api = await startApi()
+  })
+  afterEach(() => api.close())
+
+  const as = (deviceId: string | undefined) => (deviceId === undefined ? {} : { deviceId })
+  const register = (deviceId: string | undefined, members: object = {}) =>
+    api.post('/v1/register', registration('N0CALL', { pushToken: `token-of-${deviceId}`, ...as(deviceId), ...members }))
+  const sync = (deviceId: string | undefined, since: number) =>
+    api.post('/v1/sync', { ...claim('N0CALL'), ...as(deviceId), since })
+  const unregister = (deviceId: string | undefined) =>
+    api.post('/v1/unregister', { ...claim('N0CALL'), ...as(deviceId) })
+  const receive = (text: string) => append(api.store, message(text, { to: 'N0CALL-7', seqId: '' }))
+  const said = ({ status, body }: ApiAnswer) => [status, body.error]
+  const texts = ({ body }: ApiAnswer) => body.messages.map(({ text }) => text)
+  const devices = () => api.store.stations.get('N0CALL-7')?.devices ?? []
+
+  it('have each its platform, token and wish for acks, and the avatar together', async () => {
+    await register(undefined, { ackMessages: true })
+    await register('one', { platform: 'ios', pushToken: 'ab'.repeat(32), avatarUpdate: true, avatarIcon: 'dog' })
+    expect((await register('two', { platform: 'android' })).body.avatarHash).to.equal('icon:dog')
+    expect(devices().map(({ id, platform, ackMessages }) => [id, platform, ackMessages])).to.have.deep.members([
+      ['', 'android', true],
+      ['one', 'ios', false],
+      ['two', 'android', false],
+    ])
+    expect(api.store.stations.size).to.equal(1)
+    expect(api.metrics.value('stations_registered')).to.equal(1)
+  })
+
+  it('come and go one by one, and the station with the last', async () => {
+    await register('one')
+    expect(said(await sync('two', 0))).to.deep.equal([404, 'not_registered'])
+    expect(said(await sync(undefined, 0))).to.deep.equal([404, 'not_registered'])
+    expect(said(await unregister('two'))).to.deep.equal([404, 'not_registered'])
+    await register(undefined)
+    await receive('hello')
+    expect((await unregister('one')).status).to.equal(200)
+    expect(said(await sync('one', 0))).to.deep.equal([404, 'not_registered'])
+    expect(texts(await sync(undefined, 0))).to.deep.equal(['hello'])
+    expect(api.metrics.value('stations_unregistered')).to.equal(0)
+    expect((await unregister(undefined)).status).to.equal(200)
+    expect([api.store.stations.size, api.metrics.value('stations_unregistered')]).to.deep.equal([0, 1])
+  })
+
+  it('get each message each, whatever the others fetch, from rings that they share', async () => {
+    const cursors = new Map<string | undefined, number>()
+    for (const id of [undefined, 'one', 'two']) cursors.set(id, (await register(id)).body.serverTime)
+    const seen = new Map([...cursors.keys()].map((id) => [id, [] as unknown[]]))
+    const fetchAs = async (id: string | undefined, viaRegister = false) => {
+      const since = cursors.get(id) ?? 0
+      const answer = viaRegister ? await register(id, { wantHistory: true, since }) : await sync(id, since)
+      seen.get(id)?.push(...texts(answer))
+      cursors.set(id, Math.max(since, answer.body.serverTime))
+    }
+    await receive('a')
+    await fetchAs('one')
+    for (const id of cursors.keys()) {
+      // A heartbeat's time is safe to be kept, too: it goes by this phone's cursor and not by what another one has fetched.
+      cursors.set(id, Math.max(cursors.get(id) ?? 0, (await register(id)).body.serverTime))
+    }
+    await receive('b')
+    await fetchAs('two', true)
+    for (const id of cursors.keys()) await fetchAs(id)
+    expect([...seen.values()]).to.deep.equal([
+      ['a', 'b'],
+      ['a', 'b'],
+      ['a', 'b'],
+    ])
+  })
+
+  it('are given what the station has when they are new and ask for it', async () => {
+    await register('one')
+    await receive('before')
+    expect(texts(await register('two', { wantHistory: true, since: 0 }))).to.deep.equal(['before'])
+  })
+
+  it('ask for avatars without saying which of them it is, and the answer’s time is safe for each', async () => {
+    await register('one')
+    const { body: two } = await register('two')
+    await receive('hello')
+    const { body: read } = await sync('two', two.serverTime)
+    await sync('two', read.serverTime)
+    const { body } = await api.post('/v1/avatars', { ...claim('N0CALL'), stations: [] })
+    expect(texts(await sync('one', body.serverTime))).to.deep.equal(['hello'])
+  })
+
+  it('are 8 at most, the one without an id among them, until one was silent for 30 days', async () => {
+    for (let at = 1; at < 8; at++) await register(`phone-${at}`)
+    await api.clock.advance(DAY_MS)
+    await register(undefined)
+    expect(said(await register('one-more'))).to.deep.equal([403, 'devices_full'])
+    expect(devices()).to.have.length(8)
+    await api.clock.advance(29 * DAY_MS + 1)
+    expect((await register('one-more')).status).to.equal(200)
+    expect(devices()).to.have.length(8)
+    expect(said(await sync('phone-1', 0))).to.deep.equal([404, 'not_registered'])
+    expect((await sync(undefined, 0)).status).to.equal(200)
+  })
+
+  it('count each in newStationsPerHour, by the address that they come from', async () => {
+    await api.close()
+    api = await startApi({ rateLimit: { newStationsPerHour: 2 } })
+    await register('one')
+    await register('two')
+    const dropped = await register('three').catch((error: NodeJS.ErrnoException) => error.code)
+    expect(dropped).to.equal('ECONNRESET')
+    expect((await register('two')).status).to.equal(200)
+  })
+
+  it('are seen by the operator when they come to a station: a line and a counter, for no other call', async () => {
+    await register('one')
+    await register('two', { platform: 'ios', pushToken: 'ab'.repeat(32) })
+    await register('two', { platform: 'ios', pushToken: 'cd'.repeat(32) })
+    const lines = api.logged.filter(({ event }) => event === 'device-joined')
+    expect(lines.map(({ station, platform, devices }) => [station, platform, devices])).to.deep.equal([
+      ['N0CALL-7', 'ios', 2],
+    ])
+    expect(api.metrics.value('devices_joined')).to.equal(1)
+  })
+
+  it('take null for no id', async () => {
+    await register(undefined)
+    expect((await api.post('/v1/sync', { ...claim('N0CALL'), deviceId: null, since: 0 })).status).to.equal(200)
+    expect((await register(undefined, { deviceId: null })).status).to.equal(200)
+    expect(devices().map(({ id }) => id)).to.deep.equal([''])
+  })
+
+  it('take an id of any visible characters, up to 64', async () => {
+    for (const deviceId of ['!', '"\\~', 'x'.repeat(64)]) {
+      await register(deviceId)
+      expect((await sync(deviceId, 0)).status).to.equal(200)
+      expect((await unregister(deviceId)).status).to.equal(200)
+    }
+  })
+
+  for (const deviceId of ['', 'my id', ' ', 'x'.repeat(65), 'grün', 'tab\there', 'line\n', '\u007f', 7, {}, []]) {
+    it(`refuse the id ${JSON.stringify(deviceId).slice(0, 20)}, in words that do not repeat it`, async () => {
+      for (const [path, rest] of [
+        ['/v1/register', registration('N0CALL')],
+        ['/v1/sync', { ...claim('N0CALL'), since: 0 }],
+        ['/v1/unregister', claim('N0CALL')],
+      ] as const) {
+        const { status, body } = await api.post(path, { ...rest, deviceId })
+        const reason =
+          typeof deviceId === 'string'
+            ? 'It must be 1 to 64 visible ASCII characters, without blanks.'
+            : 'It must be of type string or null.'
+        expect([status, body.details]).to.deep.equal([400, [{ path: 'deviceId', reason }]])
+      }
+    })
+  }
+})
