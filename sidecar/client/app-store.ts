@@ -6,6 +6,8 @@ export interface ClientState {
   readonly cursor: number
   /** Hash of the station's avatar that the server confirmed last. */
   readonly avatarHash?: string
+  /** What this phone is to the server, made when it first calls: a secret. Two phones with the same would be one device. */
+  readonly deviceId?: string
 }
 
 /** Where the app keeps what the client brings. What is thrown here ends the call, and the messages come again. */

@@ -1,4 +1,5 @@
 import type { AppStore, ClientState } from './app-store.ts'
+import { createDeviceId } from './device-id.ts'
 import type { MessageRecord, Stamped } from './wire/bodies.ts'
 
 /** An answer that brings messages, or may have. */
@@ -6,19 +7,19 @@ interface News extends Stamped {
   readonly messages?: readonly MessageRecord[]
 }
 
-/**
- * The state that the app keeps, and when its cursor moves: only by answers to who asked for messages. To the sidecar one phone of a station
- * is as good as another: the server times of heartbeats may be newer than messages that another phone got.
- */
+/** The state that the app keeps, and when its cursor moves: only by answers to who asked for messages. */
 export interface Cursor {
   readonly state: ClientState
+  /** Which phone this is to the sidecar. Kept before it is first sent: else a lost answer, or a crash, would leave a device that nobody is. */
+  deviceId(): Promise<string>
   /** Asks for messages; the cursor moves once they are stored. */
   take<Answer extends News>(ask: (since: number) => Promise<Answer>): Promise<Answer>
   /** What the server holds of the station's own avatar now; undefined when it has forgotten the station. */
   confirm(avatarHash: string | undefined): Promise<void>
 }
 
-export function createCursor(store: AppStore, loaded: ClientState): Cursor {
+/** @param random as in `Math.random` */
+export function createCursor(store: AppStore, loaded: ClientState, random: () => number): Cursor {
   let state = loaded
 
   async function save(next: ClientState, messages: readonly MessageRecord[]): Promise<void> {
@@ -37,6 +38,12 @@ export function createCursor(store: AppStore, loaded: ClientState): Cursor {
       return state
     },
 
+    async deviceId() {
+      const deviceId = state.deviceId ?? createDeviceId(random)
+      if (state.deviceId === undefined) await save({ ...state, deviceId }, [])
+      return deviceId
+    },
+
     async take(ask) {
       const first = await ask(state.cursor)
       // A server that is not as far began anew, on an empty database and with a slower clock: none of what it has is known.
@@ -47,7 +54,8 @@ export function createCursor(store: AppStore, loaded: ClientState): Cursor {
 
     async confirm(avatarHash) {
       if (avatarHash === state.avatarHash) return
-      await save({ cursor: state.cursor, ...(avatarHash !== undefined && { avatarHash }) }, [])
+      const { avatarHash: _, ...rest } = state
+      await save({ ...rest, ...(avatarHash !== undefined && { avatarHash }) }, [])
     },
   }
 }

@@ -7,7 +7,7 @@ import { createCursor } from './cursor.ts'
 import { createJobQueue } from './job-queue.ts'
 import { readPush } from './push-data.ts'
 import { platformTimers } from './timers.ts'
-import type { Platform, RegisterAnswer, RegisterBody } from './wire/bodies.ts'
+import type { DeviceClaim, Platform, RegisterAnswer, RegisterBody } from './wire/bodies.ts'
 
 /** Source: Other operations. */
 const HEARTBEAT_MS = 6 * 60 * 60 * 1000
@@ -27,7 +27,7 @@ export interface ClientOptions extends Omit<CallsOptions, 'signal'> {
   readonly avatar?: OwnAvatar | null
   readonly store: AppStore
   readonly avatars?: AvatarStore
-  /** From 0 to below 1. Default: `Math.random`. */
+  /** From 0 to below 1: how long to wait, and the device id where there is no Web Crypto. Default: `Math.random`. */
   readonly random?: () => number
 }
 
@@ -50,7 +50,7 @@ export interface PhoneClient {
   setAvatar(avatar: OwnAvatar | null): Promise<void>
   /** The network is back: does not wait for the next try. */
   networkChanged(): void
-  /** Has the server forget the station and its messages; registers no more, until {@link start}. */
+  /** Has the server forget this phone, and with the station's last one its messages; registers no more, until {@link start}. */
   unregister(): Promise<void>
   /**
    * Ends what is under way, all waiting and the heartbeat. The station stays registered. Resolves once the app's stores are left alone: what
@@ -65,7 +65,7 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
   const { avatars = avatarsInMemory(), timers = platformTimers, random = Math.random } = options
   const ending = new AbortController()
   const calls = createCalls({ ...options, signal: ending.signal })
-  const cursor = createCursor(store, (await store.load()) ?? { cursor: 0 })
+  const cursor = createCursor(store, (await store.load()) ?? { cursor: 0 }, random)
   const claim = { callsign, ssid, auth: passcode }
   let { pushToken, avatar } = options
   /** Hash of an avatar that the server does not take. */
@@ -77,12 +77,16 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
 
   const book = createAvatarBook(avatars, async (stations) => (await calls.avatars({ ...claim, stations })).avatars)
 
+  async function device(): Promise<DeviceClaim> {
+    return { ...claim, deviceId: await cursor.deviceId() }
+  }
+
   function ownHash(): string {
     return avatar ? avatarHash(avatar) : ''
   }
 
-  function registration(): RegisterBody {
-    return { ...claim, platform, pushToken, ackMessages, avatarHash: ownHash() }
+  async function registration(): Promise<RegisterBody> {
+    return { ...(await device()), platform, pushToken, ackMessages, avatarHash: ownHash() }
   }
 
   /** Whether the server is known to hold another avatar than it should. */
@@ -109,12 +113,12 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
   }
 
   async function beat(): Promise<void> {
-    await registered(await calls.register(registration()))
+    await registered(await calls.register(await registration()))
   }
 
   async function uploadAvatar(): Promise<void> {
     const { icon, image } = avatar ?? { icon: '', image: '' }
-    const body = registration()
+    const body = await registration()
     try {
       await registered(await calls.register({ ...body, avatarIcon: icon, avatarImage: image, avatarUpdate: true }))
     } catch (error) {
@@ -130,7 +134,8 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
   async function launch(): Promise<void> {
     if (left) return
     planHeartbeat()
-    const answer = await cursor.take((since) => calls.register({ ...registration(), wantHistory: true, since }))
+    const body = await registration()
+    const answer = await cursor.take((since) => calls.register({ ...body, wantHistory: true, since }))
     await registered(answer)
     await book.advertised(answer.avatars)
     if (isAvatarDue()) await uploadAvatar()
@@ -144,7 +149,8 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
   async function sync(): Promise<void> {
     if (isHeartbeatDue()) return launch()
     try {
-      const answer = await cursor.take((since) => calls.sync({ ...claim, since }))
+      const phone = await device()
+      const answer = await cursor.take((since) => calls.sync({ ...phone, since }))
       await book.advertised(answer.avatars)
     } catch (error) {
       if (!(error instanceof ClientError) || error.code !== 'not_registered') throw error
@@ -163,7 +169,7 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
     if (!left) return
     heartbeat?.cancel()
     registeredAt = undefined
-    await calls.unregister(claim).catch((error: unknown) => {
+    await calls.unregister(await device()).catch((error: unknown) => {
       if (!(error instanceof ClientError) || error.code !== 'not_registered') throw error
     })
     await cursor.confirm(undefined)

@@ -12,6 +12,7 @@ describe("the app's cursor", () => {
     createCursor(
       { load: async () => state, save: async (...saved) => void saves.push(saved), ...(heard && { heard }) },
       state,
+      Math.random,
     )
 
   for (const [serverTime, asked] of [

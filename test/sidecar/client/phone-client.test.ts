@@ -5,7 +5,7 @@ import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
 import { ClientError, type PhoneClient } from '../../../sidecar/client/index.ts'
 import { pngFile } from '../../support/png-file.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
-import { type RunningApi, registration, startApi } from '../../support/running-api.ts'
+import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
 import { append, message } from '../store/sqlite/temporary-stores.ts'
 import { AppOfStation, type Fate } from './phone.ts'
 
@@ -68,6 +68,51 @@ describe("an app's client", () => {
     expect(texts()).to.deep.equal(['one'])
     expect(app.requests[1]?.body).to.include({ wantHistory: true, avatarHash: '' })
     expect(app.requests[1]?.body.since).to.be.a('number').and.above(0)
+  })
+
+  describe('its device id', () => {
+    const ids = () => app.requests.map(({ path, body }) => [path.slice('/v1/'.length), body.deviceId])
+
+    it('is made at random, kept before it is sent, and sent with every call but that for avatars', async () => {
+      app.saves = [false]
+      const client = await launch()
+      expect(await codeOf(client.start())).to.equal('Error: The disk is full.')
+      expect(asked()).to.deep.equal([])
+      app.fates = ['answer_lost']
+      await codeOf(client.start())
+      const deviceId = app.state?.deviceId
+      expect(deviceId).to.match(/^[0-9a-f]{32}$/)
+      await api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
+      const next = await launched()
+      await receive('one')
+      await next.sync()
+      await next.unregister()
+      expect(ids()).to.deep.equal([
+        ['register', deviceId],
+        ['register', deviceId],
+        ['sync', deviceId],
+        ['avatars', undefined],
+        ['unregister', deviceId],
+      ])
+      expect(api.store.stations.get('N0CALL-7')).to.equal(undefined)
+      expect(app.state?.deviceId).to.equal(deviceId)
+    })
+
+    it('comes to a store of before, which goes on at its cursor, and takes the token from the device without one', async () => {
+      const { body } = await api.post('/v1/register', registration('N0CALL', { pushToken: 'token' }))
+      await receive('seen')
+      const cursor = (await api.post('/v1/sync', { ...claim('N0CALL'), since: body.serverTime })).body.serverTime
+      await receive('new')
+      app.state = { cursor, avatarHash: '' }
+      await launched()
+      expect(texts()).to.deep.equal(['new'])
+      expect(app.state?.deviceId).to.have.length(32)
+      const devices = api.store.stations.get('N0CALL-7')?.devices ?? []
+      expect(devices.map(({ id, tokenDead }) => [id, tokenDead])).to.have.deep.members([
+        ['', true],
+        [app.state?.deviceId, false],
+      ])
+    })
   })
 
   it('syncs when a push arrives in the foreground, and when one is tapped says whose conversation to open', async () => {
