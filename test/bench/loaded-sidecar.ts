@@ -45,6 +45,8 @@ export interface Load {
   readonly database?: string
   /** `push` of the configuration; where it is not given, no gateway is on. */
   readonly push?: object
+  /** Of each station; 1 where it is not given. */
+  readonly devices?: number
   /** What the stations are; `android` where it is not given. */
   readonly platform?: Phone
   /** The API is served with TLS. */
@@ -58,6 +60,7 @@ export async function startLoaded({
   database,
   push,
   platform = 'android',
+  devices = 1,
   tls,
 }: Load): Promise<LoadedSidecar> {
   const upstream = await bareUpstream()
@@ -71,7 +74,7 @@ export async function startLoaded({
   })
   const stations = Array.from({ length: count }, (_, index) => `B${index + 1000}X`)
   const all = [...stations, ACKNOWLEDGING]
-  await registerStations(sidecar, all, { platform, acknowledging: [ACKNOWLEDGING], ca: tls?.ca })
+  await registerStations(sidecar, all, { platform, devices, acknowledging: [ACKNOWLEDGING], ca: tls?.ca })
   await upstream.client
   const messages = createMessages(stations)
   const send = (count: number, ofStations?: number): void => upstream.send(messages(count, ofStations))

@@ -12,6 +12,8 @@ export type Phone = 'android' | 'ios'
 export interface Registrations {
   /** Of all of them; `android` where it is not given. */
   readonly platform?: Phone
+  /** Of each station, all but the first with an id of its own; 1 where it is not given. */
+  readonly devices?: number
   /** Those that acknowledge what they get. */
   readonly acknowledging?: readonly string[]
   /** In PEM, where the sidecar serves TLS. */
@@ -22,21 +24,22 @@ export interface Registrations {
 export async function registerStations(
   { url }: BuiltSidecar,
   callsigns: readonly string[],
-  { platform = 'android', acknowledging = [], ca }: Registrations = {},
+  { platform = 'android', devices = 1, acknowledging = [], ca }: Registrations = {},
 ): Promise<void> {
   const post = poster(`${url}/v1/register`, ca)
   const left = callsigns.values()
   const registerInTurn = async () => {
-    for (const callsign of left) {
-      await post({
-        callsign,
-        ssid: 0,
-        auth: passcodeOf(callsign),
-        platform,
-        pushToken: pushTokenOf(callsign, platform),
-        ackMessages: acknowledging.includes(callsign),
-      })
-    }
+    for (const callsign of left)
+      for (let device = 0; device < devices; device += 1)
+        await post({
+          callsign,
+          ssid: 0,
+          auth: passcodeOf(callsign),
+          ...(device > 0 && { deviceId: `${callsign}.${device}` }),
+          platform,
+          pushToken: pushTokenOf(device > 0 ? `${callsign}.${device}` : callsign, platform),
+          ackMessages: acknowledging.includes(callsign),
+        })
   }
   await Promise.all(Array.from({ length: AT_ONCE }, registerInTurn)).finally(post.end)
 }
