@@ -5,6 +5,7 @@ import { type Clock, type Timer, within } from '../../../clock.ts'
 import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
 import { type DatabaseAddress, readAddresses, tlsTo } from './address.ts'
+import { listenTo } from './notifications.ts'
 import { toStoreError } from './postgres-error.ts'
 import { type SessionSettings, setUpSession, timelineOf } from './session.ts'
 
@@ -320,33 +321,7 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   }
 
   function listen(channel: string, heard: () => void): void {
-    let client: pg.Client | undefined
-    let again: Timer | undefined
-    let stopped = false
-
-    async function attempt(): Promise<void> {
-      const one = new Client({ ...config, ...hosts[at] })
-      client = one
-      one.on('notification', heard)
-      one.on('error', () => undefined)
-      one.once('end', () => {
-        if (!stopped) again = clock.after(AGAIN_MS, () => void attempt())
-      })
-      try {
-        await one.connect()
-        await one.query(`LISTEN ${channel}`)
-        heard()
-      } catch {
-        await one.end().catch(() => undefined) // what is wrong, others find out as well
-      }
-    }
-
-    void attempt()
-    stopListening.push(async () => {
-      stopped = true
-      again?.cancel()
-      await client?.end().catch(() => undefined)
-    })
+    stopListening.push(listenTo(channel, heard, () => new Client({ ...config, ...hosts[at] }), clock))
   }
 
   async function shutDown(): Promise<void> {
