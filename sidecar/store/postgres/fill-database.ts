@@ -6,6 +6,7 @@ import type { Postgres, Queries, SqlValue } from './database/connection.ts'
 import { withoutNul } from './database/without-nul.ts'
 import { messageIdentity } from './messages/message-identity.ts'
 import { CHANNEL } from './schema/registry-functions.ts'
+import { deviceKey } from './stations/device-key.ts'
 
 /** The database cannot take anything in, and is as it was; `remedy` is what the operator should do. */
 export class FillError extends Error {
@@ -22,11 +23,18 @@ const FOUND = `
   SELECT (SELECT count(*) FROM station) AS stations,
     ARRAY(SELECT name FROM instance WHERE owner <> '' AND abs(now_ms() - seen_at) < ${LEASE_MS} ORDER BY name) AS instances`
 
-const STATIONS = `
-  INSERT INTO station (
-    key, platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through, asked)
+const DEVICES = `
+  INSERT INTO device (
+    key, station, platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through, asked)
   SELECT * FROM unnest(
-    $1::text[], $2::text[], $3::text[], $4::boolean[], $5::boolean[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[])`
+    $1::text[], $2::text[], $3::text[], $4::text[], $5::boolean[], $6::boolean[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[])`
+
+// What is a device's stands there for instances of 0.2.0 alone.
+const STATIONS = `
+  INSERT INTO station (key, registered_at, platform, push_token, ack_messages, last_seen_at, pushed_through)
+  SELECT station.key, station.registered_at, platform, push_token, ack_messages, last_seen_at, pushed_through
+  FROM unnest($1::text[], $2::bigint[]) AS station (key, registered_at)
+    CROSS JOIN LATERAL (SELECT * FROM device WHERE device.station = station.key LIMIT 1) AS device`
 
 const AVATARS = `
   INSERT INTO avatar (station, icon, hash, updated_at, image)
@@ -52,7 +60,7 @@ const DROPPED = `
 
 const PUSHES = `
   INSERT INTO push_due (station, newest, due_at, oldest_at)
-  SELECT key, max(time), now_ms(), now_ms() FROM station JOIN ring ON ring.station = key
+  SELECT key, max(time), now_ms(), now_ms() FROM device JOIN ring USING (station)
   WHERE time > pushed_through GROUP BY key`
 
 // Newer than any stamp that was issued there; and whoever follows changes reads everything anew.
@@ -64,7 +72,7 @@ const TELL = `SELECT pg_notify('${CHANNEL}', '')`
 const KEYS = 'INSERT INTO keyring (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value'
 
 const COUNTS = `
-  SELECT (SELECT count(*) FROM station) AS stations, (SELECT count(*) FROM station) AS devices, (SELECT count(*) FROM avatar) AS avatars,
+  SELECT (SELECT count(*) FROM station) AS stations, (SELECT count(*) FROM device) AS devices, (SELECT count(*) FROM avatar) AS avatars,
     (SELECT count(*) FROM ring WHERE time > 0) AS messages, (SELECT count(*) FROM dropped) AS dropped`
 
 interface FillOptions {
@@ -135,12 +143,12 @@ async function fillAll(
 }
 
 async function addStations({ query }: Queries, page: readonly StationContents[], places: number): Promise<void> {
-  const devices = page.flatMap(({ key, devices }) =>
-    devices.filter(({ id }) => id === '').map((device) => ({ key, ...device })),
-  )
+  const devices = page.flatMap(({ key, devices }) => devices.map((device) => ({ station: key, ...device })))
   const column = <Value extends SqlValue>(read: (device: (typeof devices)[number]) => Value) => devices.map(read)
-  await query(STATIONS, [
-    column(({ key }) => key),
+  const keys = page.map(({ key }) => key)
+  await query(DEVICES, [
+    column(({ station, id }) => deviceKey(station, id)),
+    column(({ station }) => station),
     column(({ platform }) => platform),
     column(({ pushToken }) => withoutNul(pushToken)),
     column(({ tokenDead }) => tokenDead),
@@ -150,6 +158,7 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
     column(({ pushedThrough }) => pushedThrough),
     column(({ asked }) => asked),
   ])
+  await query(STATIONS, [keys, page.map(({ registeredAt }) => registeredAt)])
   const avatars = page.flatMap(({ key, avatar }) => (avatar ? [{ key, ...avatar }] : []))
   await query(AVATARS, [
     avatars.map(({ key }) => key),
@@ -168,7 +177,7 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
     messages.map(identityOf),
     messages.map(({ receivedAt }) => receivedAt),
     places,
-    column(({ key }) => key),
+    keys,
   ])
 }
 

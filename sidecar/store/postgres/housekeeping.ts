@@ -11,15 +11,19 @@ const MINUTE_MS = 60_000
 /** As many as SQLite's store keeps of them. */
 const MOST_DROPPED = 100_000
 
-const EXPIRED = `SELECT key FROM station WHERE last_seen_at < $1 AND key > $2 ORDER BY key LIMIT ${SLICE_STATIONS}`
+const EXPIRED = `SELECT DISTINCT station FROM device WHERE last_seen_at < $1 AND station > $2 ORDER BY station LIMIT ${SLICE_STATIONS}`
 
 /** Takes a slice of `rows` of `table` away. */
 const slice = (table: string, rows: string) =>
   `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${table} WHERE ${rows} LIMIT ${SLICE_ROWS})) RETURNING 1`
 
 // Read again by the statement that deletes: the station may have registered since.
-const ofNobody = (table: string) => `NOT EXISTS (SELECT FROM station WHERE station.key = ${table}.station)`
-const ORPHANS = ['push_due', 'avatar', 'ring'].map((table) => slice(table, ofNobody(table)))
+const ofNobody = (table: string, owner = 'station') =>
+  `NOT EXISTS (SELECT FROM ${owner} WHERE ${owner}.key = ${table}.station)`
+const ORPHANS = [
+  ...['device', 'avatar', 'ring'].map((table) => slice(table, ofNobody(table))),
+  slice('push_due', ofNobody('push_due', 'device')),
+]
 
 // Said first: whoever has not read so far reads everything anew.
 const FORGET_CHANGES = `
@@ -74,10 +78,11 @@ export function openHousekeeping({ database, stations, duplicateMs, ackMs }: Hou
       let expired = 0
       let last: StationKey | undefined = ''
       while (last !== undefined && !signal.aborted) {
-        const found: readonly { readonly key: StationKey }[] = await query(EXPIRED, [beforeMs, last])
-        for (const { key } of found)
-          if (!signal.aborted && (await stations.remove(key, { seenBeforeMs: beforeMs })) === 'station') expired += 1
-        last = found.length === SLICE_STATIONS ? found.at(-1)?.key : undefined
+        const found: readonly { readonly station: StationKey }[] = await query(EXPIRED, [beforeMs, last])
+        for (const { station } of found)
+          if (!signal.aborted && (await stations.remove(station, { seenBeforeMs: beforeMs })) === 'station')
+            expired += 1
+        last = found.length === SLICE_STATIONS ? found.at(-1)?.station : undefined
       }
       return expired
     },

@@ -105,7 +105,7 @@ function buildStore(
     database: postgres,
     owner: instance.owner,
     coalesceMs: push.coalesceMs,
-    platformOf: (key) => stations.get(key)?.devices[0]?.platform,
+    stationOf: stations.get,
     clock,
   })
   const appends = openAppends({

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../../clock.ts'
-import type { Cursors, StationKey } from '../../../messages/store.ts'
+import type { Cursors } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
-import type { Answer, Reader } from './reader.ts'
+import type { Answer, DeviceReading, Reader } from './reader.ts'
 
 // What a crash takes back: a phone then gets an older stamp than it has, which is as safe, and which it does not store.
 const WRITE_AFTER_MS = 10_000
@@ -9,10 +9,10 @@ const STATEMENT_ROWS = 1000
 
 // Sorted, as whoever else locks several of these rows does.
 const WRITE = `
-  UPDATE station SET asked = cursor
+  UPDATE device SET asked = cursor
   FROM unnest($1::text[], $2::bigint[]) AS brought (key, cursor)
-    JOIN (SELECT key FROM station WHERE key = ANY ($1) ORDER BY key FOR NO KEY UPDATE) AS locked USING (key)
-  WHERE station.key = brought.key AND asked < cursor`
+    JOIN (SELECT key FROM device WHERE key = ANY ($1) ORDER BY key FOR NO KEY UPDATE) AS locked USING (key)
+  WHERE device.key = brought.key AND asked < cursor`
 
 interface CursorsParts {
   readonly database: Queries
@@ -23,18 +23,18 @@ interface CursorsParts {
 /** The cursors as the rest of the store takes them. */
 export interface SharedCursors extends Cursors {
   /** {@link Cursors.timeOf} of who brings `since` and gets what was read. */
-  timeIn(station: StationKey, reading: Answer, since: number | undefined): number
+  timeIn(reading: Answer, since: number | undefined): number
   /** Writes down what is not written yet. */
   seal(): Promise<void>
 }
 
-/** Which cursor each station's phone has brought, by the rules of the store in a file: in the table, and here what is not written yet. */
+/** Which cursor each device has brought, by the rules of the store in a file: in the table, and here what is not written yet, by its key. */
 export function openCursors({ database, reader, clock }: CursorsParts): SharedCursors {
-  const unwritten = new Map<StationKey, number>()
+  const unwritten = new Map<string, number>()
   let writing: Timer | undefined
   let sealed = false
 
-  function bring(key: StationKey, cursor: number): void {
+  function bring(key: string, cursor: number): void {
     unwritten.set(key, Math.max(unwritten.get(key) ?? 0, cursor))
     planWrite()
   }
@@ -54,23 +54,27 @@ export function openCursors({ database, reader, clock }: CursorsParts): SharedCu
     if (unwritten.size > 0) planWrite()
   }
 
-  function timeIn(key: StationKey, { last, station }: Answer, since: number | undefined): number {
+  function timeIn({ last, station }: Answer, since: number | undefined): number {
     if (!station) return last
     const brought = since !== undefined && since <= last ? Math.floor(since) : undefined
-    if (brought !== undefined && brought > station.asked) bring(key, brought)
+    const cursor = Math.min(...station.devices.map((device) => cursorOf(device, brought)))
     const lastMessage = station.messages.at(-1)?.time
     if (lastMessage !== undefined) return lastMessage
-    // That of an earlier registration is older than the stamp of the present one.
-    const cursor = Math.max(station.registeredAt, brought ?? Math.max(station.asked, unwritten.get(key) ?? 0))
     return station.newest > cursor ? cursor : last
+  }
+
+  function cursorOf({ key, registeredAt, asked }: DeviceReading, brought: number | undefined): number {
+    if (brought !== undefined && brought > asked) bring(key, brought)
+    // That of an earlier registration is older than the stamp of the present one.
+    return Math.max(registeredAt, brought ?? Math.max(asked, unwritten.get(key) ?? 0))
   }
 
   return {
     timeIn,
 
-    async timeOf(station, _device, since, lastMessage) {
-      const reading = await reader.read(station, Number.POSITIVE_INFINITY)
-      return lastMessage ?? timeIn(station, reading, since)
+    async timeOf(station, device, since, lastMessage) {
+      const reading = await reader.read(station, device, Number.POSITIVE_INFINITY)
+      return lastMessage ?? timeIn(reading, since)
     },
 
     async seal() {

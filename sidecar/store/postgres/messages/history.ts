@@ -17,10 +17,10 @@ interface HistoryParts {
 export function openHistory({ appends, reader, cursors, perStation }: HistoryParts): History {
   return {
     append: appends.append,
-    async since(key, _device, since) {
-      const reading = await reader.read(key, since)
+    async since(key, device, since) {
+      const reading = await reader.read(key, device, since)
       if (!reading.station) return undefined
-      return { messages: reading.station.messages, serverTime: cursors.timeIn(key, reading, since) }
+      return { messages: reading.station.messages, serverTime: cursors.timeIn(reading, since) }
     },
     perStation,
   }

@@ -1,7 +1,8 @@
-import type { StationKey, StoredMessage } from '../../../messages/store.ts'
+import type { DeviceId, StationKey, StoredMessage } from '../../../messages/store.ts'
 import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
 import { unpackMessages } from '../schema/read-functions.ts'
+import { deviceKey } from '../stations/device-key.ts'
 
 // More in one statement are hardly faster, and the first of them waits for the last.
 const STATEMENT_READS = 64
@@ -9,42 +10,53 @@ const STATEMENTS = 3
 const WAITING_READS = 10_000
 
 const READ = `
-  SELECT last, registered_at AS "registeredAt", asked, newest, messages
-  FROM read_since($1, $2) ORDER BY i`
+  SELECT last, keys, registered_at AS "registeredAt", asked, newest, messages
+  FROM read_for_devices($1, $2, $3) ORDER BY i`
 
 interface Ask {
   readonly station: StationKey
+  /** Its key; null for all of the station's. */
+  readonly device: string | null
   readonly since: number
 }
 
 interface Row {
   readonly last: number
-  readonly registeredAt: number | null
-  readonly asked: number
+  readonly keys: readonly string[] | null
+  readonly registeredAt: readonly number[]
+  readonly asked: readonly number[]
   readonly newest: number | null
   readonly messages: Buffer | null
 }
 
+/** What the cursor of a device goes by. */
+export interface DeviceReading {
+  readonly key: string
+  readonly registeredAt: number
+  /** The newest cursor that it has brought, as it was written last. */
+  readonly asked: number
+}
+
 /** What the database has of a station, all of one moment. */
 export interface Reading {
-  readonly registeredAt: number
-  /** The newest cursor that its phone has brought, as it was written last. */
-  readonly asked: number
+  /** The one that asks, or all of them; at least one. */
+  readonly devices: readonly DeviceReading[]
   /** Time of its newest message, 0 before the first. */
   readonly newest: number
   /** Those that are newer than what was asked for, oldest first. */
   readonly messages: readonly StoredMessage[]
 }
 
-/** `last`: newer than whatever was stored by then, and older than whatever is stored later. */
+/** `station`: undefined where it is not registered, or has no such device. */
 export interface Answer {
+  /** Newer than whatever was stored by then, and older than whatever is stored later. */
   readonly last: number
   readonly station: Reading | undefined
 }
 
 /** Reads through: whatever any instance has stored before the call is in the answer. */
 export interface Reader {
-  read(station: StationKey, since: number): Promise<Answer>
+  read(station: StationKey, device: DeviceId | undefined, since: number): Promise<Answer>
 }
 
 /** Has those that come at once, or while statements are under way, share one. */
@@ -52,21 +64,24 @@ export function openReader(database: Queries): Reader {
   const batches = openBatches<Ask, Row | undefined>({
     async run(asks) {
       const stations = asks.map(({ station }) => station)
+      const devices = asks.map(({ device }) => device)
       const sinces = asks.map(({ since }) => since)
-      return database.query<Row>(READ, [stations, sinces])
+      return database.query<Row>(READ, [stations, devices, sinces])
     },
     most: STATEMENT_READS,
     parallel: STATEMENTS,
     mostWaiting: WAITING_READS,
   })
   return {
-    async read(station, since) {
-      const row = await batches.add({ station, since })
+    async read(station, id, since) {
+      const device = id === undefined ? null : deviceKey(station, id)
+      const row = await batches.add({ station, device, since })
       if (!row) return { last: 0, station: undefined }
-      const { last, registeredAt, asked, newest, messages } = row
-      if (registeredAt === null) return { last, station: undefined }
+      const { last, keys, registeredAt, asked, newest, messages } = row
+      const devices = keys?.map((key, at) => ({ key, registeredAt: registeredAt[at] ?? 0, asked: asked[at] ?? 0 }))
+      if (!devices) return { last, station: undefined }
       const unpacked = messages ? unpackMessages(station, messages) : []
-      return { last, station: { registeredAt, asked, newest: newest ?? 0, messages: unpacked } }
+      return { last, station: { devices, newest: newest ?? 0, messages: unpacked } }
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../clock.ts'
-import type { Platform, StationKey } from '../../../messages/store.ts'
+import type { Platform } from '../../../messages/store.ts'
 
 interface Known {
   readonly platform: Platform
@@ -8,22 +8,22 @@ interface Known {
   readonly retried: boolean
 }
 
-/** Entries of the queue that this instance made, claimed or put off, as far as it knows: for the figures alone. At most one a station. */
+/** Entries of the queue that this instance made, claimed or put off, as far as it knows, by the device's key: for the figures alone. At most one a device. */
 export interface KnownPushes {
   /** One was made, due in `delayMs`, unless there was one. Says whether it is new. */
-  add(key: StationKey, platform: Platform, delayMs: number): boolean
-  claimed(key: StationKey, platform: Platform): void
+  add(key: string, platform: Platform, delayMs: number): boolean
+  claimed(key: string, platform: Platform): void
   /** It is due again in `delayMs`; `retried`: for another try. */
-  wait(key: StationKey, platform: Platform, delayMs: number, retried: boolean): void
-  forget(key: StationKey): void
+  wait(key: string, platform: Platform, delayMs: number, retried: boolean): void
+  forget(key: string): void
   /** Those of `platform` that were due before `asked` and nobody here has claimed. */
   forgetDue(platform: Platform, asked: number): void
   load(): { readonly waiting: Readonly<Record<Platform, number>>; readonly retrying: number }
 }
 
 export function openKnownPushes(clock: Pick<Clock, 'elapsed'>): KnownPushes {
-  const entries = new Map<StationKey, Known>()
-  const put = (key: StationKey, platform: Platform, delayMs: number, retried: boolean) =>
+  const entries = new Map<string, Known>()
+  const put = (key: string, platform: Platform, delayMs: number, retried: boolean) =>
     void entries.set(key, { platform, dueAt: clock.elapsed() + delayMs, retried })
 
   return {

@@ -1,25 +1,27 @@
 import type { Clock } from '../../../clock.ts'
 import { PUSH_LEASE_MS, type PushClaim, type PushQueue } from '../../../messages/push-queue.ts'
-import { PLATFORMS, type Platform, type StationKey } from '../../../messages/store.ts'
+import { type DeviceId, PLATFORMS, type Platform, type Station, type StationKey } from '../../../messages/store.ts'
 import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
 import { tryAgain } from '../database/try-again.ts'
+import { deviceKey } from '../stations/device-key.ts'
 import { openKnownPushes } from './known-pushes.ts'
 import { openPushTimers } from './push-timers.ts'
 
 const STATEMENT_ROWS = 1000
-// More than stations can be claimed at a time.
+// More than devices can be claimed at a time.
 const WAITING_ROWS = 100_000
 
 const CLAIM = `
-  SELECT station AS key, platform, push_token AS "pushToken", token_dead AS "tokenDead", lease_until AS lease, tries, refusals,
+  SELECT station, device, platform, push_token AS "pushToken", token_dead AS "tokenDead", lease_until AS lease, tries, refusals,
     since_first_try AS "firstTryMs", waited AS "waitedMs", count, time, source, seq_id AS "seqId", text
-  FROM claim_pushes($1, $2, $3, $4)`
-const SETTLE = 'SELECT station, due_in AS "dueInMs" FROM settle_pushes($1, $2, $3, $4, $5)'
+  FROM claim_pushes($1, $2, $3, $4, true)`
+const SETTLE = 'SELECT station AS key, due_in AS "dueInMs" FROM settle_pushes($1, $2, $3, $4, $5)'
 const PUT_OFF = 'SELECT put_off_pushes($1, $2, $3, $4, $5, $6)'
 
 interface ClaimRow {
-  readonly key: StationKey
+  readonly station: StationKey
+  readonly device: DeviceId
   readonly platform: Platform
   readonly pushToken: string
   readonly tokenDead: boolean
@@ -35,9 +37,10 @@ interface ClaimRow {
   readonly text: Buffer
 }
 
-/** `lease`: which of several claims of one station it is. */
+/** `lease`: which of several claims of the device of that key it is. */
 interface Leased {
   readonly claim: PushClaim
+  readonly key: string
   readonly lease: number
 }
 
@@ -50,7 +53,7 @@ interface PushQueueParts {
   /** What this process holds leases as; no other has the same. */
   readonly owner: string
   readonly coalesceMs: number
-  readonly platformOf: (station: StationKey) => Platform | undefined
+  readonly stationOf: (key: StationKey) => Pick<Station, 'devices'> | undefined
   readonly clock: Clock
 }
 
@@ -64,7 +67,7 @@ export interface SharedPushQueue extends PushQueue {
  * The queue in the table that all instances claim from. Each has timers for what it stored or put off itself; what others left, it finds
  * by asking once a second.
  */
-export function openPushQueue({ database, owner, coalesceMs, platformOf, clock }: PushQueueParts): SharedPushQueue {
+export function openPushQueue({ database, owner, coalesceMs, stationOf, clock }: PushQueueParts): SharedPushQueue {
   const leases = new WeakMap<PushClaim, number>()
   const known = openKnownPushes(clock)
   const timers = openPushTimers(clock)
@@ -73,16 +76,16 @@ export function openPushQueue({ database, owner, coalesceMs, platformOf, clock }
     async run(told) {
       const values = [
         owner,
-        told.map(({ claim }) => claim.station),
+        told.map(({ key }) => key),
         told.map(({ claim }) => claim.unpushed.newest.time),
         told.map(({ lease }) => lease),
         coalesceMs,
       ]
-      const settle = () => database.query<{ station: StationKey; dueInMs: number }>(SETTLE, values)
+      const settle = () => database.query<{ key: string; dueInMs: number }>(SETTLE, values)
       // Else these phones are told again, by whoever claims them when the leases end.
       const left = await tryAgain(settle, clock.elapsed() + PUSH_LEASE_MS, clock)
-      const dueInMs = new Map(left.map((one) => [one.station, one.dueInMs]))
-      for (const { claim } of told) released(claim, dueInMs.get(claim.station))
+      const dueInMs = new Map(left.map((one) => [one.key, one.dueInMs]))
+      for (const { key, claim } of told) released(key, claim.device.platform, dueInMs.get(key))
       return told.map(() => undefined)
     },
     most: STATEMENT_ROWS,
@@ -94,14 +97,14 @@ export function openPushQueue({ database, owner, coalesceMs, platformOf, clock }
     async run(ones) {
       await database.query(PUT_OFF, [
         owner,
-        ones.map(({ claim }) => claim.station),
+        ones.map(({ key }) => key),
         ones.map(({ lease }) => lease),
         ones.map(({ next }) => Math.round(next.delayMs)),
         ones.map(({ next }) => next.tries),
         ones.map(({ next }) => next.refusals),
       ])
-      for (const { claim, next } of ones) {
-        known.wait(claim.station, claim.device.platform, next.delayMs, true)
+      for (const { key, claim, next } of ones) {
+        known.wait(key, claim.device.platform, next.delayMs, true)
         timers.ring(next.delayMs)
       }
       return ones.map(() => undefined)
@@ -111,7 +114,7 @@ export function openPushQueue({ database, owner, coalesceMs, platformOf, clock }
     mostWaiting: WAITING_ROWS,
   })
 
-  function released({ station: key, device: { platform } }: PushClaim, dueInMs: number | undefined): void {
+  function released(key: string, platform: Platform, dueInMs: number | undefined): void {
     if (dueInMs === undefined) known.forget(key)
     else {
       known.wait(key, platform, dueInMs, false)
@@ -120,14 +123,16 @@ export function openPushQueue({ database, owner, coalesceMs, platformOf, clock }
   }
 
   /** The entry stays leased: whoever claims it when that is over has it again. */
-  async function orLater<T>(claim: PushClaim, work: Promise<T>): Promise<T> {
+  async function orLater<T>({ key, claim }: Leased, work: Promise<T>): Promise<T> {
     return work.catch((error: unknown) => {
-      known.wait(claim.station, claim.device.platform, PUSH_LEASE_MS, false)
+      known.wait(key, claim.device.platform, PUSH_LEASE_MS, false)
       throw error
     })
   }
 
-  const leaseOf = (claim: PushClaim) => leases.get(claim) ?? 0
+  const leasedBy = (claim: PushClaim): Leased => {
+    return { claim, key: deviceKey(claim.station, claim.device.id), lease: leases.get(claim) ?? 0 }
+  }
 
   return {
     async claim(room) {
@@ -139,7 +144,7 @@ export function openPushQueue({ database, owner, coalesceMs, platformOf, clock }
       const claims = rows.map((row) => {
         const claim = claimOf(row)
         leases.set(claim, row.lease)
-        known.claimed(row.key, row.platform)
+        known.claimed(deviceKey(row.station, row.device), row.platform)
         return claim
       })
       for (const platform of lanes) {
@@ -149,16 +154,15 @@ export function openPushQueue({ database, owner, coalesceMs, platformOf, clock }
       }
       return claims
     },
-    settle: (claim) => orLater(claim, settling.add({ claim, lease: leaseOf(claim) })),
-    later: (claim, next) => orLater(claim, puttingOff.add({ claim, lease: leaseOf(claim), next })),
+    settle: (claim) => orLater(leasedBy(claim), settling.add(leasedBy(claim))),
+    later: (claim, next) => orLater(leasedBy(claim), puttingOff.add({ ...leasedBy(claim), next })),
     onDue: timers.onRing,
     load: known.load,
     stored(stations) {
       let any = false
-      for (const key of stations) {
-        const platform = platformOf(key)
-        if (platform) any = known.add(key, platform, coalesceMs) || any
-      }
+      for (const key of stations)
+        for (const { id, platform } of stationOf(key)?.devices ?? [])
+          any = known.add(deviceKey(key, id), platform, coalesceMs) || any
       if (any) timers.ring(coalesceMs)
     },
     close: timers.close,
@@ -166,12 +170,24 @@ export function openPushQueue({ database, owner, coalesceMs, platformOf, clock }
 }
 
 function claimOf(row: ClaimRow): PushClaim {
-  const { key, platform, pushToken, tokenDead, tries, refusals, firstTryMs, waitedMs, count, time } = row
+  const {
+    station,
+    device: id,
+    platform,
+    pushToken,
+    tokenDead,
+    tries,
+    refusals,
+    firstTryMs,
+    waitedMs,
+    count,
+    time,
+  } = row
   const from = row.source.toString()
-  const newest = { from, to: key, seqId: row.seqId.toString(), text: row.text, time }
+  const newest = { from, to: station, seqId: row.seqId.toString(), text: row.text, time }
   return {
-    station: key,
-    device: { id: '', platform, pushToken, tokenDead },
+    station,
+    device: { id, platform, pushToken, tokenDead },
     unpushed: { count, newest },
     tries,
     refusals,

@@ -103,9 +103,11 @@ BEGIN
     -- With the messages: none is ever durable without its push being due. Sorted, as whoever else locks several of these rows does.
     -- What came in later than now did so before the clock was set back: its window would end as much later.
     INSERT INTO push_due AS due (station, newest, due_at, oldest_at)
-      SELECT station, base + max(i), now + coalesce_ms, now - max(age)
-      FROM unnest(stations, ages) WITH ORDINALITY AS message (station, age, i) WHERE kind[i] = 2
-      GROUP BY station ORDER BY station COLLATE "C"
+      SELECT device.key, base + latest, now + coalesce_ms, now - oldest
+      FROM (
+        SELECT station, max(i) AS latest, max(age) AS oldest
+        FROM unnest(stations, ages) WITH ORDINALITY AS message (station, age, i) WHERE kind[i] = 2 GROUP BY station
+      ) AS new JOIN device USING (station) ORDER BY device.key
       ON CONFLICT (station) DO UPDATE SET
         newest = excluded.newest,
         due_at = CASE WHEN due.oldest_at > now AND due.owner = '' AND due.tries = 0 AND due.refusals = 0
@@ -128,6 +130,7 @@ BEGIN
   BEGIN
     -- To nobody: claims of pushes skip the rows of a station that is being written to.
     INSERT INTO station SELECT (jsonb_populate_record(somebody, '{"key": ""}')).* FROM station AS somebody LIMIT 1;
+    INSERT INTO device SELECT (jsonb_populate_record(somebody, '{"key": "", "station": ""}')).* FROM device AS somebody LIMIT 1;
     DELETE FROM dropped WHERE false;
     DELETE FROM ack_sent WHERE false;
     PERFORM append(array_agg(key), array_agg(''::bytea), array_agg(''::bytea), array_agg(''::bytea), array_agg(''::bytea),
@@ -157,8 +160,7 @@ BEGIN
     SELECT DISTINCT ON (sender, addressee, source, seq_id) sender, addressee, source, seq_id, i
     FROM unnest(ack_of, ack_sources, ack_seq_ids) WITH ORDINALITY AS ack (message, source, seq_id, i)
       CROSS JOIN LATERAL (SELECT sources[message] AS sender, stations[message] AS addressee) AS of_message
-      JOIN station ON station.key = addressee AND ack_messages AND NOT token_dead
-    WHERE kind[message] > 0
+    WHERE kind[message] > 0 AND EXISTS (SELECT FROM device WHERE device.station = addressee AND ack_messages AND NOT token_dead)
     ORDER BY sender, addressee, source, seq_id, i
   ), unsent AS (
     SELECT wanted.* FROM wanted LEFT JOIN ack_sent AS sent USING (sender, addressee, source, seq_id)

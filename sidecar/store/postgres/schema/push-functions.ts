@@ -4,13 +4,14 @@ const LONGEST_WAIT_MS = 20 * 60 * 1000
 const RECALLED = 1000
 
 /**
- * Leases what is due. In two steps: what is stored between the two is read, and else noted as stored while it was leased, since the row
- * shows that. Moving `due_at` to the end of the lease is what has others take it over then.
+ * Leases what is due, to devices that have an id only to those who know of them. In two steps: what is stored between the two is read, and
+ * else noted as stored while it was leased, since the row shows that. Moving `due_at` to the end of the lease is what has others take it
+ * over then.
  */
 export const CLAIM_PUSHES = `
-CREATE OR REPLACE FUNCTION claim_pushes(me text, platforms text[], rooms int[], lease_ms int)
+CREATE OR REPLACE FUNCTION claim_pushes(me text, platforms text[], rooms int[], lease_ms int, with_ids boolean DEFAULT false)
 RETURNS TABLE (
-  station text, platform text, push_token text, token_dead boolean, lease_until bigint, tries int, refusals int,
+  station text, device text, platform text, push_token text, token_dead boolean, lease_until bigint, tries int, refusals int,
   since_first_try bigint, waited bigint, count bigint, "time" bigint, source bytea, seq_id bytea, "text" bytea)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -27,8 +28,8 @@ BEGIN
   WITH due AS (
     SELECT oldest.station FROM unnest(platforms, rooms) AS lane (platform, room)
       CROSS JOIN LATERAL (
-        SELECT push_due.station FROM push_due JOIN station ON station.key = push_due.station
-        WHERE station.platform = lane.platform AND due_at <= now
+        SELECT push_due.station FROM push_due JOIN device ON device.key = push_due.station
+        WHERE device.platform = lane.platform AND due_at <= now AND (with_ids OR device.key = device.station)
         ORDER BY due_at LIMIT lane.room FOR UPDATE OF push_due SKIP LOCKED) AS oldest
   ), leased AS (
     UPDATE push_due SET owner = me, lease_until = now + lease_ms, due_at = now + lease_ms,
@@ -39,23 +40,23 @@ BEGIN
   IF taken IS NULL THEN RETURN; END IF;
 
   RETURN QUERY
-    SELECT key, station.platform, station.push_token, station.token_dead, due.lease_until, due.tries, due.refusals,
-      now - first_try_at, now - oldest_at, untold.*
-    FROM unnest(taken) AS one (station)
-      JOIN push_due AS due ON due.station = one.station
-      JOIN station ON key = one.station
+    SELECT device.station, substr(key, length(device.station) + 2), device.platform, device.push_token, device.token_dead,
+      due.lease_until, due.tries, due.refusals, now - first_try_at, now - oldest_at, untold.*
+    FROM unnest(taken) AS one (key)
+      JOIN push_due AS due ON due.station = one.key
+      JOIN device USING (key)
       CROSS JOIN LATERAL (
         SELECT count(*) OVER (), ring.time, ring.source, ring.seq_id, ring.text FROM ring
-        WHERE ring.station = key AND ring.time > pushed_through ORDER BY ring.time DESC LIMIT 1) AS untold;
+        WHERE ring.station = device.station AND ring.time > pushed_through ORDER BY ring.time DESC LIMIT 1) AS untold;
   GET DIAGNOSTICS told = ROW_COUNT;
   IF told < cardinality(taken) THEN
     DELETE FROM push_due WHERE push_due.station = ANY (taken) AND NOT EXISTS (
-      SELECT FROM station JOIN ring ON ring.station = key WHERE key = push_due.station AND ring.time > pushed_through);
+      SELECT FROM device JOIN ring USING (station) WHERE key = push_due.station AND ring.time > pushed_through);
   END IF;
 END $$`
 
 /**
- * Everything up to `throughs` was told. Whose lease was over is no longer the one who clears the entry, but what it told was told.
+ * Everything up to `throughs` was told to `stations`, which are keys of devices. Whose lease was over is no longer the one who clears the entry, but what it told was told.
  * Gives which entries stay, for what was stored meanwhile, and in how many milliseconds they are due.
  */
 export const SETTLE_PUSHES = `
@@ -67,9 +68,9 @@ DECLARE
 BEGIN
   -- In the order in which everybody locks these rows.
   PERFORM FROM push_due WHERE push_due.station = ANY (stations) ORDER BY push_due.station FOR UPDATE;
-  PERFORM FROM station WHERE key = ANY (stations) ORDER BY key FOR NO KEY UPDATE;
+  PERFORM FROM device WHERE key = ANY (stations) ORDER BY key FOR NO KEY UPDATE;
   now := now_ms();
-  UPDATE station SET pushed_through = told.through FROM unnest(stations, throughs) AS told (station, through)
+  UPDATE device SET pushed_through = told.through FROM unnest(stations, throughs) AS told (station, through)
     WHERE key = told.station AND pushed_through < told.through;
   DELETE FROM push_due AS due USING unnest(stations, throughs, leases) AS told (station, through, lease)
     WHERE due.station = told.station AND owner = me AND lease_until = told.lease AND newest <= told.through;

@@ -2,20 +2,23 @@ import type { StationKey, StoredMessage } from '../../../messages/store.ts'
 
 /**
  * Answers several syncs at once: what each station has that is newer than its cursor, and `last`, of the same snapshot: newer than all
- * of that and older than whatever is stored later. Messages are packed into one value a station (the layout is that of
+ * of that and older than whatever is stored later; and what the cursor of the device of that key goes by, or those of all of the station's where there is none
+ * (`keys` is null where none is found). Messages are packed into one value a station (the layout is that of
  * {@link unpackMessages}): a row for each, with a value for each of its members, takes three times as long to decode.
  */
-export const READ_SINCE = `
-CREATE OR REPLACE FUNCTION read_since(stations text[], sinces float8[])
-RETURNS TABLE (i bigint, "last" bigint, registered_at bigint, asked bigint, seen bigint, newest bigint, messages bytea)
+export const READ_FOR_DEVICES = `
+CREATE OR REPLACE FUNCTION read_for_devices(stations text[], devices text[], sinces float8[])
+RETURNS TABLE (i bigint, "last" bigint, keys text[], registered_at bigint[], asked bigint[], newest bigint, messages bytea)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY
-    SELECT one.i, clock.last, station.registered_at, station.asked, station.seen, held.newest, held.messages
-    FROM unnest(stations, sinces) WITH ORDINALITY AS one (station, since, i)
+    SELECT one.i, clock.last, asking.*, held.newest, held.messages
+    FROM unnest(stations, devices, sinces) WITH ORDINALITY AS one (station, device, since, i)
       CROSS JOIN clock
-      LEFT JOIN station ON key = one.station
+      LEFT JOIN LATERAL (
+        SELECT array_agg(key), array_agg(device.registered_at), array_agg(device.asked) FROM device
+        WHERE device.station = one.station AND (one.device IS NULL OR key = one.device)) AS asking ON true
       LEFT JOIN LATERAL (
         SELECT max(ring.time) AS newest,
           string_agg(
@@ -23,13 +26,13 @@ BEGIN
               || int2send(length(source)::int2) || int2send(length(seq_id)::int2) || int4send(length(ring.text))
               || source || seq_id || ring.text, '' ORDER BY ring.time)
             FILTER (WHERE ring.time > one.since AND ring.time > 0) AS messages
-        FROM ring WHERE ring.station = key) AS held ON true;
+        FROM ring WHERE ring.station = one.station) AS held ON true;
 END $$`
 
 const HEAD_BYTES = 16
 
 /**
- * Messages out of one value, as `read_since` packs them: of each the time in 8 bytes, the lengths of source, number and text in 2,
+ * Messages out of one value, as `read_for_devices` packs them: of each the time in 8 bytes, the lengths of source, number and text in 2,
  * 2 and 4, and then those. Texts are parts of `packed`, which stays in memory with them.
  */
 export function unpackMessages(to: StationKey, packed: Buffer): readonly StoredMessage[] {

@@ -9,13 +9,17 @@
  *   since counting 36,000 takes milliseconds for which everybody would wait. `version` is that of the
  *   tables. `changes_since`: of what `station_change` said up to it, some is deleted. `present_since`: from then on some instance was
  *   there at all times, but for gaps in which no phone can have been missed.
- * - `station`: as in SQLite's file; of its cursor `asked` alone: `seen` is what 0.2.0 keeps beside it. `avatar`: apart from it, since its image is large.
+ * - `station`: what a station has for itself is `key` and `registered_at`. The rest is what 0.2.0 takes for its phone, as it was when the station
+ *   came; its instances learn what counts from the functions. `avatar`: apart from it, since its image is large.
+ * - `device`: as in SQLite's file. `key` is `CALL-SSID` for the one that has no id, `CALL-SSID id` for others: neither has blanks, and where
+ *   0.2.0 writes a station's key, it means that device.
  * - `ring`: what a station has of places for messages, made when it registers, so that its ring lies on one or two pages; `time` 0 is
  *   a place that is free still. `time` is in no index, so that an update stays on its page (HOT). Calls, numbers and texts are `bytea`: text here
  *   takes no NUL.
  * - `dropped`: what a ring had no room for although a duplicate of it may still come. `identity` is what equal messages have in common.
  * - `station_change`: which stations to look at again, by the stamp of the change; kept for a day.
- * - `push_due`: stations whose phone is to be told of something.
+ * - `push_due`: devices that are to be told of something; `station` is the device's key. 0.2.0 takes those with an id for left over, and
+ *   clears them away once an hour: what they are to be told of they hear with the next message, or by a sync.
  * - `ack_sent`: when each ack was last sent. Whoever writes it sends it, once that is committed.
  * - `keyring`: secrets that all instances have alike.
  * - `instance`: those that are there, and were; `owner` tells two lives of one name apart, and is empty once it has ended.
@@ -128,5 +132,27 @@ export const MIGRATIONS: readonly string[] = [
   // So that the commit that marks an ack waits for a synchronous standby, as that of the message did: it may have been broken off.
   `
   ALTER TABLE ack_sent SET LOGGED;
+  `,
+  // The functions come back with arguments more at their end, which have defaults: those of 0.2.0 mean the device without an id.
+  `
+  CREATE TABLE device (
+    key text COLLATE "C" PRIMARY KEY,
+    station text COLLATE "C" NOT NULL,
+    platform text NOT NULL,
+    push_token text NOT NULL,
+    token_dead boolean NOT NULL DEFAULT false,
+    ack_messages boolean NOT NULL,
+    registered_at bigint NOT NULL,
+    last_seen_at bigint NOT NULL,
+    pushed_through bigint NOT NULL,
+    asked bigint NOT NULL DEFAULT 0
+  ) WITH (fillfactor = 70);
+  CREATE INDEX device_station ON device (station);
+  INSERT INTO device
+    SELECT key, key, platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through, asked FROM station;
+
+  DROP FUNCTION IF EXISTS
+    register_station(text, text, text, boolean, text, text, text, int, text, int),
+    remove_station(text, bigint), claim_pushes(text, text[], int[], int);
   `,
 ]

@@ -1,10 +1,9 @@
 import type { Clock, Timer } from '../../../clock.ts'
 import { StoreError } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
-import { type StationRecord, saysNothingNew, stationFrom } from '../../../messages/station-record.ts'
+import { makesRoomAfterMs, type StationRecord, saysNothingNew, stationFrom } from '../../../messages/station-record.ts'
 import type {
   AvatarRecord,
-  Device,
   RegisterOutcome,
   Registration,
   Station,
@@ -14,7 +13,7 @@ import type {
 } from '../../../messages/store.ts'
 import type { Postgres } from '../database/connection.ts'
 import { withoutNul } from '../database/without-nul.ts'
-import { CHANNEL } from '../schema/registry-functions.ts'
+import { CHANNEL, DEVICES } from '../schema/registry-functions.ts'
 import { inTurn } from './in-turn.ts'
 import { type Change, createStationCopy } from './station-copy.ts'
 
@@ -23,12 +22,8 @@ const LOOK_EVERY_MS = 1000
 const PAGE = 5000
 
 const RECORD = `
-  station.key, station.platform, station.push_token AS "pushToken", station.token_dead AS "tokenDead",
-  station.ack_messages AS "ackMessages", station.registered_at AS "registeredAt", station.last_seen_at AS "lastSeenAt",
+  station.key, station.registered_at AS "registeredAt", coalesce(${DEVICES}, '[]') AS devices,
   avatar.icon, avatar.hash, avatar.updated_at AS "updatedAt"`
-
-/** A station with its only device. */
-type Row = Omit<StationRecord, 'devices'> & Omit<Device, 'id'>
 
 const LAST = 'SELECT last AS version FROM clock'
 
@@ -51,10 +46,10 @@ const FIND = `
   FROM clock JOIN station ON station.key = $1 LEFT JOIN avatar ON avatar.station = station.key`
 
 const REGISTER = `
-  SELECT kind, version, registered_at AS "registeredAt", written_at AS "writtenAt", now, icon, hash, updated_at AS "updatedAt"
-  FROM register_station($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+  SELECT kind, version, registered_at AS "registeredAt", written_at AS "writtenAt", now, icon, hash, updated_at AS "updatedAt", devices
+  FROM register_station($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 
-const REMOVE = 'SELECT remove_station($1, $2) AS version'
+const REMOVE = 'SELECT remove_station($1, $2, $3) AS version'
 
 const MARK_TOKEN_DEAD = 'SELECT mark_token_dead($1, $2) AS version'
 
@@ -67,14 +62,14 @@ const NEVER = Number.MAX_SAFE_INTEGER
 type Versioned<Row> = Row & { readonly version: number }
 
 type Registered = Versioned<
-  Pick<Row, 'registeredAt' | 'icon' | 'hash' | 'updatedAt'> & {
-    readonly kind: 'created' | 'refreshed' | 'full' | 'limited'
+  Omit<StationRecord, 'key'> & {
+    readonly kind: RegisterOutcome['kind']
     readonly writtenAt: number
     readonly now: number
   }
 >
 
-interface ChangeRow extends Versioned<Row> {
+interface ChangeRow extends Versioned<StationRecord> {
   readonly changesSince: number
   readonly changed: StationKey | null
 }
@@ -109,8 +104,8 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
     const [before] = await read<{ version: number }>(LAST)
     const records: StationRecord[] = []
     for (let last = ''; ; ) {
-      const page = await read<Row>(LOAD, [last])
-      records.push(...page.map(recordOf))
+      const page = await read<StationRecord>(LOAD, [last])
+      records.push(...page)
       if (page.length < PAGE) break
       last = page.at(-1)?.key ?? last
     }
@@ -125,7 +120,7 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
     if (!first || first.version < since || first.changesSince > since) return load()
     if (first.version < copy.seen) return // another look was faster
     const changes = rows.flatMap((row): Change[] =>
-      row.changed === null ? [] : [[row.changed, row.key === null ? undefined : recordOf(row)]],
+      row.changed === null ? [] : [[row.changed, row.key === null ? undefined : row]],
     )
     copy.follow(changes, first.version)
   }
@@ -149,7 +144,7 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
   }
 
   async function registerNow(registration: Registration): Promise<RegisterOutcome> {
-    const { key, platform, ackMessages, avatar, client } = registration
+    const { key, deviceId, platform, ackMessages, avatar, client } = registration
     const pushToken = withoutNul(registration.pushToken)
     const [row] = await query<Registered>(REGISTER, [
       key,
@@ -162,21 +157,26 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
       settings.stations.max,
       client,
       settings.rateLimit.newStationsPerHour,
+      deviceId,
+      makesRoomAfterMs(settings.stations.expireAfterHours),
     ])
     if (!row) throw new StoreError('store_fault')
-    const { kind, version, registeredAt, writtenAt, now, icon, hash, updatedAt } = row
-    if (kind === 'full' || kind === 'limited') return { kind }
-    const written = { key, platform, pushToken, tokenDead: false, ackMessages, registeredAt, icon, hash, updatedAt }
-    copy.take([key, recordOf({ ...written, lastSeenAt: writtenAt })], version)
-    copy.touch(key, now)
-    return { kind, station: stationFrom(recordOf({ ...written, lastSeenAt: now })) }
+    const { kind, version, registeredAt, devices, writtenAt, now, icon, hash, updatedAt } = row
+    if (kind === 'full' || kind === 'devices_full' || kind === 'limited') return { kind }
+    const seenAt = (lastSeenAt: number): StationRecord => {
+      const seen = devices.map((device) => (device.id === deviceId ? { ...device, lastSeenAt } : device))
+      return { key, registeredAt, devices: seen, icon, hash, updatedAt }
+    }
+    copy.take([key, seenAt(writtenAt)], version)
+    copy.touch(key, deviceId, now)
+    return { kind, station: stationFrom(seenAt(now)) }
   }
 
   /** Notes the time of a heartbeat in memory; undefined when it brings more than its time. */
   function seeAgain(registration: Registration): Station | undefined {
     const station = copy.get(registration.key)
     if (!station || !saysNothingNew(registration, station)) return undefined
-    copy.touch(registration.key, clock.now())
+    copy.touch(registration.key, registration.deviceId, clock.now())
     return station
   }
 
@@ -189,10 +189,9 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
     async find(key) {
       const known = copy.get(key)
       if (known) return known
-      const [row] = await read<Versioned<Row>>(FIND, [key])
-      if (!row) return undefined
-      const found = recordOf(row)
-      copy.take([key, found], row.version)
+      const [found] = await read<Versioned<StationRecord>>(FIND, [key])
+      if (!found) return undefined
+      copy.take([key, found], found.version)
       return copy.get(key) ?? stationFrom(found)
     },
     get size() {
@@ -210,19 +209,24 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
         throw error
       }
     },
-    remove: (key, { seenBeforeMs: beforeMs = NEVER } = {}) =>
+    remove: (key, { deviceId, seenBeforeMs = NEVER } = {}) =>
       write(async () => {
+        const asked = deviceId === undefined ? null : [deviceId]
         // Both have to say so: of heartbeats within the hour memory alone knows.
-        if ((copy.get(key)?.devices[0]?.lastSeenAt ?? 0) >= beforeMs) return 'none'
-        const [removed] = await query<{ version: number | null }>(REMOVE, [key, beforeMs])
-        const version = removed?.version ?? null
-        if (version !== null) copy.take([key, undefined], version)
-        return version === null ? 'none' : 'station'
+        const known = seenBeforeMs === NEVER ? undefined : copy.get(key)
+        const silent = known?.devices.filter(
+          ({ id, lastSeenAt }) => (deviceId ?? id) === id && lastSeenAt < seenBeforeMs,
+        )
+        const values = [key, seenBeforeMs, silent?.map(({ id }) => id) ?? asked]
+        const [removed] = await query<{ version: number | null }>(REMOVE, values)
+        if ((removed?.version ?? null) === null) return 'none'
+        // Read, and not made up of what memory has, which may be older.
+        await follow()
+        return copy.get(key) ? 'devices' : 'station'
       }),
     markTokenDead: (key, _device, pushToken) =>
       write(async () => {
         const [marked] = await query<{ version: number | null }>(MARK_TOKEN_DEAD, [key, pushToken])
-        // Read, and not made up of what memory has, which may be older.
         if ((marked?.version ?? null) !== null) await follow()
       }),
     async avatars(keys) {
@@ -238,10 +242,4 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
       timer?.cancel()
     },
   }
-}
-
-function recordOf(row: Row): StationRecord {
-  const { key, platform, pushToken, tokenDead, ackMessages, registeredAt, lastSeenAt, icon, hash, updatedAt } = row
-  const device = { id: '', platform, pushToken, tokenDead, ackMessages, registeredAt, lastSeenAt }
-  return { key, registeredAt, devices: [device], icon, hash, updatedAt }
 }

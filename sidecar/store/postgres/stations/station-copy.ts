@@ -1,12 +1,12 @@
 import type { Log } from '../../../log.ts'
-import { isSameAvatar, type SeenDevice, type StationRecord, stationFrom } from '../../../messages/station-record.ts'
-import type { Platform, Station, StationKey, Stations } from '../../../messages/store.ts'
+import { isSameAvatar, type StationRecord, stationFrom } from '../../../messages/station-record.ts'
+import type { Device, DeviceId, Platform, StationKey, Stations } from '../../../messages/store.ts'
 
 interface Entry {
   /** Changed in place by heartbeats: they come all the time. */
-  readonly station: Station & { readonly devices: readonly SeenDevice[] }
-  /** `lastSeenAt` as the database has it, which may be up to an hour behind. */
-  readonly lastSeenInDatabase: number
+  readonly station: ReturnType<typeof stationFrom>
+  /** As the database has them: the `lastSeenAt` of one may be up to an hour behind there. */
+  readonly inDatabase: readonly Device[]
   /** The stamp of what the entry shows. */
   readonly version: number
 }
@@ -25,8 +25,8 @@ export interface StationCopy
   follow(changes: readonly Change[], version: number): void
   /** Takes over everything anew, whatever it knows: what was read of all stations, no earlier than at `version`. */
   replace(records: readonly StationRecord[], version: number): void
-  /** The station was there at `now`. */
-  touch(key: StationKey, now: number): void
+  /** The station's device was there at `now`. */
+  touch(key: StationKey, device: DeviceId, now: number): void
 }
 
 export function createStationCopy(log: Log): StationCopy {
@@ -42,15 +42,15 @@ export function createStationCopy(log: Log): StationCopy {
     if (before && before.version > version) return false
     for (const { platform } of before?.station.devices ?? []) byPlatform[platform] -= 1
     const station = record && stationFrom(record)
-    if (station && record) {
+    for (const device of station?.devices ?? []) {
+      const same = ({ id }: Device) => id === device.id
       // Of heartbeats that changed nothing memory knows more, unless another instance has written one since.
-      const [device] = station.devices
-      const lastSeenInDatabase = device?.lastSeenAt ?? 0
-      if (device && before?.lastSeenInDatabase === lastSeenInDatabase)
-        device.lastSeenAt = before.station.devices[0]?.lastSeenAt ?? 0
-      for (const { platform } of station.devices) byPlatform[platform] += 1
-      entries.set(key, { station, lastSeenInDatabase, version })
-    } else entries.delete(key)
+      if (before?.inDatabase.find(same)?.lastSeenAt === device.lastSeenAt)
+        device.lastSeenAt = before.station.devices.find(same)?.lastSeenAt ?? device.lastSeenAt
+      byPlatform[device.platform] += 1
+    }
+    if (station && record) entries.set(key, { station, inDatabase: record.devices, version })
+    else entries.delete(key)
     if (!isSameAvatar(station?.avatar ?? { state: 'never' }, before?.station.avatar)) avatarChanges += 1
     return (before === undefined) !== (station === undefined)
   }
@@ -102,8 +102,8 @@ export function createStationCopy(log: Log): StationCopy {
       for (const [key, entry] of entries) entries.set(key, { ...entry, version: Math.min(entry.version, version) })
       putAll([...gone.map((key): Change => [key, undefined]), ...records.map((one): Change => [one.key, one])], version)
     },
-    touch(key, now) {
-      for (const device of entries.get(key)?.station.devices ?? []) device.lastSeenAt = now
+    touch(key, id, now) {
+      for (const device of entries.get(key)?.station.devices ?? []) if (device.id === id) device.lastSeenAt = now
     },
   }
 }

@@ -88,7 +88,10 @@ describe('The keys of Web Push on PostgreSQL', () => {
   it('are added to the tables of the version before, while its instances go on', async () => {
     const [old] = await instances('old')
     // What that version has made.
-    await runAt(stores.address, 'DROP TABLE mesh_companion.keyring; UPDATE mesh_companion.clock SET version = 1')
+    await runAt(
+      stores.address,
+      'DROP TABLE mesh_companion.keyring, mesh_companion.device; UPDATE mesh_companion.clock SET version = 1',
+    )
     const [fresh] = await instances('new')
     expect((await agree(fresh?.keyring))?.publicKey).to.be.a('string')
     expect((await old?.instances.list())?.map(({ name }) => name)).to.deep.equal(['new', 'old'])

@@ -29,7 +29,7 @@ describe('What an instance stores in PostgreSQL', () => {
   }
   const another = async () => instance(await tables.connect(database.address))
 
-  const held = async (key = KEY) => (await openReader(database).read(key, 0)).station?.messages ?? []
+  const held = async (key = KEY) => (await openReader(database).read(key, '', 0)).station?.messages ?? []
 
   /** A clock that tests turn, for the store's time too; whoever waits has it turned. */
   async function standingClock(): Promise<Clock & { pass(ms: number): Promise<void> }> {

@@ -29,7 +29,7 @@ describe('The cursors of several instances', () => {
     const queries: Queries = {
       async query<Row>(...statement: Parameters<Queries['query']>) {
         const query = () => database.query<Row>(...statement)
-        return (statement[0].includes('UPDATE station') ? await writes(query) : await query()) as readonly Row[]
+        return (statement[0].includes('UPDATE device') ? await writes(query) : await query()) as readonly Row[]
       },
     }
     const reader = openReader(queries)
@@ -44,7 +44,7 @@ describe('The cursors of several instances', () => {
   const receive = (text: string) => stampOf(instance(), text)
 
   const asked = async () => {
-    const [station] = await database.query<{ asked: number }>('SELECT asked FROM station WHERE key = $1', [KEY])
+    const [station] = await database.query<{ asked: number }>('SELECT asked FROM device WHERE key = $1', [KEY])
     return station?.asked
   }
 

@@ -8,7 +8,7 @@ import { toStoreError } from '../../../../../sidecar/store/postgres/database/pos
 import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
 import { APPEND } from '../../../../../sidecar/store/postgres/schema/append-function.ts'
-import { READ_SINCE } from '../../../../../sidecar/store/postgres/schema/read-functions.ts'
+import { READ_FOR_DEVICES } from '../../../../../sidecar/store/postgres/schema/read-functions.ts'
 import { propertyRuns } from '../../../../support/property-runs.ts'
 import { message } from '../../sqlite/temporary-stores.ts'
 import { APPENDS, messageTables, registerIn } from './message-tables.ts'
@@ -133,7 +133,7 @@ describe('The order of what several instances store', () => {
       for (let last = false; !last; ) {
         last = !writing
         for (const phone of phones) {
-          const { last: serverTime, station } = await reader.read(phone.key, phone.cursor)
+          const { last: serverTime, station } = await reader.read(phone.key, '', phone.cursor)
           for (const one of station?.messages ?? []) {
             if (one.time <= (phone.got.at(-1)?.time ?? phone.cursor) || one.time >= serverTime)
               throw new Error(`${one.time} is no time between ${phone.cursor} and ${serverTime}.`)
@@ -156,7 +156,7 @@ describe('The order of what several instances store', () => {
     for (const phones of await reading) {
       for (const [index, key] of keys.entries()) {
         const got = phones[index]?.map(({ text, time }) => `${time} ${text}`)
-        const held = (await whole.read(key, 0)).station?.messages ?? []
+        const held = (await whole.read(key, '', 0)).station?.messages ?? []
         expect(got).to.deep.equal(held.map(({ text, time }) => `${time} ${text}`))
         expect(new Set(held.map(({ text }) => text.toString())).size).to.equal(held.length)
         for (const [text, time] of stored)
@@ -188,7 +188,9 @@ describe('The order of what several instances store', () => {
       ['UPDATE clock SET last = base + cardinality(stations) + 1 WHERE id = 1;', ''],
     ] as const
     await database.onOwnConnection((connection) => connection.run(append.reduce(replaced, APPEND)))
-    await database.onOwnConnection((connection) => connection.run(replaced(READ_SINCE, ['clock.last,', 'now_ms(),'])))
+    await database.onOwnConnection((connection) =>
+      connection.run(replaced(READ_FOR_DEVICES, ['clock.last,', 'now_ms(),'])),
+    )
     const result = await fc.check(
       fc.asyncProperty(play, (one) => run(database, one)),
       { numRuns: 500, endOnFailure: true },

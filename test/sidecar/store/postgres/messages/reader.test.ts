@@ -33,7 +33,7 @@ describe('Syncs that are read through', () => {
       },
     }
     const reader = openReader(counted)
-    const answers = await Promise.all(Array.from({ length: 300 }, (_, index) => reader.read(`S${index % 25}`, 0)))
+    const answers = await Promise.all(Array.from({ length: 300 }, (_, index) => reader.read(`S${index % 25}`, '', 0)))
     for (const [index, { station }] of answers.entries()) {
       if (index % 25 < 20) expect(texts(station?.messages ?? [])).to.deep.equal([`for S${index % 25}`])
       else expect(station).to.equal(undefined)
@@ -44,7 +44,7 @@ describe('Syncs that are read through', () => {
   it('are refused, each of them, while the database is away', async () => {
     const away: Queries = { query: () => Promise.reject(new Error('It is away.')) }
     const { read } = openReader(away)
-    const refused = await Promise.all([rejection(read('S1', 0)), rejection(read('S2', 0))])
+    const refused = await Promise.all([rejection(read('S1', '', 0)), rejection(read('S2', '', 0))])
     expect(refused.map(({ message: text }) => text)).to.deep.equal(['It is away.', 'It is away.'])
   })
 })

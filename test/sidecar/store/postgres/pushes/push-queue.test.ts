@@ -86,7 +86,7 @@ describe('The push queue in PostgreSQL', () => {
         return Promise.reject(new StoreError('database_unreachable'))
       },
     }
-    const queue = openPushQueue({ ...parts, database: failing, owner: 'a', platformOf: () => 'android' })
+    const queue = openPushQueue({ ...parts, database: failing, owner: 'a', stationOf: () => undefined })
     const [claim] = await queue.claim({ android: 1, ios: 0, webpush: 0 })
     if (!claim) throw new Error('Nothing was due.')
     await queue.settle(claim)

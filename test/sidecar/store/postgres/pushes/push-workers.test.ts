@@ -13,6 +13,9 @@ const FILL = `
   WITH filled AS (
     INSERT INTO station (key, platform, push_token, ack_messages, registered_at, last_seen_at, pushed_through)
       SELECT 'S' || n, 'android', 'token', false, 1, 1, 1 FROM generate_series(1, $1::int) AS n RETURNING key
+  ), devices AS (
+    INSERT INTO device (key, station, platform, push_token, ack_messages, registered_at, last_seen_at, pushed_through)
+      SELECT key, key, 'android', 'token', false, 1, 1, 1 FROM filled
   ), rings AS (
     INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at)
       SELECT key, 0, 2, 'W1AW', '1', 'Hello', '', 0 FROM filled
@@ -42,7 +45,7 @@ describe('Workers that claim pushes from one table', () => {
         database: connections,
         owner: `worker ${worker}`,
         coalesceMs: 2000,
-        platformOf: () => 'android',
+        stationOf: () => undefined,
         clock: systemClock,
       })
       for (let life = 0; life < lives; life += 1) {
@@ -80,6 +83,6 @@ describe('Workers that claim pushes from one table', () => {
     expect(told.size).to.equal(DUE)
     expect(new Set(told.values())).to.deep.equal(new Set([1]))
     expect(await database.query('SELECT FROM push_due')).to.deep.equal([])
-    expect(await database.query('SELECT FROM station WHERE pushed_through < 2')).to.deep.equal([])
+    expect(await database.query('SELECT FROM device WHERE pushed_through < 2')).to.deep.equal([])
   })
 })

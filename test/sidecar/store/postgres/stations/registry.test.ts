@@ -74,7 +74,10 @@ describe('The registry of several instances', () => {
       await register(a, `N${count}CALL`)
       // It looks for changes every second: that may be now.
       if (!b.get(`N${count}CALL`)) unknown += 1
-      expect(await b.find(`N${count}CALL`)).to.include({ pushToken: `token-of-N${count}CALL` })
+      expect((await b.find(`N${count}CALL`))?.devices).to.have.nested.property(
+        '[0].pushToken',
+        `token-of-N${count}CALL`,
+      )
     }
     expect(unknown).to.be.above(15)
     expect(b.size).to.equal(30)
@@ -90,13 +93,59 @@ describe('The registry of several instances', () => {
     await register(a, 'N0CALL', { pushToken: 'new', avatar: { icon: '', image: '', hash: '' } })
     await register(a, 'N1CALL')
     await until(b, () => b.size === 2)
-    expect(b.get('N0CALL')).to.deep.include({ pushToken: 'new' })
+    expect(b.get('N0CALL')?.devices).to.have.nested.property('[0].pushToken', 'new')
     expect(b.avatarChanges).to.be.above(changes)
     await a.markTokenDead('N0CALL', '', 'new')
     await a.remove('N1CALL')
     await until(b, () => b.size === 1)
     expect(b.get('N0CALL')?.devices[0]?.tokenDead).to.equal(true)
     expect(b.countDevices()).to.deep.equal({ android: 1, ios: 0, webpush: 0 })
+  })
+
+  it('hears of devices that others add, and remove, and counts them by platform', async () => {
+    const [a, b] = [await open(), await open()]
+    const ids = () =>
+      b
+        .get('N0CALL')
+        ?.devices.map(({ id }) => id)
+        .join()
+    await register(a, 'N0CALL')
+    expect((await register(a, 'N0CALL', { deviceId: 'tablet', platform: 'ios' })).kind).to.equal('joined')
+    // Whoever hears of another station has heard of them.
+    await register(a, 'N1CALL')
+    await until(b, () => b.size === 2)
+    expect([ids(), b.countDevices()]).to.deep.equal([',tablet', { android: 2, ios: 1, webpush: 0 }])
+    // The tablet's token is that of the device before it, which is told no more.
+    expect(b.get('N0CALL')?.devices.map(({ tokenDead }) => tokenDead)).to.deep.equal([true, false])
+    expect(await a.remove('N0CALL', { deviceId: '' })).to.equal('devices')
+    await a.remove('N1CALL')
+    await until(b, () => b.size === 1)
+    expect(ids()).to.equal('tablet')
+    expect(await b.remove('N0CALL', { deviceId: '' })).to.equal('none')
+    expect(await b.remove('N0CALL', { deviceId: 'tablet' })).to.equal('station')
+  })
+
+  it('lets no more devices in than a station may have, however many instances are asked at once', async () => {
+    const instances = [await open({ listen: DEAF }), await open({ listen: DEAF })]
+    const outcomes = await Promise.all(
+      Array.from({ length: 12 }, (_, n) =>
+        register(instances[n % 2] as Registry, 'N0CALL', { deviceId: `d${n}`, pushToken: `t${n}` }),
+      ),
+    )
+    const count = (kind: string) => outcomes.filter((outcome) => outcome.kind === kind).length
+    expect([count('created'), count('joined'), count('devices_full')]).to.deep.equal([1, 7, 4])
+    await runAt(
+      address,
+      'UPDATE mesh_companion.device SET last_seen_at = 0 WHERE key = (SELECT max(key) FROM mesh_companion.device)',
+    )
+    const { kind } = await register(instances[0] as Registry, 'N0CALL', { deviceId: 'new', pushToken: 'new' })
+    expect(kind).to.equal('joined')
+    expect(
+      await one('SELECT count(*)::int AS devices, min(last_seen_at) > 0 AS recent FROM mesh_companion.device'),
+    ).to.deep.equal({
+      devices: 8,
+      recent: true,
+    })
   })
 
   it('looks each second, should notifications be lost', async () => {
@@ -126,7 +175,7 @@ describe('The registry of several instances', () => {
     await register(a, 'N0CALL', { pushToken: 'first' })
     await register(b, 'N0CALL', { pushToken: 'second' })
     expect((await register(a, 'N0CALL', { pushToken: 'first' })).kind).to.equal('refreshed')
-    expect(await one("SELECT push_token FROM mesh_companion.station WHERE key = 'N0CALL'")).to.include({
+    expect(await one("SELECT push_token FROM mesh_companion.device WHERE key = 'N0CALL'")).to.include({
       push_token: 'first',
     })
   })
@@ -135,11 +184,11 @@ describe('The registry of several instances', () => {
     const a = await open({ listen: DEAF })
     await register(a, 'N0CALL')
     const state = () =>
-      one('SELECT last_seen_at, station.xmin::text, last FROM mesh_companion.station, mesh_companion.clock')
+      one('SELECT last_seen_at, device.xmin::text, last FROM mesh_companion.device, mesh_companion.clock')
     const first = await state()
     await register(a, 'N0CALL')
     expect(await state()).to.deep.equal(first)
-    await runAt(address, 'UPDATE mesh_companion.station SET last_seen_at = last_seen_at - 3600001')
+    await runAt(address, 'UPDATE mesh_companion.device SET last_seen_at = last_seen_at - 3600001')
     await register(a, 'N0CALL')
     const later = await state()
     expect(Number(later?.last_seen_at)).to.be.at.least(Number(first?.last_seen_at))
@@ -151,7 +200,7 @@ describe('The registry of several instances', () => {
     const strange = { pushToken: 'a\0b', avatar: { icon: 'c\0d', image: '', hash: 'icon:x' } }
     expect((await register(a, 'N0CALL', strange)).kind).to.equal('created')
     expect((await register(a, 'N0CALL', strange)).kind).to.equal('refreshed')
-    expect(await one('SELECT push_token FROM mesh_companion.station')).to.deep.equal({ push_token: 'a\uFFFDb' })
+    expect(await one('SELECT push_token FROM mesh_companion.device')).to.deep.equal({ push_token: 'a\uFFFDb' })
     expect(await one('SELECT count(*)::int AS changes FROM mesh_companion.station_change')).to.deep.equal({
       changes: 1,
     })
@@ -168,15 +217,15 @@ describe('The registry of several instances', () => {
     const rows = async () =>
       Object.values(
         (await one(
-          ['station', 'ring', 'avatar', 'push_due', 'dropped']
+          ['station', 'device', 'ring', 'avatar', 'push_due', 'dropped']
             .map((table) => `(SELECT count(*)::int FROM mesh_companion.${table}) AS ${table}`)
             .join(', ')
             .replace(/^/, 'SELECT '),
         )) ?? {},
       )
-    expect(await rows()).to.deep.equal([1, 3, 1, 1, 1])
+    expect(await rows()).to.deep.equal([1, 1, 3, 1, 1, 1])
     await a.remove('N0CALL')
-    expect(await rows()).to.deep.equal([0, 0, 0, 0, 0])
+    expect(await rows()).to.deep.equal([0, 0, 0, 0, 0, 0])
   })
 
   it('stamps registrations, changes and removals in the order of their commits, whoever makes them', async () => {

@@ -38,7 +38,7 @@ describe('The copy of the registry', () => {
 
   it('keeps the time of a heartbeat that only memory has, until another instance writes one', () => {
     copy.take(['N0CALL', record('a', 100)], 11)
-    copy.touch('N0CALL', 150)
+    copy.touch('N0CALL', '', 150)
     copy.follow([['N0CALL', record('b', 100)]], 12)
     expect(copy.get('N0CALL')?.devices[0]).to.include({ pushToken: 'b', lastSeenAt: 150 })
     copy.follow([['N0CALL', record('b', 140)]], 13)
