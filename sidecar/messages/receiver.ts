@@ -3,7 +3,8 @@ import { parsePacket } from '../aprs/packet.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { AckSender } from './ack-sender.ts'
-import { type AppendOutcome, type HeardMessage, type History, type Stations, wantsAcks } from './store.ts'
+import { wantsAcks } from './station.ts'
+import type { AppendOutcome, HeardMessage, History, Stations } from './store.ts'
 
 /**
  * Takes what arrived in one read from a connection, as lines in Latin-1 without line breaks. Resolves when its messages are

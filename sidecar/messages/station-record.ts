@@ -1,5 +1,5 @@
 import { type Avatar, type Device, deviceOf, type Station, type StationKey } from './station.ts'
-import type { Registration } from './store.ts'
+import type { AvatarUpload, Registration } from './store.ts'
 
 /** A station as a database has it, with what its avatar is but for the image; null where it never had one. */
 export interface StationRecord {
@@ -14,8 +14,13 @@ export interface StationRecord {
 /** A device whose {@link Device.lastSeenAt} is kept up to date in place. */
 export type SeenDevice = Device & { lastSeenAt: number }
 
+/** A station whose devices' heartbeats are noted. */
+export interface SeenStation extends Station {
+  readonly devices: readonly SeenDevice[]
+}
+
 /** The station that it stands for; its devices are its own to change. */
-export function stationFrom(record: StationRecord): Station & { readonly devices: readonly SeenDevice[] } {
+export function stationFrom(record: StationRecord): SeenStation {
   const { key, registeredAt, devices } = record
   return { key, registeredAt, devices: devices.map((device) => ({ ...device })), avatar: avatarOf(record) }
 }
@@ -26,22 +31,28 @@ function avatarOf({ icon, hash, updatedAt }: StationRecord): Avatar {
 }
 
 /** Whether both are seen alike by others: an avatar that was cleared, or never set, is none. */
-export function isSameAvatar(one: Avatar, other: Avatar | undefined): boolean {
+export function isSameAvatar(one: Avatar | undefined, other: Avatar | undefined): boolean {
   const hash = (avatar: Avatar | undefined) => (avatar?.state === 'set' ? avatar.hash : '')
   return hash(one) === hash(other)
+}
+
+/**
+ * What an avatar is once `uploaded` is stored at the stamp `updatedAt`, if anything was uploaded. The same again keeps its time, and who
+ * never set one has nothing to clear: then it is `before` itself.
+ */
+export function avatarAfter(before: Avatar, uploaded: AvatarUpload | undefined, updatedAt: number): Avatar {
+  if (!uploaded) return before
+  const { icon, image, hash } = uploaded
+  if (icon === '' && image === '') return before.state === 'set' ? { state: 'cleared', updatedAt } : before
+  return before.state === 'set' && before.hash === hash ? before : { state: 'set', icon, hash, updatedAt }
 }
 
 /** Whether a registration says of the station and its device what is known already, but for its time. */
 export function saysNothingNew(registration: Registration, station: Station): boolean {
   const { deviceId, platform, pushToken, ackMessages, avatar } = registration
   const device = deviceOf(station, deviceId)
-  const sameAvatar =
-    !avatar ||
-    (avatar.icon === '' && avatar.image === ''
-      ? station.avatar.state !== 'set'
-      : station.avatar.state === 'set' && station.avatar.hash === avatar.hash)
   return (
-    sameAvatar &&
+    avatarAfter(station.avatar, avatar, 0) === station.avatar &&
     device?.tokenDead === false &&
     device.platform === platform &&
     device.pushToken === pushToken &&

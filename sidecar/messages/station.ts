@@ -50,8 +50,22 @@ export interface Station {
 }
 
 /** The station's device of that id. */
-export function deviceOf(station: Station | undefined, id: DeviceId): Device | undefined {
+export function deviceOf<One extends Device>(
+  station: { readonly devices: readonly One[] } | undefined,
+  id: DeviceId,
+): One | undefined {
   return station?.devices.find((device) => device.id === id)
+}
+
+/** What a device is kept by among those of all stations: `KEY`, or `KEY ID`, neither of which has a blank in it. */
+export function deviceName(station: StationKey, id: DeviceId): string {
+  return id === '' ? station : `${station} ${id}`
+}
+
+/** Whose name it is. */
+export function deviceNamed(name: string): readonly [station: StationKey, id: DeviceId] {
+  const [station = '', id = ''] = name.split(' ')
+  return [station, id]
 }
 
 /** Whether the station's messages are acknowledged: to be told of phones that no push reaches would mislead the sender. */

@@ -12,18 +12,8 @@ import type { PushQueue } from './push-queue.ts'
 import type { DeviceId, Platform, Station, StationKey } from './station.ts'
 
 export type { HeardMessage, IncomingMessage, StoredMessage } from './message.ts'
-export {
-  type Avatar,
-  type Device,
-  type DeviceId,
-  deviceOf,
-  MOST_DEVICES,
-  PLATFORMS,
-  type Platform,
-  type Station,
-  type StationKey,
-  wantsAcks,
-} from './station.ts'
+export type { Avatar, Device, DeviceId, Platform, Station, StationKey } from './station.ts'
+export { MOST_DEVICES, PLATFORMS } from './station.ts'
 
 /** The parts of the configuration that a store follows, wherever it keeps what it stores. */
 export interface StoreSettings {
@@ -103,6 +93,12 @@ export type RegisterOutcome =
   | { readonly kind: 'created' | 'joined' | 'refreshed'; readonly station: Station }
   | { readonly kind: 'full' | 'devices_full' | 'limited' }
 
+/** Which of a station's devices are meant; all of them where nothing is said. Times are of the clock. */
+export interface WhichDevices {
+  readonly deviceId?: DeviceId
+  readonly seenBeforeMs?: number
+}
+
 /** What became of devices that were to be removed: there were none such, or they went, or the station with them. */
 export type RemoveOutcome = 'none' | 'devices' | 'station'
 
@@ -120,14 +116,8 @@ export interface Stations {
    * one phone may have two calls.
    */
   register(registration: Registration): Promise<RegisterOutcome>
-  /**
-   * Removes the station's devices, or of them the one called `deviceId`, and those last seen before `seenBeforeMs` (clock time), where that
-   * is given. With its last device the station goes, and its history with it.
-   */
-  remove(
-    key: StationKey,
-    which?: { readonly deviceId?: DeviceId; readonly seenBeforeMs?: number },
-  ): Promise<RemoveOutcome>
+  /** Removes devices; with its last one the station goes, and its history with it. */
+  remove(key: StationKey, which?: WhichDevices): Promise<RemoveOutcome>
   /** The gateway refused `pushToken` for good. Does nothing when the device has another token by now. */
   markTokenDead(key: StationKey, deviceId: DeviceId, pushToken: string): Promise<void>
   /** Grows whenever another answer to "which avatar hash does this station have" may be true, for who keeps such answers. */

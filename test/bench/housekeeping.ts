@@ -76,8 +76,8 @@ async function withStore<T>(use: (store: Store) => Promise<T>): Promise<T> {
   await connection.exec(`
     BEGIN;
     WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${EXPIRED + ORPHANED - 1})
-    INSERT INTO station (key, platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through)
-      SELECT printf('N%dCALL', i), 'android', 'token', 0, 0, 1, ${LONG_AGO}, 0 FROM n;
+    INSERT INTO station SELECT printf('N%dCALL', i), 1 FROM n;
+    INSERT INTO device SELECT key, '', 'android', 'token', 0, 0, 1, ${LONG_AGO}, 0, 0 FROM station;
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MESSAGES_EACH})
     INSERT INTO message
     SELECT row_number() OVER (), station.key, 'W1AW', i, CAST('A message of some length, as people write them' AS BLOB), i

@@ -68,7 +68,8 @@ interface Config {
   readonly history?: object
 }
 
-export async function startWholeSidecar(config: Config = {}): Promise<WholeSidecar> {
+/** With `inMemoryToo`, the gateways in memory are on whatever `push` says. */
+export async function startWholeSidecar(config: Config = {}, inMemoryToo = !config.push): Promise<WholeSidecar> {
   const clock = new FakeClock(Date.now())
   const closers: (() => Promise<unknown>)[] = []
   const close = async () => {
@@ -117,7 +118,7 @@ export async function startWholeSidecar(config: Config = {}): Promise<WholeSidec
         connect: network.connect,
         openGateways(...parts) {
           const { webpush } = openGateways(...parts)
-          return { ...(!config.push && { android: fcm, ios: apns }), ...(webpush && { webpush: followed(webpush) }) }
+          return { ...(inMemoryToo && { android: fcm, ios: apns }), ...(webpush && { webpush: followed(webpush) }) }
         },
       }),
     )

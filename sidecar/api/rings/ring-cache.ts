@@ -1,14 +1,6 @@
 import { firstNewer } from '../../messages/first-newer.ts'
-import {
-  type Cursors,
-  type DeviceId,
-  deviceOf,
-  type Feed,
-  type History,
-  type StationKey,
-  type Stations,
-  type StoredMessage,
-} from '../../messages/store.ts'
+import { deviceOf } from '../../messages/station.ts'
+import type { Cursors, DeviceId, Feed, History, StationKey, Stations, StoredMessage } from '../../messages/store.ts'
 import type { BodyHead } from '../answers/answer.ts'
 import { type GzipHead, gzipHead } from '../answers/gzip-head.ts'
 import { jsonText } from '../answers/json-text.ts'

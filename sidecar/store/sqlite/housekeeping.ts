@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { Housekeeping, StationKey, Stations } from '../../messages/store.ts'
-import type { Database, Write } from './database/database.ts'
+import { type Database, eachInTurn, type Write } from './database/database.ts'
 import { freeBytes } from './database/database-file.ts'
 import type { RingIndex } from './messages/ring-index.ts'
 
@@ -11,13 +11,17 @@ const SLICE_STATIONS = 500
 
 const AMONG = `
   SELECT key FROM (SELECT value AS key FROM json_each(?)) WHERE key NOT IN (SELECT key FROM station)`
-const AVATAR_OWNERS = `
+const OWNERS = `
   SELECT max(key) AS last, json_group_array(key) FILTER (WHERE key NOT IN (SELECT key FROM station)) AS orphans
-  FROM (SELECT station AS key FROM avatar WHERE station > ?1 ORDER BY station LIMIT ?2)`
+  FROM (
+    SELECT station AS key FROM avatar WHERE station > ?1 UNION SELECT station FROM device WHERE station > ?1 ORDER BY 1 LIMIT ?2
+  )`
 
 // Judged again: the station may have registered since.
-const DELETE_AVATAR = `
-  DELETE FROM avatar WHERE station = ?1 AND NOT EXISTS (SELECT 1 FROM station WHERE key = ?1) RETURNING 1`
+const DELETE_ORPHANS = ['avatar', 'device'].map(
+  (table) =>
+    `DELETE FROM ${table} WHERE station = ?1 AND NOT EXISTS (SELECT 1 FROM station WHERE key = ?1) RETURNING 1`,
+)
 
 const PAGES = 'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()'
 
@@ -65,12 +69,12 @@ export function openHousekeeping(parts: HousekeepingParts): Housekeeping {
     return found
   }
 
-  async function* avatarOrphans(signal: AbortSignal): AsyncGenerator<StationKey> {
+  async function* owningOrphans(signal: AbortSignal): AsyncGenerator<StationKey> {
     let last: StationKey | null = ''
     while (last !== null && !signal.aborted) {
       const after: StationKey = last
       const [found] = await database.read((queries) =>
-        queries.all<{ last: StationKey | null; orphans: string }>(AVATAR_OWNERS, after, SLICE_STATIONS),
+        queries.all<{ last: StationKey | null; orphans: string }>(OWNERS, after, SLICE_STATIONS),
       )
       yield* JSON.parse(found?.orphans ?? '[]') as readonly StationKey[]
       last = found?.last ?? null
@@ -83,7 +87,7 @@ export function openHousekeeping(parts: HousekeepingParts): Housekeeping {
       for (let removed = SLICE_ROWS; removed === SLICE_ROWS && !signal.aborted; rows += removed)
         removed = await database.write(deleteMessages, station)
     }
-    for await (const station of avatarOrphans(signal)) rows += await database.write(deleteAvatar, station)
+    for await (const station of owningOrphans(signal)) rows += await database.write(deleteOrphans, station)
     return rows
   }
 
@@ -142,12 +146,10 @@ export function openHousekeeping(parts: HousekeepingParts): Housekeeping {
   }
 }
 
-const deleteAvatar: Write<StationKey, number> = {
-  run: (tx, stationsInTurn) => eachInTurn(stationsInTurn, async (key) => (await tx.all(DELETE_AVATAR, key)).length),
-}
-
-async function eachInTurn<In, Out>(inputs: readonly In[], handle: (input: In) => Promise<Out>): Promise<Out[]> {
-  const outputs: Out[] = []
-  for (const input of inputs) outputs.push(await handle(input))
-  return outputs
+const deleteOrphans: Write<StationKey, number> = {
+  run: (tx, stationsInTurn) =>
+    eachInTurn(stationsInTurn, async (key) => {
+      const rows = await eachInTurn(DELETE_ORPHANS, (statement) => tx.all(statement, key))
+      return rows.flat().length
+    }),
 }

@@ -1,10 +1,10 @@
 import type { Log } from '../../../log.ts'
-import { isSameAvatar, type StationRecord, stationFrom } from '../../../messages/station-record.ts'
+import { isSameAvatar, type SeenStation, type StationRecord, stationFrom } from '../../../messages/station-record.ts'
 import type { Device, DeviceId, Platform, StationKey, Stations } from '../../../messages/store.ts'
 
 interface Entry {
   /** Changed in place by heartbeats: they come all the time. */
-  readonly station: ReturnType<typeof stationFrom>
+  readonly station: SeenStation
   /** As the database has them: the `lastSeenAt` of one may be up to an hour behind there. */
   readonly inDatabase: readonly Device[]
   /** The stamp of what the entry shows. */

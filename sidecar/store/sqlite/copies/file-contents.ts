@@ -22,14 +22,19 @@ const STATE = 'SELECT reserved_time AS lastStamp, per_station AS perStation FROM
 const KEYS = 'SELECT key FROM station'
 
 // What belongs to nobody, as after somebody edited the file, stays behind.
-const AVATARS = 'SELECT count(*) AS avatars FROM avatar WHERE station IN (SELECT key FROM station)'
+const OWNED = `
+  SELECT (SELECT count(*) FROM device WHERE station IN (SELECT key FROM station)) AS devices,
+    (SELECT count(*) FROM avatar WHERE station IN (SELECT key FROM station)) AS avatars`
 
 const STATIONS = `
-  SELECT key, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
-    registered_at AS registeredAt, last_seen_at AS lastSeenAt, pushed_through AS pushedThrough,
-    asked, icon, hash, updated_at AS updatedAt, image
+  SELECT key, registered_at AS registeredAt, icon, hash, updated_at AS updatedAt, image
   FROM station LEFT JOIN avatar ON avatar.station = key
   WHERE key > ? ORDER BY key LIMIT ${PAGE_STATIONS}`
+
+const DEVICES = `
+  SELECT station, id, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
+    registered_at AS registeredAt, last_seen_at AS lastSeenAt, pushed_through AS pushedThrough, asked
+  FROM device WHERE station IN (SELECT value FROM json_each(?)) ORDER BY station, id`
 
 const MESSAGES = `
   SELECT station, time, source, seq_id AS seqId, text, received_at AS receivedAt FROM message
@@ -39,14 +44,17 @@ const DROPPED = `
   SELECT station, source, seq_id AS seqId, text, received_at AS receivedAt FROM message
   WHERE time IN (SELECT value FROM json_each(?)) AND station IN (SELECT key FROM station) ORDER BY time`
 
-interface StationRow extends Omit<DeviceContents, 'id' | 'tokenDead' | 'ackMessages'> {
-  readonly key: StationKey
-  readonly tokenDead: number
-  readonly ackMessages: number
+interface StationRow extends Pick<StationContents, 'key' | 'registeredAt'> {
   readonly icon: string | null
   readonly hash: string
   readonly updatedAt: number
   readonly image: string
+}
+
+interface DeviceRow extends Omit<DeviceContents, 'tokenDead' | 'ackMessages'> {
+  readonly station: StationKey
+  readonly tokenDead: number
+  readonly ackMessages: number
 }
 
 /** The file is of a version whose tables are others; `remedy` is what the operator should do. */
@@ -96,11 +104,11 @@ export async function openFileContents(path: string): Promise<FileContents> {
     const dropped = () => droppedOf({ all }, rings)
     let droppedCount = 0
     for await (const page of dropped()) droppedCount += page.length
-    const [avatars] = await all<Pick<ContentCounts, 'avatars'>>(AVATARS)
+    const [owned] = await all<Pick<ContentCounts, 'devices' | 'avatars'>>(OWNED)
     const counts: ContentCounts = {
       stations: keys.length,
-      devices: keys.length,
-      avatars: avatars?.avatars ?? 0,
+      devices: owned?.devices ?? 0,
+      avatars: owned?.avatars ?? 0,
       messages: held.reduce((sum, each) => sum + each, 0),
       dropped: droppedCount,
     }
@@ -130,24 +138,25 @@ async function* stationsOf(
 ): AsyncGenerator<readonly StationContents[]> {
   for (let last: StationKey | undefined = ''; last !== undefined; ) {
     const rows: readonly StationRow[] = await all<StationRow>(STATIONS, last)
-    const times = JSON.stringify(rows.flatMap(({ key }) => ringsInFile.newer(key, 0)))
+    const keys = rows.map(({ key }) => key)
+    const devices = new Map<StationKey, DeviceContents[]>(keys.map((key) => [key, []]))
+    for (const { station, tokenDead, ackMessages, ...device } of await all<DeviceRow>(DEVICES, JSON.stringify(keys)))
+      devices.get(station)?.push({ ...device, tokenDead: tokenDead === 1, ackMessages: ackMessages === 1 })
+    const times = JSON.stringify(keys.flatMap((key) => ringsInFile.newer(key, 0)))
     const messages = await all<RingMessage & { readonly station: StationKey }>(MESSAGES, times)
-    const rings = new Map<StationKey, RingMessage[]>(rows.map(({ key }) => [key, []]))
+    const rings = new Map<StationKey, RingMessage[]>(keys.map((key) => [key, []]))
     for (const message of messages) rings.get(message.station)?.push(message)
-    if (rows.length > 0) yield rows.map((row) => contentsOf(row, rings.get(row.key) ?? []))
+    if (rows.length > 0) yield rows.map((row) => contentsOf(row, devices.get(row.key) ?? [], rings.get(row.key) ?? []))
     last = rows.length === PAGE_STATIONS ? rows.at(-1)?.key : undefined
   }
 }
 
-function contentsOf(row: StationRow, messages: readonly RingMessage[]): StationContents {
-  const { key, icon, hash, updatedAt, image, tokenDead, ackMessages, ...device } = row
-  return {
-    key,
-    registeredAt: row.registeredAt,
-    devices: [{ ...device, id: '', tokenDead: tokenDead === 1, ackMessages: ackMessages === 1 }],
-    avatar: icon === null ? undefined : { icon, hash, updatedAt, image },
-    messages,
-  }
+function contentsOf(
+  { key, registeredAt, icon, ...avatar }: StationRow,
+  devices: readonly DeviceContents[],
+  messages: readonly RingMessage[],
+): StationContents {
+  return { key, registeredAt, devices, avatar: icon === null ? undefined : { icon, ...avatar }, messages }
 }
 
 async function* droppedOf(

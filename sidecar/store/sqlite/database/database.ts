@@ -272,6 +272,16 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
   }
 }
 
+/** What `handle` makes of each of `inputs`, one after the other. */
+export async function eachInTurn<In, Out>(
+  inputs: readonly In[],
+  handle: (input: In) => Promise<Out>,
+): Promise<readonly Out[]> {
+  const outputs: Out[] = []
+  for (const input of inputs) outputs.push(await handle(input))
+  return outputs
+}
+
 interface Group {
   readonly kind: Write<unknown, unknown>
   readonly inputs: unknown[]

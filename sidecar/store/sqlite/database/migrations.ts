@@ -9,8 +9,8 @@ const APPLICATION_ID = 0x6d637363
  *
  * - `state`: one row. `reserved_time`: no stamp above it was ever issued, none at or below it ever will be again.
  *   `per_station`: the ring size that the file was last used with.
- * - `station`: `pushed_through` is the stamp up to which the phone was told, or given up on; `asked` the newest cursor that it brought, or
- *   an older one.
+ * - `station`: has at least one `device`. `pushed_through` is the stamp up to which that was told, or given up on; `asked` the newest cursor
+ *   that it brought, or an older one.
  * - `avatar`: apart from the station, since its image is large and the station's row is written at each push.
  *   A row with an empty hash is a cleared avatar, no row one that was never set.
  * - `message`: in the order of coming, so that what comes together goes to one place of the file, whoever it is for; whose ring is
@@ -111,10 +111,30 @@ export const MIGRATIONS: readonly string[] = [
   DROP TABLE message;
   ALTER TABLE message_anew RENAME TO message;
   `,
+  // Several phones of a station, each with its cursor. Those that are there have no name.
   `
-  ALTER TABLE station ADD COLUMN asked INTEGER NOT NULL DEFAULT 0;
-  UPDATE station SET asked = cursor.asked FROM cursor WHERE cursor.station = key;
+  CREATE TABLE device (
+    station TEXT NOT NULL REFERENCES station (key) ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    platform TEXT NOT NULL CHECK (platform IN ('android', 'ios', 'webpush')),
+    push_token TEXT NOT NULL,
+    token_dead INTEGER NOT NULL DEFAULT 0 CHECK (token_dead IN (0, 1)),
+    ack_messages INTEGER NOT NULL CHECK (ack_messages IN (0, 1)),
+    registered_at INTEGER NOT NULL,
+    last_seen_at INTEGER NOT NULL,
+    pushed_through INTEGER NOT NULL,
+    asked INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (station, id)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO device
+    SELECT key, '', platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through,
+      coalesce(asked, 0)
+    FROM station LEFT JOIN cursor ON cursor.station = key;
   DROP TABLE cursor;
+  CREATE TABLE station_anew (key TEXT PRIMARY KEY, registered_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  INSERT INTO station_anew SELECT key, registered_at FROM station;
+  DROP TABLE station;
+  ALTER TABLE station_anew RENAME TO station;
   `,
 ]
 

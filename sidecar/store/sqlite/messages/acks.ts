@@ -1,7 +1,8 @@
 import type { Clock } from '../../../clock.ts'
 import type { AckSettings } from '../../../config/settings.ts'
 import { createAckThrottle } from '../../../messages/ack-throttle.ts'
-import { type HeardMessage, type Stations, wantsAcks } from '../../../messages/store.ts'
+import { wantsAcks } from '../../../messages/station.ts'
+import type { HeardMessage, Stations } from '../../../messages/store.ts'
 
 /** Says of a durable message whether it is acknowledged now; then its ack counts as sent. */
 export type AckClaims = (message: HeardMessage) => boolean

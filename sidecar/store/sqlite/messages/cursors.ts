@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../../clock.ts'
-import type { Cursors, StationKey, Stations } from '../../../messages/store.ts'
+import { deviceName, deviceNamed, deviceOf, MOST_DEVICES } from '../../../messages/station.ts'
+import type { Cursors, Device, DeviceId, StationKey, Stations } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 import type { RingIndex } from './ring-index.ts'
@@ -8,10 +9,11 @@ import type { Stamps } from './server-time.ts'
 // What a crash takes back: a phone then gets an older stamp than it has, which is as safe, and which it does not store.
 const WRITE_AFTER_MS = 10_000
 
-const LOAD = 'SELECT key, asked FROM station WHERE asked > 0'
+const LOAD = 'SELECT station, id, asked FROM device WHERE asked > 0'
 
 const WRITE = `
-  UPDATE station SET asked = row.value ->> 1 FROM json_each(?) AS row WHERE station.key = row.value ->> 0`
+  UPDATE device SET asked = row.value ->> 2 FROM json_each(?) AS row
+  WHERE device.station = row.value ->> 0 AND device.id = row.value ->> 1`
 
 interface CursorsParts {
   readonly database: Database
@@ -27,59 +29,66 @@ export interface StoredCursors extends Cursors {
   seal(tx: Transaction): Promise<void>
 }
 
-/** Which cursor each station's phone has brought. Read into memory once; written behind, since being late costs nothing. */
+/** Which cursor each device has brought. Read into memory once; written behind, since being late costs nothing. */
 export async function openCursors(
   queries: Queries,
   { database, stations, rings, stamps, clock }: CursorsParts,
 ): Promise<StoredCursors> {
-  const newest = new Map<StationKey, number>()
-  const unwritten = new Set<StationKey>()
+  const newest = new Map<string, number>()
+  const unwritten = new Set<string>()
   let writing: Timer | undefined
-  for (const { key, asked } of await queries.all<{ key: StationKey; asked: number }>(LOAD)) newest.set(key, asked)
+  for (const { station, id, asked } of await queries.all<{ station: StationKey; id: DeviceId; asked: number }>(LOAD))
+    newest.set(deviceName(station, id), asked)
 
   /** That of an earlier registration is older than the stamp of the present one. */
-  const cursorOf = (key: StationKey, brought = newest.get(key)) =>
-    Math.max(stations.get(key)?.registeredAt ?? 0, brought ?? 0)
+  const cursorOf = (key: StationKey, { id, registeredAt }: Device, brought = newest.get(deviceName(key, id))) =>
+    Math.max(registeredAt, brought ?? 0)
 
-  function bring(key: StationKey, cursor: number): void {
-    const before = cursorOf(key)
-    if (cursor <= before || !stations.get(key)) return
-    newest.set(key, cursor)
-    if (newest.size > stations.size) forgetOthers()
+  function bring(key: StationKey, device: Device, cursor: number): void {
+    const before = cursorOf(key, device)
+    if (cursor <= before) return
+    const name = deviceName(key, device.id)
+    newest.set(name, cursor)
+    if (newest.size > MOST_DEVICES * stations.size) forgetOthers()
     // Where nothing was stored in between, the older one says as much.
-    if (rings.newest(key) > before) changed(key)
+    if (rings.newest(key) > before) changed(name)
   }
 
   function forgetOthers(): void {
-    for (const key of newest.keys()) if (!stations.get(key)) newest.delete(key)
+    for (const name of newest.keys()) {
+      const [key, id] = deviceNamed(name)
+      if (!deviceOf(stations.get(key), id)) newest.delete(name)
+    }
   }
 
-  function changed(key: StationKey): void {
-    unwritten.add(key)
+  function changed(name: string): void {
+    unwritten.add(name)
     writing ??= clock.after(WRITE_AFTER_MS, () => {
       writing = undefined
-      const keys = [...unwritten]
+      const names = [...unwritten]
       unwritten.clear()
-      database.write(write, keys).catch(() => {
-        for (const late of keys) unwritten.add(late)
+      database.write(write, names).catch(() => {
+        for (const late of names) unwritten.add(late)
       })
     })
   }
 
-  const write: Write<readonly StationKey[], void> = {
+  const write: Write<readonly string[], void> = {
     async run(tx, inputs) {
-      const rows = inputs.flat().map((key) => [key, newest.get(key) ?? 0])
+      const rows = inputs.flat().map((name) => [...deviceNamed(name), newest.get(name) ?? 0])
       await tx.last(WRITE, JSON.stringify(rows))
       return inputs.map(() => undefined)
     },
   }
 
   return {
-    async timeOf(station, _device, since, lastMessage) {
+    async timeOf(station, deviceId, since, lastMessage) {
+      const { devices = [] } = stations.get(station) ?? {}
       const brought = since !== undefined && since <= stamps.newest ? Math.floor(since) : undefined
-      if (brought !== undefined) bring(station, brought)
+      const callers = deviceId === undefined ? devices : devices.filter(({ id }) => id === deviceId)
+      if (brought !== undefined) for (const device of callers) bring(station, device, brought)
       if (lastMessage !== undefined) return lastMessage
-      const cursor = cursorOf(station, brought)
+      const cursor = callers.length > 0 ? Math.min(...callers.map((device) => cursorOf(station, device, brought))) : 0
       // The index has the messages of the transaction in progress since their stamps were taken: what is not in it gets newer ones.
       const isBehind = () => rings.newest(station) > cursor
       if (isBehind()) return cursor

@@ -1,15 +1,15 @@
 import type { Clock } from '../../../clock.ts'
 import type { Log } from '../../../log.ts'
-import {
-  type AppendOutcome,
-  type Cursors,
-  deviceOf,
-  type Feed,
-  type HeardMessage,
-  type History,
-  type IncomingMessage,
-  type StationKey,
-  type StoredMessage,
+import { deviceOf } from '../../../messages/station.ts'
+import type {
+  AppendOutcome,
+  Cursors,
+  Feed,
+  HeardMessage,
+  History,
+  IncomingMessage,
+  StationKey,
+  StoredMessage,
 } from '../../../messages/store.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 import type { AckClaims } from './acks.ts'

@@ -1,13 +1,7 @@
 import type { Clock, Timer } from '../../../clock.ts'
 import type { PushClaim, PushQueue, Unpushed } from '../../../messages/push-queue.ts'
-import {
-  type Feed,
-  PLATFORMS,
-  type Platform,
-  type StationKey,
-  type Stations,
-  type StoredMessage,
-} from '../../../messages/store.ts'
+import { deviceName, deviceNamed, deviceOf, PLATFORMS } from '../../../messages/station.ts'
+import type { Device, DeviceId, Feed, Platform, StationKey, Stations, StoredMessage } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 import type { RingIndex } from './ring-index.ts'
@@ -15,21 +9,22 @@ import type { RingIndex } from './ring-index.ts'
 // A read that failed is made again by and by, not as fast as it fails.
 const CLAIM_AGAIN_MS = 1_000
 
-const TOLD = 'SELECT key, pushed_through AS through FROM station'
+const TOLD = 'SELECT station, id, pushed_through AS through FROM device'
 
 const MESSAGES = `
   SELECT time, station AS "to", source AS "from", seq_id AS seqId, text FROM message
   WHERE time IN (SELECT value FROM json_each(?))`
 
 const MARK_PUSHED = `
-  UPDATE station SET pushed_through = mark.time
-  FROM (SELECT value ->> 0 AS station, max(value ->> 1) AS time FROM json_each(?) GROUP BY 1) AS mark
-  WHERE station.key = mark.station AND station.pushed_through < mark.time`
+  UPDATE device SET pushed_through = mark.time
+  FROM (SELECT value ->> 0 AS station, value ->> 1 AS id, max(value ->> 2) AS time FROM json_each(?) GROUP BY 1, 2) AS mark
+  WHERE device.station = mark.station AND device.id = mark.id AND pushed_through < mark.time`
 
-/** One station's notification. Times are elapsed ones. */
+/** One device's notification. Times are elapsed ones. */
 interface Entry {
   readonly key: StationKey
-  /** Its phone was told of everything up to this stamp. */
+  readonly id: DeviceId
+  /** It was told of everything up to this stamp. */
   readonly since: number
   /** The newest message, unless that is in the file from before the start. */
   newest: StoredMessage | undefined
@@ -61,29 +56,32 @@ export interface MemoryPushQueue extends PushQueue {
 }
 
 /**
- * Keeps the entries in memory, one per station at most: one process has the file for itself, and what it says of each station, how far
- * its phone was told, makes them anew at the next start.
+ * Keeps the entries in memory, one per device at most: one process has the file for itself, and what it says of each device, how far
+ * it was told, makes them anew at the next start.
  */
 export async function openPushQueue(queries: Queries, parts: PushQueueParts): Promise<MemoryPushQueue> {
   const { database, stations, rings, feed, coalesceMs, clock } = parts
-  const entries = new Map<StationKey, Entry>()
-  /** In the order in which they fell due, each under the platform that its station had then. */
+  /** By {@link deviceName}. */
+  const entries = new Map<string, Entry>()
+  /** In the order in which they fell due, each under the platform that its device had then. */
   const due: Record<Platform, Set<Entry>> = { android: new Set(), ios: new Set(), webpush: new Set() }
   /** Settled, while the file did not take it. Not told again while this process lives. */
-  const unwritten = new Map<StationKey, number>()
+  const unwritten = new Map<string, number>()
   const listeners: (() => void)[] = []
   let askingAgain: Timer | undefined
   let closed = false
 
-  for (const { key, since } of await withUnpushed(queries, rings)) fallDue(newEntry(key, since, clock.elapsed()))
+  for (const { key, id, since } of await withUnpushed(queries, rings))
+    fallDue(newEntry(key, id, since, clock.elapsed()))
   feed.onStored((messages) => {
     const at = clock.elapsed()
     for (const message of messages) stored(message, at)
   })
 
-  function newEntry(key: StationKey, since: number, oldestAt: number): Entry {
+  function newEntry(key: StationKey, id: DeviceId, since: number, oldestAt: number): Entry {
     const entry: Entry = {
       key,
+      id,
       since,
       newest: undefined,
       isTaken: false,
@@ -94,17 +92,23 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
       refusals: 0,
       firstTryAt: 0,
     }
-    entries.set(key, entry)
+    entries.set(deviceName(key, id), entry)
     return entry
   }
 
+  function deviceIn({ key, id }: Entry): Device | undefined {
+    return deviceOf(stations.get(key), id)
+  }
+
   function stored(message: StoredMessage, at: number): void {
-    const known = entries.get(message.to)
-    // Without an entry, the phone was told of everything before.
-    const entry = known ?? newEntry(message.to, message.time - 1, at)
-    entry.newest = message
-    if (!known) plan(entry, coalesceMs)
-    else if (known.isTaken) known.againAt ??= at
+    for (const { id } of stations.get(message.to)?.devices ?? []) {
+      const known = entries.get(deviceName(message.to, id))
+      // Without an entry, the phone was told of everything before.
+      const entry = known ?? newEntry(message.to, id, message.time - 1, at)
+      entry.newest = message
+      if (!known) plan(entry, coalesceMs)
+      else if (known.isTaken) known.againAt ??= at
+    }
   }
 
   function plan(entry: Entry, delayMs: number): void {
@@ -117,9 +121,9 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
   }
 
   function fallDue(entry: Entry): void {
-    const platform = stations.get(entry.key)?.devices[0]?.platform
+    const platform = deviceIn(entry)?.platform
     // Unregistered meanwhile, with all that was its own.
-    if (platform === undefined) entries.delete(entry.key)
+    if (platform === undefined) entries.delete(deviceName(entry.key, entry.id))
     else due[platform].add(entry)
   }
 
@@ -132,7 +136,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     for (const entry of due[platform]) {
       if (taken.length >= room) break
       due[platform].delete(entry)
-      if (stations.get(entry.key)?.devices[0]?.platform === platform) {
+      if (deviceIn(entry)?.platform === platform) {
         entry.isTaken = true
         taken.push(entry)
       } else {
@@ -143,11 +147,12 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     return taken
   }
 
-  async function read(taken: readonly Entry[]): Promise<ReadonlyMap<StationKey, Unpushed>> {
+  async function read(taken: readonly Entry[]): Promise<ReadonlyMap<Entry, Unpushed>> {
     // Where no transaction is in progress, so that nothing is told of that may be taken back.
     return database.read(async (reading) => {
       const found = taken.flatMap((entry) => {
-        const times = rings.newer(entry.key, entry.since)
+        // Not of what came before it was unregistered, and registered anew.
+        const times = rings.newer(entry.key, Math.max(entry.since, deviceIn(entry)?.registeredAt ?? 0))
         const time = times.at(-1)
         // In the same breath: what is stored from here on was not read.
         entry.againAt = undefined
@@ -157,16 +162,16 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
       const rows = unknown.length > 0 ? await reading.all<StoredMessage>(MESSAGES, JSON.stringify(unknown)) : []
       const inFile = new Map(rows.map((message) => [message.time, message]))
       return new Map(
-        found.flatMap(({ entry: { key, newest }, time, count }) => {
-          const message = newest ?? inFile.get(time)
-          return message ? [[key, { count, newest: message }]] : []
+        found.flatMap(({ entry, time, count }) => {
+          const message = entry.newest ?? inFile.get(time)
+          return message ? [[entry, { count, newest: message }]] : []
         }),
       )
     })
   }
 
   function claimOf(entry: Entry, unpushed: Unpushed | undefined): readonly PushClaim[] {
-    const [device] = stations.get(entry.key)?.devices ?? []
+    const device = deviceIn(entry)
     if (!device || !unpushed) {
       finish(entry, entry.since)
       return []
@@ -174,25 +179,16 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     const now = clock.elapsed()
     const { tries, refusals, oldestAt } = entry
     if (tries === 0) entry.firstTryAt = now
-    return [
-      {
-        station: entry.key,
-        device,
-        unpushed,
-        tries,
-        refusals,
-        firstTryMs: now - entry.firstTryAt,
-        waitedMs: now - oldestAt,
-      },
-    ]
+    const times = { firstTryMs: now - entry.firstTryAt, waitedMs: now - oldestAt }
+    return [{ station: entry.key, device, unpushed, tries, refusals, ...times }]
   }
 
   /** Its phone was told of everything up to `through`: nothing is left of it but what came since it was claimed. */
   function finish(entry: Entry, through: number): void {
-    const { key, againAt, newest } = entry
-    entries.delete(key)
+    const { key, id, againAt, newest } = entry
+    entries.delete(deviceName(key, id))
     if (againAt === undefined) return
-    const next = newEntry(key, through, againAt)
+    const next = newEntry(key, id, through, againAt)
     next.newest = newest
     plan(next, Math.max(0, againAt + coalesceMs - clock.elapsed()))
   }
@@ -213,12 +209,13 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     })
   }
 
-  const mark: Write<readonly [StationKey, number], void> = {
+  const mark: Write<readonly [name: string, time: number], void> = {
     async run(tx, inputs) {
       const late = [...unwritten]
-      await tx.last(MARK_PUSHED, JSON.stringify([...late, ...inputs]))
+      const rows = [...late, ...inputs].map(([name, time]) => [...deviceNamed(name), time])
+      await tx.last(MARK_PUSHED, JSON.stringify(rows))
       tx.onCommit(() => {
-        for (const [key, time] of late) if (unwritten.get(key) === time) unwritten.delete(key)
+        for (const [name, time] of late) if (unwritten.get(name) === time) unwritten.delete(name)
       })
       return inputs.map(() => undefined)
     },
@@ -230,27 +227,28 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
       if (taken.length === 0) return []
       try {
         const found = await read(taken)
-        return taken.flatMap((entry) => claimOf(entry, found.get(entry.key)))
+        return taken.flatMap((entry) => claimOf(entry, found.get(entry)))
       } catch (error) {
         release(taken)
         throw error
       }
     },
 
-    async settle({ station: key, unpushed: { newest } }) {
-      const entry = entries.get(key)
+    async settle({ station, device, unpushed: { newest } }) {
+      const name = deviceName(station, device.id)
+      const entry = entries.get(name)
       try {
-        await database.write(mark, [key, newest.time])
+        await database.write(mark, [name, newest.time])
       } catch (error) {
-        unwritten.set(key, newest.time)
+        unwritten.set(name, newest.time)
         throw error
       } finally {
         if (entry) finish(entry, newest.time)
       }
     },
 
-    async later({ station: key }, { delayMs, tries, refusals }) {
-      const entry = entries.get(key)
+    async later({ station, device }, { delayMs, tries, refusals }) {
+      const entry = entries.get(deviceName(station, device.id))
       if (!entry) return
       entry.isTaken = false
       // The next claim reads it.
@@ -268,10 +266,10 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     load() {
       const waiting: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
       let retrying = 0
-      for (const { key, isTaken, tries, refusals } of entries.values()) {
-        const platform = stations.get(key)?.devices[0]?.platform
+      for (const entry of entries.values()) {
+        const platform = deviceIn(entry)?.platform
         if (platform !== undefined) waiting[platform] += 1
-        if (!isTaken && tries + refusals > 0) retrying += 1
+        if (!entry.isTaken && entry.tries + entry.refusals > 0) retrying += 1
       }
       return { waiting, retrying }
     },
@@ -290,18 +288,18 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
 }
 
 /**
- * Stations whose phones were not told of everything, and up to where they were; those first whose oldest message of the rest came
+ * Devices that were not told of everything, and up to where they were; those first whose oldest message of the rest came
  * first.
  */
 async function withUnpushed(
   queries: Queries,
   rings: Pick<RingIndex, 'newer'>,
-): Promise<readonly { readonly key: StationKey; readonly since: number }[]> {
-  const stations = await queries.all<{ key: StationKey; through: number }>(TOLD)
-  return stations
-    .flatMap(({ key, through }) => {
+): Promise<readonly Pick<Entry, 'key' | 'id' | 'since'>[]> {
+  const devices = await queries.all<{ station: StationKey; id: DeviceId; through: number }>(TOLD)
+  return devices
+    .flatMap(({ station: key, id, through }) => {
       const [oldest] = rings.newer(key, through)
-      return oldest === undefined ? [] : [{ key, since: through, oldest }]
+      return oldest === undefined ? [] : [{ key, id, since: through, oldest }]
     })
     .sort((one, other) => one.oldest - other.oldest)
 }

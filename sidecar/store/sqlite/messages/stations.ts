@@ -1,11 +1,19 @@
 import type { Clock } from '../../../clock.ts'
-import { StoreError } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
 import { createRateLimit } from '../../../messages/rate-limit.ts'
-import { isSameAvatar, type StationRecord, saysNothingNew, stationFrom } from '../../../messages/station-record.ts'
+import { deviceOf, MOST_DEVICES } from '../../../messages/station.ts'
+import {
+  avatarAfter,
+  isSameAvatar,
+  makesRoomAfterMs,
+  type SeenDevice,
+  type SeenStation,
+  type StationRecord,
+  saysNothingNew,
+  stationFrom,
+} from '../../../messages/station-record.ts'
 import type {
   AvatarRecord,
-  AvatarUpload,
   Device,
   Platform,
   RegisterOutcome,
@@ -15,9 +23,10 @@ import type {
   StationKey,
   Stations,
   StoreSettings,
+  WhichDevices,
 } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
-import type { Database, Transaction, Write } from '../database/database.ts'
+import { type Database, eachInTurn, type Transaction, type Write } from '../database/database.ts'
 import type { RingIndex } from './ring-index.ts'
 import type { Stamps } from './server-time.ts'
 
@@ -26,51 +35,46 @@ const LAST_SEEN_WRITE_MS = 3_600_000
 const HOUR_MS = 3_600_000
 
 const LOAD = `
-  SELECT key, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
-    registered_at AS registeredAt, last_seen_at AS lastSeenAt, icon, hash, updated_at AS updatedAt
-  FROM station LEFT JOIN avatar ON avatar.station = station.key`
+  SELECT key, station.registered_at AS stationSince, icon, hash, updated_at AS updatedAt,
+    id, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
+    device.registered_at AS registeredAt, last_seen_at AS lastSeenAt
+  FROM station JOIN device ON device.station = key LEFT JOIN avatar ON avatar.station = key
+  ORDER BY key, id`
 
-const LOAD_ONE = `${LOAD} WHERE key = ?`
+// Nothing where the registry is full.
+const ADD_STATION = `
+  INSERT INTO station (key, registered_at) SELECT ?1, ?2 WHERE (SELECT count(*) FROM station) < ?3 RETURNING key`
 
-// Inserts nothing when the station is new and the registry full.
-const REGISTER = `
-  INSERT INTO station (key, platform, push_token, ack_messages, registered_at, last_seen_at, pushed_through)
-  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?5
-  WHERE EXISTS (SELECT 1 FROM station WHERE key = ?1) OR (SELECT count(*) FROM station) < ?7
-  ON CONFLICT (key) DO UPDATE SET
+const SET_DEVICE = `
+  INSERT INTO device (
+    station, id, platform, push_token, ack_messages, registered_at, last_seen_at, pushed_through)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6)
+  ON CONFLICT (station, id) DO UPDATE SET
     platform = excluded.platform, push_token = excluded.push_token, token_dead = 0,
-    ack_messages = excluded.ack_messages, last_seen_at = excluded.last_seen_at
-  RETURNING key`
+    ack_messages = excluded.ack_messages, last_seen_at = excluded.last_seen_at`
 
-// The same avatar again keeps its update time.
 const SET_AVATAR = `
   INSERT INTO avatar (station, icon, hash, updated_at, image) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT (station) DO UPDATE SET
-    icon = excluded.icon, hash = excluded.hash, updated_at = excluded.updated_at, image = excluded.image
-  WHERE avatar.hash <> excluded.hash`
+    icon = excluded.icon, hash = excluded.hash, updated_at = excluded.updated_at, image = excluded.image`
 
-// A station that never had one has nothing to clear, and stays one that never set one.
-const CLEAR_AVATAR = `
-  UPDATE avatar SET icon = '', hash = '', image = '', updated_at = ? WHERE station = ? AND hash <> ''`
+const REMOVE = 'DELETE FROM station WHERE key = ?'
+const REMOVE_DEVICES = 'DELETE FROM device WHERE station = ? AND id IN (SELECT value FROM json_each(?))'
 
-const REMOVE = 'DELETE FROM station WHERE key = ? AND last_seen_at < ? RETURNING key'
-
-const MARK_TOKEN_DEAD = 'UPDATE station SET token_dead = 1 WHERE key = ? AND push_token = ?'
+const MARK_TOKEN_DEAD = 'UPDATE device SET token_dead = 1 WHERE station = ? AND id = ?'
 
 const AVATARS = `
   SELECT station, icon, image, hash FROM avatar
   WHERE station IN (SELECT value FROM json_each(?)) AND hash <> ''`
 
-interface StationRow extends Omit<StationRecord, 'devices'>, Omit<Device, 'id' | 'tokenDead' | 'ackMessages'> {
+interface DeviceRow extends Omit<StationRecord, 'registeredAt' | 'devices'>, Omit<Device, 'tokenDead' | 'ackMessages'> {
+  readonly stationSince: number
   readonly tokenDead: number
   readonly ackMessages: number
 }
 
-interface Entry {
-  /** Changed in place by heartbeats: they come all the time. */
-  readonly station: ReturnType<typeof stationFrom>
-  /** `lastSeenAt` as the file has it, which may be up to an hour behind. */
-  readonly lastSeenOnDisk: number
+interface Removal extends WhichDevices {
+  readonly key: StationKey
 }
 
 interface StationsOptions {
@@ -93,35 +97,31 @@ export async function openStations(
   stamps: Stamps,
   { rings, settings, clock, log }: StationsOptions,
 ): Promise<StationTable> {
-  const entries = new Map<StationKey, Entry>()
-  /** What the transaction in progress has registered, and removed: there the value is undefined. */
-  const uncommitted = new Map<StationKey, number | undefined>()
+  const known = new Map<StationKey, SeenStation>()
+  /** `lastSeenAt` of each device as the file has it, which may be up to an hour behind. */
+  const lastSeenOnDisk = new WeakMap<Device, number>()
+  /** What the transaction in progress has changed; undefined where it has removed it. */
+  const uncommitted = new Map<StationKey, SeenStation | undefined>()
   const listeners: (() => void)[] = []
   /** How many writes of a station are on their way. */
   const writing = new Map<StationKey, number>()
   const newStations = createRateLimit({ windowMs: HOUR_MS, max: settings.rateLimit.newStationsPerHour })
+  const makesRoomAfter = makesRoomAfterMs(settings.stations.expireAfterHours)
   let avatarChanges = 0
   const byPlatform: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
-  for (const row of await queries.all<StationRow>(LOAD)) remember(row)
-
-  function remember(row: StationRow): void {
-    const station = stationOf(row)
-    const before = entries.get(row.key)
-    // Of heartbeats that changed nothing memory knows more than the file.
-    const [device] = station.devices
-    if (device && before?.lastSeenOnDisk === row.lastSeenAt)
-      device.lastSeenAt = before.station.devices[0]?.lastSeenAt ?? 0
-    if (!isSameAvatar(station.avatar, before?.station.avatar)) avatarChanges += 1
-    if (before) byPlatform[platformOf(before.station)] -= 1
-    byPlatform[platformOf(station)] += 1
-    entries.set(row.key, { station, lastSeenOnDisk: row.lastSeenAt })
+  for (const station of stationsIn(await queries.all<DeviceRow>(LOAD))) {
+    for (const device of station.devices) lastSeenOnDisk.set(device, device.lastSeenAt)
+    remember(station.key, station)
   }
 
-  function forget(key: StationKey): void {
-    const before = entries.get(key)?.station
-    if (before?.avatar.state === 'set') avatarChanges += 1
-    if (before) byPlatform[platformOf(before)] -= 1
-    entries.delete(key)
+  function remember(key: StationKey, station: SeenStation | undefined): void {
+    const before = known.get(key)
+    if (!isSameAvatar(station?.avatar, before?.avatar)) avatarChanges += 1
+    for (const { platform } of before?.devices ?? []) byPlatform[platform] -= 1
+    for (const { platform } of station?.devices ?? []) byPlatform[platform] += 1
+    if (station) known.set(key, station)
+    else known.delete(key)
+    if ((before === undefined) !== (station === undefined)) changed()
   }
 
   function changed(): void {
@@ -134,11 +134,34 @@ export async function openStations(
     }
   }
 
-  function changing(tx: Transaction, key: StationKey, registeredAt: number | undefined): void {
-    uncommitted.set(key, registeredAt)
-    const over = () => uncommitted.clear()
-    tx.onCommit(over)
-    tx.onRollback(over)
+  /** The station as the transaction in progress has it. */
+  function current(key: StationKey): SeenStation | undefined {
+    return uncommitted.has(key) ? uncommitted.get(key) : known.get(key)
+  }
+
+  function changing(tx: Transaction, key: StationKey, station: SeenStation | undefined): void {
+    uncommitted.set(key, station)
+    tx.onCommit(() => {
+      uncommitted.clear()
+      remember(key, station)
+    })
+    tx.onRollback(() => uncommitted.clear())
+  }
+
+  /** `devices` as they are once the tokens of those that lose theirs count as dead. */
+  function markDead(
+    tx: Transaction,
+    key: StationKey,
+    devices: readonly SeenDevice[],
+    loses: (device: Device) => boolean,
+  ): Promise<readonly SeenDevice[]> {
+    return eachInTurn(devices, async (device) => {
+      if (device.tokenDead || !loses(device)) return device
+      await tx.all(MARK_TOKEN_DEAD, key, device.id)
+      const dead = { ...device, tokenDead: true }
+      lastSeenOnDisk.set(dead, lastSeenOnDisk.get(device) ?? 0)
+      return dead
+    })
   }
 
   async function write<In extends { readonly key: StationKey }, Out>(kind: Write<In, Out>, input: In): Promise<Out> {
@@ -158,35 +181,40 @@ export async function openStations(
   }
 
   async function registerOne(tx: Transaction, registration: Registration): Promise<RegisterOutcome> {
-    const { key, platform, pushToken, ackMessages, avatar } = registration
+    const { key, deviceId, platform, pushToken, ackMessages, avatar } = registration
+    const before = current(key)
+    const others = before?.devices.filter(({ id }) => id !== deviceId) ?? []
+    const same = deviceOf(before, deviceId)
+    if (!same && others.length >= MOST_DEVICES) {
+      const unseen = others.sort((one, other) => one.lastSeenAt - other.lastSeenAt).shift()
+      if (!unseen || clock.now() - unseen.lastSeenAt <= makesRoomAfter) return { kind: 'devices_full' }
+      await tx.all(REMOVE_DEVICES, key, JSON.stringify([unseen.id]))
+    }
     const stamp = stamps.take(tx, 1)
     await stamps.cover(tx)
-    const accepted = await tx.all(
-      REGISTER,
+    if (!before && (await tx.all(ADD_STATION, key, stamp, settings.stations.max)).length === 0) return { kind: 'full' }
+    const lastSeenAt = clock.now()
+    const registeredAt = same?.registeredAt ?? stamp
+    const device = { id: deviceId, platform, pushToken, tokenDead: false, ackMessages, registeredAt, lastSeenAt }
+    lastSeenOnDisk.set(device, lastSeenAt)
+    await tx.all(SET_DEVICE, key, deviceId, platform, pushToken, ackMessages ? 1 : 0, registeredAt, lastSeenAt)
+    const left = await markDead(tx, key, others, (other) => other.pushToken === pushToken)
+    const held = before?.avatar ?? { state: 'never' }
+    const shown = avatarAfter(held, avatar, stamp)
+    if (avatar && shown !== held) await tx.all(SET_AVATAR, key, avatar.icon, avatar.hash, stamp, avatar.image)
+    const station = {
       key,
-      platform,
-      pushToken,
-      ackMessages ? 1 : 0,
-      stamp,
-      clock.now(),
-      settings.stations.max,
-    )
-    if (accepted.length === 0) return { kind: 'full' }
-    if (avatar) await storeAvatar(tx, key, avatar, stamp)
-    const row = await loadOne(tx, key)
-    if (!row) throw new StoreError('store_fault')
-    const created = row.registeredAt === stamp // no other registration has this stamp
-    changing(tx, key, row.registeredAt)
-    tx.onCommit(() => {
-      remember(row)
-      if (created) changed()
-    })
-    return { kind: created ? 'created' : 'refreshed', station: stationOf(row) }
+      registeredAt: before?.registeredAt ?? stamp,
+      devices: [device, ...left].sort((one, other) => (one.id < other.id ? -1 : 1)),
+      avatar: shown,
+    }
+    changing(tx, key, station)
+    return { kind: !before ? 'created' : same ? 'refreshed' : 'joined', station }
   }
 
-  const remove: Write<{ readonly key: StationKey; readonly beforeMs: number }, RemoveOutcome> = {
+  const remove: Write<Removal, RemoveOutcome> = {
     async run(tx, inputs) {
-      const removed = await eachInTurn(inputs, ({ key, beforeMs }) => removeOne(tx, key, beforeMs))
+      const removed = await eachInTurn(inputs, (removal) => removeOne(tx, removal))
       await rings.discard(
         tx,
         inputs.filter((_, index) => removed[index] === 'station').map(({ key }) => key),
@@ -195,73 +223,76 @@ export async function openStations(
     },
   }
 
-  async function removeOne(tx: Transaction, key: StationKey, beforeMs: number): Promise<RemoveOutcome> {
-    // Both have to say so: memory alone knows of heartbeats, the file alone of what this transaction did before.
-    if ((entries.get(key)?.station.devices[0]?.lastSeenAt ?? 0) >= beforeMs) return 'none'
-    const removed = (await tx.all(REMOVE, key, beforeMs)).length > 0
-    if (removed) {
-      changing(tx, key, undefined)
-      tx.onCommit(() => {
-        forget(key)
-        changed()
-      })
-    }
-    return removed ? 'station' : 'none'
+  async function removeOne(
+    tx: Transaction,
+    { key, deviceId, seenBeforeMs = Infinity }: Removal,
+  ): Promise<RemoveOutcome> {
+    const station = current(key)
+    const goes = ({ id, lastSeenAt }: Device) => (deviceId ?? id) === id && lastSeenAt < seenBeforeMs
+    const gone = station?.devices.filter(goes) ?? []
+    if (!station || gone.length === 0) return 'none'
+    const left = station.devices.filter((device) => !gone.includes(device))
+    if (left.length > 0) await tx.all(REMOVE_DEVICES, key, JSON.stringify(gone.map(({ id }) => id)))
+    else await tx.all(REMOVE, key)
+    changing(tx, key, left.length > 0 ? { ...station, devices: left } : undefined)
+    return left.length > 0 ? 'devices' : 'station'
   }
 
-  const markTokenDead: Write<{ readonly key: StationKey; readonly pushToken: string }, void> = {
+  const markTokenDead: Write<Pick<Registration, 'key' | 'deviceId' | 'pushToken'>, void> = {
     run: (tx, inputs) =>
-      eachInTurn(inputs, async ({ key, pushToken }) => {
-        await tx.all(MARK_TOKEN_DEAD, key, pushToken)
-        const row = await loadOne(tx, key)
-        if (row) tx.onCommit(() => remember(row))
+      eachInTurn(inputs, async ({ key, deviceId, pushToken }) => {
+        const station = current(key)
+        if (!station) return
+        const isMeant = (device: Device) => device.id === deviceId && device.pushToken === pushToken
+        changing(tx, key, { ...station, devices: await markDead(tx, key, station.devices, isMeant) })
       }),
   }
 
-  /** The heartbeat of a station of which nothing changed: noted in memory, when that is enough. */
+  /** The heartbeat of a device of which nothing changed: noted in memory, when that is enough. */
   function refreshInMemory(registration: Registration): Station | undefined {
-    const entry = entries.get(registration.key)
+    const device = deviceOf(known.get(registration.key), registration.deviceId)
     // While a write is on its way, memory may be about to change: this call takes its place in the queue behind it.
-    if (!entry || writing.has(registration.key)) return undefined
+    if (!device || writing.has(registration.key)) return undefined
     // In either direction, so that a clock that was wrong for a while leaves nothing behind.
-    if (Math.abs(clock.now() - entry.lastSeenOnDisk) > LAST_SEEN_WRITE_MS) return undefined
+    if (Math.abs(clock.now() - (lastSeenOnDisk.get(device) ?? 0)) > LAST_SEEN_WRITE_MS) return undefined
     return seeAgain(registration)
   }
 
   /** Notes the time of a heartbeat in memory; undefined when it brings more than its time. */
   function seeAgain(registration: Registration): Station | undefined {
-    const entry = entries.get(registration.key)
-    if (!entry || !saysNothingNew(registration, entry.station)) return undefined
-    for (const device of entry.station.devices) device.lastSeenAt = clock.now()
-    return entry.station
+    const station = known.get(registration.key)
+    if (!station || !saysNothingNew(registration, station)) return undefined
+    const device = deviceOf(station, registration.deviceId)
+    if (device) device.lastSeenAt = clock.now()
+    return station
   }
 
   return {
-    get: (key) => entries.get(key)?.station,
-    find: async (key) => entries.get(key)?.station,
-    registeredAt: (key) => (uncommitted.has(key) ? uncommitted.get(key) : entries.get(key)?.station.registeredAt),
+    get: (key) => known.get(key),
+    find: async (key) => known.get(key),
+    registeredAt: (key) => current(key)?.registeredAt,
     get size() {
-      return entries.size
+      return known.size
     },
-    keys: () => entries.keys(),
+    keys: () => known.keys(),
     countDevices: () => ({ ...byPlatform }),
     async register(registration) {
       database.assertOpen()
       const station = refreshInMemory(registration)
       if (station) return { kind: 'refreshed', station }
-      const { key, client } = registration
-      if (!entries.has(key) && !newStations.take(client, clock.elapsed())) return { kind: 'limited' }
+      const { key, deviceId, client } = registration
+      if (!deviceOf(known.get(key), deviceId) && !newStations.take(client, clock.elapsed())) return { kind: 'limited' }
       try {
         return await write(register, registration)
       } catch (error) {
         // A full disk is no reason to turn a phone away that has nothing to be stored but the time.
-        const known = seeAgain(registration)
-        if (known) return { kind: 'refreshed', station: known }
+        const unchanged = seeAgain(registration)
+        if (unchanged) return { kind: 'refreshed', station: unchanged }
         throw error
       }
     },
-    remove: (key, { seenBeforeMs: beforeMs = Number.POSITIVE_INFINITY } = {}) => write(remove, { key, beforeMs }),
-    markTokenDead: (key, _device, pushToken) => write(markTokenDead, { key, pushToken }),
+    remove: (key, which) => write(remove, { key, ...which }),
+    markTokenDead: (key, deviceId, pushToken) => write(markTokenDead, { key, deviceId, pushToken }),
     avatars: (keys) =>
       database.read(async (reading) => {
         const rows = await reading.all<AvatarRecord & { station: StationKey }>(AVATARS, JSON.stringify(keys))
@@ -276,31 +307,14 @@ export async function openStations(
   }
 }
 
-async function loadOne(tx: Transaction, key: StationKey): Promise<StationRow | undefined> {
-  const [row] = await tx.all<StationRow>(LOAD_ONE, key)
-  return row
-}
-
-async function storeAvatar(tx: Transaction, key: StationKey, avatar: AvatarUpload, stamp: number): Promise<void> {
-  if (avatar.icon === '' && avatar.image === '') await tx.all(CLEAR_AVATAR, stamp, key)
-  else await tx.all(SET_AVATAR, key, avatar.icon, avatar.hash, stamp, avatar.image)
-}
-
-function stationOf(row: StationRow): Entry['station'] {
-  const { platform, pushToken, registeredAt, lastSeenAt } = row
-  const flags = { tokenDead: row.tokenDead === 1, ackMessages: row.ackMessages === 1 }
-  return stationFrom({ ...row, devices: [{ id: '', platform, pushToken, ...flags, registeredAt, lastSeenAt }] })
-}
-
-function platformOf({ devices: [device] }: Station): Platform {
-  return device?.platform ?? 'android'
-}
-
-async function eachInTurn<In, Out>(
-  inputs: readonly In[],
-  handle: (input: In) => Promise<Out>,
-): Promise<readonly Out[]> {
-  const outputs: Out[] = []
-  for (const input of inputs) outputs.push(await handle(input))
-  return outputs
+/** The stations of rows that are in the order of their keys. */
+function stationsIn(rows: readonly DeviceRow[]): readonly SeenStation[] {
+  const records: (StationRecord & { readonly devices: Device[] })[] = []
+  for (const row of rows) {
+    const { key, stationSince, icon, hash, updatedAt, tokenDead, ackMessages, ...device } = row
+    if (records.at(-1)?.key !== key)
+      records.push({ key, registeredAt: stationSince, devices: [], icon, hash, updatedAt })
+    records.at(-1)?.devices.push({ ...device, tokenDead: tokenDead === 1, ackMessages: ackMessages === 1 })
+  }
+  return records.map(stationFrom)
 }

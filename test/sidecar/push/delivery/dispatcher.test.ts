@@ -336,6 +336,24 @@ describe('The dispatcher', () => {
       expect(android.sent[1]?.notification).to.include({ body: 'three' })
     })
 
+    it('goes on telling the other devices of the station, and says of none what it is called', async () => {
+      await store.stations.register(registration(KEY, { deviceId: 'a-secret', pushToken: 'of the tablet' }))
+      android.always = undefined
+      for (const expected of [['of the tablet', 'token-of-N0CALL-7'], ['token-of-N0CALL-7']]) {
+        const before = android.sent.length
+        await receive()
+        await stores.clock.advance(0)
+        await android.arrived(before + expected.length)
+        const sent = android.sent.slice(before)
+        expect(sent.map(({ pushToken }) => pushToken)).to.have.members(expected)
+        for (const { pushToken, answer } of sent) answer(pushToken === 'of the tablet' ? gone : ACCEPTED)
+        await dispatched()
+      }
+      expect(store.stations.get(KEY)?.devices.map(({ tokenDead }) => tokenDead)).to.deep.equal([false, true])
+      expect(events('push-token-gone')).to.have.length(1)
+      expect(JSON.stringify(lines)).not.to.include('a-secret')
+    })
+
     it('sends to the token that the station registered meanwhile', async () => {
       android.always = undefined
       await receive()

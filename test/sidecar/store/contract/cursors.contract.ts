@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Store } from '../../../../sidecar/messages/store.ts'
 import { propertyRuns } from '../../../support/property-runs.ts'
-import { append, message, newer, register, stampOf } from '../sqlite/temporary-stores.ts'
+import { append, message, newer, register, registration, stampOf } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 const KEY = 'N0CALL'
@@ -114,7 +114,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
   })
 
-  it('shows a phone that keeps the newest each message once, one that keeps the last all of them, and each of two its own', () =>
+  it('shows a phone that keeps the newest each message once, one that keeps the last all of them, and each of several its own', () =>
     fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 12 }), (steps) => play(stores, steps, instances)),
       { numRuns: propertyRuns(runs) },
@@ -122,18 +122,27 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
 }
 
 const PHONES = [
-  { station: 'K1NEW', keeps: 'newest' },
-  { station: 'K1LAST', keeps: 'last' },
+  { station: 'K1NEW', device: '', keeps: 'newest' },
+  { station: 'K1LAST', device: '', keeps: 'last' },
   // Whose cursors move by syncs alone: each has those of the other for its own in heartbeats.
-  { station: 'K1TWO', keeps: 'syncs' },
-  { station: 'K1TWO', keeps: 'syncs' },
+  { station: 'K1TWO', device: '', keeps: 'syncs' },
+  { station: 'K1TWO', device: '', keeps: 'syncs' },
+  { station: 'K1MANY', device: '', keeps: 'newest' },
+  { station: 'K1MANY', device: 'tablet', keeps: 'newest' },
+  { station: 'K1MANY', device: 'browser', keeps: 'last' },
 ] as const
 const STATIONS = [...new Set(PHONES.map(({ station }) => station))]
 
 const act = fc.oneof(
   fc.record({ does: fc.constant('receive' as const), to: fc.array(fc.constantFrom(...STATIONS), { maxLength: 4 }) }),
   fc.record({
-    does: fc.constantFrom('sync' as const, 'sync' as const, 'heartbeat' as const, 'heartbeat with its cursor' as const),
+    does: fc.constantFrom(
+      'sync' as const,
+      'sync' as const,
+      'heartbeat' as const,
+      'heartbeat with its cursor' as const,
+      'call without a device' as const,
+    ),
     phone: fc.nat(PHONES.length - 1),
     /** Its answer, on the way. */
     isLost: fc.boolean(),
@@ -151,18 +160,22 @@ async function play(stores: ContractStores, steps: readonly Step[], instances: n
   await stores.wipe()
   const openAll = () => Promise.all(Array.from({ length: instances }, () => stores.open()))
   let open = await openAll()
-  await register(open[0] as Store, ...STATIONS)
+  for (const { station, device } of PHONES)
+    await open[0]?.stations.register(registration(station, { deviceId: device, pushToken: device }))
   const stored = new Map(STATIONS.map((station) => [station, [] as number[]]))
   const phones = PHONES.map((phone) => ({ ...phone, cursor: 0, got: [] as number[], asking: Promise.resolve() }))
   let sent = 0
 
   async function ask(phone: (typeof phones)[number], store: Store, how: string, isLost: boolean): Promise<void> {
-    const { station, cursor } = phone
+    const { station, device, cursor } = phone
     const isSync = how === 'sync'
-    const since = how === 'heartbeat' ? undefined : cursor
+    const since = isSync || how === 'heartbeat with its cursor' ? cursor : undefined
     const { messages, serverTime } = isSync
-      ? await newer(store, station, cursor)
-      : { messages: [], serverTime: await store.cursors.timeOf(station, '', since) }
+      ? await newer(store, station, cursor, device)
+      : {
+          messages: [],
+          serverTime: await store.cursors.timeOf(station, how === 'call without a device' ? undefined : device, since),
+        }
     if (since !== undefined) expect(serverTime).to.be.at.least(since)
     if (isLost) return
     phone.got.push(...messages.map(({ time }) => time))

@@ -96,7 +96,7 @@ export function historyContract(stores: ContractStores): void {
 
   it('stores nothing for a station that is removed, and gives nothing of what it had to one that registers anew', async () => {
     await append(store, 'before')
-    expect(await store.stations.remove('N0CALL')).to.equal(true)
+    expect(await store.stations.remove('N0CALL')).to.equal('station')
     expect(await kindsOf(store, 'after', message('other', { to: 'W1AW' }))).to.deep.equal(['no_station', 'stored'])
     expect(await store.history.since('N0CALL', '', 0)).to.equal(undefined)
     await register(store, 'N0CALL')

@@ -68,8 +68,9 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     await receive('A', 'two')
     expect(await claimed()).to.deep.equal([])
     await advance(2 * MARGIN_MS)
-    const { station, unpushed, ...tried } = await claimOne()
-    expect(station).to.include({ key: 'A', platform: 'android', pushToken: 'token-of-A', tokenDead: false })
+    const { station, device, unpushed, ...tried } = await claimOne()
+    expect(station).to.equal('A')
+    expect(device).to.include({ id: '', platform: 'android', pushToken: 'token-of-A', tokenDead: false })
     expect(unpushed.count).to.equal(2)
     expect(unpushed.newest).to.deep.include({ from: 'W1AW', to: 'A', text: Buffer.from('two') })
     expect(tried).to.include({ tries: 0, refusals: 0, firstTryMs: 0 })
@@ -216,9 +217,9 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     await windowEnds()
     expect(await claim({ android: 0 })).to.deep.equal([])
     const [first] = await claim({ ios: 5 })
-    expect(first?.station).to.include({ key: 'A', platform: 'ios', pushToken: 'another token', tokenDead: false })
+    expect(first?.device).to.include({ platform: 'ios', pushToken: 'another token', tokenDead: false })
     const [second] = await claim({ android: 5 })
-    expect(second?.station).to.include({ key: 'B', tokenDead: true })
+    expect([second?.station, second?.device.tokenDead]).to.deep.equal(['B', true])
   })
 
   it('follows a station to another platform that it registers for while it is due', async () => {
@@ -345,28 +346,34 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     const DELAY_MS = 90_000
     const step = fc.record({
       does: fc.constantFrom('store', 'claim', 'settle', 'later'),
-      key: fc.constantFrom('A', 'B'),
+      name: fc.constantFrom(...NAMES),
       steps: fc.nat(2),
     })
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
         serial += 1
         const run = String(serial)
-        const keyOf = (key: string) => `${key}${run}`
-        for (const key of ['A', 'B']) await register(keyOf(key))
-        const models = new Map(['A', 'B'].map((key) => [keyOf(key), createModel()]))
+        const of = (name: string) => ({ key: `${name[0]}${run}`, deviceId: name.slice(1) })
+        for (const name of NAMES) await register(of(name).key, { ...of(name), pushToken: name })
+        const models = new Map(NAMES.map((name) => [name, createModel()]))
         let now = 0
-        for (const { does, key, steps: count } of [...steps, ...END]) {
-          const model = models.get(keyOf(key)) as Model
+        for (const { does, name, steps: count } of [...steps, ...END]) {
+          const model = models.get(name) as Model
           now += count * STEP_MS
           await advance(count * STEP_MS)
           if (leasesEnd && count > 0) for (const each of models.values()) each.loseLease()
           if (does === 'store') {
-            await receive(keyOf(key))
-            model.stored(now)
+            await receive(of(name).key)
+            for (const [other, each] of models) if (other[0] === name[0]) each.stored(now)
           } else if (does === 'claim') {
-            const claims = new Map((await claim()).map((one) => [one.station, one]))
-            for (const [name, each] of models) each.claimed(now, claims.get(name))
+            const claims = await claim()
+            for (const [other, each] of models) {
+              const { key, deviceId } = of(other)
+              each.claimed(
+                now,
+                claims.find(({ station, device: { id } }) => station === key && id === deviceId),
+              )
+            }
           } else if (model.held) {
             if (does === 'settle') await store.pushes.settle(model.held)
             else await store.pushes.later(model.held, { delayMs: DELAY_MS, tries: 1, refusals: 0 })
@@ -375,20 +382,23 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
           }
         }
         for (const each of models.values()) expect(each.unpushed).to.equal(0)
-        for (const key of models.keys()) await store.stations.remove(key)
+        for (const name of NAMES) await store.stations.remove(of(name).key)
       }),
       { numRuns: propertyRuns(runs) },
     )
   })
 }
 
+/** Devices, by one letter for the station and their id. */
+const NAMES = ['A', 'Atablet', 'B']
+
 /** Lets each property end with everything told. */
-const END = ['A', 'B'].flatMap((key) => [
-  { does: 'settle', key, steps: 0 },
-  { does: 'claim', key, steps: 2 },
-  { does: 'settle', key, steps: 0 },
-  { does: 'claim', key, steps: 2 },
-  { does: 'settle', key, steps: 0 },
+const END = NAMES.flatMap((name) => [
+  { does: 'settle', name, steps: 0 },
+  { does: 'claim', name, steps: 2 },
+  { does: 'settle', name, steps: 0 },
+  { does: 'claim', name, steps: 2 },
+  { does: 'settle', name, steps: 0 },
 ])
 
 interface Model {
@@ -401,7 +411,7 @@ interface Model {
   loseLease(): void
 }
 
-/** What the queue is to know of one station. */
+/** What the queue is to know of one device. */
 function createModel(): Model {
   let unpushed = 0
   let dueAt: number | undefined

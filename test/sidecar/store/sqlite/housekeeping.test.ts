@@ -25,7 +25,7 @@ describe('The housekeeping of the store in SQLite', () => {
     await register(store, 'N1CALL')
     expect(await store.housekeeping.expire(stores.clock.now(), NEVER)).to.equal(0)
     expect(await store.stations.remove('N1CALL', { seenBeforeMs: stores.clock.now() })).to.equal('none')
-    expect(await store.stations.remove('N1CALL')).to.equal(true)
+    expect(await store.stations.remove('N1CALL')).to.equal('station')
   })
 
   it('keeps a station that registers while its removal is on the way, in either order', async () => {
@@ -59,11 +59,12 @@ describe('The housekeeping of the store in SQLite', () => {
       `PRAGMA foreign_keys = OFF; DELETE FROM station WHERE key = 'N2CALL'; PRAGMA foreign_keys = ON`,
     )
 
-    expect(await store.housekeeping.tidy(NEVER)).to.equal(1201)
+    expect(await store.housekeeping.tidy(NEVER)).to.equal(1202)
     const [left] = await connection.all(
-      'SELECT (SELECT count(*) FROM avatar) AS avatars, (SELECT count(*) FROM message) AS messages',
+      `SELECT (SELECT count(*) FROM device) AS devices, (SELECT count(*) FROM avatar) AS avatars,
+        (SELECT count(*) FROM message) AS messages`,
     )
-    expect(left).to.deep.equal({ avatars: 2, messages: 2 })
+    expect(left).to.deep.equal({ devices: 2, avatars: 2, messages: 2 })
     expect(await connection.all('PRAGMA foreign_key_check')).to.deep.equal([])
     expect(await store.housekeeping.tidy(NEVER)).to.equal(0)
   })
@@ -95,8 +96,8 @@ describe('The housekeeping of the store in SQLite', () => {
       await file.exec(`
         BEGIN;
         WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${STATIONS - 1})
-        INSERT INTO station (key, platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through)
-          SELECT printf('N%dCALL', i), 'android', 'token', 0, 0, 1, ${long}, 0 FROM n;
+        INSERT INTO station SELECT printf('N%dCALL', i), 1 FROM n;
+        INSERT INTO device SELECT key, '', 'android', 'token', 0, 0, 1, ${long}, 0, 0 FROM station;
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50)
         INSERT INTO message
         SELECT row_number() OVER (), station.key, 'W1AW', i, CAST('A message of some length, as people write them' AS BLOB), i

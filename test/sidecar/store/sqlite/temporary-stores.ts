@@ -156,9 +156,10 @@ export async function newer(
   store: Pick<Store, 'history'>,
   station: string,
   since = 0,
+  device = '',
 ): Promise<{ readonly messages: readonly StoredMessage[]; readonly serverTime: number }> {
-  const found = await store.history.since(station, '', since)
-  if (!found) throw new Error(`${station} is not registered.`)
+  const found = await store.history.since(station, device, since)
+  if (!found) throw new Error(`${station} is not registered, or has no such device.`)
   return found
 }
 

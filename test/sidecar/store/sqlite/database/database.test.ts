@@ -277,7 +277,7 @@ describe('A store whose disk gives out', () => {
     await connection.exec('PRAGMA query_only = OFF')
     await stores.clock.advance(1)
     await register(store, 'N0CALL')
-    const [row] = await connection.all<{ seen: number }>('SELECT last_seen_at AS seen FROM station')
+    const [row] = await connection.all<{ seen: number }>('SELECT last_seen_at AS seen FROM device')
     expect(row?.seen).to.equal(stores.clock.now())
   })
 

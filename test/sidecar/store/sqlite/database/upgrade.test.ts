@@ -21,12 +21,18 @@ for (const version of [1, 2, 4, 5]) {
       expect([...stations.keys()]).to.have.members(['N0CALL-7', 'N1CALL', 'N2CALL-5', 'N3CALL'])
       expect(stations.get('N0CALL-7')).to.deep.equal({
         key: 'N0CALL-7',
-        platform: 'android',
-        pushToken: 'token-of-N0CALL',
-        tokenDead: false,
-        ackMessages: true,
         registeredAt: 1_700_000_000_001,
-        lastSeenAt: 1_700_000_050_000,
+        devices: [
+          {
+            id: '',
+            platform: 'android',
+            pushToken: 'token-of-N0CALL',
+            tokenDead: false,
+            ackMessages: true,
+            registeredAt: 1_700_000_000_001,
+            lastSeenAt: 1_700_000_050_000,
+          },
+        ],
         avatar: {
           state: 'set',
           icon: 'dog',
@@ -34,7 +40,7 @@ for (const version of [1, 2, 4, 5]) {
           updatedAt: 1_700_000_000_005,
         },
       })
-      expect(stations.get('N1CALL')).to.deep.include({ platform: 'ios', tokenDead: true })
+      expect(stations.get('N1CALL')?.devices[0]).to.deep.include({ platform: 'ios', tokenDead: true })
       expect(stations.get('N1CALL')?.avatar).to.include({ state: 'set', hash: 'icon:cat' })
       expect(stations.get('N2CALL-5')?.avatar).to.deep.equal({ state: 'cleared', updatedAt: 1_700_000_000_007 })
       expect(stations.get('N3CALL')?.avatar).to.deep.equal({ state: 'never' })
@@ -71,11 +77,13 @@ for (const version of [1, 2, 4, 5]) {
       expect(await held({ history }, 'N3CALL')).to.deep.equal(['73', '73'])
     })
 
-    it('takes stations of the platforms that came later, and still removes with a station what is its own', async () => {
+    it('takes further devices of a station, and stations of the platforms that came later, and still removes with a station what is its own', async () => {
       const { stations, history } = await stores.open()
       const registered = await stations.register({ ...registration('N4CALL'), platform: 'webpush' })
       expect(registered.kind).to.equal('created')
       expect(stations.countDevices()).to.deep.equal({ android: 2, ios: 2, webpush: 1 })
+      const joining = registration('N0CALL-7', { deviceId: 'tablet', pushToken: 'another' })
+      expect((await stations.register(joining)).kind).to.equal('joined')
       await stations.remove('N0CALL-7')
       await stations.register(registration('N0CALL-7'))
       expect((await newer({ history }, 'N0CALL-7')).messages).to.deep.equal([])

@@ -34,7 +34,7 @@ describe('The server time of an answer', () => {
     await store.stations.remove('W1AW')
     await stores.shift(10_000)
     await append(store, 'comes after the write that is on its way')
-    const written = await connection.all('SELECT key, asked FROM station ORDER BY key')
+    const written = await connection.all('SELECT station AS key, asked FROM device ORDER BY station')
     expect(written).to.deep.equal([
       { key: 'K1ABC', asked: 0 },
       { key: 'N0CALL', asked: Math.max(...times) },

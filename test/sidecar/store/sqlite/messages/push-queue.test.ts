@@ -36,7 +36,7 @@ describe('The queue of pushes in SQLite', () => {
 
   it('settles in memory what the file does not take, tells nobody twice of it, and writes it down with what comes next', async () => {
     const { store, connection } = await stores.openOver()
-    const disk = failing(connection, /^UPDATE station SET pushed_through/)
+    const disk = failing(connection, /^UPDATE device SET pushed_through/)
     await register(store, 'N0CALL', 'N1CALL')
     await receive(store, '1')
     await stores.clock.advance(2000)
@@ -61,7 +61,7 @@ describe('The queue of pushes in SQLite', () => {
 
   it('writes down when it is closed what it could not write before', async () => {
     const { store, connection } = await stores.openOver()
-    const disk = failing(connection, /^UPDATE station SET pushed_through/)
+    const disk = failing(connection, /^UPDATE device SET pushed_through/)
     await register(store, 'N0CALL')
     await receive(store, '1')
     await stores.clock.advance(2000)

@@ -1,0 +1,268 @@
+import { expect } from 'chai'
+import { deviceOf, MOST_DEVICES } from '../../../../sidecar/messages/station.ts'
+import type { Device, Registration, Store, StoreSettings } from '../../../../sidecar/messages/store.ts'
+import { append, held, message, newer, registration, SETTINGS } from '../sqlite/temporary-stores.ts'
+import type { ContractStores } from './stores.ts'
+
+const KEY = 'N0CALL'
+const WINDOW_MS = 100_000
+const MARGIN_MS = 30_000
+const HOUR = 3_600_000
+const NEVER = new AbortController().signal
+const ROOM = { android: 10, ios: 10, webpush: 10 }
+
+/** A phone without an id, a tablet and a browser of one station. */
+const DEVICES = [
+  { deviceId: '', platform: 'android', pushToken: 'of the phone', ackMessages: true },
+  { deviceId: 'Tablet!~', platform: 'ios', pushToken: 'of the tablet' },
+  { deviceId: 'a'.repeat(64), platform: 'webpush', pushToken: 'of the browser' },
+] as const
+const [PHONE, TABLET, BROWSER] = DEVICES
+
+/** What holds where several devices have one call, whatever the store is. To be called inside a `describe`. */
+export function devicesContract(stores: ContractStores): void {
+  let store: Store
+  let sent = 0
+  const open = async (settings: Partial<StoreSettings> = {}) => {
+    store = await stores.open({ push: { coalesceMs: WINDOW_MS }, ...settings })
+  }
+  async function reopen(settings?: Partial<StoreSettings>): Promise<void> {
+    await store.close()
+    await open(settings)
+  }
+  beforeEach(() => open())
+
+  const register = async (changes: Partial<Registration>) =>
+    (await store.stations.register(registration(KEY, changes))).kind
+  async function registerAll(): Promise<void> {
+    for (const device of DEVICES) await register(device)
+  }
+  const device = (id: string): Device | undefined => deviceOf(store.stations.get(KEY), id)
+  const ids = () => store.stations.get(KEY)?.devices.map(({ id }) => id) ?? []
+  const receive = async (text = `text ${++sent}`) => {
+    await stores.shift(1000)
+    const [outcome] = await append(store, message(text))
+    await stores.shift(1000)
+    return outcome?.kind === 'stored' ? outcome.message.time : Number.NaN
+  }
+  const windowEnds = () => stores.shift(WINDOW_MS + MARGIN_MS)
+  /** How many messages each device is told of now, by id; and settles that. */
+  async function told(): Promise<Readonly<Record<string, number>>> {
+    await windowEnds()
+    const claims = await store.pushes.claim(ROOM)
+    for (const claim of claims) await store.pushes.settle(claim)
+    return Object.fromEntries(claims.map(({ device: { id }, unpushed }) => [id, unpushed.count]))
+  }
+
+  it('keeps platform, token and ack wish of each, with the times of its own calls, over a restart', async () => {
+    expect(await register(PHONE)).to.equal('created')
+    await stores.shift(HOUR)
+    expect(await register(TABLET)).to.equal('joined')
+    expect(await register(BROWSER)).to.equal('joined')
+    await stores.shift(HOUR)
+    expect(await register({ ...TABLET, pushToken: 'another' })).to.equal('refreshed')
+    const before = store.stations.get(KEY)
+    await reopen()
+    const station = store.stations.get(KEY)
+    expect(station).to.deep.equal(before)
+    expect(station?.devices).to.have.length(3)
+    for (const { deviceId: id, ...rest } of [PHONE, { ...TABLET, pushToken: 'another' }, BROWSER])
+      expect(device(id)).to.include({ ackMessages: false, tokenDead: false, ...rest })
+    const [phone, tablet] = [device(PHONE.deviceId), device(TABLET.deviceId)]
+    expect(station?.registeredAt).to.equal(phone?.registeredAt)
+    expect(tablet?.registeredAt).to.be.at.least((phone?.registeredAt ?? Number.NaN) + HOUR)
+    expect(tablet?.lastSeenAt).to.be.at.least((phone?.lastSeenAt ?? Number.NaN) + 2 * HOUR)
+  })
+
+  it('counts each by its platform, and one station', async () => {
+    await registerAll()
+    expect([store.stations.countDevices(), store.stations.size]).to.deep.equal([{ android: 1, ios: 1, webpush: 1 }, 1])
+    await store.stations.remove(KEY, { deviceId: TABLET.deviceId })
+    expect(store.stations.countDevices()).to.deep.equal({ android: 1, ios: 0, webpush: 1 })
+  })
+
+  it('tells each of every message by its own token, and counts what that one was not told of', async () => {
+    await registerAll()
+    await receive()
+    await windowEnds()
+    const claims = await store.pushes.claim(ROOM)
+    expect(
+      claims.map(({ device: { platform, pushToken }, unpushed }) => [platform, pushToken, unpushed.count]),
+    ).to.have.deep.members(DEVICES.map(({ platform, pushToken }) => [platform, pushToken, 1]))
+    for (const claim of claims)
+      if (claim.device.id === TABLET.deviceId)
+        await store.pushes.later(claim, { delayMs: WINDOW_MS, tries: 1, refusals: 0 })
+      else await store.pushes.settle(claim)
+    await receive()
+    expect(await told()).to.deep.equal({ [PHONE.deviceId]: 1, [TABLET.deviceId]: 2, [BROWSER.deviceId]: 1 })
+    await reopen()
+    expect(await told()).to.deep.equal({})
+  })
+
+  it('tells a new one of nothing that was stored before it came, whoever had its id before, and lets it read that', async () => {
+    await register(PHONE)
+    const first = await receive('before')
+    await register(TABLET)
+    expect((await store.history.since(KEY, TABLET.deviceId, 0))?.messages.map(({ time }) => time)).to.deep.equal([
+      first,
+    ])
+    await receive('meanwhile')
+    await store.stations.remove(KEY, { deviceId: TABLET.deviceId })
+    await register(TABLET)
+    expect(await told()).to.deep.equal({ [PHONE.deviceId]: 2 })
+    await receive('after')
+    await reopen()
+    expect(await told()).to.deep.equal({ [PHONE.deviceId]: 1, [TABLET.deviceId]: 1 })
+  })
+
+  it('has a cursor for each, and one for all that is safe for each', async () => {
+    await registerAll()
+    const [first, second] = [await receive(), await receive()]
+    const timeOf = (id: string | undefined, since?: number) => store.cursors.timeOf(KEY, id, since)
+    await timeOf(PHONE.deviceId, second)
+    await timeOf(TABLET.deviceId, first)
+    for (let round = 0; round < 2; round += 1) {
+      expect(await timeOf(PHONE.deviceId)).to.be.at.least(second)
+      expect(await timeOf(TABLET.deviceId)).to.equal(first)
+      expect(await timeOf(BROWSER.deviceId)).to.equal(device(BROWSER.deviceId)?.registeredAt)
+      expect(await timeOf(undefined)).to.equal(device(BROWSER.deviceId)?.registeredAt)
+      await reopen()
+    }
+    for (const { deviceId } of DEVICES) await timeOf(deviceId, second)
+    expect(await timeOf(undefined)).to.be.at.least(second)
+  })
+
+  it('knows no other one: nothing is read for it, and nothing removed', async () => {
+    await register(TABLET)
+    await receive()
+    for (const other of ['', 'tablet', TABLET.deviceId.toLowerCase()]) {
+      expect(await store.history.since(KEY, other, 0)).to.equal(undefined)
+      expect(await store.stations.remove(KEY, { deviceId: other })).to.equal('none')
+    }
+    expect(ids()).to.deep.equal([TABLET.deviceId])
+  })
+
+  it('removes one and leaves the others theirs, and the station with the last one', async () => {
+    await registerAll()
+    await receive('kept')
+    expect(await store.stations.remove(KEY, { deviceId: '' })).to.equal('devices')
+    expect(ids()).to.have.members([TABLET.deviceId, BROWSER.deviceId])
+    await reopen()
+    expect(await told()).to.deep.equal({ [TABLET.deviceId]: 1, [BROWSER.deviceId]: 1 })
+    expect(await store.stations.remove(KEY, { deviceId: TABLET.deviceId })).to.equal('devices')
+    expect((await store.history.since(KEY, BROWSER.deviceId, 0))?.messages).to.have.length(1)
+    expect(await store.stations.remove(KEY, { deviceId: BROWSER.deviceId })).to.equal('station')
+    expect(store.stations.get(KEY)).to.equal(undefined)
+    await register(PHONE)
+    expect(await held(store)).to.deep.equal([])
+  })
+
+  it('removes a station with all of them', async () => {
+    await registerAll()
+    expect(await store.stations.remove(KEY)).to.equal('station')
+    expect(store.stations.countDevices()).to.deep.equal({ android: 0, ios: 0, webpush: 0 })
+    await register(PHONE)
+    await reopen()
+    expect(ids()).to.deep.equal([''])
+  })
+
+  it('forgets the one that was not seen for too long, and the station with its last one', async () => {
+    await registerAll()
+    await stores.shift(2 * HOUR + stores.slackMs)
+    const boundary = stores.now() - HOUR
+    await register(TABLET)
+    expect(await store.housekeeping.expire(boundary, NEVER)).to.equal(0)
+    expect(ids()).to.deep.equal([TABLET.deviceId])
+    await stores.shift(2 * HOUR + stores.slackMs)
+    expect(await store.housekeeping.expire(stores.now() - HOUR, NEVER)).to.equal(1)
+    expect(store.stations.size).to.equal(0)
+  })
+
+  it('ends notifications of the one whose token is dead only', async () => {
+    await registerAll()
+    await store.stations.markTokenDead(KEY, TABLET.deviceId, TABLET.pushToken)
+    await store.stations.markTokenDead(KEY, BROWSER.deviceId, TABLET.pushToken)
+    await reopen()
+    const dead = () => DEVICES.filter(({ deviceId }) => device(deviceId)?.tokenDead).map(({ deviceId }) => deviceId)
+    expect(dead()).to.deep.equal([TABLET.deviceId])
+    await register({ ...TABLET, pushToken: 'another' })
+    expect(dead()).to.deep.equal([])
+  })
+
+  it('gives a token to the one that brought it last, and keeps the cursor of the one that had it', async () => {
+    await registerAll()
+    await store.stations.register(registration('W1AW', { pushToken: PHONE.pushToken }))
+    const [first] = [await receive(), await receive()]
+    await store.cursors.timeOf(KEY, '', first)
+    await register({ ...TABLET, pushToken: PHONE.pushToken, platform: 'android' })
+    const dead = () => store.stations.get(KEY)?.devices.flatMap(({ id, tokenDead }) => (tokenDead ? [id] : []))
+    expect(dead()).to.deep.equal([''])
+    expect(await store.cursors.timeOf(KEY, '')).to.equal(first)
+    expect(store.stations.get('W1AW')?.devices[0]?.tokenDead).to.equal(false)
+    await reopen()
+    expect(dead()).to.deep.equal([''])
+    await register({ ...PHONE, pushToken: 'another' })
+    expect(dead()).to.deep.equal([])
+  })
+
+  it('acknowledges once, when one that wants acks has a living token', async () => {
+    await reopen({ ack: SETTINGS.ack })
+    const ackOf = async (seqId: string) => {
+      const [outcome] = await store.history.append([message('numbered', { seqId })], true)
+      return outcome?.kind === 'stored' && outcome.ack
+    }
+    await register(TABLET)
+    expect(await ackOf('1')).to.equal(false)
+    await register(PHONE)
+    await register({ ...BROWSER, ackMessages: true })
+    expect(await ackOf('2')).to.equal(true)
+    await store.stations.markTokenDead(KEY, '', PHONE.pushToken)
+    expect(await ackOf('3')).to.equal(true)
+    await store.stations.remove(KEY, { deviceId: BROWSER.deviceId })
+    expect(await ackOf('4')).to.equal(false)
+  })
+
+  it('counts a new one as a new station among what its client may register in an hour', async () => {
+    await reopen({ rateLimit: { newStationsPerHour: 2 } })
+    expect([await register(PHONE), await register(TABLET), await register(BROWSER)]).to.deep.equal([
+      'created',
+      'joined',
+      'limited',
+    ])
+    expect(ids()).to.have.members(['', TABLET.deviceId])
+    expect([await register(PHONE), await register({ ...BROWSER, client: '192.0.2.9' })]).to.deep.equal([
+      'refreshed',
+      'joined',
+    ])
+  })
+
+  for (const { expireAfterHours, hours } of [
+    { expireAfterHours: 48, hours: 48 },
+    { expireAfterHours: 10_000, hours: 720 },
+  ])
+    it(`has at most so many, of which one makes room that did not call for ${hours} hours`, async () => {
+      await reopen({ stations: { max: 1, expireAfterHours } })
+      const named = (index: number) => ({ deviceId: index === 0 ? '' : `number-${index}`, pushToken: `${index}` })
+      for (let index = 0; index < MOST_DEVICES; index += 1) {
+        expect(await register(named(index))).to.equal(index === 0 ? 'created' : 'joined')
+        await stores.shift(1000)
+      }
+      expect(await register(named(8))).to.equal('devices_full')
+      await stores.shift(hours * HOUR - 60_000)
+      expect(await register(named(0))).to.equal('refreshed')
+      expect(await register(named(8))).to.equal('devices_full')
+      await stores.shift(60_000)
+      expect(await register(named(8))).to.equal('joined')
+      await reopen({ stations: { max: 1, expireAfterHours } })
+      const left = [0, 2, 3, 4, 5, 6, 7, 8].map((index) => named(index).deviceId)
+      expect(ids()).to.have.members(left)
+    })
+
+  it('gives the avatar of whichever uploaded it last', async () => {
+    await register({ ...PHONE, avatar: { icon: 'car', image: '', hash: 'icon:car' } })
+    await register({ ...TABLET, avatar: { icon: 'dog', image: '', hash: 'icon:dog' } })
+    await register(PHONE)
+    expect(store.stations.get(KEY)?.avatar).to.include({ state: 'set', icon: 'dog' })
+    expect((await newer(store, KEY)).messages).to.deep.equal([])
+  })
+}

@@ -1,0 +1,92 @@
+import { expect } from 'chai'
+import { startWebPush, type WebPushFixture } from '../../../fixtures/push/webpush.ts'
+import { claim } from '../../support/running-api.ts'
+import { COALESCE_MS, startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
+
+const CALL = 'N0CALL'
+const TOKEN = 'ab'.repeat(32)
+
+describe('A station with three devices of three platforms', () => {
+  let service: WebPushFixture
+  let its: WholeSidecar
+  let browser: string
+  beforeEach(async () => {
+    service = await startWebPush()
+    its = await startWholeSidecar({ push: { coalesceMs: COALESCE_MS, webpush: service.settings } }, true)
+    browser = JSON.stringify(service.subscribe())
+    await its.register(CALL)
+    await its.register(CALL, { deviceId: 'tablet', platform: 'ios', pushToken: TOKEN, ackMessages: true })
+    await its.register(CALL, { deviceId: 'browser', platform: 'webpush', pushToken: browser })
+  })
+  afterEach(async () => {
+    await its.close()
+    await service.close()
+  })
+
+  const message = async (field: string) => {
+    await its.receive('N9CALL', `${CALL}-7`, field)
+    await its.endWindow()
+  }
+  const texts = async (deviceId: string | undefined, since = 0) => {
+    const { body } = await its.post('/v1/sync', { ...claim(CALL), deviceId, since })
+    return body.messages.map(({ text }) => text)
+  }
+  /** The number of messages that each of a device's notifications was about. */
+  const toldByFcm = () => its.fcm.received.map(({ data }) => data.count)
+  const toldByApns = () => its.apns.received.flatMap(({ token, data }) => (token === TOKEN ? [data.count] : []))
+  const toldByWebPush = () => service.received.map(({ payload }) => payload.count)
+
+  it('has each message stored once, told to each of them, and acknowledged once', async () => {
+    const before = await its.counter('messages_stored')
+    await message('Good morning{12')
+    await its.fcm.waitFor(() => true)
+    await its.apns.waitFor(({ token }) => token === TOKEN)
+    await service.waitFor(() => true)
+    // One more is of those marks that say when all is through.
+    expect((await its.counter('messages_stored')) - before).to.equal(2)
+    expect(its.acks()).to.deep.equal(['N0CALL-7>APRS,TCPIP*::N9CALL   :ack12'])
+    for (const deviceId of [undefined, 'tablet', 'browser'])
+      expect(await texts(deviceId)).to.deep.equal(['Good morning'])
+    expect([toldByFcm(), toldByApns(), toldByWebPush()]).to.deep.equal([['1'], ['1'], ['1']])
+  })
+
+  it('is told by two gateways while the third is away, and by that one of all it missed once it is back', async () => {
+    its.fcm.fail({ kind: 'try_later', reason: 'down' }, 2)
+    await message('one{1')
+    await its.apns.waitFor(({ token }) => token === TOKEN)
+    await service.waitFor(() => true)
+    await message('two{2')
+    await its.apns.waitFor(({ data }) => data.seqId === '2')
+    await service.waitFor(({ payload }) => payload.seqId === '2')
+    expect([toldByFcm(), toldByApns(), toldByWebPush()]).to.deep.equal([[], ['1', '1'], ['1', '1']])
+    await its.clock.advance(60_000)
+    await its.fcm.waitFor(() => true)
+    expect(toldByFcm()).to.deep.equal(['2'])
+  })
+
+  it('is told by the others when one token is dead, and not acknowledged where no other wants that', async () => {
+    its.apns.uninstall(TOKEN)
+    await message('one{1')
+    while ((await its.counter('push_tokens_gone')) === 0);
+    await message('two{2')
+    await service.waitFor(({ payload }) => payload.seqId === '2')
+    await its.fcm.waitFor(({ data }) => data.seqId === '2')
+    expect(its.acks()).to.deep.equal(['N0CALL-7>APRS,TCPIP*::N9CALL   :ack1'])
+    expect(toldByApns()).to.deep.equal([])
+    await its.register(CALL, { deviceId: 'tablet', platform: 'ios', pushToken: 'cd'.repeat(32), ackMessages: true })
+    await message('three{3')
+    await its.apns.waitFor(({ data }) => data.seqId === '3')
+    expect(its.acks()).to.have.length(2)
+    expect(await texts('tablet')).to.deep.equal(['one', 'two', 'three'])
+  })
+
+  it('goes on with the others when one of them unregisters', async () => {
+    await its.post('/v1/unregister', { ...claim(CALL), deviceId: 'tablet' })
+    expect((await its.post('/v1/sync', { ...claim(CALL), deviceId: 'tablet', since: 0 })).status).to.equal(404)
+    await message('one{1')
+    await its.fcm.waitFor(() => true)
+    await service.waitFor(() => true)
+    expect(toldByApns()).to.deep.equal([])
+    expect(await texts('browser')).to.deep.equal(['one'])
+  })
+})
