@@ -2,11 +2,11 @@ import { StoreError } from '../../errors.ts'
 import type { ContentCounts, Contents, DroppedMessage, StationContents } from '../../messages/contents.ts'
 import { VAPID_KEYS } from '../../messages/keyring.ts'
 import { LEASE_MS } from '../../messages/leases.ts'
+import { deviceName } from '../../messages/station.ts'
 import type { Postgres, Queries, SqlValue } from './database/connection.ts'
 import { withoutNul } from './database/without-nul.ts'
 import { messageIdentity } from './messages/message-identity.ts'
 import { CHANNEL } from './schema/registry-functions.ts'
-import { deviceKey } from './stations/device-key.ts'
 
 /** The database cannot take anything in, and is as it was; `remedy` is what the operator should do. */
 export class FillError extends Error {
@@ -147,7 +147,7 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
   const column = <Value extends SqlValue>(read: (device: (typeof devices)[number]) => Value) => devices.map(read)
   const keys = page.map(({ key }) => key)
   await query(DEVICES, [
-    column(({ station, id }) => deviceKey(station, id)),
+    column(({ station, id }) => deviceName(station, id)),
     column(({ station }) => station),
     column(({ platform }) => platform),
     column(({ pushToken }) => withoutNul(pushToken)),

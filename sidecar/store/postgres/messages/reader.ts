@@ -1,8 +1,8 @@
+import { deviceName } from '../../../messages/station.ts'
 import type { DeviceId, StationKey, StoredMessage } from '../../../messages/store.ts'
 import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
 import { unpackMessages } from '../schema/read-functions.ts'
-import { deviceKey } from '../stations/device-key.ts'
 
 // More in one statement are hardly faster, and the first of them waits for the last.
 const STATEMENT_READS = 64
@@ -74,7 +74,7 @@ export function openReader(database: Queries): Reader {
   })
   return {
     async read(station, id, since) {
-      const device = id === undefined ? null : deviceKey(station, id)
+      const device = id === undefined ? null : deviceName(station, id)
       const row = await batches.add({ station, device, since })
       if (!row) return { last: 0, station: undefined }
       const { last, keys, registeredAt, asked, newest, messages } = row

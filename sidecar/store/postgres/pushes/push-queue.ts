@@ -1,10 +1,10 @@
 import type { Clock } from '../../../clock.ts'
 import { PUSH_LEASE_MS, type PushClaim, type PushQueue } from '../../../messages/push-queue.ts'
+import { deviceName } from '../../../messages/station.ts'
 import { type DeviceId, PLATFORMS, type Platform, type Station, type StationKey } from '../../../messages/store.ts'
 import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
 import { tryAgain } from '../database/try-again.ts'
-import { deviceKey } from '../stations/device-key.ts'
 import { openKnownPushes } from './known-pushes.ts'
 import { openPushTimers } from './push-timers.ts'
 
@@ -131,7 +131,7 @@ export function openPushQueue({ database, owner, coalesceMs, stationOf, clock }:
   }
 
   const leasedBy = (claim: PushClaim): Leased => {
-    return { claim, key: deviceKey(claim.station, claim.device.id), lease: leases.get(claim) ?? 0 }
+    return { claim, key: deviceName(claim.station, claim.device.id), lease: leases.get(claim) ?? 0 }
   }
 
   return {
@@ -144,7 +144,7 @@ export function openPushQueue({ database, owner, coalesceMs, stationOf, clock }:
       const claims = rows.map((row) => {
         const claim = claimOf(row)
         leases.set(claim, row.lease)
-        known.claimed(deviceKey(row.station, row.device), row.platform)
+        known.claimed(deviceName(row.station, row.device), row.platform)
         return claim
       })
       for (const platform of lanes) {
@@ -162,7 +162,7 @@ export function openPushQueue({ database, owner, coalesceMs, stationOf, clock }:
       let any = false
       for (const key of stations)
         for (const { id, platform } of stationOf(key)?.devices ?? [])
-          any = known.add(deviceKey(key, id), platform, coalesceMs) || any
+          any = known.add(deviceName(key, id), platform, coalesceMs) || any
       if (any) timers.ring(coalesceMs)
     },
     close: timers.close,

@@ -93,7 +93,7 @@ describe('The history in SQLite', () => {
       register(store, 'N0CALL'),
       rejection(append(store, 'f', ...fails)),
     ])
-    expect([removed, registered[0]?.kind, await held(store)]).to.deep.equal([true, 'created', []])
+    expect([removed, registered[0]?.kind, await held(store)]).to.deep.equal(['station', 'created', []])
     expect(await kindsOf(store, 'd', 'd', 'h', 'i')).to.deep.equal(['stored', 'duplicate', 'stored', 'stored'])
     await openWith(2)
     expect(await held(store)).to.deep.equal(['h', 'i'])
@@ -110,7 +110,7 @@ describe('The history in SQLite', () => {
       register(store, 'N0CALL'),
       kindsOf(store, 'a', 'b'),
     ])
-    expect([first, removed]).to.deep.equal([['stored', 'stored'], true])
+    expect([first, removed]).to.deep.equal([['stored', 'stored'], 'station'])
     expect(after).to.deep.equal(['no_station', 'stored', 'stored'])
     expect(anew).to.deep.equal(['stored', 'stored'])
     expect(await held(store)).to.deep.equal(['b'])
