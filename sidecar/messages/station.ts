@@ -44,7 +44,7 @@ export interface Station {
   readonly key: StationKey
   /** Server time of the first registration; what was stored before it is no business of this station's. */
   readonly registeredAt: number
-  /** At least one, by {@link Device.id} all different. */
+  /** At least one; in the order in which they came. */
   readonly devices: readonly Device[]
   readonly avatar: Avatar
 }

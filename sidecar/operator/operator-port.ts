@@ -154,7 +154,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
 function oldestDevices({ keys, get }: Stations): Readonly<Record<Platform, number>> {
   const counts = { android: 0, ios: 0, webpush: 0 }
   for (const key of keys()) {
-    const oldest = get(key)?.devices.reduce((one, other) => (other.registeredAt < one.registeredAt ? other : one))
+    const oldest = get(key)?.devices[0]
     if (oldest) counts[oldest.platform] += 1
   }
   return counts

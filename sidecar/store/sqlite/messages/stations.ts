@@ -39,7 +39,7 @@ const LOAD = `
     id, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
     device.registered_at AS registeredAt, last_seen_at AS lastSeenAt
   FROM station JOIN device ON device.station = key LEFT JOIN avatar ON avatar.station = key
-  ORDER BY key, id`
+  ORDER BY key, device.registered_at`
 
 // Nothing where the registry is full.
 const ADD_STATION = `
@@ -205,7 +205,7 @@ export async function openStations(
     const station = {
       key,
       registeredAt: before?.registeredAt ?? stamp,
-      devices: [device, ...left].sort((one, other) => (one.id < other.id ? -1 : 1)),
+      devices: [device, ...left].sort((one, other) => one.registeredAt - other.registeredAt),
       avatar: shown,
     }
     changing(tx, key, station)
