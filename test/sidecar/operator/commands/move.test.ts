@@ -72,11 +72,12 @@ describe('The move of a database file to PostgreSQL', () => {
     await store.close()
   }
 
-  it('takes stations, avatars, rings, keys and what is still to be pushed, and leaves the file as it was', async () => {
+  it('takes stations, devices, avatars, rings, keys and what is still to be pushed, and leaves the file as it was', async () => {
     const file = await openFile()
     await register(file, ...MANY)
     const icon = { icon: 'cat', image: '', hash: 'icon:cat' }
     await file.stations.register(registration('N0CALL-1', { platform: 'ios', ackMessages: true, avatar: icon }))
+    await file.stations.register(registration('N0CALL-1', { deviceId: 'tablet', pushToken: 'of the tablet' }))
     await file.stations.register(registration('N0CALL-2', { platform: 'webpush', avatar: icon }))
     await file.stations.register(
       registration('N0CALL-2', { platform: 'webpush', avatar: { icon: '', image: '', hash: '' } }),
@@ -87,7 +88,7 @@ describe('The move of a database file to PostgreSQL', () => {
       await append(file, message('één', { to, text: Buffer.from('\xff\x00', 'latin1') }))
     await append(file, ...[2, 3, 4].map((number) => message(`m${number}`, { to: 'N0CALL-1', seqId: `${number}` })))
     await files.clock.advance(2000)
-    // The phones of all but one are told.
+    // The devices of all stations but one are told.
     for (const claim of await file.pushes.claim(ROOM)) if (claim.station !== 'N0CALL-1') await file.pushes.settle(claim)
     const before = await shownBy(file)
     await file.close()
@@ -96,7 +97,7 @@ describe('The move of a database file to PostgreSQL', () => {
     const bytes = await digest()
 
     const { done, lines } = await move()
-    expect(lines.join('\n')).to.include('stations 123, devices 123, avatars 3, messages 124, dropped ones 1')
+    expect(lines.join('\n')).to.include('stations 123, devices 124, avatars 3, messages 124, dropped ones 1')
     expect(lines.join('\n')).to.include('The keys of Web Push are there too.')
     expect(done).to.equal(true)
     expect(await digest()).to.equal(bytes)
@@ -105,8 +106,11 @@ describe('The move of a database file to PostgreSQL', () => {
     expect(JSON.parse((await moved.keyring?.settle(VAPID_KEYS, 'others')) ?? '')).to.deep.equal(JSON.parse(keys))
     const due = await moved.pushes.claim(ROOM)
     expect(
-      due.map(({ station, unpushed }) => [station, unpushed.count, unpushed.newest.text.toString()]),
-    ).to.deep.equal([['N0CALL-1', 3, 'm4']])
+      due.map(({ device, unpushed }) => [device.pushToken, unpushed.count, unpushed.newest.text.toString()]),
+    ).to.have.deep.members([
+      ['token-of-N0CALL-1', 3, 'm4'],
+      ['of the tablet', 3, 'm4'],
+    ])
     // As many as there are.
     const counted = await runAt(postgres.address, 'SELECT station_count FROM mesh_companion.clock')
     expect(counted).to.deep.equal([{ station_count: 123 }])
