@@ -214,7 +214,8 @@ export class Phone {
   /** The whole history as the server has it, without touching the cursor. */
   async history(): Promise<readonly Shown[]> {
     const calls = createCalls({ ...this.#options, fetch: this.#parts.fetch })
-    const { messages } = await calls.sync({ ...claim(this.#callsign), since: 0 })
+    const { deviceId = null } = this.#state ?? {}
+    const { messages } = await calls.sync({ ...claim(this.#callsign), deviceId, since: 0 })
     return messages.map(shownOf)
   }
 
