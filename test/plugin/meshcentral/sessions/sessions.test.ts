@@ -164,6 +164,27 @@ describe('a session of MeshCentral that a web relay alone tells of', () => {
   })
 })
 
+describe('a session of MeshCentral that was not seen since the start', () => {
+  it('is known by the tokens that are kept of it, which go once the IdP has ended it', async () => {
+    const { server, web } = standIn()
+    const clock = new FakeClock(10_000)
+    const ended = endedInDatabase(server.db, clock)
+    try {
+      await ended.endedAt([])
+      const before = sessionSecrets({ db: server.db, secret: SECRET, clock, onFailure })
+      before.keep({ ...SIGN_IN, idToken: 'an ID token' }, 'handle', 900_000)
+      const sessions = sessionsOf({ server, web, ended, open: createOpenSessions(clock), clock })
+      const knows = (sid: string) => sessions.knows?.({} as MeshRequest, { ...RECORD, subject: null, sid })
+      while (!(await knows('sid'))) await new Promise(setImmediate)
+      expect(await knows('another')).to.equal(false)
+      await sessions.endMatching({} as MeshRequest, RECORD)
+      expect([await knows('sid'), (await before.read('handle')).idToken]).to.deep.equal([false, null])
+    } finally {
+      ended.close()
+    }
+  })
+})
+
 describe('a session of MeshCentral whose tokens had to make room', () => {
   it('ends with its pages: nobody could be asked about it any more', async () => {
     const { server, web } = standIn()
