@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { freePort } from '../../../fixtures/free-port.ts'
+import { INSTALL_LIMIT_MS } from './installation.ts'
+import { laboratory } from './laboratory.ts'
+import { type MeshOptions, type MeshSetup, setUpMesh } from './mesh-setup.ts'
+import { type MongoStandIn, startMongoStandIn } from './mongo-stand-in.ts'
+
+/**
+ * Servers that peer with each other, beside one provider: started before the tests of the block that this is called in, which are skipped
+ * with a reason where there is no database for it.
+ *
+ * @param ids of the servers. The first one by name connects to the others
+ * @param registered further metadata of the client
+ */
+export function usePeers(ids: readonly string[], options: MeshOptions, registered = {}): readonly MeshSetup[] {
+  const all: MeshSetup[] = []
+  let database: MongoStandIn | undefined
+
+  before(async function () {
+    this.timeout(INSTALL_LIMIT_MS + 400_000)
+    const { installation, port } = await laboratory()
+    // MeshCentral would install it into the folder of somebody else.
+    const hasDriver = existsSync(join(installation, 'node_modules/mongodb'))
+    const started = hasDriver ? await startMongoStandIn() : 'the installation of MeshCentral has no mongodb@4.17.2'
+    if (typeof started === 'string') {
+      console.log(`    no peers: ${started}`)
+      this.skip()
+    }
+    database = started
+    const ports = [port, ...(await Promise.all(ids.slice(1).map(() => freePort())))]
+    const servers = Object.fromEntries(ids.map((id, at) => [id, { url: `wss://127.0.0.1:${ports[at]}/` }]))
+    const settings = { mongoDb: started.url, mongoDbName: 'mesh', mongoDbChangeStream: true, ...options.settings }
+    for (const [at, serverId] of ids.entries()) {
+      const [first] = all
+      const shared = first ? { sharedIdp: first.idp } : {}
+      all.push(await setUpMesh({ ...options, settings, ...shared, peers: { serverId, servers }, port: ports[at] ?? 0 }))
+    }
+    await all[0]?.register({
+      redirect_uris: all.map(({ url }) => `${url}auth-oidc-callback`),
+      post_logout_redirect_uris: all.map(({ url }) => `${url}login`),
+      ...registered,
+    })
+  })
+  after(async () => {
+    for (const server of all.toReversed()) await server.close()
+    await database?.close()
+  })
+  return all
+}
