@@ -18,7 +18,6 @@ export const WARNING_CODES = [
   'certificate_expired',
   'changing_id', // what identifies people can become somebody else's
   'no_effect', // beside other members
-  'no_access_token', // to ask for groups with
   'nobody_admitted',
   'other_host', // than the one that browsers begin a login at
 ] as const

@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
 import type { PresetRules } from './preset-rules.ts'
-import { firstResponseType } from './supported/response-types.ts'
 
 /** What the Groups object says that changes nothing, or lets nobody in, where groups come from where they do. */
 export function checkGroupsSource(oidc: JsonObject, preset: PresetRules | null): readonly Finding[] {
@@ -10,8 +9,6 @@ export function checkGroupsSource(oidc: JsonObject, preset: PresetRules | null):
   const inClaim = preset === null || (groups.claim !== undefined && !preset.ignoresClaim)
   return [
     ...(groups.recursive === true && inClaim ? [recursionUnused(preset)] : []),
-    ...(groups.claim !== undefined && preset?.ignoresClaim ? [claimUnused(preset)] : []),
-    ...(preset && !inClaim && firstResponseType(oidc) === 'id_token' ? [noAccessToken(preset)] : []),
     ...(Array.isArray(groups.required) && groups.required.length === 0 ? [NOBODY_ADMITTED] : []),
   ]
 }
@@ -24,24 +21,6 @@ function recursionUnused(preset: PresetRules | null): Finding {
     remedy: preset
       ? `Remove it, or remove groups.claim to have the preset "${preset.name}" ask for groups.`
       : 'Remove it. The IdP itself can put groups of groups into the claim.',
-  }
-}
-
-function claimUnused({ name }: PresetRules): Finding {
-  return {
-    warning: 'no_effect',
-    at: ['groups', 'claim'],
-    reason: `has no effect: the preset "${name}" asks the vendor for groups`,
-    remedy: 'Remove it.',
-  }
-}
-
-function noAccessToken({ name, ignoresClaim }: PresetRules): Finding {
-  return {
-    warning: 'no_access_token',
-    at: ['client', 'response_types'],
-    reason: `brings no access token, by which the preset "${name}" asks for groups`,
-    remedy: `Use "code" or "code id_token"${ignoresClaim ? '' : ', or name the claim with the groups in groups.claim'}.`,
   }
 }
 
