@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../clock.ts'
 import { LoginError } from '../errors.ts'
 import { logFailure } from '../host/auth-log.ts'
 import type { Host, OpenSession } from '../host/port.ts'
-import { gotNoAnswer } from '../provider/http/no-answer.ts'
+import { gotNoAnswer } from '../provider/faults/unanswered.ts'
 import type { AskedDomain } from './introspection.ts'
 import { type Answer, askAbout, type CheckDeps } from './session-check.ts'
 

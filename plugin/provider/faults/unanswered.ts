@@ -12,6 +12,11 @@ export function unanswered(error: unknown): LoginError | undefined {
   return new LoginError('provider_unreachable', { cause: error, details: { ...exchange, causeCode: code } })
 }
 
+/** Whether a request got no answer at all: no connection came about, it was lost, or the time was up. What has a status was answered. */
+export function gotNoAnswer(error: unknown): boolean {
+  return causes(error).some((cause) => !(cause instanceof ForbiddenExchange) && codeOf(cause) !== undefined)
+}
+
 function codeOf(cause: Error): string | undefined {
   if (cause instanceof ForbiddenExchange) return cause.code
   if (cause instanceof DOMException && (cause.name === 'TimeoutError' || cause.name === 'AbortError')) return 'TIMEOUT'

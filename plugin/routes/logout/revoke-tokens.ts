@@ -2,7 +2,7 @@ import { type Clock, isLate } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
 import type { Tokens } from '../../host/port.ts'
 import type { ProviderClient } from '../../provider/client.ts'
-import { gotNoAnswer } from '../../provider/http/no-answer.ts'
+import { gotNoAnswer } from '../../provider/faults/unanswered.ts'
 import type { TokenKind } from '../../provider/tokens/token-status.ts'
 
 /** A person waits for this. */
