@@ -65,18 +65,6 @@ export function vapidKeysAreShared(
   ]
 }
 
-/** With one process of which none else could listen, nobody would. */
-export function somebodyListens({ database, aprsis }: Settings): readonly Problem[] {
-  if (aprsis.listen || isPostgresAddress(database)) return []
-  return [
-    {
-      path: 'aprsis.listen',
-      reason: 'is false, while "database" is a file, so that no other instance could listen instead',
-      remedy: 'Set it to true, or let several instances share a PostgreSQL database.',
-    },
-  ]
-}
-
 /** SSIDs that a base call has for logins, and how many stations a filter names: measured with calls of usual length. */
 const LOGINS = 84
 const STATIONS_PER_LOGIN = 880

@@ -1,12 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { isIPv6 } from 'node:net'
-import {
-  addressIsReadable,
-  backupsAreOfAFile,
-  listenersCarryAll,
-  somebodyListens,
-  vapidKeysAreShared,
-} from './database-rules.ts'
+import { addressIsReadable, backupsAreOfAFile, listenersCarryAll, vapidKeysAreShared } from './database-rules.ts'
 import type { Problem } from './problem.ts'
 import type { Settings } from './settings.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -47,7 +41,6 @@ export const RULES: readonly Rule[] = [
     needs: ['databaseTls.caFile'],
     check: ({ databaseTls }, around) => authoritiesAreUsable('databaseTls.caFile', databaseTls.caFile, around),
   },
-  { needs: ['database', 'aprsis.listen'], check: somebodyListens },
   { needs: ['database', 'aprsis.listeners', 'stations.max'], check: listenersCarryAll },
 ]
 

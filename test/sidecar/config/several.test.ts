@@ -85,10 +85,6 @@ describe('configuration of several instances', () => {
       expect(pathsOf({ database: ADDRESS, instance }), instance).to.deep.equal(['instance'])
   })
 
-  it('refuses to have nobody listen', () => {
-    expect(pathsOf({ aprsis: { ...aprsis, listen: false } })).to.deep.equal(['aprsis.listen'])
-  })
-
   it('refuses a file of authorities that is none', () => {
     const settings = { database: ADDRESS, databaseTls: { caFile: 'ca.pem' } }
     expect(pathsOf(settings)).to.deep.equal(['databaseTls.caFile'])
