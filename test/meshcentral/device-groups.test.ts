@@ -1,0 +1,76 @@
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import { launchChromium } from '../support/chromium.ts'
+import { takeDocumentPicture } from '../support/document-picture.ts'
+import type { Person } from './support/mesh-setup.ts'
+import { useMesh } from './support/use-mesh.ts'
+
+/** The way of `plugin/docs/device-groups.md`, whose pictures are taken here. */
+describe('an administrator with a browser, who gives mirrored user groups rights on device groups', () => {
+  let browser: Browser
+  const mesh = useMesh({ domains: { '': { oidc: { groups: { sync: true, siteadmin: ['mesh-admins'] } } } } })
+  before(async () => {
+    browser = await launchChromium()
+  })
+  after(() => browser?.close())
+
+  async function signIn({ username, password, name }: Person): Promise<Page> {
+    const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1100, height: 720 } })
+    context.setDefaultTimeout(20_000)
+    const page = await context.newPage()
+    await page.goto(`${mesh.url}auth-oidc`)
+    await page.getByLabel('User name').fill(username)
+    await page.getByLabel('Password').fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.locator('#logoutControlSpan').getByText(`Welcome ${name}.`).waitFor()
+    return page
+  }
+
+  it('finds the group where its first member has signed in, and its members have the rights, and lose them with it', async () => {
+    const bob = mesh.person({ name: 'Bob Builder', groups: ['mesh-users', 'helpdesk'] })
+    const his = await signIn(bob)
+    const page = await signIn(mesh.person({ name: 'Alice Example', groups: ['mesh-admins', 'mesh-users'] }))
+    const dialog = page.locator('#dialog')
+    const confirm = () => page.locator('#idx_dlgOkButton').click()
+    /** Of the page without MeshCentral's frame. */
+    const picture = (name: string, clip: { readonly y: number; readonly width: number; readonly height: number }) =>
+      takeDocumentPicture(page, `plugin/docs/device-groups-${name}.png`, { x: 90, ...clip })
+
+    await page.locator('#getStarted1 a').click()
+    await page.locator('#dp2meshname').pressSequentially('Branch office')
+    await confirm()
+    await page.getByText('Branch office').first().waitFor()
+
+    await page.locator('#LeftMenuMyUsers').click()
+    await page.locator('#UsersGroups').click()
+    await page.locator('#p50').getByText('helpdesk').first().waitFor()
+    await picture('list', { y: 66, width: 1010, height: 240 })
+    await page.locator('#p50').getByText('helpdesk').first().click()
+    const group = page.locator('#p51')
+    await group.getByText('Bob Builder').first().waitFor()
+    // Who is in a mirrored group is the identity provider's to say.
+    expect(await group.getByText('Add Users').count()).to.equal(0)
+
+    await group.getByRole('link', { name: 'Add Device Group' }).click()
+    await dialog.locator('#dp2groupid').waitFor()
+    for (const name of ['Remote Control & Relay', 'Wake Devices', 'Chat & Notify', 'Device Details'])
+      await dialog.getByLabel(name).check()
+    await picture('rights', { y: 90, width: 780, height: 460 })
+    await confirm()
+    await group.getByText('Branch office').waitFor()
+    await picture('done', { y: 90, width: 780, height: 430 })
+    // The page of the device group offers user groups where some were made by hand.
+    await group.getByText('Branch office').click()
+    await page.locator('#p20').getByText('Add Users').waitFor()
+    expect(await page.locator('#p20').getByText('Add User Group').count()).to.equal(0)
+
+    // In the page that he has open.
+    await his.getByText('Branch office').first().waitFor()
+    const rights = () => his.evaluate('Object.values(meshes).map((mesh) => GetMeshRights(mesh))')
+    expect(await rights()).to.deep.equal([8 + 64 + 16_384 + 1_048_576])
+
+    mesh.person({ name: 'Bob Builder', groups: ['mesh-users'] }, bob)
+    const again = await signIn(bob)
+    expect(await again.evaluate('Object.keys(meshes).length')).to.equal(0)
+  })
+})
