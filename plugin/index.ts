@@ -38,16 +38,16 @@ export type {
   StoredUserGroups,
 } from './host/stored/records.ts'
 export {
-  type AccountsTableOptions as PgAccountsOptions,
-  type AccountsTableOptions as SqliteAccountsOptions,
+  type PgAccountsOptions,
   pgAccounts,
+  type SqliteAccountsOptions,
   sqliteAccounts,
 } from './host/stored/sql-accounts.ts'
 export {
+  type PgUserGroupsOptions,
   pgUserGroups,
+  type SqliteUserGroupsOptions,
   sqliteUserGroups,
-  type UserGroupsTableOptions as PgUserGroupsOptions,
-  type UserGroupsTableOptions as SqliteUserGroupsOptions,
 } from './host/stored/sql-user-groups.ts'
 export type { SqliteConnection, SqliteValue } from './host/stored/sqlite-connection.ts'
 export type { Log } from './log.ts'

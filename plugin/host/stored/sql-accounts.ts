@@ -11,10 +11,12 @@ import {
 import type { SqlTable } from './sql-table.ts'
 import { type SqliteConnection, sqliteTable } from './sqlite-connection.ts'
 
-export interface AccountsTableOptions extends StoredAccountsOptions {
+export interface SqliteAccountsOptions extends StoredAccountsOptions {
   /** Made where it is missing. Default `mesh_companion_account`. */
   readonly table?: string
 }
+
+export type PgAccountsOptions = SqliteAccountsOptions
 
 const TABLE = 'mesh_companion_account'
 const COLUMNS = `
@@ -30,12 +32,12 @@ const COLUMNS = `
 const TAKEN: ReadonlySet<unknown> = new Set(['SQLITE_CONSTRAINT', '23505'])
 
 /** The accounts of a server in a table of SQLite. Several processes may share it. */
-export function sqliteAccounts(connection: SqliteConnection, options: AccountsTableOptions = {}): StoredAccounts {
+export function sqliteAccounts(connection: SqliteConnection, options: SqliteAccountsOptions = {}): StoredAccounts {
   return sqlAccounts(sqliteTable(connection, options.table ?? TABLE, COLUMNS, limitOf(options)), options)
 }
 
 /** The accounts of a server in a table of PostgreSQL, for all processes that share it. */
-export function pgAccounts(pool: PgPoolOfClients, options: AccountsTableOptions = {}): StoredAccounts {
+export function pgAccounts(pool: PgPoolOfClients, options: PgAccountsOptions = {}): StoredAccounts {
   return sqlAccounts(pgStatements(pool, options.table ?? TABLE, COLUMNS, limitOf(options)), options)
 }
 

@@ -4,10 +4,12 @@ import { limitOf, type StoredOptions, type StoredUserGroups } from './records.ts
 import type { SqlRow, SqlTable } from './sql-table.ts'
 import { type SqliteConnection, sqliteTable } from './sqlite-connection.ts'
 
-export interface UserGroupsTableOptions extends StoredOptions {
+export interface SqliteUserGroupsOptions extends StoredOptions {
   /** Of the memberships. Made where it is missing. Default `mesh_companion_membership`. */
   readonly table?: string
 }
+
+export type PgUserGroupsOptions = SqliteUserGroupsOptions
 
 /** Kinds of groups. */
 const MIRRORED = 1
@@ -22,12 +24,15 @@ const COLUMNS = `
   PRIMARY KEY (domain, user_id, group_name, mirrored)`
 
 /** The user groups of a server in a table of SQLite, a row for each membership. Several processes may share it. */
-export function sqliteUserGroups(connection: SqliteConnection, options: UserGroupsTableOptions = {}): StoredUserGroups {
+export function sqliteUserGroups(
+  connection: SqliteConnection,
+  options: SqliteUserGroupsOptions = {},
+): StoredUserGroups {
   return sqlUserGroups(sqliteTable(connection, options.table ?? TABLE, COLUMNS, limitOf(options)))
 }
 
 /** The user groups of a server in a table of PostgreSQL, a row for each membership, for all processes that share it. */
-export function pgUserGroups(pool: PgPoolOfClients, options: UserGroupsTableOptions = {}): StoredUserGroups {
+export function pgUserGroups(pool: PgPoolOfClients, options: PgUserGroupsOptions = {}): StoredUserGroups {
   return sqlUserGroups(pgStatements(pool, options.table ?? TABLE, COLUMNS, limitOf(options)))
 }
 
