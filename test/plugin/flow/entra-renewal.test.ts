@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
-import { ENTRA_REFUSALS, type EntraRefusal } from '../../../fixtures/idp/vendors/entra-renewal.ts'
+import { ENTRA_REFUSALS, type EntraRefusal } from '../../../fixtures/idp/vendors/entra-refusals.ts'
 import { until } from '../../meshcentral/support/until.ts'
 import { readDocument, section, tableRows } from '../../support/documents.ts'
 import { CLIENT, type Setup, setups, whoAmI } from '../../support/sign-in-setup.ts'
