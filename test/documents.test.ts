@@ -96,6 +96,21 @@ describe('the documents', () => {
     expect(DOCUMENTS.filter(({ text }) => /npx (?:-\S+ )*mesh-companion-/.test(text))).to.deep.equal([])
   })
 
+  it('install the package from the file of npm pack, of this version: in the registry the name is free to anybody', () => {
+    const { version } = JSON.parse(readDocument('package.json')) as { version: string }
+    const named = DOCUMENTS.flatMap(({ path, text }) =>
+      [...text.matchAll(/(?:npm (?:install|i|add|exec)|npx|yarn add|pnpm add) [^\n`]*/g)].flatMap(([line]) =>
+        line.split(' ').flatMap((word) => (/(?:^|\/)mesh-companion(?:$|[@-])/.test(word) ? [{ path, word }] : [])),
+      ),
+    )
+    const files = named.filter(({ word }) => !word.startsWith('/opt/'))
+    expect(files.length).to.be.at.least(4)
+    for (const { path, word } of files)
+      expect(word, path)
+        .to.match(/^\.{1,2}\//)
+        .and.satisfy((name: string) => name.endsWith(`/mesh-companion-${version}.tgz`))
+  })
+
   it('show TypeScript that compiles, the blocks of a page as one module', () => {
     const folder = mkdtempSync(join(tmpdir(), 'documents-'))
     try {
