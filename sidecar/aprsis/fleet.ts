@@ -31,6 +31,8 @@ export interface FleetOptions {
   /** How many instances share the calls. */
   readonly sharers: number
   random(): number
+  /** Whether a login to another server would be better than one to this. */
+  avoids(server: string): boolean
   onLines(lines: readonly string[]): void
   onChange(): void
 }
@@ -53,6 +55,8 @@ export interface Fleet {
   retry(): void
   /** Ends the connections with these calls at once, and opens others in their place. */
   dropCalls(calls: ReadonlySet<string>): void
+  /** Lets connections to these servers try others. */
+  moveFrom(servers: ReadonlySet<string>): void
   pause(): void
   resume(): void
   /** Every station for which there is room is in a filter that a server confirmed. */
@@ -312,6 +316,9 @@ export function createFleet(options: FleetOptions): Fleet {
         if (stateOf(member) === 'closed') leaving.delete(member)
       }
       if (dropped.length > 0 && wanted && !closing) plan(wanted, false)
+    },
+    moveFrom(servers) {
+      for (const { connection } of members.values()) connection.moveFrom(servers)
     },
     pause() {
       paused = true

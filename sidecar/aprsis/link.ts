@@ -109,6 +109,7 @@ export function connectAprsIs(options: LinkOptions): Link {
       calls,
       sharers: slots,
       random: options.random ?? Math.random,
+      avoids: (server) => election?.others.some(({ servers }) => servers.includes(server)) ?? false,
       onLines: (received) => {
         if (!closing) lines.take(received)
       },
@@ -128,6 +129,12 @@ export function connectAprsIs(options: LinkOptions): Link {
     ending.delete(last)
   }
 
+  /** Of two that found themselves on one server at the same time, the later slot goes. */
+  function keepApart(): void {
+    const earlier = election?.others.filter(({ slot }) => slot < (election?.slot ?? 0)) ?? []
+    if (earlier.length > 0) fleet?.moveFrom(new Set(earlier.flatMap(({ servers }) => servers)))
+  }
+
   function join(others: Shared): Election {
     return joinElection({
       ...others,
@@ -141,7 +148,10 @@ export function connectAprsIs(options: LinkOptions): Link {
       onDeposed: () => void stopListening(),
       onCalls: () => fleet?.retry(),
       onCallsLost: (lost) => fleet?.dropCalls(lost),
-      onLook: tell,
+      onLook() {
+        keepApart()
+        tell()
+      },
     })
   }
 

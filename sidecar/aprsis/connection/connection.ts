@@ -9,6 +9,9 @@ import { openSession, type Session } from './session.ts'
 /** A login that lasted this long was no accident: the next fault is the first one again. */
 const STABLE_MS = 60_000
 
+/** How often a connection may log in anew because a listener elsewhere is on its server: there may be no other server. */
+const MAX_MOVES = 3
+
 /** When to look again whether the call of a connection is certainly ours. */
 const CERTAIN_AGAIN_MS = 1000
 
@@ -51,6 +54,8 @@ export interface ConnectionOptions {
   random(): number
   /** Whether the call is certainly ours; no login is begun while it is not. */
   mayLogIn(): boolean
+  /** Whether a login to another server would be better than one to this. */
+  avoids(server: string): boolean
   /** Whether another connection takes over its call: then the server ends this one. */
   hasSuccessor(): boolean
   onLines(lines: readonly string[]): void
@@ -65,6 +70,8 @@ export interface Connection {
   readonly server: string | undefined
   readonly verified: boolean
   status(): ConnectionStatus
+  /** Logs in anew where it is on one of these servers, unless that was tried often enough. */
+  moveFrom(servers: ReadonlySet<string>): void
   /** Another filter, at most {@link IN_PLACE_BYTES} long. */
   setFilter(filter: string): void
   /** False when the login is not up and verified, or the line is not fit to be sent. */
@@ -88,6 +95,8 @@ export function openConnection(options: ConnectionOptions): Connection {
   /** In a row: tries that came to no login that we could want, and logins that were ended before they lasted. */
   let failures = 0
   let drops = 0
+  let moves = 0
+  let moving = false
   let paused = false
   // Of the sessions that ended.
   let bytesIn = 0
@@ -114,6 +123,10 @@ export function openConnection(options: ConnectionOptions): Connection {
 
   function onLogin(answer: LoginAnswer): void {
     metrics.count('upstream_connects')
+    if (moves < MAX_MOVES && options.avoids(answer.server)) {
+      move(answer.server)
+      return
+    }
     login = answer
     const tell = isTold(drops) ? log.info : log.debug
     tell('upstream-login', 'Logged in to an APRS-IS server.', { call, ...answer, filterBytes: filter.length })
@@ -131,7 +144,25 @@ export function openConnection(options: ConnectionOptions): Connection {
     enter('confirming')
   }
 
+  /** Two listeners are to be on two servers: one that fails takes nothing along. The other one hears everything meanwhile. */
+  function move(server: string): void {
+    moves += 1
+    moving = true
+    login = undefined
+    timer?.cancel()
+    // An address that has one server only leads to it each time: one move is told once.
+    const tell = moves === 1 ? log.info : log.debug
+    tell('upstream-moves', 'Another listener is on this APRS-IS server, too: the connection logs in anew.', {
+      call,
+      server,
+      moves,
+    })
+    enter('connecting')
+    session?.end()
+  }
+
   function onFilter(outcome: 'confirmed' | 'unconfirmed'): void {
+    if (moving) return
     enter(outcome === 'confirmed' ? 'up' : 'unconfirmed')
     if (outcome === 'unconfirmed') {
       log.warn('upstream-filter-unconfirmed', 'The APRS-IS server did not confirm a filter, sent twice.', { call })
@@ -143,13 +174,18 @@ export function openConnection(options: ConnectionOptions): Connection {
     const last = login
     bytesIn += session?.bytesIn ?? 0
     bytesOut += session?.bytesOut ?? 0
+    const moved = moving
     session = undefined
     login = undefined
+    moving = false
     timer?.cancel()
     if (state === 'leaving' || state === 'closed') {
       enter('closed')
       closed()
-    } else {
+    } else if (moved) connect()
+    else {
+      // The last login lasted: the next one may be to any server again.
+      if (failures === 0 && drops === 0) moves = 0
       if (last && !options.hasSuccessor()) metrics.count('upstream_disconnects')
       // An unverified login where a verified one was wanted is one that the server may not want.
       if (last?.verified || (last && options.passcode === -1)) reconnect(reason)
@@ -228,6 +264,12 @@ export function openConnection(options: ConnectionOptions): Connection {
     resume() {
       paused = false
       session?.resume()
+    },
+    moveFrom(servers) {
+      if (state === 'leaving' || state === 'closed' || moves >= MAX_MOVES || !login || !servers.has(login.server))
+        return
+      move(login.server)
+      options.onChange()
     },
     leave() {
       if (state === 'leaving' || state === 'closed') return

@@ -25,7 +25,7 @@ function eventsAt(...levels: readonly string[]): readonly string[] {
 }
 
 /** Those whose level depends on how often they came, or whose line is the last. */
-const TOLD = { warnings: ['upstream-down', 'start-failed', 'crashed'], others: ['upstream-login'] }
+const TOLD = { warnings: ['upstream-down', 'start-failed', 'crashed'], others: ['upstream-login', 'upstream-moves'] }
 
 describe('the pages for the operator', () => {
   it('say what to do about every warning and error of the log, and of none that there is not', () => {

@@ -50,6 +50,7 @@ describe('A connection to APRS-IS', () => {
       metrics: createMetrics(),
       random: () => 0,
       mayLogIn: () => true,
+      avoids: () => false,
       hasSuccessor: () => false,
       onLines: (received) => {
         lines.push(...received)
@@ -106,6 +107,18 @@ describe('A connection to APRS-IS', () => {
     connection.resume()
     await inState('closed')
     expect(lines).to.have.length(1)
+  })
+
+  it('tells once that it leaves a server, though it comes back to it at each try', async () => {
+    const told: unknown[] = []
+    const quiet = { debug: () => {}, warn: () => {}, error: () => {} }
+    const info = (event: string, _msg: string, fields?: object) => void told.push([event, fields])
+    open({ avoids: () => true, log: { ...quiet, info } })
+    await inState('up')
+    expect(server.traffic.logins).to.equal(4)
+    const { server: name, call } = connection.status()
+    expect(told).to.have.length(2)
+    expect(told[0]).to.deep.equal(['upstream-moves', { call, server: name, moves: 1 }])
   })
 
   it('closes while it waits for the next try, and twice', async () => {

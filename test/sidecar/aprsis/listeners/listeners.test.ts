@@ -47,6 +47,7 @@ describe('Several instances at APRS-IS', () => {
     const first = start('a', settings)
     await first.ready()
     await clock.advance(1000)
+    // Greeted by the first one's server, and there is no other: it logs in four times.
     const second = start('b', settings)
     await second.ready()
     const third = start('c', settings)
@@ -71,7 +72,7 @@ describe('Several instances at APRS-IS', () => {
       await a?.reaches(stations)
       await b?.reaches(stations)
       expect(c?.lines).to.deep.equal([])
-      expect(server.traffic).to.include({ logins: 2, replaced: 0 })
+      expect(server.traffic).to.include({ logins: 1 + 4, replaced: 0 })
     })
 
     it('is settled among instances that start at the same moment', async () => {
@@ -308,6 +309,62 @@ describe('Several instances at APRS-IS', () => {
       expect(a.events('upstream-full').map(({ level, msg }) => `${level}: ${msg}`)[0]).to.match(
         /^error: .*4 listeners share the 84 calls.*database of its own/,
       )
+    })
+  })
+
+  describe('on several servers', () => {
+    let another: AprsIsServer
+
+    beforeEach(async () => {
+      another = await startAprsIs({ clock, listen: network.listen, serverCall: 'T2OTHER' })
+    })
+    afterEach(() => another.close())
+
+    /** One address for several servers, as rotate.aprs2.net is: each connection goes to the next of them, and then all to the last. */
+    function rotating(...servers: readonly AprsIsServer[]): Partial<LinkOptions> {
+      let opened = -1
+      return {
+        connect(to) {
+          opened += 1
+          return network.connect({ ...to, port: (servers[opened] ?? servers.at(-1))?.port ?? 0 })
+        },
+      }
+    }
+
+    const serversOf = (one: LinkHarness | undefined) =>
+      one?.link.status().connections.map((connection) => connection.server)
+
+    it('a listener leaves the server that the other one is on', async () => {
+      const front = rotating(server, server, server, another)
+      const a = start('a', {}, front)
+      await a.ready()
+      await clock.advance(1000)
+      const b = start('b', {}, front)
+      await b.ready()
+      expect([a, b].map(serversOf)).to.deep.equal([['T2FIX'], ['T2OTHER']])
+      expect(server.traffic.logins).to.equal(3)
+      await b.reaches([])
+    })
+
+    it('the later one leaves where both came at once', async () => {
+      const front = rotating(server, server, another)
+      const [a, b] = ['a', 'b'].map((name) => start(name, {}, front))
+      await a?.ready()
+      await b?.ready()
+      await clock.advance(3000)
+      await b?.until(() => serversOf(b)?.[0] === 'T2OTHER' && b.link.ready())
+      expect(serversOf(a)).to.deep.equal(['T2FIX'])
+    })
+
+    it('a listener stays on the only server after three more tries', async () => {
+      const a = start('a')
+      await a.ready()
+      await clock.advance(1000)
+      const b = start('b')
+      await b.ready()
+      expect(server.traffic.logins).to.equal(1 + 4)
+      await clock.advance(10_000)
+      expect(server.traffic).to.include({ logins: 1 + 4, replaced: 0 })
     })
   })
 
