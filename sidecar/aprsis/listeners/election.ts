@@ -14,10 +14,17 @@ import {
   listenersIn,
   mayListen,
   slotLease,
+  standsBy,
 } from './listeners.ts'
 
 /** How often leases are renewed, and those of others looked at. */
 const ROUND_MS = 1000
+
+/** A listener without any login for this long gives its place to one that may reach APRS-IS. Passing faults are mended in less. */
+const DEAF_MS = 30_000
+
+/** How long it then leaves the place to others, as long as there are any: when nobody reaches APRS-IS, it is not to go round. */
+const REST_MS = 600_000
 
 /** What processes that share a store share of APRS-IS. */
 export interface Shared {
@@ -36,7 +43,7 @@ export interface ElectionOptions extends Shared {
   servers(): ReadonlySet<string>
   /** From now on this instance is a listener, by these calls. */
   onElected(calls: CallSource): void
-  /** Somebody else has its place. */
+  /** Somebody else has its place, or is to have it. */
   onDeposed(): void
   /** {@link CallSource.take} may have another answer. */
   onCalls(): void
@@ -72,6 +79,8 @@ export function joinElection(options: ElectionOptions): Election {
   let sinceMs: number | null = null
   let others: readonly Listener[] = []
   let wanted = slots
+  let deafSince: number | undefined
+  let restsUntil = Number.NEGATIVE_INFINITY
   let timer: Timer | undefined
   let round: Promise<void> | undefined
   let again = false
@@ -116,8 +125,10 @@ export function joinElection(options: ElectionOptions): Election {
     look(known)
     wanted = Math.max(1, Math.min(slots, present.filter(mayListen).length))
     if (stopped) return
-    if (slot !== undefined) await renew(known, slot)
-    else if (settings.listen) await standForElection(known)
+    const isReplaceable = present.some((one) => one.name !== instances.name && standsBy(one))
+    if (slot !== undefined && isDeaf() && isReplaceable) await giveWay(slot)
+    else if (slot !== undefined) await renew(known, slot)
+    else if (settings.listen && !(isReplaceable && isResting())) await standForElection(known)
     await giveBack()
     introduce()
     if (!stopped) options.onLook()
@@ -136,6 +147,25 @@ export function joinElection(options: ElectionOptions): Election {
       else enter(free)
       return
     }
+  }
+
+  function isDeaf(): boolean {
+    if (options.servers().size > 0) deafSince = undefined
+    else deafSince ??= clock.elapsed()
+    return deafSince !== undefined && clock.elapsed() - deafSince >= DEAF_MS
+  }
+
+  function isResting(): boolean {
+    return clock.elapsed() < restsUntil
+  }
+
+  async function giveWay(mine: number): Promise<void> {
+    log.warn('listener-gave-way', 'This instance does not reach APRS-IS, and another one is there to listen.', {
+      listener: mine,
+    })
+    restsUntil = clock.elapsed() + REST_MS
+    retire()
+    await leases.release([slotLease(mine)])
   }
 
   /** Slot and calls in one statement, so that they lapse together. */
@@ -165,6 +195,8 @@ export function joinElection(options: ElectionOptions): Election {
   function enter(free: number): void {
     slot = free
     sinceMs = clock.now()
+    deafSince = undefined
+    restsUntil = Number.NEGATIVE_INFINITY
     log.info('listener-elected', 'This instance listens to APRS-IS.', { listener: free })
     introduce()
     options.onElected(calls)
@@ -174,6 +206,10 @@ export function joinElection(options: ElectionOptions): Election {
     log.warn('listener-deposed', 'Another instance listens to APRS-IS in place of this one, whose lease lapsed.', {
       listener: slot,
     })
+    retire()
+  }
+
+  function retire(): void {
     slot = undefined
     sinceMs = null
     introduce()
@@ -181,7 +217,8 @@ export function joinElection(options: ElectionOptions): Election {
   }
 
   function introduce(): void {
-    const note: InstanceNote = { version: VERSION, listen: settings.listen, listener: slot ?? null, sinceMs }
+    const listen = settings.listen && !isResting()
+    const note: InstanceNote = { version: VERSION, listen, listener: slot ?? null, sinceMs }
     instances.say(JSON.stringify(note))
   }
 

@@ -44,10 +44,10 @@ function serversIn(note: string): readonly string[] {
   return Array.isArray(servers) ? servers.filter((server) => typeof server === 'string') : []
 }
 
-/** What an instance says of itself; {@link mayListen} reads it. `sinceMs` is clock time in milliseconds since 1970. */
+/** What an instance says of itself; {@link mayListen} and {@link standsBy} read it. `sinceMs` is clock time in milliseconds since 1970. */
 export interface InstanceNote {
   readonly version: string
-  /** `aprsis.listen`. */
+  /** `aprsis.listen`, and no fruitless time as a listener just now. */
   readonly listen: boolean
   /** The slot that it holds, and since when; null while it holds none. */
   readonly listener: number | null
@@ -56,6 +56,12 @@ export interface InstanceNote {
 
 export function mayListen({ note }: Pick<Instance, 'note'>): boolean {
   return readNote(note).listen === true
+}
+
+/** Whether it would be a listener if there were a place for it. */
+export function standsBy({ note }: Pick<Instance, 'note'>): boolean {
+  const { listen, listener } = readNote(note)
+  return listen === true && listener === null
 }
 
 /** What a note says, which may be that of another version: nothing in it is sure to be there. */

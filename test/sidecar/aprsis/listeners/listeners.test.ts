@@ -1,5 +1,7 @@
+import type { Duplex } from 'node:stream'
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
+import type { Connect } from '../../../../sidecar/aprsis/connection/connect-tcp.ts'
 import type { LinkOptions } from '../../../../sidecar/aprsis/link.ts'
 import type { AprsisSettings } from '../../../../sidecar/config/settings.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
@@ -163,6 +165,60 @@ describe('Several instances at APRS-IS', () => {
       expect(slotOf(a)).to.equal(1)
       await a.ready()
       await a.reaches(stations)
+    })
+  })
+
+  describe('a listener that does not reach APRS-IS', () => {
+    let lost: boolean
+    let way: Duplex
+
+    beforeEach(() => {
+      lost = false
+    })
+
+    const connect: Connect = (to) => {
+      way = network.connect({ ...to, port: lost ? -1 : to.port })
+      return way
+    }
+
+    async function loseTheWay(one: LinkHarness): Promise<void> {
+      lost = true
+      way.destroy()
+      await one.until(() => !one.link.status().connected)
+    }
+
+    it('gives its place after 30 s to one that stands by, and takes one only where nobody else does', async () => {
+      const a = start('a', {}, { connect })
+      await a.ready()
+      const b = start('b')
+      await b.ready()
+      const c = start('c')
+      await clock.advance(1000)
+      await loseTheWay(a)
+      await clock.advance(29_000)
+      expect([a, b, c].map(slotOf)).to.deep.equal([0, 1, null])
+      await clock.advance(4000)
+      expect([a, b, c].map(slotOf)).to.deep.equal([null, 1, 0])
+      await c.ready()
+      expect(a.events('listener-gave-way')).to.have.length(1)
+      expect(c.link.status().listeners).to.deep.equal({ held: 2, wanted: 2 })
+      await kill('b')
+      const d = start('d')
+      await clock.advance(9000)
+      expect([a, c, d].map(slotOf)).to.deep.equal([null, 0, 1])
+      await kill('d')
+      await clock.advance(14_000)
+      expect([a, c].map(slotOf)).to.deep.equal([1, 0])
+    })
+
+    it('keeps it while nobody stands by', async () => {
+      const a = start('a', {}, { connect })
+      await a.ready()
+      const b = start('b')
+      await b.ready()
+      await loseTheWay(a)
+      await clock.advance(60_000)
+      expect([a, b].map(slotOf)).to.deep.equal([0, 1])
     })
   })
 
