@@ -41,7 +41,7 @@ export const OUTCOMES: Readonly<Record<string, Readonly<Record<RenewalCase, Outc
     renewal_kept: 'in',
   },
   Glewlwyd: {
-    renewal_disabled: 'line',
+    renewal_disabled: 'in',
     renewal_deleted: 'line',
     renewal_ended: 'line',
     renewal_idle: 'line',

@@ -52,7 +52,7 @@ describe('a host with cookie sessions', () => {
   const records = recordsInMemory()
 
   /** The same server each time: same address, same secrets, same database file. */
-  async function serve(port = 0, groups?: object): Promise<() => Promise<void>> {
+  async function serve(port = 0, members: object = {}): Promise<() => Promise<void>> {
     const database = await openDatabase(join(folder, 'host.sqlite'))
     const sessions = cookieSessions({ revocations: await openRevocations(database) })
     const app = express()
@@ -67,9 +67,7 @@ describe('a host with cookie sessions', () => {
       config: {
         settings: { cert: '127.0.0.1' },
         domains: {
-          '': {
-            authStrategies: { oidc: { issuer: idp.issuer, newAccounts: true, client, ...(groups && { groups }) } },
-          },
+          '': { authStrategies: { oidc: { issuer: idp.issuer, newAccounts: true, client, ...members } } },
         },
       },
       host: {
@@ -79,6 +77,7 @@ describe('a host with cookie sessions', () => {
         authLog: () => undefined,
         secret: SECRET,
       },
+      presets: { azure: { login: new URL(idp.issuer).origin } },
       log: createLog('plugin', { write: () => undefined }),
     })
     app.get('/login', (_req, res) => void res.send('<a href="/auth-oidc">Sign in</a>'))
@@ -126,6 +125,16 @@ describe('a host with cookie sessions', () => {
   }
   const user = async (person: ScriptedBrowser) => JSON.parse((await person.step(url)).body).user as string | null
 
+  it('asks for no refresh tokens with the preset azure, since it would keep none', async () => {
+    await idp.close()
+    idp = await startIdp({ path: '/tenant/v2.0' })
+    await serve(0, { issuer: undefined, custom: { preset: 'azure', tenant_id: 'tenant' } })
+    const person = new ScriptedBrowser()
+    closers.push(async () => person.close())
+    const { headers } = await person.step(`${url}auth-oidc`)
+    expect(new URL(headers.location ?? '').searchParams.get('scope')).to.equal('openid profile email')
+  })
+
   it('leads an answer that comes again to where it led, while that session lasts', async () => {
     await serve()
     const person = new ScriptedBrowser()
@@ -154,7 +163,7 @@ describe('a host with cookie sessions', () => {
   })
 
   it('ends the sessions of somebody whom a login refuses for groups.required', async () => {
-    await serve(0, { required: 'mesh-users' })
+    await serve(0, { groups: { required: 'mesh-users' } })
     const [bob, elsewhere, alice] = [await signedIn('bob'), await signedIn('bob'), await signedIn('alice')]
     expect([await user(elsewhere), await user(alice)]).to.deep.equal(['~oidc:u-1002', '~oidc:u-1001'])
     idp.setUser({ username: 'bob', password: 'bob-demo', sub: 'u-1002', claims: { name: 'Bob', groups: [] } })

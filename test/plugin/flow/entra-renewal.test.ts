@@ -14,7 +14,7 @@ describe('a session by Entra ID', () => {
   const { start, closeAll } = setups()
   afterEach(closeAll)
 
-  async function startEntra(): Promise<Setup> {
+  async function startEntra(fetch = globalThis.fetch): Promise<Setup> {
     const setup = await start({
       exactly: ({ hostUrl }) => ({
         newAccounts: true,
@@ -23,7 +23,7 @@ describe('a session by Entra ID', () => {
       }),
       idp: { path: `/${TENANT}/v2.0`, entra: true },
       presets: ({ issuer }) => ({ azure: { login: new URL(issuer).origin } }),
-      host: { sessionCheckMs: EVERY_MS },
+      host: { sessionCheckMs: EVERY_MS, fetch },
     })
     await setup.idp.addClient({
       ...CLIENT,
@@ -56,6 +56,21 @@ describe('a session by Entra ID', () => {
     for (let round = 1; round <= 3; round += 1) await nextRound(setup, [alice])
     expect(await isIn(setup, alice)).to.equal(true)
     expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login'])
+  })
+
+  it('goes on where the answer to a renewal was lost: a refresh token that was used stays good there', async () => {
+    const answers: string[] = []
+    const setup = await startEntra(async (input, init) => {
+      const answer = await fetch(input, init)
+      if (String(input).endsWith('/token') && answers.push(await answer.clone().text()) === 2)
+        throw new TypeError('lost')
+      return answer
+    })
+    const alice = await signedIn(setup, 'alice')
+    for (let round = 1; round <= 3; round += 1) await nextRound(setup, [alice])
+    expect(answers.filter((answer) => answer.includes('refresh_token'))).to.have.length(answers.length)
+    expect(await isIn(setup, alice)).to.equal(true)
+    expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login', 'session-check-failed'])
   })
 
   it('ends by the codes that its page says, and by no other', () => {

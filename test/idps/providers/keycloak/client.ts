@@ -52,7 +52,10 @@ export function toClient(registration: ClientRegistration): Json {
     frontchannelLogout: false,
     attributes: attributesOf(registration),
     consentRequired: registration.renewal?.asksConsent ?? false,
-    protocolMappers: registration.groups === 'unasked' ? [groupMapper(registration.claimsIn)] : [],
+    protocolMappers: [
+      audienceMapper(registration.client_id),
+      ...(registration.groups === 'unasked' ? [groupMapper(registration.claimsIn)] : []),
+    ],
   }
 }
 
@@ -90,5 +93,15 @@ export function groupMapper(place?: 'id_token' | 'userinfo'): Json {
       'access.token.claim': 'false',
       'introspection.token.claim': 'false',
     },
+  }
+}
+
+/** "Audience" of its console: since 26.6.2 introspection calls tokens inactive that are for another audience than who asks. */
+function audienceMapper(clientId: string): Json {
+  return {
+    name: 'audience',
+    protocol: 'openid-connect',
+    protocolMapper: 'oidc-audience-mapper',
+    config: { 'included.client.audience': clientId, 'id.token.claim': 'false', 'access.token.claim': 'true' },
   }
 }
