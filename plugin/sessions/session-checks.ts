@@ -14,6 +14,13 @@ const MOST_WAITING = 1_000
 const LOOK_MS = 10_000
 /** An IdP that failed is left alone for that, or until its sessions are due again. */
 const PAUSE_MS = 60_000
+/** What IdPs say of one session and not of themselves: Entra ID of a second factor that is due, others of an account that is gone. */
+const OF_ONE_SESSION = new Set<unknown>([
+  'interaction_required',
+  'login_required',
+  'consent_required',
+  'invalid_request',
+])
 /** When the others of a session that has ended are asked about again: Keycloak calls some active until its logout token was answered. */
 const AGAIN_MS = [1_000, 30_000]
 
@@ -130,13 +137,14 @@ function checksOf(domainKey: string, client: CheckDeps['client'], { host, clock,
   /** One line an outage, and in no case more often than sessions are asked about. */
   function noteFailure(error: unknown): void {
     const now = clock.elapsed()
-    pausedUntil = now + Math.min(everyMs, PAUSE_MS)
+    const isOfAll = !(error instanceof LoginError && OF_ONE_SESSION.has(error.details.error))
+    if (isOfAll) pausedUntil = now + Math.min(everyMs, PAUSE_MS)
     if (!closed && !isFailing && now - toldAt >= everyMs) {
       toldAt = now
       const failure = error instanceof LoginError ? error : new LoginError('host_failed', { cause: error })
       logFailure(host, null, domainKey, 'session-check-failed', failure)
     }
-    isFailing = true
+    isFailing ||= isOfAll
   }
 
   return {

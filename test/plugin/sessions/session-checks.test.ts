@@ -197,6 +197,17 @@ describe('checks whether sessions still live', () => {
     })
   }
 
+  for (const error of ['interaction_required', 'invalid_request'])
+    it(`ask everybody in the same turn though the IdP says ${error} of some, end nobody by that, and say so once`, async () => {
+      const idp: Idp = async () => {
+        throw new LoginError('token_request_failed', { details: { error } })
+      }
+      const { look, asked, kept, events } = setUp({ names: many(30), idp })
+      await look()
+      expect([asked.length, kept.size]).to.deep.equal([30, 30])
+      expect(events()).to.deep.equal([['session-check-failed', 'token_request_failed']])
+    })
+
   it('say of a session that ends after a lost answer why that may be', async () => {
     const failures = [AWAY, REFUSED]
     const { clock, look, lines } = setUp({
