@@ -19,7 +19,7 @@ import { createEndSession, type EndSession } from '../provider/logout/end-sessio
 import { createLogoutTokens, type LogoutTokens } from '../provider/logout/logout-tokens.ts'
 import { type FormParser, type HostApp, mountRoutes } from '../routes/route-table.ts'
 import { type RoutePaths, type Strategy, sharedRoutePaths, type WorkingStrategy } from '../routes/strategy.ts'
-import { introspect, type SessionState } from '../sessions/introspection.ts'
+import { createIntrospection, type SessionState } from '../sessions/introspection.ts'
 import { createSessionChecks } from '../sessions/session-checks.ts'
 import { checkShared } from './check-shared.ts'
 import { FETCH_LIMITS, idpFetchOf, openProvider } from './open-provider.ts'
@@ -156,7 +156,7 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
       strategies
         .filter((strategy) => strategy.domainKey === domainKey)
         .flatMap(({ working, paths }) => (working ? [loginOption(working, paths.authorize)] : [])),
-    introspect: (req: Request) => introspect(strategies, host, now, req),
+    introspect: createIntrospection(strategies, host, clock),
     status: () => opened.map(({ strategy, watched }) => domainStatus(strategy.domainKey, watched, history)),
     close: async () => {
       checks.close()

@@ -9,11 +9,7 @@ export interface MutatedFolder {
 
 export const FOLDERS: readonly MutatedFolder[] = [
   { name: 'config/json', rules: ['plugin/config/json'], tests: ['test/plugin/config/json'] },
-  {
-    name: 'config/domains',
-    rules: ['plugin/config/domains'],
-    tests: ['test/plugin/config/domains.test.ts', 'test/plugin/config/domains'],
-  },
+  { name: 'config/domains', rules: ['plugin/config/domains'], tests: ['test/plugin/config/domains.test.ts'] },
   { name: 'config/migration', rules: ['plugin/config/migration'], tests: ['test/plugin/config/migration'] },
   {
     name: 'config/credentials',

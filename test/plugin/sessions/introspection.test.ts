@@ -1,5 +1,8 @@
 import { expect } from 'chai'
-import { stateOf } from '../../../plugin/sessions/introspection.ts'
+import type { Request } from 'express'
+import type { Host } from '../../../plugin/host/port.ts'
+import { createIntrospection, stateOf } from '../../../plugin/sessions/introspection.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 
 const NOW = 1_000_000
 
@@ -33,4 +36,28 @@ describe('the state of a session at the IdP', () => {
       expect(asked.includes('access_token a')).to.equal(!('accessExpiresAt' in tokens))
     })
   }
+
+  it('is asked for anew after 10 s, however the clock is set, and apart for each domain', async () => {
+    const clock = new FakeClock(NOW)
+    let active = true
+    const client = {
+      introspect: async (token: string) => {
+        asked.push(token)
+        return { active, claims: {} }
+      },
+      renew: () => Promise.reject(new Error('nobody renews here')),
+    }
+    const domains = ['', 'customer'].map((domainKey) => ({ domainKey, working: { client } }))
+    const tokens = { access: 'a', accessExpiresAt: null, refresh: null }
+    const sessions = { current: async (req: Request) => ({ domainKey: req.path, tokens }) }
+    const ask = createIntrospection(domains, { sessions } as unknown as Host, clock)
+    const at = (path: string) => ask({ path } as Request)
+    expect([await at(''), await at('customer')]).to.deep.equal(['active', 'active'])
+    active = false
+    clock.set(clock.now() + 3_600_000)
+    await clock.advance(9_999)
+    expect([await at(''), asked.length]).to.deep.equal(['active', 2])
+    await clock.advance(1)
+    expect([await at(''), asked.length]).to.deep.equal(['ended', 3])
+  })
 })
