@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { openPage } from './support/control-socket.ts'
 import type { MeshSetup } from './support/mesh-setup.ts'
-import { usePeers } from './support/peers.ts'
+import { knowsPerson, usePeers } from './support/peers.ts'
 import { isSignedIn, signedIn } from './support/session.ts'
 import { until } from './support/until.ts'
 
@@ -25,6 +25,7 @@ describe('three peers of MeshCentral on one database', () => {
       await until('so many renewals', () => idp.requests('token') >= before + more)
     }
     const browser = await signedIn(three, one.person())
+    for (const peer of [one, two]) await knowsPerson(peer, browser)
     const pages = [await openPage(three, browser), await openPage(two, browser), await openPage(one, browser)]
     // Each takes long enough for the others to come to it as well.
     idp.faults.set('token', { kind: 'slow', ms: 500 })
@@ -35,6 +36,7 @@ describe('three peers of MeshCentral on one database', () => {
     for (const page of pages) page.close()
     await browser.step(`${one.url}logout`)
     const left = await signedIn(three, one.person())
+    for (const peer of [one, two]) await knowsPerson(peer, left)
     await openPage(three, left)
     await asked(2)
     idp.faults.set('token', { kind: 'hang' })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { openPage } from './support/control-socket.ts'
 import type { MeshSetup, Person } from './support/mesh-setup.ts'
-import { usePeers } from './support/peers.ts'
+import { knowsPerson, usePeers } from './support/peers.ts'
 import { isSignedIn, signedIn, thiefOf } from './support/session.ts'
 import { until } from './support/until.ts'
 
@@ -26,6 +26,7 @@ describe('two peers of MeshCentral by its own peering, on mongo-java-server in p
   it('take one login for both, and a back-channel logout at one ends it at the other, with its open pages', async () => {
     const person = one.person()
     const browser = await signedIn(one, person)
+    await knowsPerson(two, browser)
     expect(await isSignedIn(two, browser)).to.equal(true)
     const pages = await pagesOf(browser)
     await signOutEverywhere(two, person)
@@ -37,6 +38,7 @@ describe('two peers of MeshCentral by its own peering, on mongo-java-server in p
   it('refuse a copy of the cookies of somebody who signed out at the other one', async () => {
     const person = one.person()
     const browser = await signedIn(two, person)
+    await knowsPerson(one, browser)
     await pagesOf(browser)
     const thief = thiefOf(one, browser)
     expect(await isSignedIn(one, thief)).to.equal(true)

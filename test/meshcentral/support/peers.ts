@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { freePort } from '../../../fixtures/free-port.ts'
 import { INSTALL_LIMIT_MS } from './installation.ts'
 import { laboratory } from './laboratory.ts'
 import { type MeshOptions, type MeshSetup, setUpMesh } from './mesh-setup.ts'
 import { type MongoStandIn, startMongoStandIn } from './mongo-stand-in.ts'
+import { isSignedIn, thiefOf } from './session.ts'
+import { until } from './until.ts'
 
 /**
  * Servers that peer with each other, beside one provider: started before the tests of the block that this is called in, which are skipped
@@ -48,3 +51,7 @@ export function usePeers(ids: readonly string[], options: MeshOptions, registere
   })
   return all
 }
+
+/** A new account comes to a peer with the database's changes. Asked by copies of the cookies: a session of nobody would be taken from the browser. */
+export const knowsPerson = (peer: MeshSetup, browser: ScriptedBrowser): Promise<boolean> =>
+  until('the peer to know the person', () => isSignedIn(peer, thiefOf(peer, browser)))
