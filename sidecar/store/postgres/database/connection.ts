@@ -7,7 +7,7 @@ import type { Log } from '../../../log.ts'
 import { type DatabaseAddress, readAddresses, tlsTo } from './address.ts'
 import { listenTo } from './notifications.ts'
 import { toStoreError } from './postgres-error.ts'
-import { type SessionSettings, setUpSession, timelineOf } from './session.ts'
+import { REMEMBER_TIMELINE, rememberedTimeline, type SessionSettings, setUpSession, timelineOf } from './session.ts'
 
 /** What a statement takes. Arrays become PostgreSQL's; times are in milliseconds since 1970. */
 export type SqlValue = string | number | boolean | Buffer | null | readonly SqlValue[]
@@ -118,6 +118,8 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
   let locating = false
   /** The newest timeline that was seen; 0 before. */
   let newest = 0
+  /** The one that the database was told. */
+  let remembered = 0
 
   const config: pg.ClientConfig = {
     application_name: 'mesh-companion-sidecar',
@@ -191,7 +193,7 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     const timeline = await timelineOf(client)
     if (timeline === 0) throw new StoreError('database_read_only')
     if (timeline === undefined || timeline === newest) return
-    if (timeline < newest) throw new StoreError('database_older')
+    if (timeline < Math.max(newest, (await rememberedTimeline(client)) ?? 0)) throw new StoreError('database_older')
     const before = newest
     newest = timeline
     if (before === 0) return
@@ -291,10 +293,17 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     try {
       await query(PROBE)
       noteHealth(undefined)
+      if (newest > remembered) await rememberTimeline(newest)
     } catch (error) {
       // Here no statement of somebody's is at fault.
       if (closing === undefined) noteHealth(toStoreError(error))
     }
+  }
+
+  /** In the database too, or here alone where it has not the right to. */
+  async function rememberTimeline(timeline: number): Promise<void> {
+    await pools.forAll.query(REMEMBER_TIMELINE, [timeline]).catch(() => undefined)
+    remembered = timeline
   }
 
   async function onOwnConnection<T>(work: (one: OwnConnection) => Promise<T>): Promise<T> {

@@ -11,14 +11,23 @@ const PID = 'SELECT pg_backend_pid() AS pid'
 // The first part of a file's name, in hexadecimal. A standby writes none.
 const TIMELINE = `SELECT CASE WHEN pg_is_in_recovery() THEN 0
   ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS timeline`
+const SERVER = '(SELECT system_identifier FROM pg_control_system())'
+const REMEMBERED = `SELECT timeline FROM clock WHERE server = ${SERVER}`
+/** Has the database remember `$1`, its timeline. A dump takes that along, and elsewhere it says nothing: so with the server. */
+export const REMEMBER_TIMELINE = `UPDATE clock SET timeline = $1, server = ${SERVER} WHERE (timeline, server) <> ($1, ${SERVER})`
 
 /** Which timeline a server writes: each promotion of a standby begins the next. 0 at a standby; undefined where a provider lets nobody know. */
-export async function timelineOf(client: pg.ClientBase): Promise<number | undefined> {
+export async function timelineOf(client: pg.ClientBase, statement = TIMELINE): Promise<number | undefined> {
   try {
-    return (await client.query<{ timeline: number }>(TIMELINE)).rows[0]?.timeline
+    return (await client.query<{ timeline: number }>(statement)).rows[0]?.timeline
   } catch {
     return undefined // a connection that is broken the next statement finds out
   }
+}
+
+/** The one that the database remembers; undefined before there is any, and after a move to another server. */
+export function rememberedTimeline(client: pg.ClientBase): Promise<number | undefined> {
+  return timelineOf(client, REMEMBERED)
 }
 
 /**

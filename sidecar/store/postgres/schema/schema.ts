@@ -8,7 +8,7 @@
  *   commit: commits happen in the order of the stamps, and a snapshot that shows `last` shows all that is older. `station_count`: how many there are,
  *   since counting 36,000 takes milliseconds for which everybody would wait. `version` is that of the
  *   tables. `changes_since`: of what `station_change` said up to it, some is deleted. `present_since`: from then on some instance was
- *   there at all times, but for gaps in which no phone can have been missed.
+ *   there at all times, but for gaps in which no phone can have been missed. `timeline`: in which `server` last wrote, as instances saw it.
  * - `station`: what a station has for itself is `key` and `registered_at`. The rest is what 0.2.0 takes for its phone, as it was when the station
  *   came; its instances learn what counts from the functions. `avatar`: apart from it, since its image is large.
  * - `device`: as in SQLite's file. `key` is `CALL-SSID` for the one that has no id, `CALL-SSID id` for others: neither has blanks, and where
@@ -148,6 +148,7 @@ export const MIGRATIONS: readonly string[] = [
     asked bigint NOT NULL DEFAULT 0
   ) WITH (fillfactor = 70);
   CREATE INDEX device_station ON device (station);
+  ALTER TABLE clock ADD COLUMN timeline int NOT NULL DEFAULT 0, ADD COLUMN server bigint NOT NULL DEFAULT 0;
   INSERT INTO device
     SELECT key, key, platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through, asked FROM station;
 

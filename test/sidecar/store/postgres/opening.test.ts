@@ -76,6 +76,20 @@ describe('Opening the store in PostgreSQL', () => {
     expect((await last?.instances.list())?.map(({ name }) => name)).to.deep.equal(['a', 'b', 'c', 'd'])
   })
 
+  it('refuses a server that is behind the timeline which the database remembers of it, but not that of another server', async () => {
+    const first = await open()
+    await first.probe()
+    const [clock] = await runAt(address, 'SELECT timeline, server FROM mesh_companion.clock')
+    const [system] = await runAt(address, 'SELECT system_identifier AS server FROM pg_control_system()')
+    expect(clock).to.deep.equal({ timeline: 1, ...system })
+    await first.close()
+    await runAt(address, 'UPDATE mesh_companion.clock SET timeline = 2')
+    expect((await rejection(open({}, HASTY))).code).to.equal('database_older')
+    // As a dump that was restored elsewhere.
+    await runAt(address, 'UPDATE mesh_companion.clock SET server = server + 1')
+    await open()
+  })
+
   it('finds what it left, and leaves the tables as they are', async () => {
     const first = await open()
     await first.stations.register(registration('N0CALL'))
