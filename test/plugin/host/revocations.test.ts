@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { EndedSessions, SignIn } from '../../../plugin/host/port.ts'
 import { keysOfEnded, keysOfSignIn, memoryRevocations } from '../../../plugin/host/revocations.ts'
+import { revocationStoreContract } from './revocation-store.contract.ts'
 
 describe('revocations in memory', () => {
   let clock = 0
@@ -10,16 +11,7 @@ describe('revocations in memory', () => {
     clock = 1_000
   })
 
-  it('keep the latest time of all keys', async () => {
-    const store = memoryRevocations({ now })
-    await store.revoke(['a', 'b'], 10, 5_000)
-    await store.revoke(['b'], 20, 5_000)
-    await store.revoke(['b'], 15, 5_000)
-    expect(await store.endedAt(['a'])).to.equal(10)
-    expect(await store.endedAt(['a', 'b', 'z'])).to.equal(20)
-    expect(await store.endedAt(['z'])).to.equal(undefined)
-    expect(await store.endedAt([])).to.equal(undefined)
-  })
+  revocationStoreContract(() => memoryRevocations())
 
   it('bring nobody back to life when there are too many: what began before the oldest that is forgotten ends with it', async () => {
     const store = memoryRevocations({ most: 2, now })

@@ -1,22 +1,13 @@
-import { once } from 'node:events'
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
-import express, { type RequestHandler } from 'express'
-import { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import type { Clock } from '../../../plugin/clock.ts'
-import type { EndedSessions, Sessions, SignIn } from '../../../plugin/host/port.ts'
+import type { EndedSessions, SignIn } from '../../../plugin/host/port.ts'
 import type { RevocationStore } from '../../../plugin/host/revocation-store.ts'
 import { memoryRevocations } from '../../../plugin/host/revocations.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { type SessionsUnderTest, sessionServers, signInAt } from './session-server.ts'
 
 const HOUR_MS = 60 * 60_000
-
-/** Sessions to be tested, and the library that they lie upon. */
-export interface SessionsUnderTest {
-  readonly sessions: Sessions
-  readonly middleware: RequestHandler
-}
 
 export interface SessionsWanted {
   readonly revocations: RevocationStore
@@ -37,9 +28,6 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
   let clock: FakeClock
   let mood: 'fine' | 'failing' | 'hanging'
   let revocations: RevocationStore
-  let servers: Server[]
-  let browsers: ScriptedBrowser[]
-  let url: string
 
   const moody: RevocationStore = {
     revoke: (...args) => inMood(() => revocations.revoke(...args)),
@@ -54,132 +42,23 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     return mood === 'failing' ? Promise.reject(new Error('the disk is full')) : work()
   }
 
-  async function serve(): Promise<void> {
-    const { sessions, middleware } = open({ revocations: moody, clock, maxAgeMs: 12 * HOUR_MS, storeTimeoutMs: 1_000 })
-    const app = express()
-    app.use(express.json(), middleware)
-    const answer =
-      (work: (...args: Parameters<RequestHandler>) => Promise<unknown>): RequestHandler =>
-      async (...args) => {
-        const [, res] = args
-        await work(...args).then(
-          (result) => res.json({ result: result ?? null }),
-          (error: Error) => res.json({ error: error.message }),
-        )
-      }
-    app.post(
-      '/start',
-      answer(async (req, res) => {
-        await sessions.start(req, res, req.body as SignIn)
-        return sessions.current(req)
-      }),
-    )
-    app.post(
-      '/basket',
-      answer(async (req) => {
-        Object.assign(req.session as object, { basket: 'full' })
-      }),
-    )
-    app.get(
-      '/basket',
-      answer(async (req) => Reflect.get(req.session as object, 'basket')),
-    )
-    app.post(
-      '/end',
-      answer((req, res) => sessions.end(req, res)),
-    )
-    app.post(
-      '/ended',
-      answer((req) => sessions.endMatching(req, req.body as EndedSessions)),
-    )
-    app.post(
-      '/matching',
-      answer(async (req) => {
-        const found = await sessions.matching?.(req, req.body as EndedSessions)
-        return found && Promise.all(found.map(async ({ signIn, read }) => ({ ...signIn, ...(await read()) })))
-      }),
-    )
-    app.post(
-      '/end-one',
-      answer(async (req) => {
-        const { sid, ...those } = req.body as EndedSessions
-        const found = await sessions.matching?.(req, { ...those, sid: null })
-        await found?.find(({ signIn }) => signIn.sid === sid)?.end()
-      }),
-    )
-    app.get(
-      '/',
-      answer((req) => sessions.current(req)),
-    )
-    const server = app.listen(0, '127.0.0.1')
-    servers.push(server)
-    await once(server, 'listening')
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  }
+  const { serve: serveWith, newBrowser, call, current, copyOf } = sessionServers()
+  const serve = () => serveWith(open({ revocations: moody, clock, maxAgeMs: 12 * HOUR_MS, storeTimeoutMs: 1_000 }))
 
   beforeEach(async () => {
     clock = new FakeClock(Date.UTC(2030, 0, 1))
     mood = 'fine'
     revocations = memoryRevocations({ now: () => clock.now() })
-    servers = []
-    browsers = []
     await serve()
   })
-  afterEach(async () => {
-    for (const browser of browsers) browser.close()
-    for (const server of servers) {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    }
-  })
-
-  const signIn = (changes: Partial<SignIn> = {}): SignIn => ({
-    domainKey: '',
-    userId: '~oidc:u-1',
-    issuer: 'https://idp.example',
-    subject: 'u-1',
-    sid: 's-1',
-    startedAt: clock.now(),
-    idToken: 'header.claims.signature',
-    tokens: {
-      access: 'an access token',
-      accessExpiresAt: Date.UTC(2030, 0, 2),
-      refresh: 'a refresh token',
-      offline: true,
-    },
-    ...changes,
-  })
-  const newBrowser = () => {
-    const browser = new ScriptedBrowser()
-    browsers.push(browser)
-    return browser
-  }
-  const call = async (browser: ScriptedBrowser, path: string, body?: object) => {
-    const script = body && new TextEncoder().encode(JSON.stringify(body))
-    if (!script) return JSON.parse((await browser.step(`${url}${path}`)).body)
-    const cookie = browser.cookies.header(new URL(url))
-    const response = await fetch(`${url}${path}`, {
-      method: 'POST',
-      body: script,
-      headers: { 'content-type': 'application/json', ...(cookie === undefined ? {} : { cookie }) },
-    })
-    browser.cookies.store(new URL(url), response.headers.getSetCookie())
-    return response.json()
-  }
+  const signIn = (changes: Partial<SignIn> = {}) => signInAt(clock.now(), changes)
   const started = async (changes?: Partial<SignIn>) => {
     const browser = newBrowser()
-    expect((await call(browser, '/start', signIn(changes))).error).to.equal(undefined)
+    expect((await call(browser, 'start', signIn(changes))).error).to.equal(undefined)
     return browser
   }
-  const current = async (browser: ScriptedBrowser) => (await call(browser, '/')).result as SignIn | null
   const isSignedIn = async (browser: ScriptedBrowser) => (await current(browser)) !== null
-  const copyOf = (browser: ScriptedBrowser) => {
-    const copy = newBrowser()
-    for (const { name, value } of browser.cookies.matching(new URL(url))) copy.cookies.plant(new URL(url), name, value)
-    return copy
-  }
+  const areSignedIn = (...all: readonly ScriptedBrowser[]) => Promise.all(all.map(isSignedIn))
   const ended = (changes: Partial<EndedSessions>): EndedSessions => ({
     domainKey: '',
     issuer: 'https://idp.example',
@@ -187,12 +66,12 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     sid: null,
     ...changes,
   })
-  const end = async (changes: Partial<EndedSessions>) => call(newBrowser(), '/ended', ended(changes))
+  const end = async (changes: Partial<EndedSessions>) => call(newBrowser(), 'ended', ended(changes))
 
   it('remember the sign-in, in the same request and in the next', async () => {
     const expected = signIn(traits.keepsTokens ? {} : { idToken: null, tokens: null })
     const browser = newBrowser()
-    const { result } = await call(browser, '/start', signIn())
+    const { result } = await call(browser, 'start', signIn())
     expect(result).to.deep.include({ userId: '~oidc:u-1', subject: 'u-1', sid: 's-1' })
     expect(await current(browser)).to.deep.equal(expected)
   })
@@ -203,17 +82,17 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
 
   it('begin with nothing of what was there before', async () => {
     const browser = newBrowser()
-    await call(browser, '/basket', {})
-    expect((await call(browser, '/basket')).result).to.equal('full')
-    await call(browser, '/start', signIn())
-    expect((await call(browser, '/basket')).result).to.equal(null)
+    await call(browser, 'fill')
+    expect((await call(browser, 'basket')).result).to.equal('full')
+    await call(browser, 'start', signIn())
+    expect((await call(browser, 'basket')).result).to.equal(null)
   })
 
   it('of the person before are over when another one signs in, copies of the cookies too', async () => {
     const browser = await started()
     const copy = copyOf(browser)
     expect(await isSignedIn(copy)).to.equal(true)
-    await call(browser, '/start', signIn({ userId: '~oidc:u-2', subject: 'u-2' }))
+    await call(browser, 'start', signIn({ userId: '~oidc:u-2', subject: 'u-2' }))
     expect((await current(browser))?.userId).to.equal('~oidc:u-2')
     expect(await isSignedIn(copy)).to.equal(false)
   })
@@ -221,13 +100,12 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
   it('end in the browser and for every copy of its cookies', async () => {
     const browser = await started()
     const copy = copyOf(browser)
-    expect((await call(browser, '/end', {})).error).to.equal(undefined)
-    expect(await isSignedIn(browser)).to.equal(false)
-    expect(await isSignedIn(copy)).to.equal(false)
+    expect((await call(browser, 'end')).error).to.equal(undefined)
+    expect(await areSignedIn(browser, copy)).to.deep.equal([false, false])
   })
 
   it('end without complaint where there is none', async () => {
-    expect((await call(newBrowser(), '/end', {})).error).to.equal(undefined)
+    expect((await call(newBrowser(), 'end')).error).to.equal(undefined)
   })
 
   it('are over once they are as old as they may become, however much they are used', async () => {
@@ -246,9 +124,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
         await started({ userId: '~oidc:u-2', subject: 'u-2', sid: 's-3' }),
       ]
       expect((await end({ sid: 's-1' })).result).to.equal(traits.counts ? 1 : null)
-      expect(await isSignedIn(first)).to.equal(false)
-      expect(await isSignedIn(second)).to.equal(true)
-      expect(await isSignedIn(other)).to.equal(true)
+      expect(await areSignedIn(first, second, other)).to.deep.equal([false, true, true])
     })
 
     it('end all when the subject is told, whatever their session ids', async () => {
@@ -258,9 +134,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
         await started({ userId: '~oidc:u-2', subject: 'u-2' }),
       ]
       expect((await end({ subject: 'u-1' })).result).to.equal(traits.counts ? 2 : null)
-      expect(await isSignedIn(first)).to.equal(false)
-      expect(await isSignedIn(second)).to.equal(false)
-      expect(await isSignedIn(other)).to.equal(true)
+      expect(await areSignedIn(first, second, other)).to.deep.equal([false, false, true])
     })
 
     it('end when both are told and both are theirs, or when they know no session id', async () => {
@@ -271,10 +145,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
         await started({ userId: '~oidc:u-2', subject: 'u-2', sid: 's-1' }),
       ]
       expect((await end({ subject: 'u-1', sid: 's-1' })).result).to.equal(traits.counts ? 2 : null)
-      expect(await isSignedIn(first)).to.equal(false)
-      expect(await isSignedIn(unknown)).to.equal(false)
-      expect(await isSignedIn(second)).to.equal(true)
-      expect(await isSignedIn(other)).to.equal(true)
+      expect(await areSignedIn(first, unknown, second, other)).to.deep.equal([false, false, true, true])
     })
 
     it('are those of that IdP and that domain only', async () => {
@@ -303,7 +174,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       await clock.advance(1000)
       await end({ sid: 's-1' })
       const browser = newBrowser()
-      expect((await call(browser, '/start', login)).result).to.equal(null)
+      expect((await call(browser, 'start', login)).result).to.equal(null)
       expect(await isSignedIn(browser)).to.equal(false)
     })
 
@@ -318,11 +189,10 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     it('stay ended through a restart', async () => {
       const [first, second] = [await started(), await started({ sid: 's-2' })]
       await end({ sid: 's-1' })
-      await call(second, '/end', {})
+      await call(second, 'end')
       const copy = copyOf(second)
       await serve()
-      expect(await isSignedIn(first)).to.equal(false)
-      expect(await isSignedIn(copy)).to.equal(false)
+      expect(await areSignedIn(first, copy)).to.deep.equal([false, false])
     })
 
     it('stay ended for as long as they could have lived', async () => {
@@ -338,7 +208,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
         const browser = await started()
         mood = trouble
         expect((await end({ sid: 's-1' })).error).to.be.a('string')
-        expect((await call(browser, '/')).error).to.be.a('string')
+        expect((await call(browser, 'current')).error).to.be.a('string')
         mood = 'fine'
         expect((await end({ sid: 's-1' })).error).to.equal(undefined)
         expect(await isSignedIn(browser)).to.equal(false)
@@ -351,7 +221,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     await started({ sid: 's-2' })
     await started({ userId: '~oidc:u-2', subject: 'u-2' })
     const matching = async (changes: Partial<EndedSessions>) => {
-      const { result } = (await call(newBrowser(), '/matching', ended(changes))) as { result: SignIn[] | null }
+      const { result } = (await call(newBrowser(), 'matching', ended(changes))) as { result: SignIn[] | null }
       return result?.toSorted((a, b) => String(a.sid).localeCompare(String(b.sid))) ?? null
     }
     if (!traits.tells) {
@@ -373,12 +243,8 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       const copy = copyOf(second)
       await clock.advance(11 * HOUR_MS)
       const one = ended({ subject: 'u-1', sid: 's-2' })
-      expect((await call(newBrowser(), '/end-one', one)).error).to.equal(undefined)
-      expect([await isSignedIn(first), await isSignedIn(second), await isSignedIn(copy)]).to.deep.equal([
-        true,
-        false,
-        false,
-      ])
+      expect((await call(newBrowser(), 'end-one', one)).error).to.equal(undefined)
+      expect(await areSignedIn(first, second, copy)).to.deep.equal([true, false, false])
       await clock.advance(HOUR_MS - 1)
       expect(await isSignedIn(second)).to.equal(false)
     })
@@ -386,7 +252,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     it('that were told do not end when the store of revocations fails, and that is reported', async () => {
       const browser = await started()
       mood = 'failing'
-      expect((await call(newBrowser(), '/end-one', ended({ subject: 'u-1', sid: 's-1' }))).error).to.be.a('string')
+      expect((await call(newBrowser(), 'end-one', ended({ subject: 'u-1', sid: 's-1' }))).error).to.be.a('string')
       mood = 'fine'
       expect(await isSignedIn(browser)).to.equal(true)
     })

@@ -249,8 +249,8 @@ describe('signing in', () => {
 
     it('never takes over a group that was made by hand, and mirrors that of its name beside it', async () => {
       await records.accounts.create('', ALICE)
-      await records.createGroup('', 'by-hand')
-      await records.createGroup('', 'hers', [ALICE.id])
+      await records.groups.joinByHand('', '~oidc:somebody', 'by-hand')
+      await records.groups.joinByHand('', ALICE.id, 'hers')
       const result = await enter(membershipsOf(['by-hand', 'a']), { sync: true })
       expect(result).to.deep.include({ joined: ['by-hand', 'a'], left: [] })
       expect(await records.groups.allOf('', ALICE.id)).to.deep.equal(['a', 'by-hand', 'hers'])

@@ -1,0 +1,131 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express, { type RequestHandler } from 'express'
+import { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import type { EndedSessions, Sessions, SignIn } from '../../../plugin/host/port.ts'
+
+/** Sessions to be tested, and the library that they lie upon. */
+export interface SessionsUnderTest {
+  readonly sessions: Sessions
+  readonly middleware: RequestHandler
+}
+
+/** What a route of the server says: what came of the call of the sessions, or why it was rejected. */
+export interface Said {
+  readonly result?: unknown
+  readonly error?: string
+}
+
+/** Servers whose routes are the calls of sessions, and browsers, of which nothing is left after each test. Call inside a `describe`. */
+export function sessionServers() {
+  const servers: Server[] = []
+  const browsers: ScriptedBrowser[] = []
+  let url = ''
+
+  afterEach(async () => {
+    for (const browser of browsers.splice(0)) browser.close()
+    for (const server of servers.splice(0)) {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    }
+  })
+
+  /** From now on browsers are at a server with these. @param pause what a request that fills the basket waits for */
+  async function serve(under: SessionsUnderTest, pause: () => Promise<unknown> = async () => undefined): Promise<void> {
+    const { sessions, middleware } = under
+    const app = express()
+    app.use(express.json(), middleware)
+    const answer =
+      (work: (...args: Parameters<RequestHandler>) => Promise<unknown>): RequestHandler =>
+      async (...args) => {
+        const [, res] = args
+        await work(...args).then(
+          (result) => res.json({ result: result ?? null }),
+          (error: Error) => res.json({ error: error.message }),
+        )
+      }
+    const routes: Readonly<Record<string, Parameters<typeof answer>[0]>> = {
+      start: async (req, res) => {
+        await sessions.start(req, res, req.body as SignIn)
+        return sessions.current(req)
+      },
+      fill: async (req) => {
+        Object.assign(req.session as object, { basket: 'full' })
+        await pause()
+      },
+      basket: async (req) => Reflect.get(req.session as object, 'basket'),
+      end: (req, res) => sessions.end(req, res),
+      ended: (req) => sessions.endMatching(req, req.body as EndedSessions),
+      matching: async (req) => {
+        const found = await sessions.matching?.(req, req.body as EndedSessions)
+        return found && Promise.all(found.map(async ({ signIn, read }) => ({ ...signIn, ...(await read()) })))
+      },
+      'end-one': async (req) => {
+        const { sid, ...those } = req.body as EndedSessions
+        const found = await sessions.matching?.(req, { ...those, sid: null })
+        await found?.find(({ signIn }) => signIn.sid === sid)?.end()
+      },
+      current: (req) => sessions.current(req),
+    }
+    for (const [name, work] of Object.entries(routes)) app.post(`/${name}`, answer(work))
+    const server = app.listen(0, '127.0.0.1')
+    servers.push(server)
+    await once(server, 'listening')
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  const newBrowser = () => {
+    const browser = new ScriptedBrowser()
+    browsers.push(browser)
+    return browser
+  }
+  const cookiesOf = (browser: ScriptedBrowser) => browser.cookies.matching(new URL(url))
+  async function call(browser: ScriptedBrowser, route: string, body: object = {}): Promise<Said> {
+    const cookie = browser.cookies.header(new URL(url))
+    const response = await fetch(`${url}/${route}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...(cookie === undefined ? {} : { cookie }) },
+    })
+    browser.cookies.store(new URL(url), response.headers.getSetCookie())
+    return (await response.json()) as Said
+  }
+  return {
+    serve,
+    newBrowser,
+    cookiesOf,
+    plant: (browser: ScriptedBrowser, name: string, value: string) => browser.cookies.plant(new URL(url), name, value),
+    call,
+    current: async (browser: ScriptedBrowser): Promise<SignIn | null> =>
+      (await call(browser, 'current')).result as SignIn | null,
+    /** A browser with the cookies that this one has now. */
+    copyOf(browser: ScriptedBrowser): ScriptedBrowser {
+      const copy = newBrowser()
+      for (const { name, value } of cookiesOf(browser)) copy.cookies.plant(new URL(url), name, value)
+      return copy
+    },
+  }
+}
+
+/** As of a login at `startedAt`. */
+export function signInAt(startedAt: number, changes: Partial<SignIn> = {}): SignIn {
+  return {
+    domainKey: '',
+    userId: '~oidc:u-1',
+    issuer: 'https://idp.example',
+    subject: 'u-1',
+    sid: 's-1',
+    startedAt,
+    idToken: 'header.claims.signature',
+    tokens: {
+      access: 'an access token',
+      accessExpiresAt: startedAt + 60_000,
+      refresh: 'a refresh token',
+      offline: true,
+    },
+    ...changes,
+  }
+}
