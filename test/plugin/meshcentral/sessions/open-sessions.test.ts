@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import { keyOfHandle, keysOfEnded } from '../../../../plugin/host/revocations.ts'
-import type { MeshSocket } from '../../../../plugin/meshcentral/server.ts'
 import {
   createOpenSessions,
   keysOfOpen,
@@ -8,81 +7,51 @@ import {
 } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/owner.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { Socket, session, USER } from './one-server.ts'
 
 describe('open sessions', () => {
-  const signIn = (handle: string) =>
-    ({
-      domainKey: '',
-      userId: '~oidc:1',
-      issuer: 'https://idp',
-      subject: '1',
-      sid: handle,
-      startedAt: 1,
-      handle,
-    }) as const
-  const session = (handle: string) => ({ signIn: signIn(handle), user: 'user//~oidc:1', x: handle })
-  const socket = () => {
-    const listeners: (() => void)[] = []
-    const one = {
-      closed: false,
-      on: (_event: 'close', listener: () => void) => listeners.push(listener),
-      emit: () => true,
-      close: () => {
-        one.closed = true
-        for (const listener of listeners) listener()
-      },
-    }
-    return one satisfies MeshSocket
+  const owner = (handle: string) => {
+    const { signIn } = session(handle)
+    return { kind: 'session', keys: keysOfOpen(signIn), startedAt: signIn.startedAt } as const
   }
-
-  const owner = (handle: string) =>
-    ({ kind: 'session', keys: keysOfOpen(signIn(handle)), startedAt: signIn(handle).startedAt }) as const
-  const isClosed = ({ closed }: { readonly closed: boolean }) => closed
+  const isClosed = ({ isOpen }: Socket) => !isOpen
 
   it('close their own sockets when they end, and those that came with what was sealed for them', () => {
     const open = createOpenSessions(new FakeClock(10))
-    const user = 'user//~oidc:1'
-    const [own, sealed, other, sealedForOther, unknown, none] = [
-      socket(),
-      socket(),
-      socket(),
-      socket(),
-      socket(),
-      socket(),
-    ]
+    const all = Array.from({ length: 6 }, () => new Socket())
+    const [own, sealed, other, sealedForOther, unknown, none] = all as [Socket, Socket, Socket, Socket, Socket, Socket]
     open.seen(session('a'), own)
-    open.seenSealed(owner('a'), user, sealed)
+    open.seenSealed(owner('a'), USER, sealed)
     open.seen(session('b'), other)
-    open.seenSealed(owner('b'), user, sealedForOther)
-    open.seenSealed({ kind: 'unknown', sealedAt: 1 }, user, unknown)
-    open.seenSealed({ kind: 'none' }, user, none)
-    const all = [own, sealed, other, sealedForOther, unknown, none]
+    open.seenSealed(owner('b'), USER, sealedForOther)
+    open.seenSealed({ kind: 'unknown', sealedAt: 1 }, USER, unknown)
+    open.seenSealed({ kind: 'none' }, USER, none)
     open.end([keyOfHandle('a')])
     expect(all.map(isClosed)).to.deep.equal([true, true, false, false, false, false])
-    expect(open.usersIn().has(user)).to.equal(true)
+    expect(open.usersIn().has(USER)).to.equal(true)
     open.end(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
     expect(all.map(isClosed)).to.deep.equal([true, true, true, true, false, false])
-    expect(open.usersIn().has(user)).to.equal(false)
+    expect(open.usersIn().has(USER)).to.equal(false)
     open.end([keyOfSealed('user//~oidc:2')])
     expect(isClosed(unknown)).to.equal(false)
-    open.end([keyOfSealed(user)])
+    open.end([keyOfSealed(USER)])
     expect([unknown, none].map(isClosed)).to.deep.equal([true, false])
   })
 
   describe('in use', () => {
     let clock: FakeClock
     let open: OpenSessions
-    const dueAfter = (forMs: number) => [...open.inUse('', forMs)].map(({ x }) => x)
+    const dueAfter = (forMs: number) => [...open.inUse('', forMs)].map(({ signIn }) => signIn.handle)
     beforeEach(() => {
       clock = new FakeClock(10)
       open = createOpenSessions(clock)
     })
 
     it('have a socket, also one of what was sealed for them, or were seen since they were handed out', async () => {
-      const [own, sealed] = [socket(), socket()]
+      const [own, sealed] = [new Socket(), new Socket()]
       open.seen(session('a'), own)
       open.seen(session('b'))
-      open.seenSealed(owner('b'), 'user//~oidc:1', sealed)
+      open.seenSealed(owner('b'), USER, sealed)
       open.seen(session('c'))
       await clock.advance(1)
       expect(dueAfter(11)).to.deep.equal([])
@@ -101,14 +70,14 @@ describe('open sessions', () => {
     it('are each of them while there is a tunnel that may be that of any', async () => {
       for (const handle of ['a', 'b', 'c']) open.seen(session(handle))
       const keys = ['a', 'b'].flatMap((handle) => owner(handle).keys)
-      open.seenSealed({ ...owner('a'), keys }, 'user//~oidc:1', socket())
+      open.seenSealed({ ...owner('a'), keys }, USER, new Socket())
       await clock.advance(1)
       expect(dueAfter(0)).to.deep.equal(['a', 'b', 'c'])
       expect(dueAfter(0)).to.deep.equal(['a', 'b'])
     })
 
     it('come in the order in which they were handed out, and count as handed out one by one', async () => {
-      for (const handle of ['a', 'b', 'c']) open.seen(session(handle), socket())
+      for (const handle of ['a', 'b', 'c']) open.seen(session(handle), new Socket())
       const [first] = open.inUse('', 0)
       expect(first).to.deep.equal(session('a'))
       await clock.advance(1)
@@ -130,9 +99,9 @@ describe('open sessions', () => {
   it("are found by MeshCentral's own name for them", () => {
     const open = createOpenSessions(new FakeClock(10))
     open.seen(session('a'))
-    expect(open.named('user//~oidc:1', 'a')).to.deep.equal(session('a'))
-    expect(open.named('user//~oidc:1', 'b')).to.equal(undefined)
-    expect(open.named('user//~oidc:2', 'a')).to.equal(undefined)
+    expect(open.named(USER, 'x of a')).to.deep.equal(session('a'))
+    expect(open.named(USER, 'x of b')).to.equal(undefined)
+    expect(open.named('user//~oidc:2', 'x of a')).to.equal(undefined)
   })
 
   it('are found by what an IdP says has ended', () => {
@@ -140,16 +109,16 @@ describe('open sessions', () => {
     open.seen(session('a'))
     open.seen(session('b'))
     const ended = { domainKey: '', issuer: 'https://idp', subject: null }
-    expect(open.find(keysOfEnded({ ...ended, sid: 'b' }))).to.deep.equal([session('b')])
+    expect(open.find(keysOfEnded({ ...ended, sid: 'sid of b' }))).to.deep.equal([session('b')])
     expect(open.find(keysOfEnded({ ...ended, sid: null, subject: '1' }))).to.deep.equal([session('a'), session('b')])
-    expect(open.find(keysOfEnded({ ...ended, issuer: 'https://other', sid: 'b' }))).to.deep.equal([])
+    expect(open.find(keysOfEnded({ ...ended, issuer: 'https://other', sid: 'sid of b' }))).to.deep.equal([])
   })
 
   it('are forgotten when there are too many, the longest idle first, but none that has a socket', () => {
     const open = createOpenSessions(new FakeClock(10), 2)
-    open.seen(session('a'), socket())
+    open.seen(session('a'), new Socket())
     for (const handle of ['b', 'c', 'b', 'd']) open.seen(session(handle))
     const known = open.find(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
-    expect(known.map(({ x }) => x)).to.deep.equal(['a', 'd'])
+    expect(known.map(({ signIn }) => signIn.handle)).to.deep.equal(['a', 'd'])
   })
 })

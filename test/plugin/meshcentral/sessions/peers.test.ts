@@ -1,71 +1,26 @@
 import { expect } from 'chai'
 import type { Request } from 'express'
 import { keyOfHandle } from '../../../../plugin/host/revocations.ts'
-import type { MeshDatabase, MeshSocket } from '../../../../plugin/meshcentral/server.ts'
-import { type Ended, endedInDatabase } from '../../../../plugin/meshcentral/sessions/ended.ts'
-import {
-  createOpenSessions,
-  keysOfOpen,
-  type SeenSession,
-} from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
+import type { MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
+import { keysOfOpen } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/owner.ts'
-import { sessionSecrets } from '../../../../plugin/meshcentral/sessions/session-secrets.ts'
-import { meshSessions } from '../../../../plugin/meshcentral/sessions/sessions.ts'
-import { FakeClock } from '../../../support/fake-clock.ts'
-import { databaseOf, standIn } from '../stand-in.ts'
-
-const SECRET = 'a secret of the servers with more than 32 characters'
-const USER = 'user//~oidc:1'
-
-const socket = () => {
-  const one = {
-    isOpen: true,
-    on: () => undefined,
-    emit: () => true,
-    close: () => {
-      one.isOpen = false
-    },
-  }
-  return one satisfies MeshSocket
-}
+import { databaseOf } from '../stand-in.ts'
+import { Socket, session, sessionsOfServers, USER } from './one-server.ts'
 
 describe('peers of MeshCentral', () => {
-  const opened: { close(): void }[] = []
-  afterEach(() => {
-    for (const one of opened.splice(0)) one.close()
-  })
-
-  /** A server on that database. Its clock says 10,000. */
+  const setUpOne = sessionsOfServers()
+  /** A server on that database, and the next of its readings there, with what that ends. */
   const setUp = async (db: MeshDatabase) => {
-    const { server, web } = standIn()
-    const own = { ...server, db }
-    const failures: unknown[] = []
-    const onFailure = (error: unknown) => void failures.push(error)
-    const clock = new FakeClock(10_000)
-    const ended = endedInDatabase(db, clock, onFailure)
-    const secrets = sessionSecrets({ db, secret: SECRET, clock, onFailure })
-    opened.push(ended, secrets)
-    await ended.endedAt([])
-    const open = createOpenSessions(clock)
-    const sessions = meshSessions({ server: own, web, ended, open, secrets, clock, onFailure })
+    const one = await setUpOne({ db, isShared: true })
     const closing: Promise<void>[] = []
-    ended.onElsewhere((endings) => closing.push(sessions.endedElsewhere(endings)))
-    /** The next reading, and what it ends. */
+    one.ended.onElsewhere((endings) => closing.push(one.sessions.endedElsewhere(endings)))
     const read = async () => {
-      await clock.advance(30_000)
+      await one.clock.advance(30_000)
       while (closing.length === 0) await new Promise((resolve) => setImmediate(resolve))
       await Promise.all(closing.splice(0))
     }
-    return { clock, web, ended, secrets, open, sessions, read, failures }
+    return { ...one, read }
   }
-  const session = (handle: string, startedAt: number): SeenSession => ({
-    user: USER,
-    x: `x of ${handle}`,
-    signIn: {
-      ...{ domainKey: '', userId: '~oidc:1', issuer: 'https://idp', subject: '1' },
-      ...{ sid: `sid of ${handle}`, startedAt, handle },
-    },
-  })
   const everythingOf = { domainKey: '', issuer: 'https://idp', subject: '1', sid: null }
   const until = async (is: () => boolean) => {
     while (!is()) await new Promise((resolve) => setImmediate(resolve))
@@ -74,7 +29,8 @@ describe('peers of MeshCentral', () => {
   it('close what is open of a session that ended elsewhere, and nothing that began later', async () => {
     const db = databaseOf()
     const [here, there] = [await setUp(db), await setUp(db)]
-    const [own, sealed, unknown, later, sealedLater] = [socket(), socket(), socket(), socket(), socket()]
+    const all = Array.from({ length: 5 }, () => new Socket())
+    const [own, sealed, unknown, later, sealedLater] = all as [Socket, Socket, Socket, Socket, Socket]
     const [before, after] = [session('before', 1_000), session('after', 15_001)]
     there.open.seen(before, own)
     there.open.seen(after, later)
@@ -85,7 +41,6 @@ describe('peers of MeshCentral', () => {
       there.open.seenSealed({ kind: 'session', keys: keysOfOpen(signIn), startedAt: signIn.startedAt }, USER, one)
     }
     there.open.seenSealed({ kind: 'unknown', sealedAt: 1 }, USER, unknown)
-    const all = [own, sealed, unknown, later, sealedLater]
     const secrets = { idToken: 'an ID token', tokens: null }
     for (const { signIn } of [before, after]) there.secrets.keep({ ...signIn, ...secrets }, signIn.handle, 900_000)
 
@@ -117,9 +72,9 @@ describe('peers of MeshCentral', () => {
   it('read in the database what has ended elsewhere, again and again', async () => {
     const db = databaseOf()
     const [here, there] = [await setUp(db), await setUp(db)]
-    const [one, other] = [socket(), socket()]
+    const [one, other] = [new Socket(), new Socket()]
     there.open.seen(session('one', 1_000), one)
-    there.open.seen({ ...session('other', 1_000), user: 'user//~oidc:2' }, other)
+    there.open.seen(session('other', 1_000, 'user//~oidc:2'), other)
     for (const [handle, open] of [
       ['one', one],
       ['other', other],
@@ -155,10 +110,8 @@ describe('peers of MeshCentral', () => {
   })
 
   it('count with clocks that are apart', async () => {
-    const alone: Ended = endedInDatabase(databaseOf(), new FakeClock(10_000))
-    opened.push(alone)
-    expect(alone.isShared).to.equal(false)
     const here = await setUp(databaseOf())
+    expect((await setUpOne()).ended.isShared).to.equal(false)
     await here.sessions.endMatching({} as Request, everythingOf)
     expect(here.ended.latest(keysOfOpen(session('any', 1).signIn))).to.equal(15_000)
   })

@@ -1,7 +1,6 @@
-import { EventEmitter } from 'node:events'
 import { expect } from 'chai'
 import { keyOfHandle, keysOfEnded } from '../../../../plugin/host/revocations.ts'
-import type { MeshCookie, MeshDatabase, MeshSocket } from '../../../../plugin/meshcentral/server.ts'
+import type { MeshCookie, MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
 import { followWork, type Work } from '../../../../plugin/meshcentral/sessions/current-work.ts'
 import { endedInDatabase } from '../../../../plugin/meshcentral/sessions/ended.ts'
 import { createOpenSessions, type SeenSession } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
@@ -9,18 +8,9 @@ import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/owner.ts'
 import { sealedBySession } from '../../../../plugin/meshcentral/sessions/sealed.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { databaseOf } from '../stand-in.ts'
+import { Socket, session, USER } from './one-server.ts'
 
-const USER = 'user//~oidc:1'
 const OTHER = 'user//~oidc:2'
-
-/** A web socket of the library that MeshCentral uses, as far as it matters here. */
-class Socket extends EventEmitter implements MeshSocket {
-  isOpen = true
-  close(): void {
-    this.isOpen = false
-    this.emit('close')
-  }
-}
 
 describe('what MeshCentral seals', () => {
   const opened: { close(): void }[] = []
@@ -50,14 +40,6 @@ describe('what MeshCentral seals', () => {
   }
   type SetUp = Awaited<ReturnType<typeof setUp>>
 
-  const session = (handle: string, user = USER): SeenSession => ({
-    user,
-    x: `x of ${handle}`,
-    signIn: {
-      ...{ domainKey: '', userId: '~oidc:1', issuer: 'https://idp', subject: '1' },
-      ...{ sid: `sid of ${handle}`, startedAt: 10_000, handle },
-    },
-  })
   const work = (members: Partial<Work> = {}): Work => ({
     ...{ path: '/control.ashx/.websocket', session: undefined, socket: undefined, brought: new Map() },
     ...members,
@@ -191,7 +173,7 @@ describe('what MeshCentral seals', () => {
   it('for whoever came in without a session of ours is left alone', async () => {
     const all = await setUp()
     const tokens = sealedFor(all, work(), { userid: USER })
-    const someoneElse = sealedFor(all, work({ session: session('a', OTHER) }), { userid: USER })
+    const someoneElse = sealedFor(all, work({ session: session('a', 1_000, OTHER) }), { userid: USER })
     await all.revoke(keyOfSealed(USER), keyOfHandle('a'))
     expect([opens(all, tokens), opens(all, someoneElse)]).to.deep.equal([true, true])
   })
@@ -253,7 +235,7 @@ describe('what MeshCentral seals', () => {
 
     it('is not ended by what ended before the later of them began', async () => {
       const all = await setUp()
-      const later = { ...session('b'), signIn: { ...session('b').signIn, startedAt: 20_000 } }
+      const later = session('b', 20_000)
       await all.revoke(...keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: null, sid: 'sid of b' }))
       all.clock.set(21_000)
       for (const one of [session('a'), later]) relay(all, one)

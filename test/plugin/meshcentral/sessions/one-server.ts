@@ -1,0 +1,62 @@
+import { EventEmitter } from 'node:events'
+import type { MeshDatabase, MeshSocket } from '../../../../plugin/meshcentral/server.ts'
+import { endedInDatabase } from '../../../../plugin/meshcentral/sessions/ended.ts'
+import { createOpenSessions, type SeenSession } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
+import { sessionSecrets } from '../../../../plugin/meshcentral/sessions/session-secrets.ts'
+import { meshSessions } from '../../../../plugin/meshcentral/sessions/sessions.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
+import { standIn } from '../stand-in.ts'
+
+export const USER = 'user//~oidc:1'
+
+/** A web socket of the library that MeshCentral uses, as far as it matters here. */
+export class Socket extends EventEmitter implements MeshSocket {
+  isOpen = true
+  close(): void {
+    this.isOpen = false
+    this.emit('close')
+  }
+}
+
+/** A session that MeshCentral knows as `x of HANDLE` and the IdP as `sid of HANDLE`. */
+export function session(handle: string, startedAt = 1, user = USER): SeenSession {
+  const signIn = { domainKey: '', userId: '~oidc:1', issuer: 'https://idp', subject: '1' } as const
+  return { user, x: `x of ${handle}`, signIn: { ...signIn, sid: `sid of ${handle}`, startedAt, handle } }
+}
+
+export interface OneServer {
+  readonly db?: MeshDatabase
+  readonly now?: number
+  /** Sessions whose tokens are kept. */
+  readonly most?: number
+  /** Others have the same database. */
+  readonly isShared?: boolean
+}
+
+/** Sessions of servers, each with a clock of its own, which are closed after each test. Call inside a `describe`. */
+export function sessionsOfServers() {
+  const opened: { close(): void }[] = []
+  afterEach(() => {
+    for (const one of opened.splice(0)) one.close()
+  })
+  return async ({ db, now = 10_000, most = 100, isShared = false }: OneServer = {}) => {
+    const { server: common, web } = standIn()
+    const server = db ? { ...common, db } : common
+    const failures: unknown[] = []
+    const onFailure = (error: unknown) => void failures.push(error)
+    const clock = new FakeClock(now)
+    const ended = endedInDatabase(server.db, clock, isShared ? onFailure : undefined)
+    const secrets = sessionSecrets({
+      db: server.db,
+      secret: 'of 32 characters at the very least',
+      clock,
+      onFailure,
+      most,
+    })
+    opened.push(ended, secrets)
+    await ended.endedAt([])
+    const open = createOpenSessions(clock)
+    const sessions = meshSessions({ server, web, ended, open, secrets, clock, onFailure })
+    return { clock, web, ended, secrets, open, sessions, failures }
+  }
+}
