@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { oidcSchema } from '../../../plugin/config/rules/schema/schema.ts'
 import { readDomains } from '../../../plugin/mount/read-domains.ts'
 import { PRESETS } from '../../../plugin/presets/all.ts'
-import { MINIMAL, readOne, settingsOf } from './one-domain.ts'
+import { MINIMAL } from './one-domain.ts'
 import { validOidc } from './valid-oidc.ts'
 
 type Members = Record<string, unknown>
@@ -36,6 +36,7 @@ describe('A member that is undefined, as code may write it,', () => {
       oidc: fc.oneof(
         validOidc,
         fc.constant({ ...MINIMAL, custom: { authorization_params: { prompt: 'login' } } }),
+        fc.constant({ client: { client_id: '1-a.apps.googleusercontent.com', client_secret: 'x' } }),
         fc.jsonValue(),
       ),
       dns: fc.constant('a.example'),
@@ -48,22 +49,5 @@ describe('A member that is undefined, as code may write it,', () => {
       }),
       { numRuns: 500 },
     )
-  })
-
-  it('leaves the choice of a preset to the client id', () => {
-    const { settings, problems } = readOne({ ...MINIMAL, custom: { preset: undefined } })
-    expect([problems, settings]).to.deep.equal([[], settingsOf(MINIMAL)])
-    const client = { client_id: '1-a.apps.googleusercontent.com', client_secret: 'x' }
-    expect(settingsOf({ client, custom: { preset: undefined } }).custom.preset).to.equal('google')
-  })
-
-  it('has its default', () => {
-    const client = { ...MINIMAL.client, redirect_uri: undefined, require_auth_time: undefined }
-    const custom = { claims: { uuid: undefined }, authorization_params: { prompt: undefined } }
-    expect(settingsOf({ ...MINIMAL, client, custom })).to.deep.equal(settingsOf(MINIMAL))
-  })
-
-  it('is no login strategy', () => {
-    expect(readDomains({ domains: { '': { authStrategies: { oidc: undefined } } } }).domains).to.deep.equal([])
   })
 })

@@ -209,15 +209,6 @@ describe('credentials of a client', () => {
     ])
     expect(reading.settings?.credentials.certificate?.cert).to.equal(cert)
   })
-
-  it('leave the other domains alone when they are wrong', () => {
-    const strategies = { authStrategies: { oidc: MINIMAL } }
-    const { domains } = readDomains({
-      settings: { cert: 'mesh.example.com' },
-      domains: { '': { ...strategies, oidcCredentials: { jwksFile: 'gone' } }, b: { dns: 'b.example', ...strategies } },
-    })
-    expect(domains.map(({ settings }) => settings !== null)).to.deep.equal([false, true])
-  })
 })
 
 describe('a client that asks for keys', () => {

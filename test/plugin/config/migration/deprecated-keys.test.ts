@@ -65,54 +65,7 @@ describe('deprecated keys', () => {
       const deprecated = warnings.filter(({ code }) => code === 'deprecated_key')
       expect(deprecated.map(({ reason }) => reason)).to.deep.equal([`is deprecated and ignored beside ${place}`])
     })
-
-    if (old !== 'logoutURL') {
-      it(`${old} works in any letter case`, () => {
-        for (const name of [old.toUpperCase(), old.toLowerCase()]) {
-          const { settings, warnings } = readOne({ ...MINIMAL, ...beside, [name]: value })
-          expect(settings).to.deep.equal(settingsOf({ ...MINIMAL, ...beside, [old]: value }))
-          expect(warnings).to.have.length(1)
-        }
-      })
-    }
   }
-
-  it('alone make a whole configuration', () => {
-    const oidc = {
-      issuer: ISSUER,
-      clientid: 'mesh',
-      clientsecret: 's',
-      authorizationURL: `${ISSUER}/a`,
-      tokenURL: `${ISSUER}/t`,
-      userInfoURL: `${ISSUER}/u`,
-      callbackURL: 'https://mesh.example.com/auth-oidc-callback',
-      logoutURL: `${ISSUER}/out`,
-      groups: { required: ['a'] },
-      newAccounts: true,
-    }
-    const { settings, warnings } = readOne(oidc)
-    expect(settings).to.deep.equal(
-      settingsOf({
-        issuer: {
-          issuer: ISSUER,
-          authorization_endpoint: `${ISSUER}/a`,
-          token_endpoint: `${ISSUER}/t`,
-          userinfo_endpoint: `${ISSUER}/u`,
-        },
-        client: { client_id: 'mesh', client_secret: 's', redirect_uri: 'https://mesh.example.com/auth-oidc-callback' },
-        logouturl: `${ISSUER}/out`,
-        groups: { required: ['a'] },
-        newAccounts: true,
-      }),
-    )
-    expect(warnings.map(({ path }) => path.split('oidc.')[1])).to.have.members(
-      Object.keys(oidc).filter((name) => !['issuer', 'groups', 'newAccounts'].includes(name)),
-    )
-  })
-
-  it('that only changed their type or kept their place bring no warning', () => {
-    expect(warningsOf({ ...MINIMAL, groups: { sync: true }, newAccounts: true })).to.deep.equal([])
-  })
 
   it('groups.sync.enabled is groups.sync itself, and beside a filter says nothing', () => {
     for (const [old, now] of [
