@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { makeCertificates } from '../../../../fixtures/certificate.ts'
 import { type Idp, startIdp } from '../../../../fixtures/idp/server.ts'
 import type { ManualMetadata } from '../../../../plugin/config/settings.ts'
 import { LoginError } from '../../../../plugin/errors.ts'
@@ -63,16 +62,6 @@ describe('discovery of an issuer', () => {
     expect(idp.requests('discovery')).to.equal(1)
   })
 
-  it('lets what was set by hand win, even where it differs', async () => {
-    const { issuer } = start({
-      manual: { token_endpoint: 'https://other.test/token', end_session_endpoint: 'https://other.test/bye' },
-    })
-    const metadata = await issuer.metadata()
-    expect(metadata.token_endpoint).to.equal('https://other.test/token')
-    expect(metadata.end_session_endpoint).to.equal('https://other.test/bye')
-    expect(metadata.authorization_endpoint).to.equal(`${idp.issuer}/auth`)
-  })
-
   it('fails with the code of the cause while the IdP is away, and works at the next login once it is back', async () => {
     await idp.down()
     const { issuer, failures, firstFailure } = start()
@@ -81,31 +70,6 @@ describe('discovery of an issuer', () => {
     expect(causeCode(await refusal(issuer))).to.equal('ECONNREFUSED')
     await idp.up()
     expect((await issuer.metadata()).issuer).to.equal(idp.issuer)
-  })
-
-  it('goes on without discovery when everything needed is set by hand', async () => {
-    await idp.down()
-    const manual = {
-      authorization_endpoint: `${idp.issuer}/a`,
-      token_endpoint: `${idp.issuer}/t`,
-      jwks_uri: `${idp.issuer}/j`,
-    }
-    const { issuer } = start({ manual })
-    expect(await issuer.metadata()).to.include({
-      ...manual,
-      issuer: idp.issuer,
-    })
-  })
-
-  it('names the cause when the certificate authority of the IdP is not known', async () => {
-    const certificates = await makeCertificates()
-    const secure = await startIdp({ tls: certificates.server })
-    try {
-      const { issuer } = start({ issuer: secure.issuer })
-      expect(causeCode(await refusal(issuer))).to.match(/UNABLE_TO_(GET_ISSUER_CERT_LOCALLY|VERIFY_LEAF_SIGNATURE)/)
-    } finally {
-      await secure.close()
-    }
   })
 
   it('refuses metadata that names another issuer, and says which', async () => {
