@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { onLoopback } from './on-loopback.ts'
 
 /** Addresses of their own that lead on to those of an identity provider, and count who comes by them. */
 export interface Doors {
@@ -39,20 +38,13 @@ export async function openDoors(): Promise<Doors> {
   const server = createServer((req, res) => {
     lead(req, res).catch(() => res.destroy())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await onLoopback(server)
   return {
     to: (name, target) => {
       targets.set(name, target)
-      return `http://127.0.0.1:${port}/${name}`
+      return `${url}/${name}`
     },
     visits: (name) => visits.get(name) ?? 0,
-    close: async () => {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
+    close,
   }
 }

@@ -1,4 +1,4 @@
-const NAMES = ['HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()])
+const NAMES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()])
 
 /** Lets each test begin without a proxy in its environment, and puts back what was there. Call inside a `describe`. */
 export function proxyEnvironment(): void {

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { makeCertificates } from '../../../fixtures/certificate.ts'
 import type { Endpoint, Fault } from '../../../fixtures/idp/faults.ts'
@@ -9,6 +7,7 @@ import { checkToTheEnd } from '../../../plugin/doctor/check.ts'
 import type { LiveOptions } from '../../../plugin/doctor/check-live.ts'
 import { type ClientKeyPair, makeKey } from '../../support/client-keys.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { onLoopback } from '../../support/on-loopback.ts'
 import { CLIENT } from '../../support/sign-in-setup.ts'
 
 const REDIRECT = 'http://127.0.0.1:9/auth-oidc-callback'
@@ -101,20 +100,20 @@ describe('mesh-companion-check --live', () => {
     /** A server whose login page has a file, as a cache in front of it answers. */
     async function askBehindCache(markup: string, cookie?: string) {
       const asked: string[] = []
-      const server = createServer((req, res) => {
-        asked.push(req.url ?? '')
-        if (req.url === '/sub/login') res.end(markup)
-        else res.writeHead(200, cookie === undefined ? {} : { 'set-cookie': cookie }).end('a file')
-      }).listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      const redirect = `http://127.0.0.1:${(server.address() as AddressInfo).port}/sub/auth-oidc-callback`
+      const server = await onLoopback(
+        createServer((req, res) => {
+          asked.push(req.url ?? '')
+          if (req.url === '/sub/login') res.end(markup)
+          else res.writeHead(200, cookie === undefined ? {} : { 'set-cookie': cookie }).end('a file')
+        }),
+      )
+      const redirect = `${server.url}/sub/auth-oidc-callback`
       try {
         const idp = await start({ redirect_uris: [redirect] })
         const { code, of } = await ask(idp, {}, { redirect_uri: redirect })
         return { code, line: of(about), asked }
       } finally {
-        server.close()
-        server.closeAllConnections()
+        await server.close()
       }
     }
     const MARKUP = `<link href="styles/a.css?v=1"><script src='/b.js'></script><img src=https://elsewhere.test/c.png><a href="page">`
@@ -208,13 +207,7 @@ describe('mesh-companion-check --live', () => {
     it('warns of seconds, and fails of a minute or more, with who is ahead', async () => {
       const idp = await start()
       const at = Date.UTC(2026, 0, 1)
-      const fixed: LiveOptions['fetch'] = async (url, init) => {
-        const { headers, status, body } = await fetch(url, init as RequestInit)
-        return new Response(body, {
-          status,
-          headers: { ...Object.fromEntries(headers), date: new Date(at).toUTCString() },
-        })
-      }
+      const fixed = withHeaders((headers) => headers.set('date', new Date(at).toUTCString()))
       const off = async (ms: number) =>
         (await ask(idp, {}, {}, { fetch: fixed, clock: new FakeClock(at + 500 + ms) })).of('clock')
       expect(await off(30_000)).to.match(/^warn: clock: The clock of the IdP is 30 s behind this machine's\./)
@@ -223,12 +216,7 @@ describe('mesh-companion-check --live', () => {
 
     it('warns where no answer has the time', async () => {
       const idp = await start()
-      const timeless: LiveOptions['fetch'] = async (url, init) => {
-        const response = await fetch(url, init as RequestInit)
-        const headers = new Headers(response.headers)
-        headers.delete('date')
-        return new Response(await response.text(), { status: response.status, headers })
-      }
+      const timeless = withHeaders((headers) => headers.delete('date'))
       expect((await ask(idp, {}, {}, { fetch: timeless })).of('clock')).to.match(/^warn: /)
     })
   })
@@ -290,13 +278,10 @@ describe('mesh-companion-check --live', () => {
 
     it('warns of an error without the issuer that the IdP publishes with its answers', async () => {
       const idp = await start()
-      const issuerless: LiveOptions['fetch'] = async (url, init) => {
-        const response = await fetch(url, init as RequestInit)
-        const headers = new Headers(response.headers)
+      const issuerless = withHeaders((headers) => {
         const location = headers.get('location')
         if (location !== null) headers.set('location', location.replace(/[?&]iss=[^&]*/, ''))
-        return new Response(await response.text(), { status: response.status, headers })
-      }
+      })
       const { code, of } = await ask(idp, {}, {}, { fetch: issuerless })
       expect(of(about)).to.match(/^warn: .*Both are registered.*comes without the `iss`/)
       expect(code).to.equal(0)
@@ -399,6 +384,16 @@ describe('mesh-companion-check --live', () => {
     })
   })
 })
+
+/** Requests whose answers have other headers. */
+function withHeaders(change: (headers: Headers) => void): NonNullable<LiveOptions['fetch']> {
+  return async (url, init) => {
+    const response = await fetch(url, init as RequestInit)
+    const headers = new Headers(response.headers)
+    change(headers)
+    return new Response(await response.text(), { status: response.status, headers })
+  }
+}
 
 function without(kind: string, body: unknown): unknown {
   const { keys } = body as { readonly keys: readonly { readonly kty: string }[] }

@@ -1,9 +1,8 @@
-import { once } from 'node:events'
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
 import express, { type RequestHandler } from 'express'
 import { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import type { EndedSessions, Sessions, SignIn } from '../../../plugin/host/port.ts'
+import { type OnLoopback, onLoopback } from '../../support/on-loopback.ts'
 
 /** Sessions to be tested, and the library that they lie upon. */
 export interface SessionsUnderTest {
@@ -19,18 +18,13 @@ export interface Said {
 
 /** Servers whose routes are the calls of sessions, and browsers, of which nothing is left after each test. Call inside a `describe`. */
 export function sessionServers() {
-  const servers: Server[] = []
+  const servers: OnLoopback[] = []
   const browsers: ScriptedBrowser[] = []
   let url = ''
 
   afterEach(async () => {
     for (const browser of browsers.splice(0)) browser.close()
-    for (const server of servers.splice(0)) {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    }
+    for (const server of servers.splice(0)) await server.close()
   })
 
   /** From now on browsers are at a server with these. @param pause what a request that fills the basket waits for */
@@ -71,10 +65,9 @@ export function sessionServers() {
       current: (req) => sessions.current(req),
     }
     for (const [name, work] of Object.entries(routes)) app.post(`/${name}`, answer(work))
-    const server = app.listen(0, '127.0.0.1')
+    const server = await onLoopback(createServer(app))
     servers.push(server)
-    await once(server, 'listening')
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    url = server.url
   }
 
   const newBrowser = () => {

@@ -1,10 +1,9 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import type { VendorApi } from '../../../fixtures/idp/vendors/vendor-api.ts'
 import type { Memberships } from '../../../plugin/login/groups/memberships.ts'
 import type { VendorAccess } from '../../../plugin/presets/vendor-api.ts'
+import { onLoopback } from '../../support/on-loopback.ts'
 import { reasonOf, until, vendorAccess } from './vendor-fetch.ts'
 
 /** A preset before its vendor's API, and a user who is in some groups, so many that they fill three pages. */
@@ -140,17 +139,6 @@ export async function startStranger() {
   const server = createServer((req, res) => {
     asked.push(req.url ?? '')
     res.end('{}')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return {
-    asked,
-    port,
-    close: async () => {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
-  }
+  })
+  return { asked, ...(await onLoopback(server)) }
 }

@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { makeCertificates, makeClientCertificate } from '../../../../fixtures/certificate.ts'
 import { startIdp } from '../../../../fixtures/idp/server.ts'
 import { directFetch } from '../../../../plugin/provider/http/direct-fetch.ts'
 import { createClientFolder } from '../../../support/client-keys.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { runTrusting } from './run-trusting.ts'
 
 const GET = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
 
@@ -65,10 +64,6 @@ describe('a request with a client certificate', () => {
     open.push(idp.close)
     idp.faults.set('jwks', { kind: 'drip', everyMs: 20 })
     idp.faults.set('revocation', { kind: 'answer', status: 204 })
-    const folder = await createClientFolder()
-    open.push(folder.remove)
-    const ca = await folder.write('ca.pem', certificates.ca.cert)
-    // Only a process of its own can be made to trust a private authority.
     const script = `
       import { directFetch } from './plugin/provider/http/direct-fetch.ts'
       import { systemClock } from './plugin/clock.ts'
@@ -81,12 +76,10 @@ describe('a request with a client certificate', () => {
       const found = await fetch(idp + '/.well-known/openid-configuration', get).catch((error) => error.code)
       console.log(JSON.stringify([dripping, empty.status, await empty.text(), found]))`
     const given = JSON.stringify({ idp: idp.issuer, ...(await makeClientCertificate()) })
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      ['--import', 'tsx', '--input-type=module', '-e', script],
-      { env: { ...process.env, NODE_EXTRA_CA_CERTS: ca, GIVEN: given } },
-    )
-    expect(JSON.parse(stdout)).to.deep.equal(['TimeoutError', 204, '', 'ANSWER_TOO_LARGE'])
+    const folder = await createClientFolder()
+    open.push(folder.remove)
+    const said = await runTrusting(await folder.write('ca.pem', certificates.ca.cert), script, { GIVEN: given })
+    expect(JSON.parse(said)).to.deep.equal(['TimeoutError', 204, '', 'ANSWER_TOO_LARGE'])
   })
 
   it('fails when nobody listens', async () => {

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import type { Clock } from '../../../../plugin/clock.ts'
@@ -13,6 +11,7 @@ import {
   limitFetch,
 } from '../../../../plugin/provider/http/limited-fetch.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { type OnLoopback, onLoopback } from '../../../support/on-loopback.ts'
 
 const plainFetch: Fetch = (url, init) => fetch(url, init as RequestInit)
 const init = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
@@ -24,19 +23,15 @@ const makers: Record<string, (limits: FetchLimits, clock: Clock) => Fetch> = {
 
 for (const [whose, make] of Object.entries(makers)) {
   describe(`requests to an identity provider, ${whose},`, () => {
-    let server: Server
+    let server: OnLoopback
     let answer: RequestListener
     let url: string
 
     before(async () => {
-      server = createServer((req, res) => answer(req, res)).listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+      server = await onLoopback(createServer((req, res) => answer(req, res)))
+      url = `${server.url}/`
     })
-    after(() => {
-      server.closeAllConnections()
-      server.close()
-    })
+    after(() => server.close())
 
     const limited = (clock = new FakeClock()) => make({ totalMs: 5000, maxBytes: 1000 }, clock)
     const failure = async (promise: Promise<unknown>): Promise<Error & { code?: unknown }> => {
@@ -109,11 +104,9 @@ for (const [whose, make] of Object.entries(makers)) {
       expect(await (await limited()(url, form)).text()).to.equal('5 a=b+c')
       answer = (req) => req.socket.resetAndDestroy()
       expect(causeCode(await failure(limited()(url, init)))).to.match(/ECONNRESET|UND_ERR_SOCKET/)
-      const gone = createServer().listen(0, '127.0.0.1')
-      await once(gone, 'listening')
-      const nobody = `http://127.0.0.1:${(gone.address() as AddressInfo).port}/`
-      gone.close()
-      await once(gone, 'close')
+      const gone = await onLoopback(createServer())
+      await gone.close()
+      const nobody = `${gone.url}/`
       expect(causeCode(await failure(limited()(nobody, init)))).to.equal('ECONNREFUSED')
     })
 
@@ -184,19 +177,18 @@ for (const [whose, make] of Object.entries(makers)) {
 describe('a request of our own on a kept connection', () => {
   it('is sent once more, on a new one, when the other side has just closed it', async () => {
     let requests = 0
-    const server = createServer((req, res) => {
-      requests += 1
-      // The second request on a connection finds it closed.
-      if (requests === 2) req.socket.resetAndDestroy()
-      else res.end('fine')
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const { url, close } = await onLoopback(
+      createServer((req, res) => {
+        requests += 1
+        // The second request on a connection finds it closed.
+        if (requests === 2) req.socket.resetAndDestroy()
+        else res.end('fine')
+      }),
+    )
     const ask = directFetch({ totalMs: 5000, maxBytes: 1000 }, new FakeClock())
-    await (await ask(address, init)).text()
-    expect(await (await ask(address, init)).text()).to.equal('fine')
+    await (await ask(url, init)).text()
+    expect(await (await ask(url, init)).text()).to.equal('fine')
     expect(requests).to.equal(3)
-    server.closeAllConnections()
-    server.close()
+    await close()
   })
 })

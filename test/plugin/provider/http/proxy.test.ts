@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { makeCertificates } from '../../../../fixtures/certificate.ts'
 import { type Idp, startIdp } from '../../../../fixtures/idp/server.ts'
@@ -9,21 +7,16 @@ import { proxyFor } from '../../../../plugin/provider/http/proxy.ts'
 import { createClientFolder } from '../../../support/client-keys.ts'
 import { type ConnectProxyOptions, startConnectProxy } from '../../../support/connect-proxy.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { proxyEnvironment } from '../../../support/proxy-environment.ts'
+import { runTrusting } from './run-trusting.ts'
 
 const GET = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
-const NAMES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()])
 
 /** Whole logins through one are in `flow/proxy.test.ts`. */
 describe('the proxy of the environment', () => {
   const open: (() => unknown)[] = []
-  let environment: NodeJS.ProcessEnv
-  beforeEach(() => {
-    environment = { ...process.env }
-    for (const name of NAMES) delete process.env[name]
-  })
+  proxyEnvironment()
   afterEach(async () => {
-    for (const name of NAMES) delete process.env[name]
-    Object.assign(process.env, environment)
     for (const close of open.splice(0).reverse()) await close()
   })
   const addressFor = (url: string) => proxyFor(new URL(url))?.address.href
@@ -145,32 +138,21 @@ describe('the proxy of the environment', () => {
     })
     after(() => Promise.all([idp.close(), remove()]))
 
-    /** Only a process of its own can be made to trust a private authority. */
     async function askThrough(url: string, more: NodeJS.ProcessEnv = {}): Promise<string> {
       const proxy = await startConnectProxy({ to: Number(new URL(idp.issuer).port) })
       open.push(proxy.close)
-      const script = `
-        import { systemClock } from './plugin/clock.ts'
+      const said = await runTrusting(
+        ca,
+        `import { systemClock } from './plugin/clock.ts'
         import { directFetch } from './plugin/provider/http/direct-fetch.ts'
         const fetch = directFetch({ totalMs: 60000, maxBytes: 100000 }, systemClock)
         const answer = await fetch(process.env.ASKED, { method: 'GET', headers: {}, redirect: 'manual' })
           .then(({ status }) => status, (error) => error.cause?.code ?? error.code)
-        console.log(answer)`
-      const { stdout } = await promisify(execFile)(
-        process.execPath,
-        ['--import', 'tsx', '--input-type=module', '-e', script],
-        {
-          env: {
-            ...process.env,
-            NODE_EXTRA_CA_CERTS: ca,
-            HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`,
-            ASKED: url,
-            ...more,
-          },
-        },
+        console.log(answer)`,
+        { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`, ASKED: url, ...more },
       )
       expect(proxy.tunnels).to.deep.equal([`${new URL(url).hostname}:${new URL(url).port || 443}`])
-      return stdout.trim()
+      return said.trim()
     }
 
     it('reaches names that only the proxy knows, by the certificate of the IdP', async () => {
