@@ -191,6 +191,12 @@ describe('mesh-companion-check', () => {
     })
   })
 
+  it('explains itself with --help', () => {
+    const { code, out } = checkText('', '--help')
+    expect(code).to.equal(0)
+    expect(out).to.match(/^Usage: mesh-companion-check FILE /)
+  })
+
   describe('with --explain-groups', () => {
     const explain = (groups: unknown, names: string) =>
       judged(checkOidc({ ...FINE, groups }, '--explain-groups', names)).out
