@@ -6,15 +6,27 @@ import { Gateways } from './gateways.ts'
 import { Happenings } from './happenings.ts'
 import { judgeHistory } from './judgement.ts'
 import { Lives } from './lives.ts'
-import { Phone, type Shown, Stamps } from './phones.ts'
+import { Phone, type PhonePlace, type Shown, Stamps } from './phones.ts'
 import { type Act, GATEWAYS, type Gateway, type Moment, type Plan } from './plan.ts'
 import { Pushes } from './pushes.ts'
 import { Traffic } from './traffic.ts'
 
 const LOGIN = 'N0CALL-10'
-const PHONES = 8
-/** Registered from the beginning; the others come in the midst of it. */
-const EARLY_PHONES = 5
+/** Registered from the beginning. */
+const EARLY_PHONES: readonly PhonePlace[] = [
+  ...[0, 1, 2, 3, 4].map((station) => ({ station, ordinal: 0 })),
+  { station: 0, ordinal: 1 },
+  { station: 3, ordinal: 1 },
+]
+/** They come in the midst of it, or at its end: those of new stations, and further ones of stations that have messages. */
+const LATE_PHONES: readonly PhonePlace[] = [
+  { station: 5, ordinal: 0 },
+  { station: 0, ordinal: 2 },
+  { station: 6, ordinal: 0 },
+  { station: 1, ordinal: 1 },
+  { station: 7, ordinal: 0 },
+  { station: 7, ordinal: 1 },
+]
 /** When the machine is busy the plan is cut short rather than the test too long. */
 const RAGE_LIMIT_MS = 60_000
 const COALESCE_MS = 400
@@ -70,15 +82,15 @@ export class Chaos {
       stamps: this.#stamps,
       happenings: this.#happenings,
     }
-    this.#phones = Array.from({ length: PHONES }, (_, index) => new Phone(index, parts))
+    this.#phones = [...EARLY_PHONES, ...LATE_PHONES].map((place) => new Phone(place, parts))
     this.#closers.push(async () => {
       await Promise.all(this.#phones.map((phone) => phone.close()))
     })
-    for (const phone of this.#phones.slice(0, EARLY_PHONES)) await this.#answered(phone, 'launch')
+    for (const phone of this.#phones.slice(0, EARLY_PHONES.length)) await this.#answered(phone, 'launch')
     const traffic = new Traffic({ plan: this.#plan, air, phones: this.#phones, stamps: this.#stamps })
     this.#closers.push(() => traffic.stop())
-    this.#pushes.onPush = (key) => {
-      const phone = this.#phones.find((candidate) => candidate.key === key)
+    this.#pushes.onPush = (target) => {
+      const phone = this.#phones.find((candidate) => candidate.target === target)
       if (phone) void traffic.call(phone, 'sync')
     }
     this.#parts = { air, gateways, lives, traffic }
@@ -201,16 +213,16 @@ export class Chaos {
 
   /** What comes within the window is told by one notification. */
   async #fold(): Promise<void> {
-    const before = new Map(this.#phones.map(({ key }) => [key, this.#pushes.of(key).length]))
+    const before = new Map(this.#phones.map((phone) => [phone, this.#toldTo(phone).length]))
     const startedAt = Date.now()
     let last: readonly string[] = []
     for (let round = 0; round < BURST; round++) last = await this.#sendToAll()
     const withinWindow = Date.now() - startedAt < COALESCE_MS / 2
     await this.#untilTold(last)
-    for (const { key } of this.#phones) {
-      const told = this.#pushes.of(key).slice(before.get(key))
+    for (const phone of this.#phones) {
+      const told = this.#toldTo(phone).slice(before.get(phone))
       const messages = told.reduce((sum, { count }) => sum + count, 0)
-      expect(messages, `messages that ${key} was told of`).to.equal(BURST)
+      expect(messages, `messages that ${phone.name} was told of`).to.equal(BURST)
       // On a machine that was held up the window may have ended between two of them.
       if (withinWindow) expect(told.map(({ body }) => body)).to.deep.equal([`${BURST} new APRS messages`])
     }
@@ -226,25 +238,32 @@ export class Chaos {
   }
 
   async #answered(phone: Phone, how: 'sync' | 'launch'): Promise<void> {
-    await this.#happenings.until(() => !phone.calling, `${phone.key} had its answer`)
-    expect(await phone.call(how), phone.key).to.equal(true)
+    await this.#happenings.until(() => !phone.calling, `${phone.name} had its answer`)
+    expect(await phone.call(how), phone.name).to.equal(true)
   }
 
   /** A message to each station; resolves with their ids when all are stored. */
   async #sendToAll(): Promise<readonly string[]> {
     const { air, traffic } = this.#its
     // Those that nobody acknowledges come first: what is acknowledged came after them.
-    const inOrder = [...this.#phones.filter(({ acks }) => !acks), ...this.#phones.filter(({ acks }) => acks)]
+    const stations = this.#phones.filter(({ isFirst }) => isFirst)
+    const inOrder = [...stations.filter(({ acks }) => !acks), ...stations.filter(({ acks }) => acks)]
     const ids = inOrder.map((phone) => traffic.send(phone, { from: 0, text: 0, numbered: true, thirdParty: false }))
     await this.#happenings.until(() => air.waiting === 0, 'all messages were acknowledged')
     return ids
   }
 
+  /** Resolves when each phone was told of the one of `ids` that is for its station, and so of all before it. */
   #untilTold(ids: readonly string[]): Promise<void> {
+    const newest = new Map(ids.map((id) => [this.#its.air.sent.get(id)?.to, id]))
     return this.#happenings.until(
-      () => ids.every((id) => this.#pushes.all.some((push) => push.id === id)),
+      () => this.#phones.every((phone) => this.#toldTo(phone).some(({ id }) => id === newest.get(phone.key))),
       'all phones were told',
     )
+  }
+
+  #toldTo({ target = '' }: Phone) {
+    return this.#pushes.of(target)
   }
 
   /** Holds what the sidecar has against what is known to have happened. */
@@ -253,7 +272,7 @@ export class Chaos {
     let stored = 0
     for (const phone of this.#phones) {
       const history = await phone.history()
-      stored += history.length
+      if (phone.isFirst) stored += history.length
       judgeHistory(phone, history, new Map([...air.sent].filter(([, { to }]) => to === phone.key)))
       this.#judgePushes(phone, history)
     }
@@ -262,9 +281,11 @@ export class Chaos {
     expect(this.#happenings.faults).to.deep.equal([])
   }
 
-  #judgePushes({ key }: Phone, history: readonly Shown[]): void {
-    expect(this.#pushes.untold(key, history), `${key} was not told of these`).to.deep.equal([])
-    expect(this.#pushes.of(key).length, `nothing was folded for ${key}`).to.be.lessThan(history.length)
+  #judgePushes(phone: Phone, history: readonly Shown[]): void {
+    const { name, target = '', shownAtFirst } = phone
+    const due = history.slice(shownAtFirst)
+    expect(this.#pushes.untold(target, due), `${name} was not told of these`).to.deep.equal([])
+    expect(this.#toldTo(phone).length, `nothing was folded for ${name}`).to.be.lessThan(due.length)
   }
 
   figures(): string {
@@ -273,6 +294,7 @@ export class Chaos {
     const counts = [
       `${air.sent.size} messages in ${air.packets} packets`,
       `${lives.count} lives`,
+      `${this.#phones.length} phones of ${new Set(this.#phones.map(({ key }) => key)).size} stations`,
       `${air.logins} logins`,
       `${air.acks} acks`,
       `${[...air.sent.values()].filter(({ confirmed }) => confirmed).length} messages confirmed by them`,

@@ -19,11 +19,16 @@ export class Gateways {
   readonly #lines: Lines
 
   static async start(pushes: Pushes): Promise<Gateways> {
-    const fcm = await startFcm({ onReceived: ({ data, notification }) => pushes.take(data, notification?.body) })
-    const apns = await startApns({
-      onReceived: ({ payload: { aps, ...data } }) => pushes.take(data, (aps.alert as { body?: unknown }).body),
+    const fcm = await startFcm({
+      onReceived: ({ token, data, notification }) => pushes.take(token, data, notification?.body),
     })
-    const webpush = await startWebPush({ onReceived: ({ payload: { body, ...data } }) => pushes.take(data, body) })
+    const apns = await startApns({
+      onReceived: ({ deviceToken, payload: { aps, ...data } }) =>
+        pushes.take(deviceToken, data, (aps.alert as { body?: unknown }).body),
+    })
+    const webpush = await startWebPush({
+      onReceived: ({ endpoint, payload: { body, ...data } }) => pushes.take(endpoint, data, body),
+    })
     const lines = {
       fcm: await startTcpRelay(Number(new URL(fcm.url).port)),
       apns: await startTcpRelay(apns.port),

@@ -5,21 +5,21 @@ import type { Phone, Shown } from './phones.ts'
 /** What has to hold of a station in the end. `sent`: all messages that were ever sent to it, by id. */
 export function judgeHistory(phone: Phone, history: readonly Shown[], sent: ReadonlyMap<string, Sent>): void {
   const ids = history.map(({ id }) => id)
-  expect(new Set(ids).size, `${phone.key} has messages twice`).to.equal(ids.length)
-  expect(phone.agreesWith(history), `${phone.key} was shown something else than its history`).to.equal(true)
+  expect(new Set(ids).size, `${phone.name} has messages twice`).to.equal(ids.length)
+  expect(phone.agreesWith(history), `${phone.name} was shown something else than its history`).to.equal(true)
 
   const kept = new Set(ids)
   const confirmed = [...sent.values()].filter((message) => message.confirmed || phone.hasShown(message.id))
   const lost = (messages: readonly Sent[]) => messages.filter(({ id }) => !kept.has(id)).map(({ id }) => id)
-  expect(lost(confirmed), `${phone.key} lost what was confirmed`).to.deep.equal([])
+  expect(lost(confirmed), `${phone.name} lost what was confirmed`).to.deep.equal([])
   const repeated = [...sent.values()].filter(({ tries }) => tries === Number.POSITIVE_INFINITY)
-  expect(lost(repeated), `${phone.key} lacks what was repeated until it was acknowledged`).to.deep.equal([])
+  expect(lost(repeated), `${phone.name} lacks what was repeated until it was acknowledged`).to.deep.equal([])
 
   let behind = 0
   let latestFirst = -1
   for (const { id, time, bytes } of history) {
     const message = sent.get(id)
-    if (!message) throw new Error(`${phone.key} has ${id}, which nobody sent`)
+    if (!message) throw new Error(`${phone.name} has ${id}, which nobody sent`)
     expect(bytes.equals(message.text), `${id} is not to the byte what was sent`).to.equal(true)
     expect(time, `${id} has a stamp that had been issued before it was sent`).to.be.greaterThan(message.floor)
     expect(time, `${id} is out of order by its stamp`).to.be.greaterThan(behind)

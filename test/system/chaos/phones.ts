@@ -40,7 +40,7 @@ export interface Shown {
 export class Stamps {
   /** Of all that the sidecar gave out, those of answers without messages too. */
   newest = 0
-  readonly #all = new Set<number>()
+  readonly #messages = new Map<number, string>()
   readonly #happenings: Happenings
 
   constructor(happenings: Happenings) {
@@ -48,13 +48,14 @@ export class Stamps {
   }
 
   get count(): number {
-    return this.#all.size
+    return this.#messages.size
   }
 
-  /** No other message has it. */
-  add(stamp: number): void {
-    if (this.#all.has(stamp)) this.#happenings.blame(`the stamp ${stamp} was given out twice`)
-    this.#all.add(stamp)
+  /** No other message has it: several phones of a station are shown the same. */
+  add(stamp: number, id: string): void {
+    const before = this.#messages.get(stamp) ?? id
+    if (before !== id) this.#happenings.blame(`the stamp ${stamp} was given to ${before} and to ${id}`)
+    this.#messages.set(stamp, id)
   }
 }
 
@@ -75,17 +76,30 @@ interface Answer {
   readonly messages?: readonly MessageRecord[]
 }
 
+/** Which phone of which station. */
+export interface PhonePlace {
+  readonly station: number
+  /** 0 is the one that the station has from its beginning. */
+  readonly ordinal: number
+}
+
 /**
- * The phone of one station, with the package's client as its app. It keeps what it was shown, and looks at each answer on its way: a
+ * A phone of a station, with the package's client as its app. It keeps what it was shown, and looks at each answer on its way: a
  * simpler app, which goes on from the newest server time of all answers whatever was lost before, would have to be shown the same.
  */
 export class Phone {
   readonly key: string
+  /** The station, and which of its phones. */
+  readonly name: string
   readonly platform: Platform
+  /** Whether the station is acknowledged for: its first phone wants it, and that is enough. */
   readonly acks: boolean
+  readonly isFirst: boolean
   readonly shown: Shown[] = []
   registered = false
   calling = false
+  /** How many messages it had been shown when it was first answered: of those it need not be told. */
+  shownAtFirst = 0
   readonly #callsign: string
   readonly #ids = new Set<string>()
   readonly #calls: Readonly<Record<PhoneCall, () => Promise<unknown>>> = {
@@ -107,14 +121,17 @@ export class Phone {
   /** Settles when no request is under way. */
   #idle: Promise<unknown> = Promise.resolve()
 
-  constructor(index: number, parts: PhoneParts) {
-    this.#callsign = `N${index}CALL`
+  constructor({ station, ordinal }: PhonePlace, parts: PhoneParts) {
+    this.#callsign = `N${station}CALL`
     this.key = `${this.#callsign}-7`
-    this.platform = PLATFORMS[index % PLATFORMS.length] ?? 'android'
-    this.acks = index % 4 !== 3
+    this.name = `${this.key}/${ordinal}`
+    this.platform = PLATFORMS[(station + ordinal) % PLATFORMS.length] ?? 'android'
+    this.acks = station % 4 !== 3
+    this.isFirst = ordinal === 0
     // A subscription is made once the sidecar has said its key.
     if (this.platform !== 'webpush')
-      this.#pushToken = this.platform === 'ios' ? `${index}a`.repeat(32) : `token-of-${this.#callsign}`
+      this.#pushToken =
+        this.platform === 'ios' ? `${station}${ordinal}`.repeat(32) : `token-${ordinal}-of-${this.#callsign}`
     this.#parts = parts
     this.#options = {
       baseUrl: 'http://sidecar.invalid',
@@ -125,10 +142,15 @@ export class Phone {
       ssid: 7,
       passcode: passcodeOf(this.#callsign),
       platform: this.platform,
-      ackMessages: this.acks,
+      ackMessages: this.acks && this.isFirst,
       store: this.#store,
     }
     this.#direct = createCalls(this.#options)
+  }
+
+  /** Where its notifications go: its token, or the address of its subscription. */
+  get target(): string | undefined {
+    return this.platform === 'webpush' && this.#pushToken ? JSON.parse(this.#pushToken).endpoint : this.#pushToken
   }
 
   /** False when the sidecar did not answer, or a call of this phone is under way. */
@@ -159,6 +181,7 @@ export class Phone {
     this.#pushToken ??= await this.#subscribe()
     this.#client = await createClient({ ...this.#options, pushToken: this.#pushToken })
     await this.#client.start()
+    if (!this.registered) this.shownAtFirst = this.shown.length
     this.registered = true
   }
 
@@ -173,7 +196,7 @@ export class Phone {
     save: async (state, messages) => {
       this.#state = state
       for (const shown of messages.map(shownOf)) {
-        if (this.#ids.has(shown.id)) this.#parts.happenings.blame(`${this.key} was shown ${shown.id} twice`)
+        if (this.#ids.has(shown.id)) this.#parts.happenings.blame(`${this.name} was shown ${shown.id} twice`)
         this.#ids.add(shown.id)
         this.shown.push(shown)
       }
@@ -192,7 +215,7 @@ export class Phone {
     const { status } = answer
     const body = await answer.json()
     if (status === 200) this.#look(pathname, body as Answer)
-    else this.#parts.happenings.blame(`${pathname} of ${this.key} was answered with ${status} ${JSON.stringify(body)}`)
+    else this.#parts.happenings.blame(`${pathname} of ${this.name} was answered with ${status} ${JSON.stringify(body)}`)
     return { status, json: async () => body }
   }
 
@@ -202,9 +225,9 @@ export class Phone {
       let last = this.#newest
       for (const { id, time } of messages.map(shownOf)) {
         if (time <= last || time > serverTime)
-          happenings.blame(`${path} of ${this.key} showed ${id} of ${time} behind ${last} and up to ${serverTime}`)
+          happenings.blame(`${path} of ${this.name} showed ${id} of ${time} behind ${last} and up to ${serverTime}`)
         last = time
-        stamps.add(time)
+        stamps.add(time, id)
       }
     }
     this.#newest = Math.max(this.#newest, serverTime)

@@ -9,7 +9,8 @@ export interface Life {
 
 /** A notification that a gateway took. */
 interface Push {
-  readonly to: string
+  /** Where it went: a token, or the address of a subscription. */
+  readonly target: string
   /** The newest message that it tells of. */
   readonly id: string
   readonly count: number
@@ -21,8 +22,8 @@ interface Push {
 /** What phones were told of, by whom. */
 export class Pushes {
   readonly all: Push[] = []
-  /** Told of the station that a notification is for. */
-  onPush: (key: string) => void = () => {}
+  /** Told of where a notification went. */
+  onPush: (target: string) => void = () => {}
   readonly #newest = new Map<string, string>()
   readonly #happenings: Happenings
 
@@ -30,27 +31,28 @@ export class Pushes {
     this.#happenings = happenings
   }
 
-  take({ fromCall, to, seqId, count }: Readonly<Record<string, unknown>>, body: unknown, life?: Life): void {
-    const push = { to: String(to), id: `${fromCall} ${to} ${seqId}`, count: Number(count), body: String(body), life }
+  take(target: string, data: Readonly<Record<string, unknown>>, body: unknown, life?: Life): void {
+    const { fromCall, to, seqId, count } = data
+    const push = { target, id: `${fromCall} ${to} ${seqId}`, count: Number(count), body: String(body), life }
     this.all.push(push)
-    this.#newest.set(push.to, push.id)
-    this.onPush(push.to)
+    this.#newest.set(target, push.id)
+    this.onPush(target)
     this.#happenings.tell()
   }
 
-  of(key: string): readonly Push[] {
-    return this.all.filter(({ to }) => to === key)
+  of(wanted: string): readonly Push[] {
+    return this.all.filter(({ target }) => target === wanted)
   }
 
-  /** The newest message that the phone of the station was told of. */
-  newestOf(key: string): string | undefined {
-    return this.#newest.get(key)
+  /** The newest message that a phone was told of. */
+  newestOf(target: string): string | undefined {
+    return this.#newest.get(target)
   }
 
-  /** Messages of a station's history that no notification told of. One tells of its newest, and those right before it. */
-  untold(key: string, history: readonly Shown[]): readonly string[] {
+  /** Messages of the history that no notification told the phone of. One tells of its newest, and those right before it. */
+  untold(target: string, history: readonly Shown[]): readonly string[] {
     const told = new Set<number>()
-    for (const { place, count } of this.#placed(key, history))
+    for (const { place, count } of this.#placed(target, history))
       for (let one = place; one > place - count; one--) told.add(one)
     return history.filter((_, place) => !told.has(place)).map(({ id }) => id)
   }
@@ -59,11 +61,14 @@ export class Pushes {
    * How often a phone was told of nothing newer than before. `excused`: where the life that had told it before was killed, perhaps before
    * it could say so to the others.
    */
-  twice(key: string, history: readonly Shown[]): { readonly excused: number; readonly inexcusable: readonly string[] } {
+  twice(
+    target: string,
+    history: readonly Shown[],
+  ): { readonly excused: number; readonly inexcusable: readonly string[] } {
     let newest: { readonly place: number; readonly life: Life | undefined } | undefined
     let excused = 0
     const inexcusable: string[] = []
-    for (const { place, life, id } of this.#placed(key, history)) {
+    for (const { place, life, id } of this.#placed(target, history)) {
       if (!newest || place > newest.place) newest = { place, life }
       else if (newest.life?.killed) excused += 1
       else inexcusable.push(id)
@@ -72,8 +77,8 @@ export class Pushes {
   }
 
   /** With the place of its newest message in the station's history; -1 where it is not there. */
-  #placed(key: string, history: readonly Shown[]) {
+  #placed(target: string, history: readonly Shown[]) {
     const places = new Map(history.map(({ id }, place) => [id, place]))
-    return this.of(key).map((push) => ({ ...push, place: places.get(push.id) ?? -1 }))
+    return this.of(target).map((push) => ({ ...push, place: places.get(push.id) ?? -1 }))
   }
 }

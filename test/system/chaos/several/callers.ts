@@ -28,17 +28,29 @@ interface Answer {
   readonly messages?: readonly MessageRecord[]
 }
 
+/** Which phone of which station. */
+interface CallerPlace {
+  readonly station: number
+  /** 0 is a phone that knows nothing of device ids. */
+  readonly ordinal: number
+}
+
 /**
- * The app of one station. It calls any instance, each time another one, and syncs from the newest cursor of every answer: the cursor is its
+ * An app of a station. It calls any instance, each time another one, and syncs from the newest cursor of every answer: the cursor is its
  * own, since the client's is more careful, and leaves out those that follow on an answer that was lost.
  */
 export class Caller {
   readonly key: string
+  /** The station, and which of its phones. */
+  readonly name: string
+  /** Whether the station is acknowledged for: its first phone wants it, and that is enough. */
   readonly acks: boolean
+  readonly isFirst: boolean
   readonly shown: Shown[] = []
   calling = false
   /** Answers that were 500. */
   failures = 0
+  readonly #claim: ReturnType<typeof claim> & { readonly deviceId?: string }
   readonly #callsign: string
   readonly #platform: Platform
   readonly #ids = new Set<string>()
@@ -49,24 +61,35 @@ export class Caller {
   #pushToken: string | undefined
   #cursor = 0
 
-  constructor(index: number, { happenings, mayFail, subscribe }: CallerParts) {
-    this.#callsign = `N${index}C`
+  constructor({ station, ordinal }: CallerPlace, { happenings, mayFail, subscribe }: CallerParts) {
+    this.#callsign = `N${station}C`
     this.key = `${this.#callsign}-7`
-    this.acks = index % 4 !== 3
+    this.name = `${this.key}/${ordinal}`
+    this.isFirst = ordinal === 0
+    this.#claim = { ...claim(this.#callsign), ...(!this.isFirst && { deviceId: `device-${ordinal}` }) }
+    this.acks = station % 4 !== 3
     this.#happenings = happenings
     this.#mayFail = mayFail
     this.#subscribe = subscribe
-    this.#platform = PLATFORMS[index % PLATFORMS.length] ?? 'android'
+    this.#platform = PLATFORMS[(station + ordinal) % PLATFORMS.length] ?? 'android'
     // A subscription is made once an instance has said the key of all.
     if (this.#platform !== 'webpush')
-      this.#pushToken = this.#platform === 'ios' ? index.toString(16).padStart(64, '0') : `token-of-${this.#callsign}`
+      this.#pushToken =
+        this.#platform === 'ios' ? `${station}${ordinal}`.padStart(64, '0') : `token-${ordinal}-of-${this.#callsign}`
+  }
+
+  /** Where its notifications go: its token, or the address of its subscription. */
+  get target(): string {
+    const token = this.#pushToken ?? ''
+    return this.#platform === 'webpush' ? JSON.parse(token).endpoint : token
   }
 
   /** False where there was no answer. */
   async register(callee: Callee): Promise<boolean> {
     const answer = await this.#answered(callee, 'register', async (calls) => {
       this.#pushToken ??= this.#subscribe((await calls.webPush()).publicKey)
-      const more = { platform: this.#platform, pushToken: this.#pushToken, ackMessages: this.acks }
+      const ackMessages = this.acks && this.isFirst
+      const more = { ...this.#claim, platform: this.#platform, pushToken: this.#pushToken, ackMessages }
       return calls.register(registration(this.#callsign, more))
     })
     // It may be older: what is newer, another instance may know alone.
@@ -76,28 +99,28 @@ export class Caller {
 
   async sync(callee: Callee): Promise<boolean> {
     const since = this.#cursor
-    const answer = await this.#answered(callee, 'sync', (calls) => calls.sync({ ...claim(this.#callsign), since }))
+    const answer = await this.#answered(callee, 'sync', (calls) => calls.sync({ ...this.#claim, since }))
     if (!answer) return false
     let last = since
     for (const shown of answer.messages.map(shownOf)) {
       if (shown.time <= last || shown.time > answer.serverTime)
         this.#happenings.blame(
-          `${this.key} was shown ${shown.id} of ${shown.time} behind ${last} and up to ${answer.serverTime}`,
+          `${this.name} was shown ${shown.id} of ${shown.time} behind ${last} and up to ${answer.serverTime}`,
         )
-      if (this.#ids.has(shown.id)) this.#happenings.blame(`${this.key} was shown ${shown.id} twice`)
+      if (this.#ids.has(shown.id)) this.#happenings.blame(`${this.name} was shown ${shown.id} twice`)
       last = shown.time
       this.#ids.add(shown.id)
       this.shown.push(shown)
     }
     if (answer.serverTime < since)
-      this.#happenings.blame(`a sync of ${this.key} gave ${answer.serverTime} after ${since}`)
+      this.#happenings.blame(`a sync of ${this.name} gave ${answer.serverTime} after ${since}`)
     this.#cursor = Math.max(since, answer.serverTime)
     return true
   }
 
   /** The whole history, without touching the cursor; undefined where there was no answer. */
   async history(callee: Callee): Promise<readonly Shown[] | undefined> {
-    const answer = await this.#answered(callee, 'sync', (calls) => calls.sync({ ...claim(this.#callsign), since: 0 }))
+    const answer = await this.#answered(callee, 'sync', (calls) => calls.sync({ ...this.#claim, since: 0 }))
     return answer?.messages.map(shownOf)
   }
 
@@ -112,7 +135,7 @@ export class Caller {
     const kept = new Set(history.map(({ id }) => id))
     const other = this.shown.filter(({ id }) => !kept.has(id))
     const named = (shown: readonly Shown[]) => shown.map(({ id, time }) => `${id} of ${time}`).join(', ')
-    return `${this.key}: it was not shown [${named(skipped)}], and alone has [${named(other)}]; its calls were ${this.#calls.join('; ')}`
+    return `${this.name}: it was not shown [${named(skipped)}], and alone has [${named(other)}]; its calls were ${this.#calls.join('; ')}`
   }
 
   /** Undefined where there was no answer, or `internal` was one that could be expected. */
@@ -138,7 +161,7 @@ export class Caller {
       note(code)
       if (code === 'internal' && (before || this.#mayFail())) this.failures += 1
       else if (code !== 'unreachable')
-        this.#happenings.blame(`${how} of ${this.key} was answered with ${code}: ${message}`)
+        this.#happenings.blame(`${how} of ${this.name} was answered with ${code}: ${message}`)
       return undefined
     }
   }

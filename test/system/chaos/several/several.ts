@@ -22,6 +22,8 @@ const FREEZE_MS = 8000
 const FINDS_OUT_MS = 10_000
 const TICK_MS = 20
 const REGISTER_EVERY = 10
+/** Each so many stations one has two phones more. */
+const PHONES_EVERY = 5
 /** On a machine that is held up. */
 const PATIENCE_MS = 90_000
 /** What instances on a machine that is held up need at most until all are at a database again that came back. */
@@ -65,8 +67,10 @@ export class SeveralChaos {
     const mayFail = () => performance.now() < this.#troubleUntil
     const subscribe = (publicKey: string) => JSON.stringify(this.#webPush?.subscribe(publicKey))
     const parts = { happenings: this.happenings, mayFail, subscribe }
-    this.#callers = Array.from({ length: scale.stations }, (_, index) => new Caller(index, parts))
-    this.#stations = this.#callers.map(({ key }) => key)
+    this.#callers = Array.from({ length: scale.stations }, (_, station) =>
+      (station % PHONES_EVERY === 0 ? [0, 1, 2] : [0]).map((ordinal) => new Caller({ station, ordinal }, parts)),
+    ).flat()
+    this.#stations = this.#callers.filter(({ isFirst }) => isFirst).map(({ key }) => key)
   }
 
   async start(): Promise<void> {
@@ -79,7 +83,7 @@ export class SeveralChaos {
       this.#instances.push(await this.#instance(name, postgres.address, { certificates, webPush }))
     await Promise.all(this.#instances.map((instance) => instance.start()))
     for (const caller of this.#callers)
-      if (!(await caller.register(this.#anyone()))) throw new Error(`${caller.key} could not register`)
+      if (!(await caller.register(this.#anyone()))) throw new Error(`${caller.name} could not register`)
     await this.#untilTwoListen()
 
     const sites = this.#instances.map(({ site }) => site)
@@ -95,9 +99,9 @@ export class SeveralChaos {
   async #startWebPush(certificates: Certificates): Promise<WebPushFixture> {
     const webPush = await startWebPush({
       certificates,
-      onReceived: ({ payload, subject }) => {
+      onReceived: ({ endpoint, payload, subject }) => {
         const sender = this.#instances.find(({ name }) => subject === subjectOf(name))
-        if (sender) this.#told.take(payload, payload.body, sender.life)
+        if (sender) this.#told.take(endpoint, payload, payload.body, sender.life)
         else this.happenings.blame(`a notification was signed by ${subject}`)
       },
     })
@@ -118,7 +122,7 @@ export class SeveralChaos {
     const site = await startSite(`T2${name.toUpperCase()}`, {
       certificates,
       happenings,
-      onPush: (data) => this.#told.take(data, undefined, instance.life),
+      onPush: (token, data) => this.#told.take(token, data, undefined, instance.life),
       onAck: (line) => this.#mail?.takeAck(line),
       onLogin: (call) => this.#checkCall(call, site),
     })
@@ -304,10 +308,18 @@ export class SeveralChaos {
     const { happenings } = this
     this.#mail?.stop()
     await this.#untilTwoListen()
-    await happenings.atMost(PATIENCE_MS, () => this.#shown() >= (this.#mail?.letters.size ?? 0))
+    const due = this.#due()
+    await happenings.atMost(PATIENCE_MS, () => this.#shown() >= due)
     await happenings.atMost(PATIENCE_MS, () =>
-      this.#callers.every(({ key, shown }) => this.#told.newestOf(key) === shown.at(-1)?.id),
+      this.#callers.every(({ target, shown }) => this.#told.newestOf(target) === shown.at(-1)?.id),
     )
+  }
+
+  /** How many messages all phones together are to be shown. */
+  #due(): number {
+    const letters = new Map<string, number>()
+    for (const { to } of this.#mail?.letters.values() ?? []) letters.set(to, (letters.get(to) ?? 0) + 1)
+    return this.#callers.reduce((sum, { key }) => sum + (letters.get(key) ?? 0), 0)
   }
 
   #shown(): number {
@@ -325,7 +337,15 @@ export class SeveralChaos {
       takeoversMs: this.#takeoversMs,
       databaseKilledAt: this.#databaseKilledAt,
       isKilled: kills + upgrades > 0,
-      figures: { kills, freezes, upgrades, 'kills of the database': this.#databaseKilledAt.length, calls },
+      figures: {
+        stations: this.#stations.length,
+        phones: this.#callers.length,
+        kills,
+        freezes,
+        upgrades,
+        'kills of the database': this.#databaseKilledAt.length,
+        calls,
+      },
     })
   }
 

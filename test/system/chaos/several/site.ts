@@ -8,8 +8,8 @@ import type { Happenings } from '../happenings.ts'
 export interface SiteEvents {
   readonly certificates: Certificates
   readonly happenings: Happenings
-  /** A notification was accepted: its data, as a phone gets it. */
-  onPush(data: Readonly<Record<string, unknown>>): void
+  /** A notification was accepted: the token, and its data, as a phone gets it. */
+  onPush(token: string, data: Readonly<Record<string, unknown>>): void
   /** An ack was sent: the line. */
   onAck(line: string): void
   /** Somebody logged in by this call. */
@@ -33,8 +33,11 @@ export interface Site {
 export async function startSite(serverCall: string, events: SiteEvents): Promise<Site> {
   const { certificates, happenings, onPush, onAck, onLogin } = events
   const server: AprsIsServer = await startAprsIs({ serverCall })
-  const fcm = await startFcm({ certificates, onReceived: ({ data }) => onPush(data) })
-  const apns = await startApns({ certificates, onReceived: ({ payload: { aps: _, ...data } }) => onPush(data) })
+  const fcm = await startFcm({ certificates, onReceived: ({ token, data }) => onPush(token, data) })
+  const apns = await startApns({
+    certificates,
+    onReceived: ({ deviceToken, payload: { aps: _, ...data } }) => onPush(deviceToken, data),
+  })
   let calls: ReadonlySet<string> = new Set()
   let filters = ''
   let asked: { readonly stations: readonly string[]; readonly filters: string; readonly all: boolean } | undefined

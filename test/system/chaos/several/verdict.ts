@@ -36,15 +36,15 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
   const { callers, letters, told, instances, databaseKilledAt, isKilled, takeoversMs } = evidence
   const histories = new Map<Caller, readonly Shown[]>()
   for (const caller of callers) histories.set(caller, await historyOf(caller, instances))
-  const kept = [...histories.values()].flat()
+  const kept = [...histories].flatMap(([{ isFirst }, history]) => (isFirst ? history : []))
   const ids = new Set(kept.map(({ id }) => id))
   const lost = [...letters.keys()].filter((id) => !ids.has(id))
   const wrong = kept.filter(({ id, bytes }) => letters.get(id)?.text !== bytes.toString())
   const doubled = kept.length - ids.size
   const astray = [...histories].flatMap(([caller, history]) => caller.astray(history) ?? [])
-  const pushes = [...histories].map(([{ key }, history]) => ({
-    untold: told.untold(key, history),
-    ...told.twice(key, history),
+  const pushes = [...histories].map(([{ target }, history]) => ({
+    untold: told.untold(target, history),
+    ...told.twice(target, history),
   }))
   const untold = pushes.flatMap((one) => one.untold)
   const pushedTwice = pushes.flatMap((one) => one.inexcusable)
@@ -94,7 +94,7 @@ async function historyOf(caller: Caller, instances: readonly Instance[]): Promis
     const history = await caller.history(instance)
     if (history) return history
   }
-  throw new Error(`nobody has the history of ${caller.key}`)
+  throw new Error(`nobody has the history of ${caller.name}`)
 }
 
 function acksOf(
