@@ -14,8 +14,7 @@ describe('A filter change', () => {
   const calls = () => its.server.clients().map(({ call }) => call)
 
   it('waits from the first change on and sends one filter for all till then', async () => {
-    its.connect()
-    await its.ready()
+    await its.start([])
     const sent = its.metrics.value('filters_sent')
     for (const [index, key] of ['AA1AA-1', 'BB1BB-1', 'CC1CC-1', 'DD1DD-1'].entries()) {
       its.stations.add(key)
@@ -29,24 +28,12 @@ describe('A filter change', () => {
   })
 
   it('sends nothing when the set of stations is the same', async () => {
-    its.stations = new Set(['AA1AA-1', 'BB1BB-1'])
-    its.connect()
-    await its.ready()
+    await its.start(['AA1AA-1', 'BB1BB-1'])
     const { bytesIn } = its.server.traffic
     await its.change(['BB1BB-1', 'AA1AA-1'])
     await its.reaches(['AA1AA-1'])
     expect(its.server.traffic.bytesIn).to.equal(bytesIn)
     expect(its.events('upstream-filter')).to.have.length(1)
-  })
-
-  it('changes a filter of up to 510 bytes in place', async () => {
-    its.stations = new Set(stationKeys(54))
-    its.connect()
-    await its.ready()
-    await its.change(stationKeys(55))
-    await its.ready()
-    expect(its.server.traffic.logins).to.equal(1)
-    await its.reaches(stationKeys(55))
   })
 
   it('changes a filter in place up to the last byte that the server takes, and not by one more', async () => {
@@ -55,9 +42,7 @@ describe('A filter change', () => {
       ['A1A-1', 510, 1],
       ['AA1A-1', 511, 2],
     ] as const) {
-      its.stations = new Set(stationKeys(55))
-      its.connect()
-      await its.ready()
+      await its.start(stationKeys(55))
       const before = its.server.traffic.logins
       const whole = [...stationKeys(55), last]
       expect('#filter g'.length + whole.join('').length + whole.length).to.equal(bytes)
@@ -70,9 +55,7 @@ describe('A filter change', () => {
   })
 
   it('is not ready until a change is confirmed, sends it again after 10 s and counts that', async () => {
-    its.stations = new Set(['AA1AA-1'])
-    its.connect()
-    await its.ready()
+    await its.start(['AA1AA-1'])
     its.server.silentFilters = true
     const asked = once(its.server.events, 'filter')
     await its.change(['BB1BB-1'])
@@ -86,9 +69,7 @@ describe('A filter change', () => {
   })
 
   it('logs in anew when a filter stays unconfirmed, and keeps the old connection until then', async () => {
-    its.stations = new Set(['AA1AA-1'])
-    its.connect()
-    await its.ready()
+    await its.start(['AA1AA-1'])
     its.server.silentFilters = true
     await its.change(['AA1AA-1', 'BB1BB-1'])
     await its.clock.advance(20_000)
@@ -110,12 +91,5 @@ describe('A filter change', () => {
     await its.clock.advance(0)
     await its.ready()
     expect(its.filters()).to.deep.equal(['g/BB1BB-1'])
-  })
-
-  it('adds what stations send where that is tracked', async () => {
-    its.stations = new Set(['AA1AA-1'])
-    its.connect({ trackOutgoing: true })
-    await its.ready()
-    expect(its.filters()).to.deep.equal(['g/AA1AA-1 b/AA1AA-1'])
   })
 })

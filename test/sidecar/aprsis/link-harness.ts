@@ -75,6 +75,13 @@ export class LinkHarness {
     this.link.onStatus(() => this.#tell())
   }
 
+  /** Connects for these stations, and resolves once it hears them. */
+  async start(stations: Iterable<StationKey>, ...options: Parameters<LinkHarness['connect']>): Promise<void> {
+    this.stations = new Set(stations)
+    this.connect(...options)
+    await this.ready()
+  }
+
   take(lines: readonly string[]): void {
     this.lines.push(...lines)
     this.#tell()

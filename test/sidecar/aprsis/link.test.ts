@@ -16,9 +16,7 @@ describe('The link to APRS-IS', () => {
 
   describe('logging in', () => {
     it('logs in with the configured call, verified, and with the filter in the login line', async () => {
-      its.stations = new Set(['AA1AA-1', 'OE1ABC-7'])
-      its.connect()
-      await its.ready()
+      await its.start(['AA1AA-1', 'OE1ABC-7'])
       expect(its.server.clients()[0]).to.include({ call: CALL, verified: true, filter: 'g/AA1AA-1/OE1ABC-7' })
       expect(status()).to.include({ connected: true, verified: true, ready: true, leftOut: 0 })
       expect(status().connections[0]).to.include({ call: CALL, state: 'up', server: 'T2FIX', stations: 2 })
@@ -27,9 +25,7 @@ describe('The link to APRS-IS', () => {
     })
 
     it('hands over packet lines in order, to the byte, and keeps the chatter of the server to itself', async () => {
-      its.stations = new Set(['BB1BB'])
-      its.connect()
-      await its.ready()
+      await its.start(['BB1BB'])
       const bytes = [0xc3, 0xa4, 0xff, 0x80]
       its.server.inject(Buffer.from([...Buffer.from('AA1AA>APRS,TCPIP*,qAC,X::BB1BB    :'), ...bytes]))
       await its.clock.advance(20_000)
@@ -41,8 +37,7 @@ describe('The link to APRS-IS', () => {
     })
 
     it('stays logged in without stations, asking for nothing that it would not get anyway', async () => {
-      its.connect()
-      await its.ready()
+      await its.start([])
       expect(its.filters()).to.deep.equal([`g/${CALL}`])
       await its.change(['AA1AA'])
       await its.until(() => its.link.ready())
@@ -51,9 +46,7 @@ describe('The link to APRS-IS', () => {
     })
 
     it('logs in unverified with passcode -1, says once that it cannot send, and receives', async () => {
-      its.stations = new Set(['AA1AA'])
-      its.connect({ passcode: -1 })
-      await its.ready()
+      await its.start(['AA1AA'], { passcode: -1 })
       await its.reaches(['AA1AA'])
       expect(status()).to.include({ connected: true, verified: false })
       expect(its.link.send('N0CALL-10>APRS,TCPIP*:>x')).to.equal(false)
@@ -63,9 +56,7 @@ describe('The link to APRS-IS', () => {
 
     it('logs an error when a real passcode is not accepted, and goes on receiving', async () => {
       its.server.answerUnverified = true
-      its.stations = new Set(['AA1AA'])
-      its.connect()
-      await its.ready()
+      await its.start(['AA1AA'])
       await its.reaches(['AA1AA'])
       expect(its.events('upstream-unverified')[0]).to.include({ level: 'error' })
       expect(its.link.send('N0CALL-10>APRS,TCPIP*:>x')).to.equal(false)
@@ -99,9 +90,7 @@ describe('The link to APRS-IS', () => {
 
   describe('faults', () => {
     it('reconnects after a reset, with the newest filter in the login line', async () => {
-      its.stations = new Set(['AA1AA'])
-      its.connect()
-      await its.ready()
+      await its.start(['AA1AA'])
       its.server.dropAll()
       await its.until(() => states()[0] === 'waiting')
       expect(status()).to.include({ connected: false, verified: false, ready: false })
@@ -115,8 +104,7 @@ describe('The link to APRS-IS', () => {
     })
 
     it('waits longer after each failure, and briefly again after a login', async () => {
-      its.connect({}, { random: () => 0.999999 })
-      await its.ready()
+      await its.start([], {}, { random: () => 0.999999 })
       its.server.refuseLogins = true
       its.server.dropAll()
       const waits: unknown[] = []
@@ -186,8 +174,7 @@ describe('The link to APRS-IS', () => {
     })
 
     it('waits briefly after a login that lasted', async () => {
-      its.connect({}, { random: () => 0.999999 })
-      await its.ready()
+      await its.start([], {}, { random: () => 0.999999 })
       const waits: unknown[] = []
       const drop = async () => {
         const before = its.events('upstream-down').length
@@ -209,8 +196,7 @@ describe('The link to APRS-IS', () => {
 
     it('tells of an outage once, however long it lasts', async () => {
       const { port } = its.server
-      its.connect()
-      await its.ready()
+      await its.start([])
       await its.server.close()
       for (let tries = 1; tries < 6; tries++) {
         await its.until(() => its.events('upstream-down').length === tries)
@@ -224,8 +210,7 @@ describe('The link to APRS-IS', () => {
     })
 
     it('takes a server that says nothing for more than 60 s for dead', async () => {
-      its.connect()
-      await its.ready()
+      await its.start([])
       await its.clock.advance(120_000)
       expect(states()).to.deep.equal(['up'])
       its.server.stall()
@@ -241,8 +226,7 @@ describe('The link to APRS-IS', () => {
     it('takes a server that sends a byte a second and never a line for dead, too', async () => {
       await its.server.close()
       await its.startServer({ chatterMs: 10 * 60_000 })
-      its.connect()
-      await its.ready()
+      await its.start([])
       for (let seconds = 0; seconds < 75; seconds++) {
         expect(states()).to.deep.equal(['up'])
         its.server.drip('x')
@@ -253,9 +237,7 @@ describe('The link to APRS-IS', () => {
     })
 
     it('drops lines over 4 KiB and goes on', async () => {
-      its.stations = new Set(['AA1AA'])
-      its.connect()
-      await its.ready()
+      await its.start(['AA1AA'])
       its.server.say('x'.repeat(5000))
       await its.reaches(['AA1AA'])
       expect(its.metrics.value('lines_too_long')).to.equal(1)
@@ -265,17 +247,14 @@ describe('The link to APRS-IS', () => {
 
   describe('sending', () => {
     it('sends a packet line by the verified login', async () => {
-      its.stations = new Set(['AA1AA'])
-      its.connect()
-      await its.ready()
+      await its.start(['AA1AA'])
       expect(its.link.send('AA1AA>APRS,TCPIP*::BB1BB    :ack1')).to.equal(true)
       const { login, outcome } = await its.server.waitFor(({ line }) => line === 'AA1AA>APRS,TCPIP*::BB1BB    :ack1')
       expect({ login, outcome }).to.deep.equal({ login: CALL, outcome: 'passed' })
     })
 
     it('sends nothing that is too long, breaks the line or is a command', async () => {
-      its.connect()
-      await its.ready()
+      await its.start([])
       const head = 'N0CALL-10>APRS,TCPIP*:>'
       expect(its.link.send(head.padEnd(509, 'x'))).to.equal(true)
       for (const line of [head.padEnd(510, 'x'), `${head.padEnd(508, 'x')}ä`, `${head}\r`, `${head}\nx`, `${head}\0`]) {
@@ -294,8 +273,7 @@ describe('The link to APRS-IS', () => {
     })
 
     it('refuses lines rather than pile them up when the server does not read', async () => {
-      its.connect()
-      await its.ready()
+      await its.start([])
       its.server.stall()
       let sent = 0
       while (its.link.send(`N0CALL-10>APRS,TCPIP*:>${String(sent).padEnd(480, 'x')}`)) sent += 1
@@ -307,9 +285,7 @@ describe('The link to APRS-IS', () => {
     })
 
     it('sends what comes from a station by the connection that carries it', async () => {
-      its.stations = new Set(stationKeys(900))
-      its.connect()
-      await its.ready()
+      await its.start(stationKeys(900))
       const carriedBy = (key: string) =>
         its.server.clients().find(({ filter }) => filter.split('/').includes(key))?.call
       for (const key of [stationKeys(1)[0], stationKeys(1, 899)[0]]) {
@@ -382,9 +358,7 @@ describe('The link to APRS-IS', () => {
 
   describe('closing', () => {
     it('ends every connection, plans nothing more, and may be told twice', async () => {
-      its.stations = new Set(stationKeys(900))
-      its.connect()
-      await its.ready()
+      await its.start(stationKeys(900))
       // An addition to the small connection: an overlap and a tidying are planned, and then another change.
       await its.change(stationKeys(920, 1))
       await its.ready()
@@ -411,9 +385,7 @@ describe('The link to APRS-IS', () => {
     })
 
     it('hands over no line afterwards', async () => {
-      its.stations = new Set(['AA1AA'])
-      its.connect()
-      await its.ready()
+      await its.start(['AA1AA'])
       its.network.hold()
       its.send(['AA1AA'])
       await its.clock.advance(0)
@@ -422,21 +394,6 @@ describe('The link to APRS-IS', () => {
       await closed
       await its.clock.advance(0)
       expect(its.lines).to.deep.equal([])
-    })
-
-    it('delivers what was sent first', async () => {
-      its.connect()
-      await its.ready()
-      its.link.send('N0CALL-10>APRS,TCPIP*:>last words')
-      await its.link.close()
-      await its.server.waitFor(({ line }) => line.endsWith('last words'))
-    })
-
-    it('does not wait for a server that does not answer', async () => {
-      its.server.stall()
-      its.connect()
-      await its.clock.advance(0)
-      await its.link.close()
     })
   })
 })

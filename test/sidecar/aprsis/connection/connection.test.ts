@@ -70,9 +70,13 @@ describe('A connection to APRS-IS', () => {
   }
   const inState = (state: string) => until(() => connection.status().state === state)
 
-  it('does not come back after it left, and closes at once when it was not logged in', async () => {
-    open()
+  async function openUp(options?: Partial<ConnectionOptions>): Promise<void> {
+    open(options)
     await inState('up')
+  }
+
+  it('does not come back after it left, and closes at once when it was not logged in', async () => {
+    await openUp()
     connection.leave()
     connection.leave()
     await inState('closed')
@@ -85,8 +89,7 @@ describe('A connection to APRS-IS', () => {
   })
 
   it('waits 5 s at most for the server to take leave', async () => {
-    open()
-    await inState('up')
+    await openUp()
     server.stall()
     connection.leave()
     await clock.advance(4999)
@@ -96,8 +99,7 @@ describe('A connection to APRS-IS', () => {
   })
 
   it('does not leave with anything unread while reading is paused', async () => {
-    open()
-    await inState('up')
+    await openUp()
     connection.pause()
     server.inject('BB1BB>APRS,TCPIP*,qAC,X::AA1AA    :late')
     await new Promise<void>((resolve) => process.nextTick(resolve))
@@ -113,8 +115,7 @@ describe('A connection to APRS-IS', () => {
     const told: unknown[] = []
     const quiet = { debug: () => {}, warn: () => {}, error: () => {} }
     const info = (event: string, _msg: string, fields?: object) => void told.push([event, fields])
-    open({ avoids: () => true, log: { ...quiet, info } })
-    await inState('up')
+    await openUp({ avoids: () => true, log: { ...quiet, info } })
     expect(server.traffic.logins).to.equal(4)
     const { server: name, call } = connection.status()
     expect(told).to.have.length(2)
@@ -166,8 +167,7 @@ describe('A connection to APRS-IS', () => {
   })
 
   it('accepts nothing once it closes, and delivers what it accepted before', async () => {
-    open()
-    await inState('up')
+    await openUp()
     expect(connection.send('N0CALL>APRS,TCPIP*:>in time')).to.equal(true)
     const closed = connection.close()
     expect(connection.send('N0CALL>APRS,TCPIP*:>late')).to.equal(false)
@@ -176,8 +176,7 @@ describe('A connection to APRS-IS', () => {
   })
 
   it('asks one filter at a time, and of those that wait only for the newest', async () => {
-    open()
-    await inState('up')
+    await openUp()
     const asked: string[] = []
     server.events.on('filter', (_client, { text }) => asked.push(text))
     for (const filter of ['g/BB1BB', 'g/CC1CC', 'g/DD1DD']) connection.setFilter(filter)
@@ -186,8 +185,7 @@ describe('A connection to APRS-IS', () => {
   })
 
   it('logs in with the newest filter', async () => {
-    open()
-    await inState('up')
+    await openUp()
     connection.setFilter('g/BB1BB')
     await inState('up')
     server.dropAll()
@@ -198,8 +196,7 @@ describe('A connection to APRS-IS', () => {
   })
 
   it('counts bytes over all its logins', async () => {
-    open()
-    await inState('up')
+    await openUp()
     const first = connection.status()
     expect(first.bytesOut).to.equal(server.traffic.bytesIn)
     server.dropAll()
@@ -211,8 +208,7 @@ describe('A connection to APRS-IS', () => {
   })
 
   it('takes a confirmation of another filter for none', async () => {
-    open()
-    await inState('up')
+    await openUp()
     server.silentFilters = true
     connection.setFilter('g/BB1BB')
     server.say('# filter g/AA1AA active')
@@ -233,8 +229,7 @@ describe('A connection to APRS-IS', () => {
       Object.assign(dns, { lookup })
     })
 
-    const openTcp = (options: Partial<ConnectionOptions> = {}) =>
-      open({ connect: connectTcp, host: '127.0.0.1', ...options })
+    const TCP = { connect: connectTcp, host: '127.0.0.1' }
 
     /** Names are looked up by `answer`. */
     function lookUpBy(answer: (found: (error: Error | null, all?: LookupAddress[]) => void) => void): void {
@@ -245,8 +240,7 @@ describe('A connection to APRS-IS', () => {
     }
 
     it('reads everything that the server sent before it leaves', async () => {
-      openTcp()
-      await inState('up')
+      await openUp(TCP)
       for (let count = 0; count < 2000; count++) server.inject(`BB1BB>APRS,TCPIP*,qAC,X::AA1AA    :message ${count}`)
       // Written to the kernel by now, and not read: that needs another turn of the event loop.
       await new Promise<void>((resolve) => process.nextTick(resolve))
@@ -257,8 +251,7 @@ describe('A connection to APRS-IS', () => {
     })
 
     it('delivers what it accepted before it closes, if the server reads on', async () => {
-      openTcp()
-      await inState('up')
+      await openUp(TCP)
       server.stall()
       let sent = 0
       while (connection.send(`N0CALL>APRS,TCPIP*:>${String(sent).padEnd(480, 'x')}`)) sent += 1
@@ -269,8 +262,7 @@ describe('A connection to APRS-IS', () => {
     })
 
     it('comes back after the server reset it', async () => {
-      openTcp()
-      await inState('up')
+      await openUp(TCP)
       server.dropAll()
       await inState('waiting')
       await clock.advance(1000)
@@ -285,7 +277,7 @@ describe('A connection to APRS-IS', () => {
         looked += 1
         found(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }))
       })
-      openTcp({ host: 'nowhere.test' })
+      open({ ...TCP, host: 'nowhere.test' })
       await inState('waiting')
       expect(reasons[0]).to.equal('ENOTFOUND')
       await clock.advance(1000)
@@ -311,7 +303,7 @@ describe('A connection to APRS-IS', () => {
         ),
       )
       try {
-        openTcp({ host: 'two.test', port })
+        open({ ...TCP, host: 'two.test', port })
         await until(() => ['up', 'waiting'].includes(connection.status().state))
         expect(reasons).to.deep.equal([])
         expect(connection.server).to.equal('T2SLOW')

@@ -44,14 +44,18 @@ describe('Several instances at APRS-IS', () => {
     return one
   }
 
+  async function ready(...one: Parameters<typeof start>): Promise<LinkHarness> {
+    const started = start(...one)
+    await started.ready()
+    return started
+  }
+
   /** Two that listen, and one that stands by. */
   async function startThree(settings: Partial<AprsisSettings> = {}): Promise<readonly LinkHarness[]> {
-    const first = start('a', settings)
-    await first.ready()
+    const first = await ready('a', settings)
     await clock.advance(1000)
     // Greeted by the first one's server, and there is no other: it logs in four times.
-    const second = start('b', settings)
-    await second.ready()
+    const second = await ready('b', settings)
     const third = start('c', settings)
     await clock.advance(1000)
     return [first, second, third]
@@ -98,8 +102,7 @@ describe('Several instances at APRS-IS', () => {
 
     it('is never an instance with aprsis.listen false, and no more are wanted than may', async () => {
       const deaf = start('deaf', { listen: false })
-      const other = start('other')
-      await other.ready()
+      const other = await ready('other')
       await clock.advance(2000)
       expect(slotOf(deaf)).to.equal(null)
       expect(deaf.link.status()).to.deep.include({ listeners: { held: 1, wanted: 1 }, connections: [] })
@@ -142,10 +145,8 @@ describe('Several instances at APRS-IS', () => {
 
     it('finds its place taken when it was frozen, ends its logins, and begins none', async () => {
       const hung = new FreezableClock(clock)
-      const a = start('a', {}, { clock: hung })
-      await a.ready()
-      const b = start('b')
-      await b.ready()
+      const a = await ready('a', {}, { clock: hung })
+      const b = await ready('b')
       const c = start('c')
       await clock.advance(1000)
       hung.freeze()
@@ -188,10 +189,8 @@ describe('Several instances at APRS-IS', () => {
     }
 
     it('gives its place after 30 s to one that stands by, and takes one only where nobody else does', async () => {
-      const a = start('a', {}, { connect })
-      await a.ready()
-      const b = start('b')
-      await b.ready()
+      const a = await ready('a', {}, { connect })
+      const b = await ready('b')
       const c = start('c')
       await clock.advance(1000)
       await loseTheWay(a)
@@ -212,10 +211,8 @@ describe('Several instances at APRS-IS', () => {
     })
 
     it('keeps it while nobody stands by', async () => {
-      const a = start('a', {}, { connect })
-      await a.ready()
-      const b = start('b')
-      await b.ready()
+      const a = await ready('a', {}, { connect })
+      const b = await ready('b')
       await loseTheWay(a)
       await clock.advance(60_000)
       expect([a, b].map(slotOf)).to.deep.equal([0, 1])
@@ -257,8 +254,7 @@ describe('Several instances at APRS-IS', () => {
     })
 
     it('they begin none either after a sleep of the machine, which only the wall clock tells', async () => {
-      const a = start('a')
-      await a.ready()
+      const a = await ready('a')
       const { logins } = server.traffic
       leases.unreachableBy.add('a')
       clock.set(clock.now() + 10_000)
@@ -315,8 +311,7 @@ describe('Several instances at APRS-IS', () => {
 
     it('give back the calls of connections that ended', async () => {
       stations = stationKeys(900)
-      const a = start('a')
-      await a.ready()
+      const a = await ready('a')
       await a.change(stationKeys(30))
       await clock.advance(12_000)
       await a.until(() => server.clients().length === 1)
@@ -337,10 +332,8 @@ describe('Several instances at APRS-IS', () => {
 
     it('log in by another call where one alone was lost', async () => {
       stations = stationKeys(900)
-      const a = start('a')
-      await a.ready()
-      const b = start('b')
-      await b.ready()
+      const a = await ready('a')
+      const b = await ready('b')
       expect(callsOf(a)).to.deep.equal([CALL, 'N0CALL-99'])
       leases.unreachableBy.add('a')
       await clock.advance(8000)
@@ -392,11 +385,9 @@ describe('Several instances at APRS-IS', () => {
 
     it('a listener leaves the server that the other one is on', async () => {
       const front = rotating(server, server, server, another)
-      const a = start('a', {}, front)
-      await a.ready()
+      const a = await ready('a', {}, front)
       await clock.advance(1000)
-      const b = start('b', {}, front)
-      await b.ready()
+      const b = await ready('b', {}, front)
       expect([a, b].map(serversOf)).to.deep.equal([['T2FIX'], ['T2OTHER']])
       expect(server.traffic.logins).to.equal(3)
       await b.reaches([])
@@ -413,11 +404,9 @@ describe('Several instances at APRS-IS', () => {
     })
 
     it('a listener stays on the only server after three more tries', async () => {
-      const a = start('a')
-      await a.ready()
+      await ready('a')
       await clock.advance(1000)
-      const b = start('b')
-      await b.ready()
+      await ready('b')
       expect(server.traffic.logins).to.equal(1 + 4)
       await clock.advance(10_000)
       expect(server.traffic).to.include({ logins: 1 + 4, replaced: 0 })
@@ -425,18 +414,15 @@ describe('Several instances at APRS-IS', () => {
   })
 
   it('of two listeners the one whose login is verified may acknowledge', async () => {
-    const a = start('a', { passcode: -1 })
-    await a.ready()
-    const b = start('b')
-    await b.ready()
+    const a = await ready('a', { passcode: -1 })
+    const b = await ready('b')
     expect([a, b].map(({ link }) => link.verified())).to.deep.equal([false, true])
     await a.reaches(stations)
     expect(b.link.send('AA1AA>APRS,TCPIP*::BB1BB-1  :ack1')).to.equal(true)
   })
 
   it('one that has APRS-IS for itself asks for no lease', async () => {
-    const alone = start('alone', {}, { shared: undefined })
-    await alone.ready()
+    const alone = await ready('alone', {}, { shared: undefined })
     await clock.advance(10_000)
     expect(leases.asked).to.equal(0)
     expect(alone.link.status()).to.deep.include({ listener: 0, listeners: { held: 1, wanted: 1 }, others: [] })
