@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type Clock, systemClock } from '../../../../sidecar/clock.ts'
+import { systemClock } from '../../../../sidecar/clock.ts'
 import { createLog } from '../../../../sidecar/log.ts'
 import { checkStart } from '../../../../sidecar/operator/commands/check.ts'
 import { connectPostgres } from '../../../../sidecar/store/postgres/database/connection.ts'
@@ -8,14 +8,7 @@ import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts
 import { freePort } from '../../../support/host-process.ts'
 import { settingsOf } from '../../../support/settings-of.ts'
 import { rejection, SETTINGS } from '../sqlite/temporary-stores.ts'
-import { freshDatabase, runAt } from './shared-server.ts'
-
-/** A minute of it passes in less than a second. */
-const HASTY: Clock = {
-  ...systemClock,
-  elapsed: () => systemClock.elapsed() * 100,
-  after: (delayMs, task) => systemClock.after(delayMs < 60_000 ? delayMs / 100 : delayMs, task),
-}
+import { freshDatabase, HASTY, runAt } from './shared-server.ts'
 
 const GRANTED = 'GRANT ALL ON SCHEMA mesh_companion TO guest; GRANT ALL ON ALL TABLES IN SCHEMA mesh_companion TO guest'
 const FUNCTIONS_OF_GUEST = `DO $$ DECLARE one regprocedure; BEGIN
@@ -139,7 +132,9 @@ describe('A check of a PostgreSQL database', () => {
   for (const [what, text] of FINE)
     it(`finds nothing wrong with a user who may ${what}, who then starts, before and after`, async () => {
       await prepare(false, text)
+      const before = await catalog()
       expect((await check()).errors).to.deep.equal([])
+      expect(await catalog()).to.deep.equal(before)
       await (await start()).close()
       expect((await check()).errors).to.deep.equal([])
       await (await start()).close()

@@ -7,66 +7,29 @@ import { inspect } from 'node:util'
 import { expect } from 'chai'
 import { makeCertificates } from '../../../../fixtures/certificate.ts'
 import { type Clock, systemClock } from '../../../../sidecar/clock.ts'
-import { createLog } from '../../../../sidecar/log.ts'
 import { isLocal, readAddress, tlsTo } from '../../../../sidecar/store/postgres/database/address.ts'
 import { openPostgresStore, type PostgresStoreSettings } from '../../../../sidecar/store/postgres/open-postgres.ts'
 import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts'
-import { MIGRATIONS } from '../../../../sidecar/store/postgres/schema/schema.ts'
 import { freePort } from '../../../support/host-process.ts'
+import { recordedLog } from '../../../support/recorded-log.ts'
 import { createSidecarFolder, startSidecarProcess } from '../../../support/sidecar-process.ts'
-import { startTcpRelay } from '../../../support/tcp-relay.ts'
 import { registration, rejection, SETTINGS } from '../sqlite/temporary-stores.ts'
-import { authority, freshDatabase, runAt } from './shared-server.ts'
+import { authority, HASTY, ownDatabase } from './shared-server.ts'
 
 const SECRET = 'correct-horse-battery'
 
-/** A minute of it passes in less than a second; an answer of the database has its time all the same. */
-const HASTY: Clock = {
-  ...systemClock,
-  elapsed: () => systemClock.elapsed() * 100,
-  after: (delayMs, task) => systemClock.after(delayMs < 60_000 ? delayMs / 100 : delayMs, task),
-}
-
 describe('Opening the store in PostgreSQL', () => {
-  let address = ''
-  let lines: Record<string, unknown>[] = []
-  let onLine: (() => void) | undefined
-  const log = createLog('debug', {
-    write(line) {
-      lines.push(JSON.parse(line))
-      onLine?.()
-    },
-  })
-  const closing: (() => Promise<unknown>)[] = []
-
-  before(async function () {
-    this.timeout(120_000)
-    address = await freshDatabase()
-  })
-  beforeEach(async () => {
-    lines = []
-    onLine = undefined
-    await runAt(address, 'DROP SCHEMA IF EXISTS mesh_companion CASCADE')
-  })
-  afterEach(async () => {
-    for (const close of closing.splice(0).reverse()) await close()
-  })
+  const own = ownDatabase()
+  const { log, lines, logged, shown } = recordedLog()
+  beforeEach(() => own.run('DROP SCHEMA IF EXISTS mesh_companion CASCADE'))
 
   async function open(changes: Partial<PostgresStoreSettings> = {}, clock: Clock = systemClock) {
-    const settings = { ...SETTINGS, database: address, databaseTls: { caFile: null }, ...changes }
-    const store = await openPostgresStore(settings, clock, log)
-    closing.push(store.close)
+    const store = await openPostgresStore({ ...SETTINGS, ...own.at(), ...changes }, clock, log)
+    own.closing.push(store.close)
     return store
   }
 
-  /** Resolves once the event is in the log. */
-  const logged = (event: string) =>
-    new Promise<void>((resolve) => {
-      onLine = () => lines.some((line) => line.event === event) && resolve()
-      onLine()
-    })
-  const events = () => lines.map((line) => line.event)
-  const through = (port: number) => address.replace(/:\d+\//, `:${port}/`)
+  const through = (port: number) => own.address.replace(/:\d+\//, `:${port}/`)
 
   it('makes the tables where there are none, however many instances start at once', async () => {
     const stores = await Promise.all(['a', 'b', 'c', 'd'].map((instance) => open({ instance })))
@@ -79,33 +42,23 @@ describe('Opening the store in PostgreSQL', () => {
   it('refuses a server that is behind the timeline which the database remembers of it, but not that of another server', async () => {
     const first = await open()
     await first.probe()
-    const [clock] = await runAt(address, 'SELECT timeline, server FROM mesh_companion.clock')
-    const [system] = await runAt(address, 'SELECT system_identifier AS server FROM pg_control_system()')
+    const [clock] = await own.run('SELECT timeline, server FROM mesh_companion.clock')
+    const [system] = await own.run('SELECT system_identifier AS server FROM pg_control_system()')
     expect(clock).to.deep.equal({ timeline: 1, ...system })
     await first.close()
-    await runAt(address, 'UPDATE mesh_companion.clock SET timeline = 2')
+    await own.run('UPDATE mesh_companion.clock SET timeline = 2')
     expect((await rejection(open({}, HASTY))).code).to.equal('database_older')
     // As a dump that was restored elsewhere.
-    await runAt(address, 'UPDATE mesh_companion.clock SET server = server + 1')
+    await own.run('UPDATE mesh_companion.clock SET server = server + 1')
     await open()
-  })
-
-  it('finds what it left, and leaves the tables as they are', async () => {
-    const first = await open()
-    await first.stations.register(registration('N0CALL'))
-    await first.close()
-    const again = await open()
-    expect([...again.stations.keys()]).to.deep.equal(['N0CALL'])
-    const [clock] = await runAt(address, 'SELECT version FROM mesh_companion.clock')
-    expect(clock?.version).to.equal(MIGRATIONS.length)
   })
 
   it('refuses tables of a newer version, and changes nothing in them', async () => {
     await (await open()).close()
-    await runAt(address, 'UPDATE mesh_companion.clock SET version = version + 1; DROP FUNCTION mesh_companion.leave')
+    await own.run('UPDATE mesh_companion.clock SET version = version + 1; DROP FUNCTION mesh_companion.leave')
     const error = await rejection(open())
     expect(error.code).to.equal('database_newer')
-    const [found] = await runAt(address, "SELECT count(*)::int AS functions FROM pg_proc WHERE proname = 'leave'")
+    const [found] = await own.run("SELECT count(*)::int AS functions FROM pg_proc WHERE proname = 'leave'")
     expect(found?.functions).to.equal(0)
   })
 
@@ -115,21 +68,20 @@ describe('Opening the store in PostgreSQL', () => {
   })
 
   it('waits for a database that is away, says so, and says when it is back', async () => {
-    const relay = await startTcpRelay(Number(new URL(address).port))
-    closing.push(relay.close)
+    const { relay, address } = await own.relayed()
     await relay.cut()
-    const opening = open({ database: through(relay.port) }, { ...HASTY, elapsed: systemClock.elapsed })
+    const opening = open({ database: address }, { ...HASTY, elapsed: systemClock.elapsed })
     await logged('store-write-failed')
     await relay.mend()
     const store = await opening
     await logged('store-write-recovered')
     expect(store.fault()).to.equal(undefined)
-    expect(events()).to.deep.equal(['store-write-failed', 'store-write-recovered'])
+    expect(shown('event')).to.deep.equal(['store-write-failed', 'store-write-recovered'])
   })
 
   it('keeps a process alive that has nothing else to do yet, until the database is there', async () => {
     let refusals = 0
-    const target = Number(new URL(address).port)
+    const target = Number(new URL(own.address).port)
     const server = createServer((socket) => {
       refusals += 1
       if (refusals <= 2) {
@@ -146,7 +98,7 @@ describe('Opening the store in PostgreSQL', () => {
     const folder = await createSidecarFolder()
     const aprsis = { callsign: 'N0CALL', host: '127.0.0.1', port: await freePort() }
     const child = startSidecarProcess(['--config', await folder.configure({ database, aprsis })])
-    closing.push(folder.remove, async () => {
+    own.closing.push(folder.remove, async () => {
       server.close()
       child.kill('SIGKILL')
       await child.ended
@@ -162,13 +114,13 @@ describe('Opening the store in PostgreSQL', () => {
 
   it('says at once what waiting does not mend', async () => {
     for (const wrong of ['mesh@127.0.0.1:PORT/no_such_database', 'nobody_known@127.0.0.1:PORT/postgres']) {
-      const database = `postgres://${wrong.replace('PORT', new URL(address).port)}`
+      const database = `postgres://${wrong.replace('PORT', new URL(own.address).port)}`
       expect((await rejection(open({ database }))).code).to.equal('database_refused')
     }
   })
 
   it('shows the password in no error and no line of the log', async () => {
-    const port = new URL(address).port
+    const port = new URL(own.address).port
     for (const database of [
       `postgres://mesh:${SECRET}@127.0.0.1:${await freePort()}/postgres`,
       `postgres://mesh:${SECRET}@127.0.0.1:${port}/no_such_database`,
@@ -195,8 +147,7 @@ describe('Opening the store in PostgreSQL', () => {
     it('takes the name of one that was killed when nothing was seen of it for six seconds', async () => {
       await (await open({ instance: 'one' })).close()
       // What a kill leaves: it was there a moment ago, and said no good-bye.
-      await runAt(
-        address,
+      await own.run(
         "UPDATE mesh_companion.instance SET owner = 'a life before', seen_at = mesh_companion.now_ms() - 5500",
       )
       expect((await open({ instance: 'one' })).instances.name).to.equal('one')
@@ -215,15 +166,12 @@ describe('Opening the store in PostgreSQL', () => {
 
     it('encrypts all connections where an authority is named', async () => {
       // What the tests before have left may stay for a while.
-      const [{ begun } = {}] = await runAt(address, 'SELECT clock_timestamp()::text AS begun')
-      await open({ ...ca('right.pem'), database: address.replace('127.0.0.1', 'localhost') })
+      const [{ begun } = {}] = await own.run('SELECT clock_timestamp()::text AS begun')
+      await open({ ...ca('right.pem'), database: own.address.replace('127.0.0.1', 'localhost') })
       const kinds = async () => {
-        const found = await runAt(
-          address,
-          `SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+        const found = await own.run(`SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
            WHERE application_name = 'mesh-companion-sidecar' AND datname = current_database()
-             AND backend_start > '${begun}'`,
-        )
+             AND backend_start > '${begun}'`)
         return found.map(({ ssl }) => ssl).join()
       }
       expect(await kinds()).to.equal('true')
@@ -238,7 +186,7 @@ describe('Opening the store in PostgreSQL', () => {
     it('refuses a server that does not speak it', async () => {
       const server = createServer((socket) => socket.once('data', () => socket.end('N'))).listen(0, '127.0.0.1')
       await once(server, 'listening')
-      closing.push(() => new Promise((resolve) => server.close(resolve)))
+      own.closing.push(() => new Promise((resolve) => server.close(resolve)))
       const { port } = server.address() as AddressInfo
       expect((await rejection(open({ ...ca('right.pem'), database: through(port) }))).code).to.equal(
         'database_untrusted',

@@ -1,47 +1,26 @@
 import { expect } from 'chai'
 import pg from 'pg'
-import { type Clock, systemClock } from '../../../../sidecar/clock.ts'
-import { createLog } from '../../../../sidecar/log.ts'
 import type { Store } from '../../../../sidecar/messages/store.ts'
 import { openPostgresStore } from '../../../../sidecar/store/postgres/open-postgres.ts'
+import { recordedLog } from '../../../support/recorded-log.ts'
 import { append, held, register, rejection, SETTINGS } from '../sqlite/temporary-stores.ts'
-import { freshDatabase } from './shared-server.ts'
-
-/** Its probes come at once; the server's time is real. */
-const HASTY: Clock = { ...systemClock, after: (delayMs, task) => systemClock.after(delayMs / 50, task) }
+import { hastened, ownDatabase } from './shared-server.ts'
 
 describe('A store in PostgreSQL where messages cannot be written', () => {
+  const own = ownDatabase()
+  const { log, logged, shown } = recordedLog()
   let admin: pg.Client
   let store: Store
-  let events: unknown[] = []
-  let onLine: (() => void) | undefined
-  const log = createLog('debug', {
-    write(line) {
-      events.push(JSON.parse(line).event)
-      onLine?.()
-    },
-  })
 
-  beforeEach(async function () {
-    this.timeout(120_000)
-    events = []
-    const database = await freshDatabase()
-    admin = new pg.Client(database)
+  beforeEach(async () => {
+    await own.run('DROP SCHEMA IF EXISTS mesh_companion CASCADE')
+    // Its probes come at once; the server's time is real.
+    store = await openPostgresStore({ ...SETTINGS, ...own.at() }, hastened(50), log)
+    admin = new pg.Client(own.address)
     await admin.connect()
-    const settings = { ...SETTINGS, database, databaseTls: { caFile: null } }
-    store = await openPostgresStore(settings, HASTY, log)
+    own.closing.push(store.close, () => admin.end())
     await register(store, 'N0CALL')
   })
-  afterEach(async () => {
-    await admin.end()
-    await store.close()
-  })
-
-  const logged = (event: string) =>
-    new Promise<void>((resolve) => {
-      onLine = () => events.includes(event) && resolve()
-      onLine()
-    })
 
   for (const [what, code, broken, mended] of [
     ['the table of rings is locked', 'database_unreachable', 'BEGIN; LOCK TABLE mesh_companion.ring', 'ROLLBACK'],
@@ -68,7 +47,7 @@ describe('A store in PostgreSQL where messages cannot be written', () => {
       await admin.query(mended)
       await logged('store-write-recovered')
       expect(store.fault()).to.equal(undefined)
-      expect(events.filter((event) => String(event).startsWith('store-'))).to.deep.equal([
+      expect(shown('event').filter((event) => String(event).startsWith('store-'))).to.deep.equal([
         'store-write-failed',
         'store-write-recovered',
       ])

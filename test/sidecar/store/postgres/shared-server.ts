@@ -1,6 +1,14 @@
 import pg from 'pg'
 import { type Certificates, makeCertificates } from '../../../../fixtures/certificate.ts'
+import { type Clock, systemClock } from '../../../../sidecar/clock.ts'
+import { createLog, type Log } from '../../../../sidecar/log.ts'
+import {
+  connectPostgres,
+  type PostgresSettings,
+  type Postgres as Queried,
+} from '../../../../sidecar/store/postgres/database/connection.ts'
 import { type Postgres, startPostgres } from '../../../support/postgres.ts'
+import { startTcpRelay, type TcpRelay } from '../../../support/tcp-relay.ts'
 
 let server: Promise<Postgres & Pick<Certificates, 'ca'>> | undefined
 let databases = 0
@@ -23,7 +31,7 @@ export async function authority(): Promise<string> {
 }
 
 /** Starts it where nobody has yet. */
-export function sharedServer(): Promise<Postgres & Pick<Certificates, 'ca'>> {
+function sharedServer(): Promise<Postgres & Pick<Certificates, 'ca'>> {
   server ??= (async () => {
     // Of a kind of its own: this server outlives the turn of six, and a test beside it needs certificates that are not these.
     const certificates = await makeCertificates({ names: ['database.test'] })
@@ -43,4 +51,72 @@ export async function runAt(address: string, text: string): Promise<readonly Rec
   } finally {
     await client.end()
   }
+}
+
+/** A database that the tests of a suite share, and what they have open there. */
+export interface OwnDatabase {
+  readonly address: string
+  /** Called after each test, the newest first. */
+  readonly closing: (() => unknown)[]
+  /** By which a store or connections open; to `address` where nothing is said. */
+  at(address?: string): PostgresSettings
+  connect(clock?: Clock, log?: Log, address?: string): Promise<Queried>
+  run(text: string): Promise<readonly Record<string, unknown>[]>
+  /** A line to the server that can be cut, with the address of this database by it. */
+  relayed(): Promise<{ readonly relay: TcpRelay; readonly address: string }>
+  /** Runs a statement on a connection of its own, which resolves with how to end that, and what it locks. */
+  hold(text: string): Promise<() => Promise<void>>
+}
+
+/** Call inside a `describe`. */
+export function ownDatabase(): OwnDatabase {
+  let address = ''
+  const closing: (() => unknown)[] = []
+  const at = (another = address): PostgresSettings => ({ database: another, databaseTls: { caFile: null } })
+
+  before(async function () {
+    this.timeout(120_000)
+    address = await freshDatabase()
+  })
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close()
+  })
+
+  return {
+    get address() {
+      return address
+    },
+    closing,
+    at,
+    async connect(clock = systemClock, log = createLog('silent'), another = address) {
+      const opened = await connectPostgres(at(another), clock, log)
+      closing.push(opened.close)
+      return opened
+    },
+    run: (text) => runAt(address, text),
+    async relayed() {
+      const relay = await startTcpRelay(Number(new URL(address).port))
+      closing.push(relay.close)
+      return { relay, address: address.replace(/:\d+\//, `:${relay.port}/`) }
+    },
+    async hold(text) {
+      const client = new pg.Client(address)
+      await client.connect()
+      closing.push(() => client.end())
+      await client.query(text)
+      return () => client.end()
+    },
+  }
+}
+
+/** The machine's clock, on which whatever is planned comes so many times sooner. */
+export function hastened(times: number): Clock {
+  return { ...systemClock, after: (delayMs, task) => systemClock.after(delayMs / times, task) }
+}
+
+/** A minute of it passes in less than a second; an answer of the database has its time all the same. */
+export const HASTY: Clock = {
+  ...systemClock,
+  elapsed: () => systemClock.elapsed() * 100,
+  after: (delayMs, task) => systemClock.after(delayMs < 60_000 ? delayMs / 100 : delayMs, task),
 }

@@ -5,7 +5,7 @@ import { checkStart } from '../../../../sidecar/operator/commands/check.ts'
 import { claim, type JsonBody, registration } from '../../../support/running-api.ts'
 import { settingsOf } from '../../../support/settings-of.ts'
 import { startTcpRelay } from '../../../support/tcp-relay.ts'
-import { freshDatabase, runAt } from './shared-server.ts'
+import { freshDatabase } from './shared-server.ts'
 
 const SECRET = 'h0rse-battery'
 
@@ -112,11 +112,5 @@ describe('Sidecars on one PostgreSQL', () => {
     } finally {
       await way.close()
     }
-  })
-
-  it('are found fit to start by a check, which leaves nothing in the database', async () => {
-    const fresh = await freshDatabase()
-    expect((await checkStart(settings({ database: fresh }))).errors).to.deep.equal([])
-    expect(await runAt(fresh, "SELECT 1 FROM pg_namespace WHERE nspname = 'mesh_companion'")).to.deep.equal([])
   })
 })

@@ -1,52 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import pg from 'pg'
-import { type Clock, systemClock } from '../../../../../sidecar/clock.ts'
-import { createLog } from '../../../../../sidecar/log.ts'
-import { connectPostgres, type Postgres } from '../../../../../sidecar/store/postgres/database/connection.ts'
+import { systemClock } from '../../../../../sidecar/clock.ts'
 import { migrate } from '../../../../../sidecar/store/postgres/schema/migrations.ts'
-import { startTcpRelay } from '../../../../support/tcp-relay.ts'
+import { recordedLog } from '../../../../support/recorded-log.ts'
 import { rejection } from '../../sqlite/temporary-stores.ts'
-import { freshDatabase, runAt } from '../shared-server.ts'
+import { hastened, ownDatabase, runAt } from '../shared-server.ts'
 
-const HASTY: Clock = { ...systemClock, after: (delayMs, task) => systemClock.after(delayMs / 50, task) }
+const HASTY = hastened(50)
 
 describe('The connections to PostgreSQL', () => {
-  let address = ''
-  let events: unknown[] = []
-  let onLine: (() => void) | undefined
-  const log = createLog('debug', {
-    write(line) {
-      events.push(JSON.parse(line).event)
-      onLine?.()
-    },
-  })
-  const closing: (() => Promise<unknown>)[] = []
+  const database = ownDatabase()
+  const { log, logged, shown } = recordedLog()
+  before(async () => migrate(await connect(systemClock)))
 
-  before(async function () {
-    this.timeout(120_000)
-    address = await freshDatabase()
-    await migrate(await connect(systemClock))
-  })
-  beforeEach(() => {
-    events = []
-    onLine = undefined
-  })
-  afterEach(async () => {
-    for (const close of closing.splice(0).reverse()) await close()
-  })
-
-  async function connect(clock = HASTY, database = address): Promise<Postgres> {
-    const opened = await connectPostgres({ database, databaseTls: { caFile: null } }, clock, log)
-    closing.push(opened.close)
-    return opened
-  }
-
-  const logged = (event: string) =>
-    new Promise<void>((resolve) => {
-      onLine = () => events.includes(event) && resolve()
-      onLine()
-    })
+  const connect = (clock = HASTY, address = database.address) => database.connect(clock, log, address)
 
   it('carry numbers, bytes and arrays of both, and compile no statement to machine code', async () => {
     const { query } = await connect()
@@ -86,8 +53,8 @@ describe('The connections to PostgreSQL', () => {
       )
       return (await Promise.all(asked)).flat().map(({ pid }) => pid)
     }
-    const name = new URL(address).pathname.slice(1)
-    const beside = address.replace(/[^/]*$/, 'postgres')
+    const name = new URL(database.address).pathname.slice(1)
+    const beside = database.address.replace(/[^/]*$/, 'postgres')
     await runAt(beside, `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
     const before = await pids()
     expect((await rejection(query(write))).code).to.equal('database_read_only')
@@ -101,9 +68,8 @@ describe('The connections to PostgreSQL', () => {
   })
 
   it('say once that the database is away, try it each second, and say once that it is back', async () => {
-    const relay = await startTcpRelay(Number(new URL(address).port))
-    closing.push(relay.close)
-    const { query, fault, probe } = await connect(HASTY, address.replace(/:\d+\//, `:${relay.port}/`))
+    const { relay, address } = await database.relayed()
+    const { query, fault, probe } = await connect(HASTY, address)
     await query('SELECT 1')
     await relay.cut()
     for (let times = 0; times < 3; times += 1) await rejection(query('SELECT 1'))
@@ -112,7 +78,7 @@ describe('The connections to PostgreSQL', () => {
     await relay.mend()
     await logged('store-write-recovered')
     expect(fault()).to.equal(undefined)
-    expect(events).to.deep.equal(['store-write-failed', 'store-write-recovered'])
+    expect(shown('event')).to.deep.equal(['store-write-failed', 'store-write-recovered'])
   })
 
   it('try one write at a time while writes wait, whoever asks for it and whatever fails meanwhile', async () => {
@@ -153,7 +119,7 @@ describe('The connections to PostgreSQL', () => {
     expect(await read('SELECT 1 AS one')).to.deep.equal([{ one: 1 }])
     await unlock()
     await written
-    const release = await lock('SELECT pg_advisory_lock(1)')
+    const release = await database.hold('SELECT pg_advisory_lock(1)')
     const reads = Promise.all(Array.from({ length: 8 }, () => read('SELECT pg_advisory_lock_shared(1)')))
     await until(async () => (await active('pg_advisory_lock_shared')) === 6)
     await release()
@@ -174,7 +140,7 @@ describe('The connections to PostgreSQL', () => {
     const postgres = await connect()
     await postgres.onOwnConnection(async ({ query }) => {
       await Promise.all([postgres.query('SELECT 1'), postgres.read('SELECT 1'), query('SELECT 1')])
-      const port = Number(new URL(address).port).toString(16).toUpperCase().padStart(4, '0')
+      const port = Number(new URL(database.address).port).toString(16).toUpperCase().padStart(4, '0')
       const ours = new RegExp(`^ *\\d+: \\S+ \\S+:${port} 01 \\S+ 02:(\\S+)`, 'gm')
       const found = [...(await readFile('/proc/net/tcp', 'utf8')).matchAll(ours)]
       // In hundredths of a second. Connections of others may be among them.
@@ -190,9 +156,8 @@ describe('The connections to PostgreSQL', () => {
   })
 
   it('hear of notifications, and after a cut that they may have missed some', async () => {
-    const relay = await startTcpRelay(Number(new URL(address).port))
-    closing.push(relay.close)
-    const postgres = await connect(HASTY, address.replace(/:\d+\//, `:${relay.port}/`))
+    const { relay, address } = await database.relayed()
+    const postgres = await connect(HASTY, address)
     let heard = 0
     let onHeard: (() => void) | undefined
     const times = (count: number) =>
@@ -205,7 +170,7 @@ describe('The connections to PostgreSQL', () => {
       onHeard?.()
     })
     await times(1)
-    await runAt(address, 'NOTIFY anything')
+    await database.run('NOTIFY anything')
     await times(2)
     await kill('LISTEN anything')
     await times(3)
@@ -225,16 +190,7 @@ describe('The connections to PostgreSQL', () => {
     expect((await rejection(postgres.query('SELECT 1'))).code).to.equal('store_closed')
   })
 
-  const lockClock = () => lock('BEGIN; SELECT FROM mesh_companion.clock FOR UPDATE')
-
-  /** Resolves with how to end what `text` locks. */
-  async function lock(text: string): Promise<() => Promise<void>> {
-    const client = new pg.Client(address)
-    await client.connect()
-    closing.push(() => client.end())
-    await client.query(text)
-    return () => client.end()
-  }
+  const lockClock = () => database.hold('BEGIN; SELECT FROM mesh_companion.clock FOR UPDATE')
 
   async function until(condition: () => Promise<boolean>): Promise<void> {
     while (!(await condition()));
@@ -242,7 +198,7 @@ describe('The connections to PostgreSQL', () => {
 
   const others = (text: string) =>
     `FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%${text}%'`
-  const count = async (text: string) => (await runAt(address, `SELECT 1 ${others(text)}`)).length
-  const active = async (text: string) => (await runAt(address, `SELECT 1 ${others(text)} AND state = 'active'`)).length
-  const kill = async (text: string) => (await runAt(address, `SELECT pg_terminate_backend(pid) ${others(text)}`)).length
+  const count = async (text: string) => (await database.run(`SELECT 1 ${others(text)}`)).length
+  const active = async (text: string) => (await database.run(`SELECT 1 ${others(text)} AND state = 'active'`)).length
+  const kill = async (text: string) => (await database.run(`SELECT pg_terminate_backend(pid) ${others(text)}`)).length
 })

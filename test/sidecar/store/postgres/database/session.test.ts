@@ -2,23 +2,15 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { setUpSession } from '../../../../../sidecar/store/postgres/database/session.ts'
 import { rejection } from '../../sqlite/temporary-stores.ts'
-import { freshDatabase, runAt } from '../shared-server.ts'
+import { ownDatabase } from '../shared-server.ts'
 
 describe('A session that is set up', () => {
-  let address = ''
-  const clients: pg.Client[] = []
-  before(async function () {
-    this.timeout(120_000)
-    address = await freshDatabase()
-  })
-  afterEach(async () => {
-    for (const client of clients.splice(0)) await client.end()
-  })
+  const database = ownDatabase()
 
   async function connect(): Promise<pg.Client> {
-    const client = new pg.Client(address)
+    const client = new pg.Client(database.address)
     await client.connect()
-    clients.push(client)
+    database.closing.push(() => client.end())
     return client
   }
 
@@ -26,7 +18,7 @@ describe('A session that is set up', () => {
   function inTurn(sessions: readonly pg.Client[]): pg.Client {
     let statements = 0
     const query = (text: string) => sessions[statements++ % sessions.length]?.query(text)
-    return Object.assign(new pg.Client(address), { query })
+    return Object.assign(new pg.Client(database.address), { query })
   }
 
   it('has what it was given, before there is a schema and afterwards', async () => {
@@ -37,7 +29,7 @@ describe('A session that is set up', () => {
         "SELECT coalesce(current_schema(), '') AS schema, current_setting('jit') AS jit, current_setting('statement_timeout') AS most",
       )
       expect(rows).to.deep.equal([{ schema, jit: 'off', most: '12s' }])
-      await runAt(address, 'CREATE SCHEMA IF NOT EXISTS mesh_companion')
+      await database.run('CREATE SCHEMA IF NOT EXISTS mesh_companion')
     }
   })
 
@@ -54,8 +46,8 @@ describe('A session that is set up', () => {
       await client.query('RESET ALL')
       return answer
     }
-    expect((await rejection(setUpSession(Object.assign(new pg.Client(address), { query }), {}))).code).to.equal(
-      'database_pooled',
-    )
+    expect(
+      (await rejection(setUpSession(Object.assign(new pg.Client(database.address), { query }), {}))).code,
+    ).to.equal('database_pooled')
   })
 })

@@ -1,22 +1,20 @@
 import { expect } from 'chai'
-import pg from 'pg'
 import { type Clock, systemClock } from '../../../../../sidecar/clock.ts'
-import { createLog } from '../../../../../sidecar/log.ts'
-import { connectPostgres, WHOLE_TABLE_MS } from '../../../../../sidecar/store/postgres/database/connection.ts'
+import { WHOLE_TABLE_MS } from '../../../../../sidecar/store/postgres/database/connection.ts'
 import { openPostgresStore } from '../../../../../sidecar/store/postgres/open-postgres.ts'
-import { startTcpRelay, type TcpRelay } from '../../../../support/tcp-relay.ts'
+import { recordedLog } from '../../../../support/recorded-log.ts'
+import type { TcpRelay } from '../../../../support/tcp-relay.ts'
 import { rejection, SETTINGS } from '../../sqlite/temporary-stores.ts'
-import { freshDatabase, runAt } from '../shared-server.ts'
+import { ownDatabase } from '../shared-server.ts'
 
 const MINUTE_MS = 60_000
 
 describe('A PostgreSQL server that falls silent in the middle of a session', () => {
-  let address = ''
+  const database = ownDatabase()
+  const { log, shown } = recordedLog()
   let relay: TcpRelay
-  let events: unknown[] = []
+  let address = ''
   const limits = new Set<{ readonly ms: number; readonly task: () => void }>()
-  const log = createLog('debug', { write: (line) => void events.push(JSON.parse(line).event) })
-  const closing: (() => Promise<unknown>)[] = []
 
   /** Whose long limits the test has pass. */
   const clock: Clock = {
@@ -32,40 +30,16 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
     for (const limit of limits) if (limit.ms <= ms) limit.task()
   }
 
-  before(async function () {
-    this.timeout(120_000)
-    address = await freshDatabase()
-  })
   beforeEach(async () => {
-    events = []
     limits.clear()
-    relay = await startTcpRelay(Number(new URL(address).port))
-    closing.push(relay.close)
-  })
-  afterEach(async () => {
-    for (const close of closing.splice(0).reverse()) await close()
+    ;({ relay, address } = await database.relayed())
   })
 
-  const through = () => ({ database: address.replace(/:\d+\//, `:${relay.port}/`), databaseTls: { caFile: null } })
-
-  async function connect() {
-    const postgres = await connectPostgres(through(), clock, log)
-    closing.push(postgres.close)
-    return postgres
-  }
-
-  /** Resolves with how to end what `text` locks. */
-  async function lock(text: string): Promise<() => Promise<void>> {
-    const client = new pg.Client(address)
-    await client.connect()
-    closing.push(() => client.end())
-    await client.query(text)
-    return () => client.end()
-  }
+  const connect = () => database.connect(clock, log, address)
 
   const WAITING = `FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
   async function somebodyWaits(): Promise<void> {
-    while ((await runAt(address, `SELECT ${WAITING}`)).length === 0);
+    while ((await database.run(`SELECT ${WAITING}`)).length === 0);
   }
 
   it('is given up on after a minute, or ten where a statement may take long', async () => {
@@ -100,15 +74,15 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
   })
 
   it('has the start say so, and begin anew', async () => {
-    const unlock = await lock(`SELECT pg_advisory_lock(${0x6d637363})`)
-    const opening = openPostgresStore({ ...SETTINGS, ...through() }, clock, log)
+    const unlock = await database.hold(`SELECT pg_advisory_lock(${0x6d637363})`)
+    const opening = openPostgresStore({ ...SETTINGS, ...database.at(address) }, clock, log)
     await somebodyWaits()
     relay.silence()
-    await runAt(address, `SELECT pg_terminate_backend(pid) ${WAITING}`)
+    await database.run(`SELECT pg_terminate_backend(pid) ${WAITING}`)
     await unlock()
     pass(MINUTE_MS)
     const store = await opening
-    closing.push(store.close)
-    expect(events).to.include('store-write-failed')
+    database.closing.push(store.close)
+    expect(shown('event')).to.include('store-write-failed')
   })
 })

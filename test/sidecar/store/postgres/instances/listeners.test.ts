@@ -1,13 +1,8 @@
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../../../../fixtures/aprsis/server.ts'
-import type { LinkOptions } from '../../../../../sidecar/aprsis/link.ts'
-import type { AprsisSettings } from '../../../../../sidecar/config/settings.ts'
-import { createAckSender } from '../../../../../sidecar/messages/ack-sender.ts'
-import { createReceiver } from '../../../../../sidecar/messages/receiver.ts'
 import type { Store } from '../../../../../sidecar/messages/store.ts'
 import { MemoryNetwork } from '../../../../support/memory-network.ts'
-import { CALL, LinkHarness, stationKeys } from '../../../aprsis/link-harness.ts'
-import { registration } from '../../sqlite/temporary-stores.ts'
+import { LinkHarness, stationKeys } from '../../../aprsis/link-harness.ts'
 import { postgresStores } from '../postgres-stores.ts'
 
 describe('Instances that listen to APRS-IS by leases in PostgreSQL', () => {
@@ -26,36 +21,13 @@ describe('Instances that listen to APRS-IS by leases in PostgreSQL', () => {
     await server.close()
   })
 
-  async function start(
-    name: string,
-    settings: Partial<AprsisSettings> = {},
-    overrides: (store: Store, harness: LinkHarness) => Partial<LinkOptions> = () => ({}),
-  ): Promise<LinkHarness> {
+  async function start(name: string): Promise<void> {
     const harness = new LinkHarness(stores.clock, network)
     const store = await stores.open({ instance: name })
     harness.server = server
     harness.stations = new Set(stationKeys(2700))
-    harness.connect({ maxConnections: 40, ...settings }, { shared: store, ...overrides(store, harness) })
+    harness.connect({ maxConnections: 40 }, { shared: store })
     instances.set(name, { store, harness })
-    return harness
-  }
-
-  /** Stores what arrives, and acknowledges it where the store says so. */
-  function receiving(store: Store, harness: LinkHarness): Partial<LinkOptions> {
-    const { metrics } = harness
-    const receive = createReceiver({
-      stations: store.stations,
-      history: store.history,
-      isBlocked: () => false,
-      acks: createAckSender({
-        send: (line) => harness.link.send(line),
-        canSend: () => harness.link.verified(),
-        metrics,
-      }),
-      metrics,
-      log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
-    })
-    return { stations: () => store.stations.keys(), onLines: receive }
   }
 
   const harnesses = () => [...instances.values()].map(({ harness }) => harness)
@@ -90,31 +62,5 @@ describe('Instances that listen to APRS-IS by leases in PostgreSQL', () => {
     for (const one of listening()) await one.reaches(stationKeys(2700))
     expect(server.traffic.replaced).to.equal(0)
     expect(harnesses().flatMap((one) => one.events('upstream-no-call'))).to.deep.equal([])
-  }).timeout(60_000)
-
-  it('acknowledge each numbered message once by the login that is verified, whichever of them stored it', async () => {
-    const unverified = await start('a', { passcode: -1 }, receiving)
-    await passUntil(() => unverified.link.ready(), 20_000)
-    const verified = await start('b', {}, receiving)
-    await passUntil(areReady(2), 20_000)
-    const { store } = instances.get('a') ?? expect.fail()
-    await store.stations.register(registration('N0ONE-7', { ackMessages: true }))
-    for (const { harness } of instances.values()) harness.link.refilter()
-    const asked = () => server.clients().filter(({ filter }) => filter.includes('N0ONE-7')).length === 2
-    await passUntil(asked, 20_000)
-    expect(server.clients().map(({ call, verified }) => [call, verified])).to.deep.include([CALL, false])
-    const numbers = Array.from({ length: 9 }, (_, index) => String(index + 1))
-    for (const number of numbers) server.inject(`AA1AA>APRS,TCPIP*,qAC,T2ELSE::N0ONE-7  :message ${number}{${number}`)
-    const stored = () => unverified.metrics.value('messages_stored') + verified.metrics.value('messages_stored')
-    const seen = () =>
-      stored() + unverified.metrics.value('messages_duplicate') + verified.metrics.value('messages_duplicate')
-    await passUntil(() => seen() === 18 && server.received.length >= numbers.length, 5000)
-    expect(stored()).to.equal(numbers.length)
-    expect(server.received.map(({ line }) => line.split(':').at(-1)).toSorted()).to.deep.equal(
-      numbers.map((number) => `ack${number}`),
-    )
-    expect(new Set(server.received.map(({ login, outcome }) => `${login} ${outcome}`))).to.deep.equal(
-      new Set(['N0CALL-99 passed']),
-    )
   }).timeout(60_000)
 })

@@ -1,13 +1,7 @@
 import { systemClock } from '../../../../../sidecar/clock.ts'
-import type { Log } from '../../../../../sidecar/log.ts'
-import { createLog } from '../../../../../sidecar/log.ts'
-import {
-  connectPostgres,
-  type Postgres as Database,
-  type PostgresSettings,
-} from '../../../../../sidecar/store/postgres/database/connection.ts'
+import type { Postgres as Database } from '../../../../../sidecar/store/postgres/database/connection.ts'
 import { migrate } from '../../../../../sidecar/store/postgres/schema/migrations.ts'
-import { freshDatabase, sharedServer } from '../shared-server.ts'
+import { freshDatabase, ownDatabase } from '../shared-server.ts'
 
 /** Databases with tables and functions on the server that all tests share. */
 export interface MessageTables {
@@ -26,27 +20,10 @@ export const APPENDS = {
   onStored: () => undefined,
 }
 
-const SILENT: Log = createLog('error', { write: () => undefined })
-
 /** Call inside a `describe`. */
 export function messageTables(): MessageTables {
-  const opened: Database[] = []
-
-  before(async function () {
-    this.timeout(120_000)
-    await sharedServer()
-  })
-  afterEach(async () => {
-    for (const database of opened.splice(0)) await database.close()
-  })
-
-  async function connect(address: string): Promise<Database> {
-    const settings: PostgresSettings = { database: address, databaseTls: { caFile: null } }
-    const database = await connectPostgres(settings, systemClock, SILENT)
-    opened.push(database)
-    return database
-  }
-
+  const own = ownDatabase()
+  const connect = (address: string) => own.connect(undefined, undefined, address)
   return {
     connect,
     async open(perStation) {

@@ -7,8 +7,6 @@ import type { Postgres, Queries, SqlValue } from '../../../../../sidecar/store/p
 import { toStoreError } from '../../../../../sidecar/store/postgres/database/postgres-error.ts'
 import { openAppends } from '../../../../../sidecar/store/postgres/messages/appends.ts'
 import { openReader } from '../../../../../sidecar/store/postgres/messages/reader.ts'
-import { APPEND } from '../../../../../sidecar/store/postgres/schema/append-function.ts'
-import { READ_FOR_DEVICES } from '../../../../../sidecar/store/postgres/schema/read-functions.ts'
 import { propertyRuns } from '../../../../support/property-runs.ts'
 import { message } from '../../sqlite/temporary-stores.ts'
 import { APPENDS, messageTables, registerIn } from './message-tables.ts'
@@ -173,28 +171,5 @@ describe('The order of what several instances store', () => {
       { numRuns: propertyRuns(12) },
     )
     expect(killed).to.be.above(0)
-  })
-
-  it('is by the row that is held until the commit: stamped with the wall clock, messages are missed', async function () {
-    this.timeout(120_000)
-    const database = await tables.open(PER_STATION)
-    const replaced = (text: string, [before, after]: readonly [string, string]) => {
-      if (!text.includes(before)) throw new Error(`There is no ${before}.`)
-      return text.replace(before, after)
-    }
-    const append = [
-      ['WHERE id = 1 FOR NO KEY UPDATE', 'WHERE id = 1'],
-      ['greatest(before, now - 1)', 'now - 1'],
-      ['UPDATE clock SET last = base + cardinality(stations) + 1 WHERE id = 1;', ''],
-    ] as const
-    await database.onOwnConnection((connection) => connection.run(append.reduce(replaced, APPEND)))
-    await database.onOwnConnection((connection) =>
-      connection.run(replaced(READ_FOR_DEVICES, ['clock.last,', 'now_ms(),'])),
-    )
-    const result = await fc.check(
-      fc.asyncProperty(play, (one) => run(database, one)),
-      { numRuns: 500, endOnFailure: true },
-    )
-    expect(result.failed).to.equal(true)
   })
 })

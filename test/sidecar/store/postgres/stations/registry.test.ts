@@ -1,59 +1,39 @@
 import { expect } from 'chai'
 import { type Clock, systemClock } from '../../../../../sidecar/clock.ts'
 import { createLog } from '../../../../../sidecar/log.ts'
-import { connectPostgres, type Postgres } from '../../../../../sidecar/store/postgres/database/connection.ts'
+import type { StoreSettings } from '../../../../../sidecar/messages/store.ts'
+import type { Postgres } from '../../../../../sidecar/store/postgres/database/connection.ts'
 import { migrate } from '../../../../../sidecar/store/postgres/schema/migrations.ts'
 import { openRegistry, type Registry } from '../../../../../sidecar/store/postgres/stations/registry.ts'
 import { registration, SETTINGS } from '../../sqlite/temporary-stores.ts'
-import { freshDatabase, runAt } from '../shared-server.ts'
+import { hastened, ownDatabase } from '../shared-server.ts'
 
 /** On which nothing ever comes up by itself. */
 const STILL: Clock = { ...systemClock, after: () => ({ cancel: () => undefined }) }
 /** A second of it is 20 ms. */
-const HASTY: Clock = { ...systemClock, after: (delayMs, task) => systemClock.after(delayMs / 50, task) }
+const HASTY = hastened(50)
 const DEAF = () => undefined
 
 describe('The registry of several instances', () => {
-  let address = ''
-  const log = createLog('error', { write: () => undefined })
-  const closing: (() => unknown)[] = []
-  let postgres: Postgres
-
-  before(async function () {
-    this.timeout(120_000)
-    address = await freshDatabase()
-  })
+  const database = ownDatabase()
+  const log = createLog('silent')
   beforeEach(async () => {
-    await runAt(address, 'DROP SCHEMA IF EXISTS mesh_companion CASCADE')
-    postgres = await connect()
+    await database.run('DROP SCHEMA IF EXISTS mesh_companion CASCADE')
+    const postgres = await database.connect()
     await migrate(postgres)
     await postgres.query('SELECT fit_rings($1)', [3])
   })
-  afterEach(async () => {
-    for (const close of closing.splice(0).reverse()) await close()
-  })
 
-  async function connect(): Promise<Postgres> {
-    const opened = await connectPostgres({ database: address, databaseTls: { caFile: null } }, systemClock, log)
-    closing.push(opened.close)
-    return opened
+  interface Changes {
+    readonly clock?: Clock
+    readonly listen?: Postgres['listen']
+    readonly settings?: StoreSettings
   }
-
-  async function open({
-    clock = STILL,
-    listen,
-  }: {
-    clock?: Clock
-    listen?: Postgres['listen']
-  } = {}): Promise<Registry> {
-    const own = await connect()
-    const registry = await openRegistry({
-      postgres: { query: own.query, read: own.read, listen: listen ?? own.listen },
-      settings: SETTINGS,
-      clock,
-      log,
-    })
-    closing.push(registry.close)
+  async function open({ clock = STILL, listen, settings = SETTINGS }: Changes = {}): Promise<Registry> {
+    const { query, read, ...own } = await database.connect()
+    const postgres = { query, read, listen: listen ?? own.listen }
+    const registry = await openRegistry({ postgres, settings, clock, log })
+    database.closing.push(registry.close)
     return registry
   }
 
@@ -64,7 +44,7 @@ describe('The registry of several instances', () => {
       registry.onChange(look)
       look()
     })
-  const one = async (text: string) => (await runAt(address, text))[0]
+  const one = async (text: string) => (await database.run(text))[0]
   const register = (registry: Registry, key: string, changes = {}) => registry.register(registration(key, changes))
 
   it('finds at once what another has registered, and what it has not, no more once it is removed', async () => {
@@ -134,8 +114,7 @@ describe('The registry of several instances', () => {
     )
     const count = (kind: string) => outcomes.filter((outcome) => outcome.kind === kind).length
     expect([count('created'), count('joined'), count('devices_full')]).to.deep.equal([1, 7, 4])
-    await runAt(
-      address,
+    await database.run(
       'UPDATE mesh_companion.device SET last_seen_at = 0 WHERE key = (SELECT max(key) FROM mesh_companion.device)',
     )
     const { kind } = await register(instances[0] as Registry, 'N0CALL', { deviceId: 'new', pushToken: 'new' })
@@ -157,13 +136,11 @@ describe('The registry of several instances', () => {
   })
 
   it('reads what it missed when its connection for notifications was cut', async () => {
-    const own = await connectPostgres({ database: address, databaseTls: { caFile: null } }, HASTY, log)
-    closing.push(own.close)
+    const own = await database.connect(HASTY)
     const [a, b] = [await open({ listen: DEAF }), await open({ listen: own.listen })]
     await register(a, 'N0CALL')
     await until(b, () => b.size === 1)
-    await runAt(
-      address,
+    await database.run(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'",
     )
     await register(a, 'N1CALL')
@@ -188,7 +165,7 @@ describe('The registry of several instances', () => {
     const first = await state()
     await register(a, 'N0CALL')
     expect(await state()).to.deep.equal(first)
-    await runAt(address, 'UPDATE mesh_companion.device SET last_seen_at = last_seen_at - 3600001')
+    await database.run('UPDATE mesh_companion.device SET last_seen_at = last_seen_at - 3600001')
     await register(a, 'N0CALL')
     const later = await state()
     expect(Number(later?.last_seen_at)).to.be.at.least(Number(first?.last_seen_at))
@@ -209,11 +186,8 @@ describe('The registry of several instances', () => {
   it('makes the places of a ring with the station, and takes everything of it away with it', async () => {
     const a = await open({ listen: DEAF })
     await register(a, 'N0CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } })
-    await runAt(
-      address,
-      `INSERT INTO mesh_companion.push_due (station, newest, oldest_at, due_at) VALUES ('N0CALL', 1, 1, 1);
-       INSERT INTO mesh_companion.dropped (station, identity, received_at) VALUES ('N0CALL', '', 1)`,
-    )
+    await database.run(`INSERT INTO mesh_companion.push_due (station, newest, oldest_at, due_at) VALUES ('N0CALL', 1, 1, 1);
+       INSERT INTO mesh_companion.dropped (station, identity, received_at) VALUES ('N0CALL', '', 1)`)
     const rows = async () =>
       Object.values(
         (await one(
@@ -243,23 +217,14 @@ describe('The registry of several instances', () => {
 
   it('counts the new stations of a client on all instances together, for an hour', async () => {
     const settings = { ...SETTINGS, rateLimit: { ...SETTINGS.rateLimit, newStationsPerHour: 5 } }
-    const instances = await Promise.all(
-      [0, 1].map(async () =>
-        openRegistry({
-          postgres: { query: postgres.query, read: postgres.read, listen: DEAF },
-          settings,
-          clock: STILL,
-          log,
-        }),
-      ),
-    )
+    const instances = [await open({ listen: DEAF, settings }), await open({ listen: DEAF, settings })]
     const outcomes = await Promise.all(
       instances.flatMap((instance, i) => Array.from({ length: 10 }, (_, n) => register(instance, `N${i}X${n}`))),
     )
     expect(outcomes.filter(({ kind }) => kind === 'created').length).to.equal(5)
     expect(outcomes.filter(({ kind }) => kind === 'limited').length).to.equal(15)
     expect(await one('SELECT count(*)::int AS rows FROM mesh_companion.new_station')).to.deep.equal({ rows: 5 })
-    await runAt(address, 'UPDATE mesh_companion.new_station SET at = at - 3600000')
+    await database.run('UPDATE mesh_companion.new_station SET at = at - 3600000')
     expect((await register(instances[0] as Registry, 'N9CALL')).kind).to.equal('created')
     expect(await one('SELECT count(*)::int AS rows FROM mesh_companion.new_station')).to.deep.equal({ rows: 1 })
   })
@@ -268,11 +233,8 @@ describe('The registry of several instances', () => {
     const [a, b] = [await open({ listen: DEAF }), await open({ clock: HASTY, listen: DEAF })]
     await register(a, 'N0CALL')
     await until(b, () => b.size === 1)
-    await runAt(
-      address,
-      `DELETE FROM mesh_companion.station;
-       UPDATE mesh_companion.clock SET last = last + 1, changes_since = last + 1`,
-    )
+    await database.run(`DELETE FROM mesh_companion.station;
+       UPDATE mesh_companion.clock SET last = last + 1, changes_since = last + 1`)
     await until(b, () => b.size === 0)
   })
 
@@ -280,7 +242,7 @@ describe('The registry of several instances', () => {
     const [a, b] = [await open({ listen: DEAF }), await open({ clock: HASTY, listen: DEAF })]
     await register(a, 'N0CALL')
     await until(b, () => b.size === 1)
-    await runAt(address, 'DELETE FROM mesh_companion.station; UPDATE mesh_companion.clock SET last = last - 1000')
+    await database.run('DELETE FROM mesh_companion.station; UPDATE mesh_companion.clock SET last = last - 1000')
     await until(b, () => b.size === 0)
   })
 })
