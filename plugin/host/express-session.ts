@@ -87,9 +87,10 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
 
   function noteUse(kept: Kept, store: Store, seenAt = clock.elapsed()): void {
     const { id, idToken: _idToken, tokens: _tokens, ...signIn } = kept
-    const { takenAt } = used.get(id) ?? firstUse(clock, signIn.startedAt)
+    const one = used.get(id) ?? { id, signIn, store, ...firstUse(clock, signIn.startedAt) }
+    one.seenAt = seenAt
     used.delete(id)
-    used.set(id, { id, signIn, store, seenAt, takenAt })
+    used.set(id, one)
     for (const idlest of used.keys()) {
       if (used.size <= MOST_USED) break
       used.delete(idlest)

@@ -13,7 +13,8 @@ export function firstUse(clock: Clock, startedAt: number): Use {
 }
 
 /**
- * Those that were not handed out for so long, and used since: who has waited longest comes first, and is handed out when the turn comes.
+ * Those that were not handed out for so long, and used since: who has waited longest comes first, and counts as handed out once the next
+ * one is asked for.
  *
  * @param isUsed of one that may be in use without being seen
  */
@@ -26,7 +27,8 @@ export function* dueAfter<One extends Use>(
   const before = clock.elapsed() - forMs
   const due = [...those].filter((one) => one.takenAt <= before && (one.seenAt >= one.takenAt || isUsed(one)))
   for (const one of due.sort((a, b) => a.takenAt - b.takenAt)) {
-    one.takenAt = clock.elapsed()
     yield one
+    // Not of one at which whoever asked has stopped.
+    one.takenAt = clock.elapsed()
   }
 }

@@ -92,7 +92,7 @@ export interface Oidc {
   loginOptions(domainKey: string): readonly LoginOption[]
   /**
    * Asks the IdP whether the browser's session goes on there, for what is too important to rely on the IdP having told of its end.
-   * Each call asks. Never rejects; to be safe, take everything but `active` for signed out.
+   * An answer of the last 10 s will do. Never rejects; to be safe, take everything but `active` for signed out.
    */
   introspect(req: IncomingMessage): Promise<SessionState>
   /** How each domain with single sign-on is, for a page of administrators. Nobody is asked for it. */
@@ -133,21 +133,17 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
     presets: options.presets ?? {},
     documents: createDocuments(),
     pathsOf: sharedRoutePaths(PRESET_NAMES),
+    everyMs: options.host.sessions.checkMs ?? options.sessionCheckMs ?? 0,
   }
   const opened = domains.map((domain) => openDomain(domain, parts))
   const strategies = opened.map(({ strategy }) => strategy)
   host.sessions.sealBy?.(host.secret ?? randomBytes(LEAST_SECRET).toString('base64url'))
   const transactions = createTransactions(host.secret, now)
   const landings = createLandings(host.secret, now)
-  const checks = createSessionChecks(strategies, {
-    host,
-    clock,
-    everyMs: host.sessions.checkMs ?? options.sessionCheckMs ?? 0,
-  })
   mountRoutes(
     app,
     strategies,
-    { host, transactions, landings, checks, toldGroups: new Set(), clock },
+    { host, transactions, landings, toldGroups: new Set(), clock },
     domainMatcher(config, host),
     options.urlencoded,
   )
@@ -159,7 +155,6 @@ export function mountOidc(app: HostApp, options: MountOptions, readings = readOp
     introspect: createIntrospection(strategies, host, clock),
     status: () => opened.map(({ strategy, watched }) => domainStatus(strategy.domainKey, watched, history)),
     close: async () => {
-      checks.close()
       for (const { close } of opened) close()
     },
   }
@@ -204,6 +199,8 @@ interface StrategyParts {
   readonly presets: PresetUrls
   readonly documents: Documents
   readonly pathsOf: (base: string, redirectUri: string | undefined) => RoutePaths
+  /** How often sessions in use are asked about. 0: never. */
+  readonly everyMs: number
 }
 
 interface OpenedDomain {
@@ -215,7 +212,7 @@ interface OpenedDomain {
 
 function openDomain(
   { key, settings }: DomainReading,
-  { host, log, fetch, clock, presets, documents, pathsOf }: StrategyParts,
+  { host, log, fetch, clock, presets, documents, pathsOf, everyMs }: StrategyParts,
 ): OpenedDomain {
   const paths = pathsOf(host.basePath?.(key) ?? '/', settings?.client.redirect_uri)
   if (!settings) return { strategy: { domainKey: key, paths, working: null }, watched: null, close: () => undefined }
@@ -237,12 +234,14 @@ function openDomain(
     clock,
   })
   const { issuer, keySet, preset } = provider
+  const checks = createSessionChecks(key, { host, provider, clock, everyMs })
   // What only a login or a logout needs is made at the first one.
   let endSession: EndSession | undefined
   let logoutTokens: LogoutTokens | undefined
   const working: WorkingStrategy = {
     settings,
     preset,
+    checks,
     get client() {
       return provider.client
     },
@@ -268,7 +267,10 @@ function openDomain(
   return {
     strategy: { domainKey: key, paths, working },
     watched: { settings, routes: paths, discovery, keySet },
-    close: provider.close,
+    close() {
+      checks.close()
+      provider.close()
+    },
   }
 }
 

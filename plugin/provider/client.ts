@@ -111,7 +111,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
 
     offerMadeUpCode: createCodeTrial(client, { dpop, configured: async () => configure(await issuer.metadata()) }),
 
-    ...tokenVerbs(settings, { configured: async (endpoint) => configure(await issuer.metadata(), endpoint) }),
+    ...tokenVerbs(settings, async (endpoint) => configure(await issuer.metadata(), endpoint)),
 
     close() {
       deps.keySet.close()

@@ -24,6 +24,7 @@ export interface WorkingStrategy {
   readonly preset: Preset
   readonly endSession: EndSession
   readonly logoutTokens: LogoutTokens
+  readonly checks: SessionChecks
 }
 
 /** What every route is given. */
@@ -31,7 +32,6 @@ export interface RouteDeps {
   readonly host: Host
   readonly transactions: Transactions
   readonly landings: Landings
-  readonly checks: SessionChecks
   /** Keys of the domains whose IdP has told groups of somebody since the start of this process. */
   readonly toldGroups: Set<string>
   readonly clock: Clock

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Request } from 'express'
 import type { Clock } from '../clock.ts'
 import { LoginError } from '../errors.ts'
@@ -21,7 +21,7 @@ export type SessionState = 'active' | 'ended' | 'unknown'
 export interface AskedDomain {
   readonly domainKey: string
   /** Null: the configuration has errors. */
-  readonly working: { readonly client: Pick<ProviderClient, 'introspect' | 'renew'> } | null
+  readonly working: { readonly client: Pick<ProviderClient, 'introspect'> } | null
 }
 
 /**
@@ -36,8 +36,7 @@ export function createIntrospection(
   const answers = new Map<string, { readonly at: number; readonly state: Promise<SessionState> }>()
 
   function lateStateOf(domainKey: string, tokens: Tokens, client: Pick<ProviderClient, 'introspect'>) {
-    const text = JSON.stringify([domainKey, tokens.access, tokens.refresh])
-    const key = createHash('sha256').update(text).digest('base64url')
+    const key = hash('sha256', JSON.stringify([domainKey, tokens.access, tokens.refresh]), 'base64url')
     const known = answers.get(key)
     if (known && clock.elapsed() - known.at < FRESH_MS) return known.state
     const state = stateOf(tokens, client, clock.now())
@@ -51,9 +50,7 @@ export function createIntrospection(
   return async (req) => {
     let domainKey = ''
     try {
-      const session = await host.sessions.current(req).catch((error: unknown) => {
-        throw new LoginError('host_failed', { cause: error })
-      })
+      const session = await host.sessions.current(req)
       if (!session) return 'ended'
       domainKey = session.domainKey
       const working = domains.find((domain) => domain.domainKey === domainKey)?.working
@@ -61,7 +58,7 @@ export function createIntrospection(
       const { tokens } = (await host.sessions.kept?.(req)) ?? session
       return tokens ? await lateStateOf(domainKey, tokens, working.client) : 'unknown'
     } catch (error) {
-      const failure = error instanceof LoginError ? error : new LoginError('internal', { cause: error })
+      const failure = error instanceof LoginError ? error : new LoginError('host_failed', { cause: error })
       logFailure(host, req, domainKey, 'introspection-failed', failure)
       return 'unknown'
     }
@@ -76,9 +73,8 @@ export async function stateOf(
 ): Promise<SessionState> {
   // That it has run out is no news of the session.
   const isExpired = accessExpiresAt !== null && accessExpiresAt <= now
-  const told = isExpired ? undefined : await client.introspect(access, 'access_token')
-  if (told === null || (isExpired && refresh === null)) return 'unknown'
-  const living = told?.active || refresh === null ? told : await client.introspect(refresh, 'refresh_token')
-  if (!living) return 'unknown'
-  return living.active ? 'active' : 'ended'
+  const told = isExpired ? null : await client.introspect(access, 'access_token')
+  const isActive = told === true || refresh === null ? told : await client.introspect(refresh, 'refresh_token')
+  if (isActive === null) return 'unknown'
+  return isActive ? 'active' : 'ended'
 }

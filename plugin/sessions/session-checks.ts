@@ -3,13 +3,12 @@ import { LoginError } from '../errors.ts'
 import { logFailure } from '../host/auth-log.ts'
 import type { Host, OpenSession } from '../host/port.ts'
 import { gotNoAnswer } from '../provider/faults/unanswered.ts'
-import type { AskedDomain } from './introspection.ts'
 import { type Answer, askAbout, type CheckDeps } from './session-check.ts'
 
 /** Questions under way for one domain: an IdP that hangs holds up its own alone. */
 const AT_ONCE = 8
-/** Questions of one domain that wait for their turn, and sessions that it remembers a lost answer of. What is beyond is asked in its next turn. */
-const MOST_WAITING = 1_000
+/** Sessions of one domain that a lost answer is remembered of. */
+const MOST_UNANSWERED = 1_000
 /** Who comes back after a longer pause is asked about within that, and does not first begin to work. */
 const LOOK_MS = 10_000
 /** An IdP that failed is left alone for that, or until its sessions are due again. */
@@ -26,41 +25,27 @@ const AGAIN_MS = [1_000, 30_000]
 
 export interface ChecksOptions {
   readonly host: Host
+  /** Whose client is made when it is first asked for. */
+  readonly provider: Pick<CheckDeps, 'client'>
   readonly clock: Clock
-  /** How often sessions in use are asked about. 0: never. */
+  /** How often sessions in use are asked about, where the host keeps track of them. 0: never. */
   readonly everyMs: number
 }
 
-/** Asks the IdPs whether sessions still live. Nothing but an IdP's word ends one, a failure least of all. */
+/** Asks the IdP of a domain whether sessions still live. Nothing but its word ends one, a failure least of all. */
 export interface SessionChecks {
   /** Asks about those now, after a second, and after half a minute. Settles once the first answers are there; never rejects. */
-  askAbout(domainKey: string, sessions: readonly OpenSession[]): Promise<void>
+  askAbout(sessions: readonly OpenSession[]): Promise<void>
   /** Nobody is asked about any more. */
   close(): void
 }
 
-/** Those that are in use are asked about over and over, where the host keeps track of them. */
-export function createSessionChecks(domains: readonly AskedDomain[], options: ChecksOptions): SessionChecks {
-  const checks = new Map(
-    domains.flatMap(({ domainKey, working }) =>
-      working ? [[domainKey, checksOf(domainKey, working.client, options)]] : [],
-    ),
-  )
-  return {
-    askAbout: async (domainKey, sessions) => checks.get(domainKey)?.askAbout(sessions),
-    close() {
-      for (const { close } of checks.values()) close()
-    },
-  }
-}
-
-function checksOf(domainKey: string, client: CheckDeps['client'], { host, clock, everyMs }: ChecksOptions) {
+export function createSessionChecks(domainKey: string, options: ChecksOptions): SessionChecks {
+  const { host, provider, clock, everyMs } = options
   const { sessions } = host
-  const deps = { client, lease: sessions.lease?.bind(sessions), now: () => clock.now() }
-  /** Sessions that are asked about, or wait for it. */
-  const asking = new Set<string>()
-  const waiting: (() => void)[] = []
-  let underWay = 0
+  const deps = { lease: sessions.lease?.bind(sessions), now: () => clock.now() }
+  /** By session. */
+  const underWay = new Map<string, Promise<void>>()
   /** Sessions to whose last renewal no answer came. */
   const unanswered = new Set<string>()
   let closed = false
@@ -74,53 +59,43 @@ function checksOf(domainKey: string, client: CheckDeps['client'], { host, clock,
 
   function lookLater(): Timer {
     return clock.after(Math.min(everyMs, LOOK_MS), async () => {
-      if (!isPaused()) await look()
+      // What another process renewed counts for a while, but this one's own is due again.
+      await askAll(sessions.inUse?.(domainKey, everyMs) ?? [], everyMs / 2)
       if (!closed) looking = lookLater()
     })
   }
 
-  async function look(): Promise<void> {
-    const asked = new Set<Promise<void>>()
-    for (const session of sessions.inUse?.(domainKey, everyMs) ?? []) {
-      // What another process renewed counts for a while, but this one's own is due again.
-      const one: Promise<void> = ask(session, everyMs / 2).finally(() => asked.delete(one))
-      asked.add(one)
+  /** One question at a time of each session. Never rejects. @returns all, once there was room for the last */
+  async function askAll(those: Iterable<OpenSession>, freshMs: number): Promise<readonly Promise<void>[]> {
+    const asked: Promise<void>[] = []
+    for (const session of those) {
       // After an outage a single one is tried first.
-      if (isFailing || asked.size === AT_ONCE) await Promise.race(asked)
-      if (isPaused()) return
+      while (underWay.size >= (isFailing ? 1 : AT_ONCE)) await Promise.race(underWay.values())
+      if (closed || clock.elapsed() < pausedUntil) break
+      const { id } = session
+      if (underWay.has(id)) continue
+      const question = ask(session, freshMs).finally(() => underWay.delete(id))
+      underWay.set(id, question)
+      asked.push(question)
     }
+    return asked
   }
 
-  function isPaused(): boolean {
-    return closed || clock.elapsed() < pausedUntil
-  }
-
-  /** One at a time of each session. Never rejects. */
   async function ask(session: OpenSession, freshMs: number): Promise<void> {
-    const { id } = session
-    if (asking.has(id) || waiting.length >= MOST_WAITING) return
-    asking.add(id)
-    if (underWay >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
-    else underWay += 1
     try {
-      if (!closed) noteAnswer(session, await askAbout(session, { ...deps, freshMs }))
+      noteAnswer(session, await askAbout(session, { ...deps, client: provider.client, freshMs }))
     } catch (failure) {
-      if (gotNoAnswer(failure) && unanswered.size < MOST_WAITING) unanswered.add(id)
+      if (gotNoAnswer(failure) && unanswered.size < MOST_UNANSWERED) unanswered.add(session.id)
       noteFailure(failure)
     }
-    asking.delete(id)
-    // The turn goes on to who waits, or ends.
-    const next = waiting.shift()
-    if (next) next()
-    else underWay -= 1
   }
 
   function noteAnswer({ id, signIn }: OpenSession, answer: Answer): void {
-    if (answer.kind === 'unknown') return
+    if (answer === 'unknown') return
     isFailing = false
     pausedUntil = 0
     const wasUnanswered = unanswered.delete(id)
-    if (answer.kind !== 'ended') return
+    if (answer === 'active') return
     const { code, details = {} } = answer.reason ?? {}
     host.authLog({
       level: code === 'id_token_invalid' ? 'warn' : 'info',
@@ -148,12 +123,16 @@ function checksOf(domainKey: string, client: CheckDeps['client'], { host, clock,
   }
 
   return {
-    async askAbout(those: readonly OpenSession[]): Promise<void> {
-      const askThose = () => Promise.all(those.map((session) => ask(session, 0)))
-      await askThose()
+    async askAbout(those) {
+      const askThose = () => {
+        // Who has sent a logout token is not away.
+        pausedUntil = 0
+        return askAll(those, 0)
+      }
+      await Promise.all(await askThose())
       if (those.length > 0 && !closed) for (const ms of AGAIN_MS) clock.after(ms, askThose)
     },
-    close(): void {
+    close() {
       closed = true
       looking?.cancel()
     },

@@ -119,14 +119,10 @@ export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSess
     relays,
     findRelayed: (what) => relays.sessionsThat(endsBy(what)),
     *inUse(domainKey, forMs) {
-      let sealedFor: ReadonlySet<string | undefined> | undefined
-      // The first is of the session itself; a tunnel may be that of several. Made for few: each domain asks by itself, every few seconds.
-      const isSealedFor = ({ keys }: Tracked) => {
-        sealedFor ??= new Set([...sealed.values()].flatMap((one) => one.keys))
-        return sealedFor.has(keys[0])
-      }
       const those = [...sessions.values()].filter(({ session }) => session.signIn.domainKey === domainKey)
-      const isUsed = (one: Tracked) => one.sockets.size > 0 || isSealedFor(one)
+      const brought = new Set([...sealed.values()].flatMap(({ keys }) => keys))
+      // The first is of the session itself; a tunnel may be that of several.
+      const isUsed = ({ sockets, keys }: Tracked) => sockets.size > 0 || brought.has(keys[0] ?? '')
       for (const { session } of dueAfter(forMs, those, clock, isUsed)) yield session
     },
     named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,

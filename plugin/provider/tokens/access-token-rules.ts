@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { decodeJwt } from 'jose'
 import { membersOf } from '../../config/json/json-object.ts'
 import type { Claims } from '../../login/profile.ts'
 
@@ -33,11 +34,8 @@ function hashOf(algorithm: string): string {
 }
 
 function boundTo(accessToken: string): unknown {
-  const [, payload, , ...more] = accessToken.split('.')
-  if (payload === undefined || more.length > 0) return undefined
   try {
-    const claims = membersOf(JSON.parse(Buffer.from(payload, 'base64url').toString()))
-    return membersOf(claims.cnf)['x5t#S256']
+    return membersOf(decodeJwt(accessToken).cnf)['x5t#S256']
   } catch {
     return undefined
   }

@@ -2,15 +2,8 @@ import { randomBytes } from 'node:crypto'
 import * as oidc from 'openid-client'
 import type { ClientSettings } from '../../config/settings.ts'
 import type { LoginError } from '../../errors.ts'
-import type { DpopKey } from '../authentication/dpop.ts'
 import { translateTokenFault } from '../faults.ts'
-
-export interface CodeTrialDeps {
-  /** Null: access tokens are bound to no key. */
-  readonly dpop: DpopKey | null
-  /** With this server's way to authenticate at the token endpoint. */
-  readonly configured: () => Promise<oidc.Configuration>
-}
+import type { RenewalDeps } from './renewal.ts'
 
 /**
  * Offers the token endpoint a code that nobody was given, authenticated as a login would be: an IdP looks at who asks before it looks at
@@ -22,7 +15,7 @@ export type OfferMadeUpCode = () => Promise<LoginError | null>
 
 export function createCodeTrial(
   { redirect_uri }: Pick<ClientSettings, 'redirect_uri'>,
-  { dpop, configured }: CodeTrialDeps,
+  { dpop, configured }: Pick<RenewalDeps, 'configured' | 'dpop'>,
 ): OfferMadeUpCode {
   return async () => {
     const code_verifier = randomBytes(32).toString('base64url')

@@ -2,7 +2,7 @@ import { decodeJwt } from 'jose'
 import * as oidc from 'openid-client'
 import { type Clock, deadlineSignal } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
-import type { Tokens } from '../../host/port.ts'
+import type { KeptTokens, SignIn, Tokens } from '../../host/port.ts'
 import type { DpopKey } from '../authentication/dpop.ts'
 import { translateTokenFault } from '../faults.ts'
 import type { IdpSignatures } from '../protection/id-token-signature.ts'
@@ -21,24 +21,16 @@ export interface RenewalDeps {
   readonly signatures: IdpSignatures
 }
 
-/** The session whose tokens they are, and the ID token that it has. */
-export interface Renewable {
-  readonly subject: string
-  readonly idToken: string | null
-}
-
-export interface Renewed {
-  readonly tokens: Tokens
-  /** Null: the IdP gave none, or its keys could not be had. */
-  readonly idToken: string | null
-}
+export type Renewable = Pick<SignIn, 'subject' | 'idToken'>
 
 /**
- * New tokens for those of a session (RFC 6749, section 6). It says whether the session lives at the IdP, and to the IdP that it is in use.
+ * New tokens for those of a session (RFC 6749, section 6). It says whether the session lives at the IdP, and to the IdP that it is in use. The ID
+ * token is the one before where the IdP gave none, or its keys could not be had.
  *
+ * @param session whose tokens they are
  * @throws LoginError `token_request_failed`, `provider_unreachable`, `id_token_invalid`
  */
-export type Renew = (tokens: Tokens, refresh: string, session: Renewable) => Promise<Renewed>
+export type Renew = (tokens: Tokens, refresh: string, session: Renewable) => Promise<KeptTokens & { tokens: Tokens }>
 
 export function createRenewal({ clientId, clock, dpop, configured, signatures }: RenewalDeps): Renew {
   /** @throws LoginError `id_token_invalid` */
@@ -48,7 +40,7 @@ export function createRenewal({ clientId, clock, dpop, configured, signatures }:
     } catch (error) {
       if (error instanceof LoginError && error.code === 'id_token_invalid') throw error
       // Tokens are not lost for keys that cannot be had at the moment: the one before may be used up.
-      return null
+      return session.idToken
     }
     const first = session.idToken === null ? undefined : decodeJwt(session.idToken)
     const expected = { iss: metadata.issuer, sub: session.subject, aud: first?.aud ?? clientId }
@@ -84,7 +76,7 @@ export function createRenewal({ clientId, clock, dpop, configured, signatures }:
         accessExpiresAt: lifeS === undefined ? null : clock.now() + lifeS * 1000,
         refresh: fresh.refresh_token ?? refresh,
       },
-      idToken: idToken === undefined ? null : await verify(idToken, config.serverMetadata(), session),
+      idToken: idToken === undefined ? session.idToken : await verify(idToken, config.serverMetadata(), session),
     }
   }
 }

@@ -5,25 +5,19 @@ import type { AuthenticatedEndpoint } from '../authentication/client-options.ts'
 import { translateTokenFault } from '../faults.ts'
 import { endpointAddress } from '../http/endpoints.ts'
 
-/** What an IdP says of a token (RFC 7662). Where it is not active, there is nothing more. */
-export interface TokenStatus {
-  readonly active: boolean
-  readonly claims: Readonly<Record<string, unknown>>
-}
-
 /** Which of the two a token is, so that the IdP looks in the right place first. */
 export type TokenKind = 'access_token' | 'refresh_token'
 
 /** Verbs about tokens that this server holds. Every one throws LoginError only. */
 export interface TokenVerbs {
   /**
-   * An IdP also calls inactive what a client asks about that it does not know by its authentication, or that may not ask (RFC 7662,
+   * Whether a token is active (RFC 7662). An IdP also calls inactive what a client asks about that it does not know by its authentication, or that may not ask (RFC 7662,
    * section 2.2; authentik does): so that is doubted of an access token which its UserInfo endpoint takes.
    *
    * @returns null: the IdP has no introspection endpoint, so nobody can tell
    * @throws LoginError `introspection_failed`, `provider_unreachable`
    */
-  introspect(token: string, kind?: TokenKind): Promise<TokenStatus | null>
+  introspect(token: string, kind?: TokenKind): Promise<boolean | null>
   /**
    * Makes a token worthless at the IdP (RFC 7009); one that it does not know is worthless already.
    *
@@ -33,28 +27,23 @@ export interface TokenVerbs {
   revoke(token: string, kind: TokenKind): Promise<boolean>
 }
 
-export interface TokenVerbDeps {
-  /** What is known of the IdP now, with this server's way to authenticate at an endpoint. */
-  readonly configured: (endpoint: AuthenticatedEndpoint) => Promise<oidc.Configuration>
-}
-
-export function tokenVerbs({ credentials }: DomainSettings, { configured }: TokenVerbDeps): TokenVerbs {
-  /** @throws LoginError `introspection_failed` */
-  async function assertMeant(config: oidc.Configuration, token: string, kind: TokenKind, claims: object) {
-    if ('error' in claims) throw notSaid('the answer is not active and an error at the same time')
-    const userInfo = endpointAddress(config.serverMetadata(), credentials, 'userinfo_endpoint')
-    if (kind !== 'access_token' || userInfo === undefined || !(await isTaken(config, token, userInfo))) return
-    throw notSaid('tokens are called inactive that the UserInfo endpoint takes')
-  }
-
+/** @param configured what is known of the IdP now, with this server's way to authenticate at an endpoint */
+export function tokenVerbs(
+  { credentials }: DomainSettings,
+  configured: (endpoint: AuthenticatedEndpoint) => Promise<oidc.Configuration>,
+): TokenVerbs {
   return {
     async introspect(token, kind = 'access_token') {
       const config = await configured('introspection')
-      if (!endpointAddress(config.serverMetadata(), credentials, 'introspection_endpoint')) return null
+      const metadata = config.serverMetadata()
+      if (!endpointAddress(metadata, credentials, 'introspection_endpoint')) return null
       try {
-        const { active, ...claims } = await oidc.tokenIntrospection(config, token, { token_type_hint: kind })
-        if (!active) await assertMeant(config, token, kind, claims)
-        return { active, claims: active ? claims : {} }
+        const { active, error } = await oidc.tokenIntrospection(config, token, { token_type_hint: kind })
+        if (active) return true
+        if (error !== undefined) throw notSaid('the answer is not active and an error at the same time')
+        const userInfo = endpointAddress(metadata, credentials, 'userinfo_endpoint')
+        if (kind !== 'access_token' || !userInfo || !(await isTaken(config, token, userInfo))) return false
+        throw notSaid('tokens are called inactive that the UserInfo endpoint takes')
       } catch (error) {
         throw translateTokenFault(error, 'introspection_failed')
       }

@@ -20,7 +20,7 @@ export async function backchannelLogout(
   res: Response,
 ): Promise<void> {
   const { domainKey, working } = strategy
-  const { host, clock, checks } = deps
+  const { host, clock } = deps
   const begun = clock.elapsed()
   try {
     if (!working) throw new LoginError('not_configured')
@@ -46,7 +46,7 @@ export async function backchannelLogout(
       },
     })
     // What has not come about by then goes on by itself.
-    await isLate(clock, checks.askAbout(domainKey, others), ANSWER_MS - (clock.elapsed() - begun))
+    await isLate(clock, working.checks.askAbout(others), ANSWER_MS - (clock.elapsed() - begun))
     res.status(200).end()
   } catch (error) {
     refuseLogout(strategy, deps, req, res, error)

@@ -144,11 +144,12 @@ describe('verbs about tokens', () => {
       }
     })
 
-    it('where the keys of the IdP cannot be had, without the ID token: the refresh token before may be used up', async () => {
+    it('where the keys of the IdP cannot be had, with the ID token before: the refresh token before may be used up', async () => {
+      const before = await idp.sign(claims())
       answerWith({ ...fresh(await idp.sign(claims())), refresh_token: 'next' })
       idp.faults.set('jwks', { kind: 'answer', status: 500 })
-      const { tokens, idToken } = await renew()
-      expect([tokens.refresh, idToken]).to.deep.equal(['next', null])
+      const { tokens, idToken } = await renew({ ...SESSION, idToken: before })
+      expect([tokens.refresh, idToken]).to.deep.equal(['next', before])
     })
   })
 
@@ -176,13 +177,9 @@ describe('verbs about tokens', () => {
       // From now on the IdP takes this method only.
       await register({ ...own('token'), ...(method === 'private_key_jwt' ? { jwks: { keys: [key.public] } } : {}) })
       // Only who has a secret may introspect at this IdP.
-      if (method !== 'none') {
-        const status = await client.introspect(token)
-        expect(status?.active).to.equal(true)
-        expect(status?.claims).to.include({ sub: 'u-1001', client_id: 'mesh' }).and.not.have.property('active')
-      }
+      if (method !== 'none') expect(await client.introspect(token)).to.equal(true)
       expect(await client.revoke(token, 'access_token')).to.equal(true)
-      if (method !== 'none') expect(await client.introspect(token)).to.deep.equal({ active: false, claims: {} })
+      if (method !== 'none') expect(await client.introspect(token)).to.equal(false)
     })
   }
 
@@ -194,7 +191,7 @@ describe('verbs about tokens', () => {
     idp.faults.set('userinfo', { kind: 'answer', status: 429 })
     expect(await failureOf(client.introspect(token))).to.equal('introspection_failed')
     idp.faults.set('userinfo', { kind: 'answer', status: 401 })
-    expect((await client.introspect(token))?.active).to.equal(false)
+    expect(await client.introspect(token)).to.equal(false)
   })
 
   it('say so where the IdP has no such endpoint', async () => {
