@@ -49,13 +49,14 @@ export function missingGroupsRemedy({
   cameForOthers,
 }: Readonly<Record<string, unknown>>): string | undefined {
   const refused = 'The user is in none of the groups in `groups.required`'
-  if (scopeNotGranted !== undefined) {
-    return `${refused}: no groups came, and the IdP did not grant the scope for them, \`${scopeNotGranted}\`. Allow it to this client there (in Keycloak by "Add client scope" in the client), or set \`groups.scope\`.`
-  }
-  if (missingClaim === undefined) return undefined
+  // Before the scope: Keycloak leaves one out of those that it grants, unless its "Include in token scope" is on.
   if (cameForOthers) {
     return `${refused}, or in no group at all: the claim \`${missingClaim}\` came for others of this domain, so the IdP is set up to send it. Put the person into one of these groups there.`
   }
-  // It has to fit a line's 300 characters.
+  // These have to fit a line's 300 characters.
+  if (scopeNotGranted !== undefined) {
+    return `${refused}: no groups came, and the IdP did not grant the scope for them, \`${scopeNotGranted}\`. Allow it to this client there (in Keycloak by "Add client scope" in the client; "Include in token scope" on), or set \`groups.scope\`. Or the user is in no group.`
+  }
+  if (missingClaim === undefined) return undefined
   return `${refused}. The claim \`${missingClaim}\` did not come: the user is in no group at all, or the IdP does not send it (Keycloak: a mapper with "Add to ID token"; Entra ID: "Add groups claim", or an app role); \`groups.claim\` can name one of \`claimNames\`.`
 }

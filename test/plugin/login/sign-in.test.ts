@@ -142,6 +142,10 @@ describe('signing in', () => {
         (await refusal(signIn(ALICE, memberships, rules, records, { ...reported }))).message
       expect(await remedyFor([], { missingClaim: 'roles' })).to.match(/The claim `roles`/)
       expect(await remedyFor([], { missingClaim: 'roles', scopeNotGranted: 'g' })).to.match(/the scope .* `g`/)
+      const cameForOthers = { missingClaim: 'roles', scopeNotGranted: 'g', cameForOthers: true }
+      expect(await remedyFor([], cameForOthers))
+        .to.match(/in no group at all/)
+        .and.not.include('scope')
       expect(await remedyFor([])).to.match(/`groups\.required`/)
       expect(await remedyFor('unknown', { missingClaim: 'roles' })).to.not.match(/roles/)
     })
