@@ -266,7 +266,10 @@ describe('behind a proxy as the page has it', () => {
         const { status, headers, body } = await open().step(address)
         return new Response(body, {
           status,
-          headers: (headers['set-cookie'] ?? []).map((cookie) => ['set-cookie', cookie]),
+          headers: [
+            ['content-type', headers['content-type'] ?? ''],
+            ...(headers['set-cookie'] ?? []).map((cookie): [string, string] => ['set-cookie', cookie]),
+          ],
         })
       })
     await withCache()

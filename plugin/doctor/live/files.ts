@@ -1,3 +1,4 @@
+import { ROUTE_NAMES } from '../../config/domains/route-names.ts'
 import type { DomainSettings } from '../../config/settings.ts'
 import { causeCode, printableText } from '../../log.ts'
 import type { Fetch } from '../../provider/http/limited-fetch.ts'
@@ -24,6 +25,12 @@ export async function askForFiles({ client }: Pick<DomainSettings, 'client'>, fe
     for (const file of own) {
       const [name] = (await get(file)).headers.get('set-cookie')?.split('=') ?? []
       if (name === undefined) continue
+      // Where the plugin is loaded it takes these cookies away, and tells its keys, or that there are none, in JSON.
+      const keys = await get(new URL(ROUTE_NAMES.jwks, page))
+      if (!keys.headers.get('content-type')?.includes('json')) {
+        const text = `Not asked: ${page.origin} serves without the plugin. Start that server with it (MeshCentral: \`meshcompanion\` in \`settings.plugins.list\`, its folder in \`plugins\`), and ask again.`
+        return { question, verdict: 'warn', text }
+      }
       const text = `${printableText(file.origin + file.pathname)} comes with a cookie (${printableText(name)}). A cache that keeps such an answer signs people in as somebody else: have no cache keep Set-Cookie, empty those that there are, and see "Behind a proxy" in the documents.`
       return { question, verdict: 'fail', text }
     }
@@ -31,7 +38,7 @@ export async function askForFiles({ client }: Pick<DomainSettings, 'client'>, fe
     return { question, verdict: 'ok', text: none }
   } catch (error) {
     const code = causeCode(error)
-    const text = `Not asked: ${page.origin} cannot be reached from here${code === undefined ? '' : ` [causeCode: ${code}]`}. Ask again once it serves, and where its name and certificate are known.`
+    const text = `Not asked: ${page.origin} cannot be reached from here${code === undefined ? '' : ` [causeCode: ${code}]`}. Ask again once it serves, where its name is known and its certificate trusted (MeshCentral's own: NODE_EXTRA_CA_CERTS=…/root-cert-public.crt).`
     return { question, verdict: 'warn', text }
   }
 }

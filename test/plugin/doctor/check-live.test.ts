@@ -84,7 +84,7 @@ describe('mesh-companion-check --live', () => {
       `ok: client and redirect address: both are registered: the answer came to ${REDIRECT}, with login_required`,
       'ok: secret or key: accepted by client_secret_basic: the IdP objects to the made-up code alone',
       // This server itself need not run.
-      'warn: files of this server: Not asked: http://127.0.0.1:9 cannot be reached from here [causeCode: ECONNREFUSED]. Ask again once it serves, and where its name and certificate are known.',
+      "warn: files of this server: Not asked: http://127.0.0.1:9 cannot be reached from here [causeCode: ECONNREFUSED]. Ask again once it serves, where its name is known and its certificate trusted (MeshCentral's own: NODE_EXTRA_CA_CERTS=…/root-cert-public.crt).",
     ])
     expect(code).to.equal(0)
   })
@@ -98,12 +98,13 @@ describe('mesh-companion-check --live', () => {
   describe('about files of this server', () => {
     const about = 'files of this server'
     /** A server whose login page has a file, as a cache in front of it answers. */
-    async function askBehindCache(markup: string, cookie?: string) {
+    async function askBehindCache(markup: string, cookie?: string, keys = 'application/json') {
       const asked: string[] = []
       const server = await onLoopback(
         createServer((req, res) => {
           asked.push(req.url ?? '')
           if (req.url === '/sub/login') res.end(markup)
+          else if (req.url === '/sub/auth-oidc-jwks') res.writeHead(404, { 'content-type': keys }).end()
           else res.writeHead(200, cookie === undefined ? {} : { 'set-cookie': cookie }).end('a file')
         }),
       )
@@ -124,6 +125,12 @@ describe('mesh-companion-check --live', () => {
       expect(line)
         .to.match(/^fail: .*\/sub\/styles\/a\.css comes with a cookie \(xid\)\. /)
         .and.not.include('secret')
+    })
+
+    it('warns of a server that was not started with the plugin yet, whose files come with cookies', async () => {
+      const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/', 'text/html')
+      expect(code).to.equal(0)
+      expect(line).to.match(/^warn: .*Not asked: http.* serves without the plugin\. .*`settings\.plugins\.list`/)
     })
 
     it('is well where none does, and where there is none; files of others are not asked for', async () => {
