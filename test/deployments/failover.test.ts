@@ -22,6 +22,11 @@ const HASTY: Clock = {
   ...systemClock,
   after: (delayMs, task) => systemClock.after(delayMs < 10_000 ? delayMs / 10 : delayMs, task),
 }
+/** The same without probes, as long as all is well: one that waits for a standby holds the row for which messages wait. */
+const UNPROBED: Clock = {
+  ...HASTY,
+  after: (delayMs, task) => (delayMs === 5000 ? { cancel: () => undefined } : HASTY.after(delayMs, task)),
+}
 const PER_STATION = 2000
 
 describe('A PostgreSQL that fails over', function () {
@@ -47,11 +52,11 @@ describe('A PostgreSQL that fails over', function () {
   const both = () =>
     `postgres://mesh@127.0.0.1:${portOf(pair.primary)},127.0.0.1:${portOf(pair.standby)}/postgres?target_session_attrs=read-write`
 
-  async function open(database = both(), instance = 'one'): Promise<Store> {
+  async function open(database = both(), instance = 'one', clock = HASTY): Promise<Store> {
     const history = { ...SETTINGS.history, perStation: PER_STATION }
     const ack = { minIntervalMs: 0, maxPerSenderPerMinute: 1_000_000 }
     const settings = { ...SETTINGS, history, ack, instance, database, databaseTls: { caFile: null } }
-    const store = await openPostgresStore(settings, HASTY, log)
+    const store = await openPostgresStore(settings, clock, log)
     closing.push(store.close)
     await store.stations.register(registration('N0CALL', { ackMessages: true }))
     return store
@@ -170,7 +175,7 @@ describe('A PostgreSQL that fails over', function () {
 
   it('waits with its acks for a synchronous standby that is frozen', async () => {
     await start()
-    const store = await open()
+    const store = await open(both(), 'one', UNPROBED)
     await freeze(pair.standby, 'SIGSTOP')
     let settled = false
     const waiting = say(store, 'one').finally(() => {
@@ -184,7 +189,7 @@ describe('A PostgreSQL that fails over', function () {
 
   it('acknowledges nothing that only a primary has which crashed while its standby was away', async () => {
     await start()
-    const store = await open()
+    const store = await open(both(), 'one', UNPROBED)
     await pair.standby.kill()
     let settled = false
     const waiting = say(store, 'one').finally(() => {
@@ -221,11 +226,12 @@ describe('A PostgreSQL that fails over', function () {
     expect(reader.given).to.deep.equal(['both have it', 'lost', 'after'])
   })
 
+  /** What is to store a message, or a probe before it, for which it then waits. */
   const waitsForStandby = async () =>
     (
       await runAt(
         pair.primary.address,
-        "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%FROM append(%'",
+        "SELECT FROM pg_stat_activity WHERE wait_event IN ('SyncRep', 'transactionid', 'tuple') AND query LIKE '%FROM append(%'",
       )
     ).length > 0
 })
