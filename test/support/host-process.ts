@@ -1,10 +1,7 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
+import { type LogLine, startLoggingProcess } from './logging-process.ts'
 
 export { freePort } from '../../fixtures/free-port.ts'
-
-export type LogLine = Readonly<Record<string, unknown>>
+export type { LogLine } from './logging-process.ts'
 
 /** The reference host as users run it, in a process of its own. */
 export interface HostProcess {
@@ -22,32 +19,16 @@ export async function startHostProcess(
   port: number,
   env: Readonly<Record<string, string>> = {},
 ): Promise<HostProcess> {
-  const command = ['--import', 'tsx', 'fixtures/host/main.ts', '--config', file, '--port', String(port)]
-  const child = spawn(process.execPath, command, { env: { ...process.env, ...env } })
-  const ended = once(child, 'close')
-  const lines: LogLine[] = []
-  const listening = new Promise<void>((resolve) => {
-    createInterface(child.stdout).on('line', (line) => {
-      lines.push(JSON.parse(line) as LogLine)
-      if (lines.at(-1)?.event === 'listening') resolve()
-    })
-  })
-  let complaint = ''
-  child.stderr.on('data', (chunk) => {
-    complaint += chunk
-  })
-  await Promise.race([
-    listening,
-    ended.then(() => {
-      throw new Error(`The host ended at once: ${complaint}${JSON.stringify(lines)}`)
-    }),
-  ])
+  const args = ['fixtures/host/main.ts', '--config', file, '--port', String(port)]
+  const { lines, logged, kill, ended } = startLoggingProcess(args, env)
+  await logged('listening')
   return {
     url: `http://127.0.0.1:${port}/`,
     lines,
     async stop() {
-      child.kill('SIGTERM')
-      return (await ended)[0] as number | null
+      kill('SIGTERM')
+      const { outcome } = await ended
+      return typeof outcome === 'number' ? outcome : null
     },
   }
 }
