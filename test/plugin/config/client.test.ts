@@ -86,19 +86,6 @@ describe('client configuration', () => {
     expect(client(own)).to.include({ ...own, introspection_endpoint_auth_method: 'private_key_jwt' })
   })
 
-  it('needs a client certificate for the methods that show one', () => {
-    for (const method of ['tls_client_auth', 'self_signed_tls_client_auth']) {
-      const oidc = withClient({ token_endpoint_auth_method: method })
-      expect(oneDomain.problemPaths(oidc)).to.deep.equal(['client.token_endpoint_auth_method'])
-    }
-  })
-
-  it('needs a private key where requests have to be signed and no algorithm is named', () => {
-    const oidc = withClient({ require_signed_request_object: true })
-    expect(oneDomain.problemPaths(oidc)).to.deep.equal(['client.require_signed_request_object'])
-    expect(problemPaths(oidc)).to.deep.equal([])
-  })
-
   it('takes response_mode as one of seven, and none that shows an ID token in an address', () => {
     for (const response_mode of ['query', 'form_post', 'fragment', 'jwt', 'query.jwt', 'form_post.jwt', 'fragment.jwt'])
       expect(client({ response_mode }).response_mode).to.equal(response_mode)

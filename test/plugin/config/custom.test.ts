@@ -162,15 +162,6 @@ describe('presets', () => {
     expect([google.custom.presetMembers, azure.custom.presetMembers]).to.deep.equal([{}, { tenant_id: TENANT }])
   })
 
-  it('take their addresses from the overrides', () => {
-    const presets = { google: { issuer: 'http://127.0.0.1:1' }, azure: { login: 'http://127.0.0.1:2/login/' } }
-    expect(settingsOf({ client: CLIENT, custom: { preset: 'google' } }, { presets }).issuer.issuer).to.equal(
-      'http://127.0.0.1:1',
-    )
-    const azure = { client: CLIENT, custom: { preset: 'azure', tenant_id: 'contoso.example' } }
-    expect(settingsOf(azure, { presets }).issuer.issuer).to.equal('http://127.0.0.1:2/login/contoso.example/v2.0')
-  })
-
   it('ignore a configured issuer and say so, and keep endpoints that were set by hand', () => {
     const azure = { client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } }
     for (const issuer of [ISSUER, 'not even an address']) {

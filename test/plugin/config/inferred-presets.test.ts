@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { ReadOptions } from '../../../plugin/mount/read-domains.ts'
-import { CLIENT, ISSUER, problemPaths, readOne, settingsOf, warningsOf } from './one-domain.ts'
+import { CLIENT, ISSUER, problemPaths, settingsOf, warningsOf } from './one-domain.ts'
 
 const TENANT = '5d7c3f0e-1111-2222-3333-444455556666'
 /** As MeshCentral's adapter and `--meshcentral` read. */
@@ -68,33 +68,5 @@ describe('presets that are meant by their members, as with the strategy of MeshC
       expect(warningsOf({ ...oidc, custom: member })).to.deep.equal([`no_effect custom.${name}`])
     }
     expect(problemPaths({ client: CLIENT, custom: { tenant_id: TENANT } })).to.deep.equal(['issuer'])
-  })
-
-  it('take a configuration from the field as it is, with a word about what nothing reads', () => {
-    const oidc = {
-      preset: 'azure',
-      client: { client_id: 'a1b2', client_secret: 'not-to-be-shown' },
-      custom: { tenant_id: TENANT, authorities: 'roles' },
-      callbackURL: 'https://mesh.example.com/auth-oidc-azure-callback',
-      scope: 'openid profile email',
-      groups: { recursive: false, required: ['Users'], siteadmin: ['Admins'], revokeAdmin: true },
-      newAccounts: true,
-    }
-    const { settings, problems, warnings } = readOne(oidc, MESHCENTRAL)
-    expect(problems).to.deep.equal([])
-    expect(settings?.custom).to.deep.include({
-      preset: 'azure',
-      scope: ['openid', 'profile', 'email'],
-      authorities: ['roles'],
-    })
-    expect(settings?.client.redirect_uri).to.equal(oidc.callbackURL)
-    expect(settings?.groups).to.deep.include({ required: ['Users'], siteadmin: ['Admins'], revokeAdmin: true })
-    const told = new Map(warnings.map(({ code, path, remedy }) => [`${code} ${path.split('.oidc.')[1]}`, remedy]))
-    expect([...told.keys()]).to.have.members([
-      'deprecated_key callbackURL',
-      'deprecated_key scope',
-      'unknown_key preset',
-    ])
-    expect(told.get('unknown_key preset')).to.equal('It belongs in "custom".')
   })
 })

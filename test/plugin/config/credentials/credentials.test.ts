@@ -224,6 +224,7 @@ describe('a client that asks for keys', () => {
     'by private_key_jwt at the introspection endpoint': { introspection_endpoint_auth_method: 'private_key_jwt' },
     'by private_key_jwt at the revocation endpoint': { revocation_endpoint_auth_method: 'private_key_jwt' },
     'for signed requests': { request_object_signing_alg: 'PS256' },
+    'for requests that have to be signed': { require_signed_request_object: true },
     'for encrypted ID tokens': { id_token_encrypted_response_alg: 'ECDH-ES+A256KW' },
     'for encrypted UserInfo': { userinfo_encrypted_response_alg: 'ECDH-ES' },
   })) {
@@ -262,9 +263,17 @@ describe('a client that asks for keys', () => {
     }
   })
 
-  it('to bind access tokens is refused without a certificate', () => {
-    const { problems } = read({ tls_client_certificate_bound_access_tokens: true }, [rsa])
-    expect(problems.map(({ reason }) => reason)).to.deep.equal(['needs a client certificate, and there is none'])
+  it('to bind access tokens, or to be known by a certificate, is refused without one', () => {
+    for (const members of [
+      { tls_client_certificate_bound_access_tokens: true },
+      { token_endpoint_auth_method: 'tls_client_auth' },
+      { token_endpoint_auth_method: 'self_signed_tls_client_auth' },
+    ]) {
+      const { problems } = read(members, [rsa])
+      expect(problems.map(({ path, reason }) => [path.split('.client.')[1], reason])).to.deep.equal([
+        [Object.keys(members)[0], 'needs a client certificate, and there is none'],
+      ])
+    }
   })
 
   it('is told of the broken file alone when there is one', () => {

@@ -38,33 +38,8 @@ describe('JSON text', () => {
   })
 
   it('is taken exactly where JSON.parse takes it', () => {
-    const piece = fc.constantFrom(
-      '{',
-      '}',
-      '[',
-      ']',
-      ',',
-      ':',
-      '"a"',
-      '"',
-      '\\',
-      '\\u00e9',
-      '1',
-      '-',
-      '0',
-      '.5',
-      'e3',
-      'true',
-      'nul',
-      ' ',
-      '\n',
-      '\u0001',
-      '\u007f',
-      '\ud800',
-      '😀',
-      '\u2028',
-      '\ufeff',
-    )
+    const single = [...'{}[],:"\\-0 \n\u0001\u007f\u2028\ufeff']
+    const piece = fc.constantFrom(...single, '"a"', '\\u00e9', '1', '.5', 'e3', 'true', 'nul', '\ud800', '😀')
     const changed = fc.tuple(fc.json(), fc.nat(), fc.oneof(piece, fc.constant(''))).map(([json, at, what]) => {
       const place = at % (json.length + 1)
       return json.slice(0, place) + what + json.slice(place + 1)

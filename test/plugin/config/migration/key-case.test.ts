@@ -35,17 +35,6 @@ describe('letter case', () => {
     )
   })
 
-  it('of values and of domain keys is kept', () => {
-    const oidc = { ISSUER: 'https://idp.example.com/Realm', Client: { CLIENT_ID: 'MeSh', client_Secret: 'X' } }
-    const [domain] = readDomains({
-      Settings: { CERT: 'a.example' },
-      DOMAINS: { Key: { DNS: 'b.example', AUTHSTRATEGIES: { Oidc: oidc } } },
-    }).domains
-    expect(domain?.key).to.equal('Key')
-    expect(domain?.settings?.issuer.issuer).to.equal('https://idp.example.com/Realm')
-    expect(domain?.settings?.client.client_id).to.equal('MeSh')
-  })
-
   it('tells the deprecated logoutURL from the current logouturl', () => {
     const address = 'https://idp.example.com/out'
     for (const name of ['logouturl', 'logoutUrl', 'LogoutURL', 'LOGOUTURL']) {

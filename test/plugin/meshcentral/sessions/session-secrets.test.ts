@@ -93,15 +93,6 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     expect(rows.size).to.equal(1)
   })
 
-  it('are known after a restart to those who end all sessions of a person', async () => {
-    const rows = new Map<string, Members>()
-    open(databaseOf(rows)).keep(signIn(), 'handle-1', LATER)
-    const after = open(databaseOf(rows))
-    await settled()
-    after.removeMatching(keysOfEnded({ domainKey: '', issuer: 'https://idp.example', subject: null, sid: 's-1' }))
-    expect(rows.size).to.equal(0)
-  })
-
   it('are bounded, after a restart as well: the next login names the oldest', async () => {
     const rows = new Map<string, Members>()
     const before = open(databaseOf(rows), { most: 3 })

@@ -81,9 +81,4 @@ describe('a request with a client certificate', () => {
     const said = await runTrusting(await folder.write('ca.pem', certificates.ca.cert), script, { GIVEN: given })
     expect(JSON.parse(said)).to.deep.equal(['TimeoutError', 204, '', 'ANSWER_TOO_LARGE'])
   })
-
-  it('fails when nobody listens', async () => {
-    const fetch = await certified()
-    expect((await failureOf(fetch('https://127.0.0.1:9/', GET)))?.cause?.code).to.equal('ECONNREFUSED')
-  })
 })

@@ -155,10 +155,6 @@ describe('the proxy of the environment', () => {
       return said.trim()
     }
 
-    it('reaches names that only the proxy knows, by the certificate of the IdP', async () => {
-      expect(await askThrough('https://idp.example/jwks')).to.equal('200')
-    })
-
     it('refuses a certificate of another name or address, that of the proxy among them', async () => {
       for (const url of ['https://other.example/jwks', 'https://192.0.2.1/jwks']) {
         expect(await askThrough(url), url).to.equal('ERR_TLS_CERT_ALTNAME_INVALID')
