@@ -12,7 +12,7 @@ export interface Client {
 
 /** What the bench tells a relying party, one at a time. */
 export type PartyOrder =
-  | { readonly kind: 'ours' | 'peer'; readonly issuer: string; readonly client: Client; readonly domains?: number }
+  | { readonly kind: 'ours' | 'peer'; readonly issuer: string; readonly client: Client }
   /** Answered with the microseconds of CPU time that the process has taken so far. */
   | { readonly kind: 'cpu' }
 
@@ -25,21 +25,21 @@ export interface Party {
 
 type Start = Exclude<PartyOrder, { kind: 'cpu' }>
 
-async function startOurs({ issuer, client, domains = 1 }: Start): Promise<Party> {
-  const domainOf = (base: string) => ({
-    authStrategies: {
-      oidc: { issuer, newAccounts: true, client: { ...client, redirect_uri: `${base}auth-oidc-callback` } },
-    },
-  })
+async function startOurs({ issuer, client }: Start): Promise<Party> {
   const host = await startHost({
     config: (port: number) => ({
       settings: { cert: '127.0.0.1', port },
-      domains: Object.fromEntries(
-        Array.from({ length: domains }, (_, at) => {
-          const base = at === 0 ? `http://127.0.0.1:${port}/` : `https://d${at}.test/`
-          return [at === 0 ? '' : `d${at}`, { ...(at === 0 ? {} : { dns: `d${at}.test` }), ...domainOf(base) }]
-        }),
-      ),
+      domains: {
+        '': {
+          authStrategies: {
+            oidc: {
+              issuer,
+              newAccounts: true,
+              client: { ...client, redirect_uri: `http://127.0.0.1:${port}/auth-oidc-callback` },
+            },
+          },
+        },
+      },
     }),
     output: { write: () => undefined },
   })

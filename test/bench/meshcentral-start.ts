@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { readCommandLine } from '../../fixtures/command-line.ts'
 import { type MeshSetup, setUpMesh } from '../meshcentral/support/mesh-setup.ts'
-import { alternate } from './measurement.ts'
+import { alternate, median } from './measurement.ts'
+import { usageOf } from './process-usage.ts'
 
 readCommandLine(
   `Usage: npm run bench:meshcentral
@@ -17,15 +17,10 @@ const started = (setup: MeshSetup) => async () => {
   const begun = performance.now()
   await setup.restart()
   const took = performance.now() - begun
-  sizes.get(setup)?.push(residentMegabytes(setup.server().pid))
+  sizes.get(setup)?.push(usageOf(setup.server().pid).residentMegabytes())
   return took
 }
 const sizes = new Map<MeshSetup, number[]>()
-
-function residentMegabytes(pid: number): number {
-  const [, kilobytes = ''] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-  return Number(kilobytes) / 1024
-}
 
 /** Each side alone on the port that both use. */
 async function measure(): Promise<void> {
@@ -49,8 +44,7 @@ async function measure(): Promise<void> {
     await peerAlone()
     const medians = await alternate(ROUNDS, oursAlone, peerAlone)
     const row = (name: string, ms: number, setup: MeshSetup) => {
-      const megabytes = (sizes.get(setup) ?? []).toSorted((a, b) => a - b)
-      const middle = megabytes[megabytes.length >> 1] ?? 0
+      const middle = median(sizes.get(setup) ?? [])
       return `${name.padEnd(10)} ${ms.toFixed(0).padStart(6)} ms ${middle.toFixed(0).padStart(5)} MB\n`
     }
     process.stdout.write(row('plugin', medians.ours, ours) + row('built-in', medians.peer, peer))

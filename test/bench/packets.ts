@@ -2,9 +2,6 @@ import { aprsParser } from 'js-aprs-fap'
 import { addresseeOf, parseMessage } from '../../sidecar/aprs/message.ts'
 import { parsePacket } from '../../sidecar/aprs/packet.ts'
 import { lineSplitter, MAX_LINE_BYTES } from '../../sidecar/aprsis/protocol/lines.ts'
-import { createReceiver } from '../../sidecar/messages/receiver.ts'
-import type { Station } from '../../sidecar/messages/store.ts'
-import { createMetrics } from '../../sidecar/metrics.ts'
 import { alternate, beside, type Measurement } from './measurement.ts'
 
 const ROUNDS = 7
@@ -25,26 +22,17 @@ const TEXTS = [
 ]
 const NUMBERS = ['', '{1', '{42', '{00123', '{AB}', '{AB}CD']
 
-/** One line of so many is for a station of ours. */
-const OURS_OF = 5
 /** What one read from a socket brings at most. */
 const READ_BYTES = 65_536
 
 const parser = new aprsParser()
 
 /**
- * Message lines per second. The peer is handed lines that were cut and decoded outside of the measured time; ours takes chunks as
- * they come from the socket.
- * - `packets.parse`: each line to a parsed message;
- * - `packets.path`: one line of five is for a station of ours, the others are dropped; whoever is for us is parsed and handed to a
- *   store that knows everything already.
+ * `packets.parse`: message lines per second, each to a parsed message. The peer is handed lines that were cut and decoded outside of the
+ * measured time; ours takes chunks as they come from the socket.
  */
-export async function packetsBench(): Promise<Measurement[]> {
+export async function packetsBench(): Promise<Measurement> {
   const lines = messageLines()
-  return [await parseBench(lines), await pathBench(lines)]
-}
-
-async function parseBench(lines: readonly string[]): Promise<Measurement> {
   const chunks = chunksOf(lines)
   const split = lineSplitter(MAX_LINE_BYTES, () => {})
   const parseOurs = (line: string) => {
@@ -77,63 +65,6 @@ async function parseBench(lines: readonly string[]): Promise<Measurement> {
   return beside('packets.parse', 'lines/s', sides, peerName)
 }
 
-async function pathBench(lines: readonly string[]): Promise<Measurement> {
-  const addressees = [...new Set(lines.map((line) => line.split('::')[1]?.slice(0, 9).trim() ?? ''))]
-  const registered = new Map<string, Station>()
-  for (let at = 0; at < addressees.length; at += OURS_OF) registered.set(addressees[at] ?? '', STATION)
-  let handed = 0
-  const receive = createReceiver({
-    stations: registered,
-    history: {
-      append: async (messages) => {
-        handed += messages.length
-        return messages.map(() => ({ kind: 'duplicate', ack: false }) as const)
-      },
-    },
-    isBlocked: () => false,
-    acks: { ready: () => false, acknowledge: () => {}, withhold: () => {} },
-    metrics: createMetrics(),
-    log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
-  })
-  const chunks = chunksOf(lines)
-  const split = lineSplitter(MAX_LINE_BYTES, () => {})
-  const allOurs = async () => {
-    handed = 0
-    for (const chunk of chunks) await receive(split(chunk))
-    return handed
-  }
-  const allPeers = () => {
-    let found = 0
-    for (const line of lines) if (registered.has(parser.parseaprs(line).destination ?? '')) found += 1
-    return found
-  }
-  if ((await allOurs()) !== allPeers()) throw new Error('The two sides found different lines to be for us.')
-  const sides = await alternate(
-    ROUNDS,
-    () => linesPerSecond(lines.length, allOurs),
-    () => linesPerSecond(lines.length, allPeers),
-  )
-  const peerName = 'js-aprs-fap and a look-up, which cuts and decodes no lines, counts nothing and hands nothing on'
-  return beside('packets.path', 'lines/s', sides, peerName)
-}
-
-const STATION: Station = {
-  key: 'OH0AB',
-  registeredAt: 0,
-  devices: [
-    {
-      id: '',
-      platform: 'android',
-      pushToken: 'token',
-      tokenDead: false,
-      ackMessages: true,
-      registeredAt: 0,
-      lastSeenAt: 0,
-    },
-  ],
-  avatar: { state: 'never' },
-}
-
 /** The lines as reads from a socket hand them over. */
 function chunksOf(lines: readonly string[]): readonly Buffer[] {
   const stream = Buffer.from(lines.map((line) => `${line}\r\n`).join(''), 'latin1')
@@ -158,14 +89,14 @@ function messageLines(): string[] {
 }
 
 /** `parse` reads `count` lines, and says something that depends on all of them. */
-async function linesPerSecond(count: number, parse: () => number | Promise<number>): Promise<number> {
+function linesPerSecond(count: number, parse: () => number): number {
   let parsed = 0
   // Summed up, so that no optimiser can leave the work out.
   let characters = 0
   const start = performance.now()
   let elapsedMs = 0
   while (elapsedMs < ROUND_MS) {
-    characters += await parse()
+    characters += parse()
     parsed += count
     elapsedMs = performance.now() - start
   }

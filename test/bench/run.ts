@@ -3,8 +3,6 @@ import { readCommandLine } from '../../fixtures/command-line.ts'
 import { apiBench } from './api.ts'
 import { domainsBench } from './domains.ts'
 import { durableBench } from './durable.ts'
-import { fleetBench } from './fleet.ts'
-import { housekeepingBench } from './housekeeping.ts'
 import { loginBench } from './login.ts'
 import type { Measurement } from './measurement.ts'
 import { packetsBench } from './packets.ts'
@@ -17,14 +15,12 @@ import { upstreamBytesBench } from './upstream-bytes.ts'
 const BENCHES = [
   { rows: ['packets'], bench: packetsBench },
   { rows: ['pipeline'], bench: durableBench },
-  { rows: ['housekeeping'], bench: housekeepingBench },
   { rows: ['push'], bench: pushBench },
   { rows: ['api'], bench: apiBench },
   { rows: ['pipeline.postgres', 'pipeline.takeover', 'api.sync.postgres'], bench: severalBench },
   { rows: ['upstream'], bench: upstreamBytesBench },
-  { rows: ['scrape', 'plan'], bench: fleetBench },
   { rows: ['login'], bench: loginBench },
-  { rows: ['login.domains', 'start.domains'], bench: domainsBench },
+  { rows: ['start.domains'], bench: domainsBench },
   { rows: ['sidecar'], bench: sidecarStartBench },
 ] as const
 
