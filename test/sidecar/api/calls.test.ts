@@ -1,11 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
-import { pngFile } from '../../support/png-file.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
-
-const image = pngFile().toString('base64')
 
 describe('the API', () => {
   let api: RunningApi
@@ -16,7 +12,7 @@ describe('the API', () => {
 
   const register = (callsign: string, members: object = {}) => api.post('/v1/register', registration(callsign, members))
   const sync = (callsign: string, since: number) => api.post('/v1/sync', { ...claim(callsign), since })
-  const receive = (from: string, to: string, text: string | Buffer, seqId = '') =>
+  const receive = (from: string, to: string, text: string, seqId = '') =>
     api.store.history.append([{ from, sourceAsReceived: from, to, seqId, text: Buffer.from(text) }], false)
 
   describe('/v1/register', () => {
@@ -67,26 +63,6 @@ describe('the API', () => {
       expect(both.messages.map(({ text }) => text)).to.deep.equal(['one', 'two'])
     })
 
-    it('stores, echoes, keeps and clears an avatar', async () => {
-      const hash = avatarHash('dog', image)
-      const set = { avatarUpdate: true, avatarIcon: 'dog', avatarImage: image, avatarHash: hash }
-      expect((await register('N0CALL', set)).body.avatarHash).to.equal(hash)
-      expect((await register('N0CALL', { avatarHash: 'something else' })).body.avatarHash).to.equal(hash)
-      const cleared = { avatarUpdate: true, avatarIcon: '', avatarImage: '', avatarHash: '' }
-      expect((await register('N0CALL', cleared)).body.avatarHash).to.equal('')
-      expect(api.store.stations.get('N0CALL-7')?.avatar.state).to.equal('cleared')
-    })
-
-    it('refuses an avatar whose hash is another one, and leaves the station unregistered', async () => {
-      const { status, body } = await register('N0CALL', {
-        avatarUpdate: true,
-        avatarIcon: 'dog',
-        avatarHash: 'icon:cat',
-      })
-      expect([status, body.error, body.details[0]?.path]).to.deep.equal([400, 'invalid_request', 'avatarHash'])
-      expect(api.store.stations.size).to.equal(0)
-    })
-
     it('passes over members that it does not know, and null where a member is optional', async () => {
       const extra = {
         apiVersion: 9,
@@ -127,84 +103,38 @@ describe('the API', () => {
     })
 
     it('gives each message exactly once to a client that goes from cursor to cursor', async () => {
-      await register('N0CALL')
+      const calls = {
+        sync: (cursor: number) => sync('N0CALL', cursor),
+        launch: (cursor: number) => register('N0CALL', { wantHistory: true, since: cursor }),
+        heartbeat: () => register('N0CALL'),
+        avatars: () => api.post('/v1/avatars', { ...claim('N0CALL'), stations: [] }),
+      }
+      const step = fc.constantFrom('message', 'message', 'sync', 'launch', 'heartbeat', 'avatars', 'anew')
       await fc.assert(
-        fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 20 }), async (steps) => {
-          let cursor = (await sync('N0CALL', 0)).body.serverTime
-          const sent: string[] = []
-          const seen: unknown[] = []
-          for (const isMessage of [...steps, false]) {
-            if (isMessage) {
+        fc.asyncProperty(fc.array(step as fc.Arbitrary<'message' | 'anew' | keyof typeof calls>), async (steps) => {
+          await api.post('/v1/unregister', claim('N0CALL'))
+          let cursor = (await register('N0CALL')).body.serverTime
+          let sent: string[] = []
+          let seen: unknown[] = []
+          for (const one of [...steps, 'sync'] as const) {
+            api.clock.set(api.clock.now() + 1)
+            if (one === 'message') {
               sent.push(`message ${cursor} ${sent.length}`)
               await receive('N1CALL', 'N0CALL-7', sent.at(-1) ?? '')
+            } else if (one === 'anew') {
+              await api.post('/v1/unregister', claim('N0CALL'))
+              await register('N0CALL')
+              ;[sent, seen] = [[], []]
             } else {
-              const { body } = await sync('N0CALL', cursor)
-              seen.push(...body.messages.map(({ text }) => text))
-              cursor = body.serverTime
+              const { body } = await calls[one](cursor)
+              seen.push(...(body.messages ?? []).map(({ text }) => text))
+              cursor = Math.max(cursor, body.serverTime)
             }
           }
           expect(seen).to.deep.equal(sent)
         }),
         { numRuns: propertyRuns(8) },
       )
-    })
-
-    it('gives text that is not UTF-8 as Latin-1, with its bytes', async () => {
-      await register('N0CALL')
-      await receive('N1CALL', 'N0CALL-7', Buffer.from([0x47, 0x72, 0xfc, 0xdf, 0x65]))
-      await receive('N1CALL', 'N0CALL-7', 'Grüße')
-      const { messages } = (await sync('N0CALL', 0)).body
-      expect(messages[0]).to.deep.include({ text: 'Grüße', textBytes: 'R3L832U=' })
-      expect(messages[1]).to.include({ text: 'Grüße' }).and.not.have.property('textBytes')
-    })
-
-    it('maps those senders that are stations with an avatar to their hash', async () => {
-      await register('N0CALL')
-      await register('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' })
-      await register('N2CALL')
-      await register('N3CALL', { avatarUpdate: true, avatarIcon: 'cat' })
-      await register('N4CALL', { avatarUpdate: true, avatarIcon: 'cow' })
-      await register('N4CALL', { avatarUpdate: true })
-      for (const from of ['N1CALL-7', 'N1CALL-7', 'N2CALL-7', 'N4CALL-7', 'N5CALL'])
-        await receive(from, 'N0CALL-7', `from ${from}`)
-      expect((await sync('N0CALL', 0)).body.avatars).to.deep.equal({ 'N1CALL-7': 'icon:dog' })
-    })
-
-    it('knows only stations that are registered', async () => {
-      const { status, body } = await sync('N0CALL', 0)
-      expect([status, body.error]).to.deep.equal([404, 'not_registered'])
-    })
-  })
-
-  describe('/v1/avatars', () => {
-    it('gives those of the stations that have one, whole', async () => {
-      await register('N0CALL')
-      await register('N1CALL', { avatarUpdate: true, avatarIcon: 'dog', avatarImage: image })
-      await register('N2CALL', { avatarUpdate: true, avatarIcon: 'cat' })
-      await register('N3CALL')
-      const stations = ['N1CALL-7', 'n2call-7', 'N3CALL-7', 'N9CALL', 'no station!', '']
-      const { status, body } = await api.post('/v1/avatars', { ...claim('N0CALL'), stations })
-      expect(status).to.equal(200)
-      expect(body.serverTime).to.be.a('number')
-      expect(body.avatars).to.deep.equal({
-        'N1CALL-7': { icon: 'dog', image, hash: avatarHash('dog', image) },
-        'N2CALL-7': { icon: 'cat', image: '', hash: 'icon:cat' },
-      })
-    })
-
-    it('takes up to 50 stations', async () => {
-      await register('N0CALL')
-      const ask = (count: number) =>
-        api.post('/v1/avatars', { ...claim('N0CALL'), stations: new Array(count).fill('N1CALL') })
-      expect((await ask(50)).status).to.equal(200)
-      const { status, body } = await ask(51)
-      expect(status).to.equal(400)
-      expect(body.details).to.deep.equal([{ path: 'stations', reason: 'It has more than 50 entries.' }])
-    })
-
-    it('knows only stations that are registered', async () => {
-      const { status, body } = await api.post('/v1/avatars', { ...claim('N0CALL'), stations: [] })
-      expect([status, body.error]).to.deep.equal([404, 'not_registered'])
     })
   })
 
@@ -218,11 +148,6 @@ describe('the API', () => {
       expect((await register('N0CALL', { wantHistory: true })).body.messages).to.deep.equal([])
       expect(api.metrics.value('stations_unregistered')).to.equal(1)
     })
-
-    it('knows only stations that are registered', async () => {
-      const { status, body } = await api.post('/v1/unregister', claim('N0CALL'))
-      expect([status, body.error]).to.deep.equal([404, 'not_registered'])
-    })
   })
 
   for (const [path, rest] of [
@@ -232,6 +157,12 @@ describe('the API', () => {
     ['/v1/unregister', {}],
   ] as const) {
     describe(path, () => {
+      if (path !== '/v1/register')
+        it('knows only stations that are registered', async () => {
+          const { status, body } = await api.post(path, { ...claim('N0CALL'), ...rest })
+          expect([status, body.error]).to.deep.equal([404, 'not_registered'])
+        })
+
       it('refuses a wrong passcode alike for stations that are registered and that are not', async () => {
         await register('N0CALL')
         const answers = await Promise.all(

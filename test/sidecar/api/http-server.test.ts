@@ -1,15 +1,15 @@
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { generate } from 'selfsigned'
 import { createApiServer } from '../../../sidecar/api/http-server.ts'
 import { unreadableError } from '../../../sidecar/api/requests/unreadable.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 describe('The HTTP server of the API', () => {
+  const folder = temporaryFolder()
   let server: Server
   beforeEach(async () => {
     server = (await createApiServer({ certFile: null, keyFile: null })).server
@@ -27,8 +27,7 @@ describe('The HTTP server of the API', () => {
   })
 
   it('says when its certificate expires, be it the first of the chain to do so, and of a renewed one once it is taken up', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'certificate-'))
-    const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+    const [certFile, keyFile] = [folder.path('cert.pem'), folder.path('key.pem')]
     const made = (year: number) =>
       generate([{ name: 'commonName', value: 'localhost' }], { notAfterDate: new Date(Date.UTC(year, 0, 1)) })
     const [leaf, authority, renewed] = await Promise.all([made(2040), made(2039), made(2041)])
@@ -44,7 +43,6 @@ describe('The HTTP server of the API', () => {
       expect(secured.certificateExpiresAt()).to.equal(Date.UTC(2041, 0, 1))
     } finally {
       secured.server.close()
-      await rm(folder, { recursive: true })
     }
   })
 

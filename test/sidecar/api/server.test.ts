@@ -1,13 +1,11 @@
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { copyFile, writeFile } from 'node:fs/promises'
 import { request as tlsRequest } from 'node:https'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import { makeCertificates } from '../../../fixtures/certificate.ts'
 import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
+import { makeServerFiles, type ServerFiles } from '../../support/server-files.ts'
 import { append, message } from '../store/sqlite/temporary-stores.ts'
 
 const unknown = JSON.stringify({ ...claim('N0CALL'), since: 0 })
@@ -333,17 +331,14 @@ describe('the rate limit', () => {
 })
 
 describe('the API over TLS', () => {
-  let folder: string
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sidecar-tls-'))
+  const made: ServerFiles[] = []
+  afterEach(async () => {
+    for (const files of made.splice(0)) await files.remove()
   })
-  after(() => rm(folder, { recursive: true }))
-
-  async function writeCertificate() {
-    const { ca, server } = await makeCertificates()
-    await writeFile(join(folder, 'cert.pem'), server.cert)
-    await writeFile(join(folder, 'key.pem'), server.key)
-    return ca.cert
+  const certificate = async () => {
+    const files = await makeServerFiles('sidecar-tls')
+    made.push(files)
+    return files
   }
 
   const statusOf = (url: string, ca: string) =>
@@ -363,21 +358,23 @@ describe('the API over TLS', () => {
     )
 
   it('serves its certificate, takes a renewed one up when told to, and keeps it when the next is no good', async () => {
-    const first = await writeCertificate()
-    const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') }
-    const { api, logged, close, raw, post } = await startApi({ listen: files })
+    const [files, next, other] = [await certificate(), await certificate(), await certificate()]
+    const { ca: first, certFile, keyFile } = files
+    const { api, logged, close, raw, post } = await startApi({ listen: { certFile, keyFile } })
     try {
       expect(api.url).to.match(/^https:/)
       expect(await statusOf(api.url, first)).to.equal(415)
       expect(await raw('POST / HTTP/1.1\r\n\r\n')).to.not.include('HTTP')
       expect(await post('/v1/sync', {}).catch(() => 'no plain HTTP')).to.equal('no plain HTTP')
 
-      const second = await writeCertificate()
+      const second = next.ca
+      await copyFile(next.certFile, certFile)
+      await copyFile(next.keyFile, keyFile)
       await api.reloadTls()
       expect(await statusOf(api.url, second)).to.equal(415)
       expect(await refusalOf(api.url, first)).to.not.equal('none')
 
-      await writeFile(files.keyFile, (await makeCertificates()).server.key)
+      await copyFile(other.keyFile, keyFile)
       await api.reloadTls()
       expect(await statusOf(api.url, second)).to.equal(415)
       expect(logged.map(({ event }) => event)).to.include.members(['tls-reloaded', 'tls-not-reloaded'])
@@ -387,9 +384,9 @@ describe('the API over TLS', () => {
   })
 
   it('refuses to start with a certificate that is no good', async () => {
-    await writeFile(join(folder, 'bad.pem'), 'nonsense')
-    const files = { certFile: join(folder, 'bad.pem'), keyFile: join(folder, 'bad.pem') }
-    const outcome = await startApi({ listen: files }).then(
+    const { certFile, keyFile } = await certificate()
+    await writeFile(certFile, 'nonsense')
+    const outcome = await startApi({ listen: { certFile, keyFile } }).then(
       () => 'started',
       () => 'refused',
     )

@@ -1,0 +1,104 @@
+import { expect } from 'chai'
+import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
+import { pngOfLength } from '../../support/png-of-length.ts'
+import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
+import { append, message } from '../store/sqlite/temporary-stores.ts'
+
+const image = pngOfLength(4000)
+const hash = avatarHash('dog', image)
+const upload = { avatarUpdate: true, avatarIcon: 'dog', avatarImage: image, avatarHash: hash }
+const cleared = { avatarUpdate: true, avatarIcon: '', avatarImage: '', avatarHash: '' }
+
+describe('The avatar of a station', () => {
+  let api: RunningApi
+  beforeEach(async () => {
+    api = await startApi()
+    await register('N0CALL')
+  })
+  afterEach(() => api.close())
+
+  const register = (callsign: string, members: object = {}) => api.post('/v1/register', registration(callsign, members))
+  const ask = (...stations: readonly string[]) => api.post('/v1/avatars', { ...claim('N0CALL'), stations })
+  const held = async (...stations: readonly string[]) => (await ask(...stations)).body.avatars
+
+  it('is uploaded once: the hash in the answer is what the client compares its own with', async () => {
+    // A client whose avatar the server does not hold, as after a reset of the server, sees that in the answer.
+    expect((await register('N1CALL', { avatarHash: hash })).body.avatarHash).to.equal('')
+    expect((await register('N1CALL', upload)).body.avatarHash).to.equal(hash)
+    expect((await register('N1CALL', { avatarHash: hash })).body.avatarHash).to.equal(hash)
+    expect(await held('N1CALL-7')).to.deep.equal({ 'N1CALL-7': { icon: 'dog', image, hash } })
+  })
+
+  for (const [what, members] of [
+    ['says nothing of it', {}],
+    ['sends its hash only', { avatarHash: hash }],
+    ['sends another hash only', { avatarHash: 'icon:cat' }],
+    ['sends the hash of no avatar only', { avatarHash: '' }],
+    ['sends avatarUpdate false', { ...cleared, avatarUpdate: false }],
+    ['sends an icon without avatarUpdate', { avatarIcon: 'cat' }],
+  ] as const) {
+    it(`stays as it is when a heartbeat ${what}`, async () => {
+      await register('N1CALL', upload)
+      const { status, body } = await register('N1CALL', { pushToken: 'another-token', ...members })
+      expect([status, body.avatarHash]).to.deep.equal([200, hash])
+      expect(await held('N1CALL-7')).to.deep.equal({ 'N1CALL-7': { icon: 'dog', image, hash } })
+    })
+  }
+
+  it('is refused when the hash is not that of icon, newline and image, and what was held stays', async () => {
+    await register('N1CALL', upload)
+    for (const callsign of ['N1CALL', 'N2CALL'])
+      for (const wrong of [avatarHash('cat', image), avatarHash('', image), 'icon:dog', '', hash.toUpperCase()]) {
+        const { status, body } = await register(callsign, { ...upload, avatarHash: wrong })
+        expect([status, body.error, body.details[0]?.path]).to.deep.equal([400, 'invalid_request', 'avatarHash'])
+      }
+    expect((await register('N1CALL')).body.avatarHash).to.equal(hash)
+    expect([...api.store.stations.keys()]).to.deep.equal(['N0CALL-7', 'N1CALL-7'])
+  })
+
+  it('may have 24,000 characters of image, and not four more', async () => {
+    const uploading = (characters: number) =>
+      register('N1CALL', { avatarUpdate: true, avatarImage: pngOfLength(characters) })
+    const { status, body } = await uploading(24_004)
+    expect([status, body.details[0]?.path]).to.deep.equal([400, 'avatarImage'])
+    expect((await uploading(24_000)).status).to.equal(200)
+  })
+
+  it('is advertised in a sync by its hash, for senders of messages that have one, until it is cleared', async () => {
+    await register('N1CALL', upload)
+    await register('N2CALL', { avatarUpdate: true, avatarIcon: 'cat' })
+    await register('N4CALL')
+    for (const from of ['N1CALL-7', 'N1CALL-7', 'N3CALL', 'N4CALL-7'])
+      await append(api.store, message('hello', { from, to: 'N0CALL-7', seqId: '' }))
+    const sync = async () => (await api.post('/v1/sync', { ...claim('N0CALL'), since: 0 })).body
+    expect((await sync()).avatars).to.deep.equal({ 'N1CALL-7': hash })
+    const launch = await register('N0CALL', { wantHistory: true })
+    expect(launch.body.avatars).to.deep.equal({ 'N1CALL-7': hash })
+    expect((await register('N1CALL', cleared)).body.avatarHash).to.equal('')
+    expect(api.store.stations.get('N1CALL-7')?.avatar.state).to.equal('cleared')
+    expect(Object.keys(await sync())).to.have.members(['serverTime', 'messages', 'avatars'])
+    expect((await sync()).avatars).to.deep.equal({})
+    expect(await held('N1CALL-7')).to.deep.equal({})
+  })
+
+  it('is given whole, of those stations that have one', async () => {
+    await register('N1CALL', upload)
+    await register('N2CALL', { avatarUpdate: true, avatarIcon: 'cat' })
+    const { status, body } = await ask('N1CALL-7', 'n2call-7', 'N0CALL-7', 'N9CALL', 'no station!', '')
+    expect([status, typeof body.serverTime]).to.deep.equal([200, 'number'])
+    expect(body.avatars).to.deep.equal({
+      'N1CALL-7': { icon: 'dog', image, hash },
+      'N2CALL-7': { icon: 'cat', image: '', hash: 'icon:cat' },
+    })
+  })
+
+  it('comes in batches of up to 50 stations', async () => {
+    const calls = Array.from({ length: 51 }, (_, n) => `N${n}B`)
+    for (const callsign of calls) await register(callsign, { avatarUpdate: true, avatarIcon: callsign })
+    const names = calls.map((callsign) => `${callsign}-7`)
+    expect(await held(...names.slice(0, 50))).to.have.all.keys(names.slice(0, 50))
+    const { status, body } = await ask(...names)
+    expect(status).to.equal(400)
+    expect(body.details).to.deep.equal([{ path: 'stations', reason: 'It has more than 50 entries.' }])
+  })
+})
