@@ -79,14 +79,4 @@ describe('A station with three devices of three platforms', () => {
     expect(its.acks()).to.have.length(2)
     expect(await texts('tablet')).to.deep.equal(['one', 'two', 'three'])
   })
-
-  it('goes on with the others when one of them unregisters', async () => {
-    await its.post('/v1/unregister', { ...claim(CALL), deviceId: 'tablet' })
-    expect((await its.post('/v1/sync', { ...claim(CALL), deviceId: 'tablet', since: 0 })).status).to.equal(404)
-    await message('one{1')
-    await its.fcm.waitFor(() => true)
-    await service.waitFor(() => true)
-    expect(toldByApns()).to.deep.equal([])
-    expect(await texts('browser')).to.deep.equal(['one'])
-  })
 })

@@ -48,18 +48,6 @@ describe('The filter of a sidecar', () => {
     expect(asked).to.deep.equal(whole)
   })
 
-  it('lets no message to a station arrive once that has unregistered', async () => {
-    await its.register('N0CALL')
-    await its.register('N1CALL')
-    await its.unregister('N0CALL')
-    await its.clock.advance(2000)
-    expect(its.upstream.clients()[0]?.filter).to.equal('g/N1CALL-7')
-    const { bytesOut } = its.upstream.traffic
-    its.upstream.inject('N9CALL>APRS,TCPIP*::N0CALL-7 :nobody is there{1')
-    await its.clock.advance(0)
-    expect(its.upstream.traffic.bytesOut).to.equal(bytesOut)
-  })
-
   it('has no b/ by default, and asks for what stations send where aprsis.trackOutgoing says so', async () => {
     await its.register('N0CALL')
     expect(its.upstream.clients()[0]?.filter).to.equal('g/N0CALL-7')

@@ -5,18 +5,6 @@ import { pngOfLength } from '../../support/png-of-length.ts'
 import { startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
 
 const DEVICE = 'ab'.repeat(32)
-const SPECIFIED = [
-  'fromCall',
-  'seqId',
-  'to',
-  'count',
-  'collapseId',
-  'fromAvatarIcon',
-  'fromAvatarHash',
-  'fromAvatarImage',
-  'fromAvatarCleared',
-]
-
 describe('A push of the sidecar', () => {
   let its: WholeSidecar
   beforeEach(async () => {
@@ -170,18 +158,6 @@ describe('A push of the sidecar', () => {
     expect(await avatarKeys('cleared')).to.deep.equal([['fromAvatarCleared', '1']])
     await avatarOf('N9CALL', { avatarIcon: 'cat' })
     expect(await avatarKeys('with a cat')).to.have.length(2)
-  })
-
-  it('has no other keys than the specified ones, and never a reserved one', async () => {
-    await registerBoth()
-    await avatarOf('N9CALL', { avatarIcon: 'google', avatarImage: pngOfLength(1000) })
-    for (const field of ['from{gcm', 'notification', 'message_type{1', 'collapse_key']) {
-      const { android, ios } = await pushes('N9CALL-7', field)
-      for (const { data } of [android, ios]) {
-        expect(SPECIFIED).to.include.members(Object.keys(data))
-        expect(Object.values(data).every((value) => typeof value === 'string')).to.equal(true)
-      }
-    }
   })
 
   it('holds up neither storing nor syncing nor the other gateway while its own hangs', async () => {

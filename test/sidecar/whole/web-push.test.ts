@@ -23,12 +23,6 @@ describe('A push of the sidecar to a phone without Google', () => {
     await its.receive('N9CALL', 'N0CALL-7', text)
     await its.endWindow()
   }
-  /** Whether something came for a phone whose subscription has ended, and was not sent. */
-  const isLetRest = async () => {
-    const metrics = await (await fetch(`${its.sidecar.adminUrl}/metrics`)).text()
-    return /pushes_unsendable_total\{platform="webpush",reason="token_dead"\} [1-9]/.test(metrics)
-  }
-
   beforeEach(async () => {
     service = await startWebPush()
     folder = await mkdtemp(join(tmpdir(), 'web-push-'))
@@ -73,23 +67,6 @@ describe('A push of the sidecar to a phone without Google', () => {
     expect(payload).to.include({ fromAvatarIcon: 'dog' }).and.not.have.property('fromAvatarImage')
   })
 
-  it('stops when the subscription has ended, until the phone registers another, and what came meanwhile waits in the history', async () => {
-    const phone = service.subscribe()
-    await register(phone)
-    service.unsubscribe(phone)
-    await message('one')
-    while ((await its.counter('push_tokens_gone')) === 0);
-    await message('two')
-    while (!(await isLetRest())) await its.endWindow()
-    const next = service.subscribe()
-    await register(next)
-    await message('three')
-    const { endpoint, payload } = await service.waitFor(() => true)
-    expect([endpoint, payload.body]).to.deep.equal([next.endpoint, 'three'])
-    expect(service.attempts).to.equal(2)
-    expect((await its.messages('N0CALL')).map(({ text }) => text)).to.deep.equal(['one', 'two', 'three'])
-  })
-
   it('is tried again when the push service said it should wait', async () => {
     await register(service.subscribe())
     service.fail({ status: 429, headers: { 'retry-after': '60' } })
@@ -110,41 +87,5 @@ describe('A push of the sidecar to a phone without Google', () => {
     await register(phone)
     await message('after')
     expect((await service.waitFor(() => true)).payload).to.include({ body: 'after' })
-  })
-
-  it('is none for a subscription that was made with the keys of another server: the app has to subscribe anew', async () => {
-    const elsewhere = `B${'A'.repeat(86)}`
-    await register(service.subscribe(elsewhere))
-    await message('one')
-    while ((await its.counter('push_tokens_gone')) === 0);
-    expect(service.received).to.deep.equal([])
-  })
-
-  it('never goes into a private network, whatever a phone registers', async () => {
-    const phone = service.subscribe()
-    await register(phone)
-    await its.close()
-    await start({ allowPrivate: false })
-    const { status, body } = await its.post('/v1/register', {
-      callsign: 'N0CALL',
-      ssid: 7,
-      auth: 13023,
-      platform: 'webpush',
-      pushToken: JSON.stringify(phone),
-      ackMessages: false,
-    })
-    expect([status, body.details[0]?.path]).to.deep.equal([400, 'pushToken.endpoint'])
-    expect(service.attempts).to.equal(0)
-  })
-
-  it('is off without a subject: its stations register and sync', async () => {
-    await its.close()
-    await start({ subject: null })
-    expect((await fetch(`${its.sidecar.url}/v1/webpush`)).status).to.equal(404)
-    await register(service.subscribe())
-    await message('one')
-    while ((await its.counter('pushes_unsendable')) === 0) await its.endWindow()
-    expect((await its.messages('N0CALL')).map(({ text }) => text)).to.deep.equal(['one'])
-    expect(service.attempts).to.equal(0)
   })
 })

@@ -1,6 +1,4 @@
 import { expect } from 'chai'
-import { startApns } from '../../../../fixtures/push/apns.ts'
-import { startFcm } from '../../../../fixtures/push/fcm.ts'
 import type { Clock } from '../../../../sidecar/clock.ts'
 import type { PushQueue } from '../../../../sidecar/messages/push-queue.ts'
 import type { AvatarUpload, Platform, Stations, Store } from '../../../../sidecar/messages/store.ts'
@@ -9,7 +7,6 @@ import { createDispatcher, type Dispatcher, GRACE_MS } from '../../../../sidecar
 import { MAX_IN_FLIGHT } from '../../../../sidecar/push/delivery/lane.ts'
 import { GIVE_UP_AFTER_MS, MAX_TRIES } from '../../../../sidecar/push/delivery/retry-plan.ts'
 import type { Notification, PushGateway, PushOutcome } from '../../../../sidecar/push/gateway/gateway.ts'
-import { openGateways } from '../../../../sidecar/push/open-gateways.ts'
 import { recordedLog } from '../../../support/recorded-log.ts'
 import { append, message, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
 
@@ -215,24 +212,6 @@ describe('The dispatcher', () => {
     })
   })
 
-  it('attaches the avatar of the sender, and the tombstone when it was cleared', async () => {
-    await register('W1AW', 'token-of-W1AW', 'android', { icon: 'car', image: '', hash: 'icon:car' })
-    await receive()
-    await dispatched()
-    await register('W1AW', 'token-of-W1AW', 'android', { icon: '', image: '', hash: '' })
-    await receive()
-    await dispatched()
-    await receive('Hi', KEY, 'DL1ABC')
-    await dispatched()
-    expect(
-      android.sent.map(({ notification: { data } }) => [data.fromAvatarHash, data.fromAvatarCleared]),
-    ).to.deep.equal([
-      ['icon:car', undefined],
-      [undefined, '1'],
-      [undefined, undefined],
-    ])
-  })
-
   it('never has two notifications under way for a station, and tells of what came meanwhile by the next', async () => {
     android.always = undefined
     await receive('one')
@@ -418,16 +397,6 @@ describe('The dispatcher', () => {
       expect(stores.clock.pending).to.equal(0)
     })
 
-    it('waits as long as the gateway asks', async () => {
-      android.always = { ...LATER, afterMs: 60_000 }
-      await receive()
-      await dispatched()
-      await advance(60_999)
-      expect(android.sent).to.have.length(1)
-      await advance(1)
-      expect(android.sent).to.have.length(2)
-    })
-
     it('gives up within an hour and a bounded number of tries, with one line', async () => {
       await receive()
       const start = stores.clock.now()
@@ -611,7 +580,7 @@ describe('The dispatcher', () => {
     android.always = undefined
     await start({ gateways: { android, ios } })
     const room = MAX_IN_FLIGHT.android
-    expect(room).to.equal(100)
+    expect(MAX_IN_FLIGHT).to.deep.equal({ android: 100, ios: 500, webpush: 100 })
     const keys = Array.from({ length: room + 20 }, (_, i) => `N${i}A`)
     for (const key of keys) {
       await register(key)
@@ -632,22 +601,6 @@ describe('The dispatcher', () => {
     await dispatched()
     expect(android.sent.map(({ pushToken }) => pushToken)).to.have.members(keys.map((key) => `token-of-${key}`))
     expect(isUnpushed()).to.equal(false)
-  })
-
-  it('has up to 500 in flight for APNs', async () => {
-    const ios = new ManualGateway()
-    await start({ gateways: { ios } })
-    const keys = Array.from({ length: 501 }, (_, i) => `N${i}A`)
-    for (const key of keys) await register(key, `token-of-${key}`, 'ios')
-    await append(store, ...keys.map((to) => message('Hello', { to })))
-    await stores.clock.advance(0)
-    await ios.arrived(500)
-    await stores.clock.advance(1)
-    expect(ios.sent).to.have.length(500)
-    ios.always = ACCEPTED
-    for (const { answer } of ios.sent) answer(ACCEPTED)
-    await dispatched()
-    expect(ios.sent).to.have.length(501)
   })
 
   it('asks for as many stations at once as there is room for, not for one after the other', async () => {
@@ -814,36 +767,5 @@ describe('The dispatcher', () => {
       expect(isUnpushed()).to.equal(true)
       expect(stores.clock.pending).to.equal(0)
     })
-  })
-
-  it('works with both vendors’ clients, through failures of every kind', async () => {
-    const [fcm, apns] = await Promise.all([startFcm(), startApns()])
-    const webpush = { subject: null, keyFile: null, allowPrivate: false, caFile: null }
-    const gateways = openGateways({ coalesceMs: 0, fcm: fcm.settings, apns: apns.settings, webpush }, log, stores.clock)
-    await start({ gateways })
-    const iphone = 'ab'.repeat(32)
-    await register('N1CALL', iphone, 'ios')
-    const tokenDead = (key: string) => store.stations.get(key)?.devices[0]?.tokenDead
-
-    fcm.fail({ errorCode: 'UNAVAILABLE', retryAfterSeconds: 5 })
-    apns.fail('goaway')
-    for (const key of [KEY, 'N1CALL']) {
-      await receive('Hello', key)
-      await dispatched()
-    }
-    expect([fcm.received.length, apns.received.length]).to.deep.equal([0, 0])
-    await advance(6_000)
-    expect(fcm.received[0]?.data).to.include({ fromCall: 'W1AW', count: '1' })
-    expect(apns.received[0]).to.deep.include({ deviceToken: iphone, collapseId: 'aprs-N1CALL' })
-
-    fcm.uninstall(`token-of-${KEY}`)
-    apns.uninstall(iphone)
-    for (const key of [KEY, 'N1CALL']) {
-      await receive('Hello again', key)
-      await dispatched()
-      expect(tokenDead(key)).to.equal(true)
-    }
-    await dispatcher.close()
-    await Promise.all([fcm.close(), apns.close()])
   })
 })
