@@ -6,17 +6,16 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { type FcmFixture, startFcm } from '../../fixtures/push/fcm.ts'
 import type { HttpListener } from '../../sidecar/api/http-listener.ts'
-import { systemClock } from '../../sidecar/clock.ts'
 import { VERSION } from '../../sidecar/config/version.ts'
-import { createLog, passcodeOf, type Sidecar, settingsFrom, startSidecar } from '../../sidecar/index.ts'
-import { createMetrics } from '../../sidecar/metrics.ts'
+import { createLog, passcodeOf, type Sidecar, startSidecar } from '../../sidecar/index.ts'
 import type { Status } from '../../sidecar/operator/page/status.ts'
 import { renderStatusPage } from '../../sidecar/operator/page/status-page.ts'
-import { serveAdmin } from '../../sidecar/operator/server.ts'
 import { launchChromium, takePicture } from '../support/chromium.ts'
 import { takeDocumentPicture } from '../support/document-picture.ts'
 import { eventfulStatus } from '../support/eventful-status.ts'
+import { serveOperatorPort } from '../support/operator-port.ts'
 import { registration } from '../support/running-api.ts'
+import { settingsOf } from '../support/settings-of.ts'
 
 const CALL = 'N0CALL-10'
 const STATIONS = ['N1CALL', 'N2CALL', 'N3CALL']
@@ -60,9 +59,7 @@ describe('the status page in a browser', () => {
       database: 'sidecar.sqlite',
       push: { coalesceMs: 10, fcm: fcm.settings },
     }
-    const outcome = settingsFrom(JSON.stringify(config), folder)
-    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
-    return outcome.settings
+    return settingsOf(config, folder)
   }
 
   const post = (path: string, body: object) =>
@@ -147,18 +144,7 @@ describe('the status page in a browser', () => {
   })
 
   const serve = (status: Status) =>
-    serveAdmin({
-      admin: { host: '127.0.0.1', port: 0 },
-      alive: async () => {},
-      answers: async () => {},
-      obstacles: async () => [],
-      statusPage: async (refresh) => renderStatusPage(status, refresh),
-      backUp: async () => ({ kind: 'off' }),
-      unregister: async () => false,
-      metrics: createMetrics(),
-      clock: systemClock,
-      log: createLog('silent'),
-    })
+    serveOperatorPort({ statusPage: async (refresh) => renderStatusPage(status, refresh) })
 
   it('says at its top that all is well after a busy hour, as the documents show it', async () => {
     const gateways = eventfulStatus().gateways.map((one) => ({

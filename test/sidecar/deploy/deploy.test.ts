@@ -1,19 +1,17 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { systemClock } from '../../../sidecar/clock.ts'
 import { shownAddress } from '../../../sidecar/config/postgres-address.ts'
 import { settingsFrom } from '../../../sidecar/config/reading/load-settings.ts'
-import { createLog } from '../../../sidecar/log.ts'
-import { createMetrics } from '../../../sidecar/metrics.ts'
-import { serveAdmin } from '../../../sidecar/operator/server.ts'
+import type { Settings } from '../../../sidecar/config/settings.ts'
 import { isLocal, readAddress } from '../../../sidecar/store/postgres/database/address.ts'
 import { writeCredentials } from '../../support/credential-files.ts'
+import { serveOperatorPort } from '../../support/operator-port.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -31,33 +29,24 @@ const TEMPLATE = 'sidecar/deploy/mesh-companion-sidecar@.service'
 const SEVERAL = 'sidecar/deploy/several'
 
 /** What an instance with these variables goes by, beside the configuration that all share: without a mistake, and without a warning. */
-async function sharedSettings(environment: Readonly<Record<string, string>>) {
-  const folder = await mkdtemp(join(tmpdir(), 'deploy-'))
-  try {
-    const files = SHARED.push as { fcm: { serviceAccountFile: string }; apns: { keyFile: string } }
-    await writeCredentials(folder, {
-      serviceAccountFile: files.fcm.serviceAccountFile,
-      apnsKeyFile: files.apns.keyFile,
-    })
-    const outcome = settingsFrom(JSON.stringify(SHARED), folder, environment)
-    if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
-    expect(outcome.warnings).to.deep.equal([])
-    return outcome
-  } finally {
-    await rm(folder, { recursive: true })
-  }
+async function sharedSettings(folder: string, environment: Readonly<Record<string, string>>): Promise<Settings> {
+  const files = SHARED.push as { fcm: { serviceAccountFile: string }; apns: { keyFile: string } }
+  await writeCredentials(folder, {
+    serviceAccountFile: files.fcm.serviceAccountFile,
+    apnsKeyFile: files.apns.keyFile,
+  })
+  const outcome = settingsFrom(JSON.stringify(SHARED), folder, environment)
+  if ('problems' in outcome) throw new Error(JSON.stringify(outcome.problems))
+  expect(outcome.warnings).to.deep.equal([])
+  return outcome.settings
 }
 
 describe('what an operator installs', () => {
-  describe('the sample configuration', () => {
-    let folder: string
-    beforeEach(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'deploy-'))
-    })
-    afterEach(() => rm(folder, { recursive: true }))
+  const folder = temporaryFolder()
 
+  describe('the sample configuration', () => {
     it('is right once the files that it names are there, and says which are not', async () => {
-      const file = join(folder, 'sidecar.json')
+      const file = folder.path('sidecar.json')
       await writeFile(file, JSON.stringify(SAMPLE))
       const check = () =>
         spawnSync(process.execPath, ['--import', 'tsx', join(ROOT, 'sidecar/main.ts'), '--config', file, '--check'], {
@@ -78,7 +67,7 @@ describe('what an operator installs', () => {
 
       const { fcm, apns } = SAMPLE.push
       const { serviceAccountFile } = fcm
-      await writeCredentials(folder, { ...SAMPLE.listen, serviceAccountFile, apnsKeyFile: apns.keyFile })
+      await writeCredentials(folder.path(), { ...SAMPLE.listen, serviceAccountFile, apnsKeyFile: apns.keyFile })
       const { status, stderr } = check()
       expect([status, stderr]).to.deep.equal([0, ''])
     })
@@ -130,18 +119,13 @@ describe('what an operator installs', () => {
     const whereThereIs = hasSystemd ? it : it.skip
     const unless = hasSystemd ? '' : ' (skipped: there is no systemd-analyze here)'
     whereThereIs(`is a unit that systemd understands and finds well locked${unless}`, async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'unit-'))
-      try {
-        // Here nothing is installed in /opt.
-        const unit = join(folder, basename(UNIT))
-        await writeFile(unit, read(UNIT).replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`))
-        const verify = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' })
-        expect([verify.status, verify.stderr]).to.deep.equal([0, ''])
-        const locked = ['security', '--offline=true', '--no-pager', '--threshold=25', unit]
-        expect(spawnSync('systemd-analyze', locked).status).to.equal(0)
-      } finally {
-        await rm(folder, { recursive: true })
-      }
+      // Here nothing is installed in /opt.
+      const unit = folder.path(basename(UNIT))
+      await writeFile(unit, read(UNIT).replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`))
+      const verify = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' })
+      expect([verify.status, verify.stderr]).to.deep.equal([0, ''])
+      const locked = ['security', '--offline=true', '--no-pager', '--threshold=25', unit]
+      expect(spawnSync('systemd-analyze', locked).status).to.equal(0)
     })
   })
 
@@ -176,7 +160,7 @@ describe('what an operator installs', () => {
       const ports = variables.flatMap((one) => [one.SIDECAR_LISTEN_PORT, one.SIDECAR_ADMIN_PORT])
       expect(new Set(ports).size).to.equal(4)
       for (const one of variables) {
-        const { settings } = await sharedSettings({ ...one, SIDECAR_INSTANCE: 'machine-one' })
+        const settings = await sharedSettings(folder.path(), { ...one, SIDECAR_INSTANCE: 'machine-one' })
         expect(settings.listen.port).to.equal(Number(one.SIDECAR_LISTEN_PORT))
         expect(settings.admin.port).to.equal(Number(one.SIDECAR_ADMIN_PORT))
         // A balancer on the same machine.
@@ -201,7 +185,7 @@ describe('what an operator installs', () => {
       expect(names).to.deep.equal(['one', 'two', 'three'])
       for (const name of names) {
         expect(compose).to.include(`\n  ${name}:\n    <<: *sidecar\n`)
-        const { settings } = await sharedSettings({ ...environment, SIDECAR_INSTANCE: name })
+        const settings = await sharedSettings(folder.path(), { ...environment, SIDECAR_INSTANCE: name })
         expect(settings.instance).to.equal(name)
         expect(isLocal(readAddress(settings.database))).to.equal(true)
         expect(readAddress(settings.database).host).to.equal('/var/run/postgresql')
@@ -214,7 +198,7 @@ describe('what an operator installs', () => {
     })
 
     it('has a balancer by client address before them, which they believe, and nobody else', async () => {
-      const { settings } = await sharedSettings(environment)
+      const settings = await sharedSettings(folder.path(), environment)
       const servers = [...balancer.matchAll(/^ {2}server (\w+) (\S+)$/gm)].map(([, name, address]) => [name, address])
       expect(servers).to.deep.equal(names.map((name) => [name, `${name}:${settings.listen.port}`]))
       expect(balancer).to.include(`check port ${settings.admin.port} `).and.include('httpchk GET /readyz/api')
@@ -282,19 +266,10 @@ describe('what an operator installs', () => {
       const [node, ...args]: string[] = JSON.parse(only('HEALTHCHECK').replace(/^.*? CMD /, ''))
       expect(node).to.equal('node')
       let healthy = true
-      const admin = await serveAdmin({
-        admin: { host: '127.0.0.1', port: 0 },
+      const admin = await serveOperatorPort({
         alive: async () => {
           if (!healthy) throw new Error('no')
         },
-        answers: async () => {},
-        obstacles: async () => [],
-        statusPage: async () => '',
-        backUp: async () => ({ kind: 'off' }),
-        unregister: async () => false,
-        metrics: createMetrics(),
-        clock: systemClock,
-        log: createLog('silent'),
       })
       const probe = async (port: string) => {
         const child = spawn(process.execPath, args, { env: { SIDECAR_ADMIN_PORT: port } })
@@ -311,9 +286,5 @@ describe('what an operator installs', () => {
       expect(await probe(port)).to.equal(1)
       expect(args.join(' ')).to.include('9090')
     })
-  })
-
-  it('is in the package', () => {
-    expect(PACKAGE.files).to.include('sidecar/deploy')
   })
 })

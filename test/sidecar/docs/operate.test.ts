@@ -3,12 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { systemClock } from '../../../sidecar/clock.ts'
 import { STORE_FAULTS } from '../../../sidecar/errors.ts'
-import { createLog } from '../../../sidecar/log.ts'
-import { createMetrics } from '../../../sidecar/metrics.ts'
 import { OBSTACLES } from '../../../sidecar/operator/page/obstacles.ts'
-import { serveAdmin } from '../../../sidecar/operator/server.ts'
+import { serveOperatorPort } from '../../support/operator-port.ts'
 import { codesIn, namesIn, rowsIn, textOf } from './page.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -69,18 +66,7 @@ describe('the pages for the operator', () => {
   })
 
   it('have every path of the operator’s port, and every answer to what may be asked of it', async () => {
-    const admin = await serveAdmin({
-      admin: { host: '127.0.0.1', port: 0 },
-      alive: async () => {},
-      answers: async () => {},
-      obstacles: async () => [],
-      statusPage: async () => '',
-      backUp: async () => ({ kind: 'off' }),
-      unregister: async () => false,
-      metrics: createMetrics(),
-      clock: systemClock,
-      log: createLog('silent'),
-    })
+    const admin = await serveOperatorPort()
     try {
       const { message } = (await (await fetch(`${admin.url}/nothing`)).json()) as { message: string }
       const served = message.match(/\/[\w/]*/g) ?? []

@@ -11,7 +11,7 @@ import { rememberEvents } from '../../../sidecar/operator/watch/recent-events.ts
 import { watchTraffic } from '../../../sidecar/operator/watch/traffic.ts'
 import type { FakeClock } from '../../support/fake-clock.ts'
 import { settingsOf } from '../../support/settings-of.ts'
-import { register, registration, temporaryStores } from '../store/sqlite/temporary-stores.ts'
+import { register, temporaryStores } from '../store/sqlite/temporary-stores.ts'
 
 describe("the operator's port over a real store", () => {
   const stores = temporaryStores()
@@ -111,53 +111,43 @@ describe("the operator's port over a real store", () => {
       .and.include('upstream_not_connected')
   })
 
-  it('is not ready, and says why, while another part has a problem', async () => {
-    await open()
-    expect((await fetch(`${port.url}/readyz`)).status).to.equal(200)
-    problems = ['upstream_no_call']
+  const reasons = async () => {
     const answer = await fetch(`${port.url}/readyz`)
-    expect([answer.status, ((await answer.json()) as { reasons: string[] }).reasons]).to.deep.equal([503, problems])
-    expect(await text('/'))
-      .to.include('Not ready')
-      .and.include('upstream_no_call')
-  })
+    const { reasons: given = [] } = (await answer.json()) as { reasons?: string[] }
+    expect(answer.status).to.equal(given.length === 0 ? 200 : 503)
+    return given
+  }
+  const standby = { connected: false, verified: false, ready: false, listener: null }
+  const UNREADY: readonly (readonly [string, string, () => unknown])[] = [
+    ['messages are not stored', 'messages_not_stored', () => (fault = 'disk_full')],
+    ['stations are left out', 'stations_left_out', () => (upstream = { ...upstream, leftOut: 1 })],
+    ['another part has a problem', 'upstream_no_call', () => (problems = ['upstream_no_call'])],
+    [
+      'fewer listen to APRS-IS than should',
+      'upstream_listener_missing',
+      () => (upstream = { ...upstream, ...standby, listeners: { held: 1, wanted: 2 } }),
+    ],
+    [
+      'a gateway refuses us',
+      'push_credentials_refused',
+      () => (android = { ...android, state: 'refusing', credentialsRefused: true }),
+    ],
+  ]
+  for (const [what, reason, happens] of UNREADY)
+    it(`is not ready while ${what}, and says so`, async () => {
+      await open()
+      expect(await reasons()).to.deep.equal([])
+      happens()
+      expect(await reasons()).to.deep.equal([reason])
+      expect(await text('/'))
+        .to.include('✗ Not ready.')
+        .and.include(reason)
+    })
 
-  it('is ready where others listen to APRS-IS, and not while fewer of them do than should', async () => {
+  it('is ready where others listen to APRS-IS, and where a gateway refuses a notification', async () => {
     await open()
-    const idle = { connected: false, verified: false, ready: false, listener: null }
-    upstream = { ...upstream, ...idle, listeners: { held: 2, wanted: 2 } }
-    expect((await fetch(`${port.url}/readyz`)).status).to.equal(200)
-    upstream = { ...upstream, listeners: { held: 1, wanted: 2 } }
-    const answer = await fetch(`${port.url}/readyz`)
-    expect([answer.status, await answer.json()]).to.deep.equal([
-      503,
-      { status: 'not_ready', reasons: ['upstream_listener_missing'] },
-    ])
-  })
-
-  it('is not ready while messages are not stored, stations are left out, or a gateway refuses us, and says which', async () => {
-    await open()
-    const reasons = async () => {
-      const answer = await fetch(`${port.url}/readyz`)
-      const { reasons: given = [] } = (await answer.json()) as { reasons?: string[] }
-      expect(answer.status).to.equal(given.length === 0 ? 200 : 503)
-      return given
-    }
-    expect(await reasons()).to.deep.equal([])
-    fault = 'disk_full'
-    expect(await reasons()).to.deep.equal(['messages_not_stored'])
-    fault = undefined
-    upstream = { ...upstream, leftOut: 1 }
-    expect(await reasons()).to.deep.equal(['stations_left_out'])
-    upstream = { ...upstream, leftOut: 0 }
-    const lastRefused = { at: clock.now(), reason: 'InvalidProviderToken: the key was revoked' }
-    android = { ...android, state: 'refusing', credentialsRefused: true, lastRefused }
-    expect(await reasons()).to.deep.equal(['push_credentials_refused'])
-    expect(await text('/'))
-      .to.include('✗ Not ready.')
-      .and.include('refuses notifications')
-      .and.include('key was revoked')
-    android = { ...android, credentialsRefused: false }
+    upstream = { ...upstream, ...standby, listeners: { held: 2, wanted: 2 } }
+    android = { ...android, state: 'refusing', lastRefused: { at: clock.now(), reason: 'no payload' } }
     expect(await reasons()).to.deep.equal([])
     expect(await text('/')).to.include('✗ Pushes are refused.')
   })
@@ -185,22 +175,6 @@ describe("the operator's port over a real store", () => {
     expect(gauge('event_loop_lag_seconds')).to.be.at.least(0)
     expect(gauge('disk_free_bytes')).to.be.above(0)
     expect(gauge('certificate_expiry_timestamp_seconds')).to.be.NaN
-  })
-
-  it('counts each station once on /metrics, and each of its devices', async () => {
-    await open()
-    await register(store, 'N1CALL')
-    const second = registration('N1CALL', { deviceId: 'tablet', platform: 'ios', pushToken: 'ab' })
-    await store.stations.register(second)
-    const lines = (await (await fetch(`${port.url}/metrics`)).text()).split('\n')
-    expect(lines.filter((line) => /^mesh_companion_(?:stations|devices)\{/.test(line))).to.deep.equal(
-      ['stations{platform="android"} 1', 'stations{platform="ios"} 0', 'stations{platform="webpush"} 0']
-        .concat('devices{platform="android"} 1', 'devices{platform="ios"} 1', 'devices{platform="webpush"} 0')
-        .map((line) => `mesh_companion_${line}`),
-    )
-    expect(await text('/'))
-      .to.include('1 of 5,000')
-      .and.include('Devices: 1 Android · 1 iOS')
   })
 
   it('answers without the size of a database that does not answer', async () => {

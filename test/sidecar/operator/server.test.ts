@@ -1,13 +1,15 @@
 import { expect } from 'chai'
 import type { HttpListener } from '../../../sidecar/api/http-listener.ts'
-import { createLog } from '../../../sidecar/log.ts'
 import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
 import { installGauges } from '../../../sidecar/operator/gauges.ts'
 import type { Obstacle } from '../../../sidecar/operator/page/obstacles.ts'
-import { type BackupOutcome, serveAdmin } from '../../../sidecar/operator/server.ts'
+import type { BackupOutcome } from '../../../sidecar/operator/server.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { serveOperatorPort } from '../../support/operator-port.ts'
+import { recordedLog } from '../../support/recorded-log.ts'
 
 describe('the operator port', () => {
+  const { log, shown } = recordedLog()
   let admin: HttpListener
   let clock: FakeClock
   let alive: () => Promise<unknown>
@@ -15,7 +17,6 @@ describe('the operator port', () => {
   let obstacles: readonly Obstacle[]
   let backUp: () => Promise<BackupOutcome>
   let unregistered: string[]
-  let events: unknown[]
   let metrics: Metrics
 
   beforeEach(async () => {
@@ -26,9 +27,7 @@ describe('the operator port', () => {
     obstacles = []
     backUp = async () => ({ kind: 'off' })
     unregistered = []
-    events = []
-    admin = await serveAdmin({
-      admin: { host: '127.0.0.1', port: 0 },
+    admin = await serveOperatorPort({
       alive: () => alive(),
       answers: () => answers(),
       obstacles: async () => obstacles,
@@ -37,7 +36,7 @@ describe('the operator port', () => {
       unregister,
       metrics,
       clock,
-      log: createLog('debug', { write: (line) => void events.push(JSON.parse(line).event) }),
+      log,
     })
   })
   afterEach(() => admin.close())
@@ -57,7 +56,7 @@ describe('the operator port', () => {
       503,
       { status: 'failing', reasons: ['database_unavailable'] },
     ])
-    expect(events).to.deep.equal(['unhealthy'])
+    expect(shown('event')).to.deep.equal(['unhealthy'])
   })
 
   it('says on /readyz/api that calls can be answered, while messages can be read, whatever else is missing', async () => {
@@ -276,17 +275,13 @@ describe('the operator port', () => {
     })
     const answer = await get('/metrics')
     expect([answer.status, (await answer.text()).includes('secret')]).to.deep.equal([500, false])
-    expect(events).to.deep.equal(['admin-failed'])
+    expect(shown('event')).to.deep.equal(['admin-failed'])
   })
 
   it('warns when other machines can reach it', async () => {
-    const warned: unknown[] = []
-    const log = createLog('warn', { write: (line) => void warned.push(JSON.parse(line).event) })
-    const looks = { alive, answers, obstacles: async () => [], statusPage: async () => '' }
-    const parts = { ...looks, backUp, unregister, metrics, clock, log }
-    const open = await serveAdmin({ admin: { host: '0.0.0.0', port: 0 }, ...parts })
+    const open = await serveOperatorPort({ admin: { host: '0.0.0.0', port: 0 }, log })
     await open.close()
-    expect(warned).to.deep.equal(['admin-not-local'])
+    expect(shown('level', 'event')).to.deep.equal([['warn', 'admin-not-local']])
     expect(open.url).to.match(/^http:\/\/127\.0\.0\.1:\d+$/)
   })
 })

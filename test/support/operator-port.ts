@@ -1,0 +1,22 @@
+import type { HttpListener } from '../../sidecar/api/http-listener.ts'
+import { systemClock } from '../../sidecar/clock.ts'
+import { createLog } from '../../sidecar/log.ts'
+import { createMetrics } from '../../sidecar/metrics.ts'
+import { serveAdmin } from '../../sidecar/operator/server.ts'
+
+/** The operator's port of a sidecar in which all is well, but for what `parts` say. */
+export function serveOperatorPort(parts: Partial<Parameters<typeof serveAdmin>[0]> = {}): Promise<HttpListener> {
+  return serveAdmin({
+    admin: { host: '127.0.0.1', port: 0 },
+    alive: async () => {},
+    answers: async () => {},
+    obstacles: async () => [],
+    statusPage: async () => '',
+    backUp: async () => ({ kind: 'off' }),
+    unregister: async () => false,
+    metrics: createMetrics(),
+    clock: systemClock,
+    log: createLog('silent'),
+    ...parts,
+  })
+}
