@@ -150,19 +150,6 @@ describe("an app's client", () => {
     expect(texts()).to.deep.equal(['one'])
   })
 
-  it('does not move its cursor by a heartbeat, past what only another phone of the station got', async () => {
-    const client = await launched()
-    const other = new AppOfStation(api)
-    const second = await other.launch()
-    clients.push(second)
-    await second.start()
-    await receive('one')
-    await second.sync()
-    await client.setPushToken('another')
-    await client.sync()
-    expect([texts(), other.shown.map(({ text }) => text)]).to.deep.equal([['one'], ['one']])
-  })
-
   it('begins anew where the server did, on an empty database and by a clock that is behind', async () => {
     app.state = { cursor: api.clock.now() + HOUR }
     const client = await launched()

@@ -1,18 +1,18 @@
 import { expect } from 'chai'
-import { createLog } from '../../../sidecar/log.ts'
 import { createShutdown } from '../../../sidecar/operator/shutdown.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { recordedLog } from '../../support/recorded-log.ts'
 
 describe('shutting down', () => {
-  function setUp() {
-    const clock = new FakeClock()
-    const logged: unknown[] = []
-    const log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line).part) })
-    return { clock, logged, shutdown: createShutdown(clock, log) }
-  }
+  const { log, shown } = recordedLog()
+  let clock: FakeClock
+  let shutdown: ReturnType<typeof createShutdown>
+  beforeEach(() => {
+    clock = new FakeClock()
+    shutdown = createShutdown(clock, log)
+  })
 
   it('closes in reverse order, one after the other, and once', async () => {
-    const { shutdown } = setUp()
     const steps: string[] = []
     for (const name of ['a', 'b'])
       shutdown.add(name, 100, {
@@ -28,7 +28,6 @@ describe('shutting down', () => {
   })
 
   it('goes on when a part fails, or takes longer than it may, and says that it was left behind', async () => {
-    const { clock, logged, shutdown } = setUp()
     let closed = false
     shutdown.add('first', 100, {
       async close() {
@@ -39,9 +38,9 @@ describe('shutting down', () => {
     shutdown.add('hanging', 100, { close: () => new Promise(() => {}) })
     const closing = shutdown.close()
     await clock.advance(99)
-    expect([closed, logged]).to.deep.equal([false, []])
+    expect([closed, shown('part')]).to.deep.equal([false, []])
     await clock.advance(1)
     expect(await closing).to.equal(false)
-    expect([closed, logged]).to.deep.equal([true, ['hanging', 'failing']])
+    expect([closed, shown('part')]).to.deep.equal([true, ['hanging', 'failing']])
   })
 })

@@ -104,23 +104,6 @@ describe('FCM through firebase-admin', () => {
     },
   })
 
-  it('delivers title, body and data, high priority for a day, and folds by collapse key and tag', async () => {
-    await sendsAgain()
-    expect(at.service.received).to.deep.equal([
-      {
-        token: at.subject.token,
-        notification: { title: 'W1AW', body: 'Hello' },
-        data: NOTIFICATION.data,
-        android: {
-          collapse_key: 'aprs-N0CALL-7',
-          priority: 'high',
-          ttl: '86400s',
-          notification: { tag: 'aprs-N0CALL-7' },
-        },
-      },
-    ])
-  })
-
   it('asks for one access token and shows it with every message', async () => {
     await Promise.all(Array.from({ length: 5 }, () => send()))
     await send()

@@ -1,50 +1,44 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import { createLog } from '../../../../sidecar/log.ts'
 import { createMetrics, type Metrics } from '../../../../sidecar/metrics.ts'
 import { type Backups, openBackups } from '../../../../sidecar/operator/housekeeping/backups.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { recordedLog } from '../../../support/recorded-log.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const HOUR_MS = 3_600_000
 const NAME = 'mesh-companion-N0CALL-10-20260101T000000000Z.sqlite'
 
 describe('the backups', () => {
-  let folder: string
+  const folder = temporaryFolder()
+  const { log, lines } = recordedLog()
   let clock: FakeClock
   let metrics: Metrics
-  let lines: Record<string, unknown>[]
   let backups: Backups
   let write: (path: string, signal: AbortSignal) => Promise<number>
 
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'backups-'))
+  beforeEach(() => {
     clock = new FakeClock()
     metrics = createMetrics()
-    lines = []
     write = async (path) => {
       await writeFile(path, 'copy')
       return 4
     }
   })
-  afterEach(async () => {
-    await backups.close()
-    await rm(folder, { recursive: true })
-  })
+  afterEach(() => backups.close())
 
   async function open(changes: { folder?: string | null; keep?: number } = {}): Promise<Backups> {
     backups = await openBackups({
       store: { backUp: (path, signal) => write(path, signal) },
-      settings: { folder: join(folder, 'backups'), keep: 3, ...changes },
+      settings: { folder: folder.path('backups'), keep: 3, ...changes },
       callsign: 'N0CALL-10',
       clock,
       metrics,
-      log: createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) }),
+      log,
     })
     return backups
   }
-  const files = () => readdir(join(folder, 'backups'))
+  const files = () => readdir(folder.path('backups'))
 
   it('bear the callsign and the time, in a folder that is made where it is missing', async () => {
     const { make, lastMadeAt } = await open()
@@ -80,7 +74,7 @@ describe('the backups', () => {
       'mesh-companion-N0CALL-10-keep.sqlite',
       'notes.txt',
     ]
-    for (const other of others) await writeFile(join(folder, 'backups', other), '')
+    for (const other of others) await writeFile(folder.path(`backups/${other}`), '')
     for (let made = 0; made < 4; made++) {
       await backups.make()
       await clock.advance(1)
@@ -153,27 +147,20 @@ describe('the backups', () => {
 
   it('clean up what a crash left in the middle of one', async () => {
     await open()
-    const left = join(folder, 'backups', `${NAME}.part`)
+    const left = folder.path(`backups/${NAME}.part`)
     for (const name of [left, `${left}-journal`]) await writeFile(name, 'half')
     await clock.advance(HOUR_MS)
     await backups.make()
     expect(await files()).to.deep.equal([NAME.replace('T00', 'T01')])
   })
 
-  it('know after a restart when the last one was made', async () => {
-    await open()
-    await backups.make()
-    await backups.close()
-    expect((await open()).lastMadeAt()).to.be.a('number')
-  })
-
   it('are off without a folder, and fail the start where there can be none', async () => {
     const { make } = await open({ folder: null })
     expect(await make()).to.deep.equal({ kind: 'off' })
-    await mkdir(join(folder, 'a'))
-    await writeFile(join(folder, 'a/file'), '')
+    await mkdir(folder.path('a'))
+    await writeFile(folder.path('a/file'), '')
     for (const place of ['a/file', 'a/file/b', 'nowhere/b']) {
-      const error = await open({ folder: join(folder, place) }).then(
+      const error = await open({ folder: folder.path(place) }).then(
         () => undefined,
         (reason: unknown) => reason,
       )

@@ -65,24 +65,6 @@ describe('the housekeeper', () => {
     expect(store.stations.size).to.equal(1)
   })
 
-  it('forgets nobody right after a long stop', async () => {
-    await register(store, 'N1CALL')
-    await store.close()
-    stores.clock.set(stores.clock.now() + 2000 * HOUR)
-    store = await stores.open()
-    housekeeper = createHousekeeper({
-      ...store,
-      expiry: createExpiry(720 * HOUR, stores.clock.now()),
-      clock: stores.clock,
-      metrics,
-      log: stores.log,
-    })
-    await live(6)
-    expect(store.stations.size).to.equal(1)
-    await live(1)
-    expect(store.stations.size).to.equal(0)
-  })
-
   it('does one run at a time', async () => {
     const first = housekeeper.run()
     expect(housekeeper.run()).to.equal(first)

@@ -34,18 +34,6 @@ describe('the schedule', () => {
     expect(runs).to.deep.equal(['2026-01-01 13:17:00', '2026-01-01 14:17:00'])
   })
 
-  it('follows another expression than its own', async () => {
-    const minutes: number[] = []
-    const other = runOnSchedule(
-      async () => void minutes.push(new Date(clock.now()).getMinutes()),
-      clock,
-      '*/20 * * * *',
-    )
-    await clock.advance(HOUR)
-    await other.close()
-    expect(minutes).to.deep.equal([40, 0, 20])
-  })
-
   it('goes on by the new time after the clock leapt from 1970, and makes up for none of the hours between', async () => {
     clock.set(1000)
     await clock.advance(HOUR)

@@ -2,14 +2,13 @@ import { expect } from 'chai'
 import { createLog } from '../../../../sidecar/log.ts'
 import { MAX_DETAIL_CHARACTERS, MAX_EVENTS, rememberEvents } from '../../../../sidecar/operator/watch/recent-events.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { recordedLog } from '../../../support/recorded-log.ts'
 
 describe('recent events', () => {
-  const lines: Record<string, unknown>[] = []
-  const output = createLog('error', { write: (line) => void lines.push(JSON.parse(line)) })
+  const { log: output, lines } = recordedLog('error')
   let clock: FakeClock
   beforeEach(() => {
     clock = new FakeClock()
-    lines.length = 0
   })
 
   it('remember warnings and errors, newest first, even those that the log is too quiet to write', async () => {
