@@ -1,9 +1,6 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import {
   arrives,
@@ -14,7 +11,7 @@ import {
   signInAtIdp,
   useBrowser,
 } from '../support/browsers/all.ts'
-import { writeCredentials } from '../support/credential-files.ts'
+import { makeServerFiles, type ServerFiles } from '../support/server-files.ts'
 import { type Setup, type SetupOptions, setUp } from '../support/sign-in-setup.ts'
 
 interface Case {
@@ -133,18 +130,17 @@ const CASES: Readonly<Record<string, Case>> = {
 }
 
 describe('a person at a host on another site than the provider', () => {
-  let folder: string
+  let tls: ServerFiles
   let setup: Setup | undefined
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'browsers-'))
-    await writeCredentials(folder, { certFile: 'cert.pem', keyFile: 'key.pem' })
+    tls = await makeServerFiles('browsers')
   })
   afterEach(async () => {
     await setup?.close()
     setup = undefined
   })
-  after(() => rm(folder, { recursive: true, force: true }))
+  after(() => tls.remove())
 
   for (const name of BROWSER_NAMES) {
     describe(`with ${name}`, () => {
@@ -152,7 +148,6 @@ describe('a person at a host on another site than the provider', () => {
 
       for (const [what, { options = {}, run }] of Object.entries(CASES)) {
         it(what, async () => {
-          const tls = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') }
           setup = await setUp({ ...options, tls })
           await run(person, setup)
         })

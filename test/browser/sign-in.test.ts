@@ -1,28 +1,10 @@
 import { expect } from 'chai'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { launchChromium, takePicture } from '../support/chromium.ts'
-import { type Setup, type SetupOptions, setUp } from '../support/sign-in-setup.ts'
+import type { Page } from 'playwright-core'
+import { pagesAtHost, takePicture } from '../support/chromium.ts'
 
 describe('a person with a browser', () => {
-  let browser: Browser
-  let context: BrowserContext
-  let setup: Setup
-
-  before(async () => {
-    browser = await launchChromium()
-  })
-  after(() => browser.close())
-  afterEach(async () => {
-    await context.close()
-    await setup.close()
-  })
-
-  async function open(options: SetupOptions = {}, javaScriptEnabled = true): Promise<Page> {
-    setup = await setUp(options)
-    context = await browser.newContext({ javaScriptEnabled })
-    context.setDefaultTimeout(15_000)
-    return context.newPage()
-  }
+  const at = pagesAtHost()
+  const { open } = at
 
   async function signInAtIdp(page: Page, user: string): Promise<void> {
     await page
@@ -39,12 +21,12 @@ describe('a person with a browser', () => {
         { oidc: { newAccounts: true, groups: { siteadmin: 'mesh-admins', sync: true } } },
         javaScript,
       )
-      await page.goto(setup.host.url)
+      await page.goto(at.setup.host.url)
       await takePicture(page, 'login')
       await page.getByRole('link', { name: /^Sign in with/ }).click()
       await takePicture(page, 'identity-provider')
       await signInAtIdp(page, 'alice')
-      await page.waitForURL(setup.host.url)
+      await page.waitForURL(at.setup.host.url)
       await takePicture(page, 'signed-in')
       const text = await page.getByRole('main').textContent()
       for (const part of ['Alice Example', 'alice@example.test', 'mesh-admins', 'mesh-users'])
@@ -52,9 +34,9 @@ describe('a person with a browser', () => {
 
       await page.getByRole('button', { name: 'Sign out' }).click()
       await page.getByRole('button', { name: /^Yes/ }).click()
-      await page.waitForURL((url) => url.href.startsWith(`${setup.host.url}login`))
-      await page.goto(setup.host.url)
-      expect(page.url()).to.equal(`${setup.host.url}login`)
+      await page.waitForURL((url) => url.href.startsWith(`${at.setup.host.url}login`))
+      await page.goto(at.setup.host.url)
+      expect(page.url()).to.equal(`${at.setup.host.url}login`)
     })
   }
 
@@ -67,27 +49,27 @@ describe('a person with a browser', () => {
         },
         javaScript,
       )
-      setup.idp.setUser({
+      at.setup.idp.setUser({
         username: 'bob',
         password: 'bob-demo',
         sub: 'u-2000',
         claims: { large: 'x'.repeat(4096) },
       })
-      await page.goto(`${setup.host.url}auth-oidc`)
+      await page.goto(`${at.setup.host.url}auth-oidc`)
       await signInAtIdp(page, 'bob')
-      await page.waitForURL(setup.host.url)
+      await page.waitForURL(at.setup.host.url)
       await page.getByRole('button', { name: 'Sign out' }).click()
       if (!javaScript) await page.getByRole('button', { name: 'Go on' }).click()
       await page.getByRole('button', { name: /^Yes/ }).click()
-      await page.waitForURL((url) => url.href.startsWith(`${setup.host.url}login`))
-      await page.goto(`${setup.host.url}auth-oidc`)
+      await page.waitForURL((url) => url.href.startsWith(`${at.setup.host.url}login`))
+      await page.goto(`${at.setup.host.url}auth-oidc`)
       expect(await page.getByLabel(/password/i).count()).to.equal(1)
     })
   }
 
   it('reads why a login failed, in our words, as a screen reader would announce it', async () => {
     const page = await open({ oidc: { newAccounts: false } })
-    await page.goto(`${setup.host.url}auth-oidc`)
+    await page.goto(`${at.setup.host.url}auth-oidc`)
     await signInAtIdp(page, 'bob')
     await page.waitForURL(/\/login\?failure=/)
     await takePicture(page, 'refused')

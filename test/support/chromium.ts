@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Setup, type SetupOptions, setUp } from './sign-in-setup.ts'
 
 const SCREENSHOTS = fileURLToPath(new URL('../../.ci/output/screenshots', import.meta.url))
 
@@ -20,4 +21,33 @@ export function launchChromium(): Promise<Browser> {
 export async function takePicture(page: Page, name: string, fullPage = false): Promise<void> {
   mkdirSync(SCREENSHOTS, { recursive: true })
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage })
+}
+
+/** A page of a browser context of its own at a host and a provider of each test's own. Call inside a `describe`. */
+export function pagesAtHost(): {
+  readonly setup: Setup
+  open(options?: SetupOptions, javaScriptEnabled?: boolean): Promise<Page>
+} {
+  let browser: Browser
+  let context: BrowserContext
+  let setup: Setup
+  before(async () => {
+    browser = await launchChromium()
+  })
+  after(() => browser.close())
+  afterEach(async () => {
+    await context.close()
+    await setup.close()
+  })
+  return {
+    get setup() {
+      return setup
+    },
+    async open(options = {}, javaScriptEnabled = true) {
+      setup = await setUp(options)
+      context = await browser.newContext({ javaScriptEnabled })
+      context.setDefaultTimeout(15_000)
+      return context.newPage()
+    },
+  }
 }
