@@ -6,8 +6,6 @@ import { startPushGateway } from './push-gateway.ts'
 const MESSAGES = 10_000
 const STATIONS = 5000
 const DEVICES = 3
-/** Who gets messages on a usual day. */
-const BUSY = 100
 /** Of which a ring holds 50: what the others are remembered by has reached its bound too, so that one goes for each that comes. */
 const MESSAGES_EACH = 72
 const ROUNDS = 5
@@ -26,23 +24,16 @@ const TRICKLE_MS = 3000
  * `pipeline.durable` is the worst that there is: every history is full, and the burst goes to all stations in turn, so that each
  * message drops one of another station; `….cpu` is the CPU time of a message in it, `….bytes` what the
  * sidecar hands to the system to be written. `pipeline.trickle` and `….bytes` are the same at 1,000 messages a second, where fewer go
- * into one commit. `pipeline.rows` says what the size of the file costs: the same burst to 100 stations with 250,000 rows in the file
- * and with 5,000. `pipeline.devices` says what more phones cost: the worst burst to stations of three devices each, which makes three
+ * into one commit. `pipeline.devices` says what more phones cost: the worst burst to stations of three devices each, which makes three
  * pushes due for each message, beside the same to stations of one.
  */
 export async function durableBench(): Promise<readonly Measurement[]> {
   const gateway = await startPushGateway('fcm')
   const push = { ...gateway.settings, coalesceMs: COALESCE_MS }
   const common = { stations: STATIONS, messagesEach: MESSAGES_EACH, push }
-  const small = await startLoaded({ ...common, withMessages: BUSY })
   const large = await startLoaded(common)
   const shared = await startLoaded({ ...common, devices: DEVICES })
   try {
-    const rates = await alternate(
-      ROUNDS,
-      () => burst(large, BUSY),
-      () => burst(small, BUSY),
-    )
     const worst = await inTurn(ROUNDS, () => costOfBurst(large, STATIONS))
     const devices = await alternate(
       ROUNDS,
@@ -50,18 +41,15 @@ export async function durableBench(): Promise<readonly Measurement[]> {
       () => burst(large, STATIONS),
     )
     const trickle = await inTurn(ROUNDS, () => trickled(large))
-    const peerName = 'the same with 5,000 rows, in which 4,900 stations have none'
     return [
       alone('pipeline.durable', 'messages/s', median(worst.map(({ perSecond }) => perSecond))),
       ...costRows('pipeline.durable.cpu', 'pipeline.durable.bytes', worst),
       ...costRows('pipeline.trickle', 'pipeline.trickle.bytes', trickle),
-      beside('pipeline.rows', 'messages/s', rates, peerName),
       beside('pipeline.devices', 'messages/s', devices, 'the same with one device a station'),
       alone('pipeline.lone', 'ms', await loneMessage(large)),
       alone('pipeline.rss', 'MB', large.sidecar.residentMegabytes()),
     ]
   } finally {
-    await small.close()
     await large.close()
     await shared.close()
     await gateway.close()

@@ -38,9 +38,8 @@ export interface LoadedSidecar {
 
 export interface Load {
   readonly stations: number
-  /** In the history of each station that has any: all of them, or the first so many. */
+  /** In the history of each station. */
   readonly messagesEach: number
-  readonly withMessages?: number
   /** Where it stores; in a file where that is not given. */
   readonly database?: string
   /** `push` of the configuration; where it is not given, no gateway is on. */
@@ -56,7 +55,6 @@ export interface Load {
 export async function startLoaded({
   stations: count,
   messagesEach,
-  withMessages = count,
   database,
   push,
   platform = 'android',
@@ -102,10 +100,9 @@ export async function startLoaded({
       upstream.close()
     },
   }
-  const first = Math.min(withMessages, stations.length)
-  const wanted = first * messagesEach
+  const wanted = stations.length * messagesEach
   for (let sent = 0; sent < wanted; sent += AT_ONCE) {
-    send(Math.min(AT_ONCE, wanted - sent), first)
+    send(Math.min(AT_ONCE, wanted - sent))
     await acks.next()
   }
   await loaded.stored(wanted)

@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect } from 'chai'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { keepCase, readCases } from './cases.ts'
 import { fuzz } from './fuzz.ts'
 import { pure } from './target.ts'
@@ -10,6 +8,7 @@ import { TARGETS } from './targets/all.ts'
 const FEW = 40
 
 describe('the fuzzer', () => {
+  const folder = temporaryFolder()
   const fragile = pure('fragile', ['one {two} three'], (input) => {
     if (input.includes('}{')) throw new Error('a closed brace before an open one')
   })
@@ -27,13 +26,11 @@ describe('the fuzzer', () => {
     expect(await fuzz(sturdy, { seed: 1, inputs: 500 })).to.deep.equal({ tried: 500 })
   })
 
-  it('keeps what broke something, to be tried again', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'cases-'))
-    expect(readCases('fragile', folder).size).to.equal(0)
-    keepCase('fragile', 'a closed brace', Buffer.of(0xff, 0x00), folder)
-    const [kept] = readCases('fragile', folder).values()
+  it('keeps what broke something, to be tried again', () => {
+    expect(readCases('fragile', folder.path()).size).to.equal(0)
+    keepCase('fragile', 'a closed brace', Buffer.of(0xff, 0x00), folder.path())
+    const [kept] = readCases('fragile', folder.path()).values()
     expect(kept).to.deep.equal({ what: 'a closed brace', input: '/wA=' })
-    await rm(folder, { recursive: true })
   })
 })
 

@@ -1,19 +1,11 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { type FcmFixture, startFcm } from '../../fixtures/push/fcm.ts'
-import { passcodeOf } from '../../sidecar/aprs/passcode.ts'
 import { openFile } from '../../sidecar/store/sqlite/database/open-file.ts'
-import { FAKE_TIME_LIBRARY, type FakeTime, fakeTime } from '../support/fake-time.ts'
+import { FAKE_TIME_LIBRARY, fakeTime } from '../support/fake-time.ts'
 import { claim, registration } from '../support/running-api.ts'
-import {
-  createSidecarFolder,
-  type SidecarFolder,
-  type SidecarProcess,
-  startSidecarProcess,
-} from '../support/sidecar-process.ts'
+import { sidecarProcesses } from '../support/sidecar-processes.ts'
 
-const CALL = 'N0CALL-10'
 /** Shortly before a minute is over, in 1970. */
 const BOOT = Date.UTC(1970, 0, 1, 0, 20, 50)
 const HOUR = 3_600_000
@@ -27,25 +19,16 @@ describe(`the sidecar on a machine without a battery clock${unless}`, function (
   // Its housekeeping looks at the clock once a minute.
   this.timeout(180_000)
 
-  let upstream: AprsIsServer
+  const its = sidecarProcesses()
   let fcm: FcmFixture
-  let folder: SidecarFolder
-  let time: FakeTime
-  let sidecar: SidecarProcess
   beforeEach(async () => {
-    upstream = await startAprsIs()
     fcm = await startFcm()
-    folder = await createSidecarFolder()
   })
-  afterEach(async () => {
-    sidecar?.kill('SIGKILL')
-    await sidecar?.ended
-    await Promise.all([upstream.close(), fcm.close(), folder.remove()])
-  })
+  afterEach(() => fcm.close())
 
   /** A database with something for the housekeeping to do. */
   async function makeDatabase(): Promise<string> {
-    const path = join(folder.path, 'sidecar.sqlite')
+    const path = join(its.folder.path, 'sidecar.sqlite')
     const file = await openFile(path)
     await file.exec(`PRAGMA foreign_keys = OFF; INSERT INTO avatar VALUES ('GHOST', '', '', 1, '')`)
     await file.close()
@@ -55,20 +38,18 @@ describe(`the sidecar on a machine without a battery clock${unless}`, function (
   wherePossible(
     'goes on when the clock goes from 1970 to now: syncs, pushes what waits, and does its housekeeping',
     async () => {
-      time = fakeTime(FAKE_TIME_LIBRARY ?? '', join(folder.path, 'time'))
+      const time = fakeTime(FAKE_TIME_LIBRARY ?? '', join(its.folder.path, 'time'))
       await time.set(BOOT)
-      const aprsis = { host: upstream.host, port: upstream.port, callsign: CALL, passcode: passcodeOf(CALL) }
-      const config = await folder.configure({
-        aprsis: { ...aprsis, filterDebounceMs: 0 },
+      const config = await its.configure({
         database: await makeDatabase(),
         push: { coalesceMs: 10, fcm: fcm.settings },
         log: { level: 'debug' },
       })
-      sidecar = startSidecarProcess(['--config', config], { ...time.env, TZ: 'UTC' })
+      const sidecar = its.start(['--config', config], { ...time.env, TZ: 'UTC' })
       const { body: first } = await sidecar.post('/v1/register', registration('N1CALL'))
       expect(first.serverTime).to.be.below(Date.UTC(1971, 0, 1))
-      await upstream.until(() => upstream.clients().some(({ filter }) => filter.includes('N1CALL-7')))
-      upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :before')
+      await its.upstream.until(() => its.asksFor('N1CALL-7'))
+      its.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :before')
       // Neither certificates nor access tokens are of any use in 1970.
       await sidecar.logged('push-retry')
       expect(fcm.received).to.deep.equal([])
@@ -77,7 +58,7 @@ describe(`the sidecar on a machine without a battery clock${unless}`, function (
       const target = Math.ceil((Date.now() - BEFORE_HOUSEKEEPING) / HOUR) * HOUR + BEFORE_HOUSEKEEPING
       fcm.setClockAhead(target - Date.now())
       await time.set(target)
-      upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :after')
+      its.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :after')
       await fcm.waitFor(({ data }) => data.count === '2', 60_000)
       const { body } = await sidecar.post('/v1/sync', { ...claim('N1CALL'), since: first.serverTime })
       expect(body.messages.map(({ text }) => text)).to.deep.equal(['before', 'after'])

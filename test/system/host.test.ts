@@ -1,29 +1,24 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFile, writeFile } from 'node:fs/promises'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { type Idp, startIdp } from '../../fixtures/idp/server.ts'
 import { freePort, startHostProcess } from '../support/host-process.ts'
 import { answerFromIdp, CLIENT } from '../support/sign-in-setup.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('the reference host as a process', () => {
   let idp: Idp
-  let folder: string
+  const folder = temporaryFolder()
   beforeEach(async () => {
     idp = await startIdp({})
-    folder = await mkdtemp(join(tmpdir(), 'host-'))
   })
-  afterEach(async () => {
-    await idp.close()
-    await rm(folder, { recursive: true, force: true })
-  })
+  afterEach(() => idp.close())
 
   it('keeps the logging convention on every line of logins that succeed, fail and attack, and tells no secret', async () => {
     const probe = await freePort()
     const url = `http://127.0.0.1:${probe}/`
-    const config = join(folder, 'config.json')
+    const config = folder.path('config.json')
     const client = { ...CLIENT, redirect_uri: `${url}auth-oidc-callback` }
     await writeFile(
       config,

@@ -9,6 +9,18 @@ import { sidecarProcesses } from '../support/sidecar-processes.ts'
 
 describe('the sidecar as a process, and its disk', () => {
   const its = sidecarProcesses()
+  const inFolder = (name: string) => join(its.folder.path, name)
+
+  /** A library in C that a process is started with. The test is skipped where none can be made. */
+  async function library(test: Mocha.Context, source: string): Promise<string> {
+    await writeFile(inFolder('preloaded.c'), source)
+    const made = spawnSync('cc', ['-shared', '-fPIC', '-o', inFolder('preloaded.so'), inFolder('preloaded.c'), '-ldl'])
+    if (made.status !== 0 || process.platform !== 'linux') {
+      console.log('      skipped: this needs Linux and a C compiler')
+      test.skip()
+    }
+    return inFolder('preloaded.so')
+  }
 
   it('ends with an error and a remedy when the folder of its database cannot be made, as below /proc', async function () {
     if (!existsSync('/proc/self')) {
@@ -24,7 +36,7 @@ describe('the sidecar as a process, and its disk', () => {
 
   it('is told by the check that its disk has no room for a database', async function () {
     const config = await its.configure()
-    const disk = join(its.folder.path, 'data')
+    const disk = inFolder('data')
     const onFullDisk = (command: string) =>
       spawnSync(
         'unshare',
@@ -45,9 +57,8 @@ describe('the sidecar as a process, and its disk', () => {
 
   it('is told by the check that the file system of its database locks no files, as some on a network', async function () {
     const config = await its.configure()
-    const inFolder = (name: string) => join(its.folder.path, name)
-    await writeFile(
-      inFolder('lockless.c'),
+    const LD_PRELOAD = await library(
+      this,
       `#define _GNU_SOURCE
       #include <dlfcn.h>
       #include <errno.h>
@@ -63,14 +74,8 @@ describe('the sidecar as a process, and its disk', () => {
       WRAP(fcntl)
       WRAP(fcntl64)`,
     )
-    const library = inFolder('lockless.so')
-    const { status: made } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, inFolder('lockless.c'), '-ldl'])
-    if (made !== 0 || process.platform !== 'linux') {
-      console.log('      skipped: this needs Linux and a C compiler')
-      this.skip()
-    }
     const args = ['--import', 'tsx', 'sidecar/main.ts', '--config', config, '--check']
-    const env = { ...process.env, LD_PRELOAD: library }
+    const env = { ...process.env, LD_PRELOAD }
     const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env })
     expect(status).to.equal(78)
     expect(stdout).to.match(/^database: The disk refused .* \(its file system locks no files\)/m)
@@ -78,7 +83,7 @@ describe('the sidecar as a process, and its disk', () => {
 
   it('says in one line how to mend it when the library of SQLite was not built', async () => {
     // What npm leaves behind where install scripts may not run, or the machine has another system or Node.
-    const hiding = join(its.folder.path, 'hide-sqlite.cjs')
+    const hiding = inFolder('hide-sqlite.cjs')
     await writeFile(
       hiding,
       `const Module = require('node:module')
@@ -95,54 +100,31 @@ describe('the sidecar as a process, and its disk', () => {
     expect(line.remedy).to.match(/npm rebuild sqlite3/)
   })
 
-  interface SlowDisk {
-    readonly library: string
-    readonly hang: string
-    /** Resolves once a sync hangs. */
-    hanging(): Promise<void>
-  }
-
-  /** A library that has each sync to disk wait, while the file `hang` is there, for longer than anybody waits for an end. */
-  async function slowDisk(): Promise<SlowDisk | undefined> {
-    const inFolder = (name: string) => join(its.folder.path, name)
-    const [source, library, hang] = [inFolder('slow.c'), inFolder('slow.so'), inFolder('hang')]
-    await writeFile(
-      source,
+  it('ends by SIGTERM while the disk hangs in a sync', async function () {
+    // Each sync waits, while the file `hang` is there, for longer than anybody waits for an end.
+    const LD_PRELOAD = await library(
+      this,
       `#include <fcntl.h>
       #include <unistd.h>
       static int sync_slowly(void) {
-        if (access("${hang}", F_OK) == 0) { close(creat("${inFolder('hangs')}", 0600)); sleep(600); }
+        if (access("${inFolder('hang')}", F_OK) == 0) { close(creat("${inFolder('hangs')}", 0600)); sleep(600); }
         return 0;
       }
       int fsync(int file) { (void)file; return sync_slowly(); }
       int fdatasync(int file) { (void)file; return sync_slowly(); }`,
     )
-    const { status } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source])
-    if (status !== 0 || process.platform !== 'linux') return undefined
-    const hanging = async () => {
-      const changes = watch(its.folder.path)
-      while (!existsSync(inFolder('hangs'))) await once(changes, 'change')
-      changes.close()
-    }
-    return { library, hang, hanging }
-  }
-
-  it('ends by SIGTERM while the disk hangs in a sync', async function () {
-    const disk = await slowDisk()
-    if (!disk) {
-      console.log('      skipped: there is no C compiler, or no Linux')
-      return this.skip()
-    }
-    const sidecar = its.start(['--config', await its.configure()], { LD_PRELOAD: disk.library })
+    const sidecar = its.start(['--config', await its.configure()], { LD_PRELOAD })
     await sidecar.post('/v1/register', registration('N1CALL'))
-    await writeFile(disk.hang, '')
+    await writeFile(inFolder('hang'), '')
     const unanswered = sidecar.post('/v1/register', registration('N2CALL')).catch(() => 'cut off')
-    await disk.hanging()
+    const changes = watch(its.folder.path)
+    while (!existsSync(inFolder('hangs'))) await once(changes, 'change')
+    changes.close()
     sidecar.kill('SIGTERM')
     expect(await sidecar.ended).to.deep.equal({ outcome: 'SIGTERM', stderr: '' })
     expect(sidecar.lines.at(-1)?.event).to.equal('stopped')
     expect(await unanswered).to.equal('cut off')
-    await rm(disk.hang)
+    await rm(inFolder('hang'))
     const next = its.start(['--config', await its.configure()])
     expect((await next.post('/v1/sync', { ...claim('N1CALL'), since: 0 })).status).to.equal(200)
   })
@@ -159,7 +141,7 @@ describe('the sidecar as a process, and its disk', () => {
     }
     expect(await readiness()).to.deep.equal([200, undefined])
 
-    await rm(join(its.folder.path, 'data'), { recursive: true })
+    await rm(inFolder('data'), { recursive: true })
     expect(await sidecar.logged('database-gone')).to.include({ level: 'error' })
     expect(await readiness()).to.deep.equal([503, ['database_replaced']])
     its.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :lost at the next start{2')

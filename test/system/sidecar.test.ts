@@ -2,16 +2,16 @@ import { spawn, spawnSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { makeCertificates } from '../../fixtures/certificate.ts'
 import { startApns } from '../../fixtures/push/apns.ts'
 import { type FcmFixture, startFcm } from '../../fixtures/push/fcm.ts'
 import { passcodeOf } from '../../sidecar/aprs/passcode.ts'
+import { writeCredentials } from '../support/credential-files.ts'
 import { claim, registration } from '../support/running-api.ts'
 import type { SidecarProcess } from '../support/sidecar-process.ts'
 import { LOGIN, sidecarProcesses } from '../support/sidecar-processes.ts'
@@ -207,10 +207,8 @@ describe('the sidecar as a process', () => {
 
   it('takes up a renewed certificate on SIGHUP, with the connections that it has', async () => {
     const renew = async () => {
-      const { server } = await makeCertificates()
-      await writeFile(join(its.folder.path, 'cert.pem'), server.cert)
-      await writeFile(join(its.folder.path, 'key.pem'), server.key)
-      return new X509Certificate(server.cert).fingerprint256
+      await writeCredentials(its.folder.path, { certFile: 'cert.pem', keyFile: 'key.pem' })
+      return new X509Certificate(await readFile(join(its.folder.path, 'cert.pem'))).fingerprint256
     }
     const first = await renew()
     const listen = { port: 0, certFile: 'cert.pem', keyFile: 'key.pem' }

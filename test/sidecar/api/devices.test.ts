@@ -77,22 +77,6 @@ describe('several phones of a station at the API', () => {
     ])
   })
 
-  it('are given what the station has when they are new and ask for it', async () => {
-    await register('one')
-    await receive('before')
-    expect(texts(await register('two', { wantHistory: true, since: 0 }))).to.deep.equal(['before'])
-  })
-
-  it('ask for avatars without saying which of them it is, and the answer’s time is safe for each', async () => {
-    await register('one')
-    const { body: two } = await register('two')
-    await receive('hello')
-    const { body: read } = await sync('two', two.serverTime)
-    await sync('two', read.serverTime)
-    const { body } = await api.post('/v1/avatars', { ...claim('N0CALL'), stations: [] })
-    expect(texts(await sync('one', body.serverTime))).to.deep.equal(['hello'])
-  })
-
   it('are 8 at most, the one without an id among them, until one was silent for 30 days', async () => {
     for (let at = 1; at < 8; at++) await register(`phone-${at}`)
     await api.clock.advance(DAY_MS)

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { startAprsIs } from '../../../fixtures/aprsis/server.ts'
-import { makeCertificates } from '../../../fixtures/certificate.ts'
 import { startFcm } from '../../../fixtures/push/fcm.ts'
 import { createLog, startSidecar } from '../../../sidecar/index.ts'
 import { LABELS } from '../../../sidecar/metrics.ts'
+import { writeCredentials } from '../../support/credential-files.ts'
 import { settingsOf } from '../../support/settings-of.ts'
 import { codesIn, namesIn, rowsIn, textOf } from '../docs/page.ts'
 
@@ -39,9 +39,7 @@ describe('what is monitored', () => {
     const folder = await mkdtemp(join(tmpdir(), 'monitoring-'))
     const [upstream, fcm] = await Promise.all([startAprsIs(), startFcm()])
     try {
-      const { server } = await makeCertificates()
-      await writeFile(join(folder, 'cert.pem'), server.cert)
-      await writeFile(join(folder, 'key.pem'), server.key)
+      await writeCredentials(folder, { certFile: 'cert.pem', keyFile: 'key.pem' })
       const config = {
         listen: { port: 0, certFile: 'cert.pem', keyFile: 'key.pem' },
         admin: { port: 0 },

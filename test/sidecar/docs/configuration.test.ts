@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { readEnvironment } from '../../../sidecar/config/reading/environment.ts'
 import { RESERVED_CALLS } from '../../../sidecar/config/reserved-calls.ts'
@@ -8,6 +5,7 @@ import { type MemberSchema, SETTINGS_SCHEMA } from '../../../sidecar/config/sche
 import { settingsFrom } from '../../../sidecar/index.ts'
 import { LOG_LEVELS } from '../../../sidecar/log.ts'
 import { writeCredentials } from '../../support/credential-files.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { codesIn, EXAMPLES, rowsIn, textOf } from './page.ts'
 
 const PAGE = textOf('configuration.md')
@@ -60,21 +58,19 @@ describe('the page of the configuration', () => {
 })
 
 describe('the configurations that the pages show', () => {
-  let folder: string
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'documents-'))
-    await writeCredentials(folder, {
+  const folder = temporaryFolder()
+  beforeEach(() =>
+    writeCredentials(folder.path(), {
       ...{ certFile: 'fullchain.pem', keyFile: 'privkey.pem' },
       ...{ serviceAccountFile: 'firebase.json', apnsKeyFile: 'AuthKey_ABC1234567.p8' },
-    })
-  })
-  after(() => rm(folder, { recursive: true }))
+    }),
+  )
 
   it('are all taken without a complaint, each part of one beside what is required', () => {
     const shown = EXAMPLES.filter(({ name }) => name === '')
     expect(shown.length).to.be.above(4)
     for (const { page, value } of shown) {
-      const reading = settingsFrom(JSON.stringify({ aprsis: { callsign: 'N0CALL-10' }, ...value }), folder)
+      const reading = settingsFrom(JSON.stringify({ aprsis: { callsign: 'N0CALL-10' }, ...value }), folder.path())
       expect('problems' in reading ? reading.problems : [], page).to.deep.equal([])
       expect(reading.warnings, page).to.deep.equal([])
     }

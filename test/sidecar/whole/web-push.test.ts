@@ -1,18 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { type SubscriptionJson, startWebPush, type WebPushFixture } from '../../../fixtures/push/webpush.ts'
 import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
 import { pngOfLength } from '../../support/png-of-length.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { COALESCE_MS, startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
 
 describe('A push of the sidecar to a phone without Google', () => {
   let service: WebPushFixture
-  let folder: string
+  const folder = temporaryFolder()
   let its: WholeSidecar
   const start = async (settings: object = {}) => {
-    const webpush = { ...service.settings, keyFile: join(folder, 'keys.json'), ...settings }
+    const webpush = { ...service.settings, keyFile: folder.path('keys.json'), ...settings }
     its = await startWholeSidecar({ push: { coalesceMs: COALESCE_MS, webpush } })
   }
   const publicKey = async () =>
@@ -25,13 +23,11 @@ describe('A push of the sidecar to a phone without Google', () => {
   }
   beforeEach(async () => {
     service = await startWebPush()
-    folder = await mkdtemp(join(tmpdir(), 'web-push-'))
     await start()
   })
   afterEach(async () => {
     await its.close()
     await service.close()
-    await rm(folder, { recursive: true })
   })
 
   it('arrives by the push service that the phone chose, readable to the phone alone, with the specified data', async () => {

@@ -1,6 +1,5 @@
 import { createECDH } from 'node:crypto'
 import { expect } from 'chai'
-import fc from 'fast-check'
 import { shortToken } from '../../../../sidecar/log.ts'
 import { parseSubscription, subscriptionText } from '../../../../sidecar/push/web-push/subscription.ts'
 
@@ -106,24 +105,4 @@ describe('a push subscription', () => {
       expect(endpointOf(`https://${host}/x`)).to.equal('It must be on the public internet.')
       expect(endpointOf(`https://${host}/x`, true)).to.match(/^https:.*\/x$/)
     })
-
-  it('takes any text without throwing, and nothing for a subscription whose text it does not read again', () => {
-    const near = fc.record({
-      endpoint: fc.oneof(fc.webUrl(), fc.string()),
-      keys: fc.oneof(fc.constant(KEYS), fc.object()),
-    })
-    fc.assert(
-      fc.property(
-        fc.oneof(
-          fc.string(),
-          fc.json(),
-          near.map((value) => JSON.stringify(value)),
-        ),
-        (text) => {
-          const parsed = parse(text)
-          if ('subscription' in parsed) expect(parse(subscriptionText(parsed.subscription))).to.deep.equal(parsed)
-        },
-      ),
-    )
-  })
 })
