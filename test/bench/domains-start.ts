@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import express from 'express'
+import { answerOrders } from './program.ts'
 
 /** What the bench wants to be started; answered with {@link DomainsStart}. */
 export interface StartOrder {
@@ -63,7 +64,4 @@ function configOf(issuer: string, domains: number): object {
   }
 }
 
-process.on('message', (order: StartOrder) => {
-  void start(order).then((answer) => process.send?.(answer))
-})
-process.send?.('ready')
+answerOrders(start)

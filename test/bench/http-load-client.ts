@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { answerOrders } from './program.ts'
 
 /** What the load program is told to do. */
 export interface LoadOrder {
@@ -152,13 +153,4 @@ function headOf(answer: Buffer): { wholeBytes: number; ok: boolean; last: boolea
   }
 }
 
-process.on('message', (order: LoadOrder) => {
-  load(order).then(
-    (result) => process.send?.(result),
-    (error: unknown) => {
-      console.error(error)
-      process.exit(1)
-    },
-  )
-})
-process.send?.('ready')
+answerOrders(load)

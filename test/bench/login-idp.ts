@@ -1,5 +1,6 @@
 import { type Idp, startIdp } from '../../fixtures/idp/server.ts'
 import type { Client } from './login-party.ts'
+import { answerOrders } from './program.ts'
 
 /** What the bench tells the provider, one at a time; `open` is answered with the issuer. */
 export type IdpOrder =
@@ -18,7 +19,4 @@ async function carryOut(order: IdpOrder): Promise<object> {
   return {}
 }
 
-process.on('message', (order: IdpOrder) => {
-  void carryOut(order).then((answer) => process.send?.(answer))
-})
-process.send?.('ready')
+answerOrders(carryOut)

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { auth } from 'express-openid-connect'
 import { startHost } from '../../fixtures/host/server.ts'
+import { answerOrders } from './program.ts'
 
 export interface Client {
   readonly client_id: string
@@ -78,7 +79,4 @@ async function carryOut(order: PartyOrder): Promise<object> {
   return { cpu: user + system }
 }
 
-process.on('message', (order: PartyOrder) => {
-  void carryOut(order).then((answer) => process.send?.(answer))
-})
-process.send?.('ready')
+answerOrders(carryOut)

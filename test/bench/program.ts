@@ -44,3 +44,19 @@ async function messageFrom(child: ChildProcess): Promise<unknown> {
     waiting.abort()
   }
 }
+
+/** In the program: says `ready`, and answers each order with what comes of it. Ends where that fails. */
+export function answerOrders<Order>(carryOut: (order: Order) => unknown): void {
+  process.on('message', (order: Order) => {
+    Promise.resolve(order)
+      .then(carryOut)
+      .then(
+        (answer) => process.send?.(answer),
+        (error: unknown) => {
+          console.error(error)
+          process.exit(1)
+        },
+      )
+  })
+  process.send?.('ready')
+}

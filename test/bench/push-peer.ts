@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, connect } from 'node:http2'
 import { Agent, request } from 'node:https'
+import { answerOrders } from './program.ts'
 import type { KeptPush, PushService } from './push-gateway-server.ts'
 
 /** What the client is told, one at a time. */
@@ -76,13 +77,4 @@ async function carryOut(order: PeerOrder): Promise<number> {
   return user + system
 }
 
-process.on('message', (order: PeerOrder) => {
-  carryOut(order).then(
-    (answer) => process.send?.(answer),
-    (error: unknown) => {
-      console.error(error)
-      process.exit(1)
-    },
-  )
-})
-process.send?.('ready')
+answerOrders(carryOut)

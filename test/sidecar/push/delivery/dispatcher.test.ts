@@ -603,33 +603,6 @@ describe('The dispatcher', () => {
     expect(isUnpushed()).to.equal(false)
   })
 
-  it('asks for as many stations at once as there is room for, not for one after the other', async () => {
-    let asked = 0
-    let pending = Number.POSITIVE_INFINITY
-    await start({
-      pushes: (original) => ({
-        ...original,
-        async claim(room) {
-          asked += 1
-          // The clock that a test turns lets windows that end together end one by one.
-          while (stores.clock.pending > pending) await new Promise((resolve) => setImmediate(resolve))
-          return original.claim(room)
-        },
-      }),
-    })
-    const keys = Array.from({ length: 300 }, (_, i) => `N${i}A`)
-    for (const key of keys) await register(key)
-    pending = stores.clock.pending
-    await append(store, ...keys.map((to) => message('Hello', { to })))
-    await dispatched()
-    expect(android.sent).to.have.length(300)
-    expect(asked).to.be.below(20)
-    await receive()
-    asked = 0
-    await dispatched()
-    expect(asked).to.equal(1)
-  })
-
   describe('when the database fails', () => {
     const broken = () => Promise.reject(new Error('disk full'))
 
