@@ -19,6 +19,8 @@ export interface ApiOptions {
   readonly isReserved?: (key: string) => boolean
   /** What of Web Push the API knows. Default: public push services only, and no key. */
   readonly webPush?: { readonly allowPrivate: boolean; readonly publicKey?: string }
+  /** A store and its clock in the place of one in memory. It is closed with the API. */
+  readonly over?: { readonly store: Store; readonly clock: FakeClock }
 }
 
 /** Every member that an answer can have; tests look at those that they expect. */
@@ -59,7 +61,7 @@ export interface RunningApi {
 
 export async function startApi(options: ApiOptions = {}): Promise<RunningApi> {
   const { listen, rateLimit, maxStations = 100, isReserved = () => false, webPush = { allowPrivate: false } } = options
-  const clock = new FakeClock()
+  const clock = options.over?.clock ?? new FakeClock()
   const logged: Record<string, unknown>[] = []
   const log: Log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) })
   const metrics = createMetrics()
@@ -78,7 +80,7 @@ export async function startApi(options: ApiOptions = {}): Promise<RunningApi> {
     rateLimit: limits,
     instance: 'here',
   }
-  const store = await openSqliteStore(':memory:', settings, clock, log)
+  const store = options.over?.store ?? (await openSqliteStore(':memory:', settings, clock, log))
   const api = await serveApi({
     listen: { host: '127.0.0.1', port: 0, certFile: null, keyFile: null, trustProxy: false, ...listen },
     rateLimit: limits,

@@ -9,6 +9,7 @@ import type { Obstacle } from '../../../sidecar/operator/page/obstacles.ts'
 import type { UpstreamState } from '../../../sidecar/operator/page/upstream.ts'
 import { rememberEvents } from '../../../sidecar/operator/watch/recent-events.ts'
 import { watchTraffic } from '../../../sidecar/operator/watch/traffic.ts'
+import { eventfulStatus } from '../../support/eventful-status.ts'
 import type { FakeClock } from '../../support/fake-clock.ts'
 import { settingsOf } from '../../support/settings-of.ts'
 import { register, temporaryStores } from '../store/sqlite/temporary-stores.ts'
@@ -42,17 +43,7 @@ describe("the operator's port over a real store", () => {
       lastFailed: undefined,
       waiting: 0,
     }
-    upstream = {
-      connected: true,
-      verified: true,
-      ready: true,
-      paused: false,
-      leftOut: 0,
-      connections: [],
-      listener: 0,
-      listeners: { held: 1, wanted: 1 },
-      others: [],
-    }
+    upstream = { ...eventfulStatus().upstream, ready: true, connections: [] }
     const parts = {
       metrics: createMetrics(),
       recent: rememberEvents(createLog('silent'), clock),

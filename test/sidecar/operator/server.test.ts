@@ -4,6 +4,7 @@ import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
 import { installGauges } from '../../../sidecar/operator/gauges.ts'
 import type { Obstacle } from '../../../sidecar/operator/page/obstacles.ts'
 import type { BackupOutcome } from '../../../sidecar/operator/server.ts'
+import { eventfulStatus } from '../../support/eventful-status.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { serveOperatorPort } from '../../support/operator-port.ts'
 import { recordedLog } from '../../support/recorded-log.ts'
@@ -102,28 +103,17 @@ describe('the operator port', () => {
   })
 
   it('shows counters and gauges on /metrics for Prometheus', async () => {
-    const connection = { call: 'N0CALL', state: 'up', verified: false, server: 'T2TEST', sinceMs: 0 }
-    const gateway = {
-      platform: 'android',
-      state: 'working',
-      credentialsRefused: false,
-      lastAcceptedAt: undefined,
-      lastRefused: undefined,
-      lastFailed: undefined,
-      waiting: 3,
-    } as const
-    const amounts = { stations: 2, bytesIn: 1, bytesOut: 1 }
+    const { upstream, gateways } = eventfulStatus()
+    const [connection] = upstream.connections
+    const [android, ios] = gateways
+    if (!connection || !android || !ios) throw new Error('There is a connection, and there are two gateways.')
     installGauges(metrics, {
       upstream: () => ({
-        connected: true,
-        ready: true,
+        ...upstream,
         verified: false,
-        paused: false,
         leftOut: 3,
-        listener: 0,
         listeners: { held: 1, wanted: 2 },
-        others: [],
-        connections: ['g/N1CALL', 'g/N2CALL-7'].map((filter) => ({ ...connection, ...amounts, filter })),
+        connections: ['g/N1CALL', 'g/N2CALL-7'].map((filter) => ({ ...connection, filter })),
       }),
       stations: () => ({ android: 5, ios: 7, webpush: 3 }),
       devices: () => ({ android: 6, ios: 9, webpush: 3 }),
@@ -134,8 +124,8 @@ describe('the operator port', () => {
       pushesUnderWay: () => 2,
       obstacles: () => ['stations_left_out'],
       gateways: () => [
-        { ...gateway, lastAcceptedAt: 1_500 },
-        { ...gateway, platform: 'ios', state: 'refusing' },
+        { ...android, credentialsRefused: false, state: 'working', lastAcceptedAt: 1_500 },
+        { ...ios, state: 'refusing', lastAcceptedAt: undefined, waiting: 3 },
       ],
       certificateExpiresAt: () => 1_800_000_000_000,
     })

@@ -1,9 +1,7 @@
 import { expect } from 'chai'
 import { createReadThrough } from '../../../../sidecar/api/rings/read-through.ts'
-import { serveApi } from '../../../../sidecar/api/server.ts'
 import type { Store } from '../../../../sidecar/messages/store.ts'
-import { createMetrics } from '../../../../sidecar/metrics.ts'
-import { claim } from '../../../support/running-api.ts'
+import { claim, startApi } from '../../../support/running-api.ts'
 import { append, message, register, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
 import { answerIn, cacheOver } from './ring-answer.ts'
 
@@ -41,22 +39,10 @@ describe('The answers that are read through', () => {
   it('are there for a station that another process has registered just now, and so are avatars', async () => {
     // What memory does not know yet.
     const stations = { ...store.stations, get: () => undefined }
-    const api = await serveApi({
-      listen: { host: '127.0.0.1', port: 0, certFile: null, keyFile: null, trustProxy: false },
-      rateLimit: { windowMs: 60_000, max: 1000, newStationsPerHour: 1000, connectionsPerAddress: 64 },
-      webPush: { allowPrivate: false },
-      store: { ...store, stations, feed: undefined },
-      isReserved: () => false,
-      clock: stores.clock,
-      metrics: createMetrics(),
-      log: stores.log,
-    })
+    const api = await startApi({ over: { store: { ...store, stations, feed: undefined }, clock: stores.clock } })
     try {
       await register(store, 'N0CALL-7')
-      const status = async (path: string, body: object) => {
-        const headers = { 'Content-Type': 'application/json' }
-        return (await fetch(api.url + path, { method: 'POST', headers, body: JSON.stringify(body) })).status
-      }
+      const status = async (path: string, body: object) => (await api.post(path, body)).status
       expect(await status('/v1/sync', { ...claim('N0CALL'), since: 0 })).to.equal(200)
       expect(await status('/v1/avatars', { ...claim('N0CALL'), stations: [] })).to.equal(200)
       expect(await status('/v1/avatars', { ...claim('K9NONE'), stations: [] })).to.equal(404)
