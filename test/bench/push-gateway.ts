@@ -1,8 +1,6 @@
-import { generateKeyPairSync } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KEY_ID, TEAM_ID } from '../../fixtures/push/apns/provider-token.ts'
-import { serviceAccount } from '../../fixtures/push/fcm/service-account.ts'
+import { writeCredentials } from '../support/credential-files.ts'
 import { makeServerFiles, type ServerFiles } from '../support/server-files.ts'
 import { startProgram } from './program.ts'
 import type { GatewayBurst, GatewayOrder, PushService } from './push-gateway-server.ts'
@@ -31,7 +29,7 @@ export async function startPushGateway(service: PushService): Promise<PushGatewa
   return {
     port,
     ca: certificates.ca,
-    settings: { [service]: await (service === 'fcm' ? fcmSettings : apnsSettings)(certificates, port) },
+    settings: { [service]: await settingsOf(service, certificates, port) },
     async expect(count, answerMs, keeps = false) {
       await ask({ kind: 'expect', count, answerMs, keeps })
     },
@@ -44,17 +42,11 @@ export async function startPushGateway(service: PushService): Promise<PushGatewa
   }
 }
 
-async function fcmSettings({ folder, caFile }: ServerFiles, port: number): Promise<object> {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const serviceAccountFile = join(folder, 'service-account.json')
-  await writeFile(serviceAccountFile, serviceAccount('bench', 'push@bench.iam.gserviceaccount.com', privateKey))
-  return { serviceAccountFile, endpoint: `https://127.0.0.1:${port}`, caFile }
-}
-
-async function apnsSettings({ folder, caFile }: ServerFiles, port: number): Promise<object> {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const keyFile = join(folder, 'signing-key.p8')
-  await writeFile(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }))
-  const account = { keyFile, keyId: KEY_ID, teamId: TEAM_ID, topic: 'org.example.aprs', production: false }
-  return { ...account, address: '127.0.0.1', port, caFile }
+/** With sound credentials, which the gateway does not look at. */
+async function settingsOf(service: PushService, { folder, caFile }: ServerFiles, port: number): Promise<object> {
+  await writeCredentials(folder, { serviceAccountFile: 'service-account.json', apnsKeyFile: 'signing-key.p8' })
+  if (service === 'fcm')
+    return { serviceAccountFile: join(folder, 'service-account.json'), endpoint: `https://127.0.0.1:${port}`, caFile }
+  const account = { keyFile: join(folder, 'signing-key.p8'), keyId: KEY_ID, teamId: TEAM_ID, topic: 'org.example.aprs' }
+  return { ...account, production: false, address: '127.0.0.1', port, caFile }
 }
