@@ -9,6 +9,8 @@ export interface HostProcess {
   readonly url: string
   /** Lines on stdout so far, parsed. */
   readonly lines: readonly LogLine[]
+  /** The first line of this event, once it is there. */
+  told(event: string): Promise<LogLine>
   /** @returns its exit code */
   stop(): Promise<number | null>
 }
@@ -25,6 +27,7 @@ export async function startHostProcess(
   return {
     url: `http://127.0.0.1:${port}/`,
     lines,
+    told: logged,
     async stop() {
       kill('SIGTERM')
       const { outcome } = await ended

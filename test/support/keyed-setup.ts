@@ -19,11 +19,14 @@ export interface KeyedSetup extends Setup {
   readonly sent: readonly SentRequest[]
 }
 
-/** Setups of a host with private keys in a file. */
+/** Setups of a host with private keys in a file, closed after each test. Call inside a `describe`. */
 export function keyedSetups() {
   const open: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const close of open.splice(0).reverse()) await close()
+  })
 
-  async function start({ keys = [], ...options }: KeyedOptions = {}): Promise<KeyedSetup> {
+  return async function start({ keys = [], ...options }: KeyedOptions = {}): Promise<KeyedSetup> {
     const folder: ClientFolder = await createClientFolder()
     open.push(folder.remove)
     const sent: SentRequest[] = []
@@ -35,12 +38,10 @@ export function keyedSetups() {
     }
     const setup = await setUp({
       ...options,
-      registered:
-        keys.length > 0
-          ? { jwks: { keys: keys.map((key) => key.public) }, ...options.registered }
-          : {
-              ...options.registered,
-            },
+      registered: {
+        ...(keys.length > 0 ? { jwks: { keys: keys.map((key) => key.public) } } : {}),
+        ...options.registered,
+      },
       host: {
         fetch,
         ...(keys.length > 0 ? { credentials: { '': { jwksFile: await folder.writeKeys(keys) } } } : {}),
@@ -49,13 +50,6 @@ export function keyedSetups() {
     })
     open.push(setup.close)
     return { ...setup, sent }
-  }
-
-  return {
-    start,
-    async closeAll() {
-      for (const close of open.splice(0).reverse()) await close()
-    },
   }
 }
 

@@ -1,4 +1,4 @@
-import { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { type Page, ScriptedBrowser } from '../../fixtures/browser.ts'
 import { type HostOptions, type RunningHost, startHost } from '../../fixtures/host/server.ts'
 import { type Idp, type IdpOptions, startIdp } from '../../fixtures/idp/server.ts'
 import type { AuthLogEntry, PresetUrls } from '../../plugin/index.ts'
@@ -15,7 +15,24 @@ export interface Setup {
   /** Lines that the host and the plugin wrote. */
   readonly output: readonly string[]
   browser(): ScriptedBrowser
+  /** Signs somebody in, in a browser of their own unless one is given. */
+  signIn(name?: string, person?: ScriptedBrowser): Promise<SignInVisit>
+  isIn(person: ScriptedBrowser): Promise<boolean>
+  /** Where a browser is sent that begins a login. */
+  asked(path?: string, person?: ScriptedBrowser): Promise<URL>
+  /** Of the authentication log. */
+  lines(event: string): readonly AuthLogEntry[]
   close(): Promise<void>
+}
+
+/** A login, as the person and the administrator see it. */
+export interface SignInVisit {
+  readonly person: ScriptedBrowser
+  readonly page: Page
+  /** What `GET api/me` says afterwards. */
+  readonly who: Awaited<ReturnType<typeof whoAmI>>
+  /** What the authentication log says where this login failed. */
+  readonly failure: AuthLogEntry['fields'] | undefined
 }
 
 /** Where the two are. */
@@ -41,6 +58,8 @@ export interface SetupOptions {
   /** How the IdP knows the client, where it differs. */
   readonly registered?: Members
   readonly idp?: IdpOptions
+  /** Members of what the IdP publishes, in place of its own; undefined ones are left out. */
+  readonly publishes?: Members
   /** Files of a certificate: the host is at `https://localhost` then, another site than the IdP. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string }
   readonly host?: Omit<HostOptions, 'config' | 'clock'>
@@ -51,6 +70,10 @@ export interface SetupOptions {
 /** A provider and a reference host that uses it, the client registered: a whole login can begin. */
 export async function setUp(options: SetupOptions = {}): Promise<Setup> {
   const idp = await startIdp(options.idp ?? {})
+  if (options.publishes) {
+    const body = (found: unknown) => ({ ...(found as object), ...options.publishes })
+    idp.faults.set('discovery', { kind: 'rewrite', body })
+  }
   const clock = new HandTurnedClock()
   const authLog: AuthLogEntry[] = []
   const output: string[] = []
@@ -78,13 +101,26 @@ export async function setUp(options: SetupOptions = {}): Promise<Setup> {
     post_logout_redirect_uris: [`${host.url}login`],
     ...options.registered,
   })
+  const browser = () => new ScriptedBrowser()
   return {
     idp,
     host,
     clock,
     authLog,
     output,
-    browser: () => new ScriptedBrowser(),
+    browser,
+    async signIn(name = 'alice', person = browser()) {
+      const before = authLog.length
+      const page = await person.login(host.url, name, `${name}-demo`)
+      const failure = authLog.slice(before).find(({ event }) => event === 'login-failed')?.fields
+      return { person, page, who: await whoAmI(person, host.url), failure }
+    },
+    isIn: async (person) => (await whoAmI(person, host.url)).status === 200,
+    async asked(path = 'auth-oidc', person = browser()) {
+      const { headers } = await person.step(host.url + path)
+      return new URL(headers.location ?? '', host.url)
+    },
+    lines: (event) => authLog.filter((line) => line.event === event),
     close: async () => {
       await host.close()
       await idp.close()
@@ -92,18 +128,16 @@ export async function setUp(options: SetupOptions = {}): Promise<Setup> {
   }
 }
 
-/** Setups that are closed together. */
-export function setups() {
+/** Setups that are closed after each test. Call inside a `describe`. */
+export function setups(): (options?: SetupOptions) => Promise<Setup> {
   const open: Setup[] = []
-  return {
-    async start(options?: SetupOptions): Promise<Setup> {
-      const setup = await setUp(options)
-      open.push(setup)
-      return setup
-    },
-    async closeAll() {
-      for (const setup of open.splice(0)) await setup.close()
-    },
+  afterEach(async () => {
+    for (const setup of open.splice(0).reverse()) await setup.close()
+  })
+  return async (options) => {
+    const setup = await setUp(options)
+    open.push(setup)
+    return setup
   }
 }
 

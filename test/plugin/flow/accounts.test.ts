@@ -1,20 +1,17 @@
 import { expect } from 'chai'
-import { setups, whoAmI } from '../../support/sign-in-setup.ts'
+import { setups } from '../../support/sign-in-setup.ts'
 
 describe('who gets an account', () => {
-  const { start, closeAll } = setups()
-  afterEach(closeAll)
+  const start = setups()
 
   const outcome = async (newAccounts: boolean | undefined, ofHost?: boolean) => {
     const setup = await start({
       oidc: ({ idp }) => ({ issuer: idp.issuer, newAccounts }),
       ...(ofHost === undefined ? {} : { domain: { newAccounts: ofHost } }),
     })
-    const { host, browser, authLog } = setup
-    const person = browser()
-    const page = await person.login(host.url, 'alice', 'alice-demo')
-    const account = await host.records.accounts.find('', '~oidc:u-1001')
-    return { setup, page, who: await whoAmI(person, host.url), account, line: authLog.at(-1) }
+    const visit = await setup.signIn()
+    const account = await setup.host.records.accounts.find('', '~oidc:u-1001')
+    return { setup, ...visit, account, line: setup.authLog.at(-1) }
   }
 
   it('is everybody with newAccounts true, whatever the host says', async () => {
@@ -40,12 +37,10 @@ describe('who gets an account', () => {
   })
 
   it('has it under the name of the strategy: no account of another one is taken over', async () => {
-    const { host, browser } = await start()
+    const { host, signIn } = await start()
     const other = { id: '~other:u-1001', name: 'Somebody', email: 'alice@example.test', emailVerified: true }
     await host.records.accounts.create('', other as never)
-    const person = browser()
-    await person.login(host.url, 'alice', 'alice-demo')
-    expect((await whoAmI(person, host.url)).id).to.equal('~oidc:u-1001')
+    expect((await signIn()).who.id).to.equal('~oidc:u-1001')
     expect(await host.records.accounts.find('', other.id as never)).to.include({ name: 'Somebody' })
   })
 })

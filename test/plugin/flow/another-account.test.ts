@@ -3,23 +3,20 @@ import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
 import { type Setup, setups, whoAmI } from '../../support/sign-in-setup.ts'
 
 describe('after a refusal that another account could mend, a login', () => {
-  const { start, closeAll } = setups()
-  afterEach(closeAll)
+  const start = setups()
 
   const REFUSING = { groups: { required: 'mesh-admins' } }
-  const promptOf = async ({ host }: Setup, person: ReturnType<Setup['browser']>) => {
-    const { headers } = await person.step(`${host.url}auth-oidc`)
-    return new URL(headers.location!).searchParams.get('prompt')
-  }
+  const promptOf = async ({ asked }: Setup, person?: ReturnType<Setup['browser']>) =>
+    (await asked('auth-oidc', person)).searchParams.get('prompt')
 
   it('has the IdP ask who it is, until somebody is in', async () => {
     const setup = await start({ oidc: REFUSING })
-    const { host, authLog } = setup
-    const person = setup.browser()
-    expect((await person.login(host.url, 'bob', 'bob-demo')).url).to.match(/failure=access_denied$/)
-    expect(authLog.at(-1)?.fields.code).to.equal('not_in_required_group')
+    const { host } = setup
+    const { person, page: refused, failure } = await setup.signIn('bob')
+    expect(refused.url).to.match(/failure=access_denied$/)
+    expect(failure?.code).to.equal('not_in_required_group')
     expect(await promptOf(setup, person)).to.equal('login')
-    expect(await promptOf(setup, setup.browser())).to.equal(null)
+    expect(await promptOf(setup)).to.equal(null)
     const page = await person.signIn(await person.get(`${host.url}auth-oidc`), 'alice', 'alice-demo')
     expect(page.url).to.equal(host.url)
     expect(await whoAmI(person, host.url)).to.include({ status: 200, name: DEMO_USERS[0]?.claims.name })
@@ -27,25 +24,16 @@ describe('after a refusal that another account could mend, a login', () => {
   })
 
   it('lets people choose where the IdP publishes that they can', async () => {
-    const publishing: typeof globalThis.fetch = async (input, init) => {
-      const answer = await globalThis.fetch(input, init)
-      if (!String(input).endsWith('/openid-configuration')) return answer
-      return Response.json({
-        ...((await answer.json()) as object),
-        prompt_values_supported: ['none', 'login', 'select_account'],
-      })
-    }
-    const setup = await start({ oidc: REFUSING, host: { fetch: publishing } })
-    const person = setup.browser()
-    await person.login(setup.host.url, 'bob', 'bob-demo')
+    const publishes = { prompt_values_supported: ['none', 'login', 'select_account'] }
+    const setup = await start({ oidc: REFUSING, publishes })
+    const { person } = await setup.signIn('bob')
     expect(await promptOf(setup, person)).to.equal('select_account')
   })
 
   it('is as ever where no other account would help', async () => {
     const setup = await start()
     setup.idp.faults.set('token', { kind: 'answer', status: 500 }, 1)
-    const person = setup.browser()
-    await person.login(setup.host.url, 'bob', 'bob-demo')
+    const { person } = await setup.signIn('bob')
     expect(await promptOf(setup, person)).to.equal(null)
   })
 })

@@ -5,15 +5,14 @@ import { type KeyedOptions, keyedSetups, partsOf } from '../../support/keyed-set
 const BY_KEY = { token_endpoint_auth_method: 'private_key_jwt' }
 
 describe('the audience of client assertions', () => {
-  const { start, closeAll } = keyedSetups()
-  afterEach(closeAll)
+  const start = keyedSetups()
 
   /** Signs in twice, asks about the session, signs out. */
   async function twoLogins(options: KeyedOptions) {
     const setup = await start({ keys: [makeKey('P-256')], registered: BY_KEY, ...options })
-    const { host, browser, sent, output } = setup
-    const person = browser()
-    const pages = [await person.login(host.url, 'alice', 'alice-demo'), await person.get(`${host.url}auth-oidc`)]
+    const { host, sent, output } = setup
+    const { person, page } = await setup.signIn()
+    const pages = [page, await person.get(`${host.url}auth-oidc`)]
     await person.step(`${host.url}api/session`)
     await person.step(`${host.url}logout`)
     const shownAt = (path: string) =>
@@ -82,7 +81,7 @@ describe('the audience of client assertions', () => {
     for (const error of ['invalid_grant', 'unauthorized_client']) {
       const setup = await start({ keys: [makeKey('P-256')], client: BY_KEY, registered: BY_KEY })
       setup.idp.faults.set('token', { kind: 'answer', status: 400, body: JSON.stringify({ error }) })
-      await setup.browser().login(setup.host.url, 'alice', 'alice-demo')
+      await setup.signIn()
       expect(setup.idp.requests('token'), error).to.equal(1)
     }
   })
@@ -90,8 +89,7 @@ describe('the audience of client assertions', () => {
   it('is the very address where the first one is forbidden without a word, too', async () => {
     const setup = await start({ keys: [makeKey('P-256')], client: BY_KEY, registered: BY_KEY })
     setup.idp.faults.set('token', { kind: 'answer', status: 403 }, 1)
-    const page = await setup.browser().login(setup.host.url, 'alice', 'alice-demo')
-    expect(page.url).to.equal(setup.host.url)
+    expect((await setup.signIn()).page.url).to.equal(setup.host.url)
     const audiences = setup.sent
       .filter(({ url, form }) => new URL(url).pathname === '/token' && form.has('client_assertion'))
       .map(({ form }) => partsOf(form.get('client_assertion') ?? '')[1].aud)
@@ -99,15 +97,15 @@ describe('the audience of client assertions', () => {
   })
 
   it('is tried twice at most, and an IdP that refuses both has refused the key', async () => {
-    const { idp, host, browser, authLog, output } = await start({
+    const { idp, signIn, output } = await start({
       keys: [makeKey('P-256')],
       client: BY_KEY,
       registered: { ...BY_KEY, jwks: { keys: [makeKey('P-256').public] } },
     })
-    const page = await browser().login(host.url, 'alice', 'alice-demo')
+    const { page, failure } = await signIn()
     expect(page.url).to.match(/failure=provider_refused$/)
     expect(idp.requests('token')).to.equal(2)
-    expect(authLog.at(-1)?.fields).to.include({ code: 'token_request_failed', error: 'invalid_client' })
+    expect(failure).to.include({ code: 'token_request_failed', error: 'invalid_client' })
     expect(output.join('')).to.not.include('assertion-audience')
   })
 })

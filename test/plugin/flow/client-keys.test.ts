@@ -1,14 +1,30 @@
 import { expect } from 'chai'
 import { type ClientKeyPair, makeKey, PRIVATE_MEMBERS } from '../../support/client-keys.ts'
-import { keyedSetups, partsOf } from '../../support/keyed-setup.ts'
-import { CLIENT, whoAmI } from '../../support/sign-in-setup.ts'
+import { type KeyedSetup, keyedSetups, partsOf } from '../../support/keyed-setup.ts'
+import { CLIENT } from '../../support/sign-in-setup.ts'
 
 const BY_KEY = { token_endpoint_auth_method: 'private_key_jwt' }
 const signedBy = (alg: string) => ({ ...BY_KEY, token_endpoint_auth_signing_alg: alg })
+/** Header and claims of each assertion that the IdP was sent. */
+const assertionsIn = ({ sent }: KeyedSetup) =>
+  sent.flatMap(({ form }) => (form.has('client_assertion') ? [partsOf(form.get('client_assertion')!)] : []))
 
 describe('a client with private keys', () => {
-  const { start, closeAll } = keyedSetups()
-  afterEach(closeAll)
+  const start = keyedSetups()
+  /** A client that authenticates by these keys has signed in. */
+  const signedIn = async (keys: readonly ClientKeyPair[], client: object = BY_KEY, oidc: object = {}) => {
+    const members = { ...client }
+    const setup = await start({
+      keys,
+      client: members,
+      registered: members,
+      oidc: ({ idp }) => ({ issuer: { issuer: idp.issuer, ...oidc } }),
+    })
+    const { person, page, who } = await setup.signIn()
+    expect(page.url, JSON.stringify(setup.authLog)).to.equal(setup.host.url)
+    expect(who).to.include({ id: '~oidc:u-1001' })
+    return { ...setup, setup, person }
+  }
 
   for (const [alg, kind] of [
     ['RS256', 'RSA'],
@@ -17,132 +33,88 @@ describe('a client with private keys', () => {
     ['EdDSA', 'Ed25519'],
   ] as const) {
     it(`authenticates by private_key_jwt with ${alg}`, async () => {
-      const keys = [makeKey(kind, { kid: 'mine', use: 'sig' })]
-      const { host, browser, sent } = await start({ keys, client: signedBy(alg), registered: signedBy(alg) })
-      const person = browser()
-      expect((await person.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
-      expect(await whoAmI(person, host.url)).to.include({ id: '~oidc:u-1001' })
+      const { setup, sent } = await signedIn([makeKey(kind, { kid: 'mine', use: 'sig' })], signedBy(alg))
+      expect(assertionsIn(setup)[0]?.[0]).to.deep.equal({ alg, kid: 'mine', typ: 'JWT' })
       const { form } = sent.find(({ method }) => method === 'POST')!
       expect(form.get('client_assertion_type')).to.equal('urn:ietf:params:oauth:client-assertion-type:jwt-bearer')
-      expect(partsOf(form.get('client_assertion')!)[0]).to.deep.equal({ alg, kid: 'mine', typ: 'JWT' })
       expect(form.has('client_secret')).to.equal(false)
     })
   }
 
   it('makes a fresh assertion each time: for the issuer, from and about itself, good for a minute', async () => {
-    const keys = [makeKey('P-256')]
-    const { host, idp, browser, sent } = await start({ keys, client: BY_KEY, registered: signedBy('ES256') })
-    const person = browser()
     const began = Date.now()
-    await person.login(host.url, 'alice', 'alice-demo')
+    const { setup, host, idp, person } = await signedIn([makeKey('P-256')])
     await person.get(`${host.url}auth-oidc`)
-    const [one, other] = sent.filter(({ method }) => method === 'POST').map(({ form }) => form.get('client_assertion')!)
-    const [header, claims] = partsOf(one!)
+    const [one, other] = assertionsIn(setup)
+    const [header, claims] = one!
     expect(header).to.deep.equal({ alg: 'ES256', typ: 'JWT' })
     expect(claims).to.include({ iss: 'mesh', sub: 'mesh', aud: idp.issuer })
     expect(Number(claims.exp) - Number(claims.iat)).to.equal(60)
     expect(Number(claims.iat) * 1000).to.be.within(began - 1000, Date.now())
-    expect(claims.jti).to.be.a('string').and.not.equal(partsOf(other!)[1].jti)
+    expect(claims.jti).to.be.a('string').and.not.equal(other?.[1].jti)
   })
 
+  // The IdP of these tests takes no ES384.
+  const [p384, ed25519, p256] = [
+    makeKey('P-384', { kid: 'a' }),
+    makeKey('Ed25519', { kid: 'b' }),
+    makeKey('P-256', { kid: 'c' }),
+  ]
+
   it('takes the first key whose algorithm the IdP accepts, where none is configured', async () => {
-    // The IdP of these tests takes no ES384.
-    const keys = [makeKey('P-384', { kid: 'a' }), makeKey('Ed25519', { kid: 'b' }), makeKey('P-256', { kid: 'c' })]
-    const { host, browser, sent } = await start({ keys, client: BY_KEY, registered: BY_KEY })
-    expect((await browser().login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
-    expect(partsOf(sent.find(({ method }) => method === 'POST')!.form.get('client_assertion')!)[0]).to.include({
-      kid: 'b',
-    })
+    const { setup } = await signedIn([p384, ed25519, p256])
+    expect(assertionsIn(setup)[0]?.[0].kid).to.equal('b')
   })
 
   it('believes what was set by hand of the algorithms that the IdP accepts', async () => {
-    const keys = [makeKey('Ed25519', { kid: 'b' }), makeKey('P-256', { kid: 'c' })]
-    const idp = { path: '/by-hand' }
-    const probe = await start({ idp })
-    const { host, browser, sent } = await start({
-      keys,
-      client: BY_KEY,
-      oidc: {
-        newAccounts: true,
-        issuer: { issuer: probe.idp.issuer, token_endpoint_auth_signing_alg_values_supported: 'ES256, ES384' },
-      },
-    })
-    await probe.idp.addClient({
-      ...CLIENT,
-      ...BY_KEY,
-      token_endpoint_auth_method: 'private_key_jwt',
-      jwks: { keys: keys.map((key) => key.public) },
-      redirect_uris: [`${host.url}auth-oidc-callback`],
-    })
-    expect((await browser().login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
-    expect(partsOf(sent.find(({ method }) => method === 'POST')!.form.get('client_assertion')!)[0]).to.include({
-      kid: 'c',
-    })
+    const byHand = { token_endpoint_auth_signing_alg_values_supported: 'ES256, ES384' }
+    const { setup } = await signedIn([ed25519, p256], BY_KEY, byHand)
+    expect(assertionsIn(setup)[0]?.[0].kid).to.equal('c')
   })
 
   it('refuses the login, and says why, when the IdP accepts none of its algorithms', async () => {
-    const keys = [makeKey('P-384')]
-    const { host, browser, authLog, sent } = await start({ keys, client: BY_KEY, registered: BY_KEY })
-    const page = await browser().get(`${host.url}auth-oidc`)
-    expect(page.url).to.match(/failure=not_configured$/)
+    const { asked, authLog, sent } = await start({ keys: [p384], client: BY_KEY, registered: BY_KEY })
+    expect((await asked()).search).to.equal('?failure=not_configured')
     expect(authLog.at(-1)?.fields).to.include({ code: 'client_keys_missing', member: 'token_endpoint_auth_method' })
     expect(sent.some(({ method }) => method === 'POST')).to.equal(false)
   })
 
   it('signs with the new key while a key is being rotated, which is the first in the file', async () => {
     const [old, fresh] = [makeKey('P-256', { kid: 'old' }), makeKey('P-256', { kid: 'new' })]
-    const { host, idp, browser, sent } = await start({ keys: [fresh, old], client: BY_KEY, registered: BY_KEY })
-    const person = browser()
-    expect((await person.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
-    await idp.addClient({
-      ...CLIENT,
-      token_endpoint_auth_method: 'private_key_jwt',
-      jwks: { keys: [fresh.public] },
-      redirect_uris: [`${host.url}auth-oidc-callback`],
-    })
-    expect((await person.get(`${host.url}auth-oidc`)).url).to.equal(host.url)
-    for (const { form } of sent.filter(({ method }) => method === 'POST')) {
-      expect(partsOf(form.get('client_assertion')!)[0].kid).to.equal('new')
-    }
+    const { setup } = await signedIn([fresh, old])
+    expect(assertionsIn(setup)[0]?.[0].kid).to.equal('new')
   })
 
   it('names the certificate of its key, where the file does: some vendors find the key by nothing else', async () => {
-    const key = makeKey('P-256')
-    const named: ClientKeyPair = { ...key, private: { ...key.private, x5t: 'abc', 'x5t#S256': 'def' } }
-    const { host, browser, sent } = await start({ keys: [named], client: BY_KEY, registered: BY_KEY })
-    expect((await browser().login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
-    const { form } = sent.find(({ method }) => method === 'POST')!
-    expect(partsOf(form.get('client_assertion')!)[0]).to.include({ x5t: 'abc', 'x5t#S256': 'def' })
+    const { setup } = await signedIn([{ ...p256, private: { ...p256.private, x5t: 'abc', 'x5t#S256': 'def' } }])
+    expect(assertionsIn(setup)[0]?.[0]).to.include({ x5t: 'abc', 'x5t#S256': 'def' })
   })
 
   it('is refused when the IdP knows another key, and no key or assertion is in any log', async () => {
-    const keys = [makeKey('P-256', { kid: 'mine' })]
-    const jwks = { keys: [makeKey('P-256', { kid: 'mine' }).public] }
-    const setup = await start({ keys, client: BY_KEY, registered: { ...BY_KEY, jwks } })
-    const page = await setup.browser().login(setup.host.url, 'alice', 'alice-demo')
+    const jwks = { keys: [makeKey('P-256', { kid: 'c' }).public] }
+    const { signIn, authLog, output } = await start({ keys: [p256], client: BY_KEY, registered: { ...BY_KEY, jwks } })
+    const { page, failure } = await signIn()
     expect(page.url).to.match(/failure=provider_refused$/)
-    expect(setup.authLog.at(-1)?.fields).to.include({ code: 'token_request_failed', error: 'invalid_client' })
-    const everything = JSON.stringify(setup.authLog) + setup.output.join('')
-    expect(everything).to.not.include(keys[0]!.private.d)
+    expect(failure).to.include({ code: 'token_request_failed', error: 'invalid_client' })
+    const everything = JSON.stringify(authLog) + output.join('')
+    expect(everything).to.not.include(p256.private.d)
     expect(everything).to.not.include('eyJ')
   })
 
   it('that has only the secret signs by each HS algorithm', async () => {
     for (const alg of ['HS256', 'HS384', 'HS512']) {
       const method = { token_endpoint_auth_method: 'client_secret_jwt', token_endpoint_auth_signing_alg: alg }
-      const { host, browser, sent } = await start({ client: method, registered: method })
-      expect((await browser().login(host.url, 'alice', 'alice-demo')).url, alg).to.equal(host.url)
-      const { form } = sent.find(({ method }) => method === 'POST')!
-      expect(partsOf(form.get('client_assertion')!)[0]).to.deep.equal({ alg, typ: 'JWT' })
+      const { setup } = await signedIn([], method)
+      expect(assertionsIn(setup)[0]?.[0]).to.deep.equal({ alg, typ: 'JWT' })
     }
   })
 
   it('is not let in by half a configuration: a missing file refuses that domain, and is named in the log', async () => {
-    const { host, browser, authLog } = await start({
+    const { asked, authLog } = await start({
       client: BY_KEY,
       host: { credentials: { '': { jwksFile: '/nowhere/keys.json' } } },
     })
-    expect((await browser().get(`${host.url}auth-oidc`)).url).to.match(/failure=not_configured$/)
+    expect((await asked()).search).to.equal('?failure=not_configured')
     const [line] = authLog
     expect(line).to.include({ event: 'configuration-error', level: 'error' })
     expect(line?.message).to.match(/^credentials\[""\]\.jwksFile names a file that cannot be read \(ENOENT\)/)
@@ -150,8 +122,7 @@ describe('a client with private keys', () => {
 })
 
 describe('GET auth-oidc-jwks', () => {
-  const { start, closeAll } = keyedSetups()
-  afterEach(closeAll)
+  const start = keyedSetups()
 
   it('shows the public half of every key and nothing private, for a few minutes', async () => {
     const keys = [
@@ -200,36 +171,35 @@ describe('GET auth-oidc-jwks', () => {
     ])
   })
 
-  it('names no other algorithm than signs in the end', async () => {
-    const keys = [makeKey('RSA', { kid: 'r' })]
-    const client = { ...BY_KEY, request_object_signing_alg: 'PS256' }
-    const { host, idp, browser, sent } = await start({ keys, client })
-    await idp.addClient({
-      ...CLIENT,
-      token_endpoint_auth_method: 'private_key_jwt',
-      jwks_uri: `${host.url}auth-oidc-jwks`,
-      redirect_uris: [`${host.url}auth-oidc-callback`],
+  for (const [what, keys, members, alg] of [
+    [
+      'is what an IdP can take the keys from, to verify signatures and to encrypt',
+      [makeKey('P-256', { kid: 's', use: 'sig' }), makeKey('RSA', { kid: 'e', use: 'enc' })],
+      { id_token_encrypted_response_alg: 'RSA-OAEP-256' },
+      'ES256',
+    ],
+    [
+      'names no other algorithm than signs in the end',
+      [makeKey('RSA', { kid: 'r' })],
+      { request_object_signing_alg: 'PS256' },
+      'PS256',
+    ],
+  ] as const) {
+    it(what, async () => {
+      const client = { ...BY_KEY, ...members }
+      const setup = await start({ keys, client })
+      const { host, idp, signIn } = setup
+      await idp.addClient({
+        ...CLIENT,
+        ...client,
+        token_endpoint_auth_method: 'private_key_jwt',
+        jwks_uri: `${host.url}auth-oidc-jwks`,
+        redirect_uris: [`${host.url}auth-oidc-callback`],
+      })
+      expect((await signIn()).who.status).to.equal(200)
+      expect(assertionsIn(setup)[0]?.[0].alg).to.equal(alg)
     })
-    expect((await browser().login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
-    const assertion = sent.find(({ method }) => method === 'POST')?.form.get('client_assertion') ?? ''
-    expect(partsOf(assertion)[0].alg).to.equal('PS256')
-  })
-
-  it('is what an IdP can take the keys from, to verify signatures and to encrypt', async () => {
-    const keys = [makeKey('P-256', { kid: 's', use: 'sig' }), makeKey('RSA', { kid: 'e', use: 'enc' })]
-    const client = { ...BY_KEY, id_token_encrypted_response_alg: 'RSA-OAEP-256' }
-    const { host, idp, browser } = await start({ keys, client })
-    await idp.addClient({
-      ...CLIENT,
-      token_endpoint_auth_method: 'private_key_jwt',
-      id_token_encrypted_response_alg: 'RSA-OAEP-256',
-      jwks_uri: `${host.url}auth-oidc-jwks`,
-      redirect_uris: [`${host.url}auth-oidc-callback`],
-    })
-    const person = browser()
-    expect((await person.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
-    expect((await whoAmI(person, host.url)).status).to.equal(200)
-  })
+  }
 
   it('is 404 without keys, and for a domain that is broken', async () => {
     const [without, broken] = [await start(), await start({ host: { credentials: { '': { jwksFile: '/nowhere' } } } })]

@@ -161,6 +161,33 @@ describe('several domains', () => {
     expect(idps[0]?.requests('token')).to.equal(0)
   })
 
+  it('end at the logout of another the session that came along, and hand nothing of it to the IdP of that one', async () => {
+    await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[0]) } })
+    const { person } = await signIn(MESH)
+    // One host name's cookies are not another's, unless a server says so.
+    const cookie = person.cookies.header(new URL(server.urlOf(MESH))) ?? ''
+    const { headers } = await server.browser().step(`${server.urlOf(LAB)}logout`, { headers: { cookie } })
+    const sent = new URL(headers.location ?? '').searchParams
+    expect([...sent.keys()].toSorted()).to.deep.equal(['client_id', 'post_logout_redirect_uri', 'state'])
+    expect(idps[0]?.requests('revocation')).to.equal(0)
+    expect((await whoAmI(person, server.urlOf(MESH))).status).to.equal(401)
+  })
+
+  it('end their own sessions only where the IdP tells of a logout', async () => {
+    await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[0]) } })
+    const [mesh, lab] = [await signIn(MESH), await signIn(LAB)]
+    const now = Math.floor(Date.now() / 1000)
+    const token = await idps[0]?.sign({
+      ...{ iss: idps[0].issuer, aud: 'mesh', sub: 'u-1001', iat: now, jti: 'one' },
+      events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+    })
+    const form = [['logout_token', token ?? '']] as const
+    const answer = await server.browser().step(`${server.urlOf(LAB)}auth-oidc-backchannel-logout`, { form })
+    expect(answer.status).to.equal(200)
+    expect((await whoAmI(lab.person, server.urlOf(LAB))).status).to.equal(401)
+    expect((await whoAmI(mesh.person, server.urlOf(MESH))).status).to.equal(200)
+  })
+
   it('do not let a session of one in at another', async () => {
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[0]) } })
     const { person } = await signIn(MESH)

@@ -1,34 +1,23 @@
 import { expect } from 'chai'
-import { answerFromIdp, CLIENT, setups, whoAmI } from '../../support/sign-in-setup.ts'
+import { setups } from '../../support/sign-in-setup.ts'
 
 describe('what an IdP or a stranger would talk a login into', () => {
-  const { start, closeAll } = setups()
-  afterEach(closeAll)
+  const start = setups()
 
   it('is refused for PKCE: S256 is used even where the IdP advertises only plain, or nothing', async () => {
     for (const methods of [['plain'], undefined]) {
-      const { idp } = await start()
-      idp.faults.set('discovery', {
-        kind: 'rewrite',
-        body: (found) => ({ ...(found as object), code_challenge_methods_supported: methods }),
-      })
-      const { host, browser } = await start({ oidc: { issuer: idp.issuer } })
-      await idp.addClient({ ...CLIENT, redirect_uris: [`${host.url}auth-oidc-callback`] })
-      const person = browser()
-      const asked = new URL((await person.step(`${host.url}auth-oidc`)).headers.location ?? '').searchParams
-      expect(asked.get('code_challenge_method')).to.equal('S256')
-      expect((await person.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
+      const { host, asked, signIn } = await start({ publishes: { code_challenge_methods_supported: methods } })
+      expect((await asked()).searchParams.get('code_challenge_method')).to.equal('S256')
+      expect((await signIn()).page.url).to.equal(host.url)
     }
   })
 
   it('is no storm of requests for the key set: a login asks once, however useless the answer', async () => {
-    const { host, idp, clock, browser } = await start()
+    const { idp, clock, signIn } = await start()
     for (const body of ['{"keys":[]}', '{"keys":7}', 'no JSON']) {
       idp.faults.set('jwks', { kind: 'answer', status: 200, body })
       const before = idp.requests('jwks')
-      const person = browser()
-      await person.step(await answerFromIdp(person, host.url, 'alice'))
-      expect((await whoAmI(person, host.url)).status, body).to.equal(401)
+      expect((await signIn()).who.status, body).to.equal(401)
       expect(idp.requests('jwks') - before, body).to.equal(1)
       await clock.advance(1_000)
     }

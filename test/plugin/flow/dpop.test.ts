@@ -6,8 +6,7 @@ import { type KeyedOptions, keyedSetups, partsOf } from '../../support/keyed-set
 const BOUND = { dpop_bound_access_tokens: true }
 
 describe('access tokens that are bound to a key', () => {
-  const { start, closeAll } = keyedSetups()
-  afterEach(closeAll)
+  const start = keyedSetups()
 
   async function login(options: KeyedOptions = {}) {
     const setup = await start({
@@ -16,8 +15,7 @@ describe('access tokens that are bound to a key', () => {
       ...options,
       idp: { claimsIn: 'userinfo', ...options.idp },
     })
-    const person = setup.browser()
-    const page = await person.login(setup.host.url, 'alice', 'alice-demo')
+    const { person, page } = await setup.signIn()
     const proofsAt = (path: string) =>
       setup.sent.filter(({ url }) => new URL(url).pathname === path).map(({ headers }) => partsOf(headers.dpop ?? '..'))
     return { ...setup, person, page, proofsAt }
@@ -75,12 +73,12 @@ describe('access tokens that are bound to a key', () => {
   })
 
   it('are refused where the IdP issues others, which anybody could use', async () => {
-    const { host, idp, browser, authLog } = await start({ client: BOUND, registered: BOUND })
+    const { idp, signIn } = await start({ client: BOUND, registered: BOUND })
     const bearer = (answer: unknown) => ({ ...(answer as object), token_type: 'Bearer' })
     idp.faults.set('token', { kind: 'rewrite', body: bearer })
-    const person = browser()
-    expect((await person.login(host.url, 'alice', 'alice-demo')).url).to.match(/failure=login_failed$/)
-    expect(authLog.at(-1)?.fields).to.include({ code: 'access_token_invalid' })
+    const { page, failure } = await signIn()
+    expect(page.url).to.match(/failure=login_failed$/)
+    expect(failure).to.include({ code: 'access_token_invalid' })
     expect(idp.requests('userinfo')).to.equal(0)
   })
 

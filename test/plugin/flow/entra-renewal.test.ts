@@ -3,7 +3,7 @@ import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { ENTRA_REFUSALS, type EntraRules } from '../../../fixtures/idp/vendors/entra-refusals.ts'
 import { until } from '../../meshcentral/support/until.ts'
 import { readDocument, section, tableRows } from '../../support/documents.ts'
-import { CLIENT, type Setup, setups, whoAmI } from '../../support/sign-in-setup.ts'
+import { CLIENT, type Setup, setups } from '../../support/sign-in-setup.ts'
 
 const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
 const EVERY_MS = 10_000
@@ -14,8 +14,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
 describe('a session by Entra ID', () => {
-  const { start, closeAll } = setups()
-  afterEach(closeAll)
+  const start = setups()
 
   async function startEntra(fetch = globalThis.fetch, rules: EntraRules = {}): Promise<Setup> {
     const setup = await start({
@@ -35,19 +34,14 @@ describe('a session by Entra ID', () => {
     })
     return setup
   }
-  const signedIn = async ({ host, browser }: Setup, name: string) => {
-    const person = browser()
-    await person.login(host.url, name, `${name}-demo`)
-    return person
-  }
-  const isIn = async ({ host }: Setup, person: ScriptedBrowser) => (await whoAmI(person, host.url)).status === 200
+  const signedIn = async ({ signIn }: Setup, name: string) => (await signIn(name)).person
   /** The sessions are in use, and become due until all were asked about: one that was still being renewed was left out. */
   async function nextRound(setup: Setup, people: readonly ScriptedBrowser[]): Promise<void> {
     const asked = setup.idp.requests('token')
     await until('an answer for each', async () => {
       // No renewal that is under way is to run out of time.
       if (setup.clock.waiting(RENEWAL_LIMIT_MS) > 0) return false
-      for (const person of people) await isIn(setup, person)
+      for (const person of people) await setup.isIn(person)
       await setup.clock.advance(EVERY_MS)
       return setup.idp.requests('token') >= asked + people.length
     })
@@ -58,7 +52,7 @@ describe('a session by Entra ID', () => {
     const setup = await startEntra()
     const alice = await signedIn(setup, 'alice')
     for (let round = 1; round <= 3; round += 1) await nextRound(setup, [alice])
-    expect(await isIn(setup, alice)).to.equal(true)
+    expect(await setup.isIn(alice)).to.equal(true)
     expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login'])
   })
 
@@ -73,7 +67,7 @@ describe('a session by Entra ID', () => {
     const alice = await signedIn(setup, 'alice')
     for (let round = 1; round <= 3; round += 1) await nextRound(setup, [alice])
     expect(answers.filter((answer) => answer.includes('refresh_token'))).to.have.length(answers.length)
-    expect(await isIn(setup, alice)).to.equal(true)
+    expect(await setup.isIn(alice)).to.equal(true)
     expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login', 'session-check-failed'])
   })
 
@@ -96,7 +90,7 @@ describe('a session by Entra ID', () => {
     await setup.clock.advance(90 * MINUTE_MS)
     await nextRound(setup, [alice])
     expect(await Promise.all(given.map(isGood))).to.deep.equal([false, false, true])
-    expect(await isIn(setup, alice)).to.equal(true)
+    expect(await setup.isIn(alice)).to.equal(true)
     expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login'])
   })
 
@@ -133,9 +127,9 @@ describe('a session by Entra ID', () => {
         await nextRound(setup, [alice])
       }
       for (const ms of renewedAfter) await renewAfter(ms)
-      expect(await isIn(setup, alice)).to.equal(true)
+      expect(await setup.isIn(alice)).to.equal(true)
       await renewAfter(lastMs)
-      await until('the end', async () => !(await isIn(setup, alice)))
+      await until('the end', async () => !(await setup.isIn(alice)))
       const [line] = setup.authLog.filter(({ event }) => event === 'session-ended')
       expect(line?.fields.errorDescription).to.match(new RegExp(`^AADSTS${code}: `))
     })
@@ -164,12 +158,12 @@ describe('a session by Entra ID', () => {
       expect(lines().map((line) => line.event)).to.deep.equal([event])
       expect(lines()[0]?.fields).to.include({ error })
       expect(lines()[0]?.fields.errorDescription).to.match(new RegExp(`^AADSTS${number}: `))
-      expect([await isIn(setup, alice), await isIn(setup, bob)]).to.deep.equal([!ends, true])
+      expect([await setup.isIn(alice), await setup.isIn(bob)]).to.deep.equal([!ends, true])
       // What the person sees has no word of it.
       const page = await alice.get(setup.host.url)
       expect([page.text, page.url].join()).to.not.match(/AADSTS|invalid_grant|interaction_required/)
       await nextRound(setup, [bob])
-      expect(await isIn(setup, bob)).to.equal(true)
+      expect(await setup.isIn(bob)).to.equal(true)
     })
   }
 })

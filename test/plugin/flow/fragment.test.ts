@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
-import { answerFromIdp, type Setup, setups, whoAmI } from '../../support/sign-in-setup.ts'
+import { answerFromIdp, type Setup, setups } from '../../support/sign-in-setup.ts'
 
 const ANSWERS = { response_types: ['code id_token'] }
 
 describe('an answer in the fragment', () => {
-  const { start, closeAll } = setups()
-  afterEach(closeAll)
+  const start = setups()
 
   const inFragment = (members: Record<string, unknown> = ANSWERS) =>
     start({ client: { ...members, response_mode: 'fragment' }, registered: { ...ANSWERS, ...members } })
@@ -23,13 +22,13 @@ describe('an answer in the fragment', () => {
 
   for (const responseType of ['id_token', 'code id_token', 'code']) {
     it(`signs in by a page that posts it (${responseType})`, async () => {
-      const { host, browser, output, authLog } = await inFragment({ response_types: [responseType] })
+      const { host, browser, isIn, output, authLog } = await inFragment({ response_types: [responseType] })
       const person = browser()
       const { page, post, fragment } = await arrive(person, await answerFromIdp(person, host.url, 'alice'))
       expect(fragment.get('state')).to.match(/./)
       expect(page.status).to.equal(200)
       expect((await post()).headers.location).to.equal('/')
-      expect(await whoAmI(person, host.url)).to.include({ status: 200, id: '~oidc:u-1001' })
+      expect(await isIn(person)).to.equal(true)
       const logged = JSON.stringify([output, authLog])
       for (const name of ['state', 'code', 'id_token']) expect(logged).to.not.include(fragment.get(name) ?? ' no such ')
     })
@@ -51,10 +50,9 @@ describe('an answer in the fragment', () => {
   })
 
   it('comes in spite of a form that was asked for, and signs in all the same', async () => {
-    const { host, browser } = await start({ client: ANSWERS, registered: ANSWERS })
+    const { host, browser, asked } = await start({ client: ANSWERS, registered: ANSWERS })
     const person = browser()
-    const asked = await person.step(`${host.url}auth-oidc`)
-    const address = new URL(asked.headers.location!)
+    const address = await asked('auth-oidc', person)
     expect(address.searchParams.get('response_mode')).to.equal('form_post')
     address.searchParams.set('response_mode', 'fragment')
     const { page, post } = await arrive(person, await answerFromIdp(person, host.url, 'alice', address.href))
@@ -63,31 +61,13 @@ describe('an answer in the fragment', () => {
   })
 
   it('may be an error, which ends as anywhere', async () => {
-    const { host, browser, authLog } = await inFragment()
+    const { host, browser, asked, authLog } = await inFragment()
     const person = browser()
-    const asked = new URL((await person.step(`${host.url}auth-oidc`)).headers.location!)
-    const state = asked.searchParams.get('state')!
+    const state = (await asked('auth-oidc', person)).searchParams.get('state')!
     const callback = `${host.url}auth-oidc-callback#error=access_denied&state=${state}`
     const { post } = await arrive(person, callback)
     expect((await post()).headers.location).to.match(/^\/login\?failure=/)
     expect(authLog.at(-1)?.fields).to.include({ error: 'access_denied' })
-  })
-
-  it('is asked for where the IdP publishes response modes and a form is not among them', async () => {
-    for (const [published, mode] of [
-      [['query', 'fragment'], 'fragment'],
-      [['query', 'fragment', 'form_post'], 'form_post'],
-      [undefined, 'form_post'],
-    ] as const) {
-      const { idp } = await start()
-      idp.faults.set('discovery', {
-        kind: 'rewrite',
-        body: (found) => ({ ...(found as object), response_modes_supported: published }),
-      })
-      const { host, browser } = await start({ oidc: { issuer: idp.issuer }, client: ANSWERS, registered: ANSWERS })
-      const asked = new URL((await browser().step(`${host.url}auth-oidc`)).headers.location!)
-      expect(asked.searchParams.get('response_mode')).to.equal(mode)
-    }
   })
 
   describe('is no matter of ours', () => {

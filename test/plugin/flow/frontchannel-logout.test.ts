@@ -2,13 +2,12 @@ import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { memoryRevocations } from '../../../plugin/index.ts'
 import { hearSessionIds } from '../../support/session-ids.ts'
-import { type Setup, setups, whoAmI } from '../../support/sign-in-setup.ts'
+import { type Setup, setups } from '../../support/sign-in-setup.ts'
 
 const PATH = 'auth-oidc-frontchannel-logout'
 
 describe('a logout that a frame on the page of the IdP tells of', () => {
-  const { start, closeAll } = setups()
-  afterEach(closeAll)
+  const start = setups()
 
   /** Two sessions of one person, with the IdP's ids of both, and one of somebody else. */
   async function startWithThree() {
@@ -24,13 +23,8 @@ describe('a logout that a frame on the page of the IdP tells of', () => {
     const setup = await start({ host: { revocations } })
     const sids = await hearSessionIds(setup)
     const people: ScriptedBrowser[] = []
-    for (const name of ['alice', 'alice', 'bob']) {
-      const person = setup.browser()
-      await person.login(setup.host.url, name, `${name}-demo`)
-      people.push(person)
-    }
-    const signedInNow = () =>
-      Promise.all(people.map(async (person) => (await whoAmI(person, setup.host.url)).status === 200))
+    for (const name of ['alice', 'alice', 'bob']) people.push((await setup.signIn(name)).person)
+    const signedInNow = () => Promise.all(people.map(setup.isIn))
     return { setup, people, sid: sids[0] ?? '', iss: setup.idp.issuer, signedInNow, revoked: () => revoked }
   }
   /** As a frame of another site, to which no cookie is sent. */

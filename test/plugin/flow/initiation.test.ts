@@ -2,8 +2,7 @@ import { expect } from 'chai'
 import { setups } from '../../support/sign-in-setup.ts'
 
 describe('a login that begins elsewhere', () => {
-  const { start, closeAll } = setups()
-  afterEach(closeAll)
+  const start = setups()
 
   for (const method of ['GET', 'POST'] as const) {
     it(`names this domain's issuer, its hint is passed on, and it leads where it says (${method})`, async () => {
@@ -44,9 +43,8 @@ describe('a login that begins elsewhere', () => {
   })
 
   it('leads to the start page where its target is elsewhere', async () => {
-    const { host, idp, browser } = await start()
-    const person = browser()
-    await person.login(host.url, 'alice', 'alice-demo')
+    const { host, idp, signIn } = await start()
+    const { person } = await signIn()
     for (const target of [
       'https://evil.test/',
       `${host.url.slice(0, -1)}.evil.test/`,
@@ -62,9 +60,8 @@ describe('a login that begins elsewhere', () => {
   })
 
   it('passes on no hint that is too long, given twice or empty, and none with control characters', async () => {
-    const { host, browser } = await start()
-    const hint = async (query: string) =>
-      new URL((await browser().step(`${host.url}auth-oidc?${query}`)).headers.location!).searchParams.get('login_hint')
+    const { asked } = await start()
+    const hint = async (query: string) => (await asked(`auth-oidc?${query}`)).searchParams.get('login_hint')
     expect(await hint(`login_hint=${'x'.repeat(255)}`)).to.equal('x'.repeat(255))
     expect(await hint(`login_hint=${'x'.repeat(256)}`)).to.equal(null)
     expect(await hint('login_hint=a&login_hint=b')).to.equal(null)
@@ -81,18 +78,19 @@ describe('a login that begins elsewhere', () => {
 })
 
 describe('custom.authorization_params', () => {
-  const { start, closeAll } = setups()
-  afterEach(closeAll)
+  const start = setups()
 
   it('go into every authorization request, plain and pushed', async () => {
     const custom = { authorization_params: { prompt: 'login', ui_locales: 'de en' } }
-    const { host, browser } = await start({ oidc: { custom } })
-    const asked = new URL((await browser().step(`${host.url}auth-oidc`)).headers.location!).searchParams
-    expect(Object.fromEntries(asked)).to.include({ prompt: 'login', ui_locales: 'de en', response_type: 'code' })
+    const { asked } = await start({ oidc: { custom } })
+    expect(Object.fromEntries((await asked()).searchParams)).to.include({
+      prompt: 'login',
+      ui_locales: 'de en',
+      response_type: 'code',
+    })
 
     const pushed = await start({ oidc: { custom }, idp: { requirePushedRequests: true } })
-    const person = pushed.browser()
-    await person.login(pushed.host.url, 'alice', 'alice-demo')
+    const { person } = await pushed.signIn()
     // Signed in at the IdP, which asks for the password all the same.
     const page = await person.get(`${pushed.host.url}auth-oidc`)
     expect(page.forms[0]?.fields.map(([name]) => name)).to.include('password')

@@ -3,11 +3,10 @@ import { MESSAGES } from '../../../plugin/errors.ts'
 import { setups, whoAmI } from '../../support/sign-in-setup.ts'
 
 describe('the login page', () => {
-  const { start, closeAll } = setups()
-  afterEach(closeAll)
+  const start = setups()
 
   it('shows one button for the strategy, which names the provider', async () => {
-    const { host, browser } = await start({ oidc: ({ idp }) => ({ issuer: idp.issuer }) })
+    const { host, browser } = await start()
     const page = await browser().get(`${host.url}login`)
     expect(page.links).to.deep.equal([{ href: `${host.url}auth-oidc`, text: 'Sign in with 127.0.0.1' }])
   })

@@ -2,17 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { hearSessionIds } from '../../support/session-ids.ts'
-import { type Setup, type SetupOptions, setups, whoAmI } from '../../support/sign-in-setup.ts'
+import { type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
 
 describe('a logout of one session that the IdP tells of, and the other sessions of the person,', () => {
-  const { start, closeAll } = setups()
-  afterEach(closeAll)
+  const start = setups()
 
-  const signedIn = async ({ host, browser }: Setup, name: string) => {
-    const person = browser()
-    await person.login(host.url, name, `${name}-demo`)
-    return person
-  }
+  const signedIn = async ({ signIn }: Setup, name?: string) => (await signIn(name)).person
   /** The person signs out at the IdP itself, of everything in that browser. */
   const logOutAtIdp = async ({ idp }: Setup, person: ScriptedBrowser) => {
     const page = await person.get(`${idp.issuer}/session/end`)
@@ -26,21 +21,17 @@ describe('a logout of one session that the IdP tells of, and the other sessions 
     const body = new URLSearchParams({ logout_token: token })
     return fetch(`${host.url}auth-oidc-backchannel-logout`, { method: 'POST', body })
   }
-  const lines = (setup: Setup, event: string) => setup.authLog.filter((entry) => entry.event === event)
   const questions = (setup: Setup) => setup.idp.requests('introspection')
   /** Three sessions of one person, and one of somebody else. The IdP tells of nothing by itself. */
   const startWithThree = async (options: SetupOptions = {}) => {
     const setup = await start(options)
     const sids = await hearSessionIds(setup)
-    const first = await signedIn(setup, 'alice')
+    const first = await signedIn(setup)
     const sid = sids.at(-1)
-    const [second, third] = [await signedIn(setup, 'alice'), await signedIn(setup, 'alice')]
+    const [second, third] = [await signedIn(setup), await signedIn(setup)]
     const other = await signedIn(setup, 'bob')
     const tellOf = (changes: object = {}) => tell(setup, { sid, ...changes })
-    const signedInNow = async () => {
-      const answers = [first, second, third, other].map((person) => whoAmI(person, setup.host.url))
-      return (await Promise.all(answers)).map(({ status }) => status === 200)
-    }
+    const signedInNow = () => Promise.all([first, second, third, other].map(setup.isIn))
     return { setup, second, tellOf, signedInNow }
   }
 
@@ -56,7 +47,7 @@ describe('a logout of one session that the IdP tells of, and the other sessions 
       expect(await signedInNow()).to.deep.equal([true, true, true, true])
       expect((await tellOf(changes)).status).to.equal(200)
       expect(await signedInNow()).to.deep.equal([false, false, true, true])
-      expect(lines(setup, 'session-ended').map(({ level, fields }) => ({ level, fields }))).to.deep.equal([
+      expect(setup.lines('session-ended').map(({ level, fields }) => ({ level, fields }))).to.deep.equal([
         { level: 'info', fields: { user: '~oidc:u-1001' } },
       ])
     })
@@ -69,7 +60,7 @@ describe('a logout of one session that the IdP tells of, and the other sessions 
     expect((await tellOf()).status).to.equal(200)
     expect(await signedInNow()).to.deep.equal([false, true, true, true])
     await setup.clock.pass(1_000)
-    while (lines(setup, 'session-ended').length === 0) await new Promise(setImmediate)
+    while (setup.lines('session-ended').length === 0) await new Promise(setImmediate)
     expect(await signedInNow()).to.deep.equal([false, false, true, true])
   })
 
@@ -77,15 +68,7 @@ describe('a logout of one session that the IdP tells of, and the other sessions 
     const { setup, tellOf } = await startWithThree()
     expect((await tellOf({ sid: undefined })).status).to.equal(200)
     expect(questions(setup)).to.equal(0)
-    const without = await startWithThree({
-      host: {
-        fetch: async (input, init) => {
-          const answer = await fetch(input, init)
-          if (!String(input).includes('.well-known')) return answer
-          return Response.json({ ...((await answer.json()) as object), introspection_endpoint: undefined })
-        },
-      },
-    })
+    const without = await startWithThree({ publishes: { introspection_endpoint: undefined } })
     expect((await without.tellOf()).status).to.equal(200)
     expect(await without.signedInNow()).to.deep.equal([false, true, true, true])
     expect(questions(without.setup)).to.equal(0)
@@ -104,8 +87,8 @@ describe('a logout of one session that the IdP tells of, and the other sessions 
       setup.idp.faults.set('introspection', fault)
       expect((await tellOf()).status).to.equal(200)
       expect(await signedInNow()).to.deep.equal([false, true, true, true])
-      expect(lines(setup, 'session-check-failed')).to.have.length(1)
-      expect(lines(setup, 'session-ended')).to.deep.equal([])
+      expect(setup.lines('session-check-failed')).to.have.length(1)
+      expect(setup.lines('session-ended')).to.deep.equal([])
     })
   }
 

@@ -1,17 +1,11 @@
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
-import cookieSession from 'cookie-session'
-import express from 'express'
 import fc from 'fast-check'
-import { recordsInMemory } from '../../../fixtures/host/accounts-memory.ts'
-import { type Idp, startIdp } from '../../../fixtures/idp/server.ts'
-import { cookieSessions, createLog, memoryRevocations, registerOidc } from '../../../plugin/index.ts'
+import type { Idp } from '../../../fixtures/idp/server.ts'
 import { makeKey } from '../../support/client-keys.ts'
+import { startCookieSessionHost } from '../../support/cookie-session-host.ts'
 import { type KeyedOptions, keyedSetups } from '../../support/keyed-setup.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 import { MeasuredBrowser, MOST } from '../../support/proxies/measured-browser.ts'
-import { CLIENT } from '../../support/sign-in-setup.ts'
 
 interface Served {
   readonly idp: Idp
@@ -19,51 +13,12 @@ interface Served {
   readonly close: () => Promise<unknown>
 }
 
-/** A server whose sessions lie with the browsers. */
-async function withCookieSessions(): Promise<Served> {
-  const idp = await startIdp()
-  const records = recordsInMemory()
-  const app = express()
-  app.use(cookieSession({ name: 'session', keys: ['a key'], maxAge: 86_400_000, sameSite: 'strict' }))
-  const server = app.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  const client = { ...CLIENT, redirect_uri: `${url}auth-oidc-callback`, post_logout_redirect_uri: `${url}login` }
-  await idp.addClient({
-    ...CLIENT,
-    redirect_uris: [client.redirect_uri],
-    post_logout_redirect_uris: [client.post_logout_redirect_uri],
-  })
-  const oidc = await registerOidc(app, {
-    config: {
-      settings: { cert: '127.0.0.1' },
-      domains: { '': { authStrategies: { oidc: { issuer: idp.issuer, newAccounts: true, client, groups: {} } } } },
-    },
-    host: {
-      ...records,
-      sessions: cookieSessions({ revocations: memoryRevocations() }),
-      loginPage: { showFailure: (_req, res, _domain, { code }) => res.redirect(302, `/login?failure=${code}`) },
-      authLog: () => undefined,
-      secret: 'a secret of the server with more than 32 characters',
-    },
-    log: createLog('plugin', { write: () => undefined }),
-  })
-  app.use((_req, res) => void res.send('a page'))
-  const close = async () => {
-    server.close()
-    server.closeAllConnections()
-    await oidc.close()
-    await records.close()
-    await idp.close()
+const withExpressSessions =
+  (options: KeyedOptions) =>
+  async (start: ReturnType<typeof keyedSetups>): Promise<Served> => {
+    const { idp, host } = await start({ ...options, oidc: { groups: {} } })
+    return { idp, url: host.url, close: async () => undefined }
   }
-  return { idp, url, close }
-}
-
-const { start, closeAll } = keyedSetups()
-const withExpressSessions = (options: KeyedOptions) => async (): Promise<Served> => {
-  const { idp, host } = await start({ ...options, oidc: { groups: {} } })
-  return { idp, url: host.url, close: closeAll }
-}
 const POSTED = { response_types: ['code id_token'] }
 const SIGNED = { request_object_signing_alg: 'RS256' }
 const ENCRYPTED = {
@@ -73,8 +28,9 @@ const ENCRYPTED = {
 }
 
 describe('a login through a proxy with its defaults', () => {
+  const start = keyedSetups()
   for (const [what, serve] of [
-    ['a session in a cookie', withCookieSessions],
+    ['a session in a cookie', () => startCookieSessionHost({ oidc: { groups: {} } })],
     ['a session that is an identifier', withExpressSessions({})],
     ['a signed request', withExpressSessions({ keys: [makeKey('RSA')], client: SIGNED })],
     ['a signed and encrypted request', withExpressSessions({ keys: [makeKey('RSA')], client: ENCRYPTED })],
@@ -88,7 +44,7 @@ describe('a login through a proxy with its defaults', () => {
     ],
   ] as const) {
     it(`sets no more cookies, sends to no longer address and makes no longer request than that takes, with ${what}`, async () => {
-      const { idp, url, close } = await serve()
+      const { idp, url, close } = await serve(start)
       const cases = fc.record({
         groups: fc.constantFrom(0, 30, 400),
         subject: fc.integer({ min: 1, max: 255 }),

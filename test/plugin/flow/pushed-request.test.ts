@@ -5,16 +5,13 @@ import { type KeyedOptions, keyedSetups, partsOf } from '../../support/keyed-set
 const PUSHED = { require_pushed_authorization_requests: true }
 
 describe('a pushed authorization request', () => {
-  const { start, closeAll } = keyedSetups()
-  afterEach(closeAll)
+  const start = keyedSetups()
 
   /** Begins a login: what was pushed, and where the browser is sent. */
   async function begin(options: KeyedOptions = {}) {
     const setup = await start({ client: PUSHED, ...options })
-    const person = setup.browser()
-    const { headers } = await person.step(`${setup.host.url}auth-oidc`)
-    const pushes = setup.sent.filter(({ url }) => url.endsWith('/request'))
-    return { ...setup, person, pushes, sentTo: new URL(headers.location ?? '', setup.host.url) }
+    const sentTo = await setup.asked()
+    return { ...setup, pushes: setup.sent.filter(({ url }) => url.endsWith('/request')), sentTo }
   }
 
   for (const [who, options] of [
@@ -29,11 +26,11 @@ describe('a pushed authorization request', () => {
     ],
   ] as readonly (readonly [string, KeyedOptions])[]) {
     it(`is sent where ${who} demands it, and the address holds client_id and request_uri alone`, async () => {
-      const { host, person, pushes, sentTo } = await begin(options)
+      const { host, signIn, pushes, sentTo } = await begin(options)
       expect([...sentTo.searchParams.keys()].sort()).to.deep.equal(['client_id', 'request_uri'])
       expect(pushes).to.have.length(1)
       expect(pushes[0]?.form.get('redirect_uri')).to.equal(`${host.url}auth-oidc-callback`)
-      expect((await person.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
+      expect((await signIn()).page.url).to.equal(host.url)
     })
   }
 
@@ -51,7 +48,7 @@ describe('a pushed authorization request', () => {
     ['none', ['client_id', 'request']],
   ] as const) {
     it(`holds with a request object that object alone beside authentication by ${method}`, async () => {
-      const { host, person, pushes, idp } = await begin({
+      const { host, signIn, pushes, idp } = await begin({
         keys: [makeKey('P-256')],
         client: { ...PUSHED, token_endpoint_auth_method: method, request_object_signing_alg: 'ES256' },
         registered: { token_endpoint_auth_method: method, request_object_signing_alg: 'ES256' },
@@ -62,7 +59,7 @@ describe('a pushed authorization request', () => {
       if (method.endsWith('_jwt')) {
         expect(partsOf(push?.form.get('client_assertion') ?? '')[1].aud).to.equal(idp.issuer)
       }
-      expect((await person.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
+      expect((await signIn()).page.url).to.equal(host.url)
     })
   }
 
@@ -71,24 +68,22 @@ describe('a pushed authorization request', () => {
       [400, { error: 'invalid_request', error_description: 'no' }],
       [302, {}],
     ] as const) {
-      const { host, idp, browser, authLog } = await start({ client: PUSHED })
+      const { idp, asked, authLog } = await start({ client: PUSHED })
       idp.faults.set('pushed_authorization_request', { kind: 'answer', status, body: JSON.stringify(body) })
-      const page = await browser().get(`${host.url}auth-oidc`)
-      expect(page.url, String(status)).to.match(/failure=provider_refused$/)
+      expect((await asked()).search, String(status)).to.equal('?failure=provider_refused')
       expect(authLog.at(-1)?.fields).to.include({
         code: 'pushed_request_refused',
         endpoint: 'pushed_authorization_request_endpoint',
         status,
         ...('error' in body ? { error: body.error, errorDescription: body.error_description } : {}),
       })
-      await closeAll()
     }
   })
 
   it('that nobody answers names the endpoint', async () => {
-    const { host, idp, browser, authLog } = await start({ client: PUSHED })
+    const { idp, asked, authLog } = await start({ client: PUSHED })
     idp.faults.set('pushed_authorization_request', { kind: 'reset' })
-    expect((await browser().get(`${host.url}auth-oidc`)).url).to.match(/failure=provider_unreachable$/)
+    expect((await asked()).search).to.equal('?failure=provider_unreachable')
     expect(authLog.at(-1)?.fields).to.include({
       code: 'provider_unreachable',
       endpoint: 'pushed_authorization_request_endpoint',
@@ -96,12 +91,10 @@ describe('a pushed authorization request', () => {
   })
 
   it('for which the IdP has no endpoint ends the login, which is begun in no other way', async () => {
-    const { idp } = await start()
-    const rewrite = (found: unknown) => ({ ...(found as object), pushed_authorization_request_endpoint: undefined })
-    idp.faults.set('discovery', { kind: 'rewrite', body: rewrite })
-    const other = await start({ client: PUSHED, oidc: { issuer: idp.issuer, newAccounts: true } })
-    expect((await other.browser().get(`${other.host.url}auth-oidc`)).url).to.match(/failure=provider_unreachable$/)
-    expect(other.authLog.at(-1)?.fields).to.include({
+    const publishes = { pushed_authorization_request_endpoint: undefined }
+    const { asked, authLog } = await start({ client: PUSHED, publishes })
+    expect((await asked()).search).to.equal('?failure=provider_unreachable')
+    expect(authLog.at(-1)?.fields).to.include({
       code: 'metadata_incomplete',
       member: 'issuer.pushed_authorization_request_endpoint',
     })
@@ -109,8 +102,7 @@ describe('a pushed authorization request', () => {
 })
 
 describe('a request that has to be signed', () => {
-  const { start, closeAll } = keyedSetups()
-  afterEach(closeAll)
+  const start = keyedSetups()
   const STRICT = { require_signed_request_object: true }
   // The IdP of these tests takes no ES384.
   const keys = [makeKey('P-384', { kid: 'a' }), makeKey('Ed25519', { kid: 'b' }), makeKey('P-256', { kid: 'c' })]
@@ -123,18 +115,15 @@ describe('a request that has to be signed', () => {
     ],
   ] as readonly (readonly [string, KeyedOptions])[]) {
     it(`because ${who} say so is signed by the first of our algorithms that the IdP publishes`, async () => {
-      const { host, browser } = await start({ keys, registered: STRICT, ...options })
-      const person = browser()
-      const url = new URL((await person.step(`${host.url}auth-oidc`)).headers.location ?? '')
-      expect(partsOf(url.searchParams.get('request') ?? '')[0]).to.include({ alg: 'EdDSA', kid: 'b' })
-      expect((await person.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
+      const { host, asked, signIn } = await start({ keys, registered: STRICT, ...options })
+      expect(partsOf((await asked()).searchParams.get('request') ?? '')[0]).to.include({ alg: 'EdDSA', kid: 'b' })
+      expect((await signIn()).page.url).to.equal(host.url)
     })
   }
 
   it('is signed by request_object_signing_alg where that is given', async () => {
-    const { host, browser } = await start({ keys, client: { ...STRICT, request_object_signing_alg: 'ES256' } })
-    const url = new URL((await browser().step(`${host.url}auth-oidc`)).headers.location ?? '')
-    expect(partsOf(url.searchParams.get('request') ?? '')[0]).to.include({ alg: 'ES256', kid: 'c' })
+    const { asked } = await start({ keys, client: { ...STRICT, request_object_signing_alg: 'ES256' } })
+    expect(partsOf((await asked()).searchParams.get('request') ?? '')[0]).to.include({ alg: 'ES256', kid: 'c' })
   })
 
   it('is not sent at all where no key signs as the IdP takes it', async () => {
@@ -142,12 +131,12 @@ describe('a request that has to be signed', () => {
       [[makeKey('P-384')], 'require_signed_request_object'],
       [[], 'request_object_signing_alg'],
     ] as const) {
-      const { host, browser, authLog } = await start({
+      const { asked, authLog } = await start({
         keys: own,
         client: own.length > 0 ? STRICT : {},
         oidc: ({ idp }) => ({ issuer: { issuer: idp.issuer, require_signed_request_object: true } }),
       })
-      expect((await browser().get(`${host.url}auth-oidc`)).url).to.match(/failure=not_configured$/)
+      expect((await asked()).search).to.equal('?failure=not_configured')
       expect(authLog.at(-1)?.fields).to.include({ code: 'client_keys_missing', member })
     }
   })

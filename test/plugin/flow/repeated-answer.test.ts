@@ -2,8 +2,7 @@ import { expect } from 'chai'
 import { answerFromIdp, setups, whoAmI } from '../../support/sign-in-setup.ts'
 
 describe('an answer that comes again after its login', () => {
-  const { start, closeAll } = setups()
-  afterEach(closeAll)
+  const start = setups()
   const EXPIRED = '/login?failure=login_expired'
 
   it('leads where it led before, in the browser that it signed in, and redeems nothing', async () => {
@@ -59,8 +58,7 @@ describe('an answer that comes again after its login', () => {
 })
 
 describe('a posted answer over the limits', () => {
-  const { start, closeAll } = setups()
-  afterEach(closeAll)
+  const start = setups()
 
   for (const [what, form] of [
     ['256 KB', [['state', 'x'.repeat(256 * 1024)]]],

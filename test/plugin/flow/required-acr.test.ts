@@ -1,28 +1,24 @@
 import { expect } from 'chai'
 import { decodeJwt } from 'jose'
-import { type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
+import { type Setup, setups } from '../../support/sign-in-setup.ts'
 
 const LEVELS = ['urn:two', 'urn:three']
 
 describe('custom.required_acr', () => {
-  const { start, closeAll } = setups()
-  afterEach(closeAll)
+  const start = setups()
 
   /** An IdP that signs people in at any level that the test says. */
-  async function signedInAt(acr: unknown, required: unknown, options: SetupOptions = {}): Promise<Setup> {
-    const setup = await start({ ...options, oidc: { ...options.oidc, custom: { required_acr: required } } })
+  async function signedInAt(acr: unknown): Promise<Setup> {
+    const setup = await start({ oidc: { custom: { required_acr: LEVELS } } })
     const { idp } = setup
     idp.forgeTokens((genuine) => idp.sign({ ...decodeJwt(genuine), acr }))
     return setup
   }
-  const login = ({ host, browser }: Setup) => browser().login(host.url, 'alice', 'alice-demo')
-  const asked = async ({ host, browser }: Setup) =>
-    new URL((await browser().step(`${host.url}auth-oidc`)).headers.location!).searchParams
 
   it('asks for each that is allowed, and lets in whom the ID token says it of', async () => {
-    const setup = await signedInAt('urn:three', LEVELS)
-    expect((await asked(setup)).get('acr_values')).to.equal('urn:two urn:three')
-    expect((await login(setup)).url).to.equal(setup.host.url)
+    const setup = await signedInAt('urn:three')
+    expect((await setup.asked()).searchParams.get('acr_values')).to.equal('urn:two urn:three')
+    expect((await setup.signIn()).page.url).to.equal(setup.host.url)
   })
 
   for (const [what, acr] of [
@@ -31,8 +27,8 @@ describe('custom.required_acr', () => {
     ['without one', undefined],
   ] as const) {
     it(`refuses a login ${what}, and says in the log what came`, async () => {
-      const setup = await signedInAt(acr, LEVELS)
-      expect((await login(setup)).url).to.include('login?failure=sign_in_incomplete')
+      const setup = await signedInAt(acr)
+      expect((await setup.signIn()).page.url).to.include('login?failure=sign_in_incomplete')
       expect(setup.authLog.at(-1)?.fields).to.deep.include({
         code: 'acr_missing',
         acr: typeof acr === 'string' ? acr : null,
@@ -46,7 +42,7 @@ describe('custom.required_acr', () => {
     const setup = await start({ oidc: { custom: { required_acr: 'urn:two' } }, idp })
     const claims = { name: 'Dora', email: 'dora@example.test', email_verified: true, acr: 'urn:two' }
     setup.idp.setUser({ username: 'dora', password: 'dora-demo', sub: 'u-2001', claims })
-    await setup.browser().login(setup.host.url, 'dora', 'dora-demo')
+    await setup.signIn('dora')
     expect(setup.authLog.at(-1)?.fields).to.include({ code: 'acr_missing', acr: null })
   })
 
@@ -81,7 +77,7 @@ describe('custom.required_acr', () => {
           custom: { required_acr: LEVELS, authorization_params: own },
         }),
       })
-      const parameters = await asked(setup)
+      const { searchParams: parameters } = await setup.asked()
       expect(parameters.get('acr_values')).to.equal(acrValues)
       const wanted = parameters.get('claims')
       expect(wanted === null ? undefined : JSON.parse(wanted).id_token).to.deep.equal(claims)

@@ -3,13 +3,12 @@ import { CompactSign } from 'jose'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { type ClientKeyPair, makeKey } from '../../support/client-keys.ts'
 import { keyedSetups, partsOf } from '../../support/keyed-setup.ts'
-import { answerFromIdp, whoAmI } from '../../support/sign-in-setup.ts'
+import { answerFromIdp, CLIENT } from '../../support/sign-in-setup.ts'
 
 const nowS = () => Math.floor(Date.now() / 1000)
 
 describe('response_mode', () => {
-  const { start, closeAll } = keyedSetups()
-  afterEach(closeAll)
+  const start = keyedSetups()
 
   const flow = (members: Record<string, unknown>, keys: readonly ClientKeyPair[] = []) => {
     const { response_mode: _asked, ...registered } = members
@@ -22,12 +21,6 @@ describe('response_mode', () => {
     return new URLSearchParams(url.hash === '' ? url.search : url.hash.slice(1))
   }
 
-  it('is not sent with a code where none is configured', async () => {
-    const { host, browser } = await start()
-    const asked = new URL((await browser().step(`${host.url}auth-oidc`)).headers.location!)
-    expect(asked.searchParams.has('response_mode')).to.equal(false)
-  })
-
   for (const [mode, types] of [
     ['query', ['code']],
     ['form_post', ['code', 'id_token', 'code id_token']],
@@ -37,13 +30,10 @@ describe('response_mode', () => {
   ] as const) {
     for (const type of types) {
       it(`${mode} is asked for and understood (${type})`, async () => {
-        const { host, browser, authLog } = await flow({ response_types: [type], response_mode: mode })
-        const asked = new URL((await browser().step(`${host.url}auth-oidc`)).headers.location!)
-        expect(asked.searchParams.get('response_mode')).to.equal(mode)
-        const person = browser()
-        const page = await person.login(host.url, 'alice', 'alice-demo')
-        expect(page.url, JSON.stringify(authLog)).to.equal(host.url)
-        expect(await whoAmI(person, host.url)).to.include({ status: 200, id: '~oidc:u-1001' })
+        const { asked, signIn, authLog } = await flow({ response_types: [type], response_mode: mode })
+        expect((await asked()).searchParams.get('response_mode')).to.equal(mode)
+        const { who } = await signIn()
+        expect(who, JSON.stringify(authLog)).to.include({ status: 200, id: '~oidc:u-1001' })
       })
     }
   }
@@ -72,88 +62,62 @@ describe('response_mode', () => {
       authorization_encrypted_response_alg: 'RSA-OAEP-256',
       authorization_encrypted_response_enc: 'A256GCM',
     }
-    const { host, browser, authLog } = await flow(members, [key])
-    const person = browser()
-    const page = await person.login(host.url, 'alice', 'alice-demo')
-    expect(page.url, JSON.stringify(authLog)).to.equal(host.url)
+    const { host, signIn, authLog } = await flow(members, [key])
+    expect((await signIn()).page.url, JSON.stringify(authLog)).to.equal(host.url)
   })
 
   it('with jwt takes the words of the IdP out of the signed answer', async () => {
-    const { host, idp, browser, authLog } = await flow({ response_mode: 'query.jwt' })
+    const { host, idp, browser, asked, authLog } = await flow({ response_mode: 'query.jwt' })
     const person = browser()
-    const asked = new URL((await person.step(`${host.url}auth-oidc`)).headers.location!)
-    const response = await idp.sign({
-      iss: idp.issuer,
-      aud: 'mesh',
-      exp: nowS() + 60,
-      state: asked.searchParams.get('state'),
-      error: 'access_denied',
-    })
+    const state = (await asked('auth-oidc', person)).searchParams.get('state')
+    const claims = { iss: idp.issuer, aud: 'mesh', exp: nowS() + 60, state, error: 'access_denied' }
+    const response = await idp.sign(claims)
     await person.step(`${host.url}auth-oidc-callback?response=${response}`)
     expect(authLog.at(-1)?.fields).to.include({ code: 'provider_error', error: 'access_denied' })
   })
 
-  type Forge = (genuine: URLSearchParams, resign: (changes: object) => Promise<string>) => Promise<URLSearchParams>
-  const FORGERIES: Readonly<Record<string, readonly [Forge, RegExp]>> = {
-    'the parameters without a signature': [
-      async (genuine) => {
-        const claims = partsOf(genuine.get('response')!)[1] as Record<string, string>
-        return new URLSearchParams({ code: claims.code!, state: claims.state!, iss: claims.iss! })
-      },
-      /not signed/,
-    ],
-    'an answer of another issuer': [
-      async (_, resign) => new URLSearchParams({ response: await resign({ iss: 'https://evil.test' }) }),
-      /iss/,
-    ],
-    'an answer for another client': [
-      async (_, resign) => new URLSearchParams({ response: await resign({ aud: 'other' }) }),
-      /aud/,
-    ],
-    'an answer that has expired': [
-      async (_, resign) => new URLSearchParams({ response: await resign({ exp: nowS() - 60 }) }),
-      /expired/,
-    ],
-    'an answer without an end': [
-      async (_, resign) => new URLSearchParams({ response: await resign({ exp: undefined }) }),
-      /exp is missing/,
-    ],
-    'an answer that was changed': [
-      async (genuine) => {
-        const [header, , signature] = genuine.get('response')!.split('.')
-        const claims = { ...partsOf(genuine.get('response')!)[1], code: 'another' }
-        const changed = Buffer.from(JSON.stringify(claims)).toString('base64url')
-        return new URLSearchParams({ response: `${header}.${changed}.${signature}` })
+  /** What comes in place of the genuine answer; `resign` gives it other claims. */
+  type Forge = (genuine: string, resign: (changes: object) => Promise<string>) => string | Promise<string>
+  for (const [what, forge, reason] of [
+    ['an answer of another issuer', (_, resign) => resign({ iss: 'https://evil.test' }), /iss/],
+    ['an answer for another client', (_, resign) => resign({ aud: 'other' }), /aud/],
+    ['an answer that has expired', (_, resign) => resign({ exp: nowS() - 60 }), /expired/],
+    ['an answer without an end', (_, resign) => resign({ exp: undefined }), /exp is missing/],
+    [
+      'an answer that was changed',
+      (genuine) => {
+        const [header, , signature] = genuine.split('.')
+        const claims = { ...partsOf(genuine)[1], code: 'another' }
+        return `${header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${signature}`
       },
       /signature/,
     ],
-    'an answer signed by the client secret': [
-      async (genuine) => {
-        const signed = new CompactSign(Buffer.from(JSON.stringify(partsOf(genuine.get('response')!)[1])))
-        const secret = new TextEncoder().encode('a-client-secret-of-the-tests')
-        return new URLSearchParams({ response: await signed.setProtectedHeader({ alg: 'HS256' }).sign(secret) })
+    [
+      'an answer signed by the client secret',
+      (genuine) => {
+        const signed = new CompactSign(Buffer.from(JSON.stringify(partsOf(genuine)[1])))
+        return signed.setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(CLIENT.client_secret))
       },
       /HS256/,
     ],
-    'an answer without a signature': [
-      async (genuine) => {
-        const [, claims] = genuine.get('response')!.split('.')
-        const header = Buffer.from('{"alg":"none"}').toString('base64url')
-        return new URLSearchParams({ response: `${header}.${claims}.` })
-      },
+    [
+      'an answer without a signature',
+      (genuine) => `${Buffer.from('{"alg":"none"}').toString('base64url')}.${genuine.split('.')[1]}.`,
       /none/,
     ],
-  }
-  for (const [what, [forge, reason]] of Object.entries(FORGERIES)) {
+    ['the parameters without a signature', () => '', /not signed/],
+  ] as readonly (readonly [string, Forge, RegExp])[]) {
     it(`with jwt refuses ${what}`, async () => {
-      const { host, idp, browser, authLog } = await flow({ response_mode: 'query.jwt' })
+      const { host, idp, browser, isIn, authLog } = await flow({ response_mode: 'query.jwt' })
       const person = browser()
-      const genuine = await answerIn(person, host.url)
-      const claims = partsOf(genuine.get('response')!)[1]
-      const forged = await forge(genuine, (changes) => idp.sign({ ...claims, ...changes }))
-      const { headers } = await person.step(`${host.url}auth-oidc-callback?${forged}`)
+      const response = String((await answerIn(person, host.url)).get('response'))
+      const claims = partsOf(response)[1] as Record<string, string>
+      const forged = await forge(response, (changes) => idp.sign({ ...claims, ...changes }))
+      const { code = '', state = '', iss = '' } = claims
+      const query = new URLSearchParams(forged === '' ? { code, state, iss } : { response: forged })
+      const { headers } = await person.step(`${host.url}auth-oidc-callback?${query}`)
       expect(headers.location).to.match(/^\/login\?failure=/)
-      expect((await whoAmI(person, host.url)).status).to.equal(401)
+      expect(await isIn(person)).to.equal(false)
       expect(String(authLog.at(-1)?.fields.reason)).to.match(reason)
       expect(idp.requests('token')).to.equal(0)
     })
@@ -170,10 +134,10 @@ describe('response_mode', () => {
 
     const encrypted = { response_mode: 'query.jwt', authorization_encrypted_response_alg: 'RSA-OAEP-256' }
     const key = makeKey('RSA', { kid: 'e', use: 'enc' })
-    const { host, browser, authLog } = await start({ client: encrypted, keys: [key] })
+    const { host, browser, isIn, authLog } = await start({ client: encrypted, keys: [key] })
     const other = browser()
     await other.step(`${host.url}auth-oidc-callback?${await answerIn(other, host.url)}`)
     expect(authLog.at(-1)?.fields).to.include({ code: 'answer_invalid', reason: 'it is not encrypted' })
-    expect((await whoAmI(other, host.url)).status).to.equal(401)
+    expect(await isIn(other)).to.equal(false)
   })
 })

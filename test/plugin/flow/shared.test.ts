@@ -33,12 +33,13 @@ const HOST: Host = {
   secret: 'of the tests, with 32 characters or more',
 }
 
+const said = async (work: Promise<unknown>) =>
+  work.then(
+    () => 'started',
+    (error: unknown) => (error instanceof TypeError ? error.message : 'no TypeError'),
+  )
+
 describe('a server of several processes', () => {
-  const said = async (work: Promise<unknown>) =>
-    work.then(
-      () => 'started',
-      (error: unknown) => (error instanceof TypeError ? error.message : 'no TypeError'),
-    )
   const registered = (host: Partial<Host>, app: HostApp = express()) =>
     said(registerOidc(app, { config: CONFIG, host: { ...HOST, ...host }, shared: true }))
 
@@ -81,5 +82,23 @@ describe('a server of several processes', () => {
     const host = await startHost({ config, port: 0, output, shared: true, revocations: SHARED })
     await host.close()
     await rm(folder, { recursive: true })
+  })
+})
+
+describe("a host's secret", () => {
+  const start = (host: Host) => said(registerOidc(express(), { config: CONFIG, host }))
+
+  it('of fewer than 32 characters is refused, an environment variable that is not set too, and is not repeated', async () => {
+    for (const secret of ['', 'keyboard cat', 's'.repeat(31)]) {
+      const refused = await start({ ...HOST, secret })
+      expect(refused).to.match(/^host\.secret has fewer than 32 characters\./)
+      if (secret !== '') expect(refused).not.to.include(secret)
+    }
+  })
+
+  it('may have 32, or be left out', async () => {
+    expect(await start({ ...HOST, secret: 's'.repeat(32) })).to.equal('started')
+    const { secret: _, ...withoutSecret } = HOST
+    expect(await start(withoutSecret)).to.equal('started')
   })
 })

@@ -4,13 +4,12 @@ import { createClientFolder, makeKey } from '../../support/client-keys.ts'
 import { CLIENT, setups } from '../../support/sign-in-setup.ts'
 
 describe('the status of single sign-on', () => {
-  const { start, closeAll } = setups()
-  afterEach(closeAll)
+  const start = setups()
 
   it('tells the issuer, since when it is discovered, how old the keys are and when somebody last signed in', async () => {
-    const { host, idp, clock, browser } = await start()
+    const { host, idp, clock, signIn } = await start()
     const began = Date.now()
-    await browser().login(host.url, 'alice', 'alice-demo')
+    await signIn()
     await clock.advance(5_000)
     const [status, ...others] = host.status()
     expect(others).to.deep.equal([])
@@ -50,29 +49,29 @@ describe('the status of single sign-on', () => {
   })
 
   it('says why discovery fails and what mends it, from the first failure on until it succeeds', async () => {
-    const { host, idp, browser } = await start({
+    const { host, idp, asked, signIn } = await start({
       oidc: (at) => {
         at.idp.faults.set('discovery', { kind: 'answer', status: 404 })
         return {}
       },
     })
-    await browser().get(`${host.url}auth-oidc`)
+    await asked()
     const failure = host.status()[0]?.discovery?.failure
     expect(failure?.remedy).to.contain('Write in `issuer` what the IdP calls its issuer')
     expect(failure?.causeCode).to.equal(null)
-    await browser().get(`${host.url}auth-oidc`)
+    await asked()
     expect(host.status()[0]?.discovery).to.deep.equal({ discoveredSince: null, failure })
     idp.faults.clear('discovery')
-    await browser().login(host.url, 'alice', 'alice-demo')
+    await signIn()
     const discovery = host.status()[0]?.discovery
     expect(discovery?.failure).to.equal(null)
     expect(discovery?.discoveredSince).to.be.at.least(failure?.since ?? Number.NaN)
   })
 
   it('keeps refusals with code, remedy and account, and nothing else of the person', async () => {
-    const { host, browser } = await start({ oidc: { newAccounts: false } })
+    const { host, signIn } = await start({ oidc: { newAccounts: false } })
     const began = Date.now()
-    await browser().login(host.url, 'alice', 'alice-demo')
+    await signIn()
     const { refusals, lastLogin } = host.status()[0] ?? {}
     expect(lastLogin).to.equal(null)
     expect(refusals).to.have.length(1)
@@ -88,17 +87,6 @@ describe('the status of single sign-on', () => {
     })
     expect(JSON.stringify(host.status())).not.to.match(/@|Alice/)
     expect(JSON.stringify(host.status())).not.to.contain(CLIENT.client_secret)
-  })
-
-  it('is not emptied by answers that anybody can send', async () => {
-    const { host, browser } = await start({ oidc: { newAccounts: false } })
-    await browser().login(host.url, 'alice', 'alice-demo')
-    for (let sent = 0; sent < 12; sent += 1) await browser().get(`${host.url}auth-oidc-callback?code=a&state=b`)
-    const refusals = host.status()[0]?.refusals ?? []
-    expect(refusals.map(({ code, times }) => [code, times])).to.deep.equal([
-      ['transaction_missing', 12],
-      ['account_unknown', 1],
-    ])
   })
 
   it('says of a domain whose configuration has errors that it has', async () => {

@@ -1,0 +1,76 @@
+import { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { makeCertificates } from '../../fixtures/certificate.ts'
+import type { Tls } from '../../fixtures/idp/listener.ts'
+import { type Idp, type IdpOptions, startIdp } from '../../fixtures/idp/server.ts'
+import { createClientFolder } from './client-keys.ts'
+import { freePort, type HostProcess, startHostProcess } from './host-process.ts'
+import { CLIENT } from './sign-in-setup.ts'
+
+export interface PrivateIdpOptions {
+  /** Of the IdP, beside its certificate; false: it speaks plain HTTP. */
+  readonly tls?: Omit<Tls, 'cert' | 'key'> | false
+  readonly idp?: Omit<IdpOptions, 'tls'>
+  /** Whether an authority between the two signs the certificate of the IdP. */
+  readonly intermediate?: boolean
+  /** Members of the issuer object beside `issuer`. */
+  readonly issuer?: (idp: Idp) => object
+  readonly client?: Record<string, unknown>
+  /** How the IdP knows the client, where it differs. */
+  readonly registered?: Record<string, unknown>
+  /** What the host shows as a client. Default null: nothing. */
+  readonly certificate?: { readonly cert: string; readonly key: string } | null
+  /** Of the host. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Whether the host trusts the authority. Default true. */
+  readonly isTrusted?: boolean
+}
+
+export interface PrivateIdpSetup {
+  readonly idp: Idp
+  readonly host: HostProcess
+  /** Trusts the authority. */
+  readonly browser: ScriptedBrowser
+}
+
+/**
+ * IdPs whose certificate authority is private, each with a host in a process of its own: only that has an environment of its own, and can
+ * be made to trust an authority by NODE_EXTRA_CA_CERTS. Closed after each test. Call inside a `describe`.
+ */
+export function privateIdps(): (options?: PrivateIdpOptions) => Promise<PrivateIdpSetup> {
+  const open: (() => unknown)[] = []
+  afterEach(async () => {
+    for (const close of open.splice(0).reverse()) await close()
+  })
+
+  return async (options = {}) => {
+    const { intermediate = false, certificate = null, isTrusted = true } = options
+    const { ca, server } = await makeCertificates({ intermediate })
+    const tls = options.tls === false ? {} : { tls: { ...server, ...options.tls } }
+    const idp = await startIdp({ claimsIn: 'userinfo', ...options.idp, ...tls })
+    open.push(idp.close)
+    const folder = await createClientFolder()
+    open.push(folder.remove)
+    const port = await freePort()
+    const redirect_uri = `http://127.0.0.1:${port}/auth-oidc-callback`
+    const oidc = {
+      issuer: { issuer: idp.issuer, ...options.issuer?.(idp) },
+      client: { ...CLIENT, ...options.client, redirect_uri },
+      newAccounts: true,
+    }
+    const credentials = certificate && {
+      tlscertfile: await folder.write('cert.pem', certificate.cert),
+      tlskeyfile: await folder.write('key.pem', certificate.key),
+    }
+    const domain = { authStrategies: { oidc }, ...(credentials ? { oidccredentials: credentials } : {}) }
+    const config = JSON.stringify({ settings: { cert: '127.0.0.1' }, domains: { '': domain } })
+    await idp.addClient({ ...CLIENT, redirect_uris: [redirect_uri], ...options.registered })
+    const host = await startHostProcess(await folder.write('config.json', config), port, {
+      NODE_EXTRA_CA_CERTS: isTrusted ? await folder.write('ca.pem', ca.cert) : '',
+      ...options.env,
+    })
+    open.push(host.stop)
+    const browser = new ScriptedBrowser({ ca: ca.cert })
+    open.push(() => browser.close())
+    return { idp, host, browser }
+  }
+}
