@@ -60,50 +60,32 @@ describe('memberships from a groups claim', () => {
 })
 
 describe('group rules', () => {
-  it('admit everybody and change no right when there are none', () => {
-    expect(decideAccess(membershipsOf(['a']), null)).to.deep.equal(admitted('keep'))
-    expect(decideAccess('unknown', null)).to.deep.equal(admitted('keep'))
-  })
+  const REFUSED = { admitted: false, code: 'not_in_required_group' }
+  const UNKNOWN = { admitted: false, code: 'memberships_unknown' }
+  const ID = '0760b6cf-170e-4a14-91b3-4b78e0739963'
+  const OPS = { name: 'Ops', id: '17' }
 
-  it('admit only members of a required group', () => {
-    const required = rules({ required: ['a', 'b'] })
-    expect(decideAccess(membershipsOf(['x', 'b']), required)).to.deep.equal(admitted('keep'))
-    expect(decideAccess(membershipsOf(['x']), required)).to.deep.equal({
-      admitted: false,
-      code: 'not_in_required_group',
-    })
-    expect(decideAccess(membershipsOf(undefined), required)).to.deep.equal({
-      admitted: false,
-      code: 'not_in_required_group',
-    })
-  })
-
-  it('match whole names, case included, and never single letters of one', () => {
-    expect(decideAccess(membershipsOf(['A', 'ad', 'adm']), rules({ required: ['admins'] })).admitted).to.equal(false)
-    expect(decideAccess(membershipsOf(['a']), rules({ siteadmin: ['admins'] }))).to.deep.equal(admitted('revoke'))
-    const id = '0760b6cf-170e-4a14-91b3-4b78e0739963'
-    for (const name of [`x${id}`, `${id}x`]) {
-      expect(decideAccess(membershipsOf([name.toUpperCase()]), rules({ required: [name] })).admitted).to.equal(false)
-    }
-  })
-
-  it('match a group by its id as well as by its name', () => {
-    expect(decideAccess(membershipsOf([{ name: 'Ops', id: '17' }]), rules({ required: ['17'] })).admitted).to.equal(
-      true,
-    )
-  })
-
-  it('admit nobody with an empty list', () => {
-    expect(decideAccess(membershipsOf(['a']), rules({ required: [] })).admitted).to.equal(false)
-  })
-
-  it('grant site admin to members, and revoke it from all others unless told not to', () => {
-    const siteadmin = rules({ siteadmin: ['admins'] })
-    expect(decideAccess(membershipsOf(['admins']), siteadmin)).to.deep.equal(admitted('grant'))
-    expect(decideAccess(membershipsOf([]), siteadmin)).to.deep.equal(admitted('revoke'))
-    expect(decideAccess(membershipsOf([]), { ...siteadmin, revokeAdmin: false })).to.deep.equal(admitted('keep'))
-    expect(decideAccess(membershipsOf([]), rules({}))).to.deep.equal(admitted('keep'))
-  })
+  for (const [what, claim, given, expected] of [
+    ['admit everybody and change no right when there are none', ['a'], null, admitted('keep')],
+    ['admit whose memberships are unknown when there are none', 7, null, admitted('keep')],
+    ['admit members of one of the required groups', ['x', 'b'], { required: ['a', 'b'] }, admitted('keep')],
+    ['admit nobody else', ['x'], { required: ['a', 'b'] }, REFUSED],
+    ['admit nobody whose claim is missing where a group is required', undefined, { required: ['a'] }, REFUSED],
+    ['match whole names, case included', ['Admins', 'adm'], { required: ['admins'] }, REFUSED],
+    ['match never a single letter of a name', ['a'], { siteadmin: ['admins'] }, admitted('revoke')],
+    ['match case where there is more before an id', [`X${ID.toUpperCase()}`], { required: [`x${ID}`] }, REFUSED],
+    ['match case where there is more after an id', [`${ID.toUpperCase()}X`], { required: [`${ID}x`] }, REFUSED],
+    ['match a group by its id as well as by its name', [OPS], { required: ['17'] }, admitted('keep')],
+    ['admit nobody with an empty list', ['a'], { required: [] }, REFUSED],
+    ['grant site admin to members', ['admins'], { siteadmin: ['admins'] }, admitted('grant')],
+    ['revoke it from all others', [], { siteadmin: ['admins'] }, admitted('revoke')],
+    ['leave it alone when told to', [], { siteadmin: ['admins'], revokeAdmin: false }, admitted('keep')],
+    ['leave it alone where no group is for it', [], {}, admitted('keep')],
+    ['refuse unknown memberships where a group is required', 7, { required: ['a'] }, UNKNOWN],
+    ['change nothing by unknown memberships', 7, { siteadmin: ['a'] }, admitted('keep')],
+  ] as const) {
+    it(what, () => expect(decideAccess(membershipsOf(claim), given && rules(given))).to.deep.equal(expected))
+  }
 
   it('give the rights of all groups together, in any letter case of their names, and none to others', () => {
     const given = rules({
@@ -127,32 +109,25 @@ describe('group rules', () => {
     expect(rightsByGroups('unknown', given)).to.deep.equal({ kind: 'keep' })
     expect(rightsByGroups(membershipsOf(['helpdesk']), rules({}))).to.deep.equal({ kind: 'keep' })
   })
-
-  it('with unknown memberships refuse where a group is required, and change nothing else', () => {
-    expect(decideAccess('unknown', rules({ required: ['a'] }))).to.deep.equal({
-      admitted: false,
-      code: 'memberships_unknown',
-    })
-    expect(decideAccess('unknown', rules({ siteadmin: ['a'] }))).to.deep.equal(admitted('keep'))
-    expect(groupChanges('unknown', 'all', ['a'])).to.deep.equal({ join: [], leave: [] })
-  })
 })
 
 describe('mirrored groups', () => {
-  it('are joined and left as the IdP says', () => {
-    expect(groupChanges(membershipsOf(['a', 'b']), 'all', ['b', 'c'])).to.deep.equal({ join: ['a'], leave: ['c'] })
-  })
-
-  it('are joined once where two groups bear one name, and left only when the user is in neither', () => {
-    const [one, two] = [
-      { name: 'Ops', aliases: ['17'] },
-      { name: 'Ops', aliases: ['18'] },
-    ]
-    expect(groupChanges([one, two], 'all', [])).to.deep.equal({ join: ['Ops'], leave: [] })
-    expect(groupChanges([two], 'all', ['Ops'])).to.deep.equal({ join: [], leave: [] })
-    expect(groupChanges([one, two], ['18'], [])).to.deep.equal({ join: ['Ops'], leave: [] })
-    expect(groupChanges([one], ['18'], ['Ops'])).to.deep.equal({ join: [], leave: ['Ops'] })
-  })
+  const [one, two] = [
+    { name: 'Ops', aliases: ['17'] },
+    { name: 'Ops', aliases: ['18'] },
+  ]
+  for (const [what, memberOf, sync, mirrored, join, leave] of [
+    ['are joined and left as the IdP says', membershipsOf(['a', 'b']), 'all', ['b', 'c'], ['a'], ['c']],
+    ['are left to the last one', [], 'all', ['a'], [], ['a']],
+    ['stay as they are where nobody knows', 'unknown', 'all', ['a'], [], []],
+    ['are joined once where two groups bear one name', [one, two], 'all', [], ['Ops'], []],
+    ['are not left while the user is in one of two of that name', [two], 'all', ['Ops'], [], []],
+    ['are joined for the one of two that the filter names', [one, two], ['18'], [], ['Ops'], []],
+    ['are left where the filter names the other of two', [one], ['18'], ['Ops'], [], ['Ops']],
+    ['are only the filtered ones', [...membershipsOf(['a']), one], ['17', 'b'], ['a'], ['Ops'], ['a']],
+  ] as readonly (readonly [string, Memberships, 'all' | string[], string[], string[], string[]])[]) {
+    it(what, () => expect(groupChanges(memberOf, sync, mirrored)).to.deep.equal({ join, leave }))
+  }
 
   it('are after a login exactly those that the IdP says, whichever they were before', () => {
     const names = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e'))
@@ -164,15 +139,6 @@ describe('mirrored groups', () => {
         expect(mirrored).to.include.members([...leave])
       }),
     )
-  })
-
-  it('are left to the last one', () => {
-    expect(groupChanges(membershipsOf(undefined), 'all', ['a'])).to.deep.equal({ join: [], leave: ['a'] })
-  })
-
-  it('are only the filtered ones where there is a filter', () => {
-    const of = membershipsOf(['a', { name: 'Ops', id: '17' }])
-    expect(groupChanges(of, ['17', 'b'], ['a'])).to.deep.equal({ join: ['Ops'], leave: ['a'] })
   })
 
   it('are no more of than 1,000: none is joined, those of before are left, and rights go by all groups', () => {

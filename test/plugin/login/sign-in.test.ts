@@ -160,12 +160,6 @@ describe('signing in', () => {
       expect(await account()).to.include({ siteAdmin: true })
       expect(await mirrored()).to.have.members(['admins', 'staff'])
     })
-
-    it('gives a new user neither rights nor groups', async () => {
-      expect(await enter('unknown', groups)).to.deep.equal({ ...NOTHING, created: true })
-      expect(await account()).to.include({ siteAdmin: false })
-      expect(await mirrored()).to.deep.equal([])
-    })
   })
 
   describe('with a site admin group', () => {
@@ -249,25 +243,6 @@ describe('signing in', () => {
       expect(await mirrored()).to.have.members(['b', 'c'])
       expect(await enter([], { sync: true })).to.deep.include({ joined: [], left: ['b', 'c'] })
       expect(await mirrored()).to.deep.equal([])
-    })
-
-    it('never takes over a group that was made by hand, and mirrors that of its name beside it', async () => {
-      await records.accounts.create('', ALICE)
-      await records.groups.joinByHand('', '~oidc:somebody', 'by-hand')
-      await records.groups.joinByHand('', ALICE.id, 'hers')
-      const result = await enter(membershipsOf(['by-hand', 'a']), { sync: true })
-      expect(result).to.deep.include({ joined: ['by-hand', 'a'], left: [] })
-      expect(await records.groups.allOf('', ALICE.id)).to.deep.equal(['a', 'by-hand', 'hers'])
-      expect((await enter([], { sync: true })).left).to.have.members(['a', 'by-hand'])
-      expect(await records.groups.allOf('', ALICE.id)).to.deep.equal(['hers'])
-    })
-
-    it('joins one group where two groups of the IdP bear its name, and leaves it with the last of them', async () => {
-      const one = { name: 'Ops', aliases: ['1'] }
-      const two = { name: 'Ops', aliases: ['2'] }
-      expect((await enter([one, two], { sync: true })).joined).to.deep.equal(['Ops'])
-      expect((await enter([two], { sync: true })).left).to.deep.equal([])
-      expect((await enter([one, two], { sync: { filter: '3' } })).left).to.deep.equal(['Ops'])
     })
 
     it('leaves groups alone that are not mirrored any more', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createTransactions, TRANSACTION_MS } from '../../../plugin/login/transaction/transaction.ts'
+import { createTransactions, TRANSACTION_MS, type Transactions } from '../../../plugin/login/transaction/transaction.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 
 const secret = 'a secret of the host, long enough for it'
@@ -24,112 +24,91 @@ class Jar {
 
 describe('login transactions', () => {
   let now = 1_700_000_000_000
-  const begin = async (jar: Jar, transactions = createTransactions(secret, () => now), over = rules) => {
+  let jar: Jar
+  let transactions: Transactions
+  beforeEach(() => {
+    jar = new Jar()
+    transactions = createTransactions(secret, () => now)
+  })
+  const begin = (over = rules) => {
     const { transaction, setCookies: setCookiesFor } = transactions.begin(login, over, jar.header)
     const setCookies = setCookiesFor(2_048)
     jar.apply(setCookies)
-    return { transaction, setCookies }
+    return { transaction, setCookies, ...transaction }
   }
+  const take = (state: string, header: string | undefined = jar.header, from = transactions) =>
+    from.take(state, rules, header).transaction
 
-  it('are found again by their state, with all that they hold', async () => {
-    const jar = new Jar()
-    const transactions = createTransactions(secret, () => now)
-    const { transaction } = await begin(jar, transactions)
-    const taken = transactions.take(transaction.state, rules, jar.header)
-    expect(taken.transaction).to.deep.equal({ ...transaction, domainKey: '', returnPath: '/devices' })
+  it('are found again by their state, with all that they hold, after a restart of a host that has a secret too', () => {
+    const { transaction, state } = begin()
+    const restarted = createTransactions(secret, () => now)
+    expect(take(state, jar.header, restarted)).to.deep.equal({ ...transaction, domainKey: '', returnPath: '/devices' })
   })
 
-  it('have a fresh state, nonce and verifier each time', async () => {
-    const { transaction: a } = await begin(new Jar())
-    const { transaction: b } = await begin(new Jar())
-    const values = [a.state, a.nonce, a.codeVerifier, b.state, b.nonce, b.codeVerifier]
+  it('have a fresh state, nonce and verifier each time', () => {
+    const values = [begin(), begin()].flatMap(({ state, nonce, codeVerifier }) => [state, nonce, codeVerifier])
     expect(new Set(values).size).to.equal(6)
     for (const value of values) expect(value).to.match(/^[\w-]{43}$/)
   })
 
-  it('are good once, even for a browser that kept the cookie', async () => {
-    const jar = new Jar()
-    const transactions = createTransactions(secret, () => now)
-    const { transaction } = await begin(jar, transactions)
-    expect(transactions.take(transaction.state, rules, jar.header).transaction).to.not.equal(undefined)
-    const again = transactions.take(transaction.state, rules, jar.header)
+  it('are good once, even for a browser that kept the cookie', () => {
+    const { state } = begin()
+    expect(take(state)).to.not.equal(undefined)
+    const again = transactions.take(state, rules, jar.header)
     expect(again.transaction).to.equal(undefined)
     jar.apply(again.setCookies)
     expect(jar.cookies.size).to.equal(0)
   })
 
-  it('are unknown to another browser, and under another state', async () => {
-    const transactions = createTransactions(secret, () => now)
-    const jar = new Jar()
-    const { transaction } = await begin(jar, transactions)
-    const elsewhere = transactions.take(transaction.state, rules, undefined)
+  it('are unknown to another browser, and under another state', () => {
+    const { state } = begin()
+    const elsewhere = transactions.take(state, rules, undefined)
     expect(elsewhere).to.deep.equal({ transaction: undefined, setCookies: [] })
-    expect(transactions.take(`${transaction.state}x`, rules, jar.header).transaction).to.equal(undefined)
+    expect(take(`${state}x`)).to.equal(undefined)
   })
 
-  it('do not open when the sealed value was changed, moved to another state, or sealed by another host', async () => {
-    const transactions = createTransactions(secret, () => now)
-    const jar = new Jar()
-    const { transaction: first } = await begin(jar, transactions)
-    const { transaction: second } = await begin(jar, transactions)
+  it('do not open when the sealed value was changed, moved to another state, or sealed by another host', () => {
+    const [first, second] = [begin(), begin()]
     const [[firstName, firstValue], [secondName]] = [...jar.cookies] as [[string, string], [string, string]]
-    const swapped = `${secondName}=${firstValue}`
-    expect(transactions.take(second.state, rules, swapped).transaction).to.equal(undefined)
-    const bent = `${firstName}=${firstValue.slice(0, -2)}AA`
-    expect(transactions.take(first.state, rules, bent).transaction).to.equal(undefined)
+    expect(take(second.state, `${secondName}=${firstValue}`)).to.equal(undefined)
+    expect(take(first.state, `${firstName}=${firstValue.slice(0, -2)}AA`)).to.equal(undefined)
     const elsewhere = createTransactions('the secret of quite another host', () => now)
-    expect(elsewhere.take(first.state, rules, jar.header).transaction).to.equal(undefined)
+    expect(take(first.state, jar.header, elsewhere)).to.equal(undefined)
   })
 
-  it('are forgotten after 10 minutes', async () => {
-    const transactions = createTransactions(secret, () => now)
-    const jar = new Jar()
-    const { transaction: old } = await begin(jar, transactions)
+  it('are forgotten after 10 minutes', () => {
+    const old = begin()
     now += 1
-    const { transaction: young } = await begin(jar, transactions)
+    const young = begin()
     now += TRANSACTION_MS
-    expect(transactions.take(old.state, rules, jar.header).transaction).to.equal(undefined)
-    expect(transactions.take(young.state, rules, jar.header).transaction?.state).to.equal(young.state)
+    expect(take(old.state)).to.equal(undefined)
+    expect(take(young.state)?.state).to.equal(young.state)
   })
 
-  it('are under way in their own browser and domain, until they are finished or forgotten', async () => {
-    const transactions = createTransactions(secret, () => now)
-    const jar = new Jar()
-    await begin(jar, transactions)
-    const { transaction } = await begin(jar, transactions)
+  it('are under way in their own browser and domain, until they are finished or forgotten', () => {
+    begin()
+    const { state } = begin()
     const isUnderWay = (domainKey = '') => transactions.isUnderWay(domainKey, rules, jar.header)
     expect([isUnderWay(), isUnderWay('other')]).to.deep.equal([true, false])
     expect(transactions.isUnderWay('', rules, `${jar.header}x; a=b`)).to.equal(true)
     expect(transactions.isUnderWay('', rules, undefined)).to.equal(false)
-    jar.apply(transactions.take(transaction.state, rules, jar.header).setCookies)
+    jar.apply(transactions.take(state, rules, jar.header).setCookies)
     expect(isUnderWay()).to.equal(true)
     now += TRANSACTION_MS + 1
     expect(isUnderWay()).to.equal(false)
   })
 
-  it('are at most 10 in a browser: the oldest gives way', async () => {
-    const transactions = createTransactions(secret, () => now)
-    const jar = new Jar()
-    const begun = []
-    for (let i = 0; i < 12; i += 1) {
+  it('are at most 10 in a browser: the oldest gives way', () => {
+    const begun = Array.from({ length: 12 }, () => {
       now += 1
-      begun.push((await begin(jar, transactions)).transaction)
-    }
+      return begin()
+    })
     expect(jar.cookies.size).to.equal(10)
-    const found = []
-    for (const { state } of begun) found.push(transactions.take(state, rules, jar.header).transaction !== undefined)
-    expect(found).to.deep.equal([false, false, ...Array(10).fill(true)])
+    expect(begun.map(({ state }) => take(state) !== undefined)).to.deep.equal([false, false, ...Array(10).fill(true)])
   })
 
-  it('survive a restart of a host that has a secret', async () => {
-    const jar = new Jar()
-    const { transaction } = await begin(jar)
-    const restarted = createTransactions(secret, () => now)
-    expect(restarted.take(transaction.state, rules, jar.header).transaction?.nonce).to.equal(transaction.nonce)
-  })
-
-  it('travel in cookies that scripts, other sites and neighbouring hosts cannot touch', async () => {
-    const { setCookies, transaction } = await begin(new Jar())
+  it('travel in cookies that scripts, other sites and neighbouring hosts cannot touch', () => {
+    const { setCookies, transaction } = begin()
     expect(setCookies).to.have.length(1)
     expect(setCookies[0]).to.match(/^__Host-oidc-login\.[\w.-]+=/)
     for (const attribute of ['HttpOnly', 'Secure', 'SameSite=Lax', 'Path=/', 'Max-Age=600']) {
@@ -140,8 +119,8 @@ describe('login transactions', () => {
       expect(setCookies[0]).to.not.include(part)
   })
 
-  it('come along with a form that the IdP posts, when the answer comes so', async () => {
-    const { setCookies } = await begin(new Jar(), undefined, { secure: true, crossSitePost: true })
+  it('come along with a form that the IdP posts, when the answer comes so', () => {
+    const { setCookies } = begin({ secure: true, crossSitePost: true })
     expect(setCookies[0]).to.include('SameSite=None').and.to.include('Secure')
   })
 
@@ -155,7 +134,6 @@ describe('login transactions', () => {
     )
     const property = fc.property(logins, (all) => {
       const jar = new Jar()
-      const transactions = createTransactions(secret, () => now)
       for (const { length, room } of all) {
         now += 1
         const begun = transactions.begin(

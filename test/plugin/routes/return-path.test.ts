@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { localReturnPath } from '../../../plugin/routes/login/initiation.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 
 const own = new Set(['/auth-oidc', '/logout', '/login'])
 
@@ -96,7 +97,7 @@ describe('return path', () => {
           expect(path).to.match(/^\/(?![/\\])/)
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(200) },
     )
   })
 })
