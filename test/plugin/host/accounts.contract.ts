@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { Profile, UserId } from '../../../plugin/host/port.ts'
 import type { StoredAccounts, StoredUserGroups } from '../../../plugin/host/stored/records.ts'
+import { messageOf } from '../../support/message-of.ts'
 
 /** Accounts and user groups of one server. */
 export interface StoredPeople {
@@ -23,12 +24,6 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     await records.accounts.create('', BOB)
   })
   afterEach(() => records.close())
-
-  const rejected = async (work: Promise<unknown>) =>
-    work.then(
-      () => 'resolved',
-      (error: Error) => error.message,
-    )
 
   it('finds an account as it was created, without rights', async () => {
     expect(await records.accounts.find('', ALICE.id)).to.deep.equal({
@@ -71,7 +66,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
   })
 
   it('does not overwrite an account that exists by now', async () => {
-    expect(await rejected(records.accounts.create('', { ...ALICE, name: 'Mallory' }))).to.match(/exists by now/)
+    expect(await messageOf(records.accounts.create('', { ...ALICE, name: 'Mallory' }))).to.match(/exists by now/)
     expect((await records.accounts.find('', ALICE.id))?.name).to.equal('Alice')
   })
 
@@ -104,7 +99,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
       records.accounts.update('', { ...BOB, id: NOBODY }),
       records.accounts.setSiteAdmin('', NOBODY, true),
     ]) {
-      expect(await rejected(work)).to.equal('There is no such account.')
+      expect(await messageOf(work)).to.equal('There is no such account.')
     }
     expect(await records.accounts.find('', NOBODY)).to.equal(undefined)
   })

@@ -1,30 +1,25 @@
-import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { jsonFileStore } from '../../../../plugin/index.ts'
+import { messageOf } from '../../../support/message-of.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 describe('A JSON file as a store', () => {
-  let folder: string
+  const { path } = temporaryFolder()
   let file: string
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'json-file-'))
-    file = join(folder, 'people.json')
+  beforeEach(() => {
+    file = path('people.json')
   })
-  afterEach(() => rm(folder, { recursive: true }))
-  const rejected = async (work: unknown) =>
-    Promise.resolve(work).then(
-      () => 'resolved',
-      (error: Error) => error.message,
-    )
+  const rejected = async (work: unknown) => messageOf(Promise.resolve(work))
 
   it('is made with the first change, for its owner alone, and leaves nothing else behind', async () => {
-    const store = jsonFileStore(join(folder, 'deep', 'people.json'))
+    const store = jsonFileStore(path('deep/people.json'))
     expect(await store.get('a')).to.equal(undefined)
-    expect(await readdir(folder)).to.deep.equal([])
+    expect(await readdir(path())).to.deep.equal([])
     await store.set('a', '1')
-    expect(await readdir(join(folder, 'deep'))).to.deep.equal(['people.json'])
-    expect((await stat(join(folder, 'deep', 'people.json'))).mode & 0o777).to.equal(0o600)
+    expect(await readdir(path('deep'))).to.deep.equal(['people.json'])
+    expect((await stat(path('deep/people.json'))).mode & 0o777).to.equal(0o600)
   })
 
   it('has all that was set at once, the last of each key, when that resolves', async () => {

@@ -1,21 +1,17 @@
 import { expect } from 'chai'
 import { createTurns } from '../../../../plugin/host/stored/key-queues.ts'
 import { type TimeLimit, timeLimit } from '../../../../plugin/host/time-limit.ts'
+import { deferred } from '../../../support/deferred.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { messageOf } from '../../../support/message-of.ts'
 
 const patient: TimeLimit = (work) => work
 
 describe('Turns', () => {
-  const rejected = (work: Promise<unknown>) =>
-    work.then(
-      () => 'resolved',
-      (error: Error) => error.message,
-    )
-
   it('come in the order of the calls, one at a time by key, and not behind those of another key', async () => {
     const turns = createTurns()
     const seen: string[] = []
-    const { promise: open, resolve: release } = withResolvers()
+    const { promise: open, resolve: release } = deferred()
     const first = turns('a', patient, async () => {
       seen.push('a1 begins')
       await open
@@ -32,23 +28,23 @@ describe('Turns', () => {
     const turns = createTurns()
     const failed = turns('a', patient, () => Promise.reject(new Error('no')))
     const next = turns('a', patient, async () => 'yes')
-    expect(await rejected(failed)).to.equal('no')
+    expect(await messageOf(failed)).to.equal('no')
     expect(await next).to.equal('yes')
   })
 
   it('are kept by what takes too long until it ends, and what gave up meanwhile is not begun', async () => {
     const turns = createTurns()
-    const { promise: open, resolve: release } = withResolvers()
+    const { promise: open, resolve: release } = deferred()
     const seen: string[] = []
     const clock = new FakeClock()
     const hasty = timeLimit(clock, 5_000)
-    const slow = rejected(
+    const slow = messageOf(
       turns('a', hasty, async () => {
         await open
         seen.push('slow')
       }),
     )
-    const gaveUp = rejected(turns('a', hasty, async () => void seen.push('gave up')))
+    const gaveUp = messageOf(turns('a', hasty, async () => void seen.push('gave up')))
     await clock.advance(5_000)
     expect(await slow).to.match(/in time/)
     expect(await gaveUp).to.match(/in time/)
@@ -61,19 +57,11 @@ describe('Turns', () => {
 
   it('are refused when too many wait', async () => {
     const turns = createTurns()
-    const { promise: open, resolve: release } = withResolvers()
+    const { promise: open, resolve: release } = deferred()
     const waiting = Array.from({ length: 10_000 }, () => turns('a', patient, () => open))
-    expect(await rejected(turns('b', patient, async () => undefined))).to.match(/^Too many changes wait/)
+    expect(await messageOf(turns('b', patient, async () => undefined))).to.match(/^Too many changes wait/)
     release()
     await Promise.all(waiting)
     await turns('b', patient, async () => undefined)
   })
 })
-
-function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = () => {}
-  const promise = new Promise<void>((done) => {
-    resolve = done
-  })
-  return { promise, resolve }
-}

@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import pg from 'pg'
 import { openDatabase } from '../../../../fixtures/host/database.ts'
@@ -21,6 +18,7 @@ import { membershipsOf } from '../../../../plugin/login/groups/memberships.ts'
 import { signIn } from '../../../../plugin/login/sign-in.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { type Postgres, startPostgres } from '../../../support/postgres.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { MINIMAL, settingsOf } from '../../config/one-domain.ts'
 import { accountsContract, type StoredPeople } from '../accounts.contract.ts'
 
@@ -42,7 +40,7 @@ const rejected = (work: Promise<unknown>) =>
   )
 
 describe('Ready-made accounts and user groups', () => {
-  let folder: string
+  const { path } = temporaryFolder()
   /** Of the tables of one test. */
   let table: string
   let postgres: Postgres
@@ -51,14 +49,12 @@ describe('Ready-made accounts and user groups', () => {
     postgres = await startPostgres()
   })
   after(() => postgres.stop())
-  beforeEach(async () => {
+  beforeEach(() => {
     table = `of "one" test ${randomUUID()}`
-    folder = await mkdtemp(join(tmpdir(), 'ready-made-'))
   })
-  afterEach(() => rm(folder, { recursive: true }))
 
   async function openSqlite(options?: StoredAccountsOptions & StoredOptions): Promise<StoredPeople> {
-    const { connection, close } = await openDatabase(join(folder, 'host.sqlite'))
+    const { connection, close } = await openDatabase(path('host.sqlite'))
     return { accounts: sqliteAccounts(connection, options), groups: sqliteUserGroups(connection, options), close }
   }
 
@@ -87,7 +83,7 @@ describe('Ready-made accounts and user groups', () => {
   const kinds: Readonly<Record<string, (options?: StoredAccountsOptions) => Promise<StoredPeople>>> = {
     'a Map': async (options) => over(new Map(), options),
     'a store that answers by promises': async (options) => over(slow(new Map()), options),
-    'a JSON file': async (options) => over(jsonFileStore(join(folder, 'data', 'people.json')), options),
+    'a JSON file': async (options) => over(jsonFileStore(path('data/people.json')), options),
     SQLite: openSqlite,
     PostgreSQL: openPg,
   }
@@ -118,7 +114,7 @@ describe('Ready-made accounts and user groups', () => {
   }
 
   for (const [kind, open] of [
-    ['a JSON file', async () => over(jsonFileStore(join(folder, 'people.json')))],
+    ['a JSON file', async () => over(jsonFileStore(path('people.json')))],
     ['SQLite', openSqlite],
     ['PostgreSQL', openPg],
   ] as const) {
@@ -199,7 +195,7 @@ describe('Ready-made accounts and user groups', () => {
   })
 
   it('use the tables that they are told to, whatever these are called', async () => {
-    const { connection, all, close } = await openDatabase(join(folder, 'host.sqlite'))
+    const { connection, all, close } = await openDatabase(path('host.sqlite'))
     await sqliteAccounts(connection, { table: 'my "accounts"; --' }).create('', ALICE)
     await sqliteUserGroups(connection, { table: 'my groups' }).join('', ALICE.id, 'staff')
     expect(await all('SELECT id FROM "my ""accounts""; --"')).to.deep.equal([{ id: ALICE.id }])
@@ -261,7 +257,7 @@ describe('Ready-made accounts and user groups', () => {
   })
 
   it('make their tables later where the database was busy, and wait for it for a limited time', async () => {
-    const file = join(folder, 'host.sqlite')
+    const file = path('host.sqlite')
     const [holder, patient, hasty] = [await openDatabase(file), await openDatabase(file), await openDatabase(file)]
     hasty.connection.configure('busyTimeout', 0)
     await holder.exec('BEGIN EXCLUSIVE')

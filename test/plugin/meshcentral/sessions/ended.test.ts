@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import type { Members, MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
 import { endedInDatabase } from '../../../../plugin/meshcentral/sessions/ended.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { messageOf } from '../../../support/message-of.ts'
 import { databaseOf } from '../stand-in.ts'
 
 const HALF_A_DAY_MS = 12 * 60 * 60_000
@@ -90,15 +91,10 @@ describe('what has ended, in the database of MeshCentral', () => {
       ...databaseOf(),
       GetAllType: (_type: string, done: (error: unknown, rows: null) => void) => done('no', null),
     }
-    const message = (work: Promise<unknown>) =>
-      work.then(
-        () => 'fine',
-        (error: Error) => error.message,
-      )
-    expect(await message(open(broken).endedAt(['a']))).to.match(/could not read which sessions have ended/)
+    expect(await messageOf(open(broken).endedAt(['a']))).to.match(/could not read which sessions have ended/)
     const full: MeshDatabase = { ...databaseOf(), Set: (_row, done) => done?.(new Error('disk full')) }
     const ended = open(full)
-    expect(await message(ended.revoke(['a'], 900, 5_000))).to.match(/could not write/)
+    expect(await messageOf(ended.revoke(['a'], 900, 5_000))).to.match(/could not write/)
     expect(await ended.endedAt(['a'])).to.equal(900)
   })
 

@@ -6,6 +6,7 @@ import type { MeshDatabase, MeshRequest, MeshUser } from '../../../../plugin/mes
 import { keysOfOpen } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/owner.ts'
 import { ownSession } from '../../../../plugin/meshcentral/sessions/sessions.ts'
+import { messageOf } from '../../../support/message-of.ts'
 import { databaseOf } from '../stand-in.ts'
 import { Socket, session, sessionsOfServers, USER } from './one-server.ts'
 
@@ -37,10 +38,8 @@ describe('a session of MeshCentral', () => {
         web.users[USER] = { _id: USER, name: 'one', domain: '' } as MeshUser
         const page = new Socket()
         open.seen(SESSION, page)
-        const told = end(all, requestWith({ userid: USER, x: SESSION.x, oidcSignIn: SESSION.signIn })).then(
-          () => 'fine',
-          (error: Error) => error.message,
-        )
+        const browser = requestWith({ userid: USER, x: SESSION.x, oidcSignIn: SESSION.signIn })
+        const told = messageOf(end(all, browser))
         expect(page.isOpen).to.equal(false)
         expect(open.usersIn().has(USER)).to.equal(false)
         expect(web.destroyedSessions).to.have.all.keys(`${USER}/${SESSION.x}`)
