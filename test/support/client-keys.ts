@@ -1,8 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { inTurn } from '../../fixtures/in-turn.ts'
+import { createFolder, type FileFolder } from './file-folder.ts'
 
 export type Jwk = Readonly<Record<string, unknown>>
 
@@ -34,26 +32,16 @@ export function makeKey(kind: KeyKind, members: { kid?: string; use?: string; al
 export const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 /** A folder of its own for the files of a client. */
-export interface ClientFolder {
-  readonly path: string
-  /** Writes a file and returns its whole name. */
-  write(name: string, text: string): Promise<string>
+export interface ClientFolder extends FileFolder {
   /** Writes private keys as a JWK Set. */
   writeKeys(keys: readonly ClientKeyPair[], name?: string): Promise<string>
-  remove(): Promise<void>
 }
 
 export async function createClientFolder(): Promise<ClientFolder> {
-  const path = await mkdtemp(join(tmpdir(), 'client-'))
-  const write = async (name: string, text: string) => {
-    const file = join(path, name)
-    await writeFile(file, text, { mode: 0o600 })
-    return file
-  }
+  const folder = await createFolder('client')
   return {
-    path,
-    write,
-    writeKeys: (keys, name = 'keys.json') => write(name, JSON.stringify({ keys: keys.map((key) => key.private) })),
-    remove: () => rm(path, { recursive: true, force: true }),
+    ...folder,
+    writeKeys: (keys, name = 'keys.json') =>
+      folder.write(name, JSON.stringify({ keys: keys.map((key) => key.private) })),
   }
 }

@@ -1,7 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { makeCertificates } from '../../fixtures/certificate.ts'
+import { createFolder } from './file-folder.ts'
 
 /** A folder of one run, with a certificate for loopback: texts in PEM, and the files that a configuration names. */
 export interface ServerFiles {
@@ -18,22 +16,18 @@ export interface ServerFiles {
   remove(): Promise<void>
 }
 
-/** @param name what the folder's name begins with */
-export async function makeServerFiles(name: string): Promise<ServerFiles> {
-  const { ca, server } = await makeCertificates()
-  const folder = await mkdtemp(join(tmpdir(), `${name}-`))
-  const write = async (file: string, text: string) => {
-    await writeFile(join(folder, file), text, { mode: 0o600 })
-    return join(folder, file)
-  }
+/** @param name what the folder's name begins with @param names what the certificate is for. Default: loopback */
+export async function makeServerFiles(name: string, names?: readonly string[]): Promise<ServerFiles> {
+  const { ca, server } = await makeCertificates(names ? { names } : {})
+  const { path, write, remove } = await createFolder(name)
   return {
-    folder,
+    folder: path,
     ca: ca.cert,
     caFile: await write('ca.pem', ca.cert),
     ...server,
     certFile: await write('server.pem', server.cert),
     keyFile: await write('server-key.pem', server.key),
     write,
-    remove: () => rm(folder, { recursive: true, force: true }),
+    remove,
   }
 }

@@ -1,10 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
-import { makeCertificates } from '../../fixtures/certificate.ts'
 import { type RunningHost, startHost } from '../../fixtures/host/server.ts'
 import type { AuthLogEntry } from '../../plugin/index.ts'
+import { makeServerFiles } from './server-files.ts'
 
 export interface SeveralDomains {
   readonly host: RunningHost
@@ -26,11 +23,7 @@ export async function startSeveralDomains(
   names: readonly [string, ...string[]],
   domains: Readonly<Record<string, object>>,
 ): Promise<SeveralDomains> {
-  const folder = await mkdtemp(join(tmpdir(), 'several-domains-'))
-  const { ca, server } = await makeCertificates({ names })
-  const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
-  await writeFile(certFile, server.cert)
-  await writeFile(keyFile, server.key, { mode: 0o600 })
+  const { ca, certFile, keyFile, remove } = await makeServerFiles('several-domains', names)
   const authLog: AuthLogEntry[] = []
   const host = await startHost({
     config: { settings: { cert: names[0], port: 0, certFile, keyFile }, domains },
@@ -42,10 +35,10 @@ export async function startSeveralDomains(
     host,
     authLog,
     urlOf: (name) => `https://${name}:${host.port}/`,
-    browser: () => new ScriptedBrowser({ ca: ca.cert, hosts }),
+    browser: () => new ScriptedBrowser({ ca, hosts }),
     close: async () => {
       await host.close()
-      await rm(folder, { recursive: true })
+      await remove()
     },
   }
 }

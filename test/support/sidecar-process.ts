@@ -1,6 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { createFolder } from './file-folder.ts'
 import { type LoggingProcess, startLoggingProcess } from './logging-process.ts'
 import type { JsonBody } from './running-api.ts'
 
@@ -15,15 +13,11 @@ export interface SidecarFolder {
 }
 
 export async function createSidecarFolder(): Promise<SidecarFolder> {
-  const path = await mkdtemp(join(tmpdir(), 'sidecar-'))
-  const file = join(path, 'config.json')
+  const { path, write, remove } = await createFolder('sidecar')
   return {
     path,
-    async configure(config) {
-      await writeFile(file, JSON.stringify({ listen: { port: 0 }, admin: { port: 0 }, ...config }))
-      return file
-    },
-    remove: () => rm(path, { recursive: true, force: true }),
+    configure: (config) => write('config.json', JSON.stringify({ listen: { port: 0 }, admin: { port: 0 }, ...config })),
+    remove,
   }
 }
 
