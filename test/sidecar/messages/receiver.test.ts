@@ -147,13 +147,6 @@ describe('The receiver', () => {
     expect(sent).to.deep.equal([])
   })
 
-  it('takes the inner source of a third-party frame for the sender', async () => {
-    const { receive, history, sent } = await setUp()
-    await receive([packet('}n0call-9>APK004,WIDE1-1,GATE*::B        :from the air{7', 'GATE')])
-    expect((await history('B'))[0]).to.include({ from: 'N0CALL-9', seqId: '7' })
-    expect(sent).to.deep.equal(['B>APRS,TCPIP*::n0call-9 :ack7'])
-  })
-
   it('gives the sender of an ack back as it came, and stores it by its key', async () => {
     const { receive, history, sent } = await setUp()
     await receive([packet(':B        :hi{1', 'W2AW-0'), packet(':B        :hi{2', 'W2AW')])

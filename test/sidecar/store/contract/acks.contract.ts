@@ -22,13 +22,6 @@ export function acksContract(stores: ContractStores): void {
     expect(await acksOf([message('a', { to: 'W1AW' }), message('a', { to: 'K9NONE' })])).to.deep.equal([false, false])
   })
 
-  it('are none while the token of the station is dead', async () => {
-    await store.stations.markTokenDead('N0CALL', '', 'token-of-N0CALL')
-    expect(await acksOf([message('a')])).to.deep.equal([false])
-    await store.stations.register(registration('N0CALL', { ackMessages: true, pushToken: 'new' }))
-    expect(await acksOf([message('a')])).to.deep.equal([true])
-  })
-
   it('are none for a caller that cannot send any, which is not held against later ones', async () => {
     for (let i = 0; i < 5; i += 1) expect(await acksOf([message('a')], false)).to.deep.equal([false])
     expect(await acksOf([message('a')])).to.deep.equal([true])

@@ -85,18 +85,6 @@ export function stationsContract(stores: ContractStores): void {
     expect(await kindOf('D', { client })).to.equal('created')
   })
 
-  it('counts stations by platform', async () => {
-    await register(store, 'A', 'B')
-    await store.stations.register(registration('C', { platform: 'ios' }))
-    expect(store.stations.countDevices()).to.deep.equal({ android: 2, ios: 1, webpush: 0 })
-    expect(store.stations.size).to.equal(3)
-    await store.stations.register(registration('A', { platform: 'ios', avatar: PHOTO }))
-    await store.stations.remove('B')
-    expect(store.stations.countDevices()).to.deep.equal({ android: 0, ios: 2, webpush: 0 })
-    await reopened()
-    expect(store.stations.countDevices()).to.deep.equal({ android: 0, ios: 2, webpush: 0 })
-  })
-
   it('removes a station with its history and its avatar', async () => {
     await store.stations.register(registration('N0CALL', { avatar: PHOTO }))
     await append(store, 'hello')
@@ -132,13 +120,6 @@ export function stationsContract(stores: ContractStores): void {
   })
 
   describe('of push tokens', () => {
-    it('marks a token dead, and keeps that over a restart', async () => {
-      await register(store, 'N0CALL')
-      await store.stations.markTokenDead('N0CALL', '', 'token-of-N0CALL')
-      expect(store.stations.get('N0CALL')?.devices[0]?.tokenDead).to.equal(true)
-      expect((await reopened()).stations.get('N0CALL')?.devices[0]?.tokenDead).to.equal(true)
-    })
-
     it('leaves a station alone that has another token by now, or is gone', async () => {
       await store.stations.register(registration('N0CALL', { pushToken: 'new' }))
       await store.stations.markTokenDead('N0CALL', '', 'old')

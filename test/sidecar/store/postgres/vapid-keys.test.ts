@@ -84,16 +84,4 @@ describe('The keys of Web Push on PostgreSQL', () => {
     expect(error.message + error.remedy).to.not.include(keys?.privateKey.slice(0, 10))
     expect(await kept()).to.deep.equal(before)
   })
-
-  it('are added to the tables of the version before, while its instances go on', async () => {
-    const [old] = await instances('old')
-    // What that version has made.
-    await runAt(
-      stores.address,
-      'DROP TABLE mesh_companion.keyring, mesh_companion.device; UPDATE mesh_companion.clock SET version = 1',
-    )
-    const [fresh] = await instances('new')
-    expect((await agree(fresh?.keyring))?.publicKey).to.be.a('string')
-    expect((await old?.instances.list())?.map(({ name }) => name)).to.deep.equal(['new', 'old'])
-  })
 })

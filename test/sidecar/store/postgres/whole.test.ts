@@ -4,7 +4,6 @@ import { createLog, type Settings, type Sidecar, startSidecar } from '../../../.
 import { checkStart } from '../../../../sidecar/operator/commands/check.ts'
 import { claim, type JsonBody, registration } from '../../../support/running-api.ts'
 import { settingsOf } from '../../../support/settings-of.ts'
-import { startTcpRelay } from '../../../support/tcp-relay.ts'
 import { freshDatabase } from './shared-server.ts'
 
 const SECRET = 'h0rse-battery'
@@ -89,28 +88,5 @@ describe('Sidecars on one PostgreSQL', () => {
     const findings = await checkStart(settings({ database: away.href }))
     expect(findings.errors.join('')).to.match(/^database: PostgreSQL cannot be reached/)
     expect(JSON.stringify(findings)).not.to.include(SECRET)
-  })
-
-  it('say that they are not ready while the database is away, and that they need no restart, until it is back', async () => {
-    const way = await startTcpRelay(Number(new URL(address).port))
-    const relayed = new URL(address)
-    relayed.port = String(way.port)
-    try {
-      const sidecar = await startSidecar(settings({ instance: 'relayed', database: relayed.href }), log)
-      running.push(sidecar)
-      const status = async (path: string) => (await fetch(sidecar.adminUrl + path)).status
-      const reasons = async () => (await fetch(`${sidecar.adminUrl}/readyz`)).text()
-      const register = async () => (await post(sidecar, '/v1/register', registration('K1AB'))).status
-      expect(await register()).to.equal(200)
-      await way.cut()
-      expect(await register()).to.equal(500)
-      expect(await reasons()).to.include('messages_not_stored')
-      expect(await status('/healthz')).to.equal(200)
-      await way.mend()
-      while ((await reasons()).includes('messages_not_stored')) await new Promise((resolve) => setImmediate(resolve))
-      expect(await register()).to.equal(200)
-    } finally {
-      await way.close()
-    }
   })
 })

@@ -19,8 +19,7 @@ describe('The housekeeping of the store in SQLite', () => {
   })
 
   it('keeps a station whose last heartbeat only memory knows', async () => {
-    const store = await stores.open()
-    await register(store, 'N1CALL')
+    const store = await stores.openWith('N1CALL')
     await stores.clock.advance(HOUR / 2)
     await register(store, 'N1CALL')
     expect(await store.housekeeping.expire(stores.clock.now(), NEVER)).to.equal(0)
@@ -29,8 +28,7 @@ describe('The housekeeping of the store in SQLite', () => {
   })
 
   it('keeps a station that registers while its removal is on the way, in either order', async () => {
-    const store = await stores.open()
-    await register(store, 'N1CALL')
+    const store = await stores.openWith('N1CALL')
     await stores.clock.advance(2 * HOUR)
     const changed = registration('N1CALL', { pushToken: 'another' })
     const [, expired] = await Promise.all([
@@ -70,8 +68,7 @@ describe('The housekeeping of the store in SQLite', () => {
   })
 
   it('has the file take up all that was written, so that the log starts over at nothing', async () => {
-    const { store, connection } = await stores.openOver()
-    await register(store, 'N1CALL')
+    const { store, connection } = await stores.openOverWith('N1CALL')
     await store.housekeeping.tidy(NEVER)
     const [log] = await connection.all<{ log: number }>('PRAGMA wal_checkpoint(PASSIVE)')
     expect(log?.log).to.equal(0)

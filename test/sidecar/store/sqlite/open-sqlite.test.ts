@@ -50,8 +50,7 @@ describe('Opening the store', () => {
   }
 
   async function filledFile(): Promise<void> {
-    const store = await stores.open()
-    await register(store, 'N0CALL', 'W1AW')
+    const store = await stores.openWith('N0CALL', 'W1AW')
     for (let index = 0; index < 50; index += 1) await append(store, `text ${index} ${'.'.repeat(200)}`)
     await store.close()
   }
@@ -107,8 +106,7 @@ describe('Closing the store', () => {
   const stores = temporaryStores()
 
   it('finishes what waits, and leaves one file', async () => {
-    const store = await stores.open()
-    await register(store, 'N0CALL')
+    const store = await stores.openWith('N0CALL')
     const waiting = append(store, 'just in time')
     await Promise.all([store.close(), store.close()])
     expect((await waiting)[0]?.kind).to.equal('stored')
@@ -118,8 +116,7 @@ describe('Closing the store', () => {
   })
 
   it('refuses every call afterwards', async () => {
-    const store = await stores.open()
-    await register(store, 'N0CALL')
+    const store = await stores.openWith('N0CALL')
     await store.close()
     await store.close()
     const { history, stations, serverTime } = store

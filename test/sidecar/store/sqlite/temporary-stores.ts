@@ -38,6 +38,9 @@ export interface TemporaryStores extends ContractStores {
   open(settings?: Partial<StoreSettings>, path?: string, clock?: Clock): Promise<FileStore>
   /** With the connection below it, to make the file refuse. */
   openOver(settings?: Partial<StoreSettings>): Promise<{ store: FileStore; connection: Connection }>
+  /** With these stations registered. */
+  openWith(...keys: readonly string[]): Promise<FileStore>
+  openOverWith(...keys: readonly string[]): ReturnType<TemporaryStores['openOver']>
 }
 
 /** Call inside a `describe`. */
@@ -95,6 +98,16 @@ export function temporaryStores(): TemporaryStores {
     async openOver(settings = {}) {
       const connection = await openFile(path())
       return { store: keep(await buildStore(connection, path(), { ...SETTINGS, ...settings }, clock, log)), connection }
+    },
+    async openWith(...keys) {
+      const store = await this.open()
+      await register(store, ...keys)
+      return store
+    },
+    async openOverWith(...keys) {
+      const over = await this.openOver()
+      await register(over.store, ...keys)
+      return over
     },
   }
 }

@@ -18,8 +18,7 @@ describe('A backup', () => {
   }
 
   it('is a database of its own with all that was stored when it began, for its owner alone', async () => {
-    const store = await stores.open()
-    await register(store, 'N0CALL')
+    const store = await stores.openWith('N0CALL')
     await append(store, 'one', message('two', { seqId: '2' }))
     const bytes = await store.backUp(stores.path('backup.sqlite'), running)
     const file = await stat(stores.path('backup.sqlite'))
@@ -50,8 +49,7 @@ describe('A backup', () => {
   })
 
   it('shows itself under its name only when it is complete, and leaves nothing when it is stopped', async () => {
-    const store = await stores.open()
-    await register(store, 'N0CALL')
+    const store = await stores.openWith('N0CALL')
     const stopping = new AbortController()
     stopping.abort()
     await append(store, 'x'.repeat(1_000_000))
@@ -64,8 +62,7 @@ describe('A backup', () => {
   })
 
   it('rejects where the folder is none, and the store goes on', async () => {
-    const store = await stores.open()
-    await register(store, 'N0CALL')
+    const store = await stores.openWith('N0CALL')
     await writeFile(stores.path('file'), '')
     expect((await rejection(store.backUp(stores.path('file/backup.sqlite'), running))).code).to.be.a('string')
     expect((await append(store, 'after'))[0]?.kind).to.equal('stored')

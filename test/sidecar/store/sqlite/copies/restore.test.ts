@@ -11,7 +11,6 @@ import {
   held,
   message,
   newer,
-  register,
   registration,
   rejection,
   shownBy,
@@ -27,8 +26,7 @@ describe('A restore', () => {
 
   /** A closed store with a backup of its first message, and one more that is not in it. Gives the newest cursor. */
   async function storeAndBackup(): Promise<number> {
-    const store = await stores.open()
-    await register(store, 'N0CALL')
+    const store = await stores.openWith('N0CALL')
     await append(store, 'kept')
     await store.backUp(backup(), running)
     await stores.clock.advance(60_000)
@@ -113,8 +111,7 @@ describe('A restore', () => {
   })
 
   it('does so after a burst that ran ahead of the clock, and when the clock was set back since', async () => {
-    const store = await stores.open()
-    await register(store, 'N0CALL')
+    const store = await stores.openWith('N0CALL')
     await store.backUp(backup(), running)
     stores.clock.set(Date.UTC(2030, 0, 1))
     await append(store, 'in 2030')
@@ -147,8 +144,7 @@ describe('A restore', () => {
   })
 
   it('takes what is only in the log of the former database along, as after a crash', async () => {
-    const store = await stores.open()
-    await register(store, 'N0CALL')
+    const store = await stores.openWith('N0CALL')
     await store.backUp(backup(), running)
     await append(store, 'in the log')
     await mkdir(stores.path('crashed'))
@@ -159,8 +155,7 @@ describe('A restore', () => {
   })
 
   it('is of nothing but the backup where the database is gone and its log is left, which is kept', async () => {
-    const store = await stores.open()
-    await register(store, 'N0CALL')
+    const store = await stores.openWith('N0CALL')
     await append(store, 'in the backup')
     await store.backUp(backup(), running)
     await append(store, message('in the log', { seqId: '2' }))

@@ -188,8 +188,7 @@ describe('A store whose disk gives out', () => {
   const stores = temporaryStores()
 
   it('rejects what does not fit any more, serves reads meanwhile, and writes again when there is space', async () => {
-    const { store, connection } = await stores.openOver()
-    await register(store, 'N0CALL')
+    const { store, connection } = await stores.openOverWith('N0CALL')
     await append(store, 'before')
     const [{ pages } = { pages: 0 }] = await connection.all<{ pages: number }>(
       'SELECT page_count AS pages FROM pragma_page_count',
@@ -209,8 +208,7 @@ describe('A store whose disk gives out', () => {
   })
 
   it('goes on answering syncs in order while nothing can be written, and skips no message afterwards', async () => {
-    const { store, connection } = await stores.openOver()
-    await register(store, 'N0CALL')
+    const { store, connection } = await stores.openOverWith('N0CALL')
     await append(store, 'before')
     const first = await newer(store, 'N0CALL')
 
@@ -240,8 +238,7 @@ describe('A store whose disk gives out', () => {
     ],
   ] as const) {
     it(`says why it takes nothing into ${what}, and finds out by itself, with nobody writing, that it does again`, async () => {
-      const { store, connection } = await stores.openOver()
-      await register(store, 'N0CALL')
+      const { store, connection } = await stores.openOverWith('N0CALL')
       expect(store.fault()).to.equal(undefined)
       await connection.exec(broken)
       await rejection(append(store, 'lost'))
@@ -262,8 +259,7 @@ describe('A store whose disk gives out', () => {
   }
 
   it('takes heartbeats of known stations while nothing can be written, and nothing that would have to be stored', async () => {
-    const { store, connection } = await stores.openOver()
-    await register(store, 'N0CALL')
+    const { store, connection } = await stores.openOverWith('N0CALL')
     await connection.exec('PRAGMA query_only = ON')
     await stores.clock.advance(6 * 3_600_000)
     expect(await register(store, 'N0CALL')).to.deep.equal([
@@ -282,8 +278,7 @@ describe('A store whose disk gives out', () => {
   })
 
   it('fails one caller with bad data and stores the messages of the others', async () => {
-    const store = await stores.open()
-    await register(store, 'N0CALL')
+    const store = await stores.openWith('N0CALL')
     const results = await Promise.allSettled([
       append(store, 'first'),
       store.stations.register(registration('W1AW', { platform: 'windows' as Platform })),

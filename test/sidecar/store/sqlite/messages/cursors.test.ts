@@ -1,21 +1,19 @@
 import { expect } from 'chai'
 import { cursorsContract } from '../../contract/cursors.contract.ts'
-import { append, message, newer, register, stampOf, temporaryStores } from '../temporary-stores.ts'
+import { append, message, newer, stampOf, temporaryStores } from '../temporary-stores.ts'
 
 describe('The server time of an answer', () => {
   const stores = temporaryStores()
   cursorsContract(stores, { runs: 20 })
 
   it('is the present moment while nothing is stored', async () => {
-    const store = await stores.open()
-    await register(store, 'N0CALL')
+    const store = await stores.openWith('N0CALL')
     await stores.shift(5000)
     expect(await store.cursors.timeOf('N0CALL', '')).to.equal(stores.now())
   })
 
   it('is the cursor of the phone, of each call, while the disk takes no more writes', async () => {
-    const { store, connection } = await stores.openOver()
-    await register(store, 'N0CALL')
+    const { store, connection } = await stores.openOverWith('N0CALL')
     const time = await stampOf(store, 'a')
     await connection.exec('PRAGMA query_only = ON')
     await stores.shift(60_000)
@@ -27,8 +25,7 @@ describe('The server time of an answer', () => {
   })
 
   it('writes cursors down where something was stored between one and the next, of stations that there still are', async () => {
-    const { store, connection } = await stores.openOver()
-    await register(store, 'N0CALL', 'W1AW', 'K1ABC')
+    const { store, connection } = await stores.openOverWith('N0CALL', 'W1AW', 'K1ABC')
     const times = await Promise.all(['N0CALL', 'W1AW'].map((to) => stampOf(store, message('a', { to }))))
     for (const key of ['N0CALL', 'W1AW', 'K1ABC']) await newer(store, key, Math.max(...times))
     await store.stations.remove('W1AW')

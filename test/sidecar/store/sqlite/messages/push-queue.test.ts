@@ -23,17 +23,6 @@ describe('The queue of pushes in SQLite', () => {
     return disk
   }
 
-  it('has stations due at once at the start that a crash left untold', async () => {
-    const store = await stores.open()
-    await register(store, 'N0CALL')
-    await receive(store, '1', '2')
-    copyAsAfterCrash(stores.path(), stores.path('after.sqlite'))
-    const next = await stores.open({}, stores.path('after.sqlite'))
-    const [claim] = await next.pushes.claim(ROOM)
-    expect(claim).to.deep.include({ waitedMs: 0 })
-    expect(claim?.unpushed.count).to.equal(2)
-  })
-
   it('settles in memory what the file does not take, tells nobody twice of it, and writes it down with what comes next', async () => {
     const { store, connection } = await stores.openOver()
     const disk = failing(connection, /^UPDATE device SET pushed_through/)
@@ -74,8 +63,7 @@ describe('The queue of pushes in SQLite', () => {
   })
 
   it('has those due still, in their order, that a claim could not read, and says when to ask again', async () => {
-    const before = await stores.open()
-    await register(before, 'N0CALL', 'N1CALL', 'N2CALL')
+    const before = await stores.openWith('N0CALL', 'N1CALL', 'N2CALL')
     for (const to of ['N1CALL', 'N0CALL', 'N2CALL']) {
       await append(before, message('hi', { to }))
       await stores.clock.advance(1)
@@ -97,8 +85,7 @@ describe('The queue of pushes in SQLite', () => {
   })
 
   it('leaves no timer behind when it is closed', async () => {
-    const store = await stores.open()
-    await register(store, 'N0CALL', 'N1CALL')
+    const store = await stores.openWith('N0CALL', 'N1CALL')
     const before = stores.clock.pending
     await receive(store, '1')
     expect(stores.clock.pending).to.be.above(before)

@@ -115,20 +115,6 @@ describe('What memory knows of the rings in the file', () => {
     )
   })
 
-  it('keeps what was dropped for as long as a copy may come, whatever fails meanwhile', async () => {
-    await open()
-    await run([{ kind: 'add', to: Array.from({ length: 5 }, () => 'N1CALL') }], false)
-    await stores.clock.advance(HOUR - 1)
-    await rejection(run([{ kind: 'sweep' }, { kind: 'add', to: ['N1CALL'] }], true))
-    expect(rings.isSweepable(stores.clock.now())).to.equal(false)
-    await stores.clock.advance(1)
-    await rejection(run([{ kind: 'sweep' }], true))
-    expect([rings.isSweepable(stores.clock.now()), rings.dropped()]).to.deep.equal([true, [1, 2]])
-    await run([{ kind: 'sweep' }], false)
-    expect([rings.isSweepable(stores.clock.now()), rings.dropped()]).to.deep.equal([false, []])
-    await close()
-  })
-
   it('keeps what was dropped before the start for that long too, counted from when each message came', async () => {
     await open()
     const came = stores.clock.now()

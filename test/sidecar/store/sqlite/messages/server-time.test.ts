@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import type { Store } from '../../../../../sidecar/messages/store.ts'
 import { cacheOver, messagesIn } from '../../../api/rings/ring-answer.ts'
 import { bringsEachOnce, serverTimeContract } from '../../contract/server-time.contract.ts'
-import { append, copyAsAfterCrash, message, newer, register, rejection, temporaryStores } from '../temporary-stores.ts'
+import { append, copyAsAfterCrash, message, newer, rejection, temporaryStores } from '../temporary-stores.ts'
 
 const HOUR = 3_600_000
 
@@ -56,8 +56,7 @@ describe('Server time in SQLite', () => {
   })
 
   it('covers the stamps of messages in the transaction that stores them', async () => {
-    const first = await stores.open()
-    await register(first, 'N0CALL')
+    const first = await stores.openWith('N0CALL')
     stores.clock.set(stores.clock.now() + HOUR)
     const [outcome] = await append(first, 'hello')
     copyAsAfterCrash(stores.path(), stores.path('crashed'))
@@ -95,8 +94,7 @@ describe('Server time in SQLite', () => {
   })
 
   it('loses no stamps to a transaction that is rolled back', async () => {
-    const store = await stores.open()
-    await register(store, 'N0CALL')
+    const store = await stores.openWith('N0CALL')
     const before = await store.serverTime.issue()
     const batch = Array.from({ length: 500 }, (_, index) => message(`text ${index}`))
     const spoilt = message('last', { from: undefined as unknown as string })
