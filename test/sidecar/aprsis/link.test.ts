@@ -89,6 +89,19 @@ describe('The link to APRS-IS', () => {
   })
 
   describe('faults', () => {
+    const downs = () => its.events('upstream-down')
+    /** Drops every login; resolves once it is said that this was the end of `count` of them. */
+    async function drop(count: number): Promise<void> {
+      its.server.dropAll()
+      await its.until(() => downs().length === count)
+    }
+    /** Lets the time to the next try go by; resolves with how long that was. */
+    async function waitOut(): Promise<unknown> {
+      const { retryInMs } = downs().at(-1)?.fields ?? {}
+      await its.clock.advance(Number(retryInMs))
+      return retryInMs
+    }
+
     it('reconnects after a reset, with the newest filter in the login line', async () => {
       await its.start(['AA1AA'])
       its.server.dropAll()
@@ -109,15 +122,13 @@ describe('The link to APRS-IS', () => {
       its.server.dropAll()
       const waits: unknown[] = []
       for (let tries = 1; tries <= 4; tries++) {
-        await its.until(() => its.events('upstream-down').length === tries)
-        waits.push(its.events('upstream-down').at(-1)?.fields.retryInMs)
+        await its.until(() => downs().length === tries)
         if (tries === 4) its.server.refuseLogins = false
-        await its.clock.advance(Number(waits.at(-1)))
+        waits.push(await waitOut())
       }
       await its.ready()
-      its.server.dropAll()
-      await its.until(() => its.events('upstream-down').length === 5)
-      waits.push(its.events('upstream-down').at(-1)?.fields.retryInMs)
+      await drop(5)
+      waits.push(await waitOut())
       expect(waits).to.deep.equal([2000, 2000, 4000, 8000, 4000])
     })
 
@@ -127,10 +138,8 @@ describe('The link to APRS-IS', () => {
       const waits: unknown[] = []
       for (let tries = 1; tries <= 4; tries++) {
         await its.until(() => status().connected)
-        its.server.dropAll()
-        await its.until(() => its.events('upstream-down').length === tries)
-        waits.push(its.events('upstream-down').at(-1)?.fields.retryInMs)
-        await its.clock.advance(Number(waits.at(-1)))
+        await drop(tries)
+        waits.push(await waitOut())
       }
       expect(waits).to.deep.equal([2000, 4000, 8000, 16_000])
     })
@@ -144,8 +153,7 @@ describe('The link to APRS-IS', () => {
         its.connect({ passcode }, { random: Math.random })
         for (let drops = 1; drops <= 40; drops++) {
           await its.ready()
-          its.server.dropAll()
-          await its.until(() => its.events('upstream-down').length === drops)
+          await drop(drops)
           if (drops > 1) await its.clock.advance(1999)
           expect(its.server.traffic.connections).to.equal(drops)
           await its.clock.advance(2001)
@@ -157,11 +165,10 @@ describe('The link to APRS-IS', () => {
 
     it('tells of a server that drops the connection again and again ever more seldom, and anew after a login that lasted', async () => {
       its.connect()
-      const told = () => its.events('upstream-down').filter(({ level }) => level === 'warn')
+      const told = () => downs().filter(({ level }) => level === 'warn')
       for (let drops = 1; drops <= 20; drops++) {
         await its.ready()
-        its.server.dropAll()
-        await its.until(() => its.events('upstream-down').length === drops)
+        await drop(drops)
         await its.clock.advance(2000)
       }
       expect(told().map(({ fields }) => fields.drops)).to.deep.equal([1, 2, 4, 8, 16])
@@ -176,21 +183,12 @@ describe('The link to APRS-IS', () => {
     it('waits briefly after a login that lasted', async () => {
       await its.start([], {}, { random: () => 0.999999 })
       const waits: unknown[] = []
-      const drop = async () => {
-        const before = its.events('upstream-down').length
-        its.server.dropAll()
-        await its.until(() => its.events('upstream-down').length > before)
-        const { retryInMs } = its.events('upstream-down').at(-1)?.fields ?? {}
-        waits.push(retryInMs)
-        await its.clock.advance(Number(retryInMs))
+      for (const [drops, lastedMs] of [0, 0, 59_000, 60_000].entries()) {
+        await its.clock.advance(lastedMs)
+        await drop(drops + 1)
+        waits.push(await waitOut())
         await its.ready()
       }
-      await drop()
-      await drop()
-      await its.clock.advance(59_000)
-      await drop()
-      await its.clock.advance(60_000)
-      await drop()
       expect(waits).to.deep.equal([2000, 4000, 4000, 2000])
     })
 
