@@ -75,11 +75,15 @@ export function devicesContract(stores: ContractStores): void {
     expect(tablet?.lastSeenAt).to.be.above((phone?.lastSeenAt ?? Number.NaN) + 1.5 * HOUR)
   })
 
-  it('counts each by its platform, and one station', async () => {
+  it('counts each by its platform, and by another that it comes to, over a restart too, and one station', async () => {
     await registerAll()
     expect([store.stations.countDevices(), store.stations.size]).to.deep.equal([{ android: 1, ios: 1, webpush: 1 }, 1])
     await store.stations.remove(KEY, { deviceId: TABLET.deviceId })
     expect(store.stations.countDevices()).to.deep.equal({ android: 1, ios: 0, webpush: 1 })
+    await register({ ...BROWSER, platform: 'ios' })
+    expect(store.stations.countDevices()).to.deep.equal({ android: 1, ios: 1, webpush: 0 })
+    await reopen()
+    expect(store.stations.countDevices()).to.deep.equal({ android: 1, ios: 1, webpush: 0 })
   })
 
   it('tells each of every message by its own token, and counts what that one was not told of', async () => {
