@@ -15,6 +15,7 @@ describe('return path', () => {
     'https://evil.test/',
     '//evil.test',
     '///evil.test',
+    '//[',
     '/\\evil.test',
     '\\\\evil.test',
     '/\t/evil.test',

@@ -138,6 +138,8 @@ describe('discovery of an issuer', () => {
     }
     for (const byHand of [false, true]) {
       const { issuer, outages, firstFailure } = start(byHand ? { manual } : {})
+      // Asked for while the first attempt is under way.
+      if (byHand) expect(await issuer.metadata()).to.include(manual)
       await firstFailure
       if (!byHand) for (const _ of ['the attempt under way', 'the next one']) await refusal(issuer)
       expect(outages[0]).to.deep.equal({ begins: true, byHand })
