@@ -21,7 +21,6 @@ export interface LoadOrder {
 export interface LoadResult {
   readonly requestsPerSecond: number
   /** From the request's write to the answer's last byte. */
-  readonly medianMs: number
   readonly p99Ms: number
   /** Of an average answer, headers included. */
   readonly answerBytes: number
@@ -133,7 +132,6 @@ async function load({
   const quantile = (share: number) => waits[Math.floor((waits.length - 1) * share)] as number
   return {
     requestsPerSecond: waits.length / (elapsedMs / 1000),
-    medianMs: quantile(0.5),
     p99Ms: quantile(0.99),
     answerBytes: received / waits.length,
   }

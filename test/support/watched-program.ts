@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { connect } from 'node:net'
 
 /** A program of this project as a person sees it. */
 export interface WatchedProgram {
@@ -36,4 +37,13 @@ export function watchProgram(...args: readonly string[]): WatchedProgram {
       void ended.then(() => reject(new Error(`It ended without showing "${part}":\n${text}`)))
     })
   return { child, shows, ended, complaints: () => complaints }
+}
+
+/** Sends what a page shows to be sent by radio. */
+export function sendByRadio(page: string): { readonly packet: string; close(): void } {
+  const [, login = '', packet = '', port] =
+    /printf '%s\\r\\n' '([^']+)' '([^']+)' \| curl -s -m 2 telnet:\/\/127\.0\.0\.1:(\d+)/.exec(page) ?? []
+  const radio = connect(Number(port), '127.0.0.1').on('error', () => undefined)
+  radio.write(`${login}\r\n${packet}\r\n`)
+  return { packet, close: () => radio.destroy() }
 }

@@ -1,6 +1,5 @@
-import { connect } from 'node:net'
 import { expect } from 'chai'
-import { watchProgram } from '../support/watched-program.ts'
+import { sendByRadio, watchProgram } from '../support/watched-program.ts'
 
 /** Takes away the package that brings PostgreSQL. */
 const LOADER = `export async function resolve(name, context, next) {
@@ -50,12 +49,9 @@ describe('the demo', () => {
 
     expect(await paste(register)).to.deep.include({ status: 200 })
     await shows('stations=1')
-    const [, login = '', packet = '', port] =
-      /printf '%s\\r\\n' '([^']+)' '([^']+)' \| curl -s -m 2 telnet:\/\/127\.0\.0\.1:(\d+)/.exec(page) ?? []
-    const radio = connect(Number(port), '127.0.0.1').on('error', () => undefined)
-    radio.write(`${login}\r\n${packet}\r\n`)
+    const radio = sendByRadio(page)
     await shows('"fromCall":"K2ABC-7"')
-    radio.destroy()
+    radio.close()
 
     expect(await paste(registerOther)).to.deep.include({ status: 200 })
     const found = await paste(sync)

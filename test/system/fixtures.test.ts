@@ -1,11 +1,10 @@
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { expect } from 'chai'
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { startHost } from '../../fixtures/host/server.ts'
 import { createLog, settingsFrom, startSidecar } from '../../sidecar/index.ts'
 import { freePort } from '../support/host-process.ts'
-import { type WatchedProgram, watchProgram } from '../support/watched-program.ts'
+import { sendByRadio, type WatchedProgram, watchProgram } from '../support/watched-program.ts'
 
 const LAST_LINE = 'Ctrl-C stops all of it.'
 const TO_TRY = { listen: { port: 0 }, admin: { port: 0 }, database: ':memory:' }
@@ -52,18 +51,16 @@ describe('the fixtures alone', () => {
     const phones = await startSidecar(read.settings, createLog('silent'))
     const [, body = ''] = /\/v1\/register -H 'content-type: application\/json' \\\n +-d '([^']+)'/.exec(page) ?? []
     const headers = { 'content-type': 'application/json' }
-    const [, login = '', packet = '', aprsPort] =
-      /printf '%s\\r\\n' '([^']+)' '([^']+)' \| curl -s -m 2 telnet:\/\/127\.0\.0\.1:(\d+)/.exec(page) ?? []
-    const radio = connect(Number(aprsPort), '127.0.0.1').on('error', () => undefined)
+    let radio: ReturnType<typeof sendByRadio> | undefined
     try {
       expect((await fetch(`${phones.url}/v1/register`, { method: 'POST', headers, body })).status).to.equal(200)
       const ready = async () => (await fetch(`${phones.adminUrl}/readyz`)).ok
       while (!(await ready()));
-      radio.write(`${login}\r\n${packet}\r\n`)
-      await fixtures.shows(`K2ABC-7 sent ${packet} (passed)`)
+      radio = sendByRadio(page)
+      await fixtures.shows(`K2ABC-7 sent ${radio.packet} (passed)`)
       await fixtures.shows('FCM      {"notification":{"title":"K2ABC-7","body":"Good morning"}')
     } finally {
-      radio.destroy()
+      radio?.close()
       await phones.close()
     }
 

@@ -147,39 +147,28 @@ describe('the package as it is installed', () => {
     }
   }).timeout(60_000)
 
-  it('gives its data, by import and by require', () => {
-    const imported = `const load = async (name) => (await import(name, { with: { type: 'json' } })).default`
-    const required = 'const load = async (name) => require(name)'
-    for (const [kind, load] of [
-      ['module', imported],
-      ['commonjs', required],
-    ]) {
-      const names = JSON.stringify(DATA)
-      const code = `${load}; Promise.all(${names}.map(load)).then((all) => console.log(all.map((one) => typeof one).join()))`
-      const outcome = project.node(`--input-type=${kind}`, '--no-warnings', '-e', code)
-      expect(outcome).to.include({ ...DONE, stdout: `${DATA.map(() => 'object').join()}\n` })
-    }
-    expect(DATA).to.include('mesh-companion/package.json').and.have.length.above(3)
-  }).timeout(60_000)
-
-  it('gives every name that it exports, by import and by require', () => {
-    for (const [kind, load] of [
-      ['module', 'const load = (name) => import(name)'],
-      ['commonjs', 'const load = async (name) => require(name)'],
-    ]) {
-      const names = JSON.stringify(FACES.map(({ name }) => name))
-      const keys = `${load}; Promise.all(${names}.map(load)).then((all) => console.log(JSON.stringify(all.map(Object.keys))))`
-      const { status, stdout, stderr } = project.node(`--input-type=${kind}`, '--no-warnings', '-e', keys)
-      expect({ status, stderr }, kind).to.deep.equal(DONE)
-      for (const [at, { name, values }] of FACES.entries()) {
-        const given: readonly string[] = JSON.parse(stdout)[at]
+  for (const [how, kind, load] of [
+    ['import', 'module', `async (name, options) => import(name, options)`],
+    ['require', 'commonjs', 'async (name) => ({ ...require(name), default: require(name) })'],
+  ] as const)
+    it(`gives its data and every name that it exports, by ${how}`, () => {
+      const code = `const load = ${load}
+        const faces = Promise.all(${JSON.stringify(FACES.map(({ name }) => name))}.map((name) => load(name)))
+        const json = { with: { type: 'json' } }
+        const data = Promise.all(${JSON.stringify(DATA)}.map((name) => load(name, json)))
+        Promise.all([faces, data]).then(([faces, data]) =>
+          console.log(JSON.stringify([faces.map(Object.keys), data.map((one) => typeof one.default)])))`
+      const { status, stdout, stderr } = project.node(`--input-type=${kind}`, '--no-warnings', '-e', code)
+      expect({ status, stderr }).to.deep.equal(DONE)
+      const [given, data] = JSON.parse(stdout) as [readonly (readonly string[])[], readonly string[]]
+      for (const [at, { name, values }] of FACES.entries())
         expect(
-          given.filter((key) => !/^(__esModule|module\.exports|default)$/.test(key)),
+          given[at]?.filter((key) => !/^(__esModule|module\.exports|default)$/.test(key)),
           name,
         ).to.have.members(values)
-      }
-    }
-  }).timeout(60_000)
+      expect(data).to.deep.equal(DATA.map(() => 'object'))
+      expect(DATA).to.include('mesh-companion/package.json').and.have.length.above(3)
+    }).timeout(60_000)
 
   it('brings its commands, which tell their version and explain themselves', () => {
     for (const name of Object.keys(PACKAGE.bin)) {

@@ -1,5 +1,4 @@
 import type { Target } from '../target.ts'
-import { apiBodies } from './api-bodies.ts'
 import { avatars } from './avatars.ts'
 import { clientAddresses } from './client-addresses.ts'
 import { configuration } from './configuration.ts'
@@ -15,6 +14,5 @@ export const TARGETS: readonly Target[] = [
   avatars,
   subscriptions,
   clientAddresses,
-  apiBodies,
   httpRequests,
 ]

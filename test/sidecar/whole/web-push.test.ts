@@ -1,7 +1,5 @@
 import { expect } from 'chai'
 import { type SubscriptionJson, startWebPush, type WebPushFixture } from '../../../fixtures/push/webpush.ts'
-import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
-import { pngOfLength } from '../../support/png-of-length.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { COALESCE_MS, startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
 
@@ -45,22 +43,6 @@ describe('A push of the sidecar to a phone without Google', () => {
       count: '1',
       collapseId: 'aprs-N0CALL-7',
     })
-  })
-
-  it('stays within 4,096 bytes encrypted, where the image goes first and the text stays whole', async () => {
-    const image = pngOfLength(3000)
-    await its.register('N9CALL', { avatarUpdate: true, avatarIcon: 'dog', avatarImage: image })
-    await register(service.subscribe())
-    await its.receive('N9CALL-7', 'N0CALL-7', 'short{1')
-    await its.endWindow()
-    const whole = await service.waitFor(() => true)
-    expect(whole.payload).to.include({ fromAvatarImage: image, fromAvatarHash: avatarHash('dog', image) })
-    const text = '"'.repeat(440)
-    await its.receive('N9CALL-7', 'N0CALL-7', text)
-    await its.endWindow()
-    const { size, payload } = await service.waitFor(({ payload }) => payload.body === text)
-    expect(size).to.be.at.most(4096)
-    expect(payload).to.include({ fromAvatarIcon: 'dog' }).and.not.have.property('fromAvatarImage')
   })
 
   it('is tried again when the push service said it should wait', async () => {
