@@ -12,6 +12,14 @@ const unknown = JSON.stringify({ ...claim('N0CALL'), since: 0 })
 const requestText = (body: string, ...headers: readonly string[]) =>
   ['POST /v1/sync HTTP/1.1', 'Host: x', 'Content-Type: application/json', ...headers, '', body].join('\r\n')
 const syncText = requestText(unknown, `Content-Length: ${unknown.length}`)
+/** The same on a connection of its own. */
+const lastSync = (...headers: readonly string[]) =>
+  requestText(unknown, `Content-Length: ${unknown.length}`, ...headers, 'Connection: close')
+const lastRegister = (callsign: string, ...headers: readonly string[]) => {
+  const body = JSON.stringify(registration(callsign))
+  const text = requestText(body, `Content-Length: ${body.length}`, ...headers, 'Connection: close')
+  return text.replace('/v1/sync', '/v1/register')
+}
 
 describe('the API over HTTP', () => {
   let api: RunningApi
@@ -42,9 +50,9 @@ describe('the API over HTTP', () => {
   })
 
   it('takes a path with the whole address before it, as proxies may send it', async () => {
-    const text = requestText(unknown, `Content-Length: ${unknown.length}`, 'Connection: close')
-    expect(await api.raw(text.replace('/v1/sync', 'http://push.example.org/v1/sync?x=1'))).to.match(/"not_registered"/)
-    expect(await api.raw(text.replace('/v1/sync', 'http://push.example.org'))).to.match(/"not_found"/)
+    const asking = (address: string) => api.raw(lastSync().replace('/v1/sync', address))
+    expect(await asking('http://push.example.org/v1/sync?x=1')).to.match(/"not_registered"/)
+    expect(await asking('http://push.example.org')).to.match(/"not_found"/)
   })
 
   it('answers other methods with method_not_allowed and says which one is', async () => {
@@ -266,10 +274,7 @@ describe('the rate limit', () => {
     }))
 
   it('counts clients behind a trusted proxy one by one, and believes nobody else', async () => {
-    const from = (api: RunningApi, client: string) =>
-      api.raw(
-        requestText(unknown, `Content-Length: ${unknown.length}`, `X-Forwarded-For: ${client}`, 'Connection: close'),
-      )
+    const from = (api: RunningApi, client: string) => api.raw(lastSync(`X-Forwarded-For: ${client}`))
     await withApi({ rateLimit: { max: 1 }, listen: { trustProxy: ['127.0.0.0/8'] } }, async (api) => {
       expect(await from(api, '198.51.100.1')).to.match(/ 404 /)
       const refused = 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n'
@@ -289,14 +294,11 @@ describe('the rate limit', () => {
 
   it('of new stations is told to a trusted proxy, whose connection is not the client alone', () =>
     withApi({ rateLimit: { newStationsPerHour: 0 }, listen: { trustProxy: true } }, async (api) => {
-      const body = JSON.stringify(registration('N0CALL'))
-      const text = requestText(body, `Content-Length: ${body.length}`, 'X-Forwarded-For: 198.51.100.1')
-      expect(await api.raw(text.replace('/v1/sync', '/v1/register'))).to.match(/ 429 .*Connection: close/s)
+      const answer = await api.raw(lastRegister('N0CALL', 'X-Forwarded-For: 198.51.100.1'))
+      expect(answer).to.match(/ 429 .*Connection: close/s)
     }))
 
   it('warns once of a proxy that is not trusted, and once of a trusted one that names no client', async () => {
-    const ask = (api: RunningApi, ...headers: string[]) =>
-      api.raw(requestText(unknown, `Content-Length: ${unknown.length}`, ...headers, 'Connection: close'))
     const said = 'X-Forwarded-For: 198.51.100.1'
     for (const [trustProxy, wrong, right, event] of [
       [false, [said], [], 'proxy-not-trusted'],
@@ -304,21 +306,16 @@ describe('the rate limit', () => {
     ] as const)
       await withApi({ listen: { trustProxy } }, async (api) => {
         const warnings = () => api.logged.flatMap(({ event }) => (String(event).startsWith('proxy-') ? [event] : []))
-        await ask(api, ...right)
+        await api.raw(lastSync(...right))
         expect(warnings()).to.deep.equal([])
-        await ask(api, ...wrong)
-        await ask(api, ...wrong)
+        for (let times = 0; times < 2; times++) await api.raw(lastSync(...wrong))
         expect(warnings()).to.deep.equal([event])
       })
   })
 
   it('of new stations ends the connection without a byte, and lets known ones through', () =>
     withApi({ rateLimit: { newStationsPerHour: 1 } }, async (api) => {
-      const registering = (callsign: string) => {
-        const body = JSON.stringify(registration(callsign))
-        const text = requestText(body, `Content-Length: ${body.length}`, 'Connection: close')
-        return api.raw(text.replace('/v1/sync', '/v1/register'))
-      }
+      const registering = (callsign: string) => api.raw(lastRegister(callsign))
       expect(await registering('N0CALL')).to.match(/ 200 /)
       expect(await registering('N1CALL')).to.equal('')
       expect([...api.store.stations.keys()]).to.deep.equal(['N0CALL-7'])
