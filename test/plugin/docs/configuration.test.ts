@@ -2,12 +2,12 @@ import { expect } from 'chai'
 import { DEPRECATED_NAMES, moveDeprecatedKeys } from '../../../plugin/config/migration/deprecated-keys.ts'
 import type { MemberSchema } from '../../../plugin/config/rules/schema/member-schema.ts'
 import { oidcSchema } from '../../../plugin/config/rules/schema/schema.ts'
-import { AUTH_METHODS, type DomainSettings, RESPONSE_MODES } from '../../../plugin/config/settings.ts'
+import { AUTH_METHODS, RESPONSE_MODES } from '../../../plugin/config/settings.ts'
 import { check } from '../../../plugin/doctor/check.ts'
 import { readCheckMinutes } from '../../../plugin/meshcentral/own-settings.ts'
-import { readDomains } from '../../../plugin/mount/read-domains.ts'
 import { PRESETS } from '../../../plugin/presets/all.ts'
 import { inCode, readDocument, section, tableRows } from '../../support/documents.ts'
+import * as oneDomain from '../config/one-domain.ts'
 
 const PAGE = readDocument('plugin/docs/configuration.md')
 const SCHEMA = oidcSchema(PRESETS)
@@ -30,14 +30,7 @@ function rowsOf(heading: string): readonly Row[] {
 }
 
 /** What a strategy is without anything that may be left out, but for `more`. */
-function settingsOf(more: object = {}): DomainSettings {
-  const client = { client_id: 'mesh', client_secret: 'of the tests' }
-  const oidc = { issuer: 'https://idp.example.org', client, ...more }
-  const config = { settings: { cert: 'host' }, domains: { '': { authStrategies: { oidc } } } }
-  const { settings } = readDomains(config, { readFile: () => '', now: 0 }).domains[0] ?? {}
-  if (!settings) throw new Error('the configuration has errors')
-  return settings
-}
+const settingsOf = (more: object = {}) => oneDomain.settingsOf({ ...oneDomain.MINIMAL, ...more }, {}, { cert: 'host' })
 
 describe('the page on the configuration', () => {
   for (const [heading, schema] of [

@@ -1,11 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { check } from '../../../plugin/doctor/check.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../../plugin/check.ts', import.meta.url))
 const FINE = { issuer: 'https://idp.example.com', client: { client_id: 'mesh', client_secret: 'hunter2' } }
@@ -240,11 +239,7 @@ describe('mesh-companion-check', () => {
   })
 
   describe('as a process', () => {
-    let folder: string
-    before(() => {
-      folder = mkdtempSync(join(tmpdir(), 'mesh-companion-check-'))
-    })
-    after(() => rmSync(folder, { recursive: true }))
+    const { path } = temporaryFolder()
 
     const run = (script: string, ...args: readonly string[]) => {
       const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', script, ...args], {
@@ -254,13 +249,13 @@ describe('mesh-companion-check', () => {
       return { status, stdout, stderr }
     }
     const fileWith = (oidc: unknown) => {
-      const file = join(folder, 'config.json')
+      const file = path('config.json')
       writeFileSync(file, JSON.stringify(server(oidc), null, 2))
       return file
     }
 
     it('runs when started by a link, as npm does, and exits with what it found', () => {
-      const link = join(folder, 'mesh-companion-check.ts')
+      const link = path('mesh-companion-check.ts')
       symlinkSync(SCRIPT, link)
       const { status, stdout, stderr } = run(link, fileWith({ ...FINE, newAccounts: 1 }))
       expect(stderr).to.equal('')
@@ -292,8 +287,8 @@ describe('mesh-companion-check', () => {
       for (const [args, reason] of [
         [[], /^Name one file to check\.\n\nUsage: /],
         [['a.json', 'b.json'], /^Name one file/],
-        [[join(folder, 'missing.json')], /missing\.json: cannot be read \(ENOENT\)\.\n$/],
-        [[folder], /cannot be read \(EISDIR\)\.\n$/],
+        [[path('missing.json')], /missing\.json: cannot be read \(ENOENT\)\.\n$/],
+        [[path()], /cannot be read \(EISDIR\)\.\n$/],
       ] as const) {
         const { status, stdout, stderr } = run(SCRIPT, ...args)
         expect([status, stdout]).to.deep.equal([2, ''])

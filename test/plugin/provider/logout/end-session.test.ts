@@ -1,22 +1,13 @@
 import { expect } from 'chai'
-import type { DomainSettings } from '../../../../plugin/config/settings.ts'
-import { readDomains } from '../../../../plugin/mount/read-domains.ts'
 import { createEndSession } from '../../../../plugin/provider/logout/end-session.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { MINIMAL, settingsOf } from '../../config/one-domain.ts'
 
 const ISSUER = 'https://idp.example/one'
 const ENDPOINT = `${ISSUER}/end?tenant=x`
 
 describe('where a session ends at the IdP', () => {
-  function settingsWith(oidc: object): DomainSettings {
-    const config = { issuer: ISSUER, client: { client_id: 'mesh', client_secret: 'secret' }, ...oidc }
-    const [reading] = readDomains({
-      settings: { cert: 'mesh.test' },
-      domains: { '': { authStrategies: { oidc: config } } },
-    }).domains
-    if (!reading?.settings) throw new Error(JSON.stringify(reading?.problems))
-    return reading.settings
-  }
+  const settingsWith = (oidc: object) => settingsOf({ ...MINIMAL, issuer: ISSUER, ...oidc }, {}, { cert: 'mesh.test' })
 
   function open(metadata: object = {}, oidc: object = {}, status = 200) {
     const asked: { address: string; method: string; headers: object }[] = []

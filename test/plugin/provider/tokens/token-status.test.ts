@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 import { type Idp, startIdp } from '../../../../fixtures/idp/server.ts'
 import { systemClock } from '../../../../plugin/clock.ts'
-import { readDomains } from '../../../../plugin/mount/read-domains.ts'
 import { createProviderClient, type ProviderClient } from '../../../../plugin/provider/client.ts'
 import { openIssuer } from '../../../../plugin/provider/issuer/discovery.ts'
 import { createDocuments } from '../../../../plugin/provider/issuer/documents.ts'
 import { createKeySet } from '../../../../plugin/provider/issuer/key-set.ts'
 import type { Renewable } from '../../../../plugin/provider/tokens/renewal.ts'
 import { type ClientKeyPair, makeKey } from '../../../support/client-keys.ts'
+import { settingsOf } from '../../config/one-domain.ts'
 
 const CALLBACK = 'http://127.0.0.1:1/callback'
 const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-the-tests', redirect_uri: CALLBACK }
@@ -31,14 +31,10 @@ describe('verbs about tokens', () => {
   function connect(members: Record<string, unknown> = {}, keys: readonly ClientKeyPair[] = []) {
     const client = { ...CLIENT, ...members }
     const oidc = { issuer: idp.issuer, client }
-    const [reading] = readDomains(
-      { settings: { cert: 'mesh.test' }, domains: { '': { authStrategies: { oidc } } } },
-      {
-        ...(keys.length > 0 ? { credentials: { '': { jwksFile: 'keys' } } } : {}),
-        readFile: () => JSON.stringify({ keys: keys.map((key) => key.private) }),
-      },
-    ).domains
-    if (!reading?.settings) throw new Error(JSON.stringify(reading?.problems))
+    const settings = settingsOf(oidc, {
+      ...(keys.length > 0 ? { credentials: { '': { jwksFile: 'keys' } } } : {}),
+      readFile: () => JSON.stringify({ keys: keys.map((key) => key.private) }),
+    })
     const deps = { fetch: globalThis.fetch as never, clock: systemClock }
     const discovery = {
       ...deps,
@@ -47,11 +43,11 @@ describe('verbs about tokens', () => {
       onFailure: () => undefined,
       onDiscovered: () => undefined,
     }
-    const verbs = createProviderClient(reading.settings, {
+    const verbs = createProviderClient(settings, {
       ...deps,
       now: systemClock.now,
       keySet: createKeySet(deps),
-      issuer: openIssuer(reading.settings.issuer, discovery),
+      issuer: openIssuer(settings.issuer, discovery),
       scopes: ['openid'],
       claims: [],
       onAudience: () => undefined,
