@@ -2,12 +2,9 @@ import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import type { Endpoint, Fault } from '../../fixtures/idp/faults.ts'
-import { linesOf, pluginLines } from './support/auth-log.ts'
+import { pluginLines } from './support/auth-log.ts'
 import { alteredProgram } from './support/data-folder.ts'
-import { answers } from './support/mesh-process.ts'
 import {
-  answerOfIdp,
   authCookieOn,
   isApp,
   isLoginPage,
@@ -23,46 +20,6 @@ import { closes, useMesh } from './support/use-mesh.ts'
 describe('MeshCentral beside an IdP that is down, slow or hostile', () => {
   const setup = useMesh({ domains: { '': { oidc: { groups: { sync: true } } }, second: {} } })
   afterEach(() => setup.idp.faults.clear())
-
-  const refusal = '{"error":"invalid_client","error_description":"<script>x</script>\\nforged"}'
-  for (const [what, endpoint, fault] of [
-    ['resets the connection', 'token', { kind: 'reset' }],
-    ['refuses the client', 'token', { kind: 'answer', status: 401, body: refusal, headers: {} }],
-    ['sends hundreds of megabytes', 'token', { kind: 'huge', bytes: 300_000_000 }],
-    ['tells of nobody', 'userinfo', { kind: 'answer', status: 403, body: '', headers: {} }],
-  ] satisfies (readonly [what: string, endpoint: Endpoint, fault: Fault])[]) {
-    it(`shows a message, at one log line, where its ${endpoint} endpoint ${what}`, async () => {
-      const browser = setup.browser()
-      const person = setup.person()
-      const address = await answerOfIdp(setup, browser, person)
-      setup.idp.faults.set(endpoint, fault)
-      const lines = await linesOf(setup, async () => {
-        const page = await browser.get(address)
-        expect([page.status, isLoginPage(page)]).to.deep.equal([200, true])
-        expect(messageOn(page)).to.be.oneOf([108, 112])
-        expect(page.body).not.to.include('<script>x')
-      })
-      expect(lines.filter((line) => line.includes('login-failed'))).to.have.length(1)
-      expect(lines).to.have.length(1)
-      expect(await setup.hasAccount(person)).to.equal(false)
-    })
-  }
-
-  it('goes on serving everybody else while it waits', async () => {
-    const browser = setup.browser()
-    const address = await answerOfIdp(setup, browser, setup.person())
-    const before = setup.idp.requests('token')
-    setup.idp.faults.set('token', { kind: 'hang' }, 1)
-    let isAnswered = false
-    const answer = browser.get(address).finally(() => {
-      isAnswered = true
-    })
-    await until('the request', () => setup.idp.requests('token') > before)
-    await until('an answer', () => answers(setup.port))
-    await signedIn(setup, setup.person())
-    expect(isAnswered).to.equal(false)
-    expect(messageOn(await answer)).to.equal(112)
-  })
 
   it('answers requests that make no sense without a stack trace, and lives on', async () => {
     const browser = setup.browser()

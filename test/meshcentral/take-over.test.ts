@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { pluginLines } from './support/auth-log.ts'
 import { CLIENT } from './support/mesh-setup.ts'
-import { answerOfIdp, buttonsOf, isApp, isLoginPage, messageOn, signIn } from './support/session.ts'
+import { buttonsOf, isApp, isLoginPage, messageOn, signIn } from './support/session.ts'
 import { useMesh } from './support/use-mesh.ts'
 
 describe('the plugin in a MeshCentral of many domains', () => {
@@ -67,15 +67,6 @@ describe('the plugin in a MeshCentral of many domains', () => {
       const other = domain === 'path' ? '' : 'path'
       expect(isApp(await browser.get(setup.urlOf(other))), `${domain} at ${other}`).to.equal(false)
     }
-  })
-
-  it('does not take the answer to the login of one domain at another', async () => {
-    const person = setup.person()
-    const browser = setup.browser()
-    const answer = await answerOfIdp(setup, browser, person, { domain: 'path' })
-    const page = await browser.get(answer.replace('/path/', '/'))
-    expect([isApp(page), messageOn(page)]).to.deep.equal([false, 117])
-    expect(await setup.hasAccount(person)).to.equal(false)
   })
 
   it('takes a configuration of deprecated keys alone, with a warning each that names the new place, where the new key wins', async () => {

@@ -30,6 +30,9 @@ describe('a login', () => {
       redirect_uri: `${host.url}auth-oidc-callback`,
       code_challenge_method: 'S256',
     })
+    expect([...first.keys()].sort().join(' ')).to.equal(
+      'client_id code_challenge code_challenge_method nonce redirect_uri response_type scope state',
+    )
     for (const name of ['state', 'nonce', 'code_challenge']) {
       expect(first.get(name), name).to.match(/^[\w-]{43}$/)
       expect(first.get(name), name).to.not.equal(second.get(name))
