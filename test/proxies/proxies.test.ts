@@ -7,11 +7,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Page } from '../../fixtures/browser.ts'
 import { makeCertificates } from '../../fixtures/certificate.ts'
-import type { RunningHost } from '../../fixtures/host/server.ts'
 import { type Idp, startIdp } from '../../fixtures/idp/server.ts'
 import type { ClientSettings } from '../../plugin/config/settings.ts'
 import { askForFiles } from '../../plugin/doctor/live/files.ts'
-import type { AuthLogEntry } from '../../plugin/index.ts'
 import { anyCertificateFetch } from '../meshcentral/support/any-certificate-fetch.ts'
 import { laboratory, serverSettings } from '../meshcentral/support/laboratory.ts'
 import type { Person } from '../meshcentral/support/mesh-setup.ts'
@@ -21,9 +19,7 @@ import { freePort } from '../support/host-process.ts'
 import { MeasuredBrowser, MOST } from '../support/proxies/measured-browser.ts'
 import { siteOnPage } from '../support/proxies/page-site.ts'
 import { PROXIES, type ProxyName, type RunningProxy, startProxy } from '../support/proxies/start-proxy.ts'
-import { whoAmI } from '../support/sign-in-setup.ts'
 import { type ExpressServer, startExpressServer } from './support/express-server.ts'
-import { startReferenceHost } from './support/reference-host.ts'
 
 const HOSTS = { localhost: '127.0.0.1', 'other.mesh.test': '127.0.0.1' }
 /** Of browsers; proxies come from 127.0.0.1. */
@@ -47,18 +43,16 @@ describe('behind a proxy as the page has it', () => {
   let folder = ''
   let idp: Idp
   let devices: ExpressServer
-  let host: RunningHost
-  const hostLog: AuthLogEntry[] = []
   let caches = 0
   let running: RunningProxy | string
   let page = ''
   const browsers: MeasuredBrowser[] = []
 
   /** Exchanges the proxy in front of everything. */
-  async function use(name: ProxyName, change = (site: string) => site, behind = inside): Promise<RunningProxy> {
+  async function use(name: ProxyName, change = (site: string) => site): Promise<RunningProxy> {
     if (typeof running === 'object') await running.stop()
     const upstreams = {
-      '127.0.0.1:4430': `127.0.0.1:${behind}`,
+      '127.0.0.1:4430': `127.0.0.1:${inside}`,
       '127.0.0.1:3000': `127.0.0.1:${devices.port}`,
     }
     const files = {
@@ -95,7 +89,6 @@ describe('behind a proxy as the page has it', () => {
     await writeFile(join(folder, 'all.pem'), `${server.cert}\n${server.key}`)
     idp = await startIdp({ fetch: anyCertificateFetch })
     devices = await startExpressServer(idp, `https://localhost:${port}`)
-    host = await startReferenceHost(idp, `https://localhost:${port}/`, (entry) => hostLog.push(entry))
     await use('nginx')
     // What the page says of MeshCentral, on a machine where other ports are free and nothing asks the Internet.
     const own = { ...settings, cert: serverSettings(port).cert, port: inside, aliasPort: port }
@@ -114,7 +107,6 @@ describe('behind a proxy as the page has it', () => {
     for (const browser of browsers) browser.close()
     if (typeof running === 'object') await running.stop()
     await devices?.close()
-    await host?.close()
     await idp?.close()
     await rm(folder, { recursive: true, force: true })
   })
@@ -207,27 +199,6 @@ describe('behind a proxy as the page has it', () => {
         } finally {
           session.destroy()
         }
-      })
-
-      it('serves the reference host', async () => {
-        const person = inGroups(400)
-        await use(name, undefined, host.port)
-        const browser = open()
-        const landed = await browser.signIn(
-          await browser.get(`${setup.url}auth-oidc`),
-          person.username,
-          person.password,
-        )
-        expect(browser.bare).to.deep.equal([])
-        expect((await whoAmI(browser, setup.url)).id, landed.url).to.equal(`~oidc:${person.sub}`)
-        expect(hostLog.at(-1)).to.deep.include({
-          event: 'login',
-          fields: { user: `~oidc:${person.sub}`, clientAddress: ADDRESS },
-        })
-        const left = await signOut(browser, setup.url)
-        expect(left.url.replace(/\?.*/, '')).to.equal(`${setup.url}login`)
-        expect((await whoAmI(browser, setup.url)).status).to.equal(401)
-        expectWithin(browser)
       })
 
       it('serves a server of one’s own below a path', async () => {
