@@ -18,7 +18,6 @@ import { clientAddressBy, clientOfPeerBy, isProxyBy } from './requests/client-ad
 import { limitConnections } from './requests/connection-limit.ts'
 import { createProxyWarnings } from './requests/proxy-warnings.ts'
 import { createBodyChecks } from './requests/schemas.ts'
-import { createReadThrough } from './rings/read-through.ts'
 import { createRingCache } from './rings/ring-cache.ts'
 
 /** The public API while it serves. */
@@ -59,8 +58,7 @@ export function warnWithoutTls(
 export async function serveApi(parts: ApiParts): Promise<Api> {
   const { listen, rateLimit, webPush, store, isReserved, clock, metrics, log } = parts
   const check = createBodyChecks(webPush)
-  const { feed } = store
-  const rings = feed ? createRingCache({ ...store, feed }) : createReadThrough(store)
+  const rings = createRingCache(store)
   const calls: ReadonlyMap<string, Call> = new Map([
     ['/v1/register', registerCall({ check: check.register, store, isReserved, rings, metrics, log })],
     ['/v1/sync', syncCall({ check: check.sync, rings })],

@@ -147,16 +147,22 @@ export interface History {
    */
   append(messages: readonly HeardMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /**
-   * Messages strictly newer than `since`, which the device has brought, oldest first, and the server time of an answer with them,
-   * as {@link Cursors.timeOf} gives it. Undefined when the station is not registered, or has no such device.
+   * Messages strictly newer than `from`, oldest first, and the server time of an answer with those that are newer than `since`, which the
+   * device has brought, as {@link Cursors.timeOf} gives it. Undefined when the station is not registered, or has no such device.
    */
-  since(
-    station: StationKey,
-    deviceId: DeviceId,
-    since: number,
-  ): Promise<{ readonly messages: readonly StoredMessage[]; readonly serverTime: number } | undefined>
+  since(station: StationKey, deviceId: DeviceId, since: number, from?: number): Promise<NewMessages | undefined>
   /** How many messages a ring holds; older ones are dropped. */
   readonly perStation: number
+}
+
+/** What a station has, all of one moment. */
+export interface NewMessages {
+  readonly messages: readonly StoredMessage[]
+  readonly serverTime: number
+  /** Of its present registration, with which another ring began. */
+  readonly registeredAt: number
+  /** Time of its newest message, 0 before the first. */
+  readonly newest: number
 }
 
 /** What is stored, as it is stored, for who keeps rings in memory. */

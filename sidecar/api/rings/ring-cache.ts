@@ -28,7 +28,8 @@ export interface NewMessages {
 interface RingCacheParts {
   readonly stations: Pick<Stations, 'get' | 'avatarChanges'>
   readonly history: Pick<History, 'since' | 'perStation'>
-  readonly feed: Feed
+  /** Undefined where other processes store too. */
+  readonly feed: Feed | undefined
   readonly cursors: Cursors
   /** For all rings together; those that were not asked for the longest go first. */
   readonly maxBytes?: number
@@ -50,7 +51,8 @@ interface Load {
 
 /**
  * Keeps the rings that are asked for: a ring is read from the history once, and what is stored later is added when it is durable.
- * What only the history has, such as messages older than what was asked for before, is read again.
+ * What only the history has, such as messages older than what was asked for before, is read again. Without a feed the history is asked
+ * each time, for what is newer than what is kept: reading and showing 50 messages costs four times what it does to ask for none.
  */
 export function createRingCache({ stations, history, feed, cursors, maxBytes = MAX_BYTES }: RingCacheParts): RingCache {
   const { perStation } = history
@@ -59,7 +61,7 @@ export function createRingCache({ stations, history, feed, cursors, maxBytes = M
   const loads = new Map<StationKey, Load>()
   let bytes = 0
 
-  feed.onStored((messages) => {
+  feed?.onStored((messages) => {
     for (const message of messages) {
       loads.get(message.to)?.late.push(message)
       const kept = rings.get(message.to)
@@ -78,7 +80,10 @@ export function createRingCache({ stations, history, feed, cursors, maxBytes = M
   }
 
   function drop(key: StationKey): void {
-    bytes -= rings.get(key)?.bytes ?? 0
+    const kept = rings.get(key)
+    if (!kept) return
+    bytes -= kept.bytes
+    kept.bytes = 0
     rings.delete(key)
   }
 
@@ -134,6 +139,27 @@ export function createRingCache({ stations, history, feed, cursors, maxBytes = M
     }
   }
 
+  /** What others stored meanwhile comes from the history, of which what is kept is a copy while both agree on what is the newest. */
+  async function ask(key: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined> {
+    const known = rings.get(key)
+    const kept = known && known.ring.completeFrom <= since ? known : undefined
+    const newestKept = kept?.ring.times.at(-1) ?? 0
+    const found = await history.since(key, device, since, kept && Math.max(kept.ring.completeFrom, newestKept))
+    if (!found) return undefined
+    const { registeredAt, messages, newest } = found
+    if (kept && (kept.ring.registeredAt !== registeredAt || newest < newestKept)) {
+      if (rings.get(key) === kept) drop(key)
+      return ask(key, device, since)
+    }
+    const current = kept ?? { ring: createRing(registeredAt, since, messages, perStation), bytes: 0 }
+    const { ring } = current
+    // Another answer may have brought some of them, and newer ones, by now.
+    for (const message of messages) if (message.time > (ring.times.at(-1) ?? 0)) addToRing(ring, message, perStation)
+    keep(key, current)
+    const last = ring.times.at(-1) ?? 0
+    return { head: headOf(key, current, since), serverTime: last > since ? last : found.serverTime }
+  }
+
   function headOf(key: StationKey, kept: Kept, since: number): BodyHead {
     const slice = sliceOf(kept.ring, since)
     return sliceHead(slice, () => slice.compressed ?? compress(key, kept, slice))
@@ -170,6 +196,7 @@ export function createRingCache({ stations, history, feed, cursors, maxBytes = M
 
   return {
     async since(key, device, since) {
+      if (!feed) return ask(key, device, since)
       if (!deviceOf(stations.get(key), device)) return undefined
       const kept = keptFor(key, since)
       if (!kept) return load(key, device, since)

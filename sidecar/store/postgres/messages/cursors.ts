@@ -22,7 +22,7 @@ interface CursorsParts {
 
 /** The cursors as the rest of the store takes them. */
 export interface SharedCursors extends Cursors {
-  /** {@link Cursors.timeOf} of who brings `since` and gets what was read. */
+  /** {@link Cursors.timeOf} of who brings `since` and gets no messages. */
   timeIn(reading: Answer, since: number | undefined): number
   /** Writes down what is not written yet. */
   seal(): Promise<void>
@@ -58,8 +58,6 @@ export function openCursors({ database, reader, clock }: CursorsParts): SharedCu
     if (!station) return last
     const brought = since !== undefined && since <= last ? Math.floor(since) : undefined
     const cursor = Math.min(...station.devices.map((device) => cursorOf(device, brought)))
-    const lastMessage = station.messages.at(-1)?.time
-    if (lastMessage !== undefined) return lastMessage
     return station.newest > cursor ? cursor : last
   }
 

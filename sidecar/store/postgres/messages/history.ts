@@ -17,10 +17,12 @@ interface HistoryParts {
 export function openHistory({ appends, reader, cursors, perStation }: HistoryParts): History {
   return {
     append: appends.append,
-    async since(key, device, since) {
-      const reading = await reader.read(key, device, since)
+    async since(key, device, since, from = since) {
+      const reading = await reader.read(key, device, from)
       if (!reading.station) return undefined
-      return { messages: reading.station.messages, serverTime: cursors.timeIn(reading, since) }
+      const { messages, registeredAt, newest } = reading.station
+      const withoutMessages = cursors.timeIn(reading, since)
+      return { messages, registeredAt, newest, serverTime: newest > since ? newest : withoutMessages }
     },
     perStation,
   }

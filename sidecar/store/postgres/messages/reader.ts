@@ -10,8 +10,8 @@ const STATEMENTS = 3
 const WAITING_READS = 10_000
 
 const READ = `
-  SELECT last, keys, registered_at AS "registeredAt", asked, newest, messages
-  FROM read_for_devices($1, $2, $3) ORDER BY i`
+  SELECT last, station_registered_at AS "registeredAt", keys, registered_at AS "since", asked, newest, messages
+  FROM read_newer($1, $2, $3) ORDER BY i`
 
 interface Ask {
   readonly station: StationKey
@@ -22,8 +22,10 @@ interface Ask {
 
 interface Row {
   readonly last: number
+  readonly registeredAt: number | null
   readonly keys: readonly string[] | null
-  readonly registeredAt: readonly number[]
+  /** When each device was registered. */
+  readonly since: readonly number[]
   readonly asked: readonly number[]
   readonly newest: number | null
   readonly messages: Buffer | null
@@ -39,6 +41,7 @@ export interface DeviceReading {
 
 /** What the database has of a station, all of one moment. */
 export interface Reading {
+  readonly registeredAt: number
   /** The one that asks, or all of them; at least one. */
   readonly devices: readonly DeviceReading[]
   /** Time of its newest message, 0 before the first. */
@@ -77,11 +80,11 @@ export function openReader(database: Queries): Reader {
       const device = id === undefined ? null : deviceName(station, id)
       const row = await batches.add({ station, device, since })
       if (!row) return { last: 0, station: undefined }
-      const { last, keys, registeredAt, asked, newest, messages } = row
-      const devices = keys?.map((key, at) => ({ key, registeredAt: registeredAt[at] ?? 0, asked: asked[at] ?? 0 }))
-      if (!devices) return { last, station: undefined }
+      const { last, registeredAt, keys, asked, newest, messages } = row
+      const devices = keys?.map((key, at) => ({ key, registeredAt: row.since[at] ?? 0, asked: asked[at] ?? 0 }))
+      if (!devices || registeredAt === null) return { last, station: undefined }
       const unpacked = messages ? unpackMessages(station, messages) : []
-      return { last, station: { devices, newest: newest ?? 0, messages: unpacked } }
+      return { last, station: { registeredAt, devices, newest: newest ?? 0, messages: unpacked } }
     },
   }
 }

@@ -6,7 +6,7 @@ import { demandRights } from './demand-rights.ts'
 import { demandServer } from './demand-server.ts'
 import { INSTANCE_FUNCTIONS } from './instance-functions.ts'
 import { CLAIM_PUSHES, PUT_OFF_PUSHES, SETTLE_PUSHES } from './push-functions.ts'
-import { READ_FOR_DEVICES } from './read-functions.ts'
+import { READ_NEWER } from './read-functions.ts'
 import { REGISTRY_FUNCTIONS } from './registry-functions.ts'
 import { FIT_RINGS } from './ring-functions.ts'
 import { MIGRATIONS } from './schema.ts'
@@ -69,7 +69,7 @@ const FUNCTIONS: readonly string[] = [
   CLAIM_ACKS,
   APPEND,
   TRY_TO_STORE,
-  READ_FOR_DEVICES,
+  READ_NEWER,
   CLAIM_PUSHES,
   SETTLE_PUSHES,
   PUT_OFF_PUSHES,

@@ -6,16 +6,18 @@ import type { StationKey, StoredMessage } from '../../../messages/store.ts'
  * (`keys` is null where none is found). Messages are packed into one value a station (the layout is that of
  * {@link unpackMessages}): a row for each, with a value for each of its members, takes three times as long to decode.
  */
-export const READ_FOR_DEVICES = `
-CREATE OR REPLACE FUNCTION read_for_devices(stations text[], devices text[], sinces float8[])
-RETURNS TABLE (i bigint, "last" bigint, keys text[], registered_at bigint[], asked bigint[], newest bigint, messages bytea)
+export const READ_NEWER = `
+CREATE OR REPLACE FUNCTION read_newer(stations text[], devices text[], sinces float8[])
+RETURNS TABLE (
+  i bigint, "last" bigint, station_registered_at bigint, keys text[], registered_at bigint[], asked bigint[], newest bigint, messages bytea)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY
-    SELECT one.i, clock.last, asking.*, held.newest, held.messages
+    SELECT one.i, clock.last, station.registered_at, asking.*, held.newest, held.messages
     FROM unnest(stations, devices, sinces) WITH ORDINALITY AS one (station, device, since, i)
       CROSS JOIN clock
+      LEFT JOIN station ON station.key = one.station
       LEFT JOIN LATERAL (
         SELECT array_agg(key), array_agg(device.registered_at), array_agg(device.asked) FROM device
         WHERE device.station = one.station AND (one.device IS NULL OR key = one.device)) AS asking ON true
@@ -32,7 +34,7 @@ END $$`
 const HEAD_BYTES = 16
 
 /**
- * Messages out of one value, as `read_for_devices` packs them: of each the time in 8 bytes, the lengths of source, number and text in 2,
+ * Messages out of one value, as `read_newer` packs them: of each the time in 8 bytes, the lengths of source, number and text in 2,
  * 2 and 4, and then those. Texts are parts of `packed`, which stays in memory with them.
  */
 export function unpackMessages(to: StationKey, packed: Buffer): readonly StoredMessage[] {

@@ -111,16 +111,21 @@ export function openHistory(
       return fates.map((fate, index) => outcomeOf(messages[index] as HeardMessage, fate, mayAck))
     },
 
-    async since(station, device, since) {
+    async since(station, device, since, from = since) {
       // Between transactions: what the index has is in the file.
-      const messages = await database.read(async (queries) => {
-        if (!deviceOf(stations.get(station), device)) return undefined
-        const times = rings.newer(station, since)
-        if (times.length === 0) return []
+      const read = await database.read(async (queries) => {
+        const registered = stations.get(station)
+        if (!registered || !deviceOf(registered, device)) return undefined
+        const { registeredAt } = registered
+        const newest = rings.newest(station)
+        const times = rings.newer(station, from)
+        if (times.length === 0) return { messages: [], registeredAt, newest }
         const [found] = await queries.all<{ messages: string }>(MESSAGES, JSON.stringify(times))
-        return parseMessages(station, found?.messages ?? '[]')
+        return { messages: parseMessages(station, found?.messages ?? '[]'), registeredAt, newest }
       })
-      return messages && { messages, serverTime: await cursors.timeOf(station, device, since, messages.at(-1)?.time) }
+      if (!read) return undefined
+      const lastMessage = read.newest > since ? read.newest : undefined
+      return { ...read, serverTime: await cursors.timeOf(station, device, since, lastMessage) }
     },
 
     perStation,

@@ -79,7 +79,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       await receive()
       for (const since of [stores.now() + 1_000_000, Number.MAX_SAFE_INTEGER, 1e300]) {
         expect(await current(since)).to.equal(registeredAt)
-        expect(await sync(since)).to.deep.equal({ messages: [], serverTime: registeredAt })
+        expect(await sync(since)).to.deep.include({ messages: [], serverTime: registeredAt })
       }
     })
 

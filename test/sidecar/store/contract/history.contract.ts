@@ -57,6 +57,20 @@ export function historyContract(stores: ContractStores): void {
     expect(await store.history.since('K9NONE', '', 0)).to.equal(undefined)
   })
 
+  it('returns what is newer than the caller has, and the server time of an answer with all that is newer than the cursor', async () => {
+    const [first, second] = (await append(store, 'a', 'b')).map((one) => (one.kind === 'stored' ? one.message.time : 0))
+    for (const [since, from, expected] of [
+      [0, first, ['b']],
+      [first, 0, ['a', 'b']],
+      [0, second, []],
+    ] as const) {
+      const answer = await store.history.since('N0CALL', '', since ?? 0, from)
+      expect(texts(answer?.messages ?? [])).to.deep.equal(expected)
+      expect(answer?.serverTime).to.equal(second)
+      expect(answer?.newest).to.equal(second)
+    }
+  })
+
   it('lets a sync that was asked for beside an append see it, or find it at the next cursor', async () => {
     const [, answer] = await Promise.all([append(store, 'a'), newer(store, 'N0CALL')])
     const next = await newer(store, 'N0CALL', answer.serverTime)

@@ -1,0 +1,147 @@
+import { EventEmitter, once } from 'node:events'
+import { expect } from 'chai'
+import { createRingCache } from '../../../../sidecar/api/rings/ring-cache.ts'
+import type { History, Store } from '../../../../sidecar/messages/store.ts'
+import { claim, startApi } from '../../../support/running-api.ts'
+import { append, message, register, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
+import { answerIn, cacheOver } from './ring-answer.ts'
+
+describe('The rings of a store that others share', () => {
+  const sharedRings = () => createRingCache({ ...store, feed: undefined })
+
+  const stores = temporaryStores()
+  let store: Store
+  beforeEach(async () => {
+    store = await stores.open()
+    await register(store, 'N0CALL')
+  })
+
+  it('answer as those of a store that nobody shares, from wherever a client asks', async () => {
+    await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
+    const [first] = await append(store, 'Grüße', 'b', message('c', { from: 'W2AW' }))
+    const [cache, reader] = [cacheOver(store), sharedRings()]
+    const time = first?.kind === 'stored' ? first.message.time : Number.NaN
+    for (const since of [0, time, Number.MAX_SAFE_INTEGER]) {
+      const kept = await cache.since('N0CALL', '', since)
+      const read = await reader.since('N0CALL', '', since)
+      expect(read?.head.text()).to.be.a('string').that.equals(kept?.head.text())
+      expect(await read?.head.compressed()).to.deep.equal(await kept?.head.compressed())
+    }
+  })
+
+  it('have what was stored just now, and the avatars of now', async () => {
+    const reader = sharedRings()
+    const answer = async () => answerIn(await reader.since('N0CALL', '', 0))
+    expect(await answer()).to.deep.equal({ messages: [], avatars: {} })
+    await append(store, 'a')
+    await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
+    expect((await answer()).messages.map(({ text }) => text)).to.deep.equal(['a'])
+    expect((await answer()).avatars).to.deep.equal({ W1AW: 'icon:car' })
+  })
+
+  it('read each message once, and none of an earlier registration', async () => {
+    const read: number[] = []
+    const history: Pick<History, 'since' | 'perStation'> = {
+      perStation: 2,
+      async since(...asked) {
+        const found = await store.history.since(...asked)
+        read.push(found?.messages.length ?? 0)
+        return found
+      },
+    }
+    const rings = createRingCache({ ...store, feed: undefined, history })
+    const texts = async () => answerIn(await rings.since('N0CALL', '', 0)).messages.map(({ text }) => text)
+    await append(store, 'a', 'b')
+    expect(await texts()).to.deep.equal(['a', 'b'])
+    await append(store, 'c')
+    expect(await Promise.all([texts(), texts()])).to.deep.equal([
+      ['b', 'c'],
+      ['b', 'c'],
+    ])
+    expect(await texts()).to.deep.equal(['b', 'c'])
+    expect(read).to.deep.equal([2, 1, 1, 0])
+    await store.stations.remove('N0CALL')
+    await register(store, 'N0CALL')
+    expect(await texts()).to.deep.equal([])
+    await append(store, 'd')
+    expect(await texts()).to.deep.equal(['d'])
+  })
+
+  it('have no gap where a client has more than they had', async () => {
+    const rings = sharedRings()
+    await append(store, 'a')
+    await rings.since('N0CALL', '', 0)
+    const [, c] = await append(store, 'b', 'c')
+    await rings.since('N0CALL', '', c?.kind === 'stored' ? c.message.time : Number.NaN)
+    await append(store, 'd')
+    const texts = answerIn(await rings.since('N0CALL', '', 0)).messages.map(({ text }) => text)
+    expect(texts).to.deep.equal(['a', 'b', 'c', 'd'])
+  })
+
+  it('are read anew where the history has lost what they have', async () => {
+    let lost = false
+    const history: Pick<History, 'since' | 'perStation'> = {
+      perStation: 50,
+      async since(...asked) {
+        const found = await store.history.since(...asked)
+        return found && lost ? { ...found, messages: found.messages.slice(0, 1), newest: 1 } : found
+      },
+    }
+    const rings = createRingCache({ ...store, feed: undefined, history })
+    const texts = async () => answerIn(await rings.since('N0CALL', '', 0)).messages.map(({ text }) => text)
+    await append(store, 'a', 'b')
+    expect(await texts()).to.deep.equal(['a', 'b'])
+    lost = true
+    expect(await texts()).to.deep.equal(['a'])
+  })
+
+  it('give the time of the newest message that they bring, though another answer has brought it', async () => {
+    const events = new EventEmitter()
+    let slow = false
+    const history: Pick<History, 'since' | 'perStation'> = {
+      perStation: 50,
+      async since(...asked) {
+        const released = slow && once(events, 'release')
+        const found = await store.history.since(...asked)
+        if (released) events.emit('read')
+        await released
+        return found
+      },
+    }
+    const rings = createRingCache({ ...store, feed: undefined, history })
+    await append(store, 'a')
+    await rings.since('N0CALL', '', 0)
+    slow = true
+    const asked = rings.since('N0CALL', '', 0)
+    await once(events, 'read')
+    slow = false
+    const [b] = await append(store, 'b')
+    await rings.since('N0CALL', '', 0)
+    events.emit('release')
+    const answer = await asked
+    expect(answerIn(answer).messages.map(({ text }) => text)).to.deep.equal(['a', 'b'])
+    expect(answer?.serverTime).to.equal(b?.kind === 'stored' ? b.message.time : undefined)
+  })
+
+  it('are there for a station that another process has registered just now, and so are avatars', async () => {
+    // What memory does not know yet.
+    const stations = { ...store.stations, get: () => undefined }
+    const api = await startApi({ over: { store: { ...store, stations, feed: undefined }, clock: stores.clock } })
+    try {
+      await register(store, 'N0CALL-7')
+      const status = async (path: string, body: object) => (await api.post(path, body)).status
+      expect(await status('/v1/sync', { ...claim('N0CALL'), since: 0 })).to.equal(200)
+      expect(await status('/v1/avatars', { ...claim('N0CALL'), stations: [] })).to.equal(200)
+      expect(await status('/v1/avatars', { ...claim('K9NONE'), stations: [] })).to.equal(404)
+      expect(await status('/v1/unregister', claim('N0CALL'))).to.equal(200)
+      expect(await status('/v1/sync', { ...claim('N0CALL'), since: 0 })).to.equal(404)
+    } finally {
+      await api.close()
+    }
+  })
+
+  it('are none for a station that is not registered', async () => {
+    await store.stations.remove('N0CALL')
+    expect(await sharedRings().since('N0CALL', '', 0)).to.equal(undefined)
+  })
+})
