@@ -18,7 +18,8 @@ export interface PushQueue {
   claim(room: Readonly<Record<Platform, number>>): Promise<readonly PushClaim[]>
   /**
    * The phone was told of everything up to `claim.unpushed.newest`, or never will be. What was stored since is due when its own window
-   * ends, or now where that is past. When it rejects, the phone may be told again.
+   * ends, or now where that is past. When it rejects, the phone may be told again, and so it may after a crash that comes
+   * before another is settled 100 ms later, or none is under way any more.
    */
   settle(claim: PushClaim): Promise<void>
   /**

@@ -8,6 +8,9 @@ import type { RingIndex } from './ring-index.ts'
 
 // A read that failed is made again by and by, not as fast as it fails.
 const CLAIM_AGAIN_MS = 1_000
+// Answers of gateways come one by one, and a transaction for each costs about as much as all else that we do for a push. While others are
+// to come, they wait for each other so long.
+const GATHER_MS = 100
 
 const TOLD = 'SELECT station, id, pushed_through AS through FROM device'
 
@@ -65,8 +68,11 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
   const entries = new Map<string, Entry>()
   /** In the order in which they fell due, each under the platform that its device had then. */
   const due: Record<Platform, Set<Entry>> = { android: new Set(), ios: new Set(), webpush: new Set() }
-  /** Settled, while the file did not take it. Not told again while this process lives. */
+  /** Settled, and not in the file yet, or not taken by it. Not told again while this process lives, nor after it was closed. */
   const unwritten = new Map<string, number>()
+  /** Since when some of them wait to be written; in elapsed time. */
+  let gatheringSince: number | undefined
+  let taken = 0
   const listeners: (() => void)[] = []
   let askingAgain: Timer | undefined
   let closed = false
@@ -132,25 +138,26 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
   }
 
   function take(platform: Platform, room: number): readonly Entry[] {
-    const taken: Entry[] = []
+    const took: Entry[] = []
     for (const entry of due[platform]) {
-      if (taken.length >= room) break
+      if (took.length >= room) break
       due[platform].delete(entry)
       if (deviceIn(entry)?.platform === platform) {
         entry.isTaken = true
-        taken.push(entry)
+        took.push(entry)
       } else {
         fallDue(entry)
         tell()
       }
     }
-    return taken
+    taken += took.length
+    return took
   }
 
-  async function read(taken: readonly Entry[]): Promise<ReadonlyMap<Entry, Unpushed>> {
+  async function read(took: readonly Entry[]): Promise<ReadonlyMap<Entry, Unpushed>> {
     // Where no transaction is in progress, so that nothing is told of that may be taken back.
     return database.read(async (reading) => {
-      const found = taken.flatMap((entry) => {
+      const found = took.flatMap((entry) => {
         // Not of what came before it was unregistered, and registered anew.
         const times = rings.newer(entry.key, Math.max(entry.since, deviceIn(entry)?.registeredAt ?? 0))
         const time = times.at(-1)
@@ -173,6 +180,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
   function claimOf(entry: Entry, unpushed: Unpushed | undefined): readonly PushClaim[] {
     const device = deviceIn(entry)
     if (!device || !unpushed) {
+      oneLess(entry).catch(() => undefined)
       finish(entry, entry.since)
       return []
     }
@@ -194,14 +202,15 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
   }
 
   /** Puts back, in front of the others, what was taken and could not be read. */
-  function release(taken: readonly Entry[]): void {
+  function release(took: readonly Entry[]): void {
     const behind = PLATFORMS.flatMap((platform) => [...due[platform]])
     for (const platform of PLATFORMS) due[platform].clear()
-    for (const entry of taken) {
+    taken -= took.length
+    for (const entry of took) {
       entry.isTaken = false
       entry.againAt = undefined
     }
-    for (const entry of [...taken, ...behind]) fallDue(entry)
+    for (const entry of [...took, ...behind]) fallDue(entry)
     if (closed) return
     askingAgain ??= clock.after(CLAIM_AGAIN_MS, () => {
       askingAgain = undefined
@@ -209,27 +218,40 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     })
   }
 
-  const mark: Write<readonly [name: string, time: number], void> = {
+  const mark: Write<void, void> = {
     async run(tx, inputs) {
-      const late = [...unwritten]
-      const rows = [...late, ...inputs].map(([name, time]) => [...deviceNamed(name), time])
-      await tx.last(MARK_PUSHED, JSON.stringify(rows))
+      const marks = [...unwritten]
+      await tx.last(MARK_PUSHED, JSON.stringify(marks.map(([name, time]) => [...deviceNamed(name), time])))
       tx.onCommit(() => {
-        for (const [name, time] of late) if (unwritten.get(name) === time) unwritten.delete(name)
+        for (const [name, time] of marks) if (unwritten.get(name) === time) unwritten.delete(name)
       })
-      return inputs.map(() => undefined)
+      return inputs
     },
+  }
+
+  /** Of one claim it is known what became of it. The last one, or one that is late enough, has what is settled written. */
+  async function oneLess(entry: Entry | undefined): Promise<void> {
+    if (entry?.isTaken) taken -= 1
+    const since = gatheringSince
+    if (since === undefined || (taken > 0 && clock.elapsed() - since < GATHER_MS)) return
+    gatheringSince = undefined
+    try {
+      await database.write(mark, undefined)
+    } catch (error) {
+      gatheringSince = since
+      throw error
+    }
   }
 
   return {
     async claim(room) {
-      const taken = closed ? [] : PLATFORMS.flatMap((platform) => take(platform, room[platform]))
-      if (taken.length === 0) return []
+      const took = closed ? [] : PLATFORMS.flatMap((platform) => take(platform, room[platform]))
+      if (took.length === 0) return []
       try {
-        const found = await read(taken)
-        return taken.flatMap((entry) => claimOf(entry, found.get(entry)))
+        const found = await read(took)
+        return took.flatMap((entry) => claimOf(entry, found.get(entry)))
       } catch (error) {
-        release(taken)
+        release(took)
         throw error
       }
     },
@@ -237,11 +259,10 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     async settle({ station, device, unpushed: { newest } }) {
       const name = deviceName(station, device.id)
       const entry = entries.get(name)
+      unwritten.set(name, newest.time)
+      gatheringSince ??= clock.elapsed()
       try {
-        await database.write(mark, [name, newest.time])
-      } catch (error) {
-        unwritten.set(name, newest.time)
-        throw error
+        await oneLess(entry)
       } finally {
         if (entry) finish(entry, newest.time)
       }
@@ -250,12 +271,14 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
     async later({ station, device }, { delayMs, tries, refusals }) {
       const entry = entries.get(deviceName(station, device.id))
       if (!entry) return
+      const written = oneLess(entry)
       entry.isTaken = false
       // The next claim reads it.
       entry.againAt = undefined
       entry.tries = tries
       entry.refusals = refusals
       plan(entry, delayMs)
+      await written
     },
 
     onDue(listener) {

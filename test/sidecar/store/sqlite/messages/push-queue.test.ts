@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import type { PushClaim } from '../../../../../sidecar/messages/push-queue.ts'
+import type { Store } from '../../../../../sidecar/messages/store.ts'
 import type { Connection } from '../../../../../sidecar/store/sqlite/database/connection.ts'
 import { pushQueueContract } from '../../contract/push-queue.contract.ts'
 import { append, copyAsAfterCrash, message, register, rejection, temporaryStores } from '../temporary-stores.ts'
@@ -60,6 +62,43 @@ describe('The queue of pushes in SQLite', () => {
     disk.fails = false
     await store.close()
     expect(await (await stores.open()).pushes.claim(ROOM)).to.deep.equal([])
+  })
+
+  describe('while others are under way', () => {
+    const KEYS = ['N0CALL', 'N1CALL', 'N2CALL']
+
+    async function claimed(): Promise<{ store: Store; claims: readonly PushClaim[] }> {
+      const store = await stores.open()
+      await register(store, ...KEYS)
+      await append(store, ...KEYS.map((to) => message('hi', { to })))
+      await stores.clock.advance(2000)
+      return { store, claims: await store.pushes.claim(ROOM) }
+    }
+
+    it('writes together what is settled within 100 ms, and the rest with the last of them', async () => {
+      const { store, claims } = await claimed()
+      const leftAfterCrash = async (name: string) => {
+        copyAsAfterCrash(stores.path(), stores.path(name))
+        const left = await (await stores.open({}, stores.path(name))).pushes.claim(ROOM)
+        return left.map(({ station }) => station)
+      }
+      await store.pushes.settle(claims[0]!)
+      expect(await leftAfterCrash('first.sqlite')).to.deep.equal(KEYS)
+      await stores.clock.advance(100)
+      await store.pushes.settle(claims[1]!)
+      expect(await leftAfterCrash('second.sqlite')).to.deep.equal(['N2CALL'])
+      await store.pushes.settle(claims[2]!)
+      expect(await leftAfterCrash('third.sqlite')).to.deep.equal([])
+    })
+
+    it('tells nobody again after it was closed, be one put off or not', async () => {
+      const { store, claims } = await claimed()
+      await store.pushes.settle(claims[0]!)
+      await store.pushes.later(claims[1]!, { delayMs: 1000, tries: 1, refusals: 0 })
+      await store.close()
+      const left = await (await stores.open()).pushes.claim(ROOM)
+      expect(left.map(({ station }) => station)).to.deep.equal(['N1CALL', 'N2CALL'])
+    })
   })
 
   it('has those due still, in their order, that a claim could not read, and says when to ask again', async () => {
