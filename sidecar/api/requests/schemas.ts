@@ -16,7 +16,7 @@ export interface BodyChecks {
 }
 
 /**
- * Compiles the checks of all calls; takes some milliseconds, so it is done once. `allowPrivate`: subscriptions of Web Push may be to push
+ * The checks of all calls. Each is compiled once, when it is first needed: all of them take some milliseconds of a start. `allowPrivate`: subscriptions of Web Push may be to push
  * services in private networks.
  */
 export function createBodyChecks({ allowPrivate }: { readonly allowPrivate: boolean }): BodyChecks {
@@ -29,8 +29,11 @@ export function createBodyChecks({ allowPrivate }: { readonly allowPrivate: bool
     allowUnionTypes: true,
   })
   const check = <Body>(schema: BodySchema): BodyCheck<Body> => {
-    const validate = ajv.compile<Body>(schema)
-    return (body) => checked(validate, body)
+    let validate: ValidateFunction<Body> | undefined
+    return (body) => {
+      validate ??= ajv.compile<Body>(schema)
+      return checked(validate, body)
+    }
   }
   const register = check<RegisterBody>(BODY_SCHEMAS.register)
   return {
