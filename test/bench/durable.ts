@@ -3,7 +3,8 @@ import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
 import { alone, alternate, beside, inTurn, type Measurement, median } from './measurement.ts'
 import { startPushGateway } from './push-gateway.ts'
 
-const MESSAGES = 10_000
+/** Of a burst. */
+export const MESSAGES = 10_000
 const STATIONS = 5000
 const DEVICES = 3
 /** Of which a ring holds 50: what the others are remembered by has reached its bound too, so that one goes for each that comes. */
@@ -12,7 +13,7 @@ const ROUNDS = 5
 const LONE_MESSAGES = 200
 
 /** The longest that there is: no push is due while the bench runs. */
-const COALESCE_MS = 600_000
+export const COALESCE_MS = 600_000
 const TRICKLE_PER_SECOND = 1000
 const TRICKLE_MS = 3000
 

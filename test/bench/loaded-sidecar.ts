@@ -11,6 +11,8 @@ const MOST_MS = 60_000
 const ASK_EVERY_MS = 1000
 /** Of the messages that it is loaded with. */
 const AT_ONCE = 10_000
+/** More than one process is sent. */
+const MESSAGES_APART = 100_000_000
 /** It acknowledges, which none of the others does. */
 const ACKNOWLEDGING = 'B999X'
 
@@ -42,6 +44,9 @@ export interface Load {
   readonly messagesEach: number
   /** Where it stores; in a file where that is not given. */
   readonly database?: string
+  /** Which it is of so many that share the database, all of which listen, each to messages of its own. */
+  readonly place?: number
+  readonly of?: number
   /** `push` of the configuration; where it is not given, no gateway is on. */
   readonly push?: object
   /** Of each station; 1 where it is not given. */
@@ -56,6 +61,8 @@ export async function startLoaded({
   stations: count,
   messagesEach,
   database,
+  place = 0,
+  of = 1,
   push,
   platform = 'android',
   devices = 1,
@@ -63,7 +70,15 @@ export async function startLoaded({
 }: Load): Promise<LoadedSidecar> {
   const upstream = await bareUpstream()
   const sidecar = await startBuiltSidecar({
-    aprsis: { host: '127.0.0.1', port: upstream.port, callsign: 'N0CALL', passcode: 13023, filterDebounceMs: 0 },
+    aprsis: {
+      host: '127.0.0.1',
+      port: upstream.port,
+      callsign: 'N0CALL',
+      passcode: 13023,
+      filterDebounceMs: 0,
+      ...(of > 1 && { listeners: of }),
+    },
+    ...(of > 1 && { instance: `bench-${place}` }),
     rateLimit: { windowMs: 1000, max: 1_000_000_000, newStationsPerHour: 1_000_000, connectionsPerAddress: 10_000 },
     stations: { max: count + 1 },
     ...(database === undefined ? {} : { database }),
@@ -74,9 +89,9 @@ export async function startLoaded({
   const all = [...stations, ACKNOWLEDGING]
   await registerStations(sidecar, all, { platform, devices, acknowledging: [ACKNOWLEDGING], ca: tls?.ca })
   await upstream.client
-  const messages = createMessages(stations)
+  const messages = createMessages(stations, place * MESSAGES_APART)
   const send = (count: number, ofStations?: number): void => upstream.send(messages(count, ofStations))
-  const acks = acknowledgements(upstream)
+  const acks = acknowledgements(upstream, `M${place}`)
   const storedCount = async () => (await counter(sidecar, 'messages_stored')) - acks.count()
   const loaded: LoadedSidecar = {
     sidecar,
@@ -110,7 +125,7 @@ export async function startLoaded({
 }
 
 /** What is sent to the station that acknowledges. Each is of another sender, since there is a limit of acks for each. */
-function acknowledgements(upstream: BareUpstream) {
+function acknowledgements(upstream: BareUpstream, begin: string) {
   const waiting = new Map<string, () => void>()
   let count = 0
   upstream.onLine((line) => {
@@ -122,7 +137,7 @@ function acknowledgements(upstream: BareUpstream) {
     count: () => count,
     async next() {
       count += 1
-      const sender = `M${count}ABC`
+      const sender = `${begin}A${count}`
       await new Promise<void>((resolve, reject) => {
         const deadline = setTimeout(() => reject(new Error('A message was not acknowledged.')), MOST_MS)
         waiting.set(sender, () => {

@@ -7,9 +7,9 @@ const WORDS_EACH = 9
 /** Source: APRS Protocol Reference, chapter 14. */
 const MAX_TEXT_CHARACTERS = 67
 
-/** Makes lines with so many messages, all different, to one of `stations` after the other, of all or of the first so many. */
-export function createMessages(stations: readonly string[]): (count: number, ofStations?: number) => string {
-  let index = 0
+/** Makes lines with so many messages, all different, to one of `stations` after the other, of all or of the first so many, numbered from `first`. */
+export function createMessages(stations: readonly string[], first = 0): (count: number, ofStations?: number) => string {
+  let index = first
   return (count, ofStations = stations.length) => {
     const lines: string[] = []
     for (const end = index + count; index < end; index += 1) {

@@ -1,11 +1,15 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
-import { startPostgres } from '../../fixtures/demo/postgres.ts'
+import { type Postgres, startPostgres } from '../../fixtures/demo/postgres.ts'
 import { syncRate } from './api.ts'
 import { type BuiltSidecar, startBuiltSidecar } from './built-sidecar.ts'
-import { burst } from './durable.ts'
-import { startLoaded } from './loaded-sidecar.ts'
-import { alone, alternate, beside, type Measurement, median } from './measurement.ts'
+import { burst, COALESCE_MS, MESSAGES } from './durable.ts'
+import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
+import { alone, alternate, beside, type Measurement, median, takeTurns } from './measurement.ts'
+import { usageOf } from './process-usage.ts'
 import { startProgram } from './program.ts'
+import { startPushGateway } from './push-gateway.ts'
 
 const STATIONS = 5000
 const MESSAGES_EACH = 50
@@ -16,48 +20,117 @@ const INSTANCES = 3
 const PEER = 'the same on SQLite, which asks no other process and shares with none'
 const MOST_MS = 60_000
 
+/** Where Debian keeps each version of its own. */
+const INSTALLED = '/usr/lib/postgresql'
+
 /**
- * The sidecar on PostgreSQL, which runs on the same machine and flushes what it commits.
- * - `pipeline.postgres`: as `pipeline.durable`;
+ * The sidecar on PostgreSQL, which runs on the same machine and flushes what it commits: the newest that is installed, since the one that
+ * npm brings is built to be small and takes half as long again.
+ * - `pipeline.postgres`: as `pipeline.durable`, of one process, and of two and three that hear other messages each; the last two
+ *   beside one;
  * - `api.sync.postgres`: as `api.sync`, each of which asks the database;
+ * - `….cpu`: CPU time of one, ours beside that of the database;
  * - `pipeline.takeover`: seconds from the death of one of two listeners until two listen again, of three instances.
  */
 export async function severalBench(): Promise<readonly Measurement[]> {
-  const postgres = await startPostgres({ durable: true })
+  const bin = installed()
+  const postgres = await startPostgres({ durable: true, ...(bin !== undefined && { bin }) })
   try {
     // First, while no stations are there, whose filters would take time.
     const takeover = await takeoverRow(postgres.address)
-    return [...(await loadRows(postgres.address)), takeover]
+    return [...(await loadRows(postgres)), takeover]
   } finally {
     await postgres.stop()
   }
 }
 
-async function loadRows(database: string): Promise<readonly Measurement[]> {
-  const load = { stations: STATIONS, messagesEach: MESSAGES_EACH }
-  const onPostgres = await startLoaded({ ...load, database })
+function installed(): string | undefined {
+  const versions = existsSync(INSTALLED) ? readdirSync(INSTALLED).toSorted((a, b) => Number(b) - Number(a)) : []
+  return versions.map((version) => join(INSTALLED, version, 'bin')).find((bin) => existsSync(join(bin, 'postgres')))
+}
+
+async function loadRows(postgres: Postgres): Promise<readonly Measurement[]> {
+  const gateway = await startPushGateway('fcm')
+  const push = { ...gateway.settings, coalesceMs: COALESCE_MS }
+  const load = { stations: STATIONS, messagesEach: MESSAGES_EACH, push }
+  const first = await startLoaded({ ...load, database: postgres.address, of: INSTANCES })
   const onSqlite = await startLoaded(load)
   const client = await startProgram('http-load-client.ts')
+  const all = [first]
   try {
-    const stored = await alternate(
+    const store = await takeTurns(
       ROUNDS,
-      () => burst(onPostgres, STATIONS),
+      () => costOf(first, postgres, MESSAGES, () => burst(first, STATIONS)),
       () => burst(onSqlite, STATIONS),
     )
-    const synced = await alternate(
+    const sync = await takeTurns(
       ROUNDS,
-      () => syncRate(onPostgres, client, CALLERS),
+      () => costOf(first, postgres, undefined, () => syncRate(first, client, CALLERS)),
       () => syncRate(onSqlite, client, CALLERS),
     )
-    return [
-      beside('pipeline.postgres', 'messages/s', stored, PEER),
-      beside('api.sync.postgres', 'requests/s', synced, PEER),
+    const rows = [
+      ...costRows('pipeline.postgres', 'message', store.ours, store.peer),
+      ...costRows('api.sync.postgres', 'request', sync.ours, sync.peer),
     ]
+    while (all.length < INSTANCES) {
+      const place = { place: all.length, of: INSTANCES }
+      all.push(await startLoaded({ ...load, ...place, messagesEach: 0, database: postgres.address }))
+      const together = await alternate(
+        ROUNDS,
+        () => burstOfAll(all),
+        () => burst(first, STATIONS),
+      )
+      rows.push(beside(`pipeline.postgres.${all.length}`, 'messages/s', together, 'one of them alone'))
+    }
+    return rows
   } finally {
     await client.close()
-    await onPostgres.close()
-    await onSqlite.close()
+    for (const one of [...all, onSqlite]) await one.close()
+    await gateway.close()
   }
+}
+
+/** Of one message or request, in microseconds; `database` is that of all processes of the server. */
+interface Cost {
+  readonly perSecond: number
+  readonly ours: number
+  readonly database: number
+}
+
+/** @param count how many there are in a round; as many as in a second where it is not given */
+async function costOf(
+  { sidecar }: LoadedSidecar,
+  postgres: Postgres,
+  count: number | undefined,
+  round: () => Promise<number>,
+): Promise<Cost> {
+  const [ours, database] = [sidecar.cpuMicroseconds(), cpuOf(postgres)]
+  const perSecond = await round()
+  const each = (before: number, after: number) => (after - before) / (count ?? perSecond)
+  return { perSecond, ours: each(ours, sidecar.cpuMicroseconds()), database: each(database, cpuOf(postgres)) }
+}
+
+/** CPU time of a server and of its processes, in microseconds. */
+function cpuOf(postgres: Postgres): number {
+  const pid = postgres.pid() ?? 0
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+  return [pid, ...children.map(Number)].reduce((sum, one) => sum + usageOf(one).cpuMicroseconds(), 0)
+}
+
+function costRows(name: string, each: string, costs: readonly Cost[], peer: readonly number[]): Measurement[] {
+  const middle = (figure: keyof Cost) => median(costs.map((cost) => cost[figure]))
+  const cpu = { ours: middle('ours'), peer: middle('database') }
+  return [
+    beside(name, `${each}s/s`, { ours: middle('perSecond'), peer: median(peer) }, PEER),
+    beside(`${name}.cpu`, `µs CPU/${each}`, cpu, 'what the database takes for it', 'less'),
+  ]
+}
+
+/** Messages a second of bursts that each of them gets at once. */
+async function burstOfAll(all: readonly LoadedSidecar[]): Promise<number> {
+  const begun = performance.now()
+  await Promise.all(all.map((one) => burst(one, STATIONS)))
+  return (all.length * MESSAGES * 1000) / (performance.now() - begun)
 }
 
 /** An instance, and the APRS-IS server that it alone uses. */
