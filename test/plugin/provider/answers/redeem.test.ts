@@ -9,27 +9,31 @@ import { createDocuments } from '../../../../plugin/provider/issuer/documents.ts
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { CLIENT, settingsOf } from '../../config/one-domain.ts'
 
-const NOW = Date.now()
-const NOW_S = Math.floor(NOW / 1000)
 const CALLBACK = 'http://127.0.0.1/auth-oidc-callback'
 const FRONT = { response_types: 'id_token', response_mode: 'fragment' }
-const TRANSACTION: Transaction = {
+const TRANSACTION: Omit<Transaction, 'startedAt'> = {
   domainKey: '',
   state: 'state-of-this-login',
   nonce: 'nonce-of-this-login',
   codeVerifier: 'a'.repeat(43),
   returnPath: null,
-  startedAt: NOW,
 }
 
 describe('a redeemed login', () => {
   const open: (Provider | Idp)[] = []
+  let now: number
+  let nowS: number
+  beforeEach(() => {
+    now = Date.now()
+    nowS = Math.floor(now / 1000)
+  })
   afterEach(async () => {
     for (const one of open.splice(0).reverse()) await one.close()
   })
 
   /** An answer of the fixture IdP, and what takes it. @param changes to the claims of each ID token */
   async function answered(client: object = {}, changes: object = {}) {
+    const transaction = { ...TRANSACTION, startedAt: now }
     const idp = await startIdp()
     open.push(idp)
     await idp.addClient({
@@ -39,7 +43,7 @@ describe('a redeemed login', () => {
       grant_types: ['authorization_code', 'implicit'],
     })
     const oidc = { issuer: idp.issuer, client: { ...CLIENT, redirect_uri: CALLBACK, ...client } }
-    const clock = new FakeClock(NOW)
+    const clock = new FakeClock(now)
     const fetch = directFetch(FETCH_LIMITS, clock)
     const provider = openProvider(settingsOf(oidc), {
       clock,
@@ -53,9 +57,9 @@ describe('a redeemed login', () => {
     })
     open.push(provider)
     idp.forgeTokens((genuine) => idp.sign({ ...decodeJwt(genuine), ...changes }))
-    const back = await idp.signIn(await provider.client.authorizationUrl(TRANSACTION), 'alice')
+    const back = await idp.signIn(await provider.client.authorizationUrl(transaction), 'alice')
     const answer = new URLSearchParams(back.hash.slice(1) || back.search)
-    return { idp, answer, redeem: () => provider.client.redeem(answer, TRANSACTION) }
+    return { idp, answer, redeem: () => provider.client.redeem(answer, transaction) }
   }
   const refusal = async (login: Promise<unknown>) => {
     const error = await login.then(
@@ -67,19 +71,19 @@ describe('a redeemed login', () => {
   }
 
   it('says who signed in, in which session, when, and what the session has to keep', async () => {
-    const { idp, redeem } = await answered({}, { sid: 'session-1', iat: NOW_S, auth_time: NOW_S - 60 })
+    const { idp, redeem } = await answered({}, { sid: 'session-1', iat: nowS, auth_time: nowS - 60 })
     const { idToken, accessToken, tokens, claims, ...rest } = await redeem()
     expect(rest).to.deep.equal({
       issuer: idp.issuer,
       subject: 'u-1001',
       sid: 'session-1',
-      authenticatedAt: NOW - 61_000,
+      authenticatedAt: now - 61_000,
       grantedScopes: ['openid', 'profile', 'email'],
     })
     expect(decodeJwt(idToken).sid).to.equal('session-1')
     expect(claims).to.include({ sid: 'session-1', name: 'Alice Example' })
     expect(tokens).to.include({ access: accessToken, refresh: null, offline: false })
-    expect(tokens?.accessExpiresAt).to.be.within(NOW + 3_500_000, NOW + 3_600_000)
+    expect(tokens?.accessExpiresAt).to.be.within(now + 3_500_000, now + 3_600_000)
   })
 
   it('knows no session that the IdP does not name by a text, and no time that it does not say', async () => {
@@ -90,7 +94,7 @@ describe('a redeemed login', () => {
   })
 
   it('has nothing but its ID token where the browser brought that alone', async () => {
-    const { answer, redeem } = await answered(FRONT, { auth_time: NOW_S })
+    const { answer, redeem } = await answered(FRONT, { auth_time: nowS })
     expect(await redeem()).to.include({
       idToken: answer.get('id_token'),
       accessToken: null,
@@ -116,7 +120,7 @@ describe('a redeemed login', () => {
         [500, false],
         [700, true],
       ] as const) {
-        const { redeem } = await answered(client, { iat: NOW_S, auth_time: NOW_S - age })
+        const { redeem } = await answered(client, { iat: nowS, auth_time: nowS - age })
         if (isRefused) expect(await refusal(redeem())).to.include({ code: 'id_token_invalid' })
         else expect(await redeem()).to.include({ subject: 'u-1001' })
       }

@@ -12,7 +12,7 @@ const METADATA = {
   jwks_uri: `${ISSUER}/jwks`,
 }
 const NOW_S = Math.floor(Date.now() / 1000)
-const CLAIMS = { iss: ISSUER, sub: 'alice', aud: 'mesh', iat: NOW_S, exp: NOW_S + 60, nonce: 'n' }
+const CLAIMS = { iss: ISSUER, sub: 'alice', aud: 'mesh', iat: NOW_S, exp: NOW_S + 86_400, nonce: 'n' }
 
 /** Nobody looks at its signature, unless it is told to. */
 function token(claims: object = CLAIMS, header: object = { alg: 'RS256' }): string {
