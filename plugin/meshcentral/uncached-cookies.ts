@@ -21,6 +21,7 @@ export function keepCookiesFromCaches({ app, args }: Partial<Pick<MeshWeb, 'app'
   const handleUncached: Handle = (req, res, ...rest) => {
     if (!req.ws && !relays.includes(req.headers.host?.replace(/:\d*$/, ''))) {
       beforeHead(res, () => {
+        if (!res.hasHeader('Set-Cookie')) return
         if (cookieSignIn(req as Request)) secure(res)
         if (/^(GET|HEAD)$/.test(req.method ?? '')) keepFromCaches(req.url ?? '', res)
       })
@@ -44,7 +45,6 @@ function beforeHead(res: ServerResponse, act: () => void): void {
 /** Behind `tlsOffload` MeshCentral sets its session's cookie without: who is signed in by us came by https. */
 function secure(res: ServerResponse): void {
   const set = [res.getHeader('Set-Cookie') ?? []].flat().map(String)
-  if (set.length === 0) return
   res.setHeader(
     'Set-Cookie',
     set.map((cookie) => (/;\s*secure\b/i.test(cookie) ? cookie : `${cookie}; secure`)),
@@ -53,7 +53,6 @@ function secure(res: ServerResponse): void {
 
 /** Source: RFC 9111, sections 3 and 7.3. */
 function keepFromCaches(url: string, res: ServerResponse): void {
-  if (!res.hasHeader('Set-Cookie')) return
   const said = String(res.getHeader('Cache-Control') ?? '')
   if (/\b(no-store|private)\b/i.test(said)) return
   if (FILE.test(url) || /\bpublic\b/i.test(said)) res.removeHeader('Set-Cookie')

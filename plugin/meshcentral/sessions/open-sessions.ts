@@ -75,7 +75,7 @@ export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSess
     for (const [handle, { sockets }] of sessions) {
       if (sockets.size > 0) continue
       sessions.delete(handle)
-      return
+      if (sessions.size <= mostIdle) return
     }
   }
 
@@ -98,7 +98,8 @@ export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSess
         current.sockets.add(socket)
         socket.on('close', () => current.sockets.delete(socket))
       }
-      forgetIdle()
+      // With thousands of sockets it is a long way to one that has none.
+      if (!known) forgetIdle()
     },
     seenSealed(owner, user, socket) {
       if (owner.kind === 'none') return

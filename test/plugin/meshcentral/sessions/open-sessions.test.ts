@@ -121,4 +121,14 @@ describe('open sessions', () => {
     const known = open.find(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
     expect(known.map(({ signIn }) => signIn.handle)).to.deep.equal(['a', 'd'])
   })
+
+  it('are forgotten when a new one comes, all that are too many by then: their sockets may have closed meanwhile', () => {
+    const open = createOpenSessions(new FakeClock(10), 2)
+    const sockets = Array.from({ length: 4 }, () => new Socket())
+    for (const [at, socket] of sockets.entries()) open.seen(session(`${at}`), socket)
+    for (const socket of sockets) socket.close()
+    open.seen(session('new'))
+    const known = open.find(keysOfEnded({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
+    expect(known.map(({ signIn }) => signIn.handle)).to.deep.equal(['3', 'new'])
+  })
 })
