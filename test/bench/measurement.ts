@@ -74,3 +74,33 @@ export async function alternate(rounds: number, ours: Round, peer: Round): Promi
   const results = await takeTurns(rounds, ours, peer)
   return { ours: median(results.ours), peer: median(results.peer) }
 }
+
+/** For people. */
+export function table(measurements: readonly Measurement[]): string {
+  const cells = [
+    ['name', 'unit', 'ours', 'peer', 'ratio', 'peer is'],
+    ...measurements.map(({ name, unit, ours, peer, peerName, ratio }) => [
+      name,
+      unit,
+      figure(ours),
+      peer === null ? '-' : figure(peer),
+      ratio === null ? '-' : `${ratio.toFixed(2)} x`,
+      peerName ?? 'none',
+    ]),
+  ]
+  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
+  return cells
+    .map((row) =>
+      row
+        .map((cell, column) =>
+          column >= 2 && column <= 4 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+        )
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+function figure(value: number): string {
+  return value >= 1000 ? Math.round(value).toLocaleString('en') : value.toFixed(value >= 100 ? 0 : 2)
+}

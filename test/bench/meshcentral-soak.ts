@@ -6,6 +6,7 @@ import { readCommandLine } from '../../fixtures/command-line.ts'
 import { alteredProgram } from '../meshcentral/support/data-folder.ts'
 import { type MeshSetup, type Person, setUpMesh } from '../meshcentral/support/mesh-setup.ts'
 import { signIn } from '../meshcentral/support/session.ts'
+import { runScript } from './npm-script.ts'
 
 const USAGE = `Usage: npm run soak:meshcentral -- [--minutes N] [--rate N] [--users N] [--strategy NAME] [--again] [--without-events]
 
@@ -114,6 +115,7 @@ async function soak(setup: MeshSetup): Promise<{ logins: number; missed: number;
   return counts
 }
 
+runScript('pack:meshcentral')
 const file = join(process.cwd(), '.ci/output', `memory-${values.strategy}-${process.pid}.jsonl`)
 mkdirSync(dirname(file), { recursive: true })
 const setup = await setUpMesh({

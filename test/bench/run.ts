@@ -4,7 +4,8 @@ import { apiBench } from './api.ts'
 import { domainsBench } from './domains.ts'
 import { durableBench } from './durable.ts'
 import { loginBench } from './login.ts'
-import type { Measurement } from './measurement.ts'
+import { type Measurement, table } from './measurement.ts'
+import { runScript } from './npm-script.ts'
 import { packetsBench } from './packets.ts'
 import { pushBench } from './push.ts'
 import { severalBench } from './several.ts'
@@ -31,8 +32,10 @@ The benchmarks, as a table.
   --only NAME  one row, or all rows whose names begin so: ${BENCHES.flatMap(({ rows }) => rows).join(', ')}
   --json FILE  writes the rows there, too`
 const { values, refuse } = readCommandLine(USAGE, { json: { type: 'string' }, only: { type: 'string' } })
+const benches = chosen(values.only)
+runScript('build')
 const rows: Measurement[] = []
-for (const { rows: names, bench } of chosen(values.only)) {
+for (const { rows: names, bench } of benches) {
   const begun = performance.now()
   rows.push(...[await bench()].flat())
   process.stderr.write(`${names.join(', ')}: ${Math.round((performance.now() - begun) / 1000)} s\n`)
@@ -55,33 +58,4 @@ function chosen(name: string | undefined): readonly (typeof BENCHES)[number][] {
 
 function isOf(name: string, beginning: string): boolean {
   return name === beginning || name.startsWith(`${beginning}.`)
-}
-
-function table(measurements: readonly Measurement[]): string {
-  const cells = [
-    ['name', 'unit', 'ours', 'peer', 'ratio', 'peer is'],
-    ...measurements.map(({ name, unit, ours, peer, peerName, ratio }) => [
-      name,
-      unit,
-      figure(ours),
-      peer === null ? '-' : figure(peer),
-      ratio === null ? '-' : `${ratio.toFixed(2)} x`,
-      peerName ?? 'none',
-    ]),
-  ]
-  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
-  return cells
-    .map((row) =>
-      row
-        .map((cell, column) =>
-          column >= 2 && column <= 4 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
-        )
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
-}
-
-function figure(value: number): string {
-  return value >= 1000 ? Math.round(value).toLocaleString('en') : value.toFixed(value >= 100 ? 0 : 2)
 }

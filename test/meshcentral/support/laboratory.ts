@@ -35,6 +35,9 @@ async function open(): Promise<Laboratory> {
 /** Of the default domain; agents are signed with it. */
 export const TITLE = 'Lab'
 
+/** Signs the cookies of sessions, and outlives a restart. */
+export const SESSION_KEY = 'a session key that outlives a restart'
+
 /** Of a server on loopback, which asks nobody outside for anything. `cert` is a number, since a name would mean LAN mode. */
 export function serverSettings(port: number): Readonly<Record<string, unknown>> {
   return {
@@ -50,6 +53,6 @@ export function serverSettings(port: number): Readonly<Record<string, unknown>> 
     autoBackup: false,
     agentTimeStampServer: false,
     agentsInRam: false,
-    sessionKey: 'a session key that outlives a restart',
+    sessionKey: SESSION_KEY,
   }
 }

@@ -1,0 +1,186 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { appendFile, readFile } from 'node:fs/promises'
+import { Agent, get } from 'node:https'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { freePort } from '../../fixtures/free-port.ts'
+import { keyOfHandle } from '../../plugin/host/revocations.ts'
+import { SESSION_KEY } from '../meshcentral/support/laboratory.ts'
+import { type MeshSetup, setUpMesh } from '../meshcentral/support/mesh-setup.ts'
+import { sessionOf } from '../meshcentral/support/session.ts'
+import { until } from '../meshcentral/support/until.ts'
+import { beside, type Measurement, median, takeTurns } from './measurement.ts'
+import { allowRenewals, visitorOf } from './meshcentral-visitor.ts'
+import { usageOf } from './process-usage.ts'
+
+const COUNTS = [1, 1_000, 10_000]
+const ROUNDS = 7
+/** What somebody signed in asks for: the page of 1.4 MB, and one of the small files that it has. */
+const KINDS = [
+  { name: 'page', path: '', requests: 24 },
+  { name: 'file', path: 'scripts/common-0.0.1.js', requests: 300 },
+]
+const CONNECTIONS = 4
+const PROBE = fileURLToPath(new URL('memory-probe.cjs', import.meta.url))
+const NEVER_MS = 3_600_000
+const PEER = 'built-in, which keeps nothing of a session on the server'
+
+interface Side {
+  readonly setup: MeshSetup
+  /** Headers `Cookie`. */
+  cookies: readonly string[]
+  readonly memory: string
+}
+
+/**
+ * What a request of somebody signed in costs, and the memory of kept sessions. One login is real; the others are copies of its session,
+ * with names of their own, signed by the server's key, and of the record of its tokens, which are in the database when the server starts.
+ */
+export async function meshSessionsBench(): Promise<readonly Measurement[]> {
+  const open: MeshSetup[] = []
+  const side = async (strategy: 'ours' | 'built-in'): Promise<Side> => {
+    const memory = join(process.cwd(), '.ci/output', `kept-${strategy}-${process.pid}.jsonl`)
+    const setup = await setUpMesh({
+      strategy,
+      port: await freePort(),
+      nodeOptions: ['--expose-gc', '--require', PROBE],
+      env: { MEMORY_PROBE_FILE: memory, MEMORY_PROBE_MS: String(NEVER_MS) },
+    })
+    open.push(setup)
+    return { setup, memory, cookies: [] }
+  }
+  try {
+    const [ours, peer] = [await side('ours'), await side('built-in')]
+    const sessions = new Map<Side, Session>()
+    for (const one of [ours, peer]) sessions.set(one, await realSession(one.setup))
+    const rows: Measurement[] = []
+    const held: Record<'ours' | 'peer', Memory>[] = []
+    for (const count of COUNTS) {
+      for (const one of [ours, peer]) await keepSessions(one, sessions.get(one) as Session, count)
+      held.push({ ours: await memoryOf(ours), peer: await memoryOf(peer) })
+      rows.push(...(await requestRows(ours, peer, count)))
+    }
+    const [few, , many] = held
+    for (const figure of ['heapUsed', 'rss'] as const) {
+      const grown = (which: 'ours' | 'peer') => ((many?.[which][figure] ?? 0) - (few?.[which][figure] ?? 0)) / 1e6
+      const name = `kept.${figure === 'rss' ? 'rss' : 'heap'}.${COUNTS.at(-1)}`
+      rows.push(beside(name, 'MB more', { ours: grown('ours'), peer: grown('peer') }, PEER, 'less'))
+    }
+    return rows
+  } finally {
+    for (const setup of open) await setup.close()
+  }
+}
+
+interface Session {
+  readonly session: Readonly<Record<string, unknown>>
+  /** Of its tokens. Undefined: there is none. */
+  readonly record: Readonly<Record<string, unknown>> | undefined
+}
+
+async function realSession(setup: MeshSetup): Promise<Session> {
+  await allowRenewals(setup)
+  const session = sessionOf(await visitorOf(setup, setup.person({ groups: ['everybody'] })), setup.url)
+  if (session.oidcSignIn === undefined) return { session, record: undefined }
+  const { handle } = session.oidcSignIn as { readonly handle: string }
+  const record = await until('the record of its tokens', async () =>
+    (await setup.data.records()).get(`meshcompaniontokens/${keyOfHandle(handle)}`),
+  )
+  return { session, record }
+}
+
+/** Starts the server anew with so many of them, and has each seen once. */
+async function keepSessions(side: Side, { session, record }: Session, count: number): Promise<void> {
+  const names = Array.from({ length: count - side.cookies.length }, () => randomBytes(16).toString('base64url'))
+  const records = names.map(
+    (name) => `${JSON.stringify({ ...record, _id: `meshcompaniontokens/${keyOfHandle(name)}` })}\n`,
+  )
+  await side.setup.restart({}, async () => {
+    if (record) await appendFile(join(side.setup.data.path, 'meshcentral.db'), records.join(''))
+  })
+  side.cookies = [...side.cookies, ...names.map((name) => cookiesOf(session, name))]
+  await ask(side, '', CONNECTIONS)
+  await ask(side, 'health.ashx', side.cookies.length)
+}
+
+function cookiesOf(session: Session['session'], handle: string): string {
+  const signIn = session.oidcSignIn === undefined ? {} : { oidcSignIn: { ...session.oidcSignIn, handle } }
+  const text = JSON.stringify({ ...session, ...signIn, x: randomBytes(6).toString('base64') })
+  const cookie = `xid=${Buffer.from(text).toString('base64')}`
+  // As `keygrip` does it.
+  return `${cookie}; xid.sig=${createHmac('sha384', SESSION_KEY).update(cookie).digest('base64url')}`
+}
+
+interface Memory {
+  readonly heapUsed: number
+  readonly rss: number
+}
+
+/** After a full collection. */
+async function memoryOf({ setup, memory }: Side): Promise<Memory> {
+  const lines = async () => (await readFile(memory, 'utf8').catch(() => '')).split('\n').slice(0, -1)
+  const before = (await lines()).length
+  process.kill(setup.server().pid, 'SIGUSR2')
+  const line = await until('the memory', async () => (await lines())[before])
+  return JSON.parse(line) as Memory
+}
+
+async function requestRows(ours: Side, peer: Side, count: number): Promise<readonly Measurement[]> {
+  const rows: Measurement[] = []
+  for (const { name, path, requests } of KINDS) {
+    const run = (side: Side) => async () => {
+      const { setup } = side
+      const usage = usageOf(setup.server().pid)
+      const before = usage.cpuMicroseconds()
+      const waits = await ask(side, path, requests)
+      return { cpu: (usage.cpuMicroseconds() - before) / requests, waits }
+    }
+    // The first ones are of a server that has just started.
+    await run(ours)()
+    await run(peer)()
+    const results = await takeTurns(ROUNDS, run(ours), run(peer))
+    const cpu = (which: 'ours' | 'peer') => median(results[which].map((round) => round.cpu))
+    const p99 = (which: 'ours' | 'peer') => {
+      const waits = results[which].flatMap((round) => round.waits).toSorted((a, b) => a - b)
+      return waits[Math.floor((waits.length - 1) * 0.99)] as number
+    }
+    rows.push(
+      beside(`${name}.cpu.${count}`, 'us CPU', { ours: cpu('ours'), peer: cpu('peer') }, PEER, 'less'),
+      beside(`${name}.p99.${count}`, 'ms', { ours: p99('ours'), peer: p99('peer') }, PEER, 'less'),
+    )
+  }
+  return rows
+}
+
+/** By each session in turn. @returns how long each answer took, in milliseconds */
+async function ask({ setup, cookies }: Side, path: string, requests: number): Promise<readonly number[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, rejectUnauthorized: false })
+  const waits: number[] = []
+  let turn = 0
+  const work = async () => {
+    for (let mine = turn++; mine < requests; mine = turn++) {
+      const begun = performance.now()
+      await answered(`${setup.url}${path}`, cookies[mine % cookies.length] as string, agent)
+      waits.push(performance.now() - begun)
+    }
+  }
+  await Promise.all(Array.from({ length: CONNECTIONS }, work))
+  agent.destroy()
+  return waits
+}
+
+function answered(address: string, cookie: string, agent: Agent): Promise<void> {
+  return new Promise((resolve, reject) => {
+    get(
+      address,
+      { agent, headers: { cookie }, lookup: (_name, _options, done) => done(null, [LOOPBACK]) },
+      (response) => {
+        // Somebody who is not signed in gets the page, too, but with a new session.
+        if (response.statusCode !== 200) reject(new Error(`status ${response.statusCode} at ${address}`))
+        response.resume().on('end', resolve).on('error', reject)
+      },
+    ).on('error', reject)
+  })
+}
+
+const LOOPBACK = { address: '127.0.0.1', family: 4 }

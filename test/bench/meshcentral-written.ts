@@ -1,0 +1,92 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { type ControlSocket, openPage } from '../meshcentral/support/control-socket.ts'
+import { type Members, type MeshSetup, setUpMesh } from '../meshcentral/support/mesh-setup.ts'
+import { until } from '../meshcentral/support/until.ts'
+import { alone, beside, type Measurement } from './measurement.ts'
+import { allowRenewals, visitorOf } from './meshcentral-visitor.ts'
+
+const PEOPLE = 100
+/** The page is loaded as often in an hour as a session is renewed by default. */
+const TIMES_AN_HOUR = 12
+/** Renewals of each session that are waited for: as close together as an IdP in this process answers them, where an hour has them in its minutes. */
+const RENEWALS = 4
+const OFTEN = { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { sessionCheckMinutes: 0.05 } } }
+const SETTLED_MS = 500
+
+/**
+ * What people write to MeshCentral's own database, whose files are only added to: somebody who has an account signs in, loads the page with its
+ * socket, and has the session renewed by an IdP that gives each refresh token once.
+ */
+export async function meshWrittenBench(): Promise<readonly Measurement[]> {
+  const ours = await writtenBy('ours')
+  const peer = await writtenBy('built-in')
+  const row = (name: string, of: (written: Written) => number) =>
+    beside(`written.${name}`, 'KB', { ours: of(ours) / 1e3, peer: of(peer) / 1e3 }, 'built-in', 'less')
+  return [
+    row('login', ({ login }) => login),
+    alone('written.renewal', 'KB', ours.renewal / 1e3),
+    row(`hour.${PEOPLE}`, ({ login, page, renewal }) => PEOPLE * (login + TIMES_AN_HOUR * (page + renewal))),
+  ]
+}
+
+/** Bytes, each time. */
+interface Written {
+  readonly login: number
+  readonly page: number
+  readonly renewal: number
+}
+
+async function writtenBy(strategy: 'ours' | 'built-in'): Promise<Written> {
+  const settings: Members = { maxInvalidLogin: false }
+  const setup = await setUpMesh({ strategy, settings, idp: { rotateRefreshTokens: true } })
+  try {
+    await allowRenewals(setup)
+    const persons = Array.from({ length: PEOPLE }, (_, n) => setup.person({ groups: ['everybody', `group ${n % 10}`] }))
+    // On all days but one their accounts are there.
+    for (const person of persons) await visitorOf(setup, person)
+    const before = await settledBytes(setup)
+    const browsers: ScriptedBrowser[] = []
+    for (const person of persons) browsers.push(await visitorOf(setup, person))
+    const signedInBytes = await settledBytes(setup)
+    const pages: ControlSocket[] = []
+    const openPages = async () => {
+      for (const browser of browsers) pages.push(await openPage(setup, browser))
+    }
+    await openPages()
+    const openedBytes = await settledBytes(setup)
+    const each = (bytes: number) => bytes / PEOPLE
+    const written = { login: each(signedInBytes - before), page: each(openedBytes - signedInBytes), renewal: 0 }
+    if (strategy === 'built-in') return written
+    await setup.restart({ settings: { ...settings, ...OFTEN } })
+    await allowRenewals(setup)
+    await openPages()
+    const [renewedAlready, fromBytes] = [setup.idp.requests('token'), await bytesOf(setup)]
+    const renewed = await until('the renewals', () => {
+      const count = setup.idp.requests('token') - renewedAlready
+      return count >= RENEWALS * PEOPLE && count
+    })
+    const renewal = ((await settledBytes(setup)) - fromBytes) / renewed
+    return { ...written, renewal }
+  } finally {
+    await setup.close()
+  }
+}
+
+/** Once nothing more is being written. */
+async function settledBytes(setup: MeshSetup): Promise<number> {
+  for (let before = await bytesOf(setup); ; ) {
+    await setTimeout(SETTLED_MS)
+    const now = await bytesOf(setup)
+    if (now === before) return now
+    before = now
+  }
+}
+
+async function bytesOf({ data }: MeshSetup): Promise<number> {
+  const names = (await readdir(data.path)).filter((name) => name.endsWith('.db'))
+  const sizes = await Promise.all(names.map(async (name) => (await stat(join(data.path, name))).size))
+  return sizes.reduce((sum, size) => sum + size, 0)
+}

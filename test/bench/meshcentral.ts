@@ -1,0 +1,33 @@
+import { readCommandLine } from '../../fixtures/command-line.ts'
+import { type Measurement, table } from './measurement.ts'
+import { meshSessionsBench } from './meshcentral-sessions.ts'
+import { meshStartBench } from './meshcentral-start.ts'
+import { meshWrittenBench } from './meshcentral-written.ts'
+import { runScript } from './npm-script.ts'
+
+const BENCHES: Readonly<Record<string, () => Promise<readonly Measurement[]>>> = {
+  start: meshStartBench,
+  sessions: meshSessionsBench,
+  written: meshWrittenBench,
+}
+const { values, refuse } = readCommandLine(
+  `Usage: npm run bench:meshcentral -- [--only NAME]
+
+The real MeshCentral with the plugin, and with its own strategy beside it, by
+alternating rounds.
+
+  --only start     how long it takes until it serves, and what it then holds in memory
+  --only sessions  CPU and 99th percentile of a request of somebody signed in, for the
+                   page and for a file, at 1, 1,000 and 10,000 kept sessions, and the
+                   memory that 10,000 of them take
+  --only written   what an hour of 100 people at work writes to the database`,
+  { only: { type: 'string' } },
+)
+const { only } = values
+const names = Object.keys(BENCHES)
+if (only !== undefined && !names.includes(only)) refuse(`--only is one of ${names.join(', ')}.`)
+runScript('pack:meshcentral')
+const rows: Measurement[] = []
+for (const [name, bench] of Object.entries(BENCHES))
+  if (only === undefined || name === only) rows.push(...(await bench()))
+process.stdout.write(`${table(rows)}\n`)
