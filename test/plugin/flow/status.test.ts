@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { startHost } from '../../../fixtures/host/server.ts'
 import { createClientFolder, makeKey } from '../../support/client-keys.ts'
 import { CLIENT, setups } from '../../support/sign-in-setup.ts'
 
@@ -90,14 +89,8 @@ describe('the status of single sign-on', () => {
   })
 
   it('says of a domain whose configuration has errors that it has', async () => {
-    const host = await startHost({
-      config: { settings: { cert: '127.0.0.1' }, domains: { '': { authStrategies: { oidc: { issuer: 'nowhere' } } } } },
-      port: 0,
-      authLog: () => undefined,
-      output: { write: () => undefined },
-    })
+    const { host } = await start({ exactly: () => ({ issuer: 'nowhere' }) })
     const [status] = host.status()
-    await host.close()
     expect(status).to.deep.equal({
       domainKey: '',
       configured: false,
@@ -112,10 +105,9 @@ describe('the status of single sign-on', () => {
   })
 
   it('is shown by the reference host to site admins, and to nobody else', async () => {
-    const { host, browser } = await start({ oidc: { groups: { siteadmin: 'mesh-admins' } } })
+    const { host, browser, signIn } = await start({ oidc: { groups: { siteadmin: 'mesh-admins' } } })
     const shown = async (user?: string) => {
-      const visitor = browser()
-      if (user !== undefined) await visitor.login(host.url, user, `${user}-demo`)
+      const visitor = user === undefined ? browser() : (await signIn(user)).person
       return visitor.step(`${host.url}api/status`)
     }
     expect((await shown()).status).to.equal(401)
