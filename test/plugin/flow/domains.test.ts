@@ -173,6 +173,16 @@ describe('several domains', () => {
     expect((await whoAmI(person, server.urlOf(MESH))).status).to.equal(401)
   })
 
+  it('end no session of another by a logout in a frame that its cookie came along with', async () => {
+    await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[0]) } })
+    const { person } = await signIn(MESH)
+    const cookie = person.cookies.header(new URL(server.urlOf(MESH))) ?? ''
+    const { status } = await server.browser().step(`${server.urlOf(LAB)}auth-oidc-frontchannel-logout`, {
+      headers: { cookie },
+    })
+    expect([status, (await whoAmI(person, server.urlOf(MESH))).status]).to.deep.equal([200, 200])
+  })
+
   it('end their own sessions only where the IdP tells of a logout', async () => {
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[0]) } })
     const [mesh, lab] = [await signIn(MESH), await signIn(LAB)]

@@ -91,7 +91,7 @@ describe('group rules', () => {
     const given = rules({
       rights: [
         { group: 'helpdesk', rights: ['manageusers', 'recordings'] },
-        { group: 'backup', rights: ['serverbackup', 'recordings'] },
+        { group: 'Backup', rights: ['serverbackup', 'recordings'] },
       ],
     })
     for (const [groups, rights] of [
