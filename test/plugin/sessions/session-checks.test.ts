@@ -285,6 +285,27 @@ describe('checks whether sessions still live', () => {
     expect([asked.length, clock.pending]).to.deep.equal([6, 0])
   })
 
+  it('ask about those though the IdP was away a moment ago: who has sent a logout token is there', async () => {
+    let isAway = true
+    const idp: Idp = async () => {
+      if (isAway) throw AWAY
+    }
+    const { look, asked, all, checks, refreshOf } = setUp({ idp })
+    await look()
+    isAway = false
+    await checks.askAbout(all)
+    expect([asked, refreshOf('a')]).to.deep.equal([['a 1', 'a 1'], 'a 2'])
+  })
+
+  it('ask about none that is being asked about', async () => {
+    const hung = deferred()
+    const { look, asked, all, checks } = setUp({ idp: () => hung.promise })
+    await look()
+    await checks.askAbout(all)
+    expect(asked).to.deep.equal(['a 1'])
+    hung.resolve()
+  })
+
   it('are over once they are closed: nobody is asked any more, and nothing is planned', async () => {
     const hung = deferred()
     const { clock, look, asked, all, checks, lines } = setUp({ names: many(30), idp: () => hung.promise })
