@@ -142,6 +142,17 @@ describe('A connection to APRS-IS', () => {
     expect(reasons[0]).to.equal('no connection within 10 s')
   })
 
+  it('does not log in with a call that may be in use elsewhere by the time it is connected', async () => {
+    let mayLogIn = true
+    network.hold()
+    open({ mayLogIn: () => mayLogIn })
+    mayLogIn = false
+    network.release()
+    await inState('waiting')
+    expect(reasons[0]).to.equal('its call may be in use elsewhere')
+    expect(server.traffic.logins).to.equal(0)
+  })
+
   it('closes at once while the connection is not established', async () => {
     network.hold()
     open()
