@@ -15,10 +15,10 @@ import { usageOf } from './process-usage.ts'
 
 const COUNTS = [1, 1_000, 10_000]
 const ROUNDS = 7
-/** What somebody signed in asks for: the page of 1.4 MB, and one of the small files that it has. */
+/** What somebody signed in asks for: the page of 1.4 MB, and one of the small files that it has. As many as take well over the 10 ms that CPU time comes in. */
 const KINDS = [
-  { name: 'page', path: '', requests: 24 },
-  { name: 'file', path: 'scripts/common-0.0.1.js', requests: 300 },
+  { name: 'page', path: '', requests: 40 },
+  { name: 'file', path: 'scripts/common-0.0.1.js', requests: 1_000 },
 ]
 const CONNECTIONS = 4
 const PROBE = fileURLToPath(new URL('memory-probe.cjs', import.meta.url))
