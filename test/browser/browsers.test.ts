@@ -148,7 +148,8 @@ describe('a person at a host on another site than the provider', () => {
 
       for (const [what, { options = {}, run }] of Object.entries(CASES)) {
         it(what, async () => {
-          setup = await setUp({ ...options, tls })
+          const { certFile, keyFile } = tls
+          setup = await setUp({ ...options, tls: { certFile, keyFile } })
           await run(person, setup)
         })
       }
