@@ -1,33 +1,29 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, relative, sep } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { DEPRECATED_NAMES } from '../../plugin/config/migration/deprecated-keys.ts'
 import type { MemberSchema } from '../../plugin/config/rules/schema/member-schema.ts'
 import { oidcSchema } from '../../plugin/config/rules/schema/schema.ts'
 import { PRESETS } from '../../plugin/presets/all.ts'
+import { codesIn, missingAmong, type NamedTest, testsNamedIn } from '../support/named-tests.ts'
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url))
-const MOCHA = fileURLToPath(new URL('../../node_modules/mocha/bin/mocha.js', import.meta.url))
+const MESHCENTRAL = fileURLToPath(new URL('../meshcentral/', import.meta.url))
 
 interface Row {
   /** Names in code marks of the first column. */
   readonly what: readonly string[]
-  readonly tests: readonly { readonly file: string; readonly title: string }[]
+  readonly tests: readonly NamedTest[]
 }
 
-const codes = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
-
-function readRow(line: string): Row {
-  const [what = '', , shownBy = ''] = line.slice(2, -2).split(' | ')
-  const tests = shownBy.split('<br>').flatMap((part) => {
-    const [file = '', ...titles] = codes(part)
-    return titles.map((title) => ({ file, title }))
+/** @param shownBy which column names tests */
+function rowsOf(text: string, shownBy: number): readonly Row[] {
+  const lines = text.split('\n').filter((line) => line.startsWith('| ') && !/^\| (---|what|row) /.test(line))
+  return lines.map((line) => {
+    const cells = line.slice(2, -2).split(' | ')
+    return { what: codesIn(cells[0] ?? ''), tests: testsNamedIn(cells[shownBy] ?? '') }
   })
-  return { what: codes(what), tests }
 }
 
 function pathsOf(schema: MemberSchema, path = ''): readonly string[] {
@@ -40,11 +36,7 @@ function pathsOf(schema: MemberSchema, path = ''): readonly string[] {
 describe('the table of what the plugin does', () => {
   let rows: readonly Row[]
   before(async () => {
-    const text = await readFile(join(FOLDER, 'README.md'), 'utf8')
-    rows = text
-      .split('\n')
-      .filter((line) => line.startsWith('| ') && !/^\| (---|what) /.test(line))
-      .map(readRow)
+    rows = rowsOf(await readFile(join(FOLDER, 'README.md'), 'utf8'), 2)
   })
 
   it('has a row for every member of the configuration, and for every deprecated key', () => {
@@ -56,31 +48,17 @@ describe('the table of what the plugin does', () => {
 
   it('names tests that there are, at least one in each row', async () => {
     expect(rows.filter(({ tests }) => tests.length === 0)).to.deep.equal([])
-    const wanted = rows.flatMap(({ tests }) => tests)
-    const there = await testsIn([...new Set(wanted.map(({ file }) => file))])
-    expect(wanted.filter(({ file, title }) => !there.get(file)?.has(title))).to.deep.equal([])
+    const named = rows.flatMap(({ tests }) => tests)
+    expect(await missingAmong(named, FOLDER)).to.deep.equal([])
   }).timeout(60_000)
 })
 
-/** Titles of the tests in these files, as mocha finds them without running any. */
-async function testsIn(files: readonly string[]): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  const scratch = await mkdtemp(join(tmpdir(), 'test-titles-'))
-  try {
-    const output = join(scratch, 'titles.json')
-    const options = ['--no-config', '--dry-run', '--reporter', 'json', '--reporter-option', `output=${output}`]
-    const paths = files.map((file) => join(FOLDER, file))
-    await promisify(execFile)(process.execPath, ['--import', 'tsx', MOCHA, ...options, ...paths], {
-      timeout: 50_000,
-      maxBuffer: 64 * 1024 * 1024,
-    })
-    const { tests } = JSON.parse(await readFile(output, 'utf8')) as { tests: { file: string; title: string }[] }
-    const titles = new Map<string, Set<string>>()
-    for (const { file, title } of tests) {
-      const name = relative(FOLDER, file).split(sep).join('/')
-      titles.set(name, (titles.get(name) ?? new Set()).add(title))
-    }
-    return titles
-  } finally {
-    await rm(scratch, { recursive: true })
-  }
-}
+describe('the table of what the plugin does better in MeshCentral', () => {
+  it('names tests that there are, at least one in each row', async () => {
+    const text = await readFile(join(MESHCENTRAL, 'README.md'), 'utf8')
+    const rows = rowsOf(text, 3).filter(({ tests }) => tests.length > 0)
+    expect(rows).to.have.length(26)
+    const named = rows.flatMap(({ tests }) => tests)
+    expect(await missingAmong(named, MESHCENTRAL)).to.deep.equal([])
+  }).timeout(60_000)
+})

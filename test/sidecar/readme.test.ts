@@ -1,18 +1,11 @@
-import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { missingAmong, type NamedTest } from '../support/named-tests.ts'
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url))
-const ROOT = join(FOLDER, '../..')
 const TABLE = readFileSync(join(FOLDER, 'README.md'), 'utf8')
-
-interface NamedTest {
-  /** Absolute. */
-  readonly file: string
-  readonly title: string
-}
 
 interface Row {
   readonly id: string
@@ -26,17 +19,10 @@ const rows: readonly Row[] = [...TABLE.matchAll(/^\| (\w+\.\d+) \|(.*)\|(.*)\|$/
     statement: statement.trim(),
     tests: tests.split('<br>').map((test) => {
       const [, file = '', title = ''] = /^`([^`]+)`: (.+)$/.exec(test.trim()) ?? []
-      return { file: join(FOLDER, file), title }
+      return { file, title }
     }),
   }),
 )
-
-/** The tests of these files, named as mocha names them, without running any. */
-function testsIn(files: readonly string[]): readonly NamedTest[] {
-  const mocha = ['--import', 'tsx', 'node_modules/mocha/bin/mocha.js', '--no-config', '--dry-run', '--reporter', 'json']
-  const { stdout } = spawnSync(process.execPath, [...mocha, ...files], { cwd: ROOT, encoding: 'utf8', maxBuffer: 2e7 })
-  return (JSON.parse(stdout.slice(stdout.indexOf('{'))) as { tests: NamedTest[] }).tests
-}
 
 describe('the table of what shows the specification', () => {
   it('has a statement and a test in every row, and numbers the rows of each heading from 1', () => {
@@ -55,12 +41,8 @@ describe('the table of what shows the specification', () => {
     }
   })
 
-  it('names only tests that exist', () => {
-    const files = new Set(rows.flatMap(({ tests }) => tests.map(({ file }) => file)))
-    const existing = new Set(testsIn([...files]).map(({ file, title }) => `${file}: ${title}`))
-    const missing = rows.flatMap(({ id, tests }) =>
-      tests.filter(({ file, title }) => !existing.has(`${file}: ${title}`)).map(({ title }) => `${id} ${title}`),
-    )
-    expect(missing).to.deep.equal([])
-  })
+  it('names only tests that exist', async () => {
+    const named = rows.flatMap(({ tests }) => tests)
+    expect(await missingAmong(named, FOLDER)).to.deep.equal([])
+  }).timeout(60_000)
 })
