@@ -53,7 +53,9 @@ export async function following({ primary }: Pick<PrimaryAndStandby, 'primary'>)
 
 /** Resolves once it takes writes. */
 export async function promote({ address }: Postgres): Promise<void> {
-  await runAt(address, 'SELECT pg_promote()')
+  // A statement that waits for it is broken off at times, where what is replayed meanwhile takes away what it might see.
+  await runAt(address, 'SELECT pg_promote(false)')
+  await until(async () => (await runAt(address, 'SELECT pg_is_in_recovery() AS standby'))[0]?.standby === false)
 }
 
 /** Has all processes of a server stand still, or go on. */
