@@ -67,18 +67,30 @@ describe('signing in', () => {
       expect(await enter([], {}, { newAccounts: null, newAccountsAllowed: () => true })).to.include({ created: true })
     })
 
-    it('refuses a locked account and changes nothing of it, whatever groups say', async () => {
-      await records.accounts.create('', ALICE)
-      const find: Accounts['find'] = async (domain, id) => {
+    const lockedAccounts = (): Accounts => ({
+      ...records.accounts,
+      async find(domain, id) {
         const found = await records.accounts.find(domain, id)
         return found && { ...found, locked: true }
-      }
+      },
+    })
+
+    it('refuses a locked account and changes nothing of it, whatever groups say', async () => {
+      await records.accounts.create('', ALICE)
       const rules = settingsOf({ ...MINIMAL, groups: { siteadmin: 'admins', sync: true } })
-      const accounts = { ...records.accounts, find }
-      const login = signIn({ ...ALICE, name: 'New' }, membershipsOf(['admins']), rules, { ...records, accounts })
+      const host = { ...records, accounts: lockedAccounts() }
+      const login = signIn({ ...ALICE, name: 'New' }, membershipsOf(['admins']), rules, host)
       expect((await refusal(login)).code).to.equal('account_locked')
       expect(await account()).to.include({ name: 'Alice', siteAdmin: false })
       expect(await mirrored()).to.deep.equal([])
+    })
+
+    it('refuses an account that is locked as it is made, and says that it was made', async () => {
+      const rules = settingsOf({ ...MINIMAL, newAccounts: true })
+      const { code, message } = await refusal(signIn(ALICE, [], rules, { ...records, accounts: lockedAccounts() }))
+      expect(code).to.equal('account_locked')
+      expect(message).to.include('The account was made').and.include('newAccountsRights')
+      expect(await account()).to.include({ name: 'Alice' })
     })
 
     it('lets in nobody but who is, or becomes by this login, a site admin while the server is in maintenance', async () => {

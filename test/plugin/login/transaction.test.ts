@@ -85,6 +85,25 @@ describe('login transactions', () => {
     expect(take(young.state)?.state).to.equal(young.state)
   })
 
+  it('are known to be finished as long as they could be taken again, the last 10,000 of them', () => {
+    const all = Array.from({ length: 10_001 }, () => {
+      jar = new Jar()
+      const { state } = begin()
+      return { state, header: jar.header }
+    })
+    const [first, ...others] = all.map(
+      ({ state, header }) =>
+        () =>
+          take(state, header),
+    )
+    const last = others.at(-1)
+    for (const one of [first, ...others.slice(0, -1)]) expect(one?.()).to.not.equal(undefined)
+    expect([first?.(), others[0]?.()]).to.deep.equal([undefined, undefined])
+    expect(last?.()).to.not.equal(undefined)
+    expect(first?.()).to.not.equal(undefined)
+    expect(others[1]?.()).to.equal(undefined)
+  })
+
   it('are under way in their own browser and domain, until they are finished or forgotten', () => {
     begin()
     const { state } = begin()
