@@ -53,15 +53,14 @@ describe('the backups', () => {
 
   it('come once a day by themselves, in the night by local time, until they are closed', async () => {
     await open()
-    // A day that comes while the one before is still being written is passed over: here days are short.
+    // Real writing takes as many of these short days as it likes: one that comes meanwhile is passed over, and another may come at the end.
     while (metrics.value('backups_made') < 2) await clock.advance(HOUR_MS)
     const digits = /^.*-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.sqlite$/
     const times = (await files()).map((name) => new Date(name.replace(digits, '$1-$2-$3T$4:$5:$6.$7Z')))
-    expect(times.map((at) => [at.getHours(), at.getMinutes()])).to.deep.equal([
-      [3, 43],
-      [3, 43],
-    ])
-    expect(new Set(times.map((at) => at.getDate())).size).to.equal(2)
+    expect(new Set(times.map((at) => `${at.getHours()}:${at.getMinutes()}`))).to.deep.equal(new Set(['3:43']))
+    expect(new Set(times.map((at) => at.toDateString())).size)
+      .to.equal(times.length)
+      .and.to.be.within(2, 3)
     await backups.close()
     expect(clock.pending).to.equal(0)
   })
