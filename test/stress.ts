@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { readCommandLine } from '../fixtures/command-line.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const MOCHA = ['--import', 'tsx', 'node_modules/mocha/bin/mocha.js']
+const MOCHA = ['node_modules/mocha/bin/mocha.js']
 
 const USAGE = `Usage: npm run test:stress -- [--runs N] [--busy N] [--seed TEXT]
 
@@ -26,10 +26,7 @@ const { values, refuse } = readCommandLine(USAGE, {
 })
 for (const name of ['runs', 'busy'] as const) if (!/^\d+$/.test(values[name])) refuse(`--${name} must be a number.`)
 
-const { timeout, ignore } = JSON.parse(readFileSync(`${ROOT}/.mocharc.json`, 'utf8')) as {
-  readonly timeout: number
-  readonly ignore: readonly string[]
-}
+const { ignore } = JSON.parse(readFileSync(`${ROOT}/.mocharc.json`, 'utf8')) as { readonly ignore: readonly string[] }
 const elsewhere = ignore.map((pattern) => pattern.replace('**', ''))
 const files = readdirSync(`${ROOT}/test`, { recursive: true, encoding: 'utf8' })
   .map((name) => `test/${name}`)
@@ -43,9 +40,8 @@ function shuffled(seed: string): readonly string[] {
 
 async function run(seed: string): Promise<boolean> {
   const began = performance.now()
-  const options = ['--no-config', '--forbid-only', '--parallel', '--reporter', 'dot']
-  const limits = ['--jobs', String(availableParallelism()), '--timeout', String(timeout)]
-  const tests = spawn(process.execPath, [...MOCHA, ...options, ...limits, ...shuffled(seed)], { cwd: ROOT })
+  const options = ['--reporter', 'dot', '--jobs', String(availableParallelism())]
+  const tests = spawn(process.execPath, [...MOCHA, ...options, ...shuffled(seed)], { cwd: ROOT })
   const said: Buffer[] = []
   tests.stdout.on('data', (chunk: Buffer) => said.push(chunk))
   tests.stderr.on('data', (chunk: Buffer) => said.push(chunk))

@@ -109,14 +109,13 @@ export function ownDatabase(): OwnDatabase {
   }
 }
 
-/** The machine's clock, on which whatever is planned comes so many times sooner. */
+/** The machine's clock, on which pauses are so many times shorter; an answer of the database has its time all the same. */
 export function hastened(times: number): Clock {
-  return { ...systemClock, after: (delayMs, task) => systemClock.after(delayMs / times, task) }
+  return {
+    ...systemClock,
+    after: (delayMs, task) => systemClock.after(delayMs < 10_000 ? delayMs / times : delayMs, task),
+  }
 }
 
-/** A minute of it passes in less than a second; an answer of the database has its time all the same. */
-export const HASTY: Clock = {
-  ...systemClock,
-  elapsed: () => systemClock.elapsed() * 100,
-  after: (delayMs, task) => systemClock.after(delayMs < 60_000 ? delayMs / 100 : delayMs, task),
-}
+/** The same, and a minute of it passes in less than a second. */
+export const HASTY: Clock = { ...hastened(100), elapsed: () => systemClock.elapsed() * 100 }
