@@ -28,8 +28,8 @@ export function stationKey(callsign: string, ssid: number | string | null): Stat
 
 function ssidText(ssid: number | string | null): string | undefined {
   if (ssid === null || ssid === 0 || ssid === '0') return ''
-  if (typeof ssid === 'number') return Number.isInteger(ssid) && ssid > 0 && ssid <= 99 ? String(ssid) : undefined
-  return /^[A-Za-z0-9]{0,2}$/.test(ssid) ? ssid : undefined
+  const text = String(ssid)
+  return /^[A-Za-z0-9]{0,2}$/.test(text) ? text : undefined
 }
 
 function invalid(member: 'callsign' | 'ssid', reason: string): StationKeyOutcome {

@@ -21,11 +21,13 @@ export const FOLDERS: readonly MutatedFolder[] = [
     rules: ['plugin/config/rules'],
     tests: [
       'test/plugin/config/rules',
+      'test/plugin/config/credentials',
       'test/plugin/config/client.test.ts',
       'test/plugin/config/custom.test.ts',
       'test/plugin/config/groups.test.ts',
       'test/plugin/config/inferred-presets.test.ts',
       'test/plugin/config/issuer.test.ts',
+      'test/plugin/config/read.test.ts',
     ],
   },
   {
@@ -56,9 +58,12 @@ export const FOLDERS: readonly MutatedFolder[] = [
       'test/plugin/flow/attacks.test.ts',
       'test/plugin/flow/client-certificate.test.ts',
       'test/plugin/flow/dpop.test.ts',
+      'test/plugin/flow/encrypted-answers.test.ts',
       'test/plugin/flow/front-channel.test.ts',
+      'test/plugin/flow/idp-keys.test.ts',
       'test/plugin/flow/log-lines.test.ts',
       'test/plugin/flow/required-acr.test.ts',
+      'test/plugin/flow/response-mode.test.ts',
     ],
   },
   {

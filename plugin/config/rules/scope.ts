@@ -19,5 +19,5 @@ export function checkScopes(oidc: JsonObject): readonly Finding[] {
 }
 
 function words(text: string): readonly string[] {
-  return text.split(/\s+/).filter((word) => word !== '')
+  return text.split(/\s/).filter((word) => word !== '')
 }

@@ -117,10 +117,8 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     // With a code alone there is no signature for the library: the token that it is redeemed for is verified below.
     const config = responseType === 'code' ? deps.configured(metadata) : deps.configure(metadata, frontToken)
     const url = new URL(client.redirect_uri)
-    const checks = {
-      expectedState: transaction.state,
-      ...(client.default_max_age === undefined ? {} : { maxAge: client.default_max_age }),
-    }
+    // `default_max_age` and `require_auth_time` the library knows by the configuration.
+    const checks = { expectedState: transaction.state }
     if (responseType === 'id_token') {
       url.hash = parameters.toString()
       const claims = await oidc.implicitAuthentication(config, url, transaction.nonce, checks)
@@ -129,18 +127,18 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     if (responseType === 'code') url.search = parameters.toString()
     else url.hash = parameters.toString()
     const expected = { ...checks, expectedNonce: transaction.nonce, pkceCodeVerifier: transaction.codeVerifier }
-    const demanded = { ...expected, idTokenExpected: true }
     const keys = askForKeys(metadata)
     const askedAt = now()
-    const tokens = await oidc.authorizationCodeGrant(config, url, demanded, undefined, await proving(config))
+    const tokens = await oidc.authorizationCodeGrant(config, url, expected, undefined, await proving(config))
     // What anybody can use who gets hold of it is not what was asked for.
     if (dpop && tokens.token_type !== 'dpop') throw refusedToken('it is not bound to the key of this server')
-    const claims = tokens.claims()
-    if (!claims || !tokens.id_token) throw new LoginError('id_token_invalid', { details: { reason: 'no ID token' } })
+    // Where it expects a nonce, the library demands an ID token.
+    const claims = tokens.claims() as oidc.IDToken
+    const idToken = tokens.id_token as string
     // The library trusts TLS alone for what the token endpoint says, and would look for its key among those of the token before.
     // A failure ends the login here: it is not asked for once more.
     await keys
-    await deps.signatures.verifyIdToken(tokens.id_token, metadata)
+    await deps.signatures.verifyIdToken(idToken, metadata)
     // The library has verified it by now.
     if (frontToken !== undefined) {
       judge(objectionToFrontToken(decodeJwt(frontToken), claims, client.client_id, now() / 1000))
@@ -152,7 +150,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
     const offline = (grantedScopes ?? deps.scopes).includes('offline_access')
     return {
       claims,
-      idToken: tokens.id_token,
+      idToken,
       tokens: { access, accessExpiresAt, refresh: tokens.refresh_token ?? null, offline },
       grantedScopes,
       askedAt,
@@ -198,7 +196,7 @@ function judge(objection: string | undefined): void {
 
 /** By the ID token alone: what UserInfo says of an `acr` is of no login. Source: OpenID Connect Core 1.0, section 2. */
 function judgeContext({ acr }: Claims, required: readonly string[]): void {
-  if (required.length === 0 || (typeof acr === 'string' && required.includes(acr))) return
+  if (required.length === 0 || required.some((one) => one === acr)) return
   throw new LoginError('acr_missing', { details: { acr: typeof acr === 'string' ? acr : null, required } })
 }
 

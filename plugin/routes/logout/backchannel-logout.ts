@@ -72,7 +72,6 @@ export function refuseLogout(
   const invalid = failure.code === 'logout_token_invalid'
   res
     .status(400)
-    .set('Cache-Control', 'no-store')
     .json(
       invalid
         ? { error: 'invalid_request', error_description: 'The logout token was not accepted.' }

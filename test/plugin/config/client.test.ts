@@ -136,7 +136,8 @@ describe('client configuration', () => {
       const unknown = { [name]: 'ES257' }
       // Where the method signs nothing, it does no harm.
       expect(warningsOf(withClient(unknown))).to.deep.equal([`unknown_algorithm client.${name}`])
-      expect(problemPaths(withClient({ ...unknown, [method]: 'client_secret_jwt' }))).to.deep.equal([`client.${name}`])
+      for (const signing of ['client_secret_jwt', 'private_key_jwt'])
+        expect(problemPaths(withClient({ ...unknown, [method]: signing }))).to.deep.equal([`client.${name}`])
     })
   }
 
@@ -208,6 +209,7 @@ describe('client configuration', () => {
         ['id_token', 'code'],
       ],
       [['code id_token'], ['code id_token']],
+      [' code  id_token ', ['code id_token']],
     ] as const) {
       expect(client({ response_types: value }).response_types).to.deep.equal(expected)
       expect(warningsOf(withClient({ response_types: value }))).to.deep.equal([])
@@ -216,7 +218,9 @@ describe('client configuration', () => {
 
   it('takes the old response type authorization_code for code, with a warning', () => {
     expect(client({ response_types: 'authorization_code' }).response_types).to.deep.equal(['code'])
-    expect(client({ response_types: ['authorization_code', 'code'] }).response_types).to.deep.equal(['code'])
+    const last = { response_types: ['id_token', ' authorization_code '] }
+    expect(client(last).response_types).to.deep.equal(['id_token', 'code'])
+    expect(warningsOf(withClient(last))).to.deep.equal(['deprecated_value client.response_types[1]'])
     expect(warningsOf(withClient({ response_types: 'authorization_code' }))).to.deep.equal([
       'deprecated_value client.response_types',
     ])

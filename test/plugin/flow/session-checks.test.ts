@@ -5,6 +5,8 @@ import { memoryRevocations, type RevocationStore } from '../../../plugin/index.t
 import { CLIENT, type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
 
 const EVERY_MS = 10_000
+/** Long before that it is so, or never. */
+const LIMIT_MS = 30_000
 /** The IdP gives each refresh token once: a second renewal by the same one ends the session. */
 const ROTATING: SetupOptions = {
   idp: { rotateRefreshTokens: true },
@@ -24,15 +26,22 @@ describe('a session of a host that keeps its tokens', () => {
     new Promise<readonly string[]>((resolve) =>
       store.all((_error, sessions = {}) => resolve(Object.values(sessions).map((session) => JSON.stringify(session)))),
     )
-  const until = async (isSo: () => boolean | Promise<boolean>) => {
-    while (!(await isSo())) await new Promise(setImmediate)
+  const until = async (what: string, isSo: () => boolean | Promise<boolean>) => {
+    const end = performance.now() + LIMIT_MS
+    while (!(await isSo())) {
+      if (performance.now() > end) throw new Error(`waited in vain until ${what}`)
+      await new Promise(setImmediate)
+    }
   }
   /** Lets a session become due, and waits until what came of the question has been written. */
   const nextRound = async ({ clock, idp, authLog }: Setup, store: BoundedSessionStore) => {
     const [asked, before, lines] = [idp.requests('token'), await entriesOf(store), authLog.length]
     await clock.advance(EVERY_MS)
-    await until(() => idp.requests('token') > asked)
-    await until(async () => authLog.length > lines || String(await entriesOf(store)) !== String(before))
+    await until('the IdP was asked', () => idp.requests('token') > asked)
+    await until(
+      'the answer was written',
+      async () => authLog.length > lines || String(await entriesOf(store)) !== String(before),
+    )
   }
 
   it('goes on while it is in use and the IdP renews it, and is active there', async () => {
@@ -106,7 +115,7 @@ describe('a session of a host that keeps its tokens', () => {
       for (let round = 1; round <= 4; round += 1) {
         expect(await useBoth()).to.equal(true)
         await nextRound(setup, store)
-        await until(() => ![...used].some((key) => key.startsWith('renewal')))
+        await until('the renewal was over', () => ![...used].some((key) => key.startsWith('renewal')))
       }
       expect(await useBoth()).to.equal(true)
       expect(idp.requests('token')).to.equal(1 + 4)

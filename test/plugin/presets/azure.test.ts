@@ -36,7 +36,7 @@ describe('the azure preset', () => {
   })
 
   const ask = (groups: object = {}, claims: Record<string, unknown> = {}) =>
-    azurePreset(api.url, vendorAccess()).memberships({ claims, accessToken: TOKEN }, settings(groups))
+    azurePreset(`${api.url}//`, vendorAccess()).memberships({ claims, accessToken: TOKEN }, settings(groups))
   const names = (memberships: Memberships) =>
     memberships === 'unknown' ? memberships : memberships.map(({ name }) => name)
 
@@ -49,8 +49,8 @@ describe('the azure preset', () => {
 
   it('takes the roles of the token in place of groups, or beside them, as authorities say', async () => {
     api.setGroups(ALICE, { direct: [OPS] })
-    const asked = async (authorities: unknown, claims: Record<string, unknown>) => {
-      const own = settings({})
+    const asked = async (authorities: unknown, claims: Record<string, unknown>, groups = {}) => {
+      const own = settings(groups)
       const preset = azurePreset(api.url, vendorAccess())
       const custom = { ...own.custom, authorities: [authorities].flat() as readonly string[] }
       const changed = { ...own, custom }
@@ -58,7 +58,9 @@ describe('the azure preset', () => {
     }
     expect(await asked('roles', { roles: ['Mesh.Admin'] })).to.deep.equal([['Mesh.Admin'], []])
     expect(await asked('roles', {})).to.deep.equal([[], []])
-    expect(await asked('roles', { roles: 5 })).to.deep.equal(['unknown', []])
+    for (const all of ['roles', ['roles', 'groups']]) expect((await asked(all, { roles: 5 }))[0]).to.equal('unknown')
+    const claimed = { roles: ['Mesh.Admin'], groups: [OPS.id] }
+    expect((await asked('roles', claimed, { claim: 'groups' }))[0]).to.deep.equal([OPS.id])
     expect(await asked(['roles', 'groups'], { roles: ['Mesh.Admin'] })).to.deep.equal([
       ['Mesh.Admin', 'Ops'],
       ['Group.Read.All'],
@@ -113,7 +115,7 @@ describe('the azure preset', () => {
         [{ required: OPS.id, sync: true }, claims],
         [{ required: OPS.id, sync: { filter: OPS.id } }, claims],
         [{ required: OPS.id }, {}],
-        [{ required: OPS.id }, { groups: ['CORP\\ops'] }],
+        [{ required: OPS.id }, { groups: [OPS.id, 'CORP\\ops'] }],
         [{ required: OPS.id }, { groups: 7 }],
         [{ required: OPS.id }, { _claim_names: { groups: 'src1' } }],
         [{ required: OPS.id }, { hasgroups: true }],
@@ -211,7 +213,8 @@ describe('the azure preset', () => {
       {},
     ]) {
       api.fail({ kind: 'rewrite', body: () => body })
-      expect(await reasonOf(ask()), JSON.stringify(body)).to.match(/no list of groups$/)
+      for (const [groups, claims] of [[], [{ claim: 'groups' }, { hasgroups: true }]])
+        expect(await reasonOf(ask(groups, claims)), JSON.stringify(body)).to.match(/no list of groups$/)
     }
   })
 

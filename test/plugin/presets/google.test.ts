@@ -40,7 +40,7 @@ describe('the google preset', () => {
   afterEach(() => api.close())
 
   const ask = (groups: object = {}, claims: Record<string, unknown> = verified(ALICE), customer?: string) =>
-    googlePreset(api.url, vendorAccess()).memberships({ claims, accessToken: TOKEN }, settings(groups, customer))
+    googlePreset(`${api.url}//`, vendorAccess()).memberships({ claims, accessToken: TOKEN }, settings(groups, customer))
   const names = (memberships: Memberships) =>
     memberships === 'unknown' ? memberships : memberships.map(({ name }) => name)
 

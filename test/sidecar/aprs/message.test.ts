@@ -29,6 +29,7 @@ describe('The addressee of a message', () => {
     [':B:hi', 'B'],
     [':n0call   :hi', 'N0CALL'],
     [':N0CALL-0 :hi', 'N0CALL'],
+    [':!~:hi', '!~'],
   ] as const) {
     it(`is ${to} in "${body}"`, () => {
       expect(parse(body)).to.include({ kind: 'message', to })

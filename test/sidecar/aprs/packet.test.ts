@@ -17,7 +17,7 @@ describe('A packet line', () => {
   })
 
   it('has its source in upper case and without the SSID 0, as stations are keyed', () => {
-    expect(parse('n0call-0>APRS:>status')?.source).to.equal('N0CALL')
+    expect(parse('z0call-0>APRS:>status')?.source).to.equal('Z0CALL')
   })
 
   it('keeps each byte of the body as one character', () => {

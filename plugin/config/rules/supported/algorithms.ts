@@ -9,7 +9,7 @@ import {
   KEY_PAIR_SIGNATURES,
   SHARED_KEY_ENCRYPTION,
 } from './algorithm-names.ts'
-import { responseTypes } from './response-types.ts'
+import { firstResponseType } from './response-types.ts'
 
 const BY_SECRET: readonly unknown[] = HMAC
 const SIGNATURES = [...KEY_PAIR_SIGNATURES, ...HMAC]
@@ -32,7 +32,7 @@ export function checkAlgorithms(oidc: JsonObject): readonly Finding[] {
     ...SIGNED.flatMap((name) => [...unsigned(client, name), ...unsupported(client, name, SIGNATURES)]),
     ...unsigned(client, SIGNED_BY_KEY_PAIR),
     ...unsupported(client, SIGNED_BY_KEY_PAIR, [...KEY_PAIR_SIGNATURES, 'none']),
-    ...sharedKeyInFront(client),
+    ...sharedKeyInFront(oidc, client),
     ...ENDPOINTS.flatMap((name) => authentication(client, name)),
     ...ENCRYPTED.flatMap((name) => encryption(client, name)),
     ...unsignedRequest(client),
@@ -47,16 +47,11 @@ function unsigned(client: JsonObject, name: string): readonly Finding[] {
 }
 
 // The library verifies ID tokens that the browser brings by the key pairs of the IdP only.
-function sharedKeyInFront(client: JsonObject): readonly Finding[] {
+function sharedKeyInFront(oidc: JsonObject, client: JsonObject): readonly Finding[] {
   const name = 'id_token_signed_response_alg'
-  if (!BY_SECRET.includes(client[name]) || firstResponseType(client) === 'code') return []
+  if (!BY_SECRET.includes(client[name]) || firstResponseType(oidc) === 'code') return []
   const remedy = 'Use an algorithm of key pairs, such as RS256, or the response type "code".'
   return [{ at: ['client', name], reason: 'goes with the response type "code" only', remedy }]
-}
-
-function firstResponseType({ response_types: value }: JsonObject): string {
-  const entries = [value].flat().filter((entry) => typeof entry === 'string')
-  return responseTypes(entries.length === 0 ? undefined : entries)[0]
 }
 
 function authentication(client: JsonObject, endpoint: string): readonly Finding[] {

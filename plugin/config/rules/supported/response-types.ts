@@ -3,7 +3,7 @@ import type { Finding } from '../../problem.ts'
 import { RESPONSE_TYPES, type ResponseType } from '../../settings.ts'
 
 /** The response types that a member names, none twice. Source: Client object, `response_types`. */
-export function responseTypes(value: string | readonly string[] = 'code'): readonly [ResponseType, ...ResponseType[]] {
+export function responseTypes(value: string | readonly string[] = []): readonly [ResponseType, ...ResponseType[]] {
   const [first = 'code', ...others] = new Set([value].flat().flatMap((entry) => responseType(entry) ?? []))
   return [first, ...others]
 }
@@ -12,7 +12,7 @@ export function responseTypes(value: string | readonly string[] = 'code'): reado
 export function firstResponseType(oidc: JsonObject): ResponseType {
   const { response_types } = isJsonObject(oidc.client) ? oidc.client : {}
   const entries = [response_types].flat().filter((entry) => typeof entry === 'string')
-  return responseTypes(entries.length === 0 ? undefined : entries)[0]
+  return responseTypes(entries)[0]
 }
 
 /** Response types that are none, and the old spelling. */

@@ -2,10 +2,50 @@ import { Ajv } from 'ajv'
 import { expect } from 'chai'
 import { oidcSchema } from '../../../../plugin/config/rules/schema/schema.ts'
 import { PRESETS } from '../../../../plugin/presets/all.ts'
+import { CLIENT, ISSUER, MINIMAL, readOne } from '../one-domain.ts'
+
+const SCHEMA = oidcSchema(PRESETS)
 
 describe('the schema of the configuration', () => {
   it('is a valid JSON Schema, which is not checked again at each start', () => {
     const ajv = new Ajv()
-    expect(ajv.validateSchema(oidcSchema(PRESETS)), ajv.errorsText()).to.equal(true)
+    expect(ajv.validateSchema(SCHEMA), ajv.errorsText()).to.equal(true)
   })
+
+  for (const [members, path, reason, remedy = /^Write /] of [
+    [{ client: 'mesh' }, 'client', 'must be an object'],
+    [{ client: { ...CLIENT, client_id: 5 } }, 'client.client_id', 'must be a text'],
+    [{ client: { ...CLIENT, client_id: '' } }, 'client.client_id', 'must not be empty'],
+    [{ client: { ...CLIENT, default_max_age: 1.5 } }, 'client.default_max_age', 'must be a whole number'],
+    [{ client: { ...CLIENT, default_max_age: -1 } }, 'client.default_max_age', 'must not be negative'],
+    [
+      { client: { ...CLIENT, assertion_audience: 'both' } },
+      'client.assertion_audience',
+      'does not have the right form',
+    ],
+    [{ client: { ...CLIENT, response_mode: 'x' } }, 'client.response_mode', /^must be one of query, form_post, /],
+    [{ client: { ...CLIENT, uuid: 'x' } }, 'client.uuid', /known/, 'It belongs in "custom.claims".'],
+    [{ client: { ...CLIENT, zzz: 'x' } }, 'client.zzz', /known/, /^Remove it\. Known here: client_id, /],
+    [{ custom: { scope: 5 } }, 'custom.scope', 'must be a text or an array of texts'],
+    [{ custom: { required_acr: [] } }, 'custom.required_acr', 'must not be empty'],
+    [{ groups: { recursive: 'x' } }, 'groups.recursive', 'must be true or false'],
+    [{ groups: { scope: true } }, 'groups.scope', 'must be a text or false'],
+    [{ issuer: { issuer: ISSUER, jwks_uri: 'x' } }, 'issuer.jwks_uri', /^must be a complete( https)? address$/],
+    [{ issuer: 'http://x.test' }, 'issuer', 'must be https'],
+    [{ issuer: 'https://:p@x.test' }, 'issuer', /user name or password/, /@/],
+    [{ issuer: 'https://x.test/?a' }, 'issuer', 'must not have a query', /\?/],
+    [{ issuer: 'https://x.test/#a' }, 'issuer', 'must not have a fragment', /#/],
+    [{ logouturl: 'mailto:a@x.test' }, 'logouturl', 'must be a complete https address'],
+  ] as readonly (readonly [object, string, string | RegExp, (string | RegExp)?])[]) {
+    it(`says of ${JSON.stringify(members)} what is wrong where, and what to write`, () => {
+      const [problem] = readOne({ ...MINIMAL, ...members }).problems
+      expect(problem?.path).to.equal(`domains[""].authStrategies.oidc.${path}`)
+      for (const [said, expected] of [
+        [problem?.reason, reason],
+        [problem?.remedy, remedy],
+      ])
+        if (expected instanceof RegExp) expect(said).to.match(expected)
+        else expect(said).to.equal(expected)
+    })
+  }
 })

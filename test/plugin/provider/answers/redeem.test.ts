@@ -31,13 +31,22 @@ describe('a redeemed login', () => {
     for (const one of open.splice(0).reverse()) await one.close()
   })
 
-  /** An answer of the fixture IdP, and what takes it. @param changes to the claims of each ID token */
-  async function answered(client: object = {}, changes: object = {}) {
+  /**
+   * An answer of the fixture IdP, and what takes it.
+   *
+   * @param changes to the claims of each ID token
+   * @param rewrite what becomes of the metadata, and of the token answer
+   */
+  async function answered(client: object = {}, changes: object = {}, rewrite = (members: object) => members) {
     const transaction = { ...TRANSACTION, startedAt: now }
     const idp = await startIdp()
     open.push(idp)
+    for (const endpoint of ['discovery', 'token'] as const) {
+      idp.faults.set(endpoint, { kind: 'rewrite', body: (original) => rewrite(original as object) })
+    }
     await idp.addClient({
       ...CLIENT,
+      ...client,
       redirect_uris: [CALLBACK],
       response_types: ['code', 'id_token', 'code id_token'],
       grant_types: ['authorization_code', 'implicit'],
@@ -93,8 +102,44 @@ describe('a redeemed login', () => {
     }
   })
 
-  it('has nothing but its ID token where the browser brought that alone', async () => {
-    const { answer, redeem } = await answered(FRONT, { auth_time: nowS })
+  it('keeps its tokens only where the IdP renews, introspects or revokes them', async () => {
+    const each = ['refresh_token', 'introspection_endpoint', 'revocation_endpoint']
+    for (const only of [...each, 'none']) {
+      const { redeem } = await answered({}, {}, (members) => {
+        const kept = Object.entries({ ...members, refresh_token: 'r' })
+        return Object.fromEntries(kept.filter(([name]) => name === only || !each.includes(name)))
+      })
+      expect((await redeem()).tokens !== null, only).to.equal(only !== 'none')
+    }
+  })
+
+  it('has the scopes that were asked for, and no end, where the token answer says nothing of them', async () => {
+    for (const [scope, grantedScopes, offline] of [
+      [undefined, null, false],
+      ['openid offline_access', ['openid', 'offline_access'], true],
+    ] as const) {
+      const said = await answered({}, {}, (members) => ({ ...members, scope, expires_in: undefined }))
+      const { tokens, ...login } = await said.redeem()
+      expect(login.grantedScopes).to.deep.equal(grantedScopes)
+      expect(tokens).to.include({ accessExpiresAt: null, offline })
+    }
+  })
+
+  it('is refused without an ID token, whatever else was redeemed', async () => {
+    const { redeem } = await answered({}, {}, (members) => ({ ...members, id_token: undefined }))
+    expect(await refusal(redeem())).to.include({ code: 'token_request_failed' })
+  })
+
+  it('asks for no keys where the client secret signs', async () => {
+    const { idp, redeem } = await answered({ id_token_signed_response_alg: 'HS256' })
+    // What it makes by itself it signs so.
+    idp.forgeTokens()
+    expect(await redeem()).to.include({ subject: 'u-1001' })
+    expect(idp.requests('jwks')).to.equal(0)
+  })
+
+  it('has nothing but its ID token where the browser brought that alone, which leaves claims to be asked for', async () => {
+    const { answer, redeem } = await answered(FRONT, { auth_time: nowS, email: undefined, at_hash: 'of nothing' })
     expect(await redeem()).to.include({
       idToken: answer.get('id_token'),
       accessToken: null,
