@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { domainsByHostName } from '../../../plugin/config/domains/host-names.ts'
+import { isSameRoute } from '../../../plugin/config/domains/route-names.ts'
 import { type ReadOptions, readDomains } from '../../../plugin/mount/read-domains.ts'
 import { CLIENT, MINIMAL, readOne, settingsOf } from './one-domain.ts'
 
@@ -71,6 +73,8 @@ describe('domains', () => {
       expect(finished.client.redirect_uri).to.equal(`${origin}/auth-oidc-callback`)
       expect(finished.client.post_logout_redirect_uri).to.equal(`${origin}/login`)
     }
+    for (const port of [1, 65_535])
+      expect(paths({ '': oidc }, { cert: 'a.example', aliasPort: null, port })).to.deep.equal([['']])
     for (const port of [0, -1, 65536, 1.5, '443', true]) {
       expect(paths({ '': oidc }, { cert: 'a.example', port })).to.deep.equal([['', 'settings.port']])
       expect(paths({ '': oidc }, { cert: 'a.example', aliasPort: port })).to.deep.equal([['', 'settings.aliasPort']])
@@ -92,12 +96,23 @@ describe('domains', () => {
 
   it('take the origin that the host states', () => {
     const read = (origin: string) => readOne(MINIMAL, { originOf: () => origin }, { cert: 'mesh.example.com', port: 0 })
-    const { settings } = read('http://127.0.0.1:4321/')
+    const { settings } = read('http://127.0.0.1:4321//')
     expect(settings?.origin).to.equal('http://127.0.0.1:4321')
     expect(settings?.client.redirect_uri).to.equal('http://127.0.0.1:4321/auth-oidc-callback')
     expect(read('http://mesh.lan').problems.map(({ path }) => path)).to.deep.equal([
       'domains[""].authStrategies.oidc.client.redirect_uri',
     ])
+  })
+
+  it('have the requests to their own host name, with or without a strategy, whatever else is wrong', () => {
+    const domains = { '': { dns: 'mesh.lan' }, a: { DNS: 'A.lan' }, b: { dns: 'b c', ...oidc }, c: { ...oidc }, d: 5 }
+    expect([...domainsByHostName({ Domains: domains })]).to.deep.equal([['a.lan', 'a']])
+    for (const none of [5, {}, { domains: 5 }]) expect(domainsByHostName(none).size).to.equal(0)
+  })
+
+  it('have routes in any letter case, with slashes at the end or without', () => {
+    for (const path of ['/a/logout', '/A/LogOut', '/a/logout//']) expect(isSameRoute(path, '/a/logout')).to.equal(true)
+    for (const path of ['//a/logout', '/a/logou', '', '/']) expect(isSameRoute(path, '/a/logout'), path).to.equal(false)
   })
 
   it('cannot share a host name; the first one keeps it', () => {

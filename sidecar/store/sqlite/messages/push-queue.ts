@@ -245,7 +245,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
 
   return {
     async claim(room) {
-      const took = closed ? [] : PLATFORMS.flatMap((platform) => take(platform, room[platform]))
+      const took = PLATFORMS.flatMap((platform) => take(platform, room[platform]))
       if (took.length === 0) return []
       try {
         const found = await read(took)

@@ -64,6 +64,18 @@ describe('The queue of pushes in SQLite', () => {
     expect(await (await stores.open()).pushes.claim(ROOM)).to.deep.equal([])
   })
 
+  it('plans nothing any more once it is closed, for a timer would keep the process', async () => {
+    const store = await stores.open()
+    await register(store, 'N0CALL')
+    await receive(store, '1')
+    await stores.clock.advance(2000)
+    const [claim] = await store.pushes.claim(ROOM)
+    store.pushes.close()
+    const { pending } = stores.clock
+    await store.pushes.later(claim!, { delayMs: 1000, tries: 1, refusals: 0 })
+    expect(stores.clock.pending).to.equal(pending)
+  })
+
   describe('while others are under way', () => {
     const KEYS = ['N0CALL', 'N1CALL', 'N2CALL']
 
