@@ -5,12 +5,13 @@ import { horizonsMs } from '../../../messages/duplicate-horizons.ts'
 import type { IncomingMessage, StationKey } from '../../../messages/store.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Transaction } from '../database/database.ts'
+import { createMarks } from './marks.ts'
 import type { OpenedRingIndex } from './ring-index.ts'
 import type { StationTable } from './stations.ts'
 
 /**
  * More than the messages that the whole network carries in two hours. At least the newest so many are remembered, and at most twice as
- * many, in 15 MB.
+ * many, in 4 MB.
  */
 const MOST_MARKS = 98_304
 
@@ -59,7 +60,7 @@ export async function openDuplicates(
 ): Promise<Duplicates> {
   // When each was stored last, by its digest. When the young ones are as many as may be, the old ones are forgotten all at once: nothing
   // in here depends on what a clock says.
-  let young = new Map<string, number>()
+  let young = createMarks(MOST_MARKS)
   let old = young
   // So that nobody can look for two messages of one digest beforehand.
   const secret = randomBytes(9).toString('base64')
@@ -70,13 +71,13 @@ export async function openDuplicates(
     const content = text.toString('latin1')
     const shown = content.slice(0, contentEnd(content))
     const identity = `${secret}\n${registeredAt}\n${to}\n${from}\n${messageNumber(seqId)}\n${shown}`
-    return hash('sha256', identity, 'binary').slice(0, 8)
+    return hash('sha256', identity, 'binary')
   }
 
   function mark(digest: string, time: number): void {
     if (young.size >= MOST_MARKS) {
       old = young
-      young = new Map()
+      young = createMarks(MOST_MARKS)
     }
     young.set(digest, time)
   }
