@@ -1,13 +1,9 @@
-import { readFileSync } from 'node:fs'
-
-/** Of the clock that `/proc` counts CPU time in, on every Linux. */
-const TICKS_PER_SECOND = 100
-const USER_TICKS = 11
+import { readdirSync, readFileSync } from 'node:fs'
 
 /** What Linux says of another process. */
 export interface ProcessUsage {
   residentMegabytes(): number
-  /** CPU time of all its threads since its start, in steps of 10 ms. */
+  /** CPU time since its start of all threads that it has now: as the scheduler counts it, and not in the steps of 10 ms that `stat` has. */
   cpuMicroseconds(): number
   /**
    * What it handed to the system to be written since its start, to files and sockets (`wchar`). Unlike what went to the disk it does not
@@ -22,9 +18,10 @@ export function usageOf(pid: number | undefined): ProcessUsage {
   return {
     residentMegabytes: () => figure('status', /^VmRSS:\s+(\d+) kB$/m) / 1024,
     cpuMicroseconds() {
-      // Behind the name, which may have blanks of its own.
-      const fields = read('stat').split(') ')[1]?.split(' ') ?? []
-      return ((Number(fields[USER_TICKS]) + Number(fields[USER_TICKS + 1])) * 1_000_000) / TICKS_PER_SECOND
+      const nanoseconds = readdirSync(`/proc/${pid}/task`).map((thread) =>
+        Number.parseInt(read(`task/${thread}/schedstat`), 10),
+      )
+      return nanoseconds.reduce((sum, one) => sum + one, 0) / 1_000
     },
     writtenBytes: () => figure('io', /^wchar: (\d+)$/m),
   }
