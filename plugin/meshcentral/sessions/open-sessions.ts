@@ -33,6 +33,8 @@ export interface OpenSessions {
    * Those of a domain that have a socket, or were seen since they were last handed out, if that was so long ago: as `inUse` of the port.
    */
   inUse(domainKey: string, forMs: number): Iterable<SeenSession>
+  /** What ends a session, which takes some time to make of one that was not seen yet. */
+  keysOf(session: SeenSession): readonly string[]
   /** The session that MeshCentral calls so. */
   named(user: string, x: string): SeenSession | undefined
   /** Who has a session. */
@@ -126,6 +128,7 @@ export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSess
       const isUsed = ({ sockets, keys }: Tracked) => sockets.size > 0 || brought.has(keys[0] ?? '')
       for (const { session } of dueAfter(forMs, those, clock, isUsed)) yield session
     },
+    keysOf: ({ signIn }) => sessions.get(signIn.handle)?.keys ?? keysOfOpen(signIn),
     named: (user, x) => [...sessions.values()].find(({ session }) => session.user === user && session.x === x)?.session,
     usersIn: () => new Set([...sessions.values()].map(({ session }) => session.user)),
     end(what) {

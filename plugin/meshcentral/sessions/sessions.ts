@@ -42,6 +42,8 @@ export function maxAgeOf({ args }: MeshWeb): number {
 type Named = Pick<SeenSession, 'user' | 'x'>
 
 export interface MeshSessions extends Sessions {
+  /** Whether a session still counts, as far as that is known at once. False: it has ended, or nobody knows yet. */
+  counts(session: SeenSession): boolean
   /** Ends one session of whichever browser, and its open pages. */
   endOne(session: SeenSession): Promise<void>
   /** Closes what another server of the same database has ended, and lets its tokens go. */
@@ -144,6 +146,12 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
       const oldest = begun && secrets.keep(signIn, begun.handle, begun.startedAt + maxAgeMs)
       // What nobody can be asked about any more would outlive its end at the IdP.
       if (oldest) endNow([oldest], now() + maxAgeMs, open.find([oldest])).catch(onFailure)
+    },
+
+    counts(session) {
+      const { startedAt } = session.signIn
+      const endedAt = ended.latest(open.keysOf(session)) ?? Number.NEGATIVE_INFINITY
+      return startedAt > endedAt && startedAt + maxAgeMs > now()
     },
 
     async current(req) {

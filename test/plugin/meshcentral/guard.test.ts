@@ -18,12 +18,17 @@ describe('the guard of sessions', () => {
    *
    * @returns what the cookie is then written with; the status is 200 where the request came through
    */
-  async function answer(session: Members | null, route: Route = () => undefined, hasEnded = async () => false) {
+  async function answer(
+    session: Members | null,
+    route: Route = () => undefined,
+    hasEnded = async () => false,
+    own: object = {},
+  ) {
     const work = followWork(databaseOf())
     const req = { path: '/', session: structuredClone(session) } as MeshRequest
     const failures: unknown[] = []
     const guard = sessionGuard({
-      sessions: { hasEnded } as unknown as GuardedSessions,
+      sessions: { hasEnded, ...own } as unknown as GuardedSessions,
       open: createOpenSessions(new FakeClock(10_000)),
       domains: new Set(['']),
       isLocked: () => false,
@@ -88,6 +93,24 @@ describe('the guard of sessions', () => {
       expect(session).to.include({ userid: USER, theme: 'dark', ...given })
       expect((await answer(session)).session).to.deep.equal(session)
     }
+  })
+
+  it('lets a session through at once that counts, and asks about any other one', async () => {
+    const oidcSignIn = {
+      domainKey: '',
+      userId: '~oidc:1',
+      issuer: 'i',
+      subject: '1',
+      sid: null,
+      startedAt: 1,
+      handle: 'h',
+    }
+    const session = { userid: USER, x: 'x', oidcSignIn }
+    const asked = (counts: boolean, current: unknown) =>
+      answer(session, undefined, undefined, { counts: () => counts, current: async () => current })
+    expect((await asked(true, undefined)).session).to.deep.equal(session)
+    expect((await asked(false, oidcSignIn)).session).to.deep.equal(session)
+    expect((await asked(false, undefined)).session).to.deep.equal({})
   })
 
   it('has a session that a login cookie began go on as long as the one that this belongs to', async () => {

@@ -51,6 +51,19 @@ describe('a session of MeshCentral', () => {
     }
   })
 
+  it('counts at once, seen or not, until it ends or is too old', async () => {
+    const { open, sessions, clock } = await setUp()
+    open.seen(SESSION)
+    await sessions.endOne(SESSION)
+    const other = session('b', 2)
+    const counting = () => [SESSION, other].map(sessions.counts)
+    expect(counting()).to.deep.equal([false, true])
+    open.seen(other)
+    expect(counting()).to.deep.equal([false, true])
+    clock.set(2 + 14 * 24 * 60 * 60_000)
+    expect(counting()).to.deep.equal([false, false])
+  })
+
   it('ends with many at once: what MeshCentral has ended of late is gone through a single time, and all of them are in it', async () => {
     const { web, open, sessions, clock } = await setUp({ now: 100_000_000 })
     let readings = 0
