@@ -37,7 +37,7 @@ export interface SessionSecretsOptions {
   readonly clock: Clock
   /** Called when secrets could not be kept, or what is in the database not be listed. */
   readonly onFailure: (error: unknown) => void
-  /** Records. Default 20,000: one takes 4 to 8 KB in the database, more with hundreds of groups, and 700 bytes here. */
+  /** Records. Default 20,000: one takes 2 to 4 KB in the database, more with hundreds of groups, and 700 bytes here. */
   readonly most?: number
 }
 
@@ -58,7 +58,7 @@ export function sessionSecrets(options: SessionSecretsOptions): SessionSecrets {
   const stopCleaning = cleanWhileSteady(clock, cleanUp)
   load().catch(onFailure)
 
-  const sealOf = (handle: string) => createSeal(`${secret} ${handle}`, 'session tokens')
+  const sealOf = (handle: string) => createSeal(`${secret} ${handle}`, 'session tokens', true)
 
   async function recordOf(key: string): Promise<Members | undefined> {
     const found = await askDatabase<unknown>(clock, 'read the tokens of a session', (done) =>

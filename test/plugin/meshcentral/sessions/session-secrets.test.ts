@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { SignIn } from '../../../../plugin/host/port.ts'
 import { keyOfHandle, keysOfEnded } from '../../../../plugin/host/revocations.ts'
+import { createSeal } from '../../../../plugin/host/seal.ts'
 import type { Members, MeshDatabase } from '../../../../plugin/meshcentral/server.ts'
 import { type SessionSecretsOptions, sessionSecrets } from '../../../../plugin/meshcentral/sessions/session-secrets.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
@@ -61,6 +62,20 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     const moved = String(row._id).replace(keyOfHandle('handle-1'), keyOfHandle('handle-2'))
     expect(moved).not.to.equal(row._id)
     expect(await open(databaseOf(new Map([[moved, row]]))).read('handle-2')).to.deep.equal(NOTHING)
+  })
+
+  it('take less room than the tokens themselves, and are read where an older version kept them as they were', async () => {
+    const rows = new Map<string, Members>()
+    const long = { ...signIn(), idToken: JSON.stringify(Array.from({ length: 99 }, (_, n) => `group ${n}`)) }
+    const secrets = open(databaseOf(rows))
+    secrets.keep(long, 'handle-1', LATER)
+    const [[id, row] = ['', {}]] = rows
+    expect(String(row.sealed).length).to.be.below(long.idToken.length)
+    const kept = { idToken: long.idToken, tokens: long.tokens }
+    expect(await secrets.read('handle-1')).to.deep.equal(kept)
+    const plain = createSeal(`${SECRET} handle-1`, 'session tokens')
+    rows.set(id, { ...row, sealed: plain.seal(JSON.stringify(kept), keyOfHandle('handle-1')) })
+    expect(await secrets.read('handle-1')).to.deep.equal(kept)
   })
 
   it('go with their session, and with all sessions of a person', async () => {
