@@ -7,7 +7,10 @@ import { recordedLog } from '../../../support/recorded-log.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const HOUR_MS = 3_600_000
-const NAME = 'mesh-companion-N0CALL-10-20260101T000000000Z.sqlite'
+const nameAt = (ms: number) => `mesh-companion-N0CALL-10-${new Date(ms).toISOString().replace(/[-:.]/g, '')}.sqlite`
+// Nights are by local time: none comes within a few hours, wherever this runs.
+const NOON = new Date(2026, 0, 1, 12).getTime()
+const NAME = nameAt(NOON)
 
 describe('the backups', () => {
   const folder = temporaryFolder()
@@ -18,7 +21,7 @@ describe('the backups', () => {
   let write: (path: string, signal: AbortSignal) => Promise<number>
 
   beforeEach(() => {
-    clock = new FakeClock()
+    clock = new FakeClock(NOON)
     metrics = createMetrics()
     write = async (path) => {
       await writeFile(path, 'copy')
@@ -112,7 +115,7 @@ describe('the backups', () => {
       expect(lastMadeAt()).to.equal(clock.now())
       await clock.advance(HOUR_MS)
     }
-    expect((await files()).sort()).to.deep.equal([NAME, NAME.replace('T00', 'T01'), NAME.replace('T00', 'T02')])
+    expect((await files()).sort()).to.deep.equal([NAME, nameAt(NOON + HOUR_MS), nameAt(NOON + 2 * HOUR_MS)])
     await backups.close()
     expect((await open()).lastMadeAt()).to.equal(right + 2 * HOUR_MS)
   })
@@ -150,7 +153,7 @@ describe('the backups', () => {
     for (const name of [left, `${left}-journal`]) await writeFile(name, 'half')
     await clock.advance(HOUR_MS)
     await backups.make()
-    expect(await files()).to.deep.equal([NAME.replace('T00', 'T01')])
+    expect(await files()).to.deep.equal([nameAt(NOON + HOUR_MS)])
   })
 
   it('are off without a folder, and fail the start where there can be none', async () => {
