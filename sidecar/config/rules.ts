@@ -1,7 +1,8 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { addressIsReadable, backupsAreOfAFile, listenersCarryAll, vapidKeysAreShared } from './database-rules.ts'
 import type { Problem } from './problem.ts'
+import { parseServiceAccount, parseSigningKey } from './push-keys.ts'
 import type { Settings } from './settings.ts'
 import type { Surroundings } from './surroundings.ts'
 import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from './vapid-keys.ts'
@@ -96,19 +97,9 @@ function passcodeFits({ aprsis }: Settings, { passcodeOf }: Surroundings): reado
 }
 
 function serviceAccountIsUsable({ push }: Settings, around: Surroundings): readonly Problem[] {
-  const path = 'push.fcm.serviceAccountFile'
-  if (push.fcm.serviceAccountFile === null) return []
-  return problemsOf(
-    load(path, push.fcm.serviceAccountFile, around, SERVICE_ACCOUNT, (text) => {
-      const account: unknown = JSON.parse(text)
-      const members = new Map(Object.entries(Object(account)))
-      for (const name of ['project_id', 'client_email', 'private_key'])
-        if (typeof members.get(name) !== 'string') throw new TypeError(`${name} is missing`)
-      const key = createPrivateKey(String(members.get('private_key')))
-      if (members.get('type') !== 'service_account' || key.asymmetricKeyType !== 'rsa') throw new TypeError('of no use')
-      return account
-    }),
-  )
+  const { serviceAccountFile: file } = push.fcm
+  if (file === null) return []
+  return problemsOf(load('push.fcm.serviceAccountFile', file, around, SERVICE_ACCOUNT, parseServiceAccount))
 }
 
 function endpointIsHttps({ push }: Settings): readonly Problem[] {
@@ -128,17 +119,7 @@ function endpointIsHttps({ push }: Settings): readonly Problem[] {
 
 function apnsKeyIsUsable({ push }: Settings, around: Surroundings): readonly Problem[] {
   if (push.apns.keyFile === null) return []
-  return problemsOf(
-    load('push.apns.keyFile', push.apns.keyFile, around, SIGNING_KEY, (pem) => {
-      const key = createPrivateKey(pem)
-      if (!isP256(key)) throw new TypeError('not on the curve P-256')
-      return key
-    }),
-  )
-}
-
-function isP256(key: KeyObject): boolean {
-  return key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
+  return problemsOf(load('push.apns.keyFile', push.apns.keyFile, around, SIGNING_KEY, parseSigningKey))
 }
 
 function apnsIsComplete({ push }: Settings): readonly Problem[] {

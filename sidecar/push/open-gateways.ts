@@ -10,7 +10,7 @@ import { openWebPush } from './web-push/web-push.ts'
 
 /**
  * The gateways that are configured, Web Push with `vapidKeys`. One that is not is off: its stations register and sync all the same.
- * Throws, naming the setting, when a configured one cannot be opened.
+ * Throws when a configured one cannot be opened.
  */
 export function openGateways(
   { fcm, apns, webpush }: PushSettings,

@@ -1,9 +1,9 @@
-import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import type { ProviderOptions } from 'node-apn'
 import { type Clock, systemClock } from '../../clock.ts'
+import { parseSigningKey } from '../../config/push-keys.ts'
 import type { ApnsSettings } from '../../config/settings.ts'
 import type { Log } from '../../log.ts'
 import type { Notification, PushGateway, PushOutcome } from '../gateway/gateway.ts'
@@ -13,6 +13,7 @@ import { throughProxy } from '../gateway/tunnel.ts'
 import { waitForLastAnswers } from './apns-farewell.ts'
 
 type Failed = Exclude<PushOutcome, { kind: 'accepted' }>
+type Given = Readonly<Record<'keyFile' | 'keyId' | 'teamId' | 'topic', string>>
 
 // It answers with the first of the two words, and documents the second.
 const OTHER_ENVIRONMENT = 'the signing key is for the other environment (push.apns.production)'
@@ -55,11 +56,11 @@ const SANDBOX = 'api.sandbox.push.apple.com'
 
 /**
  * APNs through `node-apn`, which is loaded here and not before: it costs memory and time at start.
- * Throws, naming the setting, when the key is of no use.
+ * The configuration has found the files in order, and all four settings there. Throws, naming the file, where one is gone since.
  */
 export function openApns(settings: ApnsSettings, log: Log, clock: Clock = systemClock): PushGateway {
-  const { keyFile, keyId, teamId, topic } = required(settings)
-  const key = readSigningKey(keyFile)
+  const { keyFile, keyId, teamId, topic } = settings as ApnsSettings & Given
+  const key = parseSigningKey(readFileSync(keyFile, 'utf8'))
   const connections = createConnections(settings)
   const inFlight = createInFlight(clock)
   const client = openClient({ key, keyId, teamId }, settings.production, connections)
@@ -187,7 +188,7 @@ function members(value: unknown): Record<string, unknown> {
  */
 function createConnections({ address, port, caFile, production }: ApnsSettings) {
   const host = address ?? (production ? PRODUCTION : SANDBOX)
-  const ca = caFile === null ? undefined : readText('push.apns.caFile', caFile)
+  const ca = caFile === null ? undefined : readFileSync(caFile, 'utf8')
   const sockets = new Set<TLSSocket>()
   let problem: string | undefined
   let closed = false
@@ -231,35 +232,5 @@ function createConnections({ address, port, caFile, production }: ApnsSettings) 
         Array.from(sockets, (socket) => new Promise((resolve) => socket.once('close', resolve).destroy())),
       )
     },
-  }
-}
-
-function required({ keyFile, keyId, teamId, topic }: ApnsSettings) {
-  const set = { keyFile, keyId, teamId, topic }
-  for (const [name, value] of Object.entries(set)) if (!value) throw new Error(`push.apns.${name} is not set.`)
-  return set as { keyFile: string; keyId: string; teamId: string; topic: string }
-}
-
-/** The PEM text of the `.p8` key that Apple gave out. */
-function readSigningKey(file: string): string {
-  const pem = readText('push.apns.keyFile', file)
-  if (!isSigningKey(pem)) throw new Error(`push.apns.keyFile: ${file} is no signing key for APNs (a P-256 key in PEM).`)
-  return pem
-}
-
-function isSigningKey(pem: string): boolean {
-  try {
-    return createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === 'prime256v1'
-  } catch {
-    // Its message could quote the key.
-    return false
-  }
-}
-
-function readText(setting: string, file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new Error(`${setting}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
   }
 }

@@ -1,8 +1,9 @@
-import { createPrivateKey, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Message } from 'firebase-admin/messaging'
 import { type Clock, systemClock } from '../../clock.ts'
+import { parseServiceAccount, type ServiceAccount } from '../../config/push-keys.ts'
 import type { FcmSettings } from '../../config/settings.ts'
 import type { Log } from '../../log.ts'
 import type { Notification, PushGateway, PushOutcome } from '../gateway/gateway.ts'
@@ -11,14 +12,6 @@ import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from '../gateway/notifica
 import { FcmAgent, WireCall } from './fcm-agent.ts'
 
 type Failure = Exclude<PushOutcome, { kind: 'accepted' }>
-
-/** As its key file describes it. */
-interface ServiceAccount {
-  readonly projectId: string
-  readonly clientEmail: string
-  /** PEM. */
-  readonly privateKey: string
-}
 
 /**
  * What an error code of `firebase-admin` means for a notification. Its messages are not passed on: some quote the
@@ -55,10 +48,10 @@ const NOBODY = 'no-phone-has-this-registration-token'
 
 /**
  * FCM through `firebase-admin`, which is loaded here and not before: it costs memory and time at start.
- * Throws, naming the setting, when the files are of no use.
+ * The configuration has found its files in order. Throws, naming the file, where one is gone since.
  */
 export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemClock): PushGateway {
-  const account = readServiceAccount(settings.serviceAccountFile)
+  const account = parseServiceAccount(readFileSync(settings.serviceAccountFile as string, 'utf8'))
   const agent = new FcmAgent(endpointOf(settings), () => clock.now())
   const inFlight = createInFlight(clock)
   const open = () => connect(account, agent)
@@ -246,43 +239,5 @@ function describe(error: unknown): { readonly code: string; readonly message: st
 
 function endpointOf({ endpoint, caFile }: FcmSettings) {
   if (endpoint === null) return undefined
-  return { url: new URL(endpoint), ...(caFile !== null && { ca: readText('push.fcm.caFile', caFile) }) }
-}
-
-/** Checked here, since `firebase-admin` quotes the file in its errors. */
-function readServiceAccount(file: string | null): ServiceAccount {
-  if (file === null) throw new Error('push.fcm.serviceAccountFile is not set.')
-  const wrong = (what: string) => new Error(`push.fcm.serviceAccountFile: ${file} ${what}.`)
-  const { type, project_id, client_email, private_key } = parse(readText('push.fcm.serviceAccountFile', file), wrong)
-  if (type !== 'service_account') throw wrong('is no service account key: its "type" is not "service_account"')
-  if (typeof project_id !== 'string' || project_id === '') throw wrong('has no "project_id"')
-  if (typeof client_email !== 'string' || client_email === '') throw wrong('has no "client_email"')
-  if (typeof private_key !== 'string' || !isPrivateKey(private_key)) throw wrong('has no usable "private_key"')
-  return { projectId: project_id, clientEmail: client_email, privateKey: private_key }
-}
-
-function parse(text: string, wrong: (what: string) => Error): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null) return { ...value }
-  } catch {
-    // Node's own message would quote the file.
-  }
-  throw wrong('is no JSON object')
-}
-
-function isPrivateKey(pem: string): boolean {
-  try {
-    return createPrivateKey(pem).asymmetricKeyType === 'rsa'
-  } catch {
-    return false
-  }
-}
-
-function readText(setting: string, file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new Error(`${setting}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
-  }
+  return { url: new URL(endpoint), ...(caFile !== null && { ca: readFileSync(caFile, 'utf8') }) }
 }

@@ -74,7 +74,7 @@ export function openWebPush(
   { clock = systemClock, dnsServers }: WebPushSurroundings = {},
 ): PushGateway {
   if (subject === null) throw new Error('push.webpush.subject is not set.')
-  const trust = caFile === null ? {} : { ca: readFile(caFile) }
+  const trust = caFile === null ? {} : { ca: readFileSync(caFile, 'utf8') }
   const agent = new WebPushAgent({ allowPrivate, ...trust, ...(dnsServers && { dnsServers }) })
   const inFlight = createInFlight(clock)
   const client = import('web-push')
@@ -196,12 +196,4 @@ async function readAnswer(answer: IncomingMessage): Promise<string> {
 /** The rest of an endpoint is as good as a push token. */
 function hostOf(endpoint: string): string {
   return new URL(endpoint).host.slice(0, MAX_SHOWN_HOST)
-}
-
-function readFile(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new Error(`push.webpush.caFile: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
-  }
 }

@@ -1,9 +1,7 @@
-import { generateKeyPairSync } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { type ApnsFault, startApns } from '../../../fixtures/push/apns.ts'
 import { openApns } from '../../../sidecar/push/apns/apns.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { ACCEPTED, gatewayContract, gatewaySetup } from './gateway.contract.ts'
 import { apnsSubject, BIG, DEVICE_TOKEN, NOTIFICATION } from './services.ts'
 
@@ -38,7 +36,6 @@ describe('APNs through node-apn', () => {
     return [`takes ${status} ${reason.slice(0, 30)} for ${kind}`, { status, reason }, kind, words] as const
   })
   gatewayContract<ApnsFault, typeof at.service>(at, {
-    member: 'apns',
     answers,
     unreachable: /^the connection to APNs was lost \(ECONNREFUSED\)$/,
     leaks: (token) => ({ answers: [{ status: 410, reason: 'Unregistered' }, 'drop'], tokens: [`${token}!`] }),
@@ -148,31 +145,5 @@ describe('APNs through node-apn', () => {
     expect(await sending).to.have.property('kind', 'try_later')
     expect(await send()).to.deep.equal(ACCEPTED)
     expect(at.service.connections).to.equal(1)
-  })
-
-  describe('given settings that are of no use', () => {
-    const folder = temporaryFolder()
-    const opening = (changes: object) => () => openApns({ ...at.service.settings, ...changes }, at.log, at.clock)
-
-    for (const name of ['keyFile', 'keyId', 'teamId', 'topic'] as const)
-      it(`says that push.apns.${name} is missing`, () => {
-        expect(opening({ [name]: null })).to.throw(`push.apns.${name} is not set.`)
-      })
-
-    it('names the key file that is missing', () => {
-      const keyFile = folder.path('key.p8')
-      expect(opening({ keyFile })).to.throw(`push.apns.keyFile: ${keyFile} cannot be read (ENOENT).`)
-    })
-
-    it('says that a key is of another kind or none at all, and quotes nothing of it', async () => {
-      const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' })
-      const keyFile = folder.path('key.p8')
-      for (const content of [privateKey.export({ type: 'pkcs8', format: 'pem' }), 'SECRET']) {
-        await writeFile(keyFile, content)
-        expect(opening({ keyFile })).to.throw(
-          `push.apns.keyFile: ${keyFile} is no signing key for APNs (a P-256 key in PEM).`,
-        )
-      }
-    })
   })
 })

@@ -1,4 +1,4 @@
-import { copyFile, readFile, writeFile } from 'node:fs/promises'
+import { copyFile, readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import type { FcmFault } from '../../../fixtures/push/fcm.ts'
 import { openFcm, PAUSE_MS } from '../../../sidecar/push/fcm/fcm.ts'
@@ -20,7 +20,6 @@ describe('FCM through firebase-admin', () => {
   }
 
   gatewayContract<FcmFault, typeof at.service>(at, {
-    member: 'fcm',
     answers: [
       [
         'takes an unregistered token for gone',
@@ -269,35 +268,5 @@ describe('FCM through firebase-admin', () => {
     await sending
     await send()
     expect(at.service).to.include({ tokenRequests: 1, attempts: 1 })
-  })
-
-  describe('given a service account file that is of no use', () => {
-    const serviceAccountFile = () => folder.path('account.json')
-    const opening = () =>
-      openFcm({ ...at.service.settings, serviceAccountFile: serviceAccountFile() }, at.log, at.clock)
-
-    it('names the file that is missing', () => {
-      expect(opening).to.throw(`push.fcm.serviceAccountFile: ${serviceAccountFile()} cannot be read (ENOENT).`)
-    })
-
-    const account = { type: 'service_account', project_id: 'p', client_email: 'e', private_key: 'SECRET' }
-    for (const [what, content] of [
-      ['is no JSON object', 'SECRET {'],
-      ['is no JSON object', '"SECRET"'],
-      [
-        'is no service account key: its "type" is not "service_account"',
-        JSON.stringify({ ...account, type: 'SECRET' }),
-      ],
-      ['has no "project_id"', JSON.stringify({ ...account, project_id: '' })],
-      ['has no "client_email"', JSON.stringify({ ...account, client_email: 1 })],
-      ['has no usable "private_key"', JSON.stringify(account)],
-    ] as const)
-      it(`says that ${content.slice(0, 40)} ${what}, and quotes nothing of it`, async () => {
-        await writeFile(serviceAccountFile(), content)
-        expect(opening)
-          .to.throw(`push.fcm.serviceAccountFile: ${serviceAccountFile()} ${what}.`)
-          .with.property('message')
-          .that.does.not.include('SECRET')
-      })
   })
 })

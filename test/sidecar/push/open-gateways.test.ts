@@ -30,10 +30,10 @@ describe('Opening the push gateways', () => {
     await Promise.all([...Object.values(gateways).map((gateway) => gateway.close()), fcm.close(), apns.close()])
   })
 
-  it('throws with the name of the setting when one cannot be opened, and leaves none open', async () => {
+  it('throws with the name of the file when one cannot be opened, and leaves none open', async () => {
     const fcm = await startFcm()
     const apns = { ...OFF.apns, keyFile: '/nowhere/key.p8', keyId: 'K', teamId: 'T', topic: 't' }
-    expect(() => openGateways({ ...OFF, fcm: fcm.settings, apns }, log)).to.throw('push.apns.keyFile: /nowhere/key.p8')
+    expect(() => openGateways({ ...OFF, fcm: fcm.settings, apns }, log)).to.throw('/nowhere/key.p8')
     await fcm.close()
   })
 })

@@ -288,6 +288,9 @@ describe('configuration', () => {
       '/etc/sidecar/p384.p8': p384,
       '/etc/sidecar/account.json': JSON.stringify(account),
       '/etc/sidecar/half.json': JSON.stringify({ ...account, project_id: undefined, private_key_id: 'SECRET' }),
+      '/etc/sidecar/nobody.json': JSON.stringify({ ...account, client_email: '' }),
+      '/etc/sidecar/text.json': '"SECRET"',
+      '/etc/sidecar/broken.json': 'SECRET {',
       '/etc/sidecar/person.json': JSON.stringify({ ...account, type: 'authorized_user' }),
       '/etc/sidecar/broken-key.json': JSON.stringify({ ...account, private_key: 'SECRET' }),
       '/etc/sidecar/other-key.json': JSON.stringify({ ...account, private_key: p256 }),
@@ -307,8 +310,8 @@ describe('configuration', () => {
     })
 
     it('refuses a service account file without its members or with a key of no use, and does not quote it', () => {
-      for (const serviceAccountFile of ['half.json', 'person.json', 'broken-key.json', 'other-key.json']) {
-        const problems = pushing({ fcm: { serviceAccountFile } })
+      for (const name of ['half', 'nobody', 'text', 'broken', 'person', 'broken-key', 'other-key']) {
+        const problems = pushing({ fcm: { serviceAccountFile: `${name}.json` } })
         expect(problems.map(({ path }) => path)).to.deep.equal(['push.fcm.serviceAccountFile'])
         expect(JSON.stringify(problems)).to.not.include('SECRET')
       }

@@ -53,7 +53,6 @@ describe('Web Push through web-push', () => {
     [{ status: 400, endless: true }, 'try_later', /\(status 400\)$/],
   ]
   gatewayContract<WebPushFault, WebPushFixture>(at, {
-    member: 'webpush',
     answers: [
       ...answers.map(([fault, ...rest]) => [`takes ${JSON.stringify(fault)} for ${rest[0]}`, fault, ...rest] as const),
       ['knows by an ntfy server when a phone is off line', NTFY.phoneAway, 'phone_away', /off line \(status 507\)$/],
