@@ -44,6 +44,13 @@ describe("the app's cursor", () => {
     ])
   })
 
+  it('goes with an id of the device, which is saved before anybody is told of it, and stays', async () => {
+    const cursor = cursorOf({ cursor: 1 })
+    const deviceId = await cursor.deviceId()
+    expect(saves).to.deep.equal([[{ cursor: 1, deviceId }, []]])
+    expect([await cursor.deviceId(), saves.length]).to.deep.equal([deviceId, 1])
+  })
+
   it('saves beside it what the server has of the avatar, where that is news', async () => {
     const cursor = cursorOf({ cursor: 1 })
     for (const hash of [undefined, 'a', 'a', 'b', undefined]) await cursor.confirm(hash)

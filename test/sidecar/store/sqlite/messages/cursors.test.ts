@@ -1,6 +1,7 @@
 import { expect } from 'chai'
+import { MOST_DEVICES } from '../../../../../sidecar/messages/station.ts'
 import { cursorsContract } from '../../contract/cursors.contract.ts'
-import { append, message, newer, stampOf, temporaryStores } from '../temporary-stores.ts'
+import { append, message, newer, register, stampOf, temporaryStores } from '../temporary-stores.ts'
 
 describe('The server time of an answer', () => {
   const stores = temporaryStores()
@@ -22,6 +23,21 @@ describe('The server time of an answer', () => {
       time,
     ])
     await connection.exec('PRAGMA query_only = OFF')
+  })
+
+  it('is the beginning for a device that is not there, and the cursor of one that is, however many others have gone', async () => {
+    const store = await stores.openWith('N0CALL')
+    const time = await stampOf(store, 'a')
+    await newer(store, 'N0CALL', time)
+    await append(store, message('b', { seqId: '2' }))
+    for (let at = 0; at < 2 * MOST_DEVICES; at += 1) {
+      await register(store, `N1CALL-${at}`)
+      await stores.shift(1)
+      await newer(store, `N1CALL-${at}`, await store.cursors.timeOf(`N1CALL-${at}`, ''))
+      await store.stations.remove(`N1CALL-${at}`)
+    }
+    expect(await store.cursors.timeOf('N0CALL', '')).to.equal(time)
+    expect(await store.cursors.timeOf('N0CALL', 'nobody')).to.equal(0)
   })
 
   it('writes cursors down where something was stored between one and the next, of stations that there still are', async () => {
