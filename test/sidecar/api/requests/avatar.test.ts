@@ -81,6 +81,8 @@ describe('the avatar in a register call', () => {
   for (const [what, text] of [
     ['is not base64', '!!!!'],
     ['is base64url', 'ab-_'],
+    ['has more behind it', `${image}!!!!`],
+    ['has more before it', `!!!!${image}`],
     ['has line breaks', `${image.slice(0, 76)}\n${image.slice(76)}`],
     ['lacks its padding', padded.replace(/=+$/, '')],
     ['is a data URL', `data:image/png;base64,${image}`],
