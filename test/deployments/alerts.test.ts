@@ -3,24 +3,25 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { createLog, startSidecar } from '../../sidecar/index.ts'
+import type { DebianProgram } from '../idps/support/debian-packages.ts'
 import { freshDatabase } from '../sidecar/store/postgres/shared-server.ts'
 import { settingsOf } from '../support/settings-of.ts'
 import { until } from './support/primary-and-standby.ts'
-import { startPrometheus, unpackPrometheus } from './support/prometheus.ts'
+import { findPrometheus, startPrometheus } from './support/prometheus.ts'
 
 describe('The alerts in Prometheus', () => {
-  let root = ''
+  let program: DebianProgram
   let upstream: AprsIsServer
   const closing: (() => Promise<unknown>)[] = []
 
   before(async function () {
     this.timeout(300_000)
-    const unpacked = await unpackPrometheus()
-    if (unpacked.kind === 'missing') {
-      process.stdout.write(`  left out: ${unpacked.reason}\n`)
+    const found = await findPrometheus()
+    if (typeof found === 'string') {
+      process.stdout.write(`  left out: ${found}\n`)
       this.skip()
     }
-    root = unpacked.root
+    program = found
     upstream = await startAprsIs()
   })
   after(() => upstream?.close())
@@ -56,7 +57,7 @@ describe('The alerts in Prometheus', () => {
       const rules = await readFile(new URL('../../sidecar/deploy/alerts.yml', import.meta.url), 'utf8')
       // A minute of theirs is a second.
       const prometheus = await startPrometheus(
-        root,
+        program,
         new URL(sidecar.adminUrl).host,
         rules.replaceAll(/^( +for: \d+)m$/gm, '$1s'),
       )

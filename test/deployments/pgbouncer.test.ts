@@ -6,12 +6,13 @@ import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { makeCertificates } from '../../fixtures/certificate.ts'
 import { createLog, type Settings, type Sidecar, startSidecar } from '../../sidecar/index.ts'
 import { checkStart } from '../../sidecar/operator/commands/check.ts'
+import type { DebianProgram } from '../idps/support/debian-packages.ts'
 import { freshDatabase, runAt } from '../sidecar/store/postgres/shared-server.ts'
 import { rejection } from '../sidecar/store/sqlite/temporary-stores.ts'
 import { codeBlocks, readDocument, section } from '../support/documents.ts'
 import { claim, type JsonBody, registration } from '../support/running-api.ts'
 import { settingsOf } from '../support/settings-of.ts'
-import { type PgBouncer, startPgBouncer, unpackPgBouncer } from './support/pgbouncer.ts'
+import { findPgBouncer, type PgBouncer, startPgBouncer } from './support/pgbouncer.ts'
 
 const PASSWORD = 'h0rse-battery'
 const [PAGE = ''] = codeBlocks(section(readDocument('sidecar/docs/postgresql.md'), '## Behind PgBouncer'), 'ini')
@@ -19,7 +20,7 @@ const WRONG =
   'database: A pooler in front of PostgreSQL does not keep a session for each connection. Write "pool_mode = session"'
 
 describe('PgBouncer in front of PostgreSQL', () => {
-  let root = ''
+  let program: DebianProgram
   let address = ''
   let upstream: AprsIsServer
   let folder = ''
@@ -29,12 +30,12 @@ describe('PgBouncer in front of PostgreSQL', () => {
 
   before(async function () {
     this.timeout(300_000)
-    const unpacked = await unpackPgBouncer()
-    if (unpacked.kind === 'missing') {
-      process.stdout.write(`  left out: ${unpacked.reason}\n`)
+    const found = await findPgBouncer()
+    if (typeof found === 'string') {
+      process.stdout.write(`  left out: ${found}\n`)
       this.skip()
     }
-    root = unpacked.root
+    program = found
     const { ca, server } = await makeCertificates()
     files = { 'userlist.txt': `"mesh" "${PASSWORD}"\n`, 'key.pem': server.key, 'cert.pem': server.cert }
     folder = await mkdtemp(join(tmpdir(), 'mesh-companion-authority-'))
@@ -68,7 +69,7 @@ describe('PgBouncer in front of PostgreSQL', () => {
   }
 
   async function pooler(ini: string): Promise<PgBouncer> {
-    const started = await startPgBouncer(root, files, ini)
+    const started = await startPgBouncer(program, files, ini)
     closing.push(started.stop)
     return started
   }

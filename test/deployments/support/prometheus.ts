@@ -1,11 +1,8 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../../fixtures/free-port.ts'
-import { type Unpacked, unpackPackages } from '../../idps/support/debian-packages.ts'
-import { scratchFor } from '../../idps/support/scratch.ts'
+import { type DebianProgram, findDebianProgram } from '../../idps/support/debian-packages.ts'
+import { createFolder } from '../../support/file-folder.ts'
+import { startProgram } from '../../support/started-program.ts'
 
 export interface Prometheus {
   /** The alerts that fire now: of each its name and reason. */
@@ -14,8 +11,7 @@ export interface Prometheus {
 }
 
 /** Fetches it from Debian, where that was not done yet. */
-export const unpackPrometheus = async (): Promise<Unpacked> =>
-  unpackPackages(await scratchFor('prometheus'), ['prometheus'])
+export const findPrometheus = (): Promise<DebianProgram | string> => findDebianProgram('prometheus', ['prometheus'])
 
 interface Alerts {
   readonly data: {
@@ -23,9 +19,13 @@ interface Alerts {
   }
 }
 
-/** Starts it below the folder that stands for `/`: it asks `target` every 3 s, and judges by `rules` each second. */
-export async function startPrometheus(root: string, target: string, rules: string): Promise<Prometheus> {
-  const folder = await mkdtemp(join(tmpdir(), 'mesh-companion-prometheus-'))
+/** Starts it: it asks `target` every 3 s, and judges by `rules` each second. */
+export async function startPrometheus(
+  { command, env }: DebianProgram,
+  target: string,
+  rules: string,
+): Promise<Prometheus> {
+  const { path, write, remove } = await createFolder('mesh-companion-prometheus')
   const port = await freePort()
   const config = {
     // An answer takes some seconds while the database gives none of its numbers.
@@ -33,30 +33,14 @@ export async function startPrometheus(root: string, target: string, rules: strin
     rule_files: ['alerts.yml'],
     scrape_configs: [{ job_name: 'mesh-companion', static_configs: [{ targets: [target] }] }],
   }
-  await writeFile(join(folder, 'alerts.yml'), rules)
-  // JSON is YAML.
-  await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(config))
+  await write('alerts.yml', rules)
   const options = [
-    `--config.file=${join(folder, 'prometheus.yml')}`,
-    `--storage.tsdb.path=${join(folder, 'data')}`,
+    // JSON is YAML.
+    `--config.file=${await write('prometheus.yml', JSON.stringify(config))}`,
+    `--storage.tsdb.path=${join(path, 'data')}`,
     `--web.listen-address=127.0.0.1:${port}`,
   ]
-  const child = spawn(join(root, 'usr/bin/prometheus'), options, { stdio: ['ignore', 'ignore', 'pipe'] })
-  const ended = once(child, 'close')
-  const abandon = () => child.kill('SIGKILL')
-  process.once('exit', abandon)
-  let said = ''
-  await Promise.race([
-    new Promise<void>((resolve) => {
-      child.stderr.on('data', (chunk) => {
-        said += chunk
-        if (said.includes('ready to receive web requests')) resolve()
-      })
-    }),
-    ended.then((): never => {
-      throw new Error(`Prometheus ended: ${said}`)
-    }),
-  ])
+  const { stop } = await startProgram(command, options, { env, ready: 'ready to receive web requests' })
   return {
     async firing() {
       const { data } = (await (await fetch(`http://127.0.0.1:${port}/api/v1/alerts`)).json()) as Alerts
@@ -64,11 +48,6 @@ export async function startPrometheus(root: string, target: string, rules: strin
         .filter(({ state }) => state === 'firing')
         .map(({ labels }) => ({ name: labels.alertname ?? '', reason: labels.reason }))
     },
-    async stop() {
-      process.off('exit', abandon)
-      child.kill('SIGTERM')
-      await ended
-      await rm(folder, { recursive: true, force: true })
-    },
+    stop: () => stop().then(remove),
   }
 }

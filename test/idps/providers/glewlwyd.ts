@@ -3,9 +3,10 @@ import { CookieJar } from '../../../fixtures/browser/cookie-jar.ts'
 import { makeClientCertificate } from '../../../fixtures/certificate.ts'
 import { freePort } from '../../support/host-process.ts'
 import { makeServerFiles } from '../../support/server-files.ts'
+import { type StartedProgram, startProgram } from '../../support/started-program.ts'
+import { answersAt } from '../support/answers-at.ts'
 import { unpackPackages } from '../support/debian-packages.ts'
 import { fullName, PEOPLE, type Person } from '../support/people.ts'
-import { type ProcessGroup, startGroup } from '../support/process-group.ts'
 import type { ProviderPackage, RealIdp } from '../support/real-idp.ts'
 import { type Api, apiAt } from './glewlwyd/api.ts'
 import { FURTHER_PROPERTIES, toClient } from './glewlwyd/client.ts'
@@ -45,16 +46,16 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
   const database = openDatabase(folder)
   const tls = { key: files.keyFile, cert: files.certFile, ca: await write('client-ca.pem', clientCertificate.cert) }
 
-  let running: readonly ProcessGroup[] = []
+  let running: readonly StartedProgram[] = []
   let version = 0
   const firstKeys = makeSigningKeys(version)
   let plugin = { keys: firstKeys, groupsUnasked: false, pushedOnly: false, pkce: true, rotates: false }
   const admin = apiAt(origin, new CookieJar())
 
-  const serve = async (at: string, options: { ca?: string } = {}) => {
+  const serve = async (at: string, ca?: string) => {
     const file = await writeConfiguration(folder, program, at, at === secureOrigin ? tls : undefined)
-    const limits = { address: `${at}/config`, limitMs: START_LIMIT_MS, ...options }
-    return startGroup(program.path, ['-c', file], program.environment, limits)
+    const ready = answersAt(`${at}/config`, ca)
+    return startProgram(program.path, ['-c', file], { env: program.environment, ready, limitMs: START_LIMIT_MS })
   }
   /** Until the plugin is there, it says nothing of an issuer. */
   const furnish = async () => {
@@ -108,7 +109,7 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
         await furnish()
         version = 1
       }
-      running = await Promise.all([serve(origin), serve(secureOrigin, { ca: files.ca })])
+      running = await Promise.all([serve(origin), serve(secureOrigin, files.ca)])
     },
     stop,
     async close() {

@@ -6,10 +6,11 @@ import { promisify } from 'node:util'
 import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { freePort } from '../../support/host-process.ts'
 import { makeServerFiles } from '../../support/server-files.ts'
+import { type StartedProgram, startProgram } from '../../support/started-program.ts'
+import { answersAt } from '../support/answers-at.ts'
 import { foldersBelow, unpackPackages } from '../support/debian-packages.ts'
 import { asksForPassword } from '../support/pages.ts'
 import { PEOPLE } from '../support/people.ts'
-import { type ProcessGroup, startGroup } from '../support/process-group.ts'
 import type { ProviderPackage, RealIdp } from '../support/real-idp.ts'
 import { toRelyingParty } from './lemonldap/client.ts'
 import { configurationOf, type Folders, makeSigningKey, type SigningKey } from './lemonldap/configuration.ts'
@@ -108,7 +109,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
   let consents = false
   let key = firstKey(algorithm)
   let workers = WORKERS
-  let running: readonly ProcessGroup[] = []
+  let running: readonly StartedProgram[] = []
 
   const stop = async () => {
     await Promise.all(running.map((group) => group.stop()))
@@ -119,17 +120,14 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
     const configuration = join(folder, name)
     await mkdir(configuration, { recursive: true })
     await writeFile(join(configuration, 'lmConf-1.json'), JSON.stringify(configurationOf(place, at, key)))
-    const environment = {
+    const env = {
       ...portal.environment,
       LLNG_DEFAULTCONFFILE: await write(`${name}.ini`, localSettings(configuration, portal.templates)),
       LLNG_CLIENTS: clients,
     }
     const words = ['-S', 'starman', '--host', '127.0.0.1', '--port', new URL(at).port, ...options, portal.program]
-    return startGroup('perl', words, environment, {
-      address: `${at}.well-known/openid-configuration`,
-      limitMs: START_LIMIT_MS,
-      ...(ca ? { ca } : {}),
-    })
+    const ready = answersAt(`${at}.well-known/openid-configuration`, ca)
+    return startProgram('perl', words, { env, ready, limitMs: START_LIMIT_MS })
   }
   const start = async () => {
     if (running.length > 0) return

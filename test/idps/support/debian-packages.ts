@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process'
-import { access, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import { exists } from './kept.ts'
+import { scratchFor } from './scratch.ts'
 
 const run = promisify(execFile)
 const LIMIT_MS = 240_000
@@ -56,6 +58,40 @@ export async function unpackPackages(
   return { kind: 'unpacked', root }
 }
 
+/** A program of Debian, and what it has to be started with. */
+export interface DebianProgram {
+  readonly command: string
+  readonly env: Readonly<Record<string, string>>
+  /** The folder that stands for `/`. */
+  readonly root: string
+}
+
+/**
+ * That of the machine, or else unpacked beside the system.
+ *
+ * @param place what the folder is called that it is kept in
+ * @param name of the program, where that is not the package's
+ * @returns why there is none, as a text
+ */
+export async function findDebianProgram(
+  place: string,
+  packages: readonly string[],
+  name = String(packages[0]),
+): Promise<DebianProgram | string> {
+  for (const folder of [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']) {
+    if (await exists(join(folder, name))) return { command: join(folder, name), env: {}, root: '/' }
+  }
+  const unpacked = await unpackPackages(await scratchFor(place), packages)
+  if (unpacked.kind === 'missing') return unpacked.reason
+  const { root } = unpacked
+  const env = { LD_LIBRARY_PATH: (await foldersBelow(root, 'usr/lib/*')).join(delimiter) }
+  for (const folder of ['usr/sbin', 'usr/bin']) {
+    const command = join(root, folder, name)
+    if (await exists(command)) return { command, env, root }
+  }
+  return `Debian's packages have no ${name}`
+}
+
 /** The machine's own sources, and its release's backports. @returns the name of the backports */
 async function sources(folder: string, backports: boolean): Promise<string | undefined> {
   const own = await readFile('/etc/apt/sources.list', 'utf8').catch(() => '')
@@ -88,14 +124,7 @@ export async function foldersBelow(root: string, pattern: string): Promise<reado
         return (await readdir(folder)).map((name) => join(folder, name))
       }),
     )
-    const there = await Promise.all(
-      next.flat().map((path) =>
-        access(path).then(
-          () => [path],
-          () => [],
-        ),
-      ),
-    )
+    const there = await Promise.all(next.flat().map(async (path) => ((await exists(path)) ? [path] : [])))
     found = there.flat()
   }
   return found

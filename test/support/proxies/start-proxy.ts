@@ -1,12 +1,9 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
-import { foldersBelow, unpackPackages } from '../../idps/support/debian-packages.ts'
-import { scratchFor } from '../../idps/support/scratch.ts'
-import { until } from '../../meshcentral/support/until.ts'
+import { join } from 'node:path'
+import { findDebianProgram } from '../../idps/support/debian-packages.ts'
+import { createFolder } from '../file-folder.ts'
+import { startProgram } from '../started-program.ts'
 
 export type ProxyName = 'nginx' | 'Apache' | 'Caddy' | 'HAProxy'
 
@@ -82,73 +79,27 @@ export const PROXIES = Object.keys(PROGRAMS) as readonly ProxyName[]
  * @throws Error with its output where it does not start
  */
 export async function startProxy(name: ProxyName, site: string, port: number): Promise<RunningProxy | string> {
-  const found = await findProgram(PROGRAMS[name].command)
+  const { command, around, args } = PROGRAMS[name]
+  const found = await findDebianProgram('proxies', PACKAGES, command)
   if (typeof found === 'string') return found
-  const folder = await mkdtemp(join(tmpdir(), 'mesh-companion-proxy-'))
-  const file = join(folder, 'proxy.conf')
-  await writeFile(file, `${PROGRAMS[name].around(site, folder, found.root)}\n`)
-  const child = spawn(found.command, PROGRAMS[name].args(file, folder), {
-    env: { ...process.env, ...found.env, HOME: folder },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const kill = () => child.kill('SIGKILL')
-  process.once('exit', kill)
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(-20_000)
-    })
-  }
-  const ended = once(child, 'close')
-  const output = async () => said + (await readFile(join(folder, 'error.log'), 'utf8').catch(() => ''))
-  const isUp = () => child.exitCode === null && child.signalCode === null
-  const stop = async () => {
-    process.off('exit', kill)
-    // At once: its sessions need no farewell, and the next one listens at the same port.
-    if (isUp()) child.kill('SIGTERM')
-    await ended
-    await rm(folder, { recursive: true, force: true })
-  }
+  const { path: folder, write, remove } = await createFolder('mesh-companion-proxy')
+  const file = await write('proxy.conf', `${around(site, folder, found.root)}\n`)
+  const env = { ...found.env, HOME: folder }
+  const errors = () => readFile(join(folder, 'error.log'), 'utf8').catch(() => '')
   try {
-    await until(`${name} to listen`, () => {
-      if (!isUp()) throw new Error('It ended at its start.')
-      return accepts(port)
-    })
-  } catch (error) {
-    const text = await output()
-    await stop()
-    throw new Error(`${error instanceof Error ? error.message : error}\n${text}`)
+    const started = await startProgram(found.command, args(file, folder), { env, ready: () => accepts(port) })
+    return {
+      output: async () => started.output() + (await errors()),
+      async stop() {
+        await started.stop()
+        await remove()
+      },
+    }
+  } catch (cause) {
+    const text = await errors()
+    await remove()
+    throw new Error(text, { cause })
   }
-  return { output, stop }
-}
-
-interface Found {
-  readonly command: string
-  readonly env: Readonly<Record<string, string>>
-  /** What stands for `/`. */
-  readonly root: string
-}
-
-async function findProgram(command: string): Promise<Found | string> {
-  for (const folder of [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']) {
-    if (await isThere(join(folder, command))) return { command: join(folder, command), env: {}, root: '' }
-  }
-  const unpacked = await unpackPackages(await scratchFor('proxies'), PACKAGES)
-  if (unpacked.kind === 'missing') return unpacked.reason
-  const { root } = unpacked
-  const libraries = await foldersBelow(root, 'usr/lib/*')
-  for (const folder of ['usr/sbin', 'usr/bin']) {
-    const path = join(root, folder, command)
-    if (await isThere(path)) return { command: path, env: { LD_LIBRARY_PATH: libraries.join(delimiter) }, root }
-  }
-  return `Debian's packages have no ${command}`
-}
-
-function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }
 
 function accepts(port: number): Promise<boolean> {

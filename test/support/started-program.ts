@@ -1,0 +1,77 @@
+import { type SpawnOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { until } from '../meshcentral/support/until.ts'
+
+const STOP_LIMIT_MS = 30_000
+/** Of what a program writes, the end: for errors. */
+const MOST_CHARACTERS = 20_000
+
+/** A program that others made, and all that it starts. */
+export interface StartedProgram {
+  /** The end of what they wrote. */
+  output(): string
+  /** Ends all of them. Twice is fine. */
+  stop(): Promise<void>
+}
+
+export interface StartOptions extends Pick<SpawnOptions, 'cwd' | 'uid' | 'gid'> {
+  /** Beside that of this process. */
+  readonly env?: Readonly<Record<string, string>>
+  /** What it writes once it is at work; or whether it is, asked again and again. */
+  readonly ready: string | (() => boolean | Promise<boolean>)
+  readonly limitMs?: number
+}
+
+/**
+ * Starts a program in a process group of its own, which ends with this process at the latest, and resolves once it is at work.
+ *
+ * @throws Error with the end of its output, when it ends before or the time is over
+ */
+export async function startProgram(
+  program: string,
+  args: readonly string[],
+  { env = {}, ready, limitMs, ...options }: StartOptions,
+): Promise<StartedProgram> {
+  const child = spawn(program, args, {
+    ...options,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  })
+  const isUp = () => child.pid !== undefined && child.exitCode === null && child.signalCode === null
+  const end = (signal: NodeJS.Signals) => {
+    if (child.pid !== undefined && isUp()) process.kill(-child.pid, signal)
+  }
+  const abandon = () => end('SIGKILL')
+  process.once('exit', abandon)
+  let said = ''
+  const note = (text: string) => {
+    said = (said + text).slice(-MOST_CHARACTERS)
+  }
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', note)
+  child.once('error', ({ message }) => note(message))
+  const stop = async () => {
+    process.off('exit', abandon)
+    if (!isUp()) return
+    const closed = once(child, 'close')
+    end('SIGTERM')
+    const late = setTimeout(abandon, STOP_LIMIT_MS)
+    await closed
+    clearTimeout(late)
+  }
+  const isReady = typeof ready === 'string' ? () => said.includes(ready) : ready
+  try {
+    await until(
+      `${program} to be at work`,
+      () => {
+        if (!isUp()) throw new Error('it ended at its start')
+        return isReady()
+      },
+      limitMs,
+    )
+  } catch (cause) {
+    await stop()
+    throw new Error(`${program} did not start: ${said}`, { cause })
+  }
+  return { output: () => said, stop }
+}
