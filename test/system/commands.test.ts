@@ -41,7 +41,6 @@ const WRONG: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   mutate: [['nowhere']],
   bench: [['--only', 'nothing']],
-  'soak:meshcentral': [['--minutes', 'x']],
   'pack:meshcentral': [['--url', 'nowhere']],
 }
 
