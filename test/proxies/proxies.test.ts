@@ -5,21 +5,25 @@ import { connect } from 'node:http2'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import express from 'express'
+import session from 'express-session'
 import type { Page } from '../../fixtures/browser.ts'
 import { makeCertificates } from '../../fixtures/certificate.ts'
 import { type Idp, startIdp } from '../../fixtures/idp/server.ts'
 import type { ClientSettings } from '../../plugin/config/settings.ts'
 import { askForFiles } from '../../plugin/doctor/live/files.ts'
+import { expressSessions } from '../../plugin/index.ts'
 import { anyCertificateFetch } from '../meshcentral/support/any-certificate-fetch.ts'
 import { laboratory, serverSettings } from '../meshcentral/support/laboratory.ts'
 import type { Person } from '../meshcentral/support/mesh-setup.ts'
 import { isApp, isSignedIn, sessionOf, signIn } from '../meshcentral/support/session.ts'
 import { closes, useMesh } from '../meshcentral/support/use-mesh.ts'
 import { freePort } from '../support/host-process.ts'
+import { type OwnServer, startOwnServer } from '../support/own-server.ts'
 import { MeasuredBrowser, MOST } from '../support/proxies/measured-browser.ts'
 import { siteOnPage } from '../support/proxies/page-site.ts'
 import { PROXIES, type ProxyName, type RunningProxy, startProxy } from '../support/proxies/start-proxy.ts'
-import { type ExpressServer, startExpressServer } from './support/express-server.ts'
+import { whoAmI } from '../support/sign-in-setup.ts'
 
 const HOSTS = { localhost: '127.0.0.1', 'other.mesh.test': '127.0.0.1' }
 /** Of browsers; proxies come from 127.0.0.1. */
@@ -42,7 +46,7 @@ describe('behind a proxy as the page has it', () => {
   let inside = 0
   let folder = ''
   let idp: Idp
-  let devices: ExpressServer
+  let devices: OwnServer
   let caches = 0
   let running: RunningProxy | string
   let page = ''
@@ -77,6 +81,16 @@ describe('behind a proxy as the page has it', () => {
     return running
   }
 
+  /** A server of one's own below a path, as the page has it. */
+  function startDevices(): Promise<OwnServer> {
+    const base = '/devices/'
+    const cookie = { path: base, secure: 'auto', sameSite: 'lax' } as const
+    const app = express().set('trust proxy', '127.0.0.1')
+    app.use(session({ secret: 'a secret of the devices', cookie, resave: false, saveUninitialized: false }))
+    const origin = `https://localhost:${port}`
+    return startOwnServer({ idp, app, sessions: expressSessions(), origin, base, oidc: { groups: {} } })
+  }
+
   const setup = useMesh(async () => {
     page = await readFile(new URL('../../plugin/docs/behind-a-proxy.md', import.meta.url), 'utf8')
     const { settings, domains } = JSON.parse(siteOnPage(page, 'json', {}))
@@ -88,7 +102,7 @@ describe('behind a proxy as the page has it', () => {
     await writeFile(join(folder, 'key.pem'), server.key)
     await writeFile(join(folder, 'all.pem'), `${server.cert}\n${server.key}`)
     idp = await startIdp({ fetch: anyCertificateFetch })
-    devices = await startExpressServer(idp, `https://localhost:${port}`)
+    devices = await startDevices()
     await use('nginx')
     // What the page says of MeshCentral, on a machine where other ports are free and nothing asks the Internet.
     const own = { ...settings, cert: serverSettings(port).cert, port: inside, aliasPort: port }
@@ -210,12 +224,13 @@ describe('behind a proxy as the page has it', () => {
             person.username,
             person.password,
           )
-          expect(JSON.parse(landed.body)).to.deep.equal({ user: `~oidc:${person.sub}` })
+          expect(landed.url).to.equal(devices.url)
+          expect((await whoAmI(browser, devices.url)).id).to.equal(`~oidc:${person.sub}`)
           expect(browser.bare).to.deep.equal([])
           expect(devices.authLog.at(-1)?.fields.clientAddress).to.equal(ADDRESS)
           const left = await signOut(browser, devices.url)
           expect(left.url.replace(/\?.*/, ''), left.text).to.equal(`${devices.url}login`)
-          expect(JSON.parse((await browser.step(devices.url)).body)).to.deep.equal({ user: null })
+          expect((await whoAmI(browser, devices.url)).id).to.equal(null)
           expectWithin(browser)
         }
       })

@@ -1,15 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { ScriptedBrowser } from '../../../fixtures/browser.ts'
-import { type CookieSessionHost, startCookieSessionHost } from '../../support/cookie-session-host.ts'
+import { type Idp, startIdp } from '../../../fixtures/idp/server.ts'
+import { type OwnServer, startCookieSessionServer } from '../../support/own-server.ts'
 import { whoAmI } from '../../support/sign-in-setup.ts'
 
 describe('a host with cookie sessions', () => {
-  let host: CookieSessionHost
-  const start = async (options?: Parameters<typeof startCookieSessionHost>[0]) => {
-    host = await startCookieSessionHost(options)
+  let idp: Idp
+  let host: OwnServer
+  const start = async (oidc: Readonly<Record<string, unknown>> = {}, path = '') => {
+    idp = await startIdp({ path })
+    host = await startCookieSessionServer({ idp, oidc, presets: { azure: { login: new URL(idp.issuer).origin } } })
   }
-  afterEach(() => host.close())
+  afterEach(async () => {
+    await host.close()
+    await idp.close()
+  })
 
   const signedIn = async (name: string) => {
     const person = new ScriptedBrowser()
@@ -20,11 +26,7 @@ describe('a host with cookie sessions', () => {
     Promise.all(people.map(async (person) => (await whoAmI(person, host.url)).id))
 
   it('asks for no refresh tokens with the preset azure, since it would keep none', async () => {
-    await start({
-      idp: { path: '/tenant/v2.0' },
-      oidc: { issuer: undefined, custom: { preset: 'azure', tenant_id: 'tenant' } },
-      presets: ({ issuer }) => ({ azure: { login: new URL(issuer).origin } }),
-    })
+    await start({ issuer: undefined, custom: { preset: 'azure', tenant_id: 'tenant' } }, '/tenant/v2.0')
     const { headers } = await new ScriptedBrowser().step(`${host.url}auth-oidc`)
     expect(new URL(headers.location ?? '').searchParams.get('scope')).to.equal('openid profile email')
   })
@@ -41,10 +43,10 @@ describe('a host with cookie sessions', () => {
   })
 
   it('ends the sessions of somebody whom a login refuses for groups.required', async () => {
-    await start({ oidc: { groups: { required: 'mesh-users' } } })
+    await start({ groups: { required: 'mesh-users' } })
     const people = [await signedIn('bob'), await signedIn('bob'), await signedIn('alice')]
     expect(await users(...people)).to.deep.equal(['~oidc:u-1002', '~oidc:u-1002', '~oidc:u-1001'])
-    host.idp.setUser({ username: 'bob', password: 'bob-demo', sub: 'u-1002', claims: { name: 'Bob', groups: [] } })
+    idp.setUser({ username: 'bob', password: 'bob-demo', sub: 'u-1002', claims: { name: 'Bob', groups: [] } })
     await signedIn('bob')
     expect(await users(...people)).to.deep.equal([null, null, '~oidc:u-1001'])
   })
@@ -52,12 +54,12 @@ describe('a host with cookie sessions', () => {
   it('ends sessions that the IdP ended', async () => {
     await start()
     const people = [await signedIn('alice'), await signedIn('alice'), await signedIn('bob')]
-    const page = await people[0]!.get(`${host.idp.issuer}/session/end`)
+    const page = await people[0]!.get(`${idp.issuer}/session/end`)
     await people[0]!.submit(page.forms[0]!, {}, 'Yes, sign me out')
     expect(await users(...people)).to.deep.equal([null, '~oidc:u-1001', '~oidc:u-1002'])
     const now = Math.floor(Date.now() / 1000)
-    const token = await host.idp.sign({
-      ...{ iss: host.idp.issuer, aud: 'mesh', sub: 'u-1001', iat: now, jti: randomUUID() },
+    const token = await idp.sign({
+      ...{ iss: idp.issuer, aud: 'own', sub: 'u-1001', iat: now, jti: randomUUID() },
       events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
     })
     const send = async (body: string | URLSearchParams, headers: Record<string, string> = {}) =>
@@ -73,6 +75,6 @@ describe('a host with cookie sessions', () => {
     await start()
     const person = await signedIn('alice')
     expect(JSON.parse((await person.step(`${host.url}api/session`)).body)).to.deep.equal({ state: 'unknown' })
-    expect(host.idp.requests('introspection')).to.equal(0)
+    expect(idp.requests('introspection')).to.equal(0)
   })
 })

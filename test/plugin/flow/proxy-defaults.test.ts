@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Idp } from '../../../fixtures/idp/server.ts'
+import { type Idp, startIdp } from '../../../fixtures/idp/server.ts'
 import { makeKey } from '../../support/client-keys.ts'
-import { startCookieSessionHost } from '../../support/cookie-session-host.ts'
 import { type KeyedOptions, keyedSetups } from '../../support/keyed-setup.ts'
+import { startCookieSessionServer } from '../../support/own-server.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 import { MeasuredBrowser, MOST } from '../../support/proxies/measured-browser.ts'
 
@@ -19,6 +19,11 @@ const withExpressSessions =
     const { idp, host } = await start({ ...options, oidc: { groups: {} } })
     return { idp, url: host.url, close: async () => undefined }
   }
+const withCookieSessions = async (): Promise<Served> => {
+  const idp = await startIdp()
+  const { url, close } = await startCookieSessionServer({ idp, oidc: { groups: {} } })
+  return { idp, url, close: () => close().then(idp.close) }
+}
 const POSTED = { response_types: ['code id_token'] }
 const SIGNED = { request_object_signing_alg: 'RS256' }
 const ENCRYPTED = {
@@ -30,7 +35,7 @@ const ENCRYPTED = {
 describe('a login through a proxy with its defaults', () => {
   const start = keyedSetups()
   for (const [what, serve] of [
-    ['a session in a cookie', () => startCookieSessionHost({ oidc: { groups: {} } })],
+    ['a session in a cookie', withCookieSessions],
     ['a session that is an identifier', withExpressSessions({})],
     ['a signed request', withExpressSessions({ keys: [makeKey('RSA')], client: SIGNED })],
     ['a signed and encrypted request', withExpressSessions({ keys: [makeKey('RSA')], client: ENCRYPTED })],

@@ -1,0 +1,91 @@
+import { createServer } from 'node:http'
+import cookieSession from 'cookie-session'
+import express, { type Application } from 'express'
+import { recordsInMemory } from '../../fixtures/host/accounts-memory.ts'
+import type { Idp } from '../../fixtures/idp/server.ts'
+import {
+  type AuthLogEntry,
+  cookieSessions,
+  createLog,
+  memoryRevocations,
+  type PresetUrls,
+  registerOidc,
+  type Sessions,
+} from '../../plugin/index.ts'
+import { onLoopback } from './on-loopback.ts'
+
+const CLIENT = { client_id: 'own', client_secret: 'a-client-secret-of-a-server-of-ones-own' }
+
+export interface OwnServerOptions {
+  readonly idp: Idp
+  /** With the sessions' own middleware. */
+  readonly app: Application
+  readonly sessions: Sessions
+  /** Where browsers find it, in place of where it listens. */
+  readonly origin?: string
+  /** Below which path it is, with slashes around it. Default: all of it. */
+  readonly base?: string
+  /** Merged into the `oidc` object. */
+  readonly oidc?: Readonly<Record<string, unknown>>
+  readonly presets?: PresetUrls
+}
+
+export interface OwnServer {
+  readonly port: number
+  /** With a slash at the end. Below it `api/me` says who is signed in, and `api/session` what the IdP says of that. */
+  readonly url: string
+  readonly authLog: readonly AuthLogEntry[]
+  close(): Promise<void>
+}
+
+/** A server of its own making, at a provider that tells it of logouts. */
+export async function startOwnServer(options: OwnServerOptions): Promise<OwnServer> {
+  const { idp, app, sessions, base = '/', oidc = {}, presets } = options
+  const records = recordsInMemory()
+  const authLog: AuthLogEntry[] = []
+  const server = await onLoopback(createServer(app))
+  const url = (options.origin ?? server.url) + base
+  const client = { ...CLIENT, redirect_uri: `${url}auth-oidc-callback`, post_logout_redirect_uri: `${url}login` }
+  await idp.addClient({
+    ...CLIENT,
+    redirect_uris: [client.redirect_uri],
+    post_logout_redirect_uris: [client.post_logout_redirect_uri],
+    backchannel_logout_uri: `${url}auth-oidc-backchannel-logout`,
+    backchannel_logout_session_required: true,
+  })
+  const strategy = { oidc: { issuer: idp.issuer, newAccounts: true, client, ...oidc } }
+  const running = await registerOidc(app, {
+    config: { settings: { cert: new URL(url).hostname }, domains: { '': { authStrategies: strategy } } },
+    host: {
+      ...records,
+      sessions,
+      basePath: () => base,
+      loginPage: { showFailure: (_req, res, _domain, { code }) => res.redirect(302, `${base}login?failure=${code}`) },
+      authLog: (entry) => authLog.push(entry),
+      secret: 'a secret of the server with more than 32 characters',
+    },
+    ...(presets ? { presets } : {}),
+    log: createLog('plugin', { write: () => undefined }),
+  })
+  app.get(`${base}login`, (_req, res) => void res.send(`<a href="${base}auth-oidc">Sign in</a>`))
+  app.get(`${base}api/me`, async (req, res) => void res.json({ id: (await sessions.current(req))?.userId ?? null }))
+  app.get(`${base}api/session`, async (req, res) => void res.json({ state: await running.introspect(req) }))
+  app.use((_req, res) => void res.send('a page'))
+  return {
+    port: server.port,
+    url,
+    authLog,
+    async close() {
+      await server.close()
+      await running.close()
+      await records.close()
+    },
+  }
+}
+
+/** The same with sessions that lie with the browsers. */
+export function startCookieSessionServer(options: Omit<OwnServerOptions, 'app' | 'sessions'>): Promise<OwnServer> {
+  const cookies = cookieSession({ name: 'session', keys: ['a key'], maxAge: 86_400_000, sameSite: 'strict' })
+  const app = express().use(express.json(), cookies)
+  return startOwnServer({ ...options, app, sessions: cookieSessions({ revocations: memoryRevocations() }) })
+}
