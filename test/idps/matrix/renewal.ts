@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { until } from '../../meshcentral/support/until.ts'
 import { ALICE } from '../support/people.ts'
 import type { ClientRegistration } from '../support/real-idp.ts'
-import { OUTCOMES, type Outcome, type RenewalCase } from '../support/renewals.ts'
+import { type Outcome, outcomeOf, type RenewalCase } from '../support/renewals.ts'
 import { expectSignedIn, told } from './expectations.ts'
 import type { Bench, Run, Runs } from './run.ts'
 
@@ -40,7 +40,7 @@ const after =
       if (lines('session-check-failed') > 0) return 'line'
       return answers >= before + ANSWERS && 'in'
     })
-    expect(outcome, told(lab, visit.page)).to.deep.equal(OUTCOMES[bench.name]?.[name])
+    expect(outcome, told(lab, visit.page)).to.deep.equal(outcomeOf(bench.name, name))
     expect(lines('session-ended')).to.equal(outcome === 'out' ? 1 : 0)
   }
 

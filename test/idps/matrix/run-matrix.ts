@@ -1,7 +1,7 @@
 import { CASES, type CaseName } from '../support/cases.ts'
 import { startLab } from '../support/lab.ts'
 import type { ProviderPackage, RealIdp } from '../support/real-idp.ts'
-import { OUTCOMES, type RenewalCase } from '../support/renewals.ts'
+import { outcomeOf, RENEWALS, type RenewalCase } from '../support/renewals.ts'
 import { scratchFor } from '../support/scratch.ts'
 import { ANSWERS } from './answers.ts'
 import { AUTHENTICATION } from './authentication.ts'
@@ -102,6 +102,7 @@ export function runMatrix<Own extends RealIdp>(
 }
 
 function nothingToTry(provider: string, name: CaseName): string | undefined {
-  const outcome = OUTCOMES[provider]?.[name as RenewalCase]
+  if (!(name in RENEWALS)) return undefined
+  const outcome = outcomeOf(provider, name as RenewalCase)
   return typeof outcome === 'object' ? outcome.none : undefined
 }

@@ -1,3 +1,5 @@
+import { readDocuments, section, tableRows } from '../../support/documents.ts'
+
 /** What happens at a provider while somebody is signed in here, in the words of the table on each provider's page. */
 export const RENEWALS = {
   renewal_disabled: 'a user is disabled',
@@ -18,76 +20,34 @@ export type RenewalCase = keyof typeof RENEWALS
  */
 export type Outcome = 'out' | 'in' | 'line' | { readonly none: string }
 
-/** As measured, by the names of the providers. Their pages say the same. */
-export const OUTCOMES: Readonly<Record<string, Readonly<Record<RenewalCase, Outcome>>>> = {
-  Keycloak: {
-    renewal_disabled: 'out',
-    renewal_deleted: 'out',
-    renewal_ended: 'out',
-    renewal_idle: 'out',
-    renewal_password: 'in',
-    renewal_consent: 'out',
-    renewal_rotating: 'in',
-    renewal_kept: 'in',
-  },
-  'LemonLDAP::NG': {
-    renewal_disabled: { none: 'it takes people from a database of its own, where they are or are not' },
-    renewal_deleted: 'in',
-    renewal_ended: 'out',
-    renewal_idle: 'line',
-    renewal_password: 'in',
-    renewal_consent: 'in',
-    renewal_rotating: 'in',
-    renewal_kept: 'in',
-  },
-  Glewlwyd: {
-    renewal_disabled: 'in',
-    renewal_deleted: 'line',
-    renewal_ended: 'line',
-    renewal_idle: 'line',
-    renewal_password: 'in',
-    renewal_consent: 'in',
-    renewal_rotating: 'in',
-    renewal_kept: 'in',
-  },
-  Canaille: {
-    renewal_disabled: 'line',
-    renewal_deleted: 'line',
-    renewal_ended: { none: 'its sessions are in cookies, which nobody can end but the browser' },
-    renewal_idle: 'out',
-    renewal_password: 'in',
-    renewal_consent: 'out',
-    renewal_rotating: 'in',
-    renewal_kept: { none: 'each refresh token is good once' },
-  },
-  'Spring Authorization Server': {
-    renewal_disabled: 'in',
-    renewal_deleted: 'in',
-    renewal_ended: 'in',
-    renewal_idle: 'out',
-    renewal_password: 'in',
-    renewal_consent: 'in',
-    renewal_rotating: 'in',
-    renewal_kept: 'in',
-  },
-  'better-auth': {
-    renewal_disabled: 'out',
-    renewal_deleted: 'out',
-    renewal_ended: 'out',
-    renewal_idle: 'out',
-    renewal_password: 'in',
-    renewal_consent: 'in',
-    renewal_rotating: 'in',
-    renewal_kept: { none: 'each refresh token is good once' },
-  },
-  'oidc-provider': {
-    renewal_disabled: { none: 'it asks whether an account is there, and nothing else' },
-    renewal_deleted: 'out',
-    renewal_ended: { none: 'it has no administration: a session ends in its own browser' },
-    renewal_idle: 'out',
-    renewal_password: 'in',
-    renewal_consent: { none: 'the fixture asks nobody for consent' },
-    renewal_rotating: 'in',
-    renewal_kept: 'in',
-  },
+/** In the words of the pages on providers. */
+const WORDS: Readonly<Record<string, Outcome>> = {
+  out: 'out',
+  'stays in': 'in',
+  'stays in, and the log has `session-check-failed`': 'line',
+}
+const NOTHING = 'nothing to try: '
+
+/** The fixture's provider has no page. */
+const OIDC_PROVIDER: Readonly<Record<RenewalCase, Outcome>> = {
+  renewal_disabled: { none: 'it asks whether an account is there, and nothing else' },
+  renewal_deleted: 'out',
+  renewal_ended: { none: 'it has no administration: a session ends in its own browser' },
+  renewal_idle: 'out',
+  renewal_password: 'in',
+  renewal_consent: { none: 'the fixture asks nobody for consent' },
+  renewal_rotating: 'in',
+  renewal_kept: 'in',
+}
+
+/** As the provider's own page says it, which the matrix holds it to. */
+export function outcomeOf(provider: string, name: RenewalCase): Outcome {
+  if (provider === 'oidc-provider') return OIDC_PROVIDER[name]
+  const page = readDocuments().find(({ text }) => text.startsWith(`# ${provider}\n`))
+  const rows = tableRows(section(page?.text ?? '', '## Who is out when'))
+  const [, told = ''] = rows.find(([what]) => what === RENEWALS[name]) ?? []
+  const outcome = told.startsWith(NOTHING) ? { none: told.slice(NOTHING.length) } : WORDS[told]
+  if (outcome === undefined)
+    throw new Error(`the page on ${provider} does not say what it means that ${RENEWALS[name]}`)
+  return outcome
 }
