@@ -1,9 +1,7 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
+import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -19,6 +17,7 @@ import { sendLogoutForm } from '../../plugin/routes/logout/logout-form.ts'
 import { renderStatusPage } from '../../sidecar/operator/page/status-page.ts'
 import { launchChromium } from '../support/chromium.ts'
 import { eventfulStatus } from '../support/eventful-status.ts'
+import { onLoopback } from '../support/on-loopback.ts'
 import { CLIENT, type Setup, setUp } from '../support/sign-in-setup.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -68,7 +67,7 @@ describe('a page', () => {
   let folder: string
   let url: string
   let exampleUrl: string
-  const servers: Server[] = []
+  const closing: (() => Promise<void>)[] = []
 
   before(async () => {
     browser = await launchChromium()
@@ -85,18 +84,17 @@ describe('a page', () => {
   })
   after(async () => {
     await browser.close()
-    for (const server of servers) server.closeAllConnections()
-    for (const server of servers) server.close()
+    for (const close of closing) await close()
     await setup.close()
     await rm(folder, { recursive: true })
   })
   afterEach(() => context.close())
 
   async function serve(appOf: (url: string) => Application | Promise<Application>): Promise<string> {
-    const server = createServer().listen(0, '127.0.0.1')
-    servers.push(server)
-    await once(server, 'listening')
-    const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const server = createServer()
+    const { url: origin, close } = await onLoopback(server)
+    closing.push(close)
+    const at = `${origin}/`
     server.on('request', await appOf(at))
     return at
   }
@@ -143,7 +141,7 @@ describe('a page', () => {
         accountsFile: join(folder, 'accounts.json'),
         secret: 'a secret of the example, of 32 characters and more',
       })
-      servers.at(-1)?.on('close', () => running.close())
+      closing.push(running.close)
       return app
     })
   }

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import {
   arrives,
@@ -11,6 +9,7 @@ import {
   signInAtIdp,
   useBrowser,
 } from '../support/browsers/all.ts'
+import { onLoopback } from '../support/on-loopback.ts'
 import { makeServerFiles, type ServerFiles } from '../support/server-files.ts'
 import { type Setup, type SetupOptions, setUp } from '../support/sign-in-setup.ts'
 
@@ -70,11 +69,10 @@ const CASES: Readonly<Record<string, Case>> = {
           <form method="post" action="${host.url}auth-oidc"><input name="iss" value="${idp.issuer}">
           <input name="target_link_uri" value="${target}"><button>from elsewhere</button></form>`,
         )
-      }).listen(0, '127.0.0.1')
-      await once(other, 'listening')
+      })
+      const { url: away, close } = await onLoopback(other)
       try {
         const tab = await person.tab()
-        const away = `http://127.0.0.1:${(other.address() as AddressInfo).port}/`
         await tab.goTo(away)
         await press(tab, /^begin$/)
         await signInAtIdp(tab, 'alice')
@@ -86,8 +84,7 @@ const CASES: Readonly<Record<string, Case>> = {
         await press(tab, /^from elsewhere$/)
         await arrives(tab, target)
       } finally {
-        other.closeAllConnections()
-        other.close()
+        await close()
       }
     },
   },

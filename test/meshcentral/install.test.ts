@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { makeKey } from '../support/client-keys.ts'
+import { onLoopback } from '../support/on-loopback.ts'
 import { pluginLines } from './support/auth-log.ts'
 import { openPage } from './support/control-socket.ts'
 import { type MeshSetup, setUpMesh } from './support/mesh-setup.ts'
@@ -37,9 +37,8 @@ describe('the packed plugin', () => {
         (body) => res.end(body),
         () => res.writeHead(500).end(),
       )
-    }).listen(0, '127.0.0.1')
-    await once(shop, 'listening')
-    return `http://127.0.0.1:${(shop.address() as AddressInfo).port}/`
+    })
+    return `${(await onLoopback(shop)).url}/`
   }
 
   it("installs from MeshCentral's plugin page, and works from the next start on, with keys in a file beside the configuration", async () => {

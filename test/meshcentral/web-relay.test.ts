@@ -1,8 +1,8 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { freePort } from '../../fixtures/free-port.ts'
+import { onLoopback } from '../support/on-loopback.ts'
 import { type ControlSocket, openControl } from './support/control-socket.ts'
 import { userKey } from './support/mesh-setup.ts'
 import { addDevice } from './support/relay.ts'
@@ -18,6 +18,7 @@ for (const place of ['port', 'host name'] as const) {
   describe(`a web relay of MeshCentral on a ${place} of its own`, () => {
     let relayPort: number
     let device: Server
+    let devicePort: number
     /** What reached the web server of the device, and is there still. */
     const tunnels = new Set<Socket>()
     const setup = useMesh(async () => {
@@ -27,8 +28,8 @@ for (const place of ['port', 'host name'] as const) {
         socket.on('error', () => socket.destroy())
         socket.on('close', () => tunnels.delete(socket))
         socket.on('data', () => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${PAGE.length}\r\n\r\n${PAGE}`))
-      }).listen(0, '127.0.0.1')
-      await once(device, 'listening')
+      })
+      devicePort = (await onLoopback(device)).port
       const settings = place === 'port' ? { relayPort, relayPortBind: '127.0.0.1' } : { relayDNS: [HOST] }
       // MeshCentral goes to a device without an agent by itself only where it counts with devices in its own network.
       const near = { wanonly: false, amtScanner: false, meshScanner: false }
@@ -41,12 +42,11 @@ for (const place of ['port', 'host name'] as const) {
 
     /** With a slash at the end. */
     const relay = () => (place === 'port' ? `https://localhost:${relayPort}/` : `https://${HOST}:${setup.port}/`)
-    const devicePort = () => (device.address() as AddressInfo).port
     /** What the page has the browser open for a device. */
     const addressFor = async (page: ControlSocket, nodeid?: string) => {
       const { rcookie } = await page.ask('authcookie')
       const n = nodeid ?? (await addDevice(page))
-      const query = { n, p: String(devicePort()), appid: '1', c: String(rcookie) }
+      const query = { n, p: String(devicePort), appid: '1', c: String(rcookie) }
       return `${relay()}control-redirect.ashx?${new URLSearchParams(query)}`
     }
     const seenBy = async (browser: ScriptedBrowser) => (await browser.step(relay())).body
@@ -113,7 +113,7 @@ for (const place of ['port', 'host name'] as const) {
       const browser = await signedIn(setup, setup.person())
       const page = await setup.open(browser)
       const { url } = await page.ask('createDeviceShareLink', {
-        ...{ nodeid: await addDevice(page), guestname: 'Guest', p: 8, port: devicePort(), consent: 0, expire: 60 },
+        ...{ nodeid: await addDevice(page), guestname: 'Guest', p: 8, port: devicePort, consent: 0, expire: 60 },
         responseid: 'share',
       })
       const guest = setup.browser()

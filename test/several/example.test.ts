@@ -1,15 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import pg from 'pg'
 import { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { type Idp, startIdp } from '../../fixtures/idp/server.ts'
 import { codeBlocks, readDocument } from '../support/documents.ts'
+import { type LoggingProcess, startLoggingProcess } from '../support/logging-process.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { CLIENT } from '../support/sign-in-setup.ts'
 import { type Balancer, startBalancer } from './support/balancer.ts'
@@ -22,30 +20,18 @@ describe('The server of the page on several processes, twice', () => {
   let postgres: Postgres
   let idp: Idp
   let balancer: Balancer
-  const processes: { readonly child: ChildProcess; readonly port: number }[] = []
-  const children: ChildProcess[] = []
+  const processes: { readonly child: LoggingProcess; readonly port: number }[] = []
+  const children: LoggingProcess[] = []
   const ports = () => processes.map(({ port }) => port)
   const browsers: ScriptedBrowser[] = []
 
-  async function start(): Promise<{ child: ChildProcess; port: number }> {
-    const child = spawn(process.execPath, ['--import', 'tsx', 'server.mjs'], {
-      cwd: folder,
-      env: {
-        ...process.env,
-        DATABASE_URL: postgres.address,
-        SESSION_SECRET: 'the same everywhere, 32 characters',
-        PORT: '0',
-      },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
+  async function start(): Promise<{ child: LoggingProcess; port: number }> {
+    const secret = 'the same everywhere, 32 characters'
+    const env = { DATABASE_URL: postgres.address, SESSION_SECRET: secret, PORT: '0' }
+    const child = startLoggingProcess(['server.mjs'], env, folder)
     children.push(child)
-    for await (const line of createInterface({ input: child.stdout })) {
-      const { event, port } = JSON.parse(line)
-      if (event !== 'listening') continue
-      child.stdout.resume()
-      return { child, port }
-    }
-    throw new Error('The server ended.')
+    const { port } = await child.logged('listening')
+    return { child, port: Number(port) }
   }
 
   before(async function () {
@@ -131,7 +117,7 @@ describe('The server of the page on several processes, twice', () => {
     const browser = await signedIn('alice')
     const [ended] = processes
     ended?.child.kill('SIGTERM')
-    expect(ended && (await once(ended.child, 'close'))).to.deep.equal([0, null])
+    expect((await ended?.child.ended)?.outcome).to.equal(0)
     balancer.use(ports()[1] ?? 0)
     expect((await browser.step(balancer.url)).status).to.equal(200)
   })

@@ -1,10 +1,9 @@
-import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { CLOSE_WITHIN } from '../../sidecar/compose.ts'
 import { createLog, type Settings, startSidecar } from '../../sidecar/index.ts'
-
+import { onLoopback } from '../support/on-loopback.ts'
 import { settingsOf } from '../support/settings-of.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -48,17 +47,15 @@ describe('a sidecar inside another program', () => {
 
   for (const name of ['listen', 'admin'] as const) {
     it(`leaves nothing open when ${name}.port is taken`, async () => {
-      const taken = createServer().listen(0, '127.0.0.1')
-      await once(taken, 'listening')
+      const { port, close } = await onLoopback(createServer())
       try {
-        const { port } = taken.address() as { port: number }
         const failure = await startSidecar(settings({ [name]: { port } }), log).then(
           () => undefined,
           (error: NodeJS.ErrnoException) => error.code,
         )
         expect(failure).to.equal('EADDRINUSE')
       } finally {
-        taken.close()
+        await close()
       }
       // The database is opened by one at a time.
       await (await startSidecar(settings(), log)).close()

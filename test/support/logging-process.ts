@@ -15,12 +15,13 @@ export interface LoggingProcess {
   readonly ended: Promise<{ readonly outcome: number | NodeJS.Signals | null; readonly stderr: string }>
 }
 
-/** @param env beside that of this process */
+/** @param env beside that of this process @param cwd where it runs, in place of here */
 export function startLoggingProcess(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  cwd = process.cwd(),
 ): LoggingProcess {
-  const child = spawn(process.execPath, ['--import', 'tsx', ...args], { env: { ...process.env, ...env } })
+  const child = spawn(process.execPath, ['--import', 'tsx', ...args], { cwd, env: { ...process.env, ...env } })
   const lines: LogLine[] = []
   const arrived = new EventEmitter()
   let stderr = ''

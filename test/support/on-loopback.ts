@@ -1,18 +1,16 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
-import type { Server as TlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 
 export interface OnLoopback {
   readonly port: number
   /** Without a slash at the end. */
   readonly url: string
-  /** At once, with all its connections. */
+  /** At once, of HTTP with all its connections. */
   close(): Promise<void>
 }
 
 /** Has a server listen on 127.0.0.1, at a port that the system picks. */
-export async function onLoopback(server: Server | TlsServer): Promise<OnLoopback> {
+export async function onLoopback(server: Server & { closeAllConnections?(): void }): Promise<OnLoopback> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -22,7 +20,7 @@ export async function onLoopback(server: Server | TlsServer): Promise<OnLoopback
     async close() {
       const closed = once(server, 'close')
       server.close()
-      server.closeAllConnections()
+      server.closeAllConnections?.()
       await closed
     },
   }

@@ -1,18 +1,13 @@
 import { decodeJwt } from 'jose'
-import { CLIENT, type Setup } from './sign-in-setup.ts'
+import type { Setup } from './sign-in-setup.ts'
 
 /**
  * Has the IdP name its sessions to the host, as to a client that it tells of their ends; nobody listens where it would.
  *
  * @returns the `sid` of each token that it makes from now on, oldest first
  */
-export async function hearSessionIds({ idp, host }: Setup): Promise<readonly string[]> {
-  await idp.addClient({
-    ...CLIENT,
-    redirect_uris: [`${host.url}auth-oidc-callback`],
-    backchannel_logout_uri: 'http://127.0.0.1:1/',
-    backchannel_logout_session_required: true,
-  })
+export async function hearSessionIds({ idp, register }: Setup): Promise<readonly string[]> {
+  await register({ backchannel_logout_uri: 'http://127.0.0.1:1/', backchannel_logout_session_required: true })
   const sids: string[] = []
   idp.forgeTokens((token) => {
     sids.push(String(decodeJwt(token).sid))

@@ -20,6 +20,8 @@ export interface Setup {
   isIn(person: ScriptedBrowser): Promise<boolean>
   /** Where a browser is sent that begins a login. */
   asked(path?: string, person?: ScriptedBrowser): Promise<URL>
+  /** Has the IdP know the host's client by other metadata. */
+  register(more: Members): Promise<void>
   /** Of the authentication log. */
   lines(event: string): readonly AuthLogEntry[]
   close(): Promise<void>
@@ -44,6 +46,9 @@ export interface Places {
 }
 
 type Members = Record<string, unknown>
+
+/** Those of presets too. */
+const CALLBACKS = ['auth-oidc-callback', 'auth-oidc-azure-callback', 'auth-oidc-google-callback']
 
 export interface SetupOptions {
   /** Merged into the `oidc` object; `client` member by member. */
@@ -95,12 +100,15 @@ export async function setUp(options: SetupOptions = {}): Promise<Setup> {
     ...(options.presets ? { presets: options.presets(idp) } : {}),
     ...options.host,
   })
-  await idp.addClient({
-    ...CLIENT,
-    redirect_uris: [`${host.url}auth-oidc-callback`],
-    post_logout_redirect_uris: [`${host.url}login`],
-    ...options.registered,
-  })
+  const register = (more: Members) =>
+    idp.addClient({
+      ...CLIENT,
+      redirect_uris: CALLBACKS.map((path) => host.url + path),
+      post_logout_redirect_uris: [`${host.url}login`],
+      ...options.registered,
+      ...more,
+    })
+  await register({})
   const browser = () => new ScriptedBrowser()
   return {
     idp,
@@ -120,6 +128,7 @@ export async function setUp(options: SetupOptions = {}): Promise<Setup> {
       const { headers } = await person.step(host.url + path)
       return new URL(headers.location ?? '', host.url)
     },
+    register,
     lines: (event) => authLog.filter((line) => line.event === event),
     close: async () => {
       await host.close()

@@ -18,7 +18,7 @@ export interface StartOptions extends Pick<SpawnOptions, 'cwd' | 'uid' | 'gid'> 
   /** Beside that of this process. */
   readonly env?: Readonly<Record<string, string>>
   /** What it writes once it is at work; or whether it is, asked again and again. */
-  readonly ready: string | (() => boolean | Promise<boolean>)
+  readonly ready: RegExp | (() => boolean | Promise<boolean>)
   readonly limitMs?: number
 }
 
@@ -59,7 +59,7 @@ export async function startProgram(
     await closed
     clearTimeout(late)
   }
-  const isReady = typeof ready === 'string' ? () => said.includes(ready) : ready
+  const isReady = ready instanceof RegExp ? () => ready.test(said) : ready
   try {
     await until(
       `${program} to be at work`,

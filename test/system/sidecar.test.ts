@@ -12,6 +12,7 @@ import { startApns } from '../../fixtures/push/apns.ts'
 import { type FcmFixture, startFcm } from '../../fixtures/push/fcm.ts'
 import { passcodeOf } from '../../sidecar/aprs/passcode.ts'
 import { writeCredentials } from '../support/credential-files.ts'
+import { onLoopback } from '../support/on-loopback.ts'
 import { claim, registration } from '../support/running-api.ts'
 import type { SidecarProcess } from '../support/sidecar-process.ts'
 import { LOGIN, sidecarProcesses } from '../support/sidecar-processes.ts'
@@ -189,10 +190,8 @@ describe('the sidecar as a process', () => {
   })
 
   it('ends with exit code 1 and says why when its port is taken, leaving the database to the next', async () => {
-    const taken = createServer().listen(0, '127.0.0.1')
+    const { port, close } = await onLoopback(createServer())
     try {
-      await new Promise((resolve) => taken.once('listening', resolve))
-      const { port } = taken.address() as { port: number }
       const failed = its.start(['--config', await its.configure({ listen: { port } })])
       expect((await failed.ended).outcome).to.equal(1)
       const line = await failed.logged('start-failed')
@@ -200,7 +199,7 @@ describe('the sidecar as a process', () => {
       expect(line.remedy).to.match(/listen\.port/)
       expect(its.upstream.traffic.connections).to.equal(0)
     } finally {
-      taken.close()
+      await close()
     }
     await its.start(['--config', await its.configure()]).logged('listening')
   })

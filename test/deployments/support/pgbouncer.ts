@@ -35,7 +35,7 @@ export async function startPgBouncer(
   // It refuses to run as root, and then is somebody else, who has to read its key.
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text, { mode: 0o644 })
   const user = userInfo().uid === 0 ? { uid: await idOf('-u'), gid: await idOf('-g') } : {}
-  const { stop } = await startProgram(command, [file], { ...user, env, ready: 'process up' })
+  const { stop } = await startProgram(command, [file], { ...user, env, ready: /process up/ })
   return { port, stop: () => stop().then(remove) }
 }
 

@@ -40,7 +40,7 @@ export async function startPrometheus(
     `--storage.tsdb.path=${join(path, 'data')}`,
     `--web.listen-address=127.0.0.1:${port}`,
   ]
-  const { stop } = await startProgram(command, options, { env, ready: 'ready to receive web requests' })
+  const { stop } = await startProgram(command, options, { env, ready: /ready to receive web requests/ })
   return {
     async firing() {
       const { data } = (await (await fetch(`http://127.0.0.1:${port}/api/v1/alerts`)).json()) as Alerts

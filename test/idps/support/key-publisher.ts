@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { onLoopback } from '../../support/on-loopback.ts'
 import type { ClientRegistration } from './real-idp.ts'
 
 type KeySet = NonNullable<ClientRegistration['jwks']>
@@ -15,22 +15,16 @@ export async function publishKeys(): Promise<KeyPublisher> {
   let published: KeySet = { keys: [] }
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(published))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  const port = typeof address === 'object' ? address?.port : undefined
+  })
+  const { url, close } = await onLoopback(server)
   let versions = 0
   return {
     addressOf(keys) {
       published = keys
       // Another address each time: providers keep what they have fetched.
       versions += 1
-      return `http://127.0.0.1:${port}/${versions}`
+      return `${url}/${versions}`
     },
-    async close() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      server.closeAllConnections()
-      await closed
-    },
+    close,
   }
 }

@@ -25,7 +25,7 @@ export async function startMariaDb(): Promise<MariaDb | string> {
     ...[`--character-sets-dir=${join(usr, 'share/mysql/charsets')}`, '--innodb-flush-log-at-trx-commit=2'],
   ]
   const env = { LD_LIBRARY_PATH: join(usr, 'lib', machine()) }
-  const started = startProgram(join(usr, 'sbin/mariadbd'), words, { env, ready: 'ready for connections' })
+  const started = startProgram(join(usr, 'sbin/mariadbd'), words, { env, ready: /ready for connections/ })
   return started.then(
     ({ stop }) => ({ port, close: () => stop().then(remove) }),
     ({ message }: Error) => remove().then(() => message),

@@ -211,17 +211,13 @@ describe('an attack on a login', () => {
 
   it('leaves no secret in any log', async () => {
     const setup = await start()
-    const { idp, host } = setup
+    const { host } = setup
     const person = setup.browser()
     const answer = new URL(await answerFromIdp(person, host.url, 'alice'))
     await person.step(answer.href)
     const stranger = setup.browser()
     await stranger.step(answer.href)
-    await idp.addClient({
-      ...CLIENT,
-      client_secret: 'changed-at-the-idp-meanwhile',
-      redirect_uris: [`${host.url}auth-oidc-callback`],
-    })
+    await setup.register({ client_secret: 'changed-at-the-idp-meanwhile' })
     await person.get(`${host.url}auth-oidc`)
     expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login', 'login-failed', 'login-failed'])
     expect(setup.authLog[2]?.fields).to.include({ code: 'token_request_failed', status: 401 })

@@ -14,15 +14,8 @@ describe('a logout that the IdP tells of', () => {
   const startSetup = setups()
   const start = async (options: SetupOptions = {}, registered: Record<string, unknown> = {}) => {
     const setup = await startSetup(options)
-    await setup.idp.addClient({
-      ...CLIENT,
-      redirect_uris: [`${setup.host.url}auth-oidc-callback`],
-      post_logout_redirect_uris: [`${setup.host.url}login`],
-      backchannel_logout_uri: `${setup.host.url}${PATH}`,
-      backchannel_logout_session_required: true,
-      ...options.registered,
-      ...registered,
-    })
+    const told = { backchannel_logout_uri: `${setup.host.url}${PATH}`, backchannel_logout_session_required: true }
+    await setup.register({ ...told, ...registered })
     return setup
   }
   const signedIn = async (setup: Setup, name = 'alice') => {

@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import { type ClientKeyPair, makeKey, PRIVATE_MEMBERS } from '../../support/client-keys.ts'
 import { type KeyedSetup, keyedSetups, partsOf } from '../../support/keyed-setup.ts'
-import { CLIENT } from '../../support/sign-in-setup.ts'
 
 const BY_KEY = { token_endpoint_auth_method: 'private_key_jwt' }
 const signedBy = (alg: string) => ({ ...BY_KEY, token_endpoint_auth_signing_alg: alg })
@@ -188,15 +187,8 @@ describe('GET auth-oidc-jwks', () => {
     it(what, async () => {
       const client = { ...BY_KEY, ...members }
       const setup = await start({ keys, client })
-      const { host, idp, signIn } = setup
-      await idp.addClient({
-        ...CLIENT,
-        ...client,
-        token_endpoint_auth_method: 'private_key_jwt',
-        jwks_uri: `${host.url}auth-oidc-jwks`,
-        redirect_uris: [`${host.url}auth-oidc-callback`],
-      })
-      expect((await signIn()).who.status).to.equal(200)
+      await setup.register({ ...client, jwks: undefined, jwks_uri: `${setup.host.url}auth-oidc-jwks` })
+      expect((await setup.signIn()).who.status).to.equal(200)
       expect(assertionsIn(setup)[0]?.[0].alg).to.equal(alg)
     })
   }

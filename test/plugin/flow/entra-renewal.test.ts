@@ -17,22 +17,17 @@ describe('a session by Entra ID', () => {
   const start = setups()
 
   async function startEntra(fetch = globalThis.fetch, rules: EntraRules = {}): Promise<Setup> {
-    const setup = await start({
+    return start({
       exactly: ({ hostUrl }) => ({
         newAccounts: true,
         custom: { preset: 'azure', tenant_id: TENANT },
         client: { ...CLIENT, redirect_uri: `${hostUrl}auth-oidc-azure-callback` },
       }),
+      registered: { grant_types: ['authorization_code', 'refresh_token'] },
       idp: { path: `/${TENANT}/v2.0`, entra: rules },
       presets: ({ issuer }) => ({ azure: { login: new URL(issuer).origin } }),
       host: { sessionCheckMs: EVERY_MS, fetch },
     })
-    await setup.idp.addClient({
-      ...CLIENT,
-      redirect_uris: [`${setup.host.url}auth-oidc-azure-callback`],
-      grant_types: ['authorization_code', 'refresh_token'],
-    })
-    return setup
   }
   const signedIn = async ({ signIn }: Setup, name: string) => (await signIn(name)).person
   /** The sessions are in use, and become due until all were asked about: one that was still being renewed was left out. */

@@ -38,13 +38,14 @@ describe('a login with the preset google', () => {
   })
 
   async function startGoogle(oidc: Record<string, unknown> = {}, more: SetupOptions = {}): Promise<Setup> {
-    const setup = await start({
+    return start({
       exactly: ({ hostUrl }) => ({
         newAccounts: true,
         custom: { preset: 'google', customer_id: CUSTOMER },
         client: { ...CLIENT, redirect_uri: `${hostUrl}auth-oidc-google-callback` },
         ...oidc,
       }),
+      registered: CLIENT,
       idp: { scopes: { [SCOPE]: [] } },
       presets: (made) => {
         idp = made
@@ -52,11 +53,6 @@ describe('a login with the preset google', () => {
       },
       ...more,
     })
-    await setup.idp.addClient({
-      ...CLIENT,
-      redirect_uris: [`${setup.host.url}auth-oidc-google-callback`, `${setup.host.url}auth-oidc-callback`],
-    })
-    return setup
   }
   const scopes = async ({ asked }: Setup) => (await asked()).searchParams.get('scope')
 

@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { onLoopback } from '../../support/on-loopback.ts'
 
 /** Stands before several processes of a server, and hands each request to another one in turn. */
 export interface Balancer {
@@ -25,19 +24,13 @@ export async function startBalancer(): Promise<Balancer> {
     forwarded.on('error', () => res.writeHead(502).end())
     req.pipe(forwarded)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { url, close } = await onLoopback(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    url: `${url}/`,
     use(...given) {
       ports = given
       turn = 0
     },
-    async close() {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
+    close,
   }
 }

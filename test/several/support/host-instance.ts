@@ -23,7 +23,6 @@ const host = await startHost({
   shared: true,
   sessionStore: stores.sessions,
   revocations: stores.revocations,
-  output: { write: (line) => process.send?.({ line: JSON.parse(line) }) },
 })
-process.send?.({ port: host.port })
-process.on('disconnect', () => process.exit())
+process.stdout.write(`${JSON.stringify({ event: 'serving', port: host.port })}\n`)
+process.stdin.resume().on('end', () => process.exit())

@@ -1,21 +1,18 @@
-import { fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Idp, startIdp } from '../../../fixtures/idp/server.ts'
+import { type LogLine, startLoggingProcess } from '../../support/logging-process.ts'
 import { CLIENT } from '../../support/sign-in-setup.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
 import type { Instance } from './host-instance.ts'
 import { openStores } from './stores.ts'
 
-type Line = Readonly<Record<string, unknown>>
-
 /** One process of the reference host. */
 export interface HostProcess {
   readonly port: number
-  readonly lines: readonly Line[]
+  readonly lines: readonly LogLine[]
   kill(): Promise<void>
 }
 
@@ -85,32 +82,14 @@ export async function startHostProcesses(address: string, aheadMs = 0): Promise<
 }
 
 async function startProcess(instance: Instance): Promise<HostProcess> {
-  const file = new URL('host-instance.ts', import.meta.url).pathname
-  const child = fork(file, [JSON.stringify(instance)], {
-    execArgv: ['--import', 'tsx'],
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  })
-  const ended = once(child, 'close')
-  const lines: Line[] = []
-  let complaint = ''
-  child.stderr?.on('data', (chunk) => {
-    complaint += chunk
-  })
-  const listening = new Promise<number>((resolve) => {
-    child.on('message', (message: { readonly line?: Line; readonly port?: number }) => {
-      if (message.line) lines.push(message.line)
-      if (message.port !== undefined) resolve(message.port)
-    })
-  })
-  const failed = ended.then((): never => {
-    throw new Error(`The host ended: ${complaint}`)
-  })
-  failed.catch(() => undefined)
+  const program = 'test/several/support/host-instance.ts'
+  const { lines, logged, kill, ended } = startLoggingProcess([program, JSON.stringify(instance)])
+  const { port } = await logged('serving')
   return {
-    port: await Promise.race([listening, failed]),
+    port: Number(port),
     lines,
     async kill() {
-      child.kill('SIGKILL')
+      kill('SIGKILL')
       await ended
     },
   }

@@ -16,7 +16,7 @@ export async function startRedis(): Promise<Redis | string> {
   const { path, remove } = await createFolder('mesh-companion-redis')
   const port = await freePort()
   const options = ['--bind', '127.0.0.1', '--port', String(port), '--dir', path, '--save', '', '--appendonly', 'no']
-  const ready = 'Ready to accept connections'
+  const ready = /Ready to accept connections/
   const { stop } = await startProgram(found.command, options, { env: found.env, ready })
   return { address: `redis://127.0.0.1:${port}`, stop: () => stop().then(remove) }
 }

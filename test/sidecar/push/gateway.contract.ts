@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { expect } from 'chai'
 import type { Notification, PushGateway, PushOutcome } from '../../../sidecar/push/gateway/gateway.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { onLoopback } from '../../support/on-loopback.ts'
 import { type RecordedLog, recordedLog } from '../../support/recorded-log.ts'
 import { NOTIFICATION, type Subject } from './services.ts'
 
@@ -143,14 +144,14 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
   it('ends a call after 10 s when the connection is accepted but TLS never begins', async () => {
     const silent = createServer((socket) => socket.resume())
     const connected = once(silent, 'connection')
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
-    const { gateway, token } = at.subject.elsewhere((silent.address() as AddressInfo).port, at.log, at.clock)
+    const { port, close } = await onLoopback(silent)
+    const { gateway, token } = at.subject.elsewhere(port, at.log, at.clock)
     const sending = gateway.send(token, NOTIFICATION)
     await connected
     await at.clock.advance(10_000)
     expect(await sending).to.deep.equal({ kind: 'try_later', reason: 'no answer within 10 s' })
     // Ends only when the client has let go of its connection, which it does before it is closed.
-    await new Promise((resolve) => silent.close(resolve))
+    await close()
     await gateway.close()
   })
 

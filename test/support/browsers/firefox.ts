@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { WebSocket } from 'ws'
+import { createFolder } from '../file-folder.ts'
+import { startProgram } from '../started-program.ts'
 import { ANSWER_LIMIT_MS, type BrowserDriver } from './driver.ts'
 
 export const FIREFOX = process.env.FIREFOX_PATH ?? '/usr/bin/firefox-esr'
+const LISTENING = /WebDriver BiDi listening on (ws:\S+)\n/
 /** Nothing is asked of anybody but the servers of the tests. */
 const PREFERENCES = {
   'app.normandy.enabled': false,
@@ -20,22 +18,15 @@ const PREFERENCES = {
 
 /** By WebDriver BiDi, which Firefox speaks itself. Source: https://w3c.github.io/webdriver-bidi/ */
 export async function startFirefox(): Promise<BrowserDriver> {
-  const profile = await mkdtemp(join(tmpdir(), 'firefox-'))
+  const { path, write, remove } = await createFolder('firefox')
   const lines = Object.entries(PREFERENCES).map((entry) => `user_pref(${entry.map((part) => JSON.stringify(part))})`)
-  await writeFile(join(profile, 'user.js'), `${lines.join(';\n')};\n`)
-  const child = spawn(
-    FIREFOX,
-    ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port', '0', 'about:blank'],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
-  )
-  const ended = once(child, 'close')
-  const remove = async () => {
-    child.kill('SIGKILL')
-    await ended
-    await rm(profile, { recursive: true, force: true, maxRetries: 5 })
-  }
+  await write('user.js', `${lines.join(';\n')};\n`)
+  const args = ['--headless', '--no-remote', '--profile', path, '--remote-debugging-port', '0', 'about:blank']
+  const { output, stop } = await startProgram(FIREFOX, args, { ready: LISTENING })
+  const close = () => stop().then(remove)
   try {
-    const ask = await connect(await addressIn(child.stderr))
+    const [, address] = LISTENING.exec(output()) ?? []
+    const ask = await connect(`${address}/session`)
     await ask('session.new', { capabilities: { alwaysMatch: { acceptInsecureCerts: true } } })
     return {
       async person() {
@@ -61,27 +52,15 @@ export async function startFirefox(): Promise<BrowserDriver> {
           },
         }
       },
-      close: remove,
+      close,
     }
   } catch (error) {
-    await remove()
+    await close()
     throw error
   }
 }
 
 type Members = Readonly<Record<string, unknown>>
-
-async function addressIn(output: NodeJS.ReadableStream): Promise<string> {
-  const told: string[] = []
-  for await (const line of createInterface({ input: output })) {
-    told.push(line)
-    const [, address] = /WebDriver BiDi listening on (ws:\S+)/.exec(line) ?? []
-    if (address === undefined) continue
-    output.resume()
-    return `${address}/session`
-  }
-  throw new Error(`Firefox ended without saying where it listens:\n${told.join('\n')}`)
-}
 
 async function connect(address: string): Promise<(method: string, params?: Members) => Promise<Members>> {
   const socket = new WebSocket(address)

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { makeCertificates, makeClientCertificate } from '../../../../fixtures/certificate.ts'
 import { startIdp } from '../../../../fixtures/idp/server.ts'
 import { directFetch } from '../../../../plugin/provider/http/direct-fetch.ts'
 import { createClientFolder } from '../../../support/client-keys.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { onLoopback } from '../../../support/on-loopback.ts'
 import { runTrusting } from './run-trusting.ts'
 
 const GET = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
@@ -42,12 +43,12 @@ describe('a request with a client certificate', () => {
           .on('error', () => undefined)
           .on('close', () => sockets.delete(socket)),
       )
-    }).listen(0, '127.0.0.1')
-    open.push(() => server.close())
-    await once(server, 'listening')
+    })
+    const { port, close } = await onLoopback(server)
+    open.push(close)
     const clock = new FakeClock()
     const fetch = await certified(clock)
-    const failed = failureOf(fetch(`https://127.0.0.1:${(server.address() as AddressInfo).port}/`, GET))
+    const failed = failureOf(fetch(`https://127.0.0.1:${port}/`, GET))
     await once(server, 'connection')
     await clock.advance(5_000)
     expect((await failed)?.name).to.equal('TimeoutError')

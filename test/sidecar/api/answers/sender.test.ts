@@ -1,29 +1,28 @@
 import { once } from 'node:events'
-import { createServer, type Server, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { createServer, type ServerResponse } from 'node:http'
+import { connect } from 'node:net'
 import { expect } from 'chai'
 import { createAnswerSender } from '../../../../sidecar/api/answers/sender.ts'
+import { type OnLoopback, onLoopback } from '../../../support/on-loopback.ts'
 
 const BYTES = 16_000
 
 describe('Answers that are put together in the same memory', () => {
-  let server: Server
+  let server: OnLoopback
   let asked: ServerResponse[]
   let onRequest: () => void
   const send = createAnswerSender()
 
   beforeEach(async () => {
     asked = []
-    server = createServer((_request, response) => {
-      asked.push(response)
-      onRequest()
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    server = await onLoopback(
+      createServer((_request, response) => {
+        asked.push(response)
+        onRequest()
+      }),
+    )
   })
-  afterEach(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  afterEach(() => server.close())
 
   /** With `fill` in each of its bytes. */
   function answer(response: ServerResponse | undefined, fill: number): void {
@@ -33,7 +32,7 @@ describe('Answers that are put together in the same memory', () => {
 
   /** So many requests on one connection, whose answers nobody reads yet. */
   function ask(requests: number) {
-    const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause()
+    const client = connect(server.port, '127.0.0.1').pause()
     client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(requests))
     return client
   }

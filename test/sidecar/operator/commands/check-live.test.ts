@@ -1,10 +1,12 @@
-import { createServer, type Server } from 'node:net'
+import { createServer } from 'node:net'
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
 import { type ApnsFixture, startApns } from '../../../../fixtures/push/apns.ts'
 import { type FcmFixture, startFcm } from '../../../../fixtures/push/fcm.ts'
 import { passcodeOf, type Settings } from '../../../../sidecar/index.ts'
 import { checkLive } from '../../../../sidecar/operator/commands/check-live.ts'
+import { freePort } from '../../../support/host-process.ts'
+import { onLoopback } from '../../../support/on-loopback.ts'
 import { settingsOf } from '../../../support/settings-of.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
@@ -56,11 +58,7 @@ describe('the live check', () => {
   })
 
   it('fails where nobody answers to the login, and names what to look at', async () => {
-    const gone: Server = createServer().listen(0, '127.0.0.1')
-    await new Promise((resolve) => gone.once('listening', resolve))
-    const { port } = gone.address() as { port: number }
-    await new Promise((resolve) => gone.close(resolve))
-    const [login] = await linesOf(settings({ port }, {}))
+    const [login] = await linesOf(settings({ port: await freePort() }, {}))
     expect(login).to.match(/^fail APRS-IS login at 127\.0\.0\.1:\d+: ECONNREFUSED\. Check aprsis\.host/)
   })
 
@@ -72,14 +70,14 @@ describe('the live check', () => {
         else if (String(data).startsWith('#filter')) socket.end()
       })
       socket.on('error', () => {})
-    }).listen(0, '127.0.0.1')
-    await new Promise((resolve) => impostor.once('listening', resolve))
+    })
+    const { port, close } = await onLoopback(impostor)
     try {
-      const lines = await linesOf(settings({ port: (impostor.address() as { port: number }).port }, {}))
+      const lines = await linesOf(settings({ port }, {}))
       expect(lines[0]).to.match(/^fail APRS-IS login as K1ABC-16 at T2OTHER: unverified\. Check that aprsis\.passcode/)
       expect(lines[1]).to.match(/^fail APRS-IS filter at T2OTHER: the server closed it\. Set aprsis\.port/)
     } finally {
-      impostor.close()
+      await close()
     }
   })
 

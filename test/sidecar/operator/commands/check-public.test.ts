@@ -1,10 +1,9 @@
-import { once } from 'node:events'
 import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import type { Settings } from '../../../../sidecar/index.ts'
 import { checkPublic } from '../../../../sidecar/operator/commands/check-public.ts'
 import { freePort } from '../../../support/host-process.ts'
+import { onLoopback } from '../../../support/on-loopback.ts'
 
 const TRUST = '"listen": { "trustProxy": ["127.0.0.1"] }'
 const NGINX = 'for nginx proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;'
@@ -31,10 +30,10 @@ describe('the check by the address that phones call', () => {
       )
         .on('error', () => outgoing.writeHead(502).end())
         .end()
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    closing.push(() => server.close())
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    })
+    const { url, close } = await onLoopback(server)
+    closing.push(close)
+    return url
   }
 
   const added = (made: string) => `${made}, 198.51.100.1`
@@ -69,11 +68,10 @@ describe('the check by the address that phones call', () => {
   })
 
   it('does not ask while a sidecar listens there', async () => {
-    const settings = await listen()
-    const sidecar = createServer().listen(settings.port, settings.host)
-    await once(sidecar, 'listening')
-    closing.push(() => sidecar.close())
-    const { verdict, text } = await checkPublic(settings, `http://127.0.0.1:${settings.port}`)
+    const { port, url, close } = await onLoopback(createServer())
+    closing.push(close)
+    const settings = { ...(await listen()), port }
+    const { verdict, text } = await checkPublic(settings, url)
     expect([verdict, text.includes('Stop the sidecar first')]).to.deep.equal(['warn', true])
   })
 })

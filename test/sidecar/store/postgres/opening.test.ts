@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
@@ -11,6 +10,7 @@ import { isLocal, readAddress, tlsTo } from '../../../../sidecar/store/postgres/
 import { openPostgresStore, type PostgresStoreSettings } from '../../../../sidecar/store/postgres/open-postgres.ts'
 import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts'
 import { freePort } from '../../../support/host-process.ts'
+import { onLoopback } from '../../../support/on-loopback.ts'
 import { recordedLog } from '../../../support/recorded-log.ts'
 import { createSidecarFolder, startSidecarProcess } from '../../../support/sidecar-process.ts'
 import { registration, rejection, SETTINGS } from '../sqlite/temporary-stores.ts'
@@ -92,14 +92,14 @@ describe('Opening the store in PostgreSQL', () => {
       socket.pipe(onward).pipe(socket)
       for (const one of [socket, onward])
         one.on('error', () => undefined).on('close', () => [socket, onward].map((other) => other.destroy()))
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const database = through((server.address() as AddressInfo).port)
+    })
+    const { port, close } = await onLoopback(server)
+    const database = through(port)
     const folder = await createSidecarFolder()
     const aprsis = { callsign: 'N0CALL', host: '127.0.0.1', port: await freePort() }
     const child = startSidecarProcess(['--config', await folder.configure({ database, aprsis })])
     own.closing.push(folder.remove, async () => {
-      server.close()
+      void close()
       child.kill('SIGKILL')
       await child.ended
     })
@@ -184,10 +184,8 @@ describe('Opening the store in PostgreSQL', () => {
     })
 
     it('refuses a server that does not speak it', async () => {
-      const server = createServer((socket) => socket.once('data', () => socket.end('N'))).listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      own.closing.push(() => new Promise((resolve) => server.close(resolve)))
-      const { port } = server.address() as AddressInfo
+      const { port, close } = await onLoopback(createServer((socket) => socket.once('data', () => socket.end('N'))))
+      own.closing.push(close)
       expect((await rejection(open({ ...ca('right.pem'), database: through(port) }))).code).to.equal(
         'database_untrusted',
       )
