@@ -176,7 +176,10 @@ export function connectAprsIs(options: LinkOptions): Link {
       const connections = fleet?.connections() ?? []
       const others = election?.others ?? []
       return {
-        ready: fleet?.ready() ?? false,
+        // Looks at all stations, for a few of those who ask.
+        get ready() {
+          return fleet?.ready() ?? false
+        },
         connected: connections.some(({ server }) => server !== null),
         verified: connections.some(({ verified }) => verified),
         paused: lines.full,

@@ -3,6 +3,7 @@ import { readCommandLine } from '../../fixtures/command-line.ts'
 import { apiBench } from './api.ts'
 import { domainsBench } from './domains.ts'
 import { durableBench } from './durable.ts'
+import { growthBench } from './growth.ts'
 import { loginBench } from './login.ts'
 import { type Measurement, table } from './measurement.ts'
 import { runScript } from './npm-script.ts'
@@ -23,6 +24,7 @@ const BENCHES = [
   { rows: ['login'], bench: loginBench },
   { rows: ['start.domains'], bench: domainsBench },
   { rows: ['sidecar'], bench: sidecarStartBench },
+  { rows: ['growth'], bench: growthBench },
 ] as const
 
 const USAGE = `Usage: npm run bench -- [--only NAME] [--json FILE]

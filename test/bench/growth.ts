@@ -1,0 +1,210 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { systemClock } from '../../sidecar/clock.ts'
+import { createLog } from '../../sidecar/log.ts'
+import { connect } from '../../sidecar/store/sqlite/database/connection.ts'
+import { openSqliteStore } from '../../sidecar/store/sqlite/open-sqlite.ts'
+import { SETTINGS } from '../sidecar/store/sqlite/temporary-stores.ts'
+import { type BuiltSidecar, counter, startBuiltSidecar } from './built-sidecar.ts'
+import type { LoadOrder, LoadResult } from './http-load-client.ts'
+import { claim } from './loaded-sidecar.ts'
+import { alone, beside, inTurn, type Measurement, median } from './measurement.ts'
+import { createMessages } from './message-flow.ts'
+import { type Program, startProgram } from './program.ts'
+import { registerStations } from './stations.ts'
+import { bareUpstream } from './upstream.ts'
+
+const SIZES = [5_000, 20_000, 50_000] as const
+/** The most that a ring has; of fewer there is one for each station at least. */
+const MOST_EACH = 50
+const DRAWN = 10_000
+const MESSAGES = 20_000
+const NEWCOMERS = 500
+const ROUNDS = 3
+const LOAD_MS = 1000
+/** Each question looks at all stations, and is to cost little beside the messages. */
+const ASK_EVERY_MS = 500
+const AT_ONCE = 20_000
+const DAY_MS = 86_400_000
+
+const FILL = [
+  `UPDATE state SET reserved_time = ?2 + ${DAY_MS} WHERE ?1 IS NOT NULL`,
+  'INSERT INTO station (key, registered_at) SELECT value, ?2 FROM json_each(?1)',
+  `INSERT INTO device (station, id, platform, push_token, ack_messages, registered_at, last_seen_at, pushed_through)
+   SELECT value, '', 'android', 'token-of-' || value, 0, ?2, ?2 + ${DAY_MS}, ?2 + ${DAY_MS} FROM json_each(?1)`,
+]
+const ADD = `
+  INSERT INTO message (time, station, source, seq_id, text, received_at)
+  SELECT ?2 + key, value, 'K' || (?2 + key) % 977 || 'ABC-7', key, randomblob(60), ?2 FROM json_each(?1)`
+
+/** What was measured at one size. */
+type Figures = Readonly<Record<keyof typeof UNITS, number>>
+
+/** Of each figure its unit, and whether it is to stay as it is, or to grow as the number of stations does. */
+const UNITS = {
+  start: ['ms', 'linear'],
+  message: ['µs CPU/message', 'same'],
+  sync: ['µs CPU/request', 'same'],
+  register: ['µs CPU/station', 'same'],
+  metrics: ['µs CPU/request', 'same'],
+  rss: ['MB', 'linear'],
+  housekeeping: ['ms CPU', 'linear'],
+  file: ['bytes/message', 'same'],
+} as const
+
+/**
+ * What more stations cost: a start with a full file; a message, a sync, a registration of a station that was not there, and a look at
+ * `/metrics`; resident memory; an hour's housekeeping; and the file. Of 5,000, 20,000 and 50,000 stations, to whom messages are
+ * distributed by Zipf's law, as are those who ask: the second gets half as many as the first. The file has up to 50 of each, in the order
+ * in which they would have come, five times as many as stations. The peer is what 5,000 stations took, as often as there are
+ * as many stations where a figure is one of all: below 1 it grows faster than they do.
+ */
+export async function growthBench(): Promise<readonly Measurement[]> {
+  const client = await startProgram('http-load-client.ts')
+  try {
+    const [first, ...others] = await inTurn(SIZES.length, figuresOf(client))
+    if (!first) return []
+    return Object.entries(UNITS).flatMap(([name, [unit, growth]]) => {
+      const of = (figures: Figures) => figures[name as keyof Figures]
+      return [
+        alone(`growth.${name}.${SIZES[0]}`, unit, of(first)),
+        ...others.map((figures, index) => {
+          const stations = SIZES[index + 1] as number
+          const peer = of(first) * (growth === 'linear' ? stations / SIZES[0] : 1)
+          const peerName = `5,000 stations${growth === 'linear' ? `, ${stations / SIZES[0]} times` : ''}`
+          return beside(`growth.${name}.${stations}`, unit, { ours: of(figures), peer }, peerName, 'less')
+        }),
+      ]
+    })
+  } finally {
+    await client.close()
+  }
+}
+
+/** Those of one size after the other. */
+function figuresOf(client: Program): () => Promise<Figures> {
+  const sizes = SIZES.values()
+  return async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'growth-'))
+    const file = join(folder, 'sidecar.sqlite')
+    try {
+      const stations = Array.from({ length: sizes.next().value ?? 0 }, (_, index) => `B${index + 1000}X`)
+      const rows = await fill(file, stations)
+      const running = await ofSidecar(client, file, stations)
+      const [housekeeping, { size }] = [await housekeepingMs(file), await stat(file)]
+      return { ...running, housekeeping, file: size / (rows + MESSAGES * ROUNDS) }
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  }
+}
+
+/** @returns how many messages it has then */
+async function fill(file: string, stations: readonly string[]): Promise<number> {
+  await (await openSqliteStore(file, SETTINGS, systemClock, createLog('silent'))).close()
+  const connection = await connect(file, 0)
+  const since = Date.now() - DAY_MS
+  for (const statement of FILL) await connection.all(statement, JSON.stringify(stations), since)
+  // The first has as many as there are stations, if it had room: the last has one.
+  const each = stations.map((_, index) => Math.min(MOST_EACH, Math.floor(stations.length / (index + 1))))
+  const all = Array.from({ length: MOST_EACH }, (_, turn) =>
+    stations.filter((_, index) => (each[index] ?? 0) > turn),
+  ).flat()
+  for (let first = 0; first < all.length; first += AT_ONCE)
+    await connection.all(ADD, JSON.stringify(all.slice(first, first + AT_ONCE)), since + first)
+  await connection.close()
+  return all.length
+}
+
+async function ofSidecar(client: Program, database: string, stations: readonly string[]) {
+  const upstream = await bareUpstream()
+  const start = () =>
+    startBuiltSidecar({
+      aprsis: { host: '127.0.0.1', port: upstream.port, callsign: 'N0CALL', passcode: 13023, maxConnections: 99 },
+      rateLimit: { windowMs: 1000, max: 1_000_000_000, newStationsPerHour: 1_000_000, connectionsPerAddress: 10_000 },
+      stations: { max: stations.length + NEWCOMERS },
+      database,
+    })
+  const starts = await inTurn(ROUNDS - 1, async () => {
+    const sidecar = await start()
+    await sidecar.close()
+    return sidecar.startMs
+  })
+  const sidecar = await start()
+  try {
+    await upstream.client
+    const drawn = Array.from({ length: DRAWN }, (_, index) => stations[zipf(index, stations.length)] as string)
+    const messages = createMessages(drawn)
+    const message = await inTurn(ROUNDS, () =>
+      cpuOf(sidecar, async () => {
+        const wanted = (await counter(sidecar, 'messages_stored')) + MESSAGES
+        upstream.send(messages(MESSAGES))
+        while ((await counter(sidecar, 'messages_stored')) < wanted) await pause(ASK_EVERY_MS)
+        return MESSAGES
+      }),
+    )
+    const order = loadOrder(sidecar, drawn)
+    // Until their messages were read from the file, which is another question.
+    await client.ask<LoadResult>({ ...order, durationMs: ROUNDS * LOAD_MS })
+    const sync = await inTurn(ROUNDS, () =>
+      cpuOf(sidecar, async () => ((await client.ask<LoadResult>(order)).requestsPerSecond * LOAD_MS) / 1000),
+    )
+    const rss = sidecar.residentMegabytes()
+    const newcomers = Array.from({ length: NEWCOMERS }, (_, index) => `C${index}X`)
+    const register = await cpuOf(sidecar, () => registerStations(sidecar, newcomers).then(() => NEWCOMERS))
+    const metrics = await cpuOf(
+      sidecar,
+      async () => (await inTurn(DRAWN / 100, () => counter(sidecar, 'messages_stored'))).length,
+    )
+    return {
+      start: median([...starts, sidecar.startMs]),
+      message: median(message),
+      sync: median(sync),
+      rss,
+      register,
+      metrics,
+    }
+  } finally {
+    await sidecar.close()
+    upstream.close()
+  }
+}
+
+/** Place `index` of a sequence in which each of `count` comes as often as Zipf's law says: the golden ratio spreads it evenly. */
+function zipf(index: number, count: number): number {
+  return Math.floor((count + 1) ** ((index * 0.618_033_988_75) % 1)) - 1
+}
+
+function loadOrder({ url }: BuiltSidecar, stations: readonly string[]): LoadOrder {
+  const requests = stations.map((station) => {
+    const body = JSON.stringify({ ...claim(station), since: 1_000_000_000_000 })
+    return `POST /v1/sync HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  })
+  return {
+    port: Number(new URL(url).port),
+    requests,
+    connections: 64,
+    takesCursors: false,
+    warmUpMs: 0,
+    durationMs: LOAD_MS,
+  }
+}
+
+/** CPU time in microseconds of each of as many as `work` says. */
+async function cpuOf(sidecar: BuiltSidecar, work: () => Promise<number>): Promise<number> {
+  const before = sidecar.cpuMicroseconds()
+  const count = await work()
+  return (sidecar.cpuMicroseconds() - before) / count
+}
+
+async function housekeepingMs(file: string): Promise<number> {
+  const store = await openSqliteStore(file, SETTINGS, systemClock, createLog('silent'))
+  const before = process.cpuUsage()
+  await store.housekeeping.expire(Date.now() - DAY_MS, AbortSignal.timeout(DAY_MS))
+  await store.housekeeping.tidy(AbortSignal.timeout(DAY_MS))
+  const { user, system } = process.cpuUsage(before)
+  await store.close()
+  return (user + system) / 1000
+}
