@@ -5,13 +5,12 @@ import { horizonsMs } from '../../../messages/duplicate-horizons.ts'
 import type { IncomingMessage, StationKey } from '../../../messages/store.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Transaction } from '../database/database.ts'
-import { createMarks } from './marks.ts'
 import type { OpenedRingIndex } from './ring-index.ts'
 import type { StationTable } from './stations.ts'
 
 /**
  * More than the messages that the whole network carries in two hours. At least the newest so many are remembered, and at most twice as
- * many, in 4 MB.
+ * many, in 15 MB.
  */
 const MOST_MARKS = 98_304
 
@@ -60,7 +59,7 @@ export async function openDuplicates(
 ): Promise<Duplicates> {
   // When each was stored last, by its digest. When the young ones are as many as may be, the old ones are forgotten all at once: nothing
   // in here depends on what a clock says.
-  let young = createMarks(MOST_MARKS)
+  let young = new Map<string, number>()
   let old = young
   // So that nobody can look for two messages of one digest beforehand.
   const secret = randomBytes(9).toString('base64')
@@ -71,13 +70,13 @@ export async function openDuplicates(
     const content = text.toString('latin1')
     const shown = content.slice(0, contentEnd(content))
     const identity = `${secret}\n${registeredAt}\n${to}\n${from}\n${messageNumber(seqId)}\n${shown}`
-    return hash('sha256', identity, 'binary')
+    return hash('sha256', identity, 'binary').slice(0, 8)
   }
 
   function mark(digest: string, time: number): void {
     if (young.size >= MOST_MARKS) {
       old = young
-      young = createMarks(MOST_MARKS)
+      young = new Map()
     }
     young.set(digest, time)
   }
