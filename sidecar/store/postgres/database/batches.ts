@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn, setTimeout as pause } from 'node:timers/promises'
 import { StoreError } from '../../../errors.ts'
 
 interface Waiting<In, Out> {
@@ -18,9 +19,11 @@ interface BatchOptions<In, Out> {
   readonly mostWaiting: number
   /** How many rows an input stands for; 1 where this is absent. */
   readonly weight?: (input: In) => number
+  /** For how many milliseconds more may gather before the statement that follows one, unless that was full; none where this is absent. */
+  readonly gatherMs?: number
 }
 
-/** What came while statements were under way shares the next one. Nobody waits for company. */
+/** What came while statements were under way shares the next one. Whoever comes when none is waits for no company. */
 export interface Batches<In, Out> {
   add(input: In): Promise<Out>
   /** Resolves when nothing waits nor is under way any more. */
@@ -28,7 +31,7 @@ export interface Batches<In, Out> {
 }
 
 export function openBatches<In, Out>(options: BatchOptions<In, Out>): Batches<In, Out> {
-  const { run, most, parallel, mostWaiting, weight = () => 1 } = options
+  const { run, most, parallel, mostWaiting, weight = () => 1, gatherMs = 0 } = options
   const queue: Waiting<In, Out>[] = []
   const underWay = new Set<Promise<void>>()
   let waiting = 0
@@ -37,8 +40,7 @@ export function openBatches<In, Out>(options: BatchOptions<In, Out>): Batches<In
   function start(): void {
     starting = false
     while (queue.length > 0 && underWay.size < parallel) {
-      const batch = take()
-      const done: Promise<void> = handle(batch).finally(() => {
+      const done: Promise<void> = handle(take(), () => {
         underWay.delete(done)
         start()
       })
@@ -58,12 +60,20 @@ export function openBatches<In, Out>(options: BatchOptions<In, Out>): Batches<In
     return queue.splice(0, count)
   }
 
-  async function handle(batch: readonly Waiting<In, Out>[]): Promise<void> {
-    try {
-      const outputs = await run(batch.map(({ input }) => input))
-      for (const [index, one] of batch.entries()) one.resolve(outputs[index] as Out)
-    } catch (error) {
-      for (const one of batch) one.reject(error)
+  async function handle(batch: readonly Waiting<In, Out>[], ended: () => void): Promise<void> {
+    const settled = await run(batch.map(({ input }) => input)).then(
+      (outputs) => () => batch.forEach((one, index) => void one.resolve(outputs[index] as Out)),
+      (error: unknown) => () => batch.forEach((one) => void one.reject(error)),
+    )
+    if (gatherMs === 0 || waiting >= most) {
+      // The next one leaves first: so the database is at work while those of this one take what is theirs.
+      ended()
+      if (underWay.size > 0) await endOfTurn()
+      settled()
+    } else {
+      settled()
+      await pause(gatherMs)
+      ended()
     }
   }
 

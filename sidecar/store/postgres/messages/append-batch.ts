@@ -1,11 +1,13 @@
 import type { AppendOutcome, HeardMessage, StationKey } from '../../../messages/store.ts'
+import { byteaArray } from '../database/bytea-array.ts'
 import type { SqlValue } from '../database/connection.ts'
 import { NO_STATION, STORED } from '../schema/append-function.ts'
-import { messageIdentity } from './message-identity.ts'
 
 /** What one caller brings. */
 export interface AppendCall {
   readonly messages: readonly HeardMessage[]
+  /** Of each of them. */
+  readonly identities: readonly Buffer[]
   readonly mayAck: boolean
   /** When it came, in elapsed milliseconds. */
   readonly since: number
@@ -53,9 +55,9 @@ export function batchOf(calls: readonly AppendCall[], horizons: Horizons): Appen
   const places: Place[] = []
   const acks: { readonly place: Place; readonly message: HeardMessage }[] = []
   const latest = new Map<string, number>()
-  for (const { messages, mayAck, since } of calls) {
-    for (const message of messages) {
-      const identity = messageIdentity(message)
+  for (const { messages, identities, mayAck, since } of calls) {
+    for (const [index, message] of messages.entries()) {
+      const identity = identities[index] as Buffer
       const name = identity.toString('latin1')
       const before = latest.get(name)
       const horizon = message.seqId === '' ? horizons.unnumbered : horizons.numbered
@@ -76,14 +78,14 @@ export function batchOf(calls: readonly AppendCall[], horizons: Horizons): Appen
 export function rowsOf({ different, acks }: AppendBatch, now: number): readonly SqlValue[] {
   return [
     different.map(({ message }) => message.to),
-    different.map(({ message }) => Buffer.from(message.from)),
-    different.map(({ message }) => Buffer.from(message.seqId)),
-    different.map(({ message }) => message.text),
-    different.map(({ identity }) => identity),
+    byteaArray(different.map(({ message }) => Buffer.from(message.from))),
+    byteaArray(different.map(({ message }) => Buffer.from(message.seqId))),
+    byteaArray(different.map(({ message }) => message.text)),
+    byteaArray(different.map(({ identity }) => identity)),
     different.map(({ since }) => Math.round(now - since)),
     acks.map(({ place }) => place.at + 1),
-    acks.map(({ message }) => Buffer.from(message.sourceAsReceived)),
-    acks.map(({ message }) => Buffer.from(message.seqId)),
+    byteaArray(acks.map(({ message }) => Buffer.from(message.sourceAsReceived))),
+    byteaArray(acks.map(({ message }) => Buffer.from(message.seqId))),
   ]
 }
 

@@ -17,11 +17,14 @@ import {
   storedFor,
 } from './append-batch.ts'
 import { openBounds } from './bounds.ts'
+import { messageIdentity } from './message-identity.ts'
 
 // Longer statements are no faster, and what waits behind one waits longer.
 const STATEMENT_ROWS = 1000
 // Several seconds of a flood. Past it the callers have to slow down, or memory grows without end.
 const WAITING_ROWS = 50_000
+/** A statement of one message costs both sides as much as one of ten. */
+const GATHER_MS = 4
 /** For how long a message is kept for a database that is away: a failover takes less, and its sender has repeated it by then. */
 const GIVE_UP_MS = 60_000
 /** A message to a whole net is acknowledged by each of its stations; more than that of one sender is a flood. */
@@ -68,13 +71,18 @@ export function openAppends({
 
   const bounds = openBounds(database, ack.minIntervalMs)
 
-  async function store(calls: readonly AppendCall[]): Promise<readonly (readonly AppendOutcome[])[]> {
+  async function store(calls: readonly AppendCall[]): Promise<readonly Result[]> {
     const batch = batchOf(calls, horizons)
     const answer = await answered(calls, batch)
     const stored = storedFor(batch, answer)
     onStored(stored)
     bounds.count(stored.length, answer.acks.length)
-    return outcomesOf(calls, batch, answer)
+    let outcomes: ReturnType<typeof outcomesOf> | undefined
+    // Not before the next statement has left.
+    return calls.map((_, index) => () => {
+      outcomes ??= outcomesOf(calls, batch, answer)
+      return outcomes[index] ?? []
+    })
   }
 
   function answered(calls: readonly AppendCall[], batch: AppendBatch): Promise<AppendAnswer> {
@@ -95,7 +103,7 @@ export function openAppends({
   /** One of several calls may be at fault, not the database. Alone, only that one fails. */
   async function run(calls: readonly AppendCall[]): Promise<readonly Result[]> {
     try {
-      return (await store(calls)).map((outcomes) => () => outcomes)
+      return await store(calls)
     } catch (cause) {
       const error = toStoreError(cause)
       if (error.code !== 'store_fault' || calls.length === 1) return calls.map(() => () => raise(error))
@@ -111,12 +119,15 @@ export function openAppends({
     parallel: 1,
     mostWaiting: WAITING_ROWS,
     weight: ({ messages }) => messages.length,
+    gatherMs: GATHER_MS,
   })
 
   return {
     async append(messages, mayAck) {
       if (messages.length === 0) return []
-      return (await batches.add({ messages, mayAck, since: clock.elapsed() }))()
+      // Here and not when their statement begins, for then the database waits for it.
+      const identities = messages.map(messageIdentity)
+      return (await batches.add({ messages, identities, mayAck, since: clock.elapsed() }))()
     },
     idle: batches.idle,
   }

@@ -4,9 +4,10 @@ import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
 import { unpackMessages } from '../schema/read-functions.ts'
 
-// More in one statement are hardly faster, and the first of them waits for the last.
-const STATEMENT_READS = 64
-const STATEMENTS = 3
+// While the database reads for some, those before are answered. More in one statement are hardly faster, and the first of them waits for
+// the last; of more statements each has fewer, and costs as much as several reads.
+const STATEMENT_READS = 32
+const STATEMENTS = 2
 const WAITING_READS = 10_000
 
 const READ = `

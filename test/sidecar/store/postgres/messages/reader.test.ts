@@ -10,7 +10,7 @@ const PER_STATION = 5
 describe('Syncs that are read through', () => {
   const tables = messageTables()
 
-  it('share statements of 64 at most, three of them at a time, and each gets its own', async () => {
+  it('share statements of 32 at most, two of them at a time, and each gets its own', async () => {
     const database = await tables.open(PER_STATION)
     const keys = Array.from({ length: 20 }, (_, index) => `S${index}`)
     await registerIn(database, keys)
@@ -33,12 +33,12 @@ describe('Syncs that are read through', () => {
       },
     }
     const reader = openReader(counted)
-    const answers = await Promise.all(Array.from({ length: 300 }, (_, index) => reader.read(`S${index % 25}`, '', 0)))
+    const answers = await Promise.all(Array.from({ length: 140 }, (_, index) => reader.read(`S${index % 25}`, '', 0)))
     for (const [index, { station }] of answers.entries()) {
       if (index % 25 < 20) expect(texts(station?.messages ?? [])).to.deep.equal([`for S${index % 25}`])
       else expect(station).to.equal(undefined)
     }
-    expect([sizes, most]).to.deep.equal([[64, 64, 64, 64, 44], 3])
+    expect([sizes, most]).to.deep.equal([[32, 32, 32, 32, 12], 2])
   })
 
   it('are refused, each of them, while the database is away', async () => {
