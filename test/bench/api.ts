@@ -61,7 +61,7 @@ const QUESTIONS: readonly Question[] = [
 
 /**
  * Requests per second under 64 keep-alive connections while 1,000 messages a second arrive, and how long the slowest hundredth of
- * them took (`….p99`): 100 of 5,000 stations call and get the messages, a sync brings 50 of them. `….all`: all 5,000 call in turn,
+ * them took (`….p99`), with the CPU time that the server takes for one (`….cpu`): 100 of 5,000 stations call and get the messages, a sync brings 50 of them. `….all`: all 5,000 call in turn,
  * whose messages were read from the file before. `….cursors`: they go on from the server time of their last answer, as phones do. `….tls`: the
  * sidecar serves TLS, and the peer does. The peer is Node's HTTP server in a process of its own, which parses the request, looks the
  * station up, sends the same bytes, and gets as many lines from upstream; it checks and stores nothing.
@@ -126,10 +126,10 @@ async function answered(
     const order = { ...sample, stations: large.stations, upstreamPort: bareSource.port, certificate }
     const barePort = await bare.ask<number>(order satisfies BareOrder)
     await bareSource.client
-    const load = (port: number, callers: number) =>
-      loadFrom(client, { port, ca: tls?.ca, requests: requests.slice(0, callers), takesCursors })
+    const load = (server: Pick<LoadOrder, 'port' | 'pid'>, callers: number) =>
+      loadFrom(client, { ...server, ca: tls?.ca, requests: requests.slice(0, callers), takesCursors })
     const loadWithMessages = (loaded: LoadedSidecar, callers: number) =>
-      withMessages(loaded, callers, () => load(portOf(loaded), callers))
+      withMessages(loaded, callers, () => load(serverOf(loaded), callers))
     const results: Results = { ours: [], bare: [], large: [], small: [] }
     const all = async () => results.ours.push(await loadWithMessages(large, STATIONS))
     const sides = [
@@ -137,7 +137,7 @@ async function answered(
       async () => {
         const messages = createMessages(large.stations)
         const coming = flow(MESSAGES_PER_SECOND, (count) => bareSource.send(messages(count)))
-        results.bare.push(await load(barePort, STATIONS).finally(() => coming.stop()))
+        results.bare.push(await load({ port: barePort, pid: bare.pid }, STATIONS).finally(() => coming.stop()))
       },
       async () => results.large.push(await loadWithMessages(large, FEW)),
       ...(small ? [async () => results.small.push(await loadWithMessages(small, FEW))] : []),
@@ -156,8 +156,8 @@ async function answered(
   }
 }
 
-function portOf({ sidecar }: LoadedSidecar): number {
-  return Number(new URL(sidecar.url).port)
+function serverOf({ sidecar: { url, pid } }: LoadedSidecar) {
+  return { port: Number(new URL(url).port), pid }
 }
 
 function requestsOf({ path, headers, body }: Omit<Question, 'name'>, { stations }: LoadedSidecar): readonly string[] {
@@ -166,7 +166,7 @@ function requestsOf({ path, headers, body }: Omit<Question, 'name'>, { stations 
 
 function loadFrom(
   client: Program,
-  order: Pick<LoadOrder, 'port' | 'ca' | 'requests' | 'takesCursors'>,
+  order: Pick<LoadOrder, 'port' | 'pid' | 'ca' | 'requests' | 'takesCursors'>,
 ): Promise<LoadResult> {
   const times = { connections: CONNECTIONS, warmUpMs: WARM_UP_MS, durationMs: ROUND_MS }
   return client.ask<LoadResult>({ ...order, ...times } satisfies LoadOrder)
@@ -175,7 +175,7 @@ function loadFrom(
 /** Syncs a second of the first `callers` stations, while messages for them arrive. */
 export async function syncRate(loaded: LoadedSidecar, client: Program, callers: number): Promise<number> {
   const requests = requestsOf(SYNC, loaded).slice(0, callers)
-  const order = { port: portOf(loaded), requests, takesCursors: false }
+  const order = { ...serverOf(loaded), requests, takesCursors: false }
   return (await withMessages(loaded, callers, () => loadFrom(client, order))).requestsPerSecond
 }
 
@@ -185,9 +185,11 @@ type Results = Readonly<Record<'ours' | 'bare' | 'large' | 'small', LoadResult[]
 function rowsOf(name: string, peerName: string, { ours, bare, large, small }: Results): readonly Measurement[] {
   const rate = (side: readonly LoadResult[]) => median(side.map(({ requestsPerSecond }) => requestsPerSecond))
   const slowest = (side: readonly LoadResult[]) => median(side.map(({ p99Ms }) => p99Ms))
+  const cpu = (side: readonly LoadResult[]) => median(side.map(({ cpuUs }) => cpuUs))
   const both = (row: string, side: readonly LoadResult[]) => [
     beside(row, 'requests/s', { ours: rate(side), peer: rate(bare) }, peerName),
     beside(`${row}.p99`, 'ms', { ours: slowest(side), peer: slowest(bare) }, peerName, 'less'),
+    beside(`${row}.cpu`, 'µs CPU/request', { ours: cpu(side), peer: cpu(bare) }, peerName, 'less'),
   ]
   const rows = [...both(name, large), ...both(`${name}.all`, ours)]
   if (small.length === 0) return rows

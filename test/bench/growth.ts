@@ -177,13 +177,14 @@ function zipf(index: number, count: number): number {
   return Math.floor((count + 1) ** ((index * 0.618_033_988_75) % 1)) - 1
 }
 
-function loadOrder({ url }: BuiltSidecar, stations: readonly string[]): LoadOrder {
+function loadOrder({ url, pid }: BuiltSidecar, stations: readonly string[]): LoadOrder {
   const requests = stations.map((station) => {
     const body = JSON.stringify({ ...claim(station), since: 1_000_000_000_000 })
     return `POST /v1/sync HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
   })
   return {
     port: Number(new URL(url).port),
+    pid,
     requests,
     connections: 64,
     takesCursors: false,

@@ -1,10 +1,13 @@
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { usageOf } from './process-usage.ts'
 import { answerOrders } from './program.ts'
 
 /** What the load program is told to do. */
 export interface LoadOrder {
   readonly port: number
+  /** Of the server. */
+  readonly pid: number | undefined
   /** In PEM, of who signed the server's certificate, where it serves TLS. */
   readonly ca?: string | undefined
   /** Whole requests as they go over the wire. Each connection takes its turn through all of them. */
@@ -22,6 +25,8 @@ export interface LoadResult {
   readonly requestsPerSecond: number
   /** From the request's write to the answer's last byte. */
   readonly p99Ms: number
+  /** CPU time of the server, in microseconds a request. */
+  readonly cpuUs: number
   /** Of an average answer, headers included. */
   readonly answerBytes: number
 }
@@ -40,6 +45,7 @@ const OK = Buffer.from('HTTP/1.1 200 ')
  */
 async function load({
   port,
+  pid,
   ca,
   requests,
   connections,
@@ -122,8 +128,11 @@ async function load({
   for (let index = 0; index < connections; index += 1) open(index)
   const pause = (ms: number) => Promise.race([failed, new Promise((resolve) => setTimeout(resolve, ms))])
   await pause(warmUpMs)
+  const server = usageOf(pid)
+  const cpuBefore = server.cpuMicroseconds()
   countingFrom = performance.now()
   await pause(durationMs)
+  const cpu = server.cpuMicroseconds() - cpuBefore
   const elapsedMs = performance.now() - countingFrom
   ending = true
   for (const socket of sockets) socket.destroy()
@@ -133,6 +142,7 @@ async function load({
   return {
     requestsPerSecond: waits.length / (elapsedMs / 1000),
     p99Ms: quantile(0.99),
+    cpuUs: cpu / waits.length,
     answerBytes: received / waits.length,
   }
 }

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 /** What Linux says of another process. */
 export interface ProcessUsage {
+  readonly pid: number | undefined
   residentMegabytes(): number
   /** CPU time since its start of all threads that it has now: as the scheduler counts it, and not in the steps of 10 ms that `stat` has. */
   cpuMicroseconds(): number
@@ -16,6 +17,7 @@ export function usageOf(pid: number | undefined): ProcessUsage {
   const read = (name: string) => readFileSync(`/proc/${pid}/${name}`, 'utf8')
   const figure = (name: string, pattern: RegExp) => Number(pattern.exec(read(name))?.[1])
   return {
+    pid,
     residentMegabytes: () => figure('status', /^VmRSS:\s+(\d+) kB$/m) / 1024,
     cpuMicroseconds() {
       const nanoseconds = readdirSync(`/proc/${pid}/task`).map((thread) =>

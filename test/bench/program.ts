@@ -5,6 +5,7 @@ import { endWithBench } from './end-with-bench.ts'
 
 /** A program of the bench in a process of its own, so that it shares no event loop with what is measured. */
 export interface Program {
+  readonly pid: number | undefined
   /** Sends it an order and resolves with its answer. Rejects when it ends instead. */
   ask<Answer>(order: object): Promise<Answer>
   close(): Promise<void>
@@ -16,6 +17,7 @@ export async function startProgram(file: string): Promise<Program> {
   endWithBench(child)
   await messageFrom(child)
   return {
+    pid: child.pid,
     async ask<Answer>(order: object) {
       const answer = messageFrom(child)
       child.send(order)
