@@ -22,10 +22,25 @@ const HASTY: Clock = {
   ...systemClock,
   after: (delayMs, task) => systemClock.after(delayMs < 10_000 ? delayMs / 10 : delayMs, task),
 }
-/** The same without what comes every second or five: a probe that waits for a standby holds the row for which messages wait. */
-const UNPROBED: Clock = {
-  ...HASTY,
-  after: (delayMs, task) => ([1000, 5000].includes(delayMs) ? { cancel() {} } : HASTY.after(delayMs, task)),
+/**
+ * The same, and from `rest` on without what comes every second or five: a probe that waits for a standby holds the row for which messages
+ * wait. Not before: a start that is tried again comes after a second, too.
+ */
+function restful() {
+  let rests = false
+  const clock: Clock = {
+    ...HASTY,
+    after: (delayMs, task) =>
+      HASTY.after(delayMs, () => (rests && [1000, 5000].includes(delayMs) ? undefined : task())),
+  }
+  return {
+    clock,
+    /** Resolves once none is under way any more. */
+    rest(store: Store): Promise<void> {
+      rests = true
+      return store.probe()
+    },
+  }
 }
 const PER_STATION = 2000
 
@@ -175,7 +190,9 @@ describe('A PostgreSQL that fails over', function () {
 
   it('waits with its acks for a synchronous standby that is frozen', async () => {
     await start()
-    const store = await open(both(), 'one', UNPROBED)
+    const { clock, rest } = restful()
+    const store = await open(both(), 'one', clock)
+    await rest(store)
     await freeze(pair.standby, 'SIGSTOP')
     let settled = false
     const waiting = say(store, 'one').finally(() => {
@@ -189,7 +206,9 @@ describe('A PostgreSQL that fails over', function () {
 
   it('acknowledges nothing that only a primary has which crashed while its standby was away', async () => {
     await start()
-    const store = await open(both(), 'one', UNPROBED)
+    const { clock, rest } = restful()
+    const store = await open(both(), 'one', clock)
+    await rest(store)
     await pair.standby.kill()
     let settled = false
     const waiting = say(store, 'one').finally(() => {

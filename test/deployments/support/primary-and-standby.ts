@@ -10,6 +10,8 @@ export interface PrimaryAndStandby {
 }
 
 const NAMED = 'standby'
+/** Of what is waited for, on a machine that is held up. */
+const LIMIT_MS = 60_000
 
 /** The primary answers once the standby has what is committed, where that is `synchronous`. */
 export async function startPrimaryAndStandby(synchronous: boolean): Promise<PrimaryAndStandby> {
@@ -77,5 +79,9 @@ function signalTo(pid: number, signal: NodeJS.Signals): void {
 
 /** Asks again until it is so. */
 export async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve))
+  const end = performance.now() + LIMIT_MS
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`Waited ${LIMIT_MS} ms in vain for this: ${condition}`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
 }
