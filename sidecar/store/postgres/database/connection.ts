@@ -193,8 +193,10 @@ export async function connectPostgres(settings: PostgresSettings, clock: Clock, 
     const timeline = await timelineOf(client)
     if (timeline === 0) throw new StoreError('database_read_only')
     if (timeline === undefined || timeline === newest) return
-    if (timeline < Math.max(newest, (await rememberedTimeline(client)) ?? 0)) throw new StoreError('database_older')
+    if (timeline < Math.max((await rememberedTimeline(client)) ?? 0, newest)) throw new StoreError('database_older')
     const before = newest
+    // Another connection was made ready meanwhile.
+    if (timeline === before) return
     newest = timeline
     if (before === 0) return
     for (const socket of sockets) socket.destroy()

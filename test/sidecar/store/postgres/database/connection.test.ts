@@ -43,6 +43,15 @@ describe('The connections to PostgreSQL', () => {
     expect(await query('SELECT 1 AS one')).to.deep.equal([{ one: 1 }])
   })
 
+  it('are each made ready though the first of them comes to know the database meanwhile', async () => {
+    const { query } = await connect()
+    const unlock = await database.hold('BEGIN; LOCK TABLE mesh_companion.clock')
+    const asked = Promise.all(Array.from({ length: 4 }, () => query('SELECT 1 AS one')))
+    await until(async () => (await active('SELECT timeline FROM clock')) === 4)
+    await unlock()
+    expect(await asked).to.deep.equal(Array(4).fill([{ one: 1 }]))
+  })
+
   it('are dropped where they turn out to lead to a database that takes no writes', async () => {
     const { query, fault, probe } = await connect()
     await probe()
