@@ -1,7 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer, get } from 'node:https'
 import { connect } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { expect } from 'chai'
+import { makeCertificates } from '../../../../fixtures/certificate.ts'
 import { createAnswerSender } from '../../../../sidecar/api/answers/sender.ts'
 import { type OnLoopback, onLoopback } from '../../../support/on-loopback.ts'
 
@@ -84,5 +87,30 @@ describe('Answers that are put together in the same memory', () => {
     answer(asked[1], 2)
     answer(asked[0], 1)
     expect(await fillsOf(client, 2)).to.deep.equal([1, 2])
+  })
+
+  it('leave it to the next ones, by TLS too', async () => {
+    const { ca, server: certificate } = await makeCertificates()
+    const memories: ArrayBufferLike[] = []
+    const copyTo = (target: Buffer) => void memories.push(target.fill(1, 0, BYTES).buffer)
+    const content = { bytes: BYTES, copyTo }
+    const finished: Promise<unknown>[] = []
+    const tls = await onLoopback(
+      createTlsServer(certificate, (_request, response) => {
+        finished.push(once(response, 'finish'))
+        send(response, 200, { headers: ['Content-Length', BYTES], content })
+      }),
+    )
+    try {
+      for (const number of [1, 2]) {
+        const [answer] = await once(get({ host: '127.0.0.1', port: tls.port, ca: ca.cert }), 'response')
+        expect((await buffer(answer)).length).to.equal(BYTES)
+        expect(finished).to.have.length(number)
+        await Promise.all(finished)
+      }
+    } finally {
+      await tls.close()
+    }
+    expect(memories[1]).to.equal(memories[0])
   })
 })
