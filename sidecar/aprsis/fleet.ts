@@ -6,7 +6,7 @@ import type { Metrics } from '../metrics.ts'
 import type { Connect } from './connection/connect-tcp.ts'
 import { type Connection, type ConnectionStatus, openConnection } from './connection/connection.ts'
 import { isSameSet, planConnections } from './filters/plan.ts'
-import { isHeard } from './filters/readiness.ts'
+import { watchHeard } from './filters/readiness.ts'
 import { nextSteps, type Step } from './filters/rollout.ts'
 import type { CallSource } from './listeners/call-source.ts'
 import { loginCallCount } from './listeners/login-calls.ts'
@@ -104,6 +104,7 @@ export function createFleet(options: FleetOptions): Fleet {
 
   const everyMember = () => [...members.values(), ...leaving]
   const stateOf = (member: FleetMember) => member.connection.status().state
+  const isHeard = watchHeard()
   const isUp = (member: FleetMember) => ['up', 'confirming', 'unconfirmed'].includes(stateOf(member))
 
   function plan(stations: ReadonlySet<StationKey>, compact: boolean): void {

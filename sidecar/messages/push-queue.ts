@@ -35,8 +35,8 @@ export interface PushQueue {
    * claim that was rejected, and at once for what a stop left. It must not throw.
    */
   onDue(listener: () => void): void
-  /** How many devices have an entry, by platform, and how many of them wait for another try; as far as this process knows without asking. */
-  load(): { readonly waiting: Readonly<Record<Platform, number>>; readonly retrying: number }
+  /** How many devices of a platform have an entry, as far as this process knows without asking. Looks at all of them. */
+  waiting(platform: Platform): number
   /** No more calls of listeners, and no more timers. What is claimed can still be settled. May be called twice. */
   close(): void
 }

@@ -1,4 +1,12 @@
-import { type Avatar, type Device, deviceOf, type Station, type StationKey } from './station.ts'
+import {
+  type Avatar,
+  type ByPlatform,
+  type Device,
+  deviceOf,
+  type Platform,
+  type Station,
+  type StationKey,
+} from './station.ts'
 import type { AvatarUpload, Registration } from './store.ts'
 
 /** A station as a database has it, with what its avatar is but for the image; null where it never had one. */
@@ -66,4 +74,33 @@ const MONTH_HOURS = 30 * 24
 /** After so many milliseconds without a call a device of a station that has as many as it may makes room for another one. */
 export function makesRoomAfterMs(expireAfterHours: number): number {
   return Math.min(MONTH_HOURS, expireAfterHours) * HOUR_MS
+}
+
+/** What a registry counts as its stations change, so that nobody has to go through all of them who asks for the numbers. */
+export interface PlatformCounts {
+  /** A station is another one, or there no more, or there for the first time. */
+  change(before: Station | undefined, after: Station | undefined): void
+  stations(): ByPlatform
+  devices(): ByPlatform
+}
+
+export function createPlatformCounts(): PlatformCounts {
+  const stations: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
+  const devices = { ...stations }
+
+  function count(station: Station | undefined, by: 1 | -1): void {
+    for (const [index, { platform }] of station?.devices.entries() ?? []) {
+      devices[platform] += by
+      if (index === 0) stations[platform] += by
+    }
+  }
+
+  return {
+    change(before, after) {
+      count(before, -1)
+      count(after, 1)
+    },
+    stations: () => ({ ...stations }),
+    devices: () => ({ ...devices }),
+  }
 }

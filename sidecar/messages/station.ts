@@ -4,6 +4,8 @@ export type StationKey = string
 /** Where a station's notifications go: FCM, APNs, or the push service of its own choice by Web Push (RFC 8030). */
 export const PLATFORMS = ['android', 'ios', 'webpush'] as const
 export type Platform = (typeof PLATFORMS)[number]
+/** How many there are of each. */
+export type ByPlatform = Readonly<Record<Platform, number>>
 
 /**
  * What a station is known by.

@@ -9,7 +9,7 @@ import type { Keyring } from './keyring.ts'
 import type { Instances, Leases } from './leases.ts'
 import type { HeardMessage, StoredMessage } from './message.ts'
 import type { PushQueue } from './push-queue.ts'
-import type { DeviceId, Platform, Station, StationKey } from './station.ts'
+import type { ByPlatform, DeviceId, Platform, Station, StationKey } from './station.ts'
 
 export type { HeardMessage, IncomingMessage, StoredMessage } from './message.ts'
 export type { Avatar, Device, DeviceId, Platform, Station, StationKey } from './station.ts'
@@ -109,8 +109,10 @@ export interface Stations {
   find(key: StationKey): Promise<Station | undefined>
   readonly size: number
   keys(): Iterable<StationKey>
-  /** How many devices the stations have, by their platform. */
-  countDevices(): Readonly<Record<Platform, number>>
+  /** Each station once, by its oldest device: all platforms together are how many stations there are. */
+  countStations(): ByPlatform
+  /** How many devices the stations have. */
+  countDevices(): ByPlatform
   /**
    * Of the station's other devices, one that has this `pushToken` has it no more: it counts as dead there. Other stations are not touched:
    * one phone may have two calls.

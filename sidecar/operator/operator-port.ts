@@ -3,7 +3,7 @@ import { type Clock, within } from '../clock.ts'
 import { isPostgresAddress, shownAddress } from '../config/postgres-address.ts'
 import type { Settings } from '../config/settings.ts'
 import { VERSION } from '../config/version.ts'
-import type { Platform, StationKey, Stations, Store } from '../messages/store.ts'
+import type { StationKey, Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
 import { installGauges } from './gauges.ts'
 import type { GatewayStatus } from './page/gateways.ts'
@@ -65,7 +65,7 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
   installGauges(metrics, {
     upstream,
     obstacles,
-    stations: () => oldestDevices(store.stations),
+    stations: store.stations.countStations,
     devices,
     maxStations,
     gateways,
@@ -148,14 +148,4 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
     stopWatching()
     throw error
   }
-}
-
-/** Each station once, by its oldest device: all platforms together go on being how many stations there are. */
-function oldestDevices({ keys, get }: Stations): Readonly<Record<Platform, number>> {
-  const counts = { android: 0, ios: 0, webpush: 0 }
-  for (const key of keys()) {
-    const oldest = get(key)?.devices[0]
-    if (oldest) counts[oldest.platform] += 1
-  }
-  return counts
 }

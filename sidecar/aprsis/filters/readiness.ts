@@ -12,3 +12,16 @@ export function isHeard(
   for (const stations of up) for (const station of stations) missing.delete(station)
   return missing.size === 0
 }
+
+/** {@link isHeard}, which goes through all stations only where one of the sets is another than the last time: what is in them stays. */
+export function watchHeard(): typeof isHeard {
+  let last: readonly unknown[] = []
+  let heard = false
+  return (wanted, leftOut, up) => {
+    const asked = [wanted, leftOut, ...up]
+    if (asked.length !== last.length || asked.some((one, index) => one !== last[index]))
+      heard = isHeard(wanted, leftOut, up)
+    last = asked
+    return heard
+  }
+}

@@ -152,9 +152,17 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   return {
     underWay: () => underWay,
     gateways() {
-      const { waiting } = pushes.load()
       return lanes.flatMap(({ platform, answers }) =>
-        answers ? { ...answers(), platform, waiting: waiting[platform] } : [],
+        answers
+          ? {
+              ...answers(),
+              platform,
+              // For one of those who ask.
+              get waiting() {
+                return pushes.waiting(platform)
+              },
+            }
+          : [],
       )
     },
     close() {

@@ -104,7 +104,7 @@ export function openPushQueue({ database, owner, coalesceMs, stationOf, clock }:
         ones.map(({ next }) => next.refusals),
       ])
       for (const { key, claim, next } of ones) {
-        known.wait(key, claim.device.platform, next.delayMs, true)
+        known.wait(key, claim.device.platform, next.delayMs)
         timers.ring(next.delayMs)
       }
       return ones.map(() => undefined)
@@ -117,7 +117,7 @@ export function openPushQueue({ database, owner, coalesceMs, stationOf, clock }:
   function released(key: string, platform: Platform, dueInMs: number | undefined): void {
     if (dueInMs === undefined) known.forget(key)
     else {
-      known.wait(key, platform, dueInMs, false)
+      known.wait(key, platform, dueInMs)
       timers.ring(dueInMs)
     }
   }
@@ -125,7 +125,7 @@ export function openPushQueue({ database, owner, coalesceMs, stationOf, clock }:
   /** The entry stays leased: whoever claims it when that is over has it again. */
   async function orLater<T>({ key, claim }: Leased, work: Promise<T>): Promise<T> {
     return work.catch((error: unknown) => {
-      known.wait(key, claim.device.platform, PUSH_LEASE_MS, false)
+      known.wait(key, claim.device.platform, PUSH_LEASE_MS)
       throw error
     })
   }
@@ -157,7 +157,7 @@ export function openPushQueue({ database, owner, coalesceMs, stationOf, clock }:
     settle: (claim) => orLater(leasedBy(claim), settling.add(leasedBy(claim))),
     later: (claim, next) => orLater(leasedBy(claim), puttingOff.add({ ...leasedBy(claim), next })),
     onDue: timers.onRing,
-    load: known.load,
+    waiting: known.waiting,
     stored(stations) {
       let any = false
       for (const key of stations)

@@ -198,6 +198,7 @@ export async function openRegistry({ postgres, settings, clock, log }: RegistryP
       return copy.size
     },
     keys: copy.keys,
+    countStations: copy.countStations,
     countDevices: copy.countDevices,
     async register(registration) {
       try {

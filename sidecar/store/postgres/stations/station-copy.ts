@@ -1,6 +1,12 @@
 import type { Log } from '../../../log.ts'
-import { isSameAvatar, type SeenStation, type StationRecord, stationFrom } from '../../../messages/station-record.ts'
-import type { Device, DeviceId, Platform, StationKey, Stations } from '../../../messages/store.ts'
+import {
+  createPlatformCounts,
+  isSameAvatar,
+  type SeenStation,
+  type StationRecord,
+  stationFrom,
+} from '../../../messages/station-record.ts'
+import type { Device, DeviceId, StationKey, Stations } from '../../../messages/store.ts'
 
 interface Entry {
   /** Changed in place by heartbeats: they come all the time. */
@@ -16,7 +22,7 @@ export type Change = readonly [key: StationKey, record: StationRecord | undefine
 
 /** The registry as this instance knows it. Answers that arrive late never take back what newer ones said. */
 export interface StationCopy
-  extends Pick<Stations, 'get' | 'size' | 'keys' | 'countDevices' | 'avatarChanges' | 'onChange'> {
+  extends Pick<Stations, 'get' | 'size' | 'keys' | 'countStations' | 'countDevices' | 'avatarChanges' | 'onChange'> {
   /** Everything up to this stamp is in it. */
   readonly seen: number
   /** Takes over what was true of one station at `version`. */
@@ -32,7 +38,7 @@ export interface StationCopy
 export function createStationCopy(log: Log): StationCopy {
   const entries = new Map<StationKey, Entry>()
   const listeners: (() => void)[] = []
-  const byPlatform: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
+  const counts = createPlatformCounts()
   let avatarChanges = 0
   let seen = 0
 
@@ -40,15 +46,14 @@ export function createStationCopy(log: Log): StationCopy {
   function put([key, record]: Change, version: number): boolean {
     const before = entries.get(key)
     if (before && before.version > version) return false
-    for (const { platform } of before?.station.devices ?? []) byPlatform[platform] -= 1
     const station = record && stationFrom(record)
     for (const device of station?.devices ?? []) {
       const same = ({ id }: Device) => id === device.id
       // Of heartbeats that changed nothing memory knows more, unless another instance has written one since.
       if (before?.inDatabase.find(same)?.lastSeenAt === device.lastSeenAt)
         device.lastSeenAt = before.station.devices.find(same)?.lastSeenAt ?? device.lastSeenAt
-      byPlatform[device.platform] += 1
     }
+    counts.change(before?.station, station)
     if (station && record) entries.set(key, { station, inDatabase: record.devices, version })
     else entries.delete(key)
     if (!isSameAvatar(station?.avatar ?? { state: 'never' }, before?.station.avatar)) avatarChanges += 1
@@ -77,7 +82,8 @@ export function createStationCopy(log: Log): StationCopy {
       return entries.size
     },
     keys: () => entries.keys(),
-    countDevices: () => ({ ...byPlatform }),
+    countStations: counts.stations,
+    countDevices: counts.devices,
     get avatarChanges() {
       return avatarChanges
     },

@@ -286,15 +286,10 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
       if (PLATFORMS.some((platform) => due[platform].size > 0)) listener()
     },
 
-    load() {
-      const waiting: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
-      let retrying = 0
-      for (const entry of entries.values()) {
-        const platform = deviceIn(entry)?.platform
-        if (platform !== undefined) waiting[platform] += 1
-        if (!entry.isTaken && entry.tries + entry.refusals > 0) retrying += 1
-      }
-      return { waiting, retrying }
+    waiting(platform) {
+      let count = 0
+      for (const entry of entries.values()) if (deviceIn(entry)?.platform === platform) count += 1
+      return count
     },
 
     close() {

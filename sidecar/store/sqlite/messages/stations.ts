@@ -4,6 +4,7 @@ import { createRateLimit } from '../../../messages/rate-limit.ts'
 import { deviceOf, MOST_DEVICES } from '../../../messages/station.ts'
 import {
   avatarAfter,
+  createPlatformCounts,
   isSameAvatar,
   makesRoomAfterMs,
   type SeenDevice,
@@ -15,7 +16,6 @@ import {
 import type {
   AvatarRecord,
   Device,
-  Platform,
   RegisterOutcome,
   Registration,
   RemoveOutcome,
@@ -108,7 +108,7 @@ export async function openStations(
   const newStations = createRateLimit({ windowMs: HOUR_MS, max: settings.rateLimit.newStationsPerHour })
   const makesRoomAfter = makesRoomAfterMs(settings.stations.expireAfterHours)
   let avatarChanges = 0
-  const byPlatform: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
+  const counts = createPlatformCounts()
   for (const station of stationsIn(await queries.all<DeviceRow>(LOAD))) {
     for (const device of station.devices) lastSeenOnDisk.set(device, device.lastSeenAt)
     remember(station.key, station)
@@ -117,8 +117,7 @@ export async function openStations(
   function remember(key: StationKey, station: SeenStation | undefined): void {
     const before = known.get(key)
     if (!isSameAvatar(station?.avatar, before?.avatar)) avatarChanges += 1
-    for (const { platform } of before?.devices ?? []) byPlatform[platform] -= 1
-    for (const { platform } of station?.devices ?? []) byPlatform[platform] += 1
+    counts.change(before, station)
     if (station) known.set(key, station)
     else known.delete(key)
     if ((before === undefined) !== (station === undefined)) changed()
@@ -275,7 +274,8 @@ export async function openStations(
       return known.size
     },
     keys: () => known.keys(),
-    countDevices: () => ({ ...byPlatform }),
+    countStations: counts.stations,
+    countDevices: counts.devices,
     async register(registration) {
       database.assertOpen()
       const station = refreshInMemory(registration)

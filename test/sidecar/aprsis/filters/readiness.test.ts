@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { isHeard } from '../../../../sidecar/aprsis/filters/readiness.ts'
+import { isHeard, watchHeard } from '../../../../sidecar/aprsis/filters/readiness.ts'
 
 describe('The readiness of the filters', () => {
   it('is that each station is in one that is up, or known to have no room', () => {
@@ -13,5 +13,31 @@ describe('The readiness of the filters', () => {
   it('is false while none is up, even if nobody is registered', () => {
     expect(isHeard(new Set(), [], [])).to.equal(false)
     expect(isHeard(new Set(), [], [new Set()])).to.equal(true)
+  })
+
+  it('follows whatever changes of what it was judged by', () => {
+    const heard = watchHeard()
+    const [one, both, other] = [new Set(['A']), new Set(['A', 'B']), new Set(['B'])]
+    expect(heard(both, [], [])).to.equal(false)
+    expect(heard(both, [], [one])).to.equal(false)
+    expect(heard(both, ['B'], [one])).to.equal(true)
+    expect(heard(both, [], [one])).to.equal(false)
+    expect(heard(both, [], [one, other])).to.equal(true)
+    expect(heard(both, [], [other])).to.equal(false)
+    expect(heard(other, [], [other])).to.equal(true)
+    expect(heard(other, [], [])).to.equal(false)
+  })
+
+  it('looks through the stations once while nothing changes', () => {
+    const wanted = new Set(['A', 'B'])
+    let looks = 0
+    wanted[Symbol.iterator] = () => {
+      looks += 1
+      return Set.prototype[Symbol.iterator].call(wanted)
+    }
+    const [up, leftOut] = [new Set(['A', 'B']), [] as const]
+    const heard = watchHeard()
+    for (let asked = 0; asked < 3; asked += 1) expect(heard(wanted, leftOut, [up])).to.equal(true)
+    expect(looks).to.equal(1)
   })
 })

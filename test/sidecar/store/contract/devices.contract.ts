@@ -75,15 +75,29 @@ export function devicesContract(stores: ContractStores): void {
     expect(tablet?.lastSeenAt).to.be.above((phone?.lastSeenAt ?? Number.NaN) + 1.5 * HOUR)
   })
 
-  it('counts each by its platform, and by another that it comes to, over a restart too, and one station', async () => {
+  it('counts each by its platform, and by another that it comes to, and the station by its oldest, over a restart too', async () => {
+    const counted = () => [store.stations.countStations(), store.stations.countDevices()]
+    const none = { android: 0, ios: 0, webpush: 0 }
     await registerAll()
-    expect([store.stations.countDevices(), store.stations.size]).to.deep.equal([{ android: 1, ios: 1, webpush: 1 }, 1])
-    await store.stations.remove(KEY, { deviceId: TABLET.deviceId })
-    expect(store.stations.countDevices()).to.deep.equal({ android: 1, ios: 0, webpush: 1 })
-    await register({ ...BROWSER, platform: 'ios' })
-    expect(store.stations.countDevices()).to.deep.equal({ android: 1, ios: 1, webpush: 0 })
+    expect(counted()).to.deep.equal([
+      { ...none, android: 1 },
+      { android: 1, ios: 1, webpush: 1 },
+    ])
+    await store.stations.remove(KEY, { deviceId: PHONE.deviceId })
+    expect(counted()).to.deep.equal([
+      { ...none, ios: 1 },
+      { ...none, ios: 1, webpush: 1 },
+    ])
+    await register({ ...TABLET, platform: 'android' })
+    const left = [
+      { ...none, android: 1 },
+      { ...none, android: 1, webpush: 1 },
+    ]
+    expect(counted()).to.deep.equal(left)
     await reopen()
-    expect(store.stations.countDevices()).to.deep.equal({ android: 1, ios: 1, webpush: 0 })
+    expect(counted()).to.deep.equal(left)
+    await store.stations.remove(KEY)
+    expect(counted()).to.deep.equal([none, none])
   })
 
   it('tells each of every message by its own token, and counts what that one was not told of', async () => {
