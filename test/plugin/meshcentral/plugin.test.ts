@@ -7,7 +7,7 @@ describe('the plugin of one MeshCentral', () => {
     const { server, log } = standIn({ domains: { '': { authstrategies: { oidc: { issuer: 'https://idp.test' } } } } })
     const first = meshcompanion({ parent: server })
     const button = { issuer: {}, client: {} }
-    Object.assign(server.config.domains['']?.authstrategies ?? {}, { oidc: button })
+    Object.assign(server.config.domains[''] ?? {}, { authstrategies: { oidc: button } })
     expect(meshcompanion({ parent: server })).to.equal(first)
     expect(server.config.domains['']?.authstrategies?.oidc).to.equal(button)
     expect(log).to.have.length(1)

@@ -20,6 +20,13 @@ describe('taking over', () => {
     expect(all.sub.authstrategies).to.deep.equal({ saml: {} })
   })
 
+  it('leaves MeshCentral nothing to set up where there was no other strategy', () => {
+    const all = domains()
+    takeOver(all)
+    expect(all.own).not.to.have.property('authstrategies')
+    expect(all.files.authstrategies).to.deep.equal({ oidc })
+  })
+
   it('reads the configuration with the address that the server has, without what is of the server', () => {
     const config = pluginConfig(takeOver(domains()), { hostName: 'mesh.example.test', port: 8443 })
     expect(config).to.deep.equal({
