@@ -176,7 +176,7 @@ export function connectAprsIs(options: LinkOptions): Link {
       const connections = fleet?.connections() ?? []
       const others = election?.others ?? []
       return {
-        // Looks at all stations, for a few of those who ask.
+        // Looks at all connections, and after a change at all stations, for a few of those who ask.
         get ready() {
           return fleet?.ready() ?? false
         },

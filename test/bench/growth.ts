@@ -24,7 +24,7 @@ const MESSAGES = 20_000
 const NEWCOMERS = 500
 const ROUNDS = 3
 const LOAD_MS = 1000
-/** Each question looks at all stations, and is to cost little beside the messages. */
+/** Each question takes milliseconds, and is to cost little beside the messages. */
 const ASK_EVERY_MS = 500
 const AT_ONCE = 20_000
 const DAY_MS = 86_400_000
