@@ -1,5 +1,4 @@
-import { createRequire } from 'node:module'
-import type { ScheduledTask } from 'node-cron'
+import { createTask, type ScheduledTask } from 'node-cron'
 import type { Clock } from '../../clock.ts'
 
 /**
@@ -7,9 +6,6 @@ import type { Clock } from '../../clock.ts'
  * sooner brings nothing. At 17 minutes past, when neither hourly jobs of the machine nor phones that wake on the hour are busy.
  */
 export const HOURLY = '17 * * * *'
-
-// Not imported: a start has better to do than to load it.
-const require = createRequire(import.meta.url)
 
 const MINUTE_MS = 60_000
 
@@ -27,7 +23,8 @@ export function runOnSchedule(
   when: string = HOURLY,
 ): { close(): Promise<void> } {
   // Only ever asked: by a timer of its own it waits for the old time when the clock is set back, and counts one by one what it missed
-  // when the clock goes from 1970 to now, which takes 20 s and 300 MB for hours, and sixty times that for minutes. Loaded by the first look.
+  // when the clock goes from 1970 to now, which takes 20 s and 300 MB for hours, and sixty times that for minutes. Made by the first look:
+  // a start has better to do.
   let cron: ScheduledTask | undefined
   let looked = minuteOf(clock.now())
   let running = false
@@ -46,10 +43,7 @@ export function runOnSchedule(
   }
 
   function isDue(minute: number): boolean {
-    if (!cron) {
-      const { createTask }: typeof import('node-cron') = require('node-cron')
-      cron = createTask(when, () => {})
-    }
+    cron ??= createTask(when, () => {})
     return cron.match(new Date(minute * MINUTE_MS))
   }
 
