@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Request } from 'express'
 import { type Clock, systemClock } from '../clock.ts'
-import { isJsonObject, type JsonObject } from '../config/json/json-object.ts'
+import { isJsonObject } from '../config/json/json-object.ts'
 import type { Sessions } from './port.ts'
 import { endOfNow, type RevocationStore } from './revocation-store.ts'
 import { keyOfHandle, keysOfEnded, keysOfSignIn, MAX_SESSION_MS, withTimeLimit } from './revocations.ts'
@@ -29,6 +29,7 @@ export interface CookieSessionsOptions {
 
 /** Where the login stands in the session. */
 const KEY = 'oidcSignIn'
+const USER_PREFIX = '~oidc:'
 /**
  * nginx takes 4 KB of answer headers with its defaults, and all cookies of an answer are to stay below 2: a login under way and what it
  * takes back have their room beside this, and 100 characters that the host adds.
@@ -110,18 +111,15 @@ export function cookieSessions(options: CookieSessionsOptions): Sessions & Requi
 export function cookieSignIn(req: Request): CookieSignIn | undefined {
   const session: unknown = Reflect.get(req, 'session')
   const value = isJsonObject(session) ? session[KEY] : undefined
-  const record = readRecord(isJsonObject(value) ? withRepetition(value) : value)
-  const handle = isJsonObject(value) ? value.handle : undefined
-  return record && typeof handle === 'string' ? { ...record, handle } : undefined
+  if (!isJsonObject(value) || typeof value.handle !== 'string') return undefined
+  const { handle, userId, subject = String(userId).slice(USER_PREFIX.length) } = value
+  const record = readRecord(value, subject)
+  return record && { ...record, handle }
 }
 
 /** Most people are known by their subject. */
 function withoutRepetition({ subject, ...record }: CookieSignIn): Partial<CookieSignIn> {
-  return record.userId === `~oidc:${subject}` ? record : { ...record, subject }
-}
-
-function withRepetition(stored: JsonObject): JsonObject {
-  return { subject: String(stored.userId).replace(/^~oidc:/, ''), ...stored }
+  return record.userId === `${USER_PREFIX}${subject}` ? record : { ...record, subject }
 }
 
 /** In base64, as cookie-session writes it. */

@@ -1,13 +1,17 @@
-import { isJsonObject } from '../config/json/json-object.ts'
+import { isJsonObject, membersOf } from '../config/json/json-object.ts'
 import type { KeptTokens, SignIn, Tokens } from './port.ts'
 
 /** What every session keeps of a sign-in, wherever it lies. */
 export type SignInRecord = Omit<SignIn, 'idToken' | 'tokens'>
 
-/** Stores are other people's databases, and cookies other people's: what comes back is checked like anything from outside. */
-export function readRecord(value: unknown): SignInRecord | undefined {
+/**
+ * Stores are other people's databases, and cookies other people's: what comes back is checked like anything from outside.
+ *
+ * @param subject where it does not stand in there
+ */
+export function readRecord(value: unknown, subject = membersOf(value).subject): SignInRecord | undefined {
   if (!isJsonObject(value)) return undefined
-  const { domainKey, userId, issuer, subject, sid, startedAt } = value
+  const { domainKey, userId, issuer, sid, startedAt } = value
   if (typeof domainKey !== 'string' || typeof issuer !== 'string' || typeof subject !== 'string') return undefined
   if ((sid !== null && typeof sid !== 'string') || !isUserId(userId)) return undefined
   if (typeof startedAt !== 'number' || !Number.isFinite(startedAt)) return undefined

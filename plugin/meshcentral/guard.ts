@@ -3,6 +3,7 @@ import { isSameRoute } from '../config/domains/route-names.ts'
 import { cookieSignIn } from '../host/cookie-session.ts'
 import type { Sessions } from '../host/port.ts'
 import { MESSAGE } from './pages/login-page.ts'
+import { notePage } from './pages/open-page.ts'
 import type { MeshRequest } from './server.ts'
 import type { CurrentWork, Work } from './sessions/current-work.ts'
 import { foreignSession, markForeign, type SessionOwner } from './sessions/foreign-sessions.ts'
@@ -24,6 +25,8 @@ export interface GuardOptions {
   readonly isLocked: (user: string) => boolean
   /** Called when a session has been ended since it is. */
   readonly onLocked: (user: string) => void
+  /** Called with a request that brings no session which is known to count, before it loses the one that it brings. */
+  readonly onUncertain: (req: MeshRequest) => void
   /** Called when nobody knows whether sessions have ended. */
   readonly onFailure: (error: unknown) => void
   readonly work: CurrentWork
@@ -39,13 +42,15 @@ export function sessionGuard({
   domains,
   isLocked,
   onLocked,
+  onUncertain,
   onFailure,
   work,
 }: GuardOptions): RequestHandler {
   /** At nearly each request: what the database told is in memory, and to wait for it took a small file a fifth of its time. */
   function goesOn(req: MeshRequest, own: SeenSession): boolean {
-    if (!sessions.counts(own) || isLocked(own.user) || leavesElsewhere(req, domains)) return false
-    open.seen(own, req.ws)
+    const keys = open.keysOf(own)
+    if (!sessions.counts(own, keys) || isLocked(own.user) || leavesElsewhere(req, domains)) return false
+    open.seen(own, req.ws, keys)
     return true
   }
 
@@ -86,11 +91,13 @@ export function sessionGuard({
       if (!request.ws) markForeign(request, res, here, domains)
       work.run(here, next)
     }
+    if (request.ws) notePage(request)
     const own = ownSession(request)
     if (own && goesOn(request, own)) {
       goOn(own)
       return
     }
+    onUncertain(request)
     const checked = check(request, res, own)
     if (!checked) {
       goOn()

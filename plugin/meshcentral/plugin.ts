@@ -231,7 +231,6 @@ function install(
   const work = followWork(server.db)
   const sealed = sealedBySession({ server: door.sealing as Sealing, ended, open, work, domains, now: clock.now })
   const visits = createEndedVisits()
-  web.app.use(caught(visits.note, report))
   const guard = caught(
     sessionGuard({
       sessions: host.sessions,
@@ -243,6 +242,7 @@ function install(
           'OIDC',
           `WARN locked-user-signed-out: ${printableText(user)} was locked by an administrator while signed in. Unlock the account to let the user in.`,
         ),
+      onUncertain: visits.note,
       onFailure: report,
       work,
     }),

@@ -14,7 +14,6 @@ import {
   rememberWay,
   rootPageVisit,
 } from './pages/login-page.ts'
-import { notePage } from './pages/open-page.ts'
 import type { MeshRequest, MeshServer, MeshWeb } from './server.ts'
 import { ownSession } from './sessions/sessions.ts'
 
@@ -96,8 +95,8 @@ export function answerPlainly(
 
 /** Which requests came with a session of ours that had ended: whoever sent them is told why nobody is signed in any more. */
 interface EndedVisits {
-  /** To be in place before the guard, which lets no such session through. */
-  readonly note: RequestHandler
+  /** To be told before the guard takes the session out of a request. */
+  note(req: MeshRequest): void
   /** To be asked behind the guard. */
   hasEnded(req: MeshRequest): boolean
 }
@@ -105,12 +104,9 @@ interface EndedVisits {
 export function createEndedVisits(): EndedVisits {
   const brought = new WeakSet<Request>()
   return {
-    note: (req, _res, next) => {
-      const request = req as MeshRequest
-      if (request.ws) notePage(request)
+    note(req) {
       // MeshCentral itself may have taken the user out of it already, but leaves our record there.
-      else if (request.xdomain && cookieSignIn(request)?.domainKey === request.xdomain.id) brought.add(request)
-      next()
+      if (!req.ws && req.xdomain && cookieSignIn(req)?.domainKey === req.xdomain.id) brought.add(req)
     },
     hasEnded: (req) => brought.has(req) && typeof req.session?.userid !== 'string',
   }

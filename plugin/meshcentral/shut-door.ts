@@ -51,7 +51,7 @@ export function shutDoor(server: Partial<Sealing>, { onDropped, onMissing }: Shu
     }
 
   function isUnheld(user: unknown): boolean {
-    const [, domainId] = (typeof user === 'string' && /^user\/([^/]*)\/~oidc:/.exec(user)) || []
+    const domainId = typeof user === 'string' ? /^user\/([^/]*)\/~oidc:/.exec(user)?.[1] : undefined
     if (domainId === undefined || held.has(domainId)) return false
     if (!told) onDropped(String(user))
     told = true

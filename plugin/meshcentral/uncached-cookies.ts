@@ -22,8 +22,8 @@ export function keepCookiesFromCaches({ app, args }: Partial<Pick<MeshWeb, 'app'
     if (!req.ws && !relays.includes(req.headers.host?.replace(/:\d*$/, ''))) {
       beforeHead(res, () => {
         if (!res.hasHeader('Set-Cookie')) return
-        if (cookieSignIn(req as Request)) secure(res)
         if (/^(GET|HEAD)$/.test(req.method ?? '')) keepFromCaches(req.url ?? '', res)
+        if (res.hasHeader('Set-Cookie') && cookieSignIn(req as Request)) secure(res)
       })
     }
     handle.call(app, req, res, ...rest)

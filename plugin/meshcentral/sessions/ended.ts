@@ -169,8 +169,12 @@ export function endedInDatabase(db: MeshDatabase, clock: Clock, onUnread?: (erro
   }
 
   function latestOf(keys: readonly string[]): number | undefined {
-    const times = [EVERYTHING, ...keys].flatMap((key) => records.get(key)?.endedAt ?? [])
-    return times.length === 0 ? undefined : Math.max(...times)
+    let latest = records.get(EVERYTHING)?.endedAt
+    for (const key of keys) {
+      const endedAt = records.get(key)?.endedAt
+      if (endedAt !== undefined && endedAt > (latest ?? Number.NEGATIVE_INFINITY)) latest = endedAt
+    }
+    return latest
   }
 
   return {

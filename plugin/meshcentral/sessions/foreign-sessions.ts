@@ -39,13 +39,22 @@ export function foreignSession({ session }: MeshRequest): ForeignSession | undef
  *
  * @param domains ids of those whose logins are ours
  */
-export function markForeign(req: MeshRequest, res: Response, { brought }: Work, domains: ReadonlySet<string>): void {
+export function markForeign(
+  req: MeshRequest,
+  res: Response,
+  { brought, session: own }: Work,
+  domains: ReadonlySet<string>,
+): void {
   const { writeHead } = res
+  const before = req.session
   // As cookie-session does it to write its cookie, and before that.
   res.writeHead = ((...head: Parameters<typeof writeHead>) => {
     const { session } = req
     const user = session?.userid
-    if (session && typeof user === 'string' && isOurs(user, domains) && !ownSession(req) && !foreignSession(req)) {
+    // Nearly always what came is what goes.
+    const isAsItCame = own !== undefined && session === before && user === own.user && session?.x === own.x
+    if (isAsItCame || !session || typeof user !== 'string' || !isOurs(user, domains)) return writeHead.apply(res, head)
+    if (!ownSession(req) && !foreignSession(req)) {
       // MeshCentral names some at their next request only, and then no matter whose they are.
       session.x ??= randomBytes(6).toString('base64')
       session[KEY] = { user, x: session.x, ...writeOwner(known(brought.get(user))) }

@@ -21,7 +21,8 @@ export interface SeenSession {
  * has to close its sockets. Bounded: of sessions without sockets the one that was idle longest is forgotten first.
  */
 export interface OpenSessions {
-  seen(session: SeenSession, socket?: MeshSocket): void
+  /** @param keys what ends it, where that is at hand */
+  seen(session: SeenSession, socket?: MeshSocket, keys?: readonly string[]): void
   /** A socket that came with a cookie of that owner, sealed in the name of that user. */
   seenSealed(owner: Owner, user: string, socket: MeshSocket): void
   readonly relays: WebRelays
@@ -82,12 +83,12 @@ export function createOpenSessions(clock: Clock, mostIdle = MOST_IDLE): OpenSess
   }
 
   return {
-    seen(session, socket) {
+    seen(session, socket, keys) {
       const { handle } = session.signIn
       const known = sessions.get(handle)
       const current = known ?? {
         session,
-        keys: keysOfOpen(session.signIn),
+        keys: keys ?? keysOfOpen(session.signIn),
         startedAt: session.signIn.startedAt,
         sockets: new Set<MeshSocket>(),
         ...firstUse(clock, session.signIn.startedAt),

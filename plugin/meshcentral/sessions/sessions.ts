@@ -42,8 +42,12 @@ export function maxAgeOf({ args }: MeshWeb): number {
 type Named = Pick<SeenSession, 'user' | 'x'>
 
 export interface MeshSessions extends Sessions {
-  /** Whether a session still counts, as far as that is known at once. False: it has ended, or nobody knows yet. */
-  counts(session: SeenSession): boolean
+  /**
+   * Whether a session still counts, as far as that is known at once. False: it has ended, or nobody knows yet.
+   *
+   * @param keys what ends it
+   */
+  counts(session: SeenSession, keys: readonly string[]): boolean
   /** Ends one session of whichever browser, and its open pages. */
   endOne(session: SeenSession): Promise<void>
   /** Closes what another server of the same database has ended, and lets its tokens go. */
@@ -148,9 +152,8 @@ export function meshSessions(options: MeshSessionsOptions): MeshSessions {
       if (oldest) endNow([oldest], now() + maxAgeMs, open.find([oldest])).catch(onFailure)
     },
 
-    counts(session) {
-      const { startedAt } = session.signIn
-      const endedAt = ended.latest(open.keysOf(session)) ?? Number.NEGATIVE_INFINITY
+    counts({ signIn: { startedAt } }, keys) {
+      const endedAt = ended.latest(keys) ?? Number.NEGATIVE_INFINITY
       return startedAt > endedAt && startedAt + maxAgeMs > now()
     },
 

@@ -13,6 +13,8 @@ const USER = 'user//~oidc:1'
 type Route = (req: MeshRequest, work: Work | undefined) => void
 
 describe('the guard of sessions', () => {
+  /** With what the last request came, where that was not known to count. */
+  let uncertain: Members[] = []
   /**
    * Resolves once a request with that session is answered.
    *
@@ -27,12 +29,14 @@ describe('the guard of sessions', () => {
     const work = followWork(databaseOf())
     const req = { path: '/', session: structuredClone(session) } as MeshRequest
     const failures: unknown[] = []
+    uncertain = []
     const guard = sessionGuard({
       sessions: { hasEnded, ...own } as unknown as GuardedSessions,
       open: createOpenSessions(new FakeClock(10_000)),
       domains: new Set(['']),
       isLocked: () => false,
       onLocked: () => undefined,
+      onUncertain: (asked) => void uncertain.push({ ...asked.session }),
       onFailure: (error) => void failures.push(error),
       work,
     })
@@ -109,8 +113,34 @@ describe('the guard of sessions', () => {
     const asked = (counts: boolean, current: unknown) =>
       answer(session, undefined, undefined, { counts: () => counts, current: async () => current })
     expect((await asked(true, undefined)).session).to.deep.equal(session)
+    expect(uncertain).to.deep.equal([])
     expect((await asked(false, oidcSignIn)).session).to.deep.equal(session)
     expect((await asked(false, undefined)).session).to.deep.equal({})
+    expect(uncertain).to.deep.equal([session])
+    // MeshCentral may have taken the user out of it.
+    await answer({ oidcSignIn })
+    expect(uncertain).to.deep.equal([{ oidcSignIn }])
+  })
+
+  it('marks a session that MeshCentral begins for somebody who has one already', async () => {
+    const oidcSignIn = {
+      domainKey: '',
+      userId: '~oidc:1',
+      issuer: 'i',
+      subject: '1',
+      sid: null,
+      startedAt: 1,
+      handle: 'h',
+    }
+    const come = (route: Route) =>
+      answer({ userid: USER, x: 'x', oidcSignIn }, route, undefined, { counts: () => true })
+    const changes: readonly Route[] = [
+      (req) => Object.assign(req.session ?? {}, { userid: 'user//~oidc:2' }),
+      (req) => Reflect.set(req, 'session', { userid: USER, x: 'x' }),
+      ({ session }) => delete session?.x,
+    ]
+    for (const change of changes) expect((await come(change)).session).to.have.property('oidcApart')
+    expect((await come(() => undefined)).session).not.to.have.property('oidcApart')
   })
 
   it('has a session that a login cookie began go on as long as the one that this belongs to', async () => {

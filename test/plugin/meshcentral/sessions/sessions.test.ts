@@ -56,7 +56,7 @@ describe('a session of MeshCentral', () => {
     open.seen(SESSION)
     await sessions.endOne(SESSION)
     const other = session('b', 2)
-    const counting = () => [SESSION, other].map(sessions.counts)
+    const counting = () => [SESSION, other].map((one) => sessions.counts(one, open.keysOf(one)))
     expect(counting()).to.deep.equal([false, true])
     open.seen(other)
     expect(counting()).to.deep.equal([false, true])
