@@ -1,15 +1,17 @@
+import { X509Certificate } from 'node:crypto'
 import { expect } from 'chai'
+import { makeClientCertificate } from '../../../fixtures/certificate.ts'
 import { makeKey } from '../../support/client-keys.ts'
 import type { LabOptions } from '../support/lab.ts'
 import { ALICE } from '../support/people.ts'
-import { expectNoComplaint, expectSignedIn, told } from './expectations.ts'
-import type { Bench, Runs } from './run.ts'
+import { startSecureLab } from '../support/secure-lab.ts'
+import { expectNoComplaint, signsIn, told } from './expectations.ts'
+import type { Bench, Run, Runs } from './run.ts'
 
 /** In, asked about at the provider, out: each of the three sends the client's credentials somewhere else. */
 async function worksThroughout({ lab: start, idp }: Bench, options: LabOptions): Promise<void> {
   const lab = await start(options)
-  const visit = await lab.signIn(ALICE)
-  expectSignedIn(lab, visit, ALICE)
+  const visit = await signsIn(lab, ALICE)
   if (idp.cannot.introspection === undefined)
     expect(await lab.stateOf(visit.browser), told(lab, visit.page)).to.equal('active')
   const page = await lab.signOut(visit.browser)
@@ -22,11 +24,35 @@ const by = (method: Method) => (bench: Bench) =>
   worksThroughout(bench, { both: { token_endpoint_auth_method: method } })
 const withSecret = (secret: string) => (bench: Bench) => worksThroughout(bench, { secret })
 
+const withCertificate =
+  (method: 'tls_client_auth' | 'self_signed_tls_client_auth'): Run =>
+  async (bench) => {
+    const { clientCertificate, selfSignedCertificate = clientCertificate } = bench.idp.secure ?? {}
+    const its = method === 'tls_client_auth' ? clientCertificate : selfSignedCertificate
+    const certificate = its ?? (await makeClientCertificate())
+    const x509 = new X509Certificate(certificate.cert)
+    const registered =
+      method === 'tls_client_auth'
+        ? { tls_client_auth_subject_dn: x509.subject.split('\n').reverse().join(',') }
+        : {
+            jwks: {
+              keys: [{ ...x509.publicKey.export({ format: 'jwk' }), use: 'sig', x5c: [x509.raw.toString('base64')] }],
+            },
+          }
+    const lab = await startSecureLab(bench, {
+      both: { token_endpoint_auth_method: method },
+      registered,
+      certificate,
+      secret: null,
+    })
+    expect(await lab.signIn(ALICE), lab.told()).to.include({ status: 200, email: ALICE.email })
+    expect(lab.failure()).to.equal(undefined)
+  }
+
 export const AUTHENTICATION = {
   login: async ({ lab: start }) => {
     const lab = await start()
-    const visit = await lab.signIn(ALICE)
-    expectSignedIn(lab, visit, ALICE)
+    const visit = await signsIn(lab, ALICE)
     expectNoComplaint(lab, visit.page)
   },
   client_secret_basic: by('client_secret_basic'),
@@ -40,8 +66,7 @@ export const AUTHENTICATION = {
   // Anybody could ask in the name of a client without credentials: providers may tell such a one nothing.
   public_client: async ({ lab: start, idp }) => {
     const lab = await start({ both: { token_endpoint_auth_method: 'none' }, secret: null })
-    const visit = await lab.signIn(ALICE)
-    expectSignedIn(lab, visit, ALICE)
+    const visit = await signsIn(lab, ALICE)
     const refused = idp.refusedToPublic ?? []
     if (refused.length > 0) expect(await lab.stateOf(visit.browser), told(lab, visit.page)).to.equal('unknown')
     const page = await lab.signOut(visit.browser)
@@ -49,6 +74,8 @@ export const AUTHENTICATION = {
     expect((await lab.whoIs(visit.browser)).status).to.equal(401)
     expect(lab.complaints().map(({ event }) => event)).to.deep.equal(refused)
   },
+  tls_client_auth: withCertificate('tls_client_auth'),
+  self_signed_tls_client_auth: withCertificate('self_signed_tls_client_auth'),
   secret_uuid: withSecret('6f1c9a52-0f5b-4c44-9d0e-3c5a8a2b7d10'),
   secret_blanks: withSecret('a secret with  blanks, long enough for all'),
   secret_signs: withSecret('a+b%20c:d/e&f=g?h#i"j~k.l_m-n*o!p(q)r\'s'),

@@ -5,13 +5,13 @@ import { freePort } from '../../support/host-process.ts'
 import { makeServerFiles } from '../../support/server-files.ts'
 import { type StartedProgram, startProgram } from '../../support/started-program.ts'
 import { answersAt } from '../support/answers-at.ts'
+import { because } from '../support/cases.ts'
 import { unpackPackages } from '../support/debian-packages.ts'
 import { fullName, PEOPLE, type Person } from '../support/people.ts'
 import type { ProviderPackage, RealIdp } from '../support/real-idp.ts'
 import { type Api, apiAt } from './glewlwyd/api.ts'
 import { FURTHER_PROPERTIES, toClient } from './glewlwyd/client.ts'
-import { CANNOT } from './glewlwyd/limits.ts'
-import { keyIdOf, makeSigningKeys, pluginParameters } from './glewlwyd/oidc-plugin.ts'
+import { makeSigningKeys, pluginParameters } from './glewlwyd/oidc-plugin.ts'
 import { pagesAt } from './glewlwyd/pages.ts'
 import { findProgram, openDatabase, type Program, writeConfiguration } from './glewlwyd/server.ts'
 
@@ -47,9 +47,8 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
   const tls = { key: files.keyFile, cert: files.certFile, ca: await write('client-ca.pem', clientCertificate.cert) }
 
   let running: readonly StartedProgram[] = []
-  let version = 0
-  const firstKeys = makeSigningKeys(version)
-  let plugin = { keys: firstKeys, groupsUnasked: false, pushedOnly: false, pkce: true, rotates: false }
+  const keys = makeSigningKeys()
+  let plugin = { groupsUnasked: false, pushedOnly: false, pkce: true, rotates: false }
   const admin = apiAt(origin, new CookieJar())
 
   const serve = async (at: string, ca?: string) => {
@@ -68,7 +67,7 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
       await admin.call('POST', '/scope/', { name, password_required: true, password_max_age: 0, scheme: {} })
     }
     for (const [name, at] of Object.entries({ oidc: issuer, secure: secureIssuer })) {
-      const parameters = pluginParameters({ ...plugin, issuer: at })
+      const parameters = pluginParameters({ ...plugin, keys, issuer: at })
       await admin.call('POST', '/mod/plugin/', { module: 'oidc', name, display_name: name, enabled: true, parameters })
     }
     await first.stop()
@@ -77,7 +76,7 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
     const next = { ...plugin, ...changed }
     if (Object.entries(next).every(([name, value]) => plugin[name as keyof typeof plugin] === value)) return
     plugin = next
-    const parameters = pluginParameters({ ...plugin, issuer })
+    const parameters = pluginParameters({ ...plugin, keys, issuer })
     await admin.call('PUT', '/mod/plugin/oidc', { display_name: 'oidc', parameters })
     await admin.call('PUT', '/mod/plugin/oidc/reset/')
   }
@@ -88,39 +87,29 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
     if (known.some((one) => one.username === username)) await admin.call('PUT', `/user/${username}`, user)
     else await admin.call('POST', '/user/', { ...user, username })
   }
-  const stop = async () => {
-    await Promise.all(running.map((group) => group.stop()))
-    running = []
-  }
-
   return {
     version: program.version,
     issuer,
     secure: { issuer: secureIssuer, ca: files.ca, clientCertificate },
     cannot: CANNOT,
-    ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri', 'wrong_post_logout']),
+    ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri']),
     keysByValue: true,
     groupName: (name) => name,
     refusesWithoutWords: true,
     refusedToPublic: ['introspection-failed', 'logout-incomplete'],
     async start() {
-      if (running.length > 0) return
-      if (version === 0) {
-        await furnish()
-        version = 1
-      }
+      await furnish()
       running = await Promise.all([serve(origin), serve(secureOrigin, files.ca)])
     },
-    stop,
     async close() {
-      await stop()
+      await Promise.all(running.map((group) => group.stop()))
       await database.close()
       await files.remove()
     },
     async reset() {
       await database.run(FORGET)
       await admin.call('POST', '/auth/', ADMINISTRATOR)
-      await configure({ keys: firstKeys, groupsUnasked: false, pushedOnly: false, pkce: true, rotates: false })
+      await configure({ groupsUnasked: false, pushedOnly: false, pkce: true, rotates: false })
       for (const { client_id } of (await admin.call('GET', '/client/')) as readonly { client_id: string }[]) {
         await admin.call('DELETE', `/client/${client_id}`)
       }
@@ -130,8 +119,6 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
     forbidPkce: () => configure({ pkce: false }),
 
     async register(client) {
-      const [{ kid } = { kid: '' }] = plugin.keys
-      const made = toClient(client, (alg) => keyIdOf(alg, Number(kid.split('-')[1])))
       await configure({
         groupsUnasked: client.groups === 'unasked',
         pushedOnly: client.require_pushed_authorization_requests === true,
@@ -139,7 +126,7 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
       })
       const { client_id, client_secret, token_endpoint_auth_method: method = '' } = client
       await admin.call('DELETE', `/client/${client_id}`).catch(() => undefined)
-      await admin.call('POST', '/client/', made)
+      await admin.call('POST', '/client/', toClient(client))
       return {
         client_id,
         ...(client_secret === undefined ? {} : { client_secret }),
@@ -158,18 +145,6 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
       },
       age: () => database.run('UPDATE gpo_refresh_token SET gpor_expires_at = 1'),
     },
-    async rotateKeys() {
-      version += 1
-      await configure({ keys: makeSigningKeys(version) })
-      for (const client of (await admin.call('GET', '/client/')) as readonly {
-        client_id: string
-        sign_kid: string
-      }[]) {
-        const [alg = ''] = client.sign_kid.split('-')
-        await admin.call('PUT', `/client/${client.client_id}`, { ...client, sign_kid: keyIdOf(alg, version) })
-      }
-    },
-
     ...pagesAt(origin),
 
     async ownSessions({ username }) {
@@ -215,3 +190,17 @@ const FORGET = [
   'DELETE FROM gpo_id_token',
   'DELETE FROM g_user_session',
 ].join(';')
+
+/** Each tried. */
+const CANNOT: RealIdp['cannot'] = {
+  signed_eddsa: 'its at_hash beside EdDSA is made with another hash than SHA-512',
+  signed_hs256: 'it signs with keys of the plugin, never with the client secret',
+  max_age: 'auth_time is 0 in its ID tokens, so that each login counts as too old',
+  ...because(
+    'it compares Basic credentials as they come, so that no encoding is understood',
+    ...(['secret_blanks', 'secret_signs', 'secret_letters'] as const),
+  ),
+  ...because('it tells the same claims in the ID token and at the UserInfo endpoint', 'userinfo_only', 'id_token_only'),
+  ...because('its UserInfo is JSON unless the request asks otherwise', 'signed_userinfo', 'encrypted_userinfo'),
+  cancelled: 'its login page has no way back',
+}

@@ -1,7 +1,6 @@
 import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
-import { startTcpRelay, type TcpRelay } from '../../support/tcp-relay.ts'
 import { asksForPassword, formWith } from '../support/pages.ts'
-import type { Person } from '../support/people.ts'
+import { BOB, type Person } from '../support/people.ts'
 import type { ClientRegistration, ProviderPackage, RealIdp, Registered } from '../support/real-idp.ts'
 import { type Admin, connectAdmin } from './keycloak/admin.ts'
 import { toClient } from './keycloak/client.ts'
@@ -12,7 +11,6 @@ import {
   findUser,
   makeRealm,
   REALM,
-  replaceKeys,
   setGroups,
   tellClaimsIn,
   toUser,
@@ -41,9 +39,6 @@ interface Running {
   readonly server: ServerProcess
   readonly admin: Admin
   readonly keys: Awaited<ReturnType<typeof makeRealmKeys>>
-  /** Being away is a cut way: a start takes Keycloak a quarter of a minute, and it keeps nothing on disk. */
-  readonly relay: TcpRelay
-  readonly secureRelay: TcpRelay
 }
 
 /** @param trusted as `startServer` takes it */
@@ -53,7 +48,7 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
     if (!running) throw new Error('Keycloak was not started')
     return running
   }
-  const issuerOf = (realm: string) => `http://localhost:${now().relay.port}/realms/${realm}`
+  const issuerOf = (realm: string) => `http://localhost:${now().server.port}/realms/${realm}`
 
   return {
     version: KEYCLOAK_VERSION,
@@ -65,9 +60,9 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
     },
     issuerOf,
     get secure() {
-      const { server, secureRelay } = now()
+      const { server } = now()
       return {
-        issuer: `https://localhost:${secureRelay.port}/realms/${REALM}`,
+        issuer: `https://localhost:${server.securePort}/realms/${REALM}`,
         ca: server.ca,
         clientCertificate: server.clientCertificate,
       }
@@ -75,33 +70,15 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
     cannot: {
       self_signed_tls_client_auth: 'it trusts certificates by their authority only',
       signed_hs256: 'it signs with a key of the realm that no client is told, not with the client secret',
-      cancelled: 'its login page has no way back; its consent page has one, which is tried beside the matrix',
     },
     ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri']),
     groupName: (name) => `/${name}`,
 
     async start() {
-      if (running) {
-        await running.relay.mend()
-        await running.secureRelay.mend()
-        return
-      }
       const server = await startServer(folder, trusted)
-      running = {
-        server,
-        admin: connectAdmin(server),
-        keys: await makeRealmKeys(),
-        relay: await startTcpRelay(server.port),
-        secureRelay: await startTcpRelay(server.securePort),
-      }
-    },
-    async stop() {
-      await running?.relay.cut()
-      await running?.secureRelay.cut()
+      running = { server, admin: connectAdmin(server), keys: await makeRealmKeys() }
     },
     async close() {
-      await running?.relay.close()
-      await running?.secureRelay.close()
       await running?.server.stop()
       running = undefined
     },
@@ -142,10 +119,18 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
         now().admin.put(`${await addressOf(now().admin, person)}/reset-password`, toUser(person).credentials[0]),
       revokeConsent: async (person) => now().admin.delete(`${await addressOf(now().admin, person)}/consents/mesh`),
     },
-    rotateKeys: () => replaceKeys(now().admin),
 
     signIn: walkIn,
     asksWho: asksForPassword,
+    // Its login page has no way back: its consent page has.
+    async cancel(browser, page) {
+      const { admin } = now()
+      const client = await findClient(admin, 'mesh')
+      await admin.put(`/${REALM}/clients/${client?.id}`, { ...client, consentRequired: true })
+      const [form] = (await browser.signIn(page, BOB.username, BOB.password)).forms
+      if (!form) throw new Error('Keycloak asks for no consent')
+      return browser.submit(form, {}, 'cancel')
+    },
     async confirmLogout(browser, page) {
       const form = page.forms.find(({ buttons }) => buttons.some(({ name }) => name === 'confirmLogout'))
       return form ? browser.submit(form, {}, 'confirmLogout') : page

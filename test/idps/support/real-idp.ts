@@ -30,9 +30,9 @@ export type Installed<Own extends RealIdp = RealIdp> =
  */
 export interface RealIdp {
   readonly version: string
-  /** To the letter as it publishes it. Fixed from the first `start`: `stop` and `start` change neither port nor issuer. */
+  /** To the letter as it publishes it. */
   readonly issuer: string
-  /** The same provider by TLS with a private authority (PEM), where it can. */
+  /** The same provider by TLS with a private authority (PEM), where clients can show certificates to it. */
   readonly secure?: {
     readonly issuer: string
     readonly ca: string
@@ -54,10 +54,8 @@ export interface RealIdp {
   /** What it makes of a group's name in the claim, such as `/mesh-users`. */
   groupName(name: string): string
 
-  /** Starts it, or starts it again after `stop`, with what it knew then. Resolves once discovery answers. */
+  /** Resolves once discovery answers. */
   start(): Promise<void>
-  /** Is away for the host: nothing listens at its addresses. Twice is fine. */
-  stop(): Promise<void>
   /** Ends it for good, and removes what only this run needed. Twice is fine. */
   close(): Promise<void>
   /** Makes it new: no client, no session, nobody but `PEOPLE`, the keys of a fresh installation. Before each case. */
@@ -73,9 +71,6 @@ export interface RealIdp {
   readonly acts?: Readonly<
     Partial<Record<'delete' | 'setPassword' | 'revokeConsent' | 'age', (person: Person) => Promise<unknown>>>
   >
-  /** New signing keys; the old ones are withdrawn as soon as the provider can do that. */
-  rotateKeys(): Promise<void>
-
   /** Walks from the page that a login has led to through its login and consent pages, to wherever that ends. A person it knows already is not asked. */
   signIn(browser: ScriptedBrowser, page: Page, person: Person): Promise<Page>
   /** Whether the page asks for a password. */

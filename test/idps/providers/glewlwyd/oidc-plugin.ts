@@ -16,17 +16,15 @@ function rsa(): KeyObject {
   return generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 }
 
-/** One key for each algorithm: a client names the one that its tokens are signed with. */
-export function makeSigningKeys(version: number): readonly SigningJwk[] {
+/** One key for each algorithm, named by it: a client names the one that its tokens are signed with. */
+export function makeSigningKeys(): readonly SigningJwk[] {
   return Object.entries(KINDS).map(([alg, make]) => ({
     ...make().export({ format: 'jwk' }),
     alg,
-    kid: keyIdOf(alg, version),
+    kid: alg,
     use: 'sig',
   }))
 }
-
-export const keyIdOf = (alg: string, version: number): string => `${alg}-${version}`
 
 export interface PluginSettings {
   readonly issuer: string
