@@ -168,12 +168,11 @@ describe('an attack on a login', () => {
     })
   }
 
-  const answering = (status: number, body = '') => ({ kind: 'answer', status, body }) as const
+  const keys = (body: string) => ({ kind: 'answer', status: 200, body }) as const
   const endless = { kind: 'huge', bytes: 50_000_000 } as const
   for (const [what, endpoint, fault, code] of [
-    ['with a key set that is broken', 'jwks', answering(200, '{"keys":7}'), 'id_token_invalid'],
-    ['with an empty key set', 'jwks', answering(200, '{"keys":[]}'), 'id_token_invalid'],
-    ['with a failing key set', 'jwks', answering(500), 'provider_unreachable'],
+    ['with a key set that is broken', 'jwks', keys('{"keys":7}'), 'id_token_invalid'],
+    ['with an empty key set', 'jwks', keys('{"keys":[]}'), 'id_token_invalid'],
     ['with an endless token answer', 'token', endless, 'provider_unreachable'],
     [
       'with a redirect of the token request',
@@ -181,8 +180,6 @@ describe('an attack on a login', () => {
       { kind: 'redirect', to: 'http://127.0.0.1:1/' },
       'token_request_failed',
     ],
-    ['with a lost connection', 'token', { kind: 'reset' }, 'provider_unreachable'],
-    ['with an error page in place of tokens', 'token', answering(500, '<h1>oops</h1>'), 'token_request_failed'],
     ['with an endless UserInfo answer', 'userinfo', endless, 'provider_unreachable'],
     [
       'by a UserInfo answer for another subject',
@@ -223,13 +220,8 @@ describe('an attack on a login', () => {
     expect(setup.authLog[2]?.fields).to.include({ code: 'token_request_failed', status: 401 })
     const everything = JSON.stringify(setup.authLog) + setup.output.join('')
     const session = /host-\d+=([^;]+)/.exec(person.cookies.header(new URL(host.url)) ?? '')?.[1]
-    for (const secret of [
-      CLIENT.client_secret,
-      answer.searchParams.get('code')!,
-      answer.searchParams.get('state')!,
-      session,
-      'eyJ',
-    ]) {
+    const [code, state] = ['code', 'state'].map((name) => answer.searchParams.get(name))
+    for (const secret of [CLIENT.client_secret, code, state, session, 'eyJ']) {
       if (secret) expect(everything).to.not.include(secret)
     }
   })

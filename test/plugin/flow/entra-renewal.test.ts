@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
-import { ENTRA_REFUSALS, type EntraRules } from '../../../fixtures/idp/vendors/entra-refusals.ts'
+import { ENTRA_REFUSALS } from '../../../fixtures/idp/vendors/entra-refusals.ts'
 import { until } from '../../meshcentral/support/until.ts'
 import { readDocument, section, tableRows } from '../../support/documents.ts'
 import { CLIENT, type Setup, setups } from '../../support/sign-in-setup.ts'
@@ -9,14 +9,11 @@ const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
 const EVERY_MS = 10_000
 /** Of the plugin. */
 const RENEWAL_LIMIT_MS = 8_000
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 describe('a session by Entra ID', () => {
   const start = setups()
 
-  async function startEntra(fetch = globalThis.fetch, rules: EntraRules = {}): Promise<Setup> {
+  async function startEntra(fetch = globalThis.fetch): Promise<Setup> {
     return start({
       exactly: ({ hostUrl }) => ({
         newAccounts: true,
@@ -24,7 +21,7 @@ describe('a session by Entra ID', () => {
         client: { ...CLIENT, redirect_uri: `${hostUrl}auth-oidc-azure-callback` },
       }),
       registered: { grant_types: ['authorization_code', 'refresh_token'] },
-      idp: { path: `/${TENANT}/v2.0`, entra: rules },
+      idp: { path: `/${TENANT}/v2.0`, entra: {} },
       presets: ({ issuer }) => ({ azure: { login: new URL(issuer).origin } }),
       host: { sessionCheckMs: EVERY_MS, fetch },
     })
@@ -65,70 +62,6 @@ describe('a session by Entra ID', () => {
     expect(await setup.isIn(alice)).to.equal(true)
     expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login', 'session-check-failed'])
   })
-
-  it('goes on past the end of its access tokens, and always has one that is good', async () => {
-    const given: string[] = []
-    const setup = await startEntra(async (input, init) => {
-      const answer = await fetch(input, init)
-      if (String(input).endsWith('/token')) given.push(JSON.parse(await answer.clone().text()).access_token)
-      return answer
-    })
-    const alice = await signedIn(setup, 'alice')
-    const isGood = async (token: string) => {
-      const { status } = await fetch(`${setup.idp.issuer}/me`, { headers: { authorization: `Bearer ${token}` } })
-      return status === 200
-    }
-    await nextRound(setup, [alice])
-    setup.idp.setClockAhead(HOUR_MS - MINUTE_MS)
-    expect(await Promise.all(given.map(isGood))).to.deep.equal([true, true])
-    setup.idp.setClockAhead(90 * MINUTE_MS)
-    await setup.clock.advance(90 * MINUTE_MS)
-    await nextRound(setup, [alice])
-    expect(await Promise.all(given.map(isGood))).to.deep.equal([false, false, true])
-    expect(await setup.isIn(alice)).to.equal(true)
-    expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login'])
-  })
-
-  for (const [what, rules, renewedAfter, lastMs, code] of [
-    [
-      '90 days after its tokens were renewed last',
-      {},
-      [90 * DAY_MS - MINUTE_MS, 90 * DAY_MS - MINUTE_MS],
-      90 * DAY_MS,
-      700082,
-    ],
-    [
-      'by the sign-in frequency, however often it was renewed',
-      { signInFrequencyMs: 8 * HOUR_MS },
-      [4 * HOUR_MS, 4 * HOUR_MS - MINUTE_MS],
-      MINUTE_MS,
-      70043,
-    ],
-    [
-      'a day after the sign-in of a single-page application, however often it was renewed',
-      { spa: true },
-      [12 * HOUR_MS, 12 * HOUR_MS - MINUTE_MS],
-      MINUTE_MS,
-      700084,
-    ],
-  ] as const) {
-    it(`ends ${what}, with AADSTS${code}`, async () => {
-      const setup = await startEntra(globalThis.fetch, rules)
-      const alice = await signedIn(setup, 'alice')
-      let aheadMs = 0
-      const renewAfter = async (ms: number) => {
-        aheadMs += ms
-        setup.idp.setClockAhead(aheadMs)
-        await nextRound(setup, [alice])
-      }
-      for (const ms of renewedAfter) await renewAfter(ms)
-      expect(await setup.isIn(alice)).to.equal(true)
-      await renewAfter(lastMs)
-      await until('the end', async () => !(await setup.isIn(alice)))
-      const [line] = setup.authLog.filter(({ event }) => event === 'session-ended')
-      expect(line?.fields.errorDescription).to.match(new RegExp(`^AADSTS${code}: `))
-    })
-  }
 
   it('ends by the codes that its page says, and by no other', () => {
     const page = readDocument('plugin/docs/providers/entra-id.md')

@@ -41,7 +41,9 @@ describe('the issuer object in a whole login', () => {
   it('asks at every endpoint that is set by hand, not where the IdP says, and where that says for the rest', async () => {
     const members = Object.keys(ENDPOINTS) as Member[]
     const setup = await start({
-      oidc: ({ idp }) => ({ issuer: { issuer: idp.issuer, ...doorsTo(members, idp.issuer) } }),
+      oidc: ({ idp: { issuer } }) => ({
+        issuer: { issuer, ...doorsTo(members, issuer), registration_endpoint: doors.to('registration', issuer) },
+      }),
       idp: { claimsIn: 'userinfo' },
     })
     const { state, goodbye } = await wholeRound(setup)
@@ -53,6 +55,8 @@ describe('the issuer object in a whole login', () => {
       expect(doors.visits(member), member).to.be.above(0)
       expect(doors.visits(member), member).to.equal(setup.idp.requests(endpoint as 'token'))
     }
+    // The client is registered by an administrator.
+    expect(doors.visits('registration')).to.equal(0)
   })
 
   it('fails where an endpoint set by hand leads nowhere, though the one of the IdP works', async () => {
@@ -61,17 +65,6 @@ describe('the issuer object in a whole login', () => {
     })
     expect((await signIn()).page.url).to.match(/\/login\?failure=/)
     expect(idp.requests('token')).to.equal(0)
-  })
-
-  it('accepts registration_endpoint and never asks there: the client is registered by an administrator', async () => {
-    const setup = await start({
-      oidc: ({ idp }) => ({
-        issuer: { issuer: idp.issuer, registration_endpoint: doors.to('registration_endpoint', idp.issuer) },
-      }),
-    })
-    await wholeRound(setup)
-    expect(doors.visits('registration_endpoint')).to.equal(0)
-    expect(setup.authLog.filter(({ level }) => level !== 'info')).to.deep.equal([])
   })
 
   it('takes the issuer as an object with that member alone', async () => {
