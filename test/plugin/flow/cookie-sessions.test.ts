@@ -70,11 +70,4 @@ describe('a host with cookie sessions', () => {
     expect(await send(new URLSearchParams({ logout_token: token }))).to.equal(200)
     expect(await users(...people)).to.deep.equal([null, null, '~oidc:u-1002'])
   })
-
-  it('cannot ask the IdP about a session: it keeps no token for that', async () => {
-    await start()
-    const person = await signedIn('alice')
-    expect(JSON.parse((await person.step(`${host.url}api/session`)).body)).to.deep.equal({ state: 'unknown' })
-    expect(idp.requests('introspection')).to.equal(0)
-  })
 })

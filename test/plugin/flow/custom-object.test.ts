@@ -46,16 +46,6 @@ describe('the custom object in a whole login', () => {
     })
   }
 
-  it('takes each claim that is not configured from the one of its name, and uuid from sub', async () => {
-    const { signIn, idp } = await start({
-      oidc: { custom: { scope: 'openid profile email directory', claims: { name: 'callsign' } } },
-      idp: { scopes: { directory: ['callsign', 'uuid'] } },
-    })
-    idp.setUser(dora({ callsign: 'N0CALL', uuid: 'never this' }))
-    const { who } = await signIn('dora')
-    expect(who).to.include({ id: '~oidc:u-2001', name: 'N0CALL', email: 'standard@example.test' })
-  })
-
   it('keeps an account id that contains a slash as it is, apart from every other', async () => {
     const { host, signIn, idp } = await start({
       oidc: { custom: { scope: 'openid profile email directory', claims: { uuid: 'path' } } },

@@ -62,16 +62,6 @@ describe('access tokens that are bound to a key', () => {
     expect(proofsAt('/request')[0]?.[1]).to.include({ htm: 'POST' })
   })
 
-  it('go with every way to authenticate, with an assertion that has to be made twice too', async () => {
-    const { host, page, authLog } = await login({
-      keys: [makeKey('P-256')],
-      client: { ...BOUND, token_endpoint_auth_method: 'private_key_jwt' },
-      registered: { ...BOUND, token_endpoint_auth_method: 'private_key_jwt' },
-      idp: { assertionAudience: 'address' },
-    })
-    expect(page.url, JSON.stringify(authLog)).to.equal(host.url)
-  })
-
   it('are refused where the IdP issues others, which anybody could use', async () => {
     const { idp, signIn } = await start({ client: BOUND, registered: BOUND })
     const bearer = (answer: unknown) => ({ ...(answer as object), token_type: 'Bearer' })

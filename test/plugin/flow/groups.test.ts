@@ -16,14 +16,6 @@ describe('groups in a whole login', () => {
   describe('scope', () => {
     const scopes = async ({ asked }: Setup) => (await asked()).searchParams.get('scope')
 
-    it('is not asked for without groups', async () => {
-      expect(await scopes(await start())).to.equal('openid profile email')
-    })
-
-    it('is groups by default, beside the others', async () => {
-      expect(await scopes(await withGroups({}))).to.equal('openid profile email groups')
-    })
-
     it('is the configured one, and brings what it stands for', async () => {
       const setup = await withGroups({ scope: 'directory', claim: 'roles', required: 'ops' })
       expect(await scopes(setup)).to.equal('openid profile email directory')
@@ -126,15 +118,5 @@ describe('groups in a whole login', () => {
     expect(who).to.deep.include({ status: 200, siteAdmin: false, userGroups: ['radio'] })
     expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login', 'groups-not-mirrored', 'login'])
     expect(setup.authLog[1]?.fields).to.include({ groups: 1_001 })
-  })
-
-  it('that cannot be learned refuse where one is required, and say so', async () => {
-    const setup = await withGroups({ required: 'mesh-users' })
-    setBob(setup, { groups: 7 })
-    const { page, who } = await setup.signIn('bob')
-    expect(page.url).to.match(/\/login\?failure=login_failed$/)
-    expect(who.status).to.equal(401)
-    expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['memberships-unknown', 'login-failed'])
-    expect(setup.authLog[1]?.fields).to.include({ code: 'memberships_unknown' })
   })
 })

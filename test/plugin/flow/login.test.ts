@@ -39,15 +39,6 @@ describe('a login', () => {
     }
   })
 
-  it('says of an address that it is verified, that it is not, or that the IdP says nothing', async () => {
-    const { idp, signIn } = await start()
-    for (const told of [true, false, null]) {
-      const claims = { email: 'dora@example.test', ...(told === null ? {} : { email_verified: told }) }
-      idp.setUser({ username: 'dora', password: 'dora-demo', sub: 'u-2', claims })
-      expect((await signIn('dora')).who.emailVerified).to.equal(told)
-    }
-  })
-
   it('asks UserInfo whether the address is verified where the ID token does not say', async () => {
     const { idp, signIn } = await start({ idp: { claimsIn: 'both' } })
     const alice = { username: 'alice', password: 'alice-demo', sub: 'u-1001' }
@@ -60,14 +51,6 @@ describe('a login', () => {
       idp.setUser({ ...alice, claims: { ...claims, ...more } })
       await signIn()
       expect(idp.requests('userinfo') - before).to.equal(asked)
-    }
-  })
-
-  it('takes claims from UserInfo alone as well as from the ID token', async () => {
-    for (const claimsIn of ['id_token', 'userinfo'] as const) {
-      const { idp, signIn } = await start({ idp: { claimsIn } })
-      expect((await signIn()).who, claimsIn).to.include({ name: 'Alice Example', email: 'alice@example.test' })
-      expect(idp.requests('userinfo'), claimsIn).to.equal(claimsIn === 'userinfo' ? 1 : 0)
     }
   })
 

@@ -53,17 +53,6 @@ describe('a logout of one session that the IdP tells of, and the other sessions 
     })
   }
 
-  it('end soon where the IdP calls them active until its token was answered', async () => {
-    const { setup, second, tellOf, signedInNow } = await startWithThree()
-    await logOutAtIdp(setup, second)
-    setup.idp.faults.set('introspection', { kind: 'answer', status: 200, body: '{"active":true}' }, 2)
-    expect((await tellOf()).status).to.equal(200)
-    expect(await signedInNow()).to.deep.equal([false, true, true, true])
-    await setup.clock.pass(1_000)
-    while (setup.lines('session-ended').length === 0) await new Promise(setImmediate)
-    expect(await signedInNow()).to.deep.equal([false, false, true, true])
-  })
-
   it('are not asked about where all were ended, and where there is no endpoint for it', async () => {
     const { setup, tellOf } = await startWithThree()
     expect((await tellOf({ sid: undefined })).status).to.equal(200)

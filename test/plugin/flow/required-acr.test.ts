@@ -50,12 +50,6 @@ describe('custom.required_acr', () => {
   for (const [what, more, acrValues, claims] of [
     ['as an essential claim too where the IdP takes single claims', {}, LEVELS.join(' '), essential],
     [
-      'beside the time of the sign-in',
-      { client: { require_auth_time: true } },
-      LEVELS.join(' '),
-      { auth_time: { essential: true }, ...essential },
-    ],
-    [
       'by acr_values alone where it takes none',
       { issuer: { claims_parameter_supported: false } },
       LEVELS.join(' '),
@@ -69,9 +63,8 @@ describe('custom.required_acr', () => {
     ],
   ] as const) {
     it(`is asked for ${what}`, async () => {
-      const { client = {}, issuer = {}, own = {} } = more as Record<string, Record<string, unknown>>
+      const { issuer = {}, own = {} } = more as Record<string, Record<string, unknown>>
       const setup = await start({
-        client,
         oidc: ({ idp }) => ({
           issuer: { issuer: idp.issuer, ...issuer },
           custom: { required_acr: LEVELS, authorization_params: own },
