@@ -108,22 +108,6 @@ const CASES: Readonly<Record<string, Case>> = {
       }
     },
   },
-  'signs five tabs in at the same time': {
-    async run(person, { host }) {
-      const tabs = [await person.tab(), await person.tab(), await person.tab(), await person.tab(), await person.tab()]
-      await Promise.all(
-        tabs.map(async (tab, number) => {
-          await tab.goTo(`${host.url}auth-oidc?return=/${ME}${number}`)
-          await signInAtIdp(tab, 'alice')
-          await arrives(tab, `${host.url}${ME}${number}`)
-        }),
-      )
-      for (const tab of tabs) {
-        await tab.goTo(host.url)
-        await arrives(tab, host.url)
-      }
-    },
-  },
 }
 
 describe('a person at a host on another site than the provider', () => {

@@ -61,13 +61,4 @@ describe('a person with a browser', () => {
       expect(await page.getByLabel(/password/i).count()).to.equal(1)
     })
   }
-
-  it('reads why a login failed, in our words, as a screen reader would announce it', async () => {
-    const page = await open({ oidc: { newAccounts: false } })
-    await page.goto(`${at.setup.host.url}auth-oidc`)
-    await signInAtIdp(page, 'bob')
-    await page.waitForURL(/\/login\?failure=/)
-    await takePicture(page, 'refused')
-    expect(await page.getByRole('alert').textContent()).to.include('may not use this server')
-  })
 })

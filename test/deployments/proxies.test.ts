@@ -162,10 +162,6 @@ describe('A proxy in front of sidecars', function () {
       .to.match(/^fail /)
       .and.include('proxy_set_header')
       .and.not.include(trust)
-    expect(await verdict(false))
-      .to.match(/^fail /)
-      .and.include('proxy_set_header')
-      .and.include(trust)
   })
 
   /** Two sidecars on one database, of which the second comes to it by a way that can be cut. */

@@ -104,15 +104,6 @@ describe('The server of the page on several processes, twice', () => {
     expect(await said(browser)).to.deep.equal([null, null])
   })
 
-  it('takes a person at one process whom another one has taken in before', async () => {
-    balancer.use(ports()[0] ?? 0)
-    const [first] = await said(await signedIn('bob'))
-    balancer.use(ports()[1] ?? 0)
-    const [again] = await said(await signedIn('bob'))
-    expect(first).to.deep.include({ name: 'Bob Example', siteAdmin: false })
-    expect(again).to.deep.equal(first)
-  })
-
   it('keeps a person signed in when one process ends', async () => {
     const browser = await signedIn('alice')
     const [ended] = processes

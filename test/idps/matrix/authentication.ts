@@ -1,10 +1,11 @@
 import { X509Certificate } from 'node:crypto'
 import { expect } from 'chai'
-import { makeClientCertificate } from '../../../fixtures/certificate.ts'
-import { makeKey } from '../../support/client-keys.ts'
-import type { LabOptions } from '../support/lab.ts'
+import { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { createClientFolder, makeKey } from '../../support/client-keys.ts'
+import { freePort, startHostProcess } from '../../support/host-process.ts'
+import { whoAmI } from '../../support/sign-in-setup.ts'
+import { type LabOptions, oidcObject, registrationAt } from '../support/lab.ts'
 import { ALICE } from '../support/people.ts'
-import { startSecureLab } from '../support/secure-lab.ts'
 import { expectNoComplaint, signsIn, told } from './expectations.ts'
 import type { Bench, Run, Runs } from './run.ts'
 
@@ -24,29 +25,50 @@ const by = (method: Method) => (bench: Bench) =>
   worksThroughout(bench, { both: { token_endpoint_auth_method: method } })
 const withSecret = (secret: string) => (bench: Bench) => worksThroughout(bench, { secret })
 
+/**
+ * By TLS, with a certificate of the client, at a host in a process of its own: only so can it be made to trust a private authority, by
+ * NODE_EXTRA_CA_CERTS.
+ */
 const withCertificate =
   (method: 'tls_client_auth' | 'self_signed_tls_client_auth'): Run =>
-  async (bench) => {
-    const { clientCertificate, selfSignedCertificate = clientCertificate } = bench.idp.secure ?? {}
+  async ({ idp, keep }) => {
+    const { secure } = idp
+    if (!secure) throw new Error('a provider without TLS has to say so in `cannot`')
+    const { clientCertificate, selfSignedCertificate = clientCertificate } = secure
     const its = method === 'tls_client_auth' ? clientCertificate : selfSignedCertificate
-    const certificate = its ?? (await makeClientCertificate())
-    const x509 = new X509Certificate(certificate.cert)
-    const registered =
-      method === 'tls_client_auth'
-        ? { tls_client_auth_subject_dn: x509.subject.split('\n').reverse().join(',') }
-        : {
-            jwks: {
-              keys: [{ ...x509.publicKey.export({ format: 'jwk' }), use: 'sig', x5c: [x509.raw.toString('base64')] }],
-            },
-          }
-    const lab = await startSecureLab(bench, {
+    const { cert, key } = its
+    const x509 = new X509Certificate(cert)
+    const certificateKey = {
+      ...x509.publicKey.export({ format: 'jwk' }),
+      use: 'sig',
+      x5c: [x509.raw.toString('base64')],
+    }
+    const options: LabOptions = {
       both: { token_endpoint_auth_method: method },
-      registered,
-      certificate,
+      registered:
+        method === 'tls_client_auth'
+          ? { tls_client_auth_subject_dn: x509.subject.split('\n').reverse().join(',') }
+          : { jwks: { keys: [certificateKey] } },
+      oidc: { issuer: secure.issuer },
       secret: null,
-    })
-    expect(await lab.signIn(ALICE), lab.told()).to.include({ status: 200, email: ALICE.email })
-    expect(lab.failure()).to.equal(undefined)
+    }
+    const port = await freePort()
+    const url = `http://127.0.0.1:${port}/`
+    const oidc = oidcObject(idp, await idp.register(registrationAt(idp, url, options)), url, options)
+    const folder = await createClientFolder()
+    keep(folder.remove)
+    const files = { tlsCertFile: await folder.write('cert.pem', cert), tlsKeyFile: await folder.write('key.pem', key) }
+    const domains = { '': { authStrategies: { oidc }, oidcCredentials: files } }
+    const config = await folder.write('config.json', JSON.stringify({ settings: { cert: '127.0.0.1' }, domains }))
+    const host = await startHostProcess(config, port, { NODE_EXTRA_CA_CERTS: await folder.write('ca.pem', secure.ca) })
+    keep(host.stop)
+    const browser = new ScriptedBrowser({ ca: secure.ca })
+    keep(() => browser.close())
+    const page = await idp.signIn(browser, await browser.get(`${url}auth-oidc`), ALICE)
+    const lines = host.lines.filter(({ level }) => level !== 'info').map((line) => JSON.stringify(line))
+    const said = [`ended at ${page.url} (${page.status}): ${page.text.slice(0, 500)}`, ...lines].join('\n')
+    expect(await whoAmI(browser, url), said).to.include({ status: 200, email: ALICE.email })
+    expect(host.lines.filter(({ event }) => event === 'login-failed')).to.deep.equal([])
   }
 
 export const AUTHENTICATION = {

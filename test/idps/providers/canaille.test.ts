@@ -11,22 +11,6 @@ runMatrix(canaille, (bench) => {
     expectNoComplaint(lab, await lab.signOut(visit.browser))
   })
 
-  it('is asked for UserInfo where the ID token does not say whether the address is verified, and its signature counts', async () => {
-    const types: (string | null)[] = []
-    const listening: typeof globalThis.fetch = async (input, init) => {
-      const answer = await globalThis.fetch(input, init)
-      if (String(input).endsWith('/oauth/userinfo')) types.push(answer.headers.get('content-type'))
-      return answer
-    }
-    const lab = await bench().lab({
-      both: { userinfo_signed_response_alg: 'RS256' },
-      host: { fetch: listening },
-    })
-    const visit = await signsIn(lab, ALICE)
-    expectNoComplaint(lab, visit.page)
-    expect(types).to.deep.equal(['application/jwt'])
-  })
-
   it('signs UserInfo for a host that was told nothing of it too, which verifies it by the algorithms that it publishes', async () => {
     const lab = await bench().lab({ registered: { userinfo_signed_response_alg: 'RS256' } })
     const visit = await signsIn(lab, ALICE)

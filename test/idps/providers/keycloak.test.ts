@@ -4,7 +4,6 @@ import { runMatrix } from '../matrix/run-matrix.ts'
 import { ALICE } from '../support/people.ts'
 import { describeGuide } from './keycloak/guide.ts'
 import { describeStepUp } from './keycloak/step-up.ts'
-import { describeUpstream } from './keycloak/upstream.ts'
 import { keycloak } from './keycloak.ts'
 
 runMatrix(keycloak, (bench) => {
@@ -22,7 +21,6 @@ runMatrix(keycloak, (bench) => {
       expectNoComplaint(lab, page)
     })
 
-    describeUpstream(bench)
     describeStepUp(bench)
   })
 

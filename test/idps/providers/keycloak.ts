@@ -21,8 +21,6 @@ import { type ServerProcess, startServer } from './keycloak/server-process.ts'
 /** What is only here, for tests of its own. */
 export interface Keycloak extends RealIdp {
   readonly admin: Admin
-  /** Issuer of another realm of the same server. */
-  issuerOf(realm: string): string
 }
 
 export const keycloak: ProviderPackage<Keycloak> = {
@@ -48,7 +46,6 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
     if (!running) throw new Error('Keycloak was not started')
     return running
   }
-  const issuerOf = (realm: string) => `http://localhost:${now().server.port}/realms/${realm}`
 
   return {
     version: KEYCLOAK_VERSION,
@@ -56,9 +53,8 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
       return now().admin
     },
     get issuer() {
-      return issuerOf(REALM)
+      return `http://localhost:${now().server.port}/realms/${REALM}`
     },
-    issuerOf,
     get secure() {
       const { server } = now()
       return {

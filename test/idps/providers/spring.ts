@@ -1,16 +1,17 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cp, readdir, readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { makeCertificates, makeClientCertificate } from '../../../fixtures/certificate.ts'
 import { freePort } from '../../support/host-process.ts'
+import { onLoopback } from '../../support/on-loopback.ts'
 import { makeServerFiles } from '../../support/server-files.ts'
 import { BACKCHANNEL, because, ENCRYPTED, FORM_POST, JARM, REQUEST_OBJECTS } from '../support/cases.ts'
 import { startCommanded } from '../support/commanded-process.ts'
 import { exists, keepOnce } from '../support/kept.ts'
-import { publishKeys } from '../support/key-publisher.ts'
 import { answerConsent, asksForPassword } from '../support/pages.ts'
 import { BOB, PEOPLE } from '../support/people.ts'
 import type { ProviderPackage, RealIdp } from '../support/real-idp.ts'
@@ -42,6 +43,25 @@ export const spring: ProviderPackage = {
     if (failed !== undefined) return { kind: 'missing', reason: `Maven does not build it: ${failed}` }
     return { kind: 'installed', idp: await provider(jar) }
   },
+}
+
+/** An address for a client's keys: it takes no keys but by address. Another one each time, since it keeps what it has fetched. */
+async function publishKeys() {
+  let published: object = { keys: [] }
+  let versions = 0
+  const { url, close } = await onLoopback(
+    createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(published))
+    }),
+  )
+  return {
+    close,
+    addressOf(keys: object) {
+      published = keys
+      versions += 1
+      return `${url}/${versions}`
+    },
+  }
 }
 
 /** Of everything that the program is built from. */

@@ -37,7 +37,7 @@ export interface RealIdp {
     readonly issuer: string
     readonly ca: string
     /** PEM of a certificate that it takes from clients there, for `tls_client_auth`. */
-    readonly clientCertificate?: { readonly cert: string; readonly key: string }
+    readonly clientCertificate: { readonly cert: string; readonly key: string }
     /** The same for `self_signed_tls_client_auth`, where that is another one. */
     readonly selfSignedCertificate?: { readonly cert: string; readonly key: string }
   }

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Idp, startIdp } from '../../../fixtures/idp/server.ts'
-import { type LogLine, startLoggingProcess } from '../../support/logging-process.ts'
+import { startLoggingProcess } from '../../support/logging-process.ts'
 import { CLIENT } from '../../support/sign-in-setup.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
 import type { Instance } from './host-instance.ts'
@@ -12,7 +12,6 @@ import { openStores } from './stores.ts'
 /** One process of the reference host. */
 export interface HostProcess {
   readonly port: number
-  readonly lines: readonly LogLine[]
   kill(): Promise<void>
 }
 
@@ -83,11 +82,10 @@ export async function startHostProcesses(address: string, aheadMs = 0): Promise<
 
 async function startProcess(instance: Instance): Promise<HostProcess> {
   const program = 'test/several/support/host-instance.ts'
-  const { lines, logged, kill, ended } = startLoggingProcess([program, JSON.stringify(instance)])
+  const { logged, kill, ended } = startLoggingProcess([program, JSON.stringify(instance)])
   const { port } = await logged('serving')
   return {
     port: Number(port),
-    lines,
     async kill() {
       kill('SIGKILL')
       await ended
