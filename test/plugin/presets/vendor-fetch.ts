@@ -6,20 +6,11 @@ import { FakeClock } from '../../support/fake-clock.ts'
 /** What a login brings in these tests. Nothing that is logged may have it in it. */
 export const TOKEN = 'ya29.A0AfB_by-very~secret/token+0123456789=='
 
-/**
- * What presets are given in the product, with the product's limits unless told otherwise, but by a clock that tests turn. `seen` counts
- * the heads of answers that have come.
- */
+/** What presets are given in the product, with the product's limits unless told otherwise, but by a clock that tests turn. */
 export function vendorAccess(limits: Partial<FetchLimits> = {}) {
   const clock = new FakeClock()
-  const seen = { heads: 0 }
-  const fetchHead: Fetch = async (url, init) => {
-    const response = await fetch(url, init as RequestInit)
-    seen.heads += 1
-    return response
-  }
-  const whole: VendorFetch = limitFetch(fetchHead, { totalMs: 10_000, maxBytes: 1_000_000, ...limits }, clock)
-  return { clock, seen, fetch: whole }
+  const whole: VendorFetch = limitFetch(fetch as Fetch, { totalMs: 10_000, maxBytes: 1_000_000, ...limits }, clock)
+  return { clock, fetch: whole }
 }
 
 /** Once it is so; all that follows from what made it so has happened then. */
