@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import { calculateJwkThumbprint, type JWK } from 'jose'
-import { makeKey } from '../../support/client-keys.ts'
 import { type KeyedOptions, keyedSetups, partsOf } from '../../support/keyed-setup.ts'
 
 const BOUND = { dpop_bound_access_tokens: true }
@@ -51,15 +50,6 @@ describe('access tokens that are bound to a key', () => {
     const before = idp.requests('userinfo')
     expect((await person.get(`${host.url}auth-oidc`)).url).to.equal(host.url)
     expect(idp.requests('userinfo') - before).to.equal(1)
-  })
-
-  it('begin with a proof at the pushed request, with a request object too', async () => {
-    const { host, page, proofsAt } = await login({
-      keys: [makeKey('P-256')],
-      client: { ...BOUND, require_pushed_authorization_requests: true, require_signed_request_object: true },
-    })
-    expect(page.url, page.text).to.equal(host.url)
-    expect(proofsAt('/request')[0]?.[1]).to.include({ htm: 'POST' })
   })
 
   it('are refused where the IdP issues others, which anybody could use', async () => {

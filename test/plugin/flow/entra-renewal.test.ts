@@ -13,7 +13,7 @@ const RENEWAL_LIMIT_MS = 8_000
 describe('a session by Entra ID', () => {
   const start = setups()
 
-  async function startEntra(fetch = globalThis.fetch): Promise<Setup> {
+  async function startEntra(): Promise<Setup> {
     return start({
       exactly: ({ hostUrl }) => ({
         newAccounts: true,
@@ -23,7 +23,7 @@ describe('a session by Entra ID', () => {
       registered: { grant_types: ['authorization_code', 'refresh_token'] },
       idp: { path: `/${TENANT}/v2.0`, entra: {} },
       presets: ({ issuer }) => ({ azure: { login: new URL(issuer).origin } }),
-      host: { sessionCheckMs: EVERY_MS, fetch },
+      host: { sessionCheckMs: EVERY_MS },
     })
   }
   const signedIn = async ({ signIn }: Setup, name: string) => (await signIn(name)).person
@@ -39,29 +39,6 @@ describe('a session by Entra ID', () => {
     })
     await until('no renewal under way', () => setup.clock.waiting(RENEWAL_LIMIT_MS) === 0)
   }
-
-  it('goes on by one refresh token after the other, which it has since offline_access was asked for', async () => {
-    const setup = await startEntra()
-    const alice = await signedIn(setup, 'alice')
-    for (let round = 1; round <= 3; round += 1) await nextRound(setup, [alice])
-    expect(await setup.isIn(alice)).to.equal(true)
-    expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login'])
-  })
-
-  it('goes on where the answer to a renewal was lost: a refresh token that was used stays good there', async () => {
-    const answers: string[] = []
-    const setup = await startEntra(async (input, init) => {
-      const answer = await fetch(input, init)
-      if (String(input).endsWith('/token') && answers.push(await answer.clone().text()) === 2)
-        throw new TypeError('lost')
-      return answer
-    })
-    const alice = await signedIn(setup, 'alice')
-    for (let round = 1; round <= 3; round += 1) await nextRound(setup, [alice])
-    expect(answers.filter((answer) => answer.includes('refresh_token'))).to.have.length(answers.length)
-    expect(await setup.isIn(alice)).to.equal(true)
-    expect(setup.authLog.map(({ event }) => event)).to.deep.equal(['login', 'session-check-failed'])
-  })
 
   it('ends by the codes that its page says, and by no other', () => {
     const page = readDocument('plugin/docs/providers/entra-id.md')

@@ -67,13 +67,6 @@ describe('groups in a whole login', () => {
       }
     })
 
-    it('is groups by default, whatever recursive says: the IdP has counted already', async () => {
-      for (const recursive of [true, false]) {
-        const { signIn } = await withGroups({ recursive, sync: true })
-        expect((await signIn('bob')).who.userGroups).to.deep.equal(['mesh-users'])
-      }
-    })
-
     it('is taken from UserInfo where the ID token does not have it', async () => {
       const { signIn } = await withGroups(
         { required: ['ops', 'mesh-users'] },

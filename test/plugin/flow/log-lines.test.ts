@@ -44,8 +44,8 @@ describe('the log line of a login that fails', () => {
   const BASIC = { 'www-authenticate': 'Basic realm="idp"' }
 
   describe('at the token endpoint', () => {
-    const oauth = (status: number, error: string, description?: string, headers = {}) =>
-      answering(status, JSON.stringify({ error, error_description: description }), headers)
+    const oauth = (status: number, error: string, description?: string) =>
+      answering(status, JSON.stringify({ error, error_description: description }))
     const redirect: Fault = { kind: 'redirect', to: 'https://login.test/page?session=secret' }
     const CREDENTIALS = /`client\.client_secret`.*`client\.token_endpoint_auth_method`/
 

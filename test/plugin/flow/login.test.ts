@@ -65,17 +65,6 @@ describe('a login', () => {
     }
   })
 
-  it('begins a new session under a new id', async () => {
-    const { host, browser, signIn } = await start()
-    const { person } = await signIn()
-    const sessionId = () => /host-\d+=([^;]+)/.exec(person.cookies.header(new URL(host.url)) ?? '')?.[1]
-    const first = sessionId()
-    await person.get(`${host.url}auth-oidc`)
-    expect(sessionId()).to.be.a('string').and.not.equal(first)
-    const cookie = `host-${host.port}=${first}`
-    expect((await browser().step(`${host.url}api/me`, { headers: { cookie } })).status).to.equal(401)
-  })
-
   it('succeeds in each of several parallel tabs of one browser', async () => {
     const { host, browser, isIn } = await start()
     const person = browser()

@@ -5,6 +5,7 @@ import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
 
 const UNPUBLISHED = { publishes: { end_session_endpoint: undefined } }
+const OFFLINE = { oidc: { custom: { scope: 'openid offline_access' } } }
 
 describe('a logout', () => {
   const startSetup = setups()
@@ -85,53 +86,35 @@ describe('a logout', () => {
     expect(setup.lines('logout-incomplete').map(({ fields }) => fields.code)).to.deep.equal(['provider_unreachable'])
   })
 
-  describe('with an ID token that is too long for an address', () => {
-    const withLongToken = async () => {
-      const started = await start({
-        idp: { scopes: { large: ['large'] } },
-        oidc: { custom: { scope: 'openid profile large' } },
-      })
-      const claims = { name: 'Bob "the <builder>', large: 'x'.repeat(4096) }
-      started.idp.setUser({ username: 'bob', password: 'bob-demo', sub: 'u-2000', claims })
-      const { person: other } = await started.setup.signIn('bob')
-      return { ...started, other }
-    }
-
-    it('goes on by a form that sends itself by the one script that may run, and has a button for browsers without script', async () => {
-      const { host, idp, isIn, other } = await withLongToken()
-      const answer = await other.step(`${host.url}logout`)
-      expect(answer.status).to.equal(200)
-      expect(answer.headers).to.include({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
-      const script = /<script>([^<]*)<\/script>/.exec(answer.body)?.[1] ?? ''
-      expect(script).to.include('submit()')
-      expect(String(answer.headers['content-security-policy']).split('; ')).to.have.members([
-        "default-src 'none'",
-        `script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`,
-        `form-action ${idp.issuer} 'self' https:`,
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-      ])
-      const [form, ...others] = findForms(answer.body, answer.url)
-      expect(others).to.deep.equal([])
-      expect(form).to.include({ action: `${idp.issuer}/session/end`, method: 'POST' })
-      expect(form?.buttons).to.have.length(1)
-      const fields = Object.fromEntries(form?.fields ?? [])
-      expect(fields.id_token_hint).to.match(/^eyJ/).and.to.have.length.above(4096)
-      expect(fields).to.include({ client_id: 'mesh', post_logout_redirect_uri: `${host.url}login` })
-      expect(fields.state).to.match(/^[\w-]{22}$/)
-      expect(await isIn(other)).to.equal(false)
+  it('goes on by a form that sends itself by the one script that may run, and has a button for browsers without script, where the ID token is too long for an address', async () => {
+    const { host, idp, isIn, signIn } = await start({
+      idp: { scopes: { large: ['large'] } },
+      oidc: { custom: { scope: 'openid profile large' } },
     })
-
-    it('ends the session at the IdP, and comes back', async () => {
-      const { host, other } = await withLongToken()
-      const question = await other.get(`${host.url}logout`)
-      expect(question.text).to.include('Sign out of Example Identity?')
-      expect((await other.submit(question.forms[0]!, {}, 'Yes, sign me out')).url.split('?')[0]).to.equal(
-        `${host.url}login`,
-      )
-      const next = await other.get(`${host.url}auth-oidc`)
-      expect(next.forms[0]?.fields.map(([name]) => name)).to.include('password')
-    })
+    const claims = { name: 'Bob "the <builder>', large: 'x'.repeat(4096) }
+    idp.setUser({ username: 'bob', password: 'bob-demo', sub: 'u-2000', claims })
+    const { person } = await signIn('bob')
+    const answer = await person.step(`${host.url}logout`)
+    expect(answer.status).to.equal(200)
+    expect(answer.headers).to.include({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
+    const script = /<script>([^<]*)<\/script>/.exec(answer.body)?.[1] ?? ''
+    expect(script).to.include('submit()')
+    expect(String(answer.headers['content-security-policy']).split('; ')).to.have.members([
+      "default-src 'none'",
+      `script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`,
+      `form-action ${idp.issuer} 'self' https:`,
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ])
+    const [form, ...others] = findForms(answer.body, answer.url)
+    expect(others).to.deep.equal([])
+    expect(form).to.include({ action: `${idp.issuer}/session/end`, method: 'POST' })
+    expect(form?.buttons).to.have.length(1)
+    const fields = Object.fromEntries(form?.fields ?? [])
+    expect(fields.id_token_hint).to.match(/^eyJ/).and.to.have.length.above(4096)
+    expect(fields).to.include({ client_id: 'mesh', post_logout_redirect_uri: `${host.url}login` })
+    expect(fields.state).to.match(/^[\w-]{22}$/)
+    expect(await isIn(person)).to.equal(false)
   })
 
   it('goes to the end-session address that was set by hand, with a hint of who it was', async () => {
@@ -217,38 +200,19 @@ describe('a logout', () => {
       expect([revoked(setup), setup.lines('logout-incomplete')]).to.deep.equal([1, []])
     })
 
-    it('are the access token alone where the browser goes on to the end-session endpoint: the other keeps the session there', async () => {
-      for (const options of [
-        {},
-        { oidc: ({ idp: { issuer } }) => ({ logouturl: `${issuer}/session/end?client_id=mesh&from=here` }) },
-      ] as readonly SetupOptions[]) {
-        const { setup, person } = await withRefreshToken(options)
-        expect((await loggedOut(setup, person)).href).to.match(new RegExp(`^${setup.idp.issuer}/session/end`))
-        expect(revoked(setup)).to.equal(1)
-      }
-    })
-
-    it('are revoked both where offline_access was granted: the refresh token outlives the session', async () => {
-      for (const [scope, granted, count] of [
-        ['openid', 'offline_access', 2],
-        // The IdP does not say what it granted: all that was asked for.
-        ['openid offline_access', undefined, 2],
-        ['openid offline_access', 'openid', 1],
-      ] as const) {
-        const { setup, person } = await withRefreshToken({ oidc: { custom: { scope } } }, { scope: granted })
+    for (const [what, options, granted, count] of [
+      ['alone without the refresh token where the browser goes on to the end-session endpoint', {}, undefined, 1],
+      ['both where that is not there', UNPUBLISHED, undefined, 2],
+      ['both where the browser goes elsewhere', { oidc: { logouturl: 'https://idp.test/bye' } }, undefined, 2],
+      ['both where offline_access was granted: the refresh token outlives the session', {}, 'offline_access', 2],
+      ['both where offline_access was asked for, and the IdP does not say what it granted', OFFLINE, undefined, 2],
+    ] as const) {
+      it(`are revoked ${what}`, async () => {
+        const { setup, person } = await withRefreshToken(options, { scope: granted })
         await loggedOut(setup, person)
-        expect(revoked(setup), `${scope}, ${granted}`).to.equal(count)
-      }
-    })
-
-    it('are revoked both where no end-session endpoint ends the session there', async () => {
-      for (const oidc of [{}, { logouturl: 'https://idp.test/bye' }]) {
-        const { setup, person } = await withRefreshToken({ oidc, ...UNPUBLISHED })
-        const expected = 'logouturl' in oidc ? oidc.logouturl : `${setup.host.url}login`
-        expect((await loggedOut(setup, person)).href).to.equal(expected)
-        expect(revoked(setup)).to.equal(2)
-      }
-    })
+        expect(revoked(setup)).to.equal(count)
+      })
+    }
 
     it('are not revoked by an IdP that cannot, or not those of that kind, which is nothing to complain of', async () => {
       const { setup, idp, person } = await start({ publishes: { revocation_endpoint: undefined } })

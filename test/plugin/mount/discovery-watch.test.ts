@@ -45,7 +45,7 @@ describe('the log lines of discovery', () => {
     const { lines, onDiscovered } = opened()
     onDiscovered({ issuer: ISSUER, id_token_signing_alg_values_supported: ['ES256'] })
     const [, , message, fields] = lines[1] ?? []
-    expect(lines.map(([level]) => level)).to.deep.equal(['info', 'warn'])
+    expect(lines.map(([level, event]) => `${level} ${event}`)).to.deep.equal(['info discovered', 'warn not-published'])
     expect(message).to.match(
       /id_token_signing_alg_values_supported lacks RS256 \(client\.id_token_signed_response_alg\)/,
     )

@@ -11,7 +11,6 @@ import { decideAccess } from '../../../plugin/login/groups/access.ts'
 import type { Memberships } from '../../../plugin/login/groups/memberships.ts'
 import { openPreset } from '../../../plugin/presets/all.ts'
 import { googlePreset } from '../../../plugin/presets/google.ts'
-import type { VendorFetch } from '../../../plugin/presets/vendor-api.ts'
 import { CLIENT, settingsOf } from '../config/one-domain.ts'
 import { failuresContract } from './failures.contract.ts'
 import { knows, reasonOf, TOKEN, vendorAccess } from './vendor-fetch.ts'
@@ -145,18 +144,10 @@ describe('the google preset', () => {
       { group: 'groups/0c', displayName: 'ops@corp.example' },
       { group: 'groups/0d', groupKey: { id: 'old ops@corp.example' } },
     ]
-    api.fail({ kind: 'answer', status: 403, body: '{}' })
-    const { clock, fetch } = vendorAccess()
-    const failing: VendorFetch = async (url, init) => {
-      const response = await fetch(url, init)
-      api.fail({ kind: 'answer', status: 200, body: JSON.stringify({ memberships: entries }) })
-      return response
-    }
-    const outcome = googlePreset(api.url, { clock, fetch: failing }).memberships(
-      { claims: verified(ALICE), accessToken: TOKEN },
-      settings(),
-    )
-    expect(await outcome).to.deep.equal([])
+    await start({ administrators: ['root@corp.example'] })
+    api.fail({ kind: 'rewrite', body: () => ({ memberships: entries }) })
+    expect(await ask()).to.deep.equal([])
+    expect(api.requests).to.have.length(2)
   })
 
   it('does not know the groups of an address that is not verified, and asks nobody', async () => {
