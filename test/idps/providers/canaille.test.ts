@@ -5,12 +5,6 @@ import { ALICE } from '../support/people.ts'
 import { canaille } from './canaille.ts'
 
 runMatrix(canaille, (bench) => {
-  it('takes a client id with blanks and signs, whose percent signs it decodes and whose plus signs it does not', async () => {
-    const lab = await bench().lab({ registered: { client_id: 'a client + 100 %' } })
-    const visit = await signsIn(lab, ALICE)
-    expectNoComplaint(lab, await lab.signOut(visit.browser))
-  })
-
   it('signs UserInfo for a host that was told nothing of it too, which verifies it by the algorithms that it publishes', async () => {
     const lab = await bench().lab({ registered: { userinfo_signed_response_alg: 'RS256' } })
     const visit = await signsIn(lab, ALICE)

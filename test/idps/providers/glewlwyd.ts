@@ -21,13 +21,7 @@ const START_LIMIT_MS = 60_000
 const ADMINISTRATOR = { username: 'admin', password: 'password' }
 const SCOPES = ['openid', 'profile', 'email', 'groups']
 
-/** What is only here, for tests of its own. */
-export interface Glewlwyd extends RealIdp {
-  /** As it is installed: whoever sends a code challenge is refused. Until the next `reset`. */
-  forbidPkce(): Promise<void>
-}
-
-export const glewlwyd: ProviderPackage<Glewlwyd> = {
+export const glewlwyd: ProviderPackage = {
   name: 'Glewlwyd',
   startLimitMs: INSTALL_LIMIT_MS + START_LIMIT_MS,
   async install(scratch) {
@@ -38,7 +32,7 @@ export const glewlwyd: ProviderPackage<Glewlwyd> = {
   },
 }
 
-async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
+async function createGlewlwyd(program: Program): Promise<RealIdp> {
   const { folder, write, ...files } = await makeServerFiles('glewlwyd')
   const [origin, secureOrigin] = [`http://localhost:${await freePort()}`, `https://localhost:${await freePort()}`]
   const [issuer, secureIssuer] = [`${origin}/api/oidc`, `${secureOrigin}/api/secure`]
@@ -48,7 +42,7 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
 
   let running: readonly StartedProgram[] = []
   const keys = makeSigningKeys()
-  let plugin = { groupsUnasked: false, pushedOnly: false, pkce: true, rotates: false }
+  let plugin = { groupsUnasked: false, pushedOnly: false, rotates: false }
   const admin = apiAt(origin, new CookieJar())
 
   const serve = async (at: string, ca?: string) => {
@@ -109,14 +103,12 @@ async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
     async reset() {
       await database.run(FORGET)
       await admin.call('POST', '/auth/', ADMINISTRATOR)
-      await configure({ groupsUnasked: false, pushedOnly: false, pkce: true, rotates: false })
+      await configure({ groupsUnasked: false, pushedOnly: false, rotates: false })
       for (const { client_id } of (await admin.call('GET', '/client/')) as readonly { client_id: string }[]) {
         await admin.call('DELETE', `/client/${client_id}`)
       }
       for (const person of PEOPLE) await setPerson(person)
     },
-
-    forbidPkce: () => configure({ pkce: false }),
 
     async register(client) {
       await configure({

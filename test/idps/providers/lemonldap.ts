@@ -36,8 +36,6 @@ export interface Lemonldap extends RealIdp {
   askForConsent(): void
   /** Says no on the page that asks for consent or for a confirmation. */
   refuse(browser: ScriptedBrowser, page: Page): Promise<Page>
-  /** Starts it anew with so many processes, each of which serves one request at a time; until the next `reset`. */
-  restartWith(workers: number): Promise<void>
 }
 
 export const lemonldap: ProviderPackage<Lemonldap> = {
@@ -106,7 +104,6 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
   let algorithm = 'RS256'
   let consents = false
   let key = firstKey(algorithm)
-  let workers = WORKERS
   let running: StartedProgram | undefined
 
   const start = async () => {
@@ -119,15 +116,14 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
       LLNG_CLIENTS: clients,
     }
     const address = ['--host', '127.0.0.1', '--port', String(port)]
-    const words = ['-S', 'starman', ...address, '--workers', String(workers), portal.program]
+    const words = ['-S', 'starman', ...address, '--workers', String(WORKERS), portal.program]
     const ready = answersAt(`${issuer}.well-known/openid-configuration`)
     running = await startProgram('perl', words, { env, ready, limitMs: START_LIMIT_MS })
   }
   /** What it reads at its start alone. */
-  const become = async (nextKey: SigningKey, nextWorkers: number) => {
-    if (key === nextKey && workers === nextWorkers) return
+  const become = async (nextKey: SigningKey) => {
+    if (key === nextKey) return
     key = nextKey
-    workers = nextWorkers
     await running?.stop()
     await start()
   }
@@ -148,7 +144,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
     async reset() {
       consents = false
       algorithm = 'RS256'
-      await become(firstKey(algorithm), WORKERS)
+      await become(firstKey(algorithm))
       await clearSessions(place.sessions)
       await clearSessions(place.persistent)
       await people.replace(PEOPLE)
@@ -164,7 +160,6 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
       const [, key = ''] = form.fields.find(([name]) => name === 'confirm') ?? []
       return browser.submit(form, { confirm: `-${key}` })
     },
-    restartWith: (count) => become(key, count),
 
     async register(client) {
       const party = toRelyingParty(client, consents || client.renewal?.asksConsent === true)
@@ -172,7 +167,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
       // The whole portal has one kind of key at a time.
       if (/^ES/.test(wanted) || /^ES/.test(algorithm)) {
         algorithm = wanted
-        await become(firstKey(algorithm), workers)
+        await become(firstKey(algorithm))
       }
       const file = join(clients, `${Buffer.from(client_id).toString('hex')}.json`)
       await writeFile(file, JSON.stringify(party))

@@ -1,34 +1,10 @@
 import { expect } from 'chai'
-import { makeKey } from '../../support/client-keys.ts'
-import { expectNoComplaint, signsIn, told } from '../matrix/expectations.ts'
+import { signsIn, told } from '../matrix/expectations.ts'
 import { runMatrix } from '../matrix/run-matrix.ts'
-import type { LabOptions } from '../support/lab.ts'
 import { ALICE } from '../support/people.ts'
 import { spring } from './spring.ts'
 
-const pushing = { require_pushed_authorization_requests: true }
-const byKey: LabOptions = {
-  both: { token_endpoint_auth_method: 'private_key_jwt' },
-  keys: [makeKey('RSA', { kid: 'sig-1', use: 'sig', alg: 'RS256' })],
-}
-
 runMatrix(spring, (bench) => {
-  for (const [name, options] of [
-    ['a secret', {}],
-    ['a key', byKey],
-  ] as const) {
-    it(`takes pushed requests of a client with ${name}, which it demands of none`, async () => {
-      const lab = await bench().lab({ ...options, client: pushing })
-      const visit = await signsIn(lab, ALICE)
-      expectNoComplaint(lab, visit.page)
-      const request = visit.trail
-        .map((address) => new URL(address))
-        .find(({ searchParams }) => searchParams.has('client_id'))
-      expect([...(request?.searchParams.keys() ?? [])]).to.have.members(['client_id', 'request_uri'])
-      expect(request?.searchParams.get('request_uri')).to.match(/^urn:/)
-    })
-  }
-
   it('takes no method at introspection and revocation but the registered one, and the lines name the members', async () => {
     const lab = await bench().lab({
       both: { token_endpoint_auth_method: 'client_secret_post' },

@@ -148,8 +148,8 @@ async function provider(jar: string): Promise<RealIdp> {
 const UNDERSTOOD = [
   ...(['token_endpoint_auth_signing_alg', 'jwks_uri', 'claimsIn', 'id_token_signed_response_alg'] as const),
   ...(['tls_client_auth_subject_dn', 'tls_client_certificate_bound_access_tokens'] as const),
-  // It binds access tokens to whoever shows a proof, and has nothing to demand one with.
-  'dpop_bound_access_tokens',
+  // It binds access tokens to whoever shows a proof and takes pushed requests, and has nothing to demand either with.
+  ...(['dpop_bound_access_tokens', 'require_pushed_authorization_requests'] as const),
 ] as const
 
 const CANNOT: RealIdp['cannot'] = {
@@ -158,7 +158,6 @@ const CANNOT: RealIdp['cannot'] = {
   signed_userinfo: 'UserInfo is JSON only',
   ...because('it encrypts nothing', ...ENCRYPTED),
   ...because('it knows the type code alone, and leaves response_mode aside', ...FORM_POST, 'fragment', ...JARM),
-  pushed: 'a client cannot be made to push its requests (it may, which has a test of its own)',
   ...because('it leaves the parameter request aside', ...REQUEST_OBJECTS),
   ...because('it sends no logout tokens', ...BACKCHANNEL),
   max_age: 'it leaves max_age aside',

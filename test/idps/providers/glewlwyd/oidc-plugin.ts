@@ -32,7 +32,6 @@ export interface PluginSettings {
   /** Whatever the scope. */
   readonly groupsUnasked: boolean
   readonly pushedOnly: boolean
-  readonly pkce: boolean
   /** Each refresh token is good once. */
   readonly rotates: boolean
 }
@@ -43,7 +42,6 @@ export function pluginParameters({
   keys,
   groupsUnasked,
   pushedOnly,
-  pkce,
   rotates,
 }: PluginSettings): Record<string, unknown> {
   return {
@@ -82,7 +80,7 @@ export function pluginParameters({
         scope: ['groups'],
       },
     ],
-    'pkce-allowed': pkce,
+    'pkce-allowed': true,
     'introspection-revocation-allowed': true,
     'introspection-revocation-allow-target-client': true,
     'introspection-revocation-auth-scope': [],
