@@ -1,13 +1,21 @@
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import pg from 'pg'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
+import { freePort } from '../../fixtures/free-port.ts'
 import { createLog, startSidecar } from '../../sidecar/index.ts'
-import type { DebianProgram } from '../idps/support/debian-packages.ts'
+import { type DebianProgram, findDebianProgram } from '../idps/support/debian-packages.ts'
 import { freshDatabase } from '../sidecar/store/postgres/shared-server.ts'
+import { createFolder } from '../support/file-folder.ts'
 import { settingsOf } from '../support/settings-of.ts'
+import { startProgram } from '../support/started-program.ts'
 import { until } from './support/primary-and-standby.ts'
-import { findPrometheus, startPrometheus } from './support/prometheus.ts'
+
+interface Alert {
+  readonly state: string
+  readonly labels: Readonly<Record<string, string>>
+}
 
 describe('The alerts in Prometheus', () => {
   let program: DebianProgram
@@ -16,7 +24,7 @@ describe('The alerts in Prometheus', () => {
 
   before(async function () {
     this.timeout(300_000)
-    const found = await findPrometheus()
+    const found = await findDebianProgram('prometheus', ['prometheus'])
     if (typeof found === 'string') {
       process.stdout.write(`  left out: ${found}\n`)
       this.skip()
@@ -28,6 +36,31 @@ describe('The alerts in Prometheus', () => {
   afterEach(async () => {
     for (const close of closing.splice(0).reverse()) await close()
   })
+
+  /** Asks `target` every 3 s, and judges by `rules` each second. @returns the alerts there are */
+  async function startPrometheus(target: string, rules: string): Promise<() => Promise<readonly Alert[]>> {
+    const { path, write, remove } = await createFolder('mesh-companion-prometheus')
+    closing.push(remove)
+    const port = await freePort()
+    const config = {
+      // An answer takes some seconds while the database gives none of its numbers.
+      global: { scrape_interval: '3s', evaluation_interval: '1s' },
+      rule_files: [await write('alerts.yml', rules)],
+      scrape_configs: [{ job_name: 'mesh-companion', static_configs: [{ targets: [target] }] }],
+    }
+    const options = [
+      // JSON is YAML.
+      `--config.file=${await write('prometheus.yml', JSON.stringify(config))}`,
+      `--storage.tsdb.path=${join(path, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ]
+    const { stop } = await startProgram(program.command, options, { env: program.env, ready: /ready to receive web/ })
+    closing.push(stop)
+    return async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/api/v1/alerts`)
+      return ((await answer.json()) as { data: { alerts: readonly Alert[] } }).data.alerts
+    }
+  }
 
   it('say that messages are not stored while a table is locked, though none comes, and no longer', async function () {
     this.timeout(120_000)
@@ -48,15 +81,11 @@ describe('The alerts in Prometheus', () => {
     closing.push(sidecar.close)
     const rules = await readFile(new URL('../../sidecar/deploy/alerts.yml', import.meta.url), 'utf8')
     // A minute of theirs is a second.
-    const prometheus = await startPrometheus(
-      program,
-      new URL(sidecar.adminUrl).host,
-      rules.replaceAll(/^( +for: \d+)m$/gm, '$1s'),
-    )
-    closing.push(prometheus.stop)
+    const alerts = await startPrometheus(new URL(sidecar.adminUrl).host, rules.replaceAll(/^( +for: \d+)m$/gm, '$1s'))
     const fires = async () =>
-      (await prometheus.firing()).some(
-        ({ name, reason }) => name === 'SidecarNotReady' && reason === 'messages_not_stored',
+      (await alerts()).some(
+        ({ state, labels }) =>
+          state === 'firing' && labels.alertname === 'SidecarNotReady' && labels.reason === 'messages_not_stored',
       )
     const status = async () => (await fetch(`${sidecar.adminUrl}/readyz`)).status
     await until(async () => (await status()) === 200)

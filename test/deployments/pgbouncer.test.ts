@@ -1,18 +1,22 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { execFile } from 'node:child_process'
+import { chmod, writeFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { makeCertificates } from '../../fixtures/certificate.ts'
+import { freePort } from '../../fixtures/free-port.ts'
 import { createLog, type Settings, type Sidecar, startSidecar } from '../../sidecar/index.ts'
 import { checkStart } from '../../sidecar/operator/commands/check.ts'
-import type { DebianProgram } from '../idps/support/debian-packages.ts'
+import { type DebianProgram, findDebianProgram } from '../idps/support/debian-packages.ts'
 import { freshDatabase, runAt } from '../sidecar/store/postgres/shared-server.ts'
 import { rejection } from '../sidecar/store/sqlite/temporary-stores.ts'
 import { codeBlocks, readDocument, section } from '../support/documents.ts'
+import { createFolder, type FileFolder } from '../support/file-folder.ts'
 import { claim, type JsonBody, registration } from '../support/running-api.ts'
 import { settingsOf } from '../support/settings-of.ts'
-import { findPgBouncer, type PgBouncer, startPgBouncer } from './support/pgbouncer.ts'
+import { startProgram } from '../support/started-program.ts'
 
 const PASSWORD = 'h0rse-battery'
 const [PAGE = ''] = codeBlocks(section(readDocument('sidecar/docs/postgresql.md'), '## Behind PgBouncer'), 'ini')
@@ -23,14 +27,15 @@ describe('PgBouncer in front of PostgreSQL', () => {
   let program: DebianProgram
   let address = ''
   let upstream: AprsIsServer
-  let folder = ''
+  let folder: FileFolder | undefined
+  let caFile = ''
   let files: Readonly<Record<string, string>> = {}
   const log = createLog('error', { write: () => undefined })
   const closing: (() => Promise<unknown>)[] = []
 
   before(async function () {
     this.timeout(300_000)
-    const found = await findPgBouncer()
+    const found = await findDebianProgram('pgbouncer', ['pgbouncer'])
     if (typeof found === 'string') {
       process.stdout.write(`  left out: ${found}\n`)
       this.skip()
@@ -38,13 +43,13 @@ describe('PgBouncer in front of PostgreSQL', () => {
     program = found
     const { ca, server } = await makeCertificates()
     files = { 'userlist.txt': `"mesh" "${PASSWORD}"\n`, 'key.pem': server.key, 'cert.pem': server.cert }
-    folder = await mkdtemp(join(tmpdir(), 'mesh-companion-authority-'))
-    await writeFile(join(folder, 'ca.pem'), ca.cert)
+    folder = await createFolder('mesh-companion-authority')
+    caFile = await folder.write('ca.pem', ca.cert)
     upstream = await startAprsIs()
   })
   after(async () => {
     await upstream?.close()
-    await rm(folder, { recursive: true, force: true })
+    await folder?.remove()
   })
   beforeEach(async () => {
     address = await freshDatabase()
@@ -68,24 +73,36 @@ describe('PgBouncer in front of PostgreSQL', () => {
     }, PAGE)
   }
 
-  async function pooler(ini: string): Promise<PgBouncer> {
-    const started = await startPgBouncer(program, files, ini)
-    closing.push(started.stop)
-    return started
+  /** Starts it by this file, with PORT in it. @returns the port */
+  async function pooler(ini: string): Promise<number> {
+    const port = await freePort()
+    const { path, remove } = await createFolder('mesh-companion-pgbouncer')
+    closing.push(remove)
+    await chmod(path, 0o755)
+    // It refuses to run as root, and then is somebody else, who has to read its key.
+    const write = (name: string, text: string) => writeFile(join(path, name), text, { mode: 0o644 })
+    for (const [name, text] of Object.entries(files)) await write(name, text)
+    await write('pgbouncer.ini', ini.replace('PORT', String(port)).replaceAll('/etc/pgbouncer', path))
+    const idOf = async (which: string) => Number((await promisify(execFile)('id', [which, 'nobody'])).stdout)
+    const user = userInfo().uid === 0 ? { uid: await idOf('-u'), gid: await idOf('-g') } : {}
+    const { command, env } = program
+    const { stop } = await startProgram(command, [join(path, 'pgbouncer.ini')], { ...user, env, ready: /process up/ })
+    closing.push(stop)
+    return port
   }
 
-  function settings({ port }: PgBouncer, instance = 'one'): Settings {
+  function settings(port: number, instance = 'one'): Settings {
     return settingsOf({
       listen: { port: 0 },
       admin: { port: 0 },
       aprsis: { callsign: 'N0CALL', host: upstream.host, port: upstream.port },
       database: `postgres://mesh:${PASSWORD}@localhost:${port}/mesh`,
-      databaseTls: { caFile: join(folder, 'ca.pem') },
+      databaseTls: { caFile },
       instance,
     })
   }
 
-  async function start(through: PgBouncer, instance: string): Promise<Sidecar> {
+  async function start(through: number, instance: string): Promise<Sidecar> {
     const sidecar = await startSidecar(settings(through, instance), log)
     closing.push(sidecar.close)
     return sidecar

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { Agent, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -14,7 +15,6 @@ import { PROXIES, type ProxyName, type RunningProxy, startProxy } from '../suppo
 import { registration } from '../support/running-api.ts'
 import { createSidecarFolder, type SidecarProcess, startSidecarProcess } from '../support/sidecar-process.ts'
 import { startTcpRelay } from '../support/tcp-relay.ts'
-import { type Caller, callerAt } from './support/callers.ts'
 
 const run = promisify(execFile)
 const PAGE = readDocument('sidecar/docs/behind-a-proxy.md')
@@ -32,7 +32,6 @@ describe('A proxy in front of sidecars', function () {
   let port = 0
   let upstream: AprsIsServer
   const closing: (() => unknown)[] = []
-  const callers: Caller[] = []
   let proxy: RunningProxy | undefined
 
   before(async () => {
@@ -46,7 +45,6 @@ describe('A proxy in front of sidecars', function () {
     upstream = await startAprsIs()
   })
   afterEach(async () => {
-    for (const caller of callers.splice(0)) caller.close()
     await proxy?.stop()
     proxy = undefined
     for (const close of closing.splice(0).reverse()) await close()
@@ -56,10 +54,21 @@ describe('A proxy in front of sidecars', function () {
     await rm(folder, { recursive: true, force: true })
   })
 
-  function caller(address: string): Caller {
-    const made = callerAt(address, port)
-    callers.push(made)
-    return made
+  /** A client on an address of its own, of the whole of 127.0.0.0/8. Its calls give the status, or the code of the error. */
+  function caller(localAddress: string) {
+    const agent = new Agent({ keepAlive: true, maxSockets: 4, localAddress, rejectUnauthorized: false })
+    closing.push(() => agent.destroy())
+    return (path: string, body: object, more: Readonly<Record<string, string>> = {}) =>
+      new Promise<number | string>((resolve) => {
+        const fail = (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message)
+        const headers = { 'Content-Type': 'application/json', ...more }
+        request(`https://localhost:${port}${path}`, { agent, method: 'POST', headers, family: 4 }, (answer) => {
+          answer.resume().once('end', () => resolve(answer.statusCode ?? 0))
+          answer.once('error', fail)
+        })
+          .once('error', fail)
+          .end(JSON.stringify(body))
+      })
   }
 
   /** Stopped after the test. */
@@ -115,7 +124,7 @@ describe('A proxy in front of sidecars', function () {
         const flood = Promise.all(
           Array.from({ length: FLOOD }, (_, index) =>
             // What it makes up makes nobody else of it.
-            flooder.call('/v1/register', registration('N1CALL'), { 'X-Forwarded-For': `203.0.113.${index % 250}` }),
+            flooder('/v1/register', registration('N1CALL'), { 'X-Forwarded-For': `203.0.113.${index % 250}` }),
           ),
         )
         const others = await Promise.all(
@@ -123,7 +132,7 @@ describe('A proxy in front of sidecars', function () {
             const other = caller(`127.0.2.${index + 1}`)
             const statuses: (number | string)[] = []
             for (let calls = 0; calls < CALLS; calls += 1)
-              statuses.push(await other.call('/v1/register', registration(`N${index}OTH`)))
+              statuses.push(await other('/v1/register', registration(`N${index}OTH`)))
             return statuses
           }),
         )
@@ -191,7 +200,7 @@ describe('A proxy in front of sidecars', function () {
       is: `N${index}BAL`,
       by: caller(`127.0.4.${index + 1}`),
     }))
-    const round = () => Promise.all(phones.map(({ is, by }) => by.call('/v1/register', registration(is))))
+    const round = () => Promise.all(phones.map(({ is, by }) => by('/v1/register', registration(is))))
     expect(new Set(await round())).to.deep.equal(new Set([200]))
     await relay.cut()
     const statuses: (number | string)[] = []

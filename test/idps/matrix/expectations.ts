@@ -9,16 +9,13 @@ export function told(lab: Lab, page: Page): string {
   return [`ended at ${page.url} (${page.status}): ${page.text.slice(0, 500)}`, ...lines].join('\n')
 }
 
-export function expectSignedIn(lab: Lab, { who, page }: SignInVisit, person: Person): void {
-  expect(who.status, told(lab, page)).to.equal(200)
-  expect(who).to.include({ name: fullName(person), email: person.email })
-  expect(page.url).to.equal(lab.host.url)
-}
-
 /** Somebody goes in, and is. */
 export async function signsIn(lab: Lab, person: Person, browser?: ScriptedBrowser): Promise<SignInVisit> {
   const visit = await lab.signIn(person, browser)
-  expectSignedIn(lab, visit, person)
+  const { who, page } = visit
+  expect(who.status, told(lab, page)).to.equal(200)
+  expect(who).to.include({ name: fullName(person), email: person.email })
+  expect(page.url).to.equal(lab.host.url)
   return visit
 }
 
