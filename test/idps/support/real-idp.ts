@@ -14,7 +14,7 @@ export interface ProviderPackage<Own extends RealIdp = RealIdp> {
   /**
    * Fetches what is not there yet with the registry's ordinary client, and makes the provider ready to start. `scratch` exists, is this
    * provider's own and is kept between runs: what was fetched, unpacked or built stays in it, and what a run writes goes elsewhere
-   * (`mkdtemp`) or is removed by `stop`. A download that ended half-way is not taken for one that ended.
+   * (`mkdtemp`) or is removed by `close`. A download that ended half-way is not taken for one that ended.
    */
   install(scratch: string): Promise<Installed<Own>>
 }
