@@ -15,16 +15,6 @@ describe('who gets an account', () => {
     expect(setup.authLog.at(-1)?.message).to.include('newAccounts')
   })
 
-  it('is what the host says where newAccounts is absent', async () => {
-    for (const [allowed, status] of [
-      [true, 200],
-      [false, 401],
-    ] as const) {
-      const { signIn } = await start({ oidc: { newAccounts: undefined }, domain: { newAccounts: allowed } })
-      expect((await signIn()).who.status).to.equal(status)
-    }
-  })
-
   it('has it under the name of the strategy: no account of another one is taken over', async () => {
     const { host, signIn } = await start()
     const other = { id: '~other:u-1001', name: 'Somebody', email: 'alice@example.test', emailVerified: true }

@@ -58,21 +58,12 @@ describe('an attack on a login', () => {
   })
 
   for (const [what, code, change] of [
-    ['with no state', 'transaction_missing', (parameters) => parameters.delete('state')],
-    ['with an empty state', 'transaction_missing', (parameters) => parameters.set('state', '')],
-    [
-      'with a state that is given twice',
-      'transaction_missing',
-      (parameters) => parameters.append('state', parameters.get('state')!),
-    ],
-    [
-      'with a state with one letter changed',
-      'transaction_missing',
-      (parameters) => parameters.set('state', `${parameters.get('state')!.slice(0, -1)}_`),
-    ],
-    ['that names no issuer', 'answer_issuer_invalid', (parameters) => parameters.delete('iss')],
-    ['that names another issuer', 'answer_issuer_invalid', (parameters) => parameters.set('iss', 'https://evil.test')],
-  ] as readonly (readonly [string, string, (parameters: URLSearchParams) => void])[]) {
+    ['with no state', 'transaction_missing', (query) => query.delete('state')],
+    ['with a state that is given twice', 'transaction_missing', (query) => query.append('state', query.get('state')!)],
+    ['with a state one letter longer', 'transaction_missing', (query) => query.set('state', `${query.get('state')}_`)],
+    ['that names no issuer', 'answer_issuer_invalid', (query) => query.delete('iss')],
+    ['that names another issuer', 'answer_issuer_invalid', (query) => query.set('iss', 'https://evil.test')],
+  ] as readonly (readonly [string, string, (query: URLSearchParams) => void])[]) {
     it(`by an answer ${what} is refused${code === 'answer_issuer_invalid' ? ' (mix-up, RFC 9207)' : ''}`, async () => {
       const setup = await start()
       await expectRefusedLogin(setup, code, ({ searchParams }) => change(searchParams))

@@ -46,20 +46,6 @@ describe('the custom object in a whole login', () => {
     })
   }
 
-  it('keeps an account id that contains a slash as it is, apart from every other', async () => {
-    const { host, signIn, idp } = await start({
-      oidc: { custom: { scope: 'openid profile email directory', claims: { uuid: 'path' } } },
-      idp: { scopes: { directory: ['path'] } },
-    })
-    const ids = ['corp/dora', 'corp', 'corp/dora/', '/corp/dora', '../corp/dora', 'corp%2Fdora']
-    for (const [at, path] of ids.entries()) {
-      idp.setUser({ ...dora({ path }), sub: `s-${at}` })
-      expect((await signIn('dora')).who.id).to.equal(`~oidc:${path}`)
-    }
-    for (const path of ids)
-      expect(await host.records.accounts.find('', `~oidc:${path}`), path).to.include({ id: `~oidc:${path}` })
-  })
-
   it('refuses a login whose uuid claim is missing or no usable text, and the log names the claim', async () => {
     const { signIn, idp } = await start({
       oidc: { custom: { scope: 'openid directory', claims: { uuid: 'oid' } } },

@@ -60,31 +60,22 @@ describe('an encrypted ID token', () => {
     }
   })
 
-  for (const [what, forge, reason] of [
-    [
-      'it was encrypted by another algorithm than was agreed',
-      (text) => sealed(text, { alg: 'RSA-OAEP-256' }),
-      /^the token cannot be decrypted$/,
-    ],
-    [
-      'its content was encrypted by another algorithm than was agreed',
-      (text) => sealed(text, { enc: 'A256GCM' }),
-      /^the token cannot be decrypted$/,
-    ],
+  for (const [what, forge] of [
+    ['it was encrypted by another algorithm than was agreed', (text) => sealed(text, { alg: 'RSA-OAEP-256' })],
+    ['its content was encrypted by another algorithm than was agreed', (text) => sealed(text, { enc: 'A256GCM' })],
     [
       'it was encrypted to somebody else',
       async (text) => sealed(text, { kid: 'rsa' }, (await generateKeyPair('RSA-OAEP')).publicKey),
-      /^the token cannot be decrypted$/,
     ],
-    ['the signature within is broken', (text) => sealed(`${text.slice(0, -4)}AAAA`), /signature/],
-  ] as readonly (readonly [string, (text: string) => Promise<string>, RegExp])[]) {
+    ['the signature within is broken', (text) => sealed(`${text.slice(0, -4)}AAAA`)],
+  ] as readonly (readonly [string, (text: string) => Promise<string>])[]) {
     it(`is refused when ${what}`, async () => {
       const { idp, signIn } = await alike(AGREED)
       idp.forgeTokens(async (genuine) => forge(await opened(genuine)))
       const { who, failure } = await signIn()
       expect(who.status).to.equal(401)
       expect(failure?.code).to.equal('id_token_invalid')
-      expect(failure?.reason).to.match(reason)
+      expect(failure?.reason).to.match(what.includes('signature') ? /signature/ : /^the token cannot be decrypted$/)
     })
   }
 

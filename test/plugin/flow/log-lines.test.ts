@@ -50,6 +50,12 @@ describe('the log line of a login that fails', () => {
     const CREDENTIALS = /`client\.client_secret`.*`client\.token_endpoint_auth_method`/
 
     for (const [what, fault, details, remedy] of [
+      [
+        '401 with a challenge without scheme',
+        answering(401, '<h1>no</h1>', { 'www-authenticate': 'error="invalid_client", error_description=who' }),
+        { status: 401, error: 'invalid_client', errorDescription: 'who' },
+        CREDENTIALS,
+      ],
       ['401 with a challenge alone', answering(401, '', BASIC), { status: 401 }, CREDENTIALS],
       [
         '401 unauthorized_client',

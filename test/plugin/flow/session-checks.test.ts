@@ -2,11 +2,10 @@ import { expect } from 'chai'
 import { startHost } from '../../../fixtures/host/server.ts'
 import { BoundedSessionStore } from '../../../fixtures/host/session-store.ts'
 import { memoryRevocations, type RevocationStore } from '../../../plugin/index.ts'
+import { until } from '../../meshcentral/support/until.ts'
 import { CLIENT, type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
 
 const EVERY_MS = 10_000
-/** Long before that it is so, or never. */
-const LIMIT_MS = 30_000
 /** The IdP gives each refresh token once: a second renewal by the same one ends the session. */
 const ROTATING: SetupOptions = {
   idp: { rotateRefreshTokens: true },
@@ -26,13 +25,6 @@ describe('a session of a host that keeps its tokens', () => {
     new Promise<readonly string[]>((resolve) =>
       store.all((_error, sessions = {}) => resolve(Object.values(sessions).map((session) => JSON.stringify(session)))),
     )
-  const until = async (what: string, isSo: () => boolean | Promise<boolean>) => {
-    const end = performance.now() + LIMIT_MS
-    while (!(await isSo())) {
-      if (performance.now() > end) throw new Error(`waited in vain until ${what}`)
-      await new Promise(setImmediate)
-    }
-  }
   /** Lets a session become due, and waits until what came of the question has been written. */
   const nextRound = async ({ clock, idp, authLog }: Setup, store: BoundedSessionStore) => {
     const [asked, before, lines] = [idp.requests('token'), await entriesOf(store), authLog.length]
