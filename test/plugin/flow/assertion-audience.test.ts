@@ -89,17 +89,4 @@ describe('the audience of client assertions', () => {
       .map(({ form }) => partsOf(form.get('client_assertion') ?? '')[1].aud)
     expect(audiences).to.deep.equal([setup.idp.issuer, `${setup.idp.issuer}/token`])
   })
-
-  it('is tried twice at most, and an IdP that refuses both has refused the key', async () => {
-    const { idp, signIn, output } = await start({
-      keys: [makeKey('P-256')],
-      client: BY_KEY,
-      registered: { ...BY_KEY, jwks: { keys: [makeKey('P-256').public] } },
-    })
-    const { page, failure } = await signIn()
-    expect(page.url).to.match(/failure=provider_refused$/)
-    expect(idp.requests('token')).to.equal(2)
-    expect(failure).to.include({ code: 'token_request_failed', error: 'invalid_client' })
-    expect(output.join('')).to.not.include('assertion-audience')
-  })
 })

@@ -1,13 +1,12 @@
-import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { MemoryStore } from 'express-session'
 import { SignJWT } from 'jose'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { logoutClaims } from '../../../fixtures/idp/logout-token.ts'
 import { hearSessionIds } from '../../support/session-ids.ts'
 import { answerFromIdp, CLIENT, type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
 
-const EVENTS = { 'http://schemas.openid.net/event/backchannel-logout': {} }
 const PATH = 'auth-oidc-backchannel-logout'
 
 describe('a logout that the IdP tells of', () => {
@@ -35,14 +34,8 @@ describe('a logout that the IdP tells of', () => {
   }
   const send = (setup: Setup, token: string) => post(setup, new URLSearchParams({ logout_token: token }))
   const nowS = () => Math.floor(Date.now() / 1000)
-  const claimsFor = (setup: Setup, changes: Record<string, unknown> = {}) => ({
-    iss: setup.idp.issuer,
-    aud: 'mesh',
-    sub: 'u-1001',
-    iat: nowS(),
-    exp: nowS() + 120,
-    jti: randomUUID(),
-    events: EVENTS,
+  const claimsFor = ({ idp }: Setup, changes: Record<string, unknown> = {}) => ({
+    ...logoutClaims(idp.issuer, { clientId: 'mesh', sub: 'u-1001' }, Date.now()),
     ...changes,
   })
   const tokenFor = (setup: Setup, changes?: Record<string, unknown>) => setup.idp.sign(claimsFor(setup, changes))

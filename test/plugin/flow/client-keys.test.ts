@@ -72,15 +72,20 @@ describe('a client with private keys', () => {
     expect(assertionsIn(setup)[0]?.[0]).to.include({ x5t: 'abc', 'x5t#S256': 'def' })
   })
 
-  it('is refused when the IdP knows another key, and no key or assertion is in any log', async () => {
+  it('is refused when the IdP knows another key, by both audiences, and no key or assertion is in any log', async () => {
     const jwks = { keys: [makeKey('P-256', { kid: 'c' }).public] }
-    const { signIn, authLog, output } = await start({ keys: [p256], client: BY_KEY, registered: { ...BY_KEY, jwks } })
+    const { idp, signIn, authLog, output } = await start({
+      keys: [p256],
+      client: BY_KEY,
+      registered: { ...BY_KEY, jwks },
+    })
     const { page, failure } = await signIn()
+    expect(idp.requests('token')).to.equal(2)
     expect(page.url).to.match(/failure=provider_refused$/)
     expect(failure).to.include({ code: 'token_request_failed', error: 'invalid_client' })
     const everything = JSON.stringify(authLog) + output.join('')
     expect(everything).to.not.include(p256.private.d)
-    expect(everything).to.not.include('eyJ')
+    expect(everything).to.not.include('eyJ').and.not.include('assertion-audience')
   })
 })
 

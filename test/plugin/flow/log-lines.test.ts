@@ -235,8 +235,6 @@ describe('the log line of a login that fails', () => {
     for (const [error, description, remedy, told] of [
       ['access_denied', 'no', /cancelled at the IdP/, 'sign_in_cancelled'],
       ['login_required', '', /did not finish/, 'sign_in_incomplete'],
-      ['consent_required', '', /did not finish/, 'sign_in_incomplete'],
-      ['interaction_required', '', /did not finish/, 'sign_in_incomplete'],
       ['invalid_request', 'Missing PKCE is forbidden', /does not take PKCE/, 'provider_refused'],
       ['invalid_request', 'code_challenge_method not allowed', /does not take PKCE/, 'provider_refused'],
       ['unauthorized_client', '', /`client\.response_types`/, 'provider_refused'],

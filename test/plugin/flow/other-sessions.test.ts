@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { hearSessionIds } from '../../support/session-ids.ts'
@@ -13,24 +12,20 @@ describe('a logout of one session that the IdP tells of, and the other sessions 
     const page = await person.get(`${idp.issuer}/session/end`)
     await person.submit(page.forms[0]!, {}, 'Yes, sign me out')
   }
-  const tell = async ({ host, idp }: Setup, changes: object) => {
-    const now = Math.floor(Date.now() / 1000)
-    const claims = { iss: idp.issuer, aud: 'mesh', sub: 'u-1001', iat: now, exp: now + 120, jti: randomUUID() }
-    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} }
-    const token = await idp.sign({ ...claims, events, ...changes })
-    const body = new URLSearchParams({ logout_token: token })
-    return fetch(`${host.url}auth-oidc-backchannel-logout`, { method: 'POST', body })
-  }
   const questions = (setup: Setup) => setup.idp.requests('introspection')
   /** Three sessions of one person, and one of somebody else. The IdP tells of nothing by itself. */
   const startWithThree = async (options: SetupOptions = {}) => {
     const setup = await start(options)
     const sids = await hearSessionIds(setup)
     const first = await signedIn(setup)
-    const sid = sids.at(-1)
+    const [sid = ''] = sids
     const [second, third] = [await signedIn(setup), await signedIn(setup)]
     const other = await signedIn(setup, 'bob')
-    const tellOf = (changes: object = {}) => tell(setup, { sid, ...changes })
+    const tellOf = async (changes: object = {}) => {
+      const token = await setup.idp.logoutToken({ clientId: 'mesh', sub: 'u-1001', sid, ...changes })
+      const body = new URLSearchParams({ logout_token: token })
+      return fetch(`${setup.host.url}auth-oidc-backchannel-logout`, { method: 'POST', body })
+    }
     const signedInNow = () => Promise.all([first, second, third, other].map(setup.isIn))
     return { setup, second, tellOf, signedInNow }
   }
