@@ -25,6 +25,15 @@ describe('the keys of the IdP', () => {
     expect(idp.requests('jwks')).to.equal(2)
   })
 
+  it('that signs an answer as a whole works at once, though the keys before were asked for just now', async () => {
+    const { host, idp, clock, signIn, authLog } = await flow({ response_mode: 'query.jwt' })
+    const { person } = await signIn()
+    await idp.rotateKeys({ withdraw: true })
+    const page = person.get(`${host.url}auth-oidc`)
+    await clock.pass(1_000)
+    expect((await page).url, JSON.stringify(authLog)).to.equal(host.url)
+  })
+
   it('are asked for together with the token: a login does not wait for one after the other', async () => {
     const keys = new EventEmitter()
     const asked = once(keys, 'asked')
