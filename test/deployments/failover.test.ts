@@ -188,6 +188,22 @@ describe('A PostgreSQL that fails over', function () {
     expect(texts((await newer(store, 'N0CALL')).messages)).to.deep.equal(['one', 'two'])
   })
 
+  it('waits with its acks for a synchronous standby that is frozen', async () => {
+    await start()
+    const { clock, rest } = restful()
+    const store = await open(both(), 'one', clock)
+    await rest(store)
+    await freeze(pair.standby, 'SIGSTOP')
+    let settled = false
+    const waiting = say(store, 'one').finally(() => {
+      settled = true
+    })
+    await until(waitsForStandby)
+    expect(settled).to.equal(false)
+    await freeze(pair.standby, 'SIGCONT')
+    expect((await waiting)[0]).to.include({ kind: 'stored', ack: true })
+  })
+
   it('acknowledges nothing that only a primary has which crashed while its standby was away', async () => {
     await start()
     const { clock, rest } = restful()

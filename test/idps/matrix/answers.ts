@@ -3,13 +3,14 @@ import { type KeyKind, makeKey } from '../../support/client-keys.ts'
 import type { LabOptions } from '../support/lab.ts'
 import { ALICE } from '../support/people.ts'
 import { listenToTokens } from '../support/token-answers.ts'
-import { expectNoComplaint, signsIn, told } from './expectations.ts'
+import { expectNoComplaint, expectSignedIn, told } from './expectations.ts'
 import type { Bench, Run, Runs } from './run.ts'
 
 /** A login with this client ends signed in, and nothing is said of it. @returns the addresses that it went through */
-async function signsInWith({ lab: start }: Bench, options: LabOptions): Promise<readonly URL[]> {
+async function signsIn({ lab: start }: Bench, options: LabOptions): Promise<readonly URL[]> {
   const lab = await start(options)
-  const visit = await signsIn(lab, ALICE)
+  const visit = await lab.signIn(ALICE)
+  expectSignedIn(lab, visit, ALICE)
   expectNoComplaint(lab, visit.page)
   return visit.trail.map((address) => new URL(address))
 }
@@ -17,13 +18,13 @@ async function signsInWith({ lab: start }: Bench, options: LabOptions): Promise<
 const signed =
   (alg: string): Run =>
   async (bench) => {
-    await signsInWith(bench, { both: { id_token_signed_response_alg: alg } })
+    await signsIn(bench, { both: { id_token_signed_response_alg: alg } })
   }
 
 const encrypted =
   (alg: string, kind: KeyKind): Run =>
   async (bench) => {
-    await signsInWith(bench, {
+    await signsIn(bench, {
       both: { id_token_encrypted_response_alg: alg, id_token_encrypted_response_enc: 'A256GCM' },
       keys: [makeKey(kind, { kid: 'enc-1', use: 'enc' })],
     })
@@ -37,7 +38,7 @@ function modeIn(trail: readonly URL[]): string | null {
 const answeredBy =
   (options: LabOptions, mode: string, expectCallback: (callback: URL | undefined) => void): Run =>
   async (bench) => {
-    const trail = await signsInWith(bench, options)
+    const trail = await signsIn(bench, options)
     expect(modeIn(trail)).to.equal(mode)
     expectCallback(trail.findLast(({ pathname }) => pathname === '/auth-oidc-callback'))
   }
@@ -64,14 +65,14 @@ export const ANSWERS = {
   signed_hs256: signed('HS256'),
 
   signed_userinfo: async (bench) => {
-    await signsInWith(bench, { both: { userinfo_signed_response_alg: 'RS256' }, registered: { claimsIn: 'userinfo' } })
+    await signsIn(bench, { both: { userinfo_signed_response_alg: 'RS256' }, registered: { claimsIn: 'userinfo' } })
   },
 
   encrypted_rsa_oaep: encrypted('RSA-OAEP', 'RSA'),
   encrypted_rsa_oaep_256: encrypted('RSA-OAEP-256', 'RSA'),
   encrypted_ecdh_es: encrypted('ECDH-ES', 'P-256'),
   encrypted_userinfo: async (bench) => {
-    await signsInWith(bench, {
+    await signsIn(bench, {
       both: {
         userinfo_signed_response_alg: 'RS256',
         userinfo_encrypted_response_alg: 'RSA-OAEP',
@@ -93,16 +94,16 @@ export const ANSWERS = {
   jarm_form_post: answeredBy(jarm('form_post.jwt'), 'form_post.jwt', inBody),
 
   pushed: async (bench) => {
-    const trail = await signsInWith(bench, { both: { require_pushed_authorization_requests: true } })
+    const trail = await signsIn(bench, { both: { require_pushed_authorization_requests: true } })
     expectPushed(trail)
   },
   request_object: async (bench) => {
-    const trail = await signsInWith(bench, { both: requestObjects, keys: [requestKey()] })
+    const trail = await signsIn(bench, { both: requestObjects, keys: [requestKey()] })
     expect(trail.some(({ searchParams }) => searchParams.has('request'))).to.equal(true)
   },
   pushed_request_object: async (bench) => {
     const both = { ...requestObjects, require_pushed_authorization_requests: true }
-    expectPushed(await signsInWith(bench, { both, keys: [requestKey()] }))
+    expectPushed(await signsIn(bench, { both, keys: [requestKey()] }))
   },
 
   dpop: async ({ lab: start }) => {
@@ -112,7 +113,8 @@ export const ANSWERS = {
       registered: { claimsIn: 'userinfo' },
       host: { fetch: tokens.fetch },
     })
-    const visit = await signsIn(lab, ALICE)
+    const visit = await lab.signIn(ALICE)
+    expectSignedIn(lab, visit, ALICE)
     expect(tokens.answers[0]?.token_type).to.match(/^dpop$/i)
     expect(await lab.stateOf(visit.browser), told(lab, visit.page)).to.be.oneOf(['active', 'unknown'])
     expectNoComplaint(lab, await lab.signOut(visit.browser))

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { LabOptions } from '../support/lab.ts'
 import { ALICE, BOB, CAROL } from '../support/people.ts'
 import type { RealIdp } from '../support/real-idp.ts'
-import { expectNoComplaint, expectRefused, signsIn } from './expectations.ts'
+import { expectNoComplaint, expectRefused, expectSignedIn, told } from './expectations.ts'
 import type { Bench, Runs } from './run.ts'
 
 /** Whichever way this provider tells groups. */
@@ -17,7 +17,8 @@ const unasked = (rules: Record<string, unknown>): LabOptions => ({
 
 async function requires({ idp, lab: start }: Bench, way: typeof byScope): Promise<void> {
   const lab = await start(way({ required: idp.groupName('mesh-admins') }))
-  const visit = await signsIn(lab, ALICE)
+  const visit = await lab.signIn(ALICE)
+  expectSignedIn(lab, visit, ALICE)
   expectNoComplaint(lab, visit.page)
   expectRefused(lab, await lab.signIn(BOB), 'not_in_required_group', [/groups\.required/])
 }
@@ -26,7 +27,8 @@ async function toldIn(bench: Bench, claimsIn: 'id_token' | 'userinfo'): Promise<
   const { idp, lab: start } = bench
   const { registered, ...more } = groupsOf(idp, { required: idp.groupName('mesh-users'), sync: true })
   const lab = await start({ registered: { ...registered, claimsIn }, ...more })
-  const visit = await signsIn(lab, ALICE)
+  const visit = await lab.signIn(ALICE)
+  expectSignedIn(lab, visit, ALICE)
   expect(visit.who.userGroups).to.have.members(ALICE.groups.map(idp.groupName))
 }
 
@@ -34,19 +36,33 @@ export const GROUPS = {
   groups_unasked: (bench) => requires(bench, unasked),
   groups_by_scope: (bench) => requires(bench, byScope),
 
-  groups_rules: async ({ idp, lab: start }) => {
-    const [users, admins] = ['mesh-users', 'mesh-admins'].map((name) => idp.groupName(name))
-    const lab = await start(groupsOf(idp, { required: ['no-such-group', users], siteadmin: admins, sync: true }))
-    const [alice, bob] = [await signsIn(lab, ALICE), await signsIn(lab, BOB)]
-    expect(alice.who).to.include({ siteAdmin: true })
-    expect(alice.who.userGroups).to.have.members([users, admins])
-    expect(bob.who).to.include({ siteAdmin: false })
+  groups_required: async ({ idp, lab: start }) => {
+    const lab = await start(groupsOf(idp, { required: ['no-such-group', idp.groupName('mesh-users')] }))
+    const visit = await lab.signIn(BOB)
+    expectSignedIn(lab, visit, BOB)
     expectRefused(lab, await lab.signIn(CAROL), 'not_in_required_group', [/groups\.required/])
-    // Who has left a group is known here, and without what came with it all the same.
-    await idp.setPerson({ ...ALICE, groups: ['mesh-users'] })
-    expect((await signsIn(lab, ALICE)).who).to.deep.include({ siteAdmin: false, userGroups: [users] })
+    // Who has left the group is known here, and out all the same.
     await idp.setPerson({ ...BOB, groups: [] })
     expectRefused(lab, await lab.signIn(BOB), 'not_in_required_group', [/groups\.required/])
+  },
+
+  groups_siteadmin: async ({ idp, lab: start }) => {
+    const lab = await start(groupsOf(idp, { siteadmin: idp.groupName('mesh-admins') }))
+    const [alice, bob] = [await lab.signIn(ALICE), await lab.signIn(BOB)]
+    expect(alice.who, told(lab, alice.page)).to.include({ siteAdmin: true })
+    expect(bob.who, told(lab, bob.page)).to.include({ siteAdmin: false })
+    await idp.setPerson({ ...ALICE, groups: ['mesh-users'] })
+    expect((await lab.signIn(ALICE)).who).to.include({ siteAdmin: false })
+  },
+
+  groups_sync: async ({ idp, lab: start }) => {
+    const lab = await start(groupsOf(idp, { sync: true }))
+    const visit = await lab.signIn(ALICE)
+    expect(visit.who.userGroups, told(lab, visit.page)).to.have.members(ALICE.groups.map(idp.groupName))
+    await idp.setPerson({ ...ALICE, groups: ['mesh-users'] })
+    expect((await lab.signIn(ALICE)).who.userGroups).to.deep.equal([idp.groupName('mesh-users')])
+    await idp.setPerson({ ...ALICE, groups: [] })
+    expect((await lab.signIn(ALICE)).who.userGroups).to.deep.equal([])
   },
 
   userinfo_only: (bench) => toldIn(bench, 'userinfo'),

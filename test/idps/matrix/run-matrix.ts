@@ -7,6 +7,7 @@ import { ANSWERS } from './answers.ts'
 import { AUTHENTICATION } from './authentication.ts'
 import { GROUPS } from './groups.ts'
 import { LIVE } from './live.ts'
+import { OUTAGES } from './outages.ts'
 import { RENEWAL } from './renewal.ts'
 import type { Bench, Run } from './run.ts'
 import { SESSIONS } from './sessions.ts'
@@ -18,6 +19,7 @@ const MATRIX: Readonly<Record<CaseName, Run>> = {
   ...ANSWERS,
   ...SESSIONS,
   ...RENEWAL,
+  ...OUTAGES,
   ...WRONG_SETTINGS,
   ...LIVE,
 }

@@ -1,34 +1,49 @@
 import { expect } from 'chai'
+import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { until } from '../../meshcentral/support/until.ts'
+import { discover } from '../support/discover.ts'
 import type { Lab } from '../support/lab.ts'
 import { ALICE, BOB } from '../support/people.ts'
 import { listenToTokens } from '../support/token-answers.ts'
-import { expectNoComplaint, signsIn, told } from './expectations.ts'
+import { expectNoComplaint, expectSignedIn, told } from './expectations.ts'
 import type { Bench, Runs } from './run.ts'
 
 /** Signs somebody in at two browsers, at a provider that tells the host of the ends of sessions. */
 async function twoSessions({ lab: start }: Bench, sessionRequired: boolean) {
   const lab = await start({ backchannel: { sessionRequired } })
-  const [first, second] = [await signsIn(lab, ALICE), await signsIn(lab, ALICE)]
-  const other = await signsIn(lab, BOB)
+  const [first, second] = [await lab.signIn(ALICE), await lab.signIn(ALICE)]
+  const other = await lab.signIn(BOB)
+  for (const visit of [first, second]) expectSignedIn(lab, visit, ALICE)
+  expectSignedIn(lab, other, BOB)
   const statusOf = async ({ browser }: typeof first) => (await lab.whoIs(browser)).status
-  return { lab, first, second, other, statusOf }
+  const ends = (visit: typeof first) => until('the session to end here', async () => (await statusOf(visit)) === 401)
+  return { lab, first, second, other, statusOf, ends }
+}
+
+function endSessions({ idp }: Bench, which: 'newest' | 'all'): Promise<void> {
+  if (!idp.endSessions) throw new Error('a provider that cannot end sessions has to say so in `cannot`')
+  return idp.endSessions(ALICE, which)
 }
 
 /** All of Alice's sessions end, and nobody else's. */
 async function endsAll(bench: Bench, sessionRequired: boolean): Promise<void> {
-  const { lab, first, second, other, statusOf } = await twoSessions(bench, sessionRequired)
-  await bench.idp.endSessions?.(ALICE, 'all')
-  for (const visit of [first, second])
-    await until('the session to end here', async () => (await statusOf(visit)) === 401)
+  const { lab, first, second, other, statusOf, ends } = await twoSessions(bench, sessionRequired)
+  await endSessions(bench, 'all')
+  await ends(first)
+  await ends(second)
   expect(await statusOf(other)).to.equal(200)
   if (!bench.idp.refusesWithoutWords) expectNoComplaint(lab, first.page)
 }
 
+/** Signs somebody out at the provider's own address, without the host. */
+async function signOutThere({ idp }: Lab, browser: ScriptedBrowser): Promise<void> {
+  const { end_session_endpoint: address = '' } = await discover(idp)
+  await idp.confirmLogout(browser, await browser.get(address))
+}
+
 /** Whether an access token is good at the provider's own introspection endpoint. */
 async function isActive(lab: Lab, token: string): Promise<boolean> {
-  const published = await fetch(`${lab.idp.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
-  const { introspection_endpoint: address } = (await published.json()) as { introspection_endpoint: string }
+  const { introspection_endpoint: address = '' } = await discover(lab.idp)
   const { client_id, client_secret = '' } = lab.registered
   const answer = await fetch(address, {
     method: 'POST',
@@ -42,7 +57,8 @@ async function isActive(lab: Lab, token: string): Promise<boolean> {
 export const SESSIONS = {
   max_age: async ({ idp, lab: start }) => {
     const lab = await start({ client: { default_max_age: 5 } })
-    const { browser } = await signsIn(lab, ALICE)
+    const { browser, ...visit } = await lab.signIn(ALICE)
+    expectSignedIn(lab, { browser, ...visit }, ALICE)
     const again = await until('the provider to ask again', async () => {
       const page = await browser.get(`${lab.host.url}auth-oidc`)
       return (await idp.asksWho(page, browser)) && page
@@ -54,14 +70,16 @@ export const SESSIONS = {
 
   authorization_params: async ({ idp, lab: start }) => {
     const lab = await start({ custom: { authorization_params: { prompt: 'login' } } })
-    const { browser } = await signsIn(lab, ALICE)
+    const { browser, ...visit } = await lab.signIn(ALICE)
+    expectSignedIn(lab, { browser, ...visit }, ALICE)
     const page = await browser.get(`${lab.host.url}auth-oidc`)
     expect(await idp.asksWho(page, browser), told(lab, page)).to.equal(true)
   },
 
   logout: async ({ idp, lab: start }) => {
     const lab = await start()
-    const { browser } = await signsIn(lab, ALICE)
+    const { browser, ...visit } = await lab.signIn(ALICE)
+    expectSignedIn(lab, { browser, ...visit }, ALICE)
     const page = await lab.signOut(browser)
     expect(page.url, told(lab, page)).to.satisfy((url: string) => url.startsWith(`${lab.host.url}login`))
     expect((await lab.whoIs(browser)).status).to.equal(401)
@@ -78,7 +96,8 @@ export const SESSIONS = {
 
   backchannel_one: async (bench) => {
     const { lab, first, second, statusOf } = await twoSessions(bench, true)
-    await bench.idp.endSessions?.(ALICE, 'newest')
+    if (bench.idp.endSessions) await bench.idp.endSessions(ALICE, 'newest')
+    else await signOutThere(lab, second.browser)
     // Which of two that began in the same second is the newest is up to the provider.
     const statuses = await until('one session to end here', async () => {
       const both = [await statusOf(first), await statusOf(second)]
@@ -96,6 +115,21 @@ export const SESSIONS = {
     expect(await lab.stateOf(browser), told(lab, page)).to.equal('active')
     expectNoComplaint(lab, page)
   },
+  introspection_disabled: async ({ idp, lab: start }) => {
+    const lab = await start()
+    const { browser, page } = await lab.signIn(ALICE)
+    expect((await lab.whoIs(browser)).status, told(lab, page)).to.equal(200)
+    await idp.disable(ALICE)
+    expect(await lab.stateOf(browser)).to.equal('ended')
+  },
+  introspection_ended: async (bench) => {
+    const lab = await bench.lab()
+    const { browser, page } = await lab.signIn(ALICE)
+    expect((await lab.whoIs(browser)).status, told(lab, page)).to.equal(200)
+    await endSessions(bench, 'all')
+    expect(await lab.stateOf(browser)).to.equal('ended')
+  },
+
   revocation: async ({ idp, lab: start }) => {
     const tokens = listenToTokens()
     const lab = await start({ host: { fetch: tokens.fetch } })
@@ -108,5 +142,14 @@ export const SESSIONS = {
     expect(await idp.ownSessions(ALICE)).to.be.oneOf([1, undefined])
     const last = await idp.confirmLogout(browser, await browser.get(headers.location ?? ''))
     expect(last.url, told(lab, last)).to.satisfy((url: string) => url.startsWith(`${lab.host.url}login`))
+  },
+
+  key_rotation: async ({ idp, lab: start }) => {
+    const lab = await start()
+    expectSignedIn(lab, await lab.signIn(ALICE), ALICE)
+    await idp.rotateKeys()
+    const visit = await lab.signIn(BOB)
+    expectSignedIn(lab, visit, BOB)
+    expectNoComplaint(lab, visit.page)
   },
 } satisfies Runs

@@ -1,63 +1,67 @@
 import { expect } from 'chai'
 import { makeKey } from '../../support/client-keys.ts'
-import type { CaseName } from '../support/cases.ts'
-import type { LabOptions } from '../support/lab.ts'
-import { ALICE } from '../support/people.ts'
-import { expectRefused, signsIn, told } from './expectations.ts'
-import type { Bench, Run, Runs } from './run.ts'
+import { ALICE, BOB } from '../support/people.ts'
+import { expectNamed, expectRefused, expectSignedIn, told } from './expectations.ts'
+import type { Bench, Runs } from './run.ts'
 
-/** A login ends where the provider says that it does, and there is a line that names the mend unless the host cannot know. */
-const ends =
-  (name: CaseName, options: LabOptions, codes: readonly string[], words: readonly RegExp[]): Run =>
-  async ({ idp, lab: start }: Bench) => {
-    const lab = await start(options)
-    const visit = await lab.signIn(ALICE)
-    if (!idp.ownPage.has(name)) return expectRefused(lab, visit, codes, words)
-    expect(new URL(visit.page.url).origin, told(lab, visit.page)).to.equal(new URL(idp.issuer).origin)
-    expect(visit.who.status).to.equal(401)
-    expect(visit.failure).to.equal(undefined)
-  }
-const REFUSED = ['provider_error', 'token_request_failed']
-const [KNOWN, OWN] = ['known', 'own'].map((kid) => makeKey('RSA', { kid, use: 'sig', alg: 'RS256' })) as [Key, Key]
-type Key = ReturnType<typeof makeKey>
+/** A wrong address of the issuer: refused before anybody leaves, and the line says what came of which address. */
+async function findsNothing(bench: Bench, issuer: string, words: readonly RegExp[]): Promise<void> {
+  const lab = await bench.lab({ oidc: { issuer } })
+  const visit = await lab.signIn(ALICE)
+  expectRefused(lab, visit, 'discovery_failed', [/`issuer`/, ...words])
+}
 
 export const WRONG_SETTINGS = {
-  wrong_secret: ends(
-    'wrong_secret',
-    { client: { client_secret: 'not-the-secret-of-this-client-at-all-00' } },
-    ['token_request_failed'],
-    [/client\.client_secret/, /"status":40[013]/],
-  ),
-  wrong_client_id: ends('wrong_client_id', { client: { client_id: 'nobody-by-this-name' } }, REFUSED, [/client_id/]),
-  wrong_redirect_uri: ends(
-    'wrong_redirect_uri',
-    { registered: { redirect_uris: ['https://elsewhere.example.org/auth-oidc-callback'] } },
-    REFUSED,
-    [/redirect_uri/],
-  ),
-  wrong_key: ends(
-    'wrong_key',
-    {
-      keys: [OWN],
-      registered: { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [KNOWN.public] } },
-      client: { token_endpoint_auth_method: 'private_key_jwt' },
-    },
-    ['token_request_failed'],
-    [/\bkeys?\b|jwksFile/],
-  ),
+  wrong_secret: async (bench) => {
+    const lab = await bench.lab({ client: { client_secret: 'not-the-secret-of-this-client-at-all-00' } })
+    const visit = await lab.signIn(ALICE)
+    expectRefused(lab, visit, 'token_request_failed', [/client\.client_secret/, /"status":40[013]/])
+  },
+
+  wrong_client_id: async (bench) => {
+    const lab = await bench.lab({ client: { client_id: 'nobody-by-this-name' } })
+    const visit = await lab.signIn(ALICE)
+    expectNamed(bench, 'wrong_client_id', lab, visit, ['provider_error', 'token_request_failed'], [/client_id/])
+  },
+
+  wrong_redirect_uri: async (bench) => {
+    const lab = await bench.lab({ registered: { redirect_uris: ['https://elsewhere.example.org/auth-oidc-callback'] } })
+    const visit = await lab.signIn(ALICE)
+    expectNamed(bench, 'wrong_redirect_uri', lab, visit, ['provider_error', 'token_request_failed'], [/redirect_uri/])
+  },
+
+  wrong_post_logout: async ({ idp, lab: start }) => {
+    const lab = await start({ registered: { post_logout_redirect_uris: ['https://elsewhere.example.org/login'] } })
+    const visit = await lab.signIn(ALICE)
+    expectSignedIn(lab, visit, ALICE)
+    const page = await lab.signOut(visit.browser)
+    expect((await lab.whoIs(visit.browser)).status, told(lab, page)).to.equal(401)
+    // It has a page of its own for that, or returns all the same.
+    expect([idp.issuer, lab.host.url].map((url) => new URL(url).origin)).to.include(new URL(page.url).origin)
+  },
 
   wrong_issuer_slash: async ({ idp, lab: start }) => {
     const { issuer } = idp
     const lab = await start({ oidc: { issuer: issuer.endsWith('/') ? issuer.slice(0, -1) : `${issuer}/` } })
-    await signsIn(lab, ALICE)
+    expectSignedIn(lab, await lab.signIn(ALICE), ALICE)
   },
+
+  wrong_issuer_path: (bench) =>
+    findsNothing(bench, `${bench.idp.issuer.replace(/\/$/, '')}/of-another`, [
+      /\/of-another/,
+      /"status":[34]\d\d|does not match/,
+    ]),
 
   wrong_scope: async (bench) => {
     const lab = await bench.lab({ custom: { scope: ['profile', 'email', 'scope-unheard-of'] } })
     const visit = await lab.signIn(ALICE)
     // Some leave it out.
     if (visit.who.status === 200) return
-    expectRefused(lab, visit, 'scope_refused', [/invalid_scope/, /scope-unheard-of/, /custom\.scope/])
+    expectNamed(bench, 'wrong_scope', lab, visit, 'scope_refused', [
+      /invalid_scope/,
+      /scope-unheard-of/,
+      /custom\.scope/,
+    ])
   },
 
   wrong_signing_alg: async (bench) => {
@@ -76,7 +80,7 @@ export const WRONG_SETTINGS = {
       registered: asymmetric
         ? {
             token_endpoint_auth_method: 'private_key_jwt',
-            jwks: { keys: [KNOWN.public] },
+            jwks: { keys: [makeKey('RSA', { kid: 'k', use: 'sig' }).public] },
           }
         : { token_endpoint_auth_method: 'client_secret_post' },
       client: {
@@ -88,6 +92,28 @@ export const WRONG_SETTINGS = {
     // Some take either.
     if (!asymmetric && visit.who.status === 200) return
     expectRefused(lab, visit, 'token_request_failed', [/client\.token_endpoint_auth_method/])
+  },
+
+  wrong_key: async (bench) => {
+    const [known, own] = ['known', 'own'].map((kid) => makeKey('RSA', { kid, use: 'sig', alg: 'RS256' }))
+    const lab = await bench.lab({
+      keys: own ? [own] : [],
+      registered: { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: known ? [known.public] : [] } },
+      client: { token_endpoint_auth_method: 'private_key_jwt' },
+    })
+    const visit = await lab.signIn(ALICE)
+    expectRefused(lab, visit, 'token_request_failed', [/\bkeys?\b|jwksFile/])
+  },
+
+  wrong_group: async ({ idp, lab: start }) => {
+    const byScope = idp.cannot.groups_by_scope === undefined
+    const lab = await start({
+      registered: { groups: byScope ? 'by_scope' : 'unasked' },
+      groups: { required: 'Mesh users', ...(byScope ? {} : { scope: '' }) },
+    })
+    const visit = await lab.signIn(BOB)
+    // What came stands beside what was wanted.
+    expectRefused(lab, visit, 'not_in_required_group', [/groups\.required/, new RegExp(idp.groupName('mesh-users'))])
   },
 
   cancelled: async ({ idp, lab: start }) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { freePort } from '../../support/host-process.ts'
-import { because, CERTIFICATES, ENCRYPTED, FORM_POST, JARM, REQUEST_OBJECTS } from '../support/cases.ts'
+import { makeServerFiles } from '../../support/server-files.ts'
 import { startCommanded } from '../support/commanded-process.ts'
 import { keepOnce } from '../support/kept.ts'
 import { answerConsent, asksForPassword } from '../support/pages.ts'
@@ -42,7 +42,8 @@ export const betterAuth: ProviderPackage = {
 }
 
 async function provider(program: string): Promise<RealIdp> {
-  const port = await freePort()
+  const [port, securePort] = [await freePort(), await freePort()]
+  const { ca, certFile: certificateFile, keyFile, remove } = await makeServerFiles('better-auth')
   const issuer = `http://localhost:${port}/api/auth`
   let running: ReturnType<typeof startCommanded> | undefined
   const order = (verb: string, given?: unknown) => {
@@ -52,22 +53,32 @@ async function provider(program: string): Promise<RealIdp> {
   return {
     version: VERSION,
     issuer,
+    secure: { issuer: `https://localhost:${securePort}/api/auth`, ca },
     cannot: CANNOT,
     ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri']),
     groupName: (name) => name,
     refusedToPublic: ['introspection-failed'],
-    keysByValue: true,
     async start() {
-      running = startCommanded(process.execPath, [program, String(port)])
+      const options = JSON.stringify({ port, securePort, certificateFile, keyFile })
+      running ??= startCommanded(process.execPath, [program, options])
+      await order('listen')
       await untilDiscovered(issuer, running, START_LIMIT_MS)
     },
-    close: async () => running?.close(),
+    async stop() {
+      if (running?.isUp()) await order('away')
+    },
+    async close() {
+      await running?.close()
+      await remove()
+    },
     reset: async () => void (await order('reset', { algorithm: ITS_ALGORITHM, people: PEOPLE })),
     async register({ id_token_signed_response_alg: algorithm = ITS_ALGORITHM, ...client }) {
       refuseOthers(client, UNDERSTOOD)
       if ((client.response_types ?? ['code']).join() !== 'code') throw new Error('has the response type code alone')
       await order('algorithm', algorithm)
-      await order('client', client)
+      // It takes one of the two.
+      const { jwks_uri: address, jwks } = client
+      await order('client', { ...client, jwks_uri: jwks ? undefined : address })
       const { client_id, client_secret } = client
       return {
         client_id,
@@ -86,6 +97,7 @@ async function provider(program: string): Promise<RealIdp> {
       revokeConsent: (person) => order('revokeConsent', person),
       age: () => order('age'),
     },
+    rotateKeys: async () => void (await order('rotate')),
     signIn: async (browser, page, { username, password }) =>
       answerConsent(browser, await browser.signIn(page, username, password), 'Allow'),
     asksWho: asksForPassword,
@@ -105,17 +117,43 @@ async function provider(program: string): Promise<RealIdp> {
 const asksForRefreshToken = ({ rotates, lifeS }: NonNullable<ClientRegistration['renewal']> = {}) =>
   rotates !== undefined || lifeS !== undefined
 
-const UNDERSTOOD = [
-  ...(['dpop_bound_access_tokens', 'claimsIn'] as const),
+const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
+  ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
+  ...([
+    'token_endpoint_auth_method',
+    'jwks',
+    'jwks_uri',
+    'dpop_bound_access_tokens',
+    'groups',
+    'claimsIn',
+    'renewal',
+  ] as const),
   ...(['backchannel_logout_uri', 'backchannel_logout_session_required'] as const),
-] as const
+]
+
+const CODE_ALONE = 'the response type code is the only one, and its answers come in the query'
+const NO_ENCRYPTION = 'it encrypts nothing'
+const NO_REQUEST_OBJECT = 'it answers request_not_supported'
+const NO_CERTIFICATE = 'it knows no method with a certificate'
 
 const CANNOT: RealIdp['cannot'] = {
   client_secret_jwt: 'it refuses a client with this method (unsupported token_endpoint_auth_method)',
-  ...because('it knows no method with a certificate', ...CERTIFICATES),
+  private_key_jwt:
+    'key sets by address have to be public and on HTTPS (keys in the registration have a test of their own)',
+  tls_client_auth: NO_CERTIFICATE,
+  self_signed_tls_client_auth: NO_CERTIFICATE,
   signed_userinfo: 'UserInfo is JSON only',
-  ...because('it encrypts nothing', ...ENCRYPTED),
-  ...because('its answers come in the query, with a code alone', ...FORM_POST, 'fragment', ...JARM),
+  encrypted_rsa_oaep: NO_ENCRYPTION,
+  encrypted_rsa_oaep_256: NO_ENCRYPTION,
+  encrypted_ecdh_es: NO_ENCRYPTION,
+  encrypted_userinfo: NO_ENCRYPTION,
+  form_post_code: CODE_ALONE,
+  form_post_hybrid: CODE_ALONE,
+  form_post_id_token: CODE_ALONE,
+  fragment: CODE_ALONE,
+  jarm_query: CODE_ALONE,
+  jarm_form_post: CODE_ALONE,
   pushed: 'it has no endpoint for pushed requests',
-  ...because('it answers request_not_supported', ...REQUEST_OBJECTS),
+  request_object: NO_REQUEST_OBJECT,
+  pushed_request_object: NO_REQUEST_OBJECT,
 }

@@ -4,11 +4,11 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type { Form } from '../../../fixtures/browser/markup.ts'
 import { type Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { makeKey } from '../../support/client-keys.ts'
-import { createFolder } from '../../support/file-folder.ts'
 import { freePort } from '../../support/host-process.ts'
-import { BACKCHANNEL, because, CERTIFICATES, ENCRYPTED, FORM_POST, JARM } from '../support/cases.ts'
+import { makeServerFiles } from '../../support/server-files.ts'
 import { type CommandedProcess, startCommanded } from '../support/commanded-process.ts'
 import { keepOnce } from '../support/kept.ts'
 import { asksForPassword, formWith } from '../support/pages.ts'
@@ -51,15 +51,41 @@ export const canaille: ProviderPackage = {
   },
 }
 
-async function provider(python: string): Promise<RealIdp> {
-  const { path: files, remove } = await createFolder('canaille')
-  const [database, kept, configFile] = [join(files, 'it.sqlite'), join(files, 'kept.sqlite'), join(files, 'it.toml')]
-  const port = await freePort()
-  const issuer = `http://localhost:${port}`
-  const options = { cwd: files, env: { CANAILLE_CONFIG: configFile } }
+/** One of the two addresses: what it calls itself is in its configuration. */
+interface Address {
+  readonly scheme: 'http' | 'https'
+  readonly port: number
+  readonly configFile: string
+  readonly options: readonly string[]
+}
+
+/** With what only this provider's own tests need. */
+export interface CanailleIdp extends RealIdp {
+  /** As a client is where nobody has named its audience. */
+  leaveOutAudience(clientId: string): Promise<void>
+}
+
+export const isCanaille = (idp: RealIdp): idp is CanailleIdp => 'leaveOutAudience' in idp
+
+async function provider(python: string): Promise<CanailleIdp> {
+  const { folder: files, ca, certFile, keyFile, remove } = await makeServerFiles('canaille')
+  const [database, kept] = [join(files, 'canaille.sqlite'), join(files, 'kept.sqlite')]
+  const [port, securePort] = [await freePort(), await freePort()]
+  const addresses: readonly Address[] = [
+    { scheme: 'http', port, configFile: join(files, 'plain.toml'), options: [] },
+    {
+      scheme: 'https',
+      port: securePort,
+      configFile: join(files, 'secure.toml'),
+      options: ['--certfile', certFile, '--keyfile', keyFile],
+    },
+  ]
+  const issuers = addresses.map((at) => `${at.scheme}://localhost:${at.port}`)
+  const [issuer = '', secureIssuer = ''] = issuers
 
   let orders: CommandedProcess | undefined
-  let server: CommandedProcess | undefined
+  let servers: readonly CommandedProcess[] = []
+  let rotated = false
   const registered = new Set<string>()
   /** Who is in which group. */
   let members = new Map<string, ReadonlySet<string>>()
@@ -71,6 +97,24 @@ async function provider(python: string): Promise<RealIdp> {
   const command = (words: readonly string[], given: Readonly<Record<string, Option>> = {}) =>
     order('run', [...words, ...Object.entries(given).flatMap(([name, value]) => option(name, value))])
 
+  async function configure() {
+    const keys = serverKeys()
+    for (const at of addresses) await writeFile(at.configFile, configuration(at, database, keys), { mode: 0o600 })
+  }
+  async function startServers() {
+    servers = addresses.map(({ configFile, options, ...at }) =>
+      startCommanded(python, [join(SOURCES, 'server.py'), '--bind', `127.0.0.1:${at.port}`, ...options], {
+        cwd: files,
+        env: { CANAILLE_CONFIG: configFile },
+      }),
+    )
+    const [first] = servers
+    if (first) await untilDiscovered(issuer, first, START_LIMIT_MS)
+  }
+  async function stopServers() {
+    await Promise.all(servers.map((one) => one.close()))
+    servers = []
+  }
   async function setMembers(person: Person) {
     for (const name of new Set([...members.keys(), ...person.groups])) {
       const before = members.get(name) ?? new Set()
@@ -86,8 +130,11 @@ async function provider(python: string): Promise<RealIdp> {
     }
   }
   async function install() {
-    await writeFile(configFile, configuration(port, database), { mode: 0o600 })
-    orders = startCommanded(python, [join(SOURCES, 'orders.py'), database, kept], options)
+    await configure()
+    orders = startCommanded(python, [join(SOURCES, 'orders.py'), database, kept], {
+      cwd: files,
+      env: { CANAILLE_CONFIG: addresses[0]?.configFile ?? '' },
+    })
     await command(['install'])
     for (const person of PEOPLE) {
       await command(['create', 'user'], { 'user-name': person.username, ...ofPerson(person) })
@@ -98,17 +145,18 @@ async function provider(python: string): Promise<RealIdp> {
   return {
     version: VERSION,
     issuer,
+    secure: { issuer: secureIssuer, ca },
     cannot: CANNOT,
     ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri']),
     groupName: (name) => name,
     refusedToPublic: ['introspection-failed', 'logout-incomplete'],
     async start() {
-      await install()
-      server = startCommanded(python, [join(SOURCES, 'server.py'), '--bind', `127.0.0.1:${port}`], options)
-      await untilDiscovered(issuer, server, START_LIMIT_MS)
+      if (!orders) await install()
+      if (servers.length === 0) await startServers()
     },
+    stop: stopServers,
     async close() {
-      await server?.close()
+      await stopServers()
       await orders?.close()
       await remove()
     },
@@ -116,6 +164,8 @@ async function provider(python: string): Promise<RealIdp> {
       await order('restore')
       registered.clear()
       members = membersAtFirst()
+      if (rotated) await rotate()
+      rotated = false
     },
     async register(client) {
       refuseOthers(client, UNDERSTOOD)
@@ -151,6 +201,10 @@ async function provider(python: string): Promise<RealIdp> {
       },
       age: () => order('age'),
     },
+    async rotateKeys() {
+      rotated = true
+      await rotate()
+    },
     signIn: async (browser, page, person) => answer(browser, await authenticate(browser, page, person), 'accept'),
     asksWho: (page) => formWith(page, 'login') !== undefined || asksForPassword(page),
     // Only its consent page has a way back.
@@ -160,6 +214,13 @@ async function provider(python: string): Promise<RealIdp> {
     },
     confirmLogout: (browser, page) => answer(browser, page, 'logout'),
     ownSessions: async () => undefined,
+    leaveOutAudience: async (id) => void (await command(['set', 'client', id], { audience: '' })),
+  }
+
+  async function rotate() {
+    await stopServers()
+    await configure()
+    await startServers()
   }
 }
 
@@ -214,9 +275,11 @@ function ofClient(client: ClientRegistration): Readonly<Record<string, Option>> 
   }
 }
 
-function configuration(port: number, database: string): string {
-  // It signs with any key of the type that an algorithm needs, whatever its curve: a second one for curves would be an error at times.
-  const keys = (['RSA', 'P-256', 'Ed25519'] as const).map((kind) => makeKey(kind, { kid: randomUUID(), use: 'sig' }))
+/** It signs with any key of the type that an algorithm needs, whatever its curve: a second one for curves would be an error at times. */
+const serverKeys = () =>
+  (['RSA', 'P-256', 'Ed25519'] as const).map((kind) => makeKey(kind, { kid: randomUUID(), use: 'sig' }).private)
+
+function configuration({ scheme, port }: Address, database: string, keys: ReturnType<typeof serverKeys>): string {
   const inline = (members: object) =>
     `{ ${Object.entries(members)
       .map(([name, value]) => `${name} = ${JSON.stringify(value)}`)
@@ -224,14 +287,14 @@ function configuration(port: number, database: string): string {
   return [
     'SECRET_KEY = "of an installation on loopback, which nothing depends on"',
     `SERVER_NAME = "localhost:${port}"`,
-    'PREFERRED_URL_SCHEME = "http"',
+    `PREFERRED_URL_SCHEME = "${scheme}"`,
     '[CANAILLE]',
     'DATABASE = "sql"',
     'JAVASCRIPT = false',
     '[CANAILLE_SQL]',
     `DATABASE_URI = "sqlite:///${database}"`,
     '[CANAILLE_OIDC]',
-    `ACTIVE_JWKS = [${keys.map((key) => inline(key.private)).join(', ')}]`,
+    `ACTIVE_JWKS = [${keys.map(inline).join(', ')}]`,
     '',
   ].join('\n')
 }
@@ -244,33 +307,64 @@ async function authenticate(browser: ScriptedBrowser, page: Page, { username, pa
 async function fillIn(browser: ScriptedBrowser, page: Page, field: string, value: string): Promise<Page> {
   const form = formWith(page, field)
   if (!form) return page
-  return browser.submit(form, { [field]: value })
+  return send(browser, page, form, [...form.fields.filter(([name]) => name !== field), [field, value]])
 }
 
 async function answer(browser: ScriptedBrowser, page: Page, value: 'accept' | 'deny' | 'logout'): Promise<Page> {
   const form = page.forms.find(({ buttons }) => buttons.some((one) => one.name === 'answer' && one.value === value))
-  return form ? browser.get(form.action, { form: [...form.fields, ['answer', value]] }) : page
+  return form ? send(browser, page, form, [...form.fields, ['answer', value]]) : page
 }
 
-const UNDERSTOOD = [
-  ...(['token_endpoint_auth_signing_alg', 'jwks_uri'] as const),
+/** With where it comes from, as browsers say it: by TLS it takes no form without. */
+function send(browser: ScriptedBrowser, page: Page, { action }: Form, fields: Form['fields']): Promise<Page> {
+  return browser.get(action, { form: fields, headers: { referer: page.url } })
+}
+
+const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
+  ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
+  ...([
+    'token_endpoint_auth_method',
+    'token_endpoint_auth_signing_alg',
+    'jwks_uri',
+    'jwks',
+    'groups',
+    'renewal',
+  ] as const),
   ...(['id_token_signed_response_alg', 'userinfo_signed_response_alg'] as const),
   ...(['request_object_signing_alg', 'require_signed_request_object'] as const),
-] as const
+]
+
+const NO_CERTIFICATE = 'it knows no method with a certificate'
+const NO_ENCRYPTION = 'it encrypts nothing'
+const TWO_MODES = 'its response modes are query and fragment'
+const NO_BACKCHANNEL = 'it sends no logout tokens'
 
 const CANNOT: RealIdp['cannot'] = {
   client_secret_jwt: 'it looks for a key set of the client (No matching JWK)',
-  ...because('it knows no method with a certificate', ...CERTIFICATES),
+  tls_client_auth: NO_CERTIFICATE,
+  self_signed_tls_client_auth: NO_CERTIFICATE,
   groups_unasked: 'groups come with the scope of that name only',
   userinfo_only: 'the ID token has all claims of the scopes',
   id_token_only: 'UserInfo has all claims of the scopes',
   signed_es512: 'it signs with any key for elliptic curves that it has, so that it can have one only, on P-256',
   signed_hs256: 'it signs with keys of its own only',
   signed_userinfo: 'all claims are in the ID token too (it has a test of its own)',
-  ...because('it encrypts nothing', ...ENCRYPTED),
-  ...because('its response modes are query and fragment', ...FORM_POST, ...JARM),
+  encrypted_rsa_oaep: NO_ENCRYPTION,
+  encrypted_rsa_oaep_256: NO_ENCRYPTION,
+  encrypted_ecdh_es: NO_ENCRYPTION,
+  encrypted_userinfo: NO_ENCRYPTION,
+  form_post_code: TWO_MODES,
+  form_post_hybrid: TWO_MODES,
+  form_post_id_token: TWO_MODES,
   fragment: 'a code comes in the query, whatever is asked for',
-  ...because('it has no endpoint for pushed requests', 'pushed', 'pushed_request_object'),
+  jarm_query: TWO_MODES,
+  jarm_form_post: TWO_MODES,
+  pushed: 'it has no endpoint for pushed requests',
+  pushed_request_object: 'it has no endpoint for pushed requests',
   dpop: 'it binds no tokens',
-  ...because('it sends no logout tokens', ...BACKCHANNEL),
+  backchannel_one: NO_BACKCHANNEL,
+  backchannel_all: NO_BACKCHANNEL,
+  backchannel_all_one_sid: NO_BACKCHANNEL,
+  introspection_disabled: 'tokens of a locked user stay active',
+  introspection_ended: 'its sessions are in cookies, which nobody can end but the browser',
 }

@@ -5,13 +5,13 @@ import { freePort } from '../../support/host-process.ts'
 import { makeServerFiles } from '../../support/server-files.ts'
 import { type StartedProgram, startProgram } from '../../support/started-program.ts'
 import { answersAt } from '../support/answers-at.ts'
-import { because } from '../support/cases.ts'
 import { unpackPackages } from '../support/debian-packages.ts'
 import { fullName, PEOPLE, type Person } from '../support/people.ts'
 import type { ProviderPackage, RealIdp } from '../support/real-idp.ts'
 import { type Api, apiAt } from './glewlwyd/api.ts'
 import { FURTHER_PROPERTIES, toClient } from './glewlwyd/client.ts'
-import { makeSigningKeys, pluginParameters } from './glewlwyd/oidc-plugin.ts'
+import { CANNOT } from './glewlwyd/limits.ts'
+import { keyIdOf, makeSigningKeys, pluginParameters } from './glewlwyd/oidc-plugin.ts'
 import { pagesAt } from './glewlwyd/pages.ts'
 import { findProgram, openDatabase, type Program, writeConfiguration } from './glewlwyd/server.ts'
 
@@ -21,7 +21,13 @@ const START_LIMIT_MS = 60_000
 const ADMINISTRATOR = { username: 'admin', password: 'password' }
 const SCOPES = ['openid', 'profile', 'email', 'groups']
 
-export const glewlwyd: ProviderPackage = {
+/** What is only here, for tests of its own. */
+export interface Glewlwyd extends RealIdp {
+  /** As it is installed: whoever sends a code challenge is refused. Until the next `reset`. */
+  forbidPkce(): Promise<void>
+}
+
+export const glewlwyd: ProviderPackage<Glewlwyd> = {
   name: 'Glewlwyd',
   startLimitMs: INSTALL_LIMIT_MS + START_LIMIT_MS,
   async install(scratch) {
@@ -32,7 +38,7 @@ export const glewlwyd: ProviderPackage = {
   },
 }
 
-async function createGlewlwyd(program: Program): Promise<RealIdp> {
+async function createGlewlwyd(program: Program): Promise<Glewlwyd> {
   const { folder, write, ...files } = await makeServerFiles('glewlwyd')
   const [origin, secureOrigin] = [`http://localhost:${await freePort()}`, `https://localhost:${await freePort()}`]
   const [issuer, secureIssuer] = [`${origin}/api/oidc`, `${secureOrigin}/api/secure`]
@@ -41,8 +47,9 @@ async function createGlewlwyd(program: Program): Promise<RealIdp> {
   const tls = { key: files.keyFile, cert: files.certFile, ca: await write('client-ca.pem', clientCertificate.cert) }
 
   let running: readonly StartedProgram[] = []
-  const keys = makeSigningKeys()
-  let plugin = { groupsUnasked: false, pushedOnly: false, rotates: false }
+  let version = 0
+  const firstKeys = makeSigningKeys(version)
+  let plugin = { keys: firstKeys, groupsUnasked: false, pushedOnly: false, pkce: true, rotates: false }
   const admin = apiAt(origin, new CookieJar())
 
   const serve = async (at: string, ca?: string) => {
@@ -61,7 +68,7 @@ async function createGlewlwyd(program: Program): Promise<RealIdp> {
       await admin.call('POST', '/scope/', { name, password_required: true, password_max_age: 0, scheme: {} })
     }
     for (const [name, at] of Object.entries({ oidc: issuer, secure: secureIssuer })) {
-      const parameters = pluginParameters({ ...plugin, keys, issuer: at })
+      const parameters = pluginParameters({ ...plugin, issuer: at })
       await admin.call('POST', '/mod/plugin/', { module: 'oidc', name, display_name: name, enabled: true, parameters })
     }
     await first.stop()
@@ -70,7 +77,7 @@ async function createGlewlwyd(program: Program): Promise<RealIdp> {
     const next = { ...plugin, ...changed }
     if (Object.entries(next).every(([name, value]) => plugin[name as keyof typeof plugin] === value)) return
     plugin = next
-    const parameters = pluginParameters({ ...plugin, keys, issuer })
+    const parameters = pluginParameters({ ...plugin, issuer })
     await admin.call('PUT', '/mod/plugin/oidc', { display_name: 'oidc', parameters })
     await admin.call('PUT', '/mod/plugin/oidc/reset/')
   }
@@ -81,36 +88,50 @@ async function createGlewlwyd(program: Program): Promise<RealIdp> {
     if (known.some((one) => one.username === username)) await admin.call('PUT', `/user/${username}`, user)
     else await admin.call('POST', '/user/', { ...user, username })
   }
+  const stop = async () => {
+    await Promise.all(running.map((group) => group.stop()))
+    running = []
+  }
+
   return {
     version: program.version,
     issuer,
     secure: { issuer: secureIssuer, ca: files.ca, clientCertificate },
     cannot: CANNOT,
-    ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri']),
+    ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri', 'wrong_post_logout']),
     keysByValue: true,
     groupName: (name) => name,
     refusesWithoutWords: true,
     refusedToPublic: ['introspection-failed', 'logout-incomplete'],
     async start() {
-      await furnish()
+      if (running.length > 0) return
+      if (version === 0) {
+        await furnish()
+        version = 1
+      }
       running = await Promise.all([serve(origin), serve(secureOrigin, files.ca)])
     },
+    stop,
     async close() {
-      await Promise.all(running.map((group) => group.stop()))
+      await stop()
       await database.close()
       await files.remove()
     },
     async reset() {
       await database.run(FORGET)
       await admin.call('POST', '/auth/', ADMINISTRATOR)
-      await configure({ groupsUnasked: false, pushedOnly: false, rotates: false })
+      await configure({ keys: firstKeys, groupsUnasked: false, pushedOnly: false, pkce: true, rotates: false })
       for (const { client_id } of (await admin.call('GET', '/client/')) as readonly { client_id: string }[]) {
         await admin.call('DELETE', `/client/${client_id}`)
       }
       for (const person of PEOPLE) await setPerson(person)
     },
 
+    forbidPkce: () => configure({ pkce: false }),
+
     async register(client) {
+      const [{ kid } = { kid: '' }] = plugin.keys
+      const made = toClient(client, (alg) => keyIdOf(alg, Number(kid.split('-')[1])))
       await configure({
         groupsUnasked: client.groups === 'unasked',
         pushedOnly: client.require_pushed_authorization_requests === true,
@@ -118,7 +139,7 @@ async function createGlewlwyd(program: Program): Promise<RealIdp> {
       })
       const { client_id, client_secret, token_endpoint_auth_method: method = '' } = client
       await admin.call('DELETE', `/client/${client_id}`).catch(() => undefined)
-      await admin.call('POST', '/client/', toClient(client))
+      await admin.call('POST', '/client/', made)
       return {
         client_id,
         ...(client_secret === undefined ? {} : { client_secret }),
@@ -137,6 +158,18 @@ async function createGlewlwyd(program: Program): Promise<RealIdp> {
       },
       age: () => database.run('UPDATE gpo_refresh_token SET gpor_expires_at = 1'),
     },
+    async rotateKeys() {
+      version += 1
+      await configure({ keys: makeSigningKeys(version) })
+      for (const client of (await admin.call('GET', '/client/')) as readonly {
+        client_id: string
+        sign_kid: string
+      }[]) {
+        const [alg = ''] = client.sign_kid.split('-')
+        await admin.call('PUT', `/client/${client.client_id}`, { ...client, sign_kid: keyIdOf(alg, version) })
+      }
+    },
+
     ...pagesAt(origin),
 
     async ownSessions({ username }) {
@@ -182,17 +215,3 @@ const FORGET = [
   'DELETE FROM gpo_id_token',
   'DELETE FROM g_user_session',
 ].join(';')
-
-/** Each tried. */
-const CANNOT: RealIdp['cannot'] = {
-  signed_eddsa: 'its at_hash beside EdDSA is made with another hash than SHA-512',
-  signed_hs256: 'it signs with keys of the plugin, never with the client secret',
-  max_age: 'auth_time is 0 in its ID tokens, so that each login counts as too old',
-  ...because(
-    'it compares Basic credentials as they come, so that no encoding is understood',
-    ...(['secret_blanks', 'secret_signs', 'secret_letters'] as const),
-  ),
-  ...because('it tells the same claims in the ID token and at the UserInfo endpoint', 'userinfo_only', 'id_token_only'),
-  ...because('its UserInfo is JSON unless the request asks otherwise', 'signed_userinfo', 'encrypted_userinfo'),
-  cancelled: 'its login page has no way back',
-}

@@ -1,6 +1,7 @@
 import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { startTcpRelay, type TcpRelay } from '../../support/tcp-relay.ts'
 import { asksForPassword, formWith } from '../support/pages.ts'
-import { BOB, type Person } from '../support/people.ts'
+import type { Person } from '../support/people.ts'
 import type { ClientRegistration, ProviderPackage, RealIdp, Registered } from '../support/real-idp.ts'
 import { type Admin, connectAdmin } from './keycloak/admin.ts'
 import { toClient } from './keycloak/client.ts'
@@ -11,6 +12,7 @@ import {
   findUser,
   makeRealm,
   REALM,
+  replaceKeys,
   setGroups,
   tellClaimsIn,
   toUser,
@@ -21,6 +23,8 @@ import { type ServerProcess, startServer } from './keycloak/server-process.ts'
 /** What is only here, for tests of its own. */
 export interface Keycloak extends RealIdp {
   readonly admin: Admin
+  /** Issuer of another realm of the same server. */
+  issuerOf(realm: string): string
 }
 
 export const keycloak: ProviderPackage<Keycloak> = {
@@ -37,6 +41,9 @@ interface Running {
   readonly server: ServerProcess
   readonly admin: Admin
   readonly keys: Awaited<ReturnType<typeof makeRealmKeys>>
+  /** Being away is a cut way: a start takes Keycloak a quarter of a minute, and it keeps nothing on disk. */
+  readonly relay: TcpRelay
+  readonly secureRelay: TcpRelay
 }
 
 /** @param trusted as `startServer` takes it */
@@ -46,6 +53,7 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
     if (!running) throw new Error('Keycloak was not started')
     return running
   }
+  const issuerOf = (realm: string) => `http://localhost:${now().relay.port}/realms/${realm}`
 
   return {
     version: KEYCLOAK_VERSION,
@@ -53,12 +61,13 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
       return now().admin
     },
     get issuer() {
-      return `http://localhost:${now().server.port}/realms/${REALM}`
+      return issuerOf(REALM)
     },
+    issuerOf,
     get secure() {
-      const { server } = now()
+      const { server, secureRelay } = now()
       return {
-        issuer: `https://localhost:${server.securePort}/realms/${REALM}`,
+        issuer: `https://localhost:${secureRelay.port}/realms/${REALM}`,
         ca: server.ca,
         clientCertificate: server.clientCertificate,
       }
@@ -66,15 +75,33 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
     cannot: {
       self_signed_tls_client_auth: 'it trusts certificates by their authority only',
       signed_hs256: 'it signs with a key of the realm that no client is told, not with the client secret',
+      cancelled: 'its login page has no way back; its consent page has one, which is tried beside the matrix',
     },
     ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri']),
     groupName: (name) => `/${name}`,
 
     async start() {
+      if (running) {
+        await running.relay.mend()
+        await running.secureRelay.mend()
+        return
+      }
       const server = await startServer(folder, trusted)
-      running = { server, admin: connectAdmin(server), keys: await makeRealmKeys() }
+      running = {
+        server,
+        admin: connectAdmin(server),
+        keys: await makeRealmKeys(),
+        relay: await startTcpRelay(server.port),
+        secureRelay: await startTcpRelay(server.securePort),
+      }
+    },
+    async stop() {
+      await running?.relay.cut()
+      await running?.secureRelay.cut()
     },
     async close() {
+      await running?.relay.close()
+      await running?.secureRelay.close()
       await running?.server.stop()
       running = undefined
     },
@@ -115,18 +142,10 @@ export function createKeycloak(folder: string, trusted?: string): Keycloak {
         now().admin.put(`${await addressOf(now().admin, person)}/reset-password`, toUser(person).credentials[0]),
       revokeConsent: async (person) => now().admin.delete(`${await addressOf(now().admin, person)}/consents/mesh`),
     },
+    rotateKeys: () => replaceKeys(now().admin),
 
     signIn: walkIn,
     asksWho: asksForPassword,
-    // Its login page has no way back: its consent page has.
-    async cancel(browser, page) {
-      const { admin } = now()
-      const client = await findClient(admin, 'mesh')
-      await admin.put(`/${REALM}/clients/${client?.id}`, { ...client, consentRequired: true })
-      const [form] = (await browser.signIn(page, BOB.username, BOB.password)).forms
-      if (!form) throw new Error('Keycloak asks for no consent')
-      return browser.submit(form, {}, 'cancel')
-    },
     async confirmLogout(browser, page) {
       const form = page.forms.find(({ buttons }) => buttons.some(({ name }) => name === 'confirmLogout'))
       return form ? browser.submit(form, {}, 'confirmLogout') : page

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { until } from '../../meshcentral/support/until.ts'
 import { runMatrix } from '../matrix/run-matrix.ts'
 import { ALICE } from '../support/people.ts'
 import { lemonldap } from './lemonldap.ts'
@@ -22,5 +23,23 @@ runMatrix(lemonldap, (bench) => {
     expect(last.url).to.match(/\/login\?failure=\w+$/)
     expect(lab.authLog.at(-1)?.fields).to.include({ code: 'provider_error', error: 'consent_required' })
     expect((await lab.whoIs(browser)).status).to.equal(401)
+  })
+
+  it('takes its logout token while its only process waits for the answer', async () => {
+    const { idp, lab: start } = bench()
+    await idp.restartWith(1)
+    const cameFirst: boolean[] = []
+    const hasEnded = () => lab.authLog.some(({ event }) => event === 'backchannel-logout')
+    const listening: typeof globalThis.fetch = (input, init) =>
+      globalThis.fetch(input, init).finally(() => /jwks/.test(String(input)) && cameFirst.push(!hasEnded()))
+    const lab = await start({ backchannel: { sessionRequired: true }, host: { fetch: listening } })
+    const { browser, who } = await lab.signIn(ALICE)
+    expect(who.status).to.equal(200)
+    if (!idp.endSessions) throw new Error('it ends sessions')
+    const before = cameFirst.length
+    await idp.endSessions(ALICE, 'all')
+    await until('the session to end here', async () => (await lab.whoIs(browser)).status === 401)
+    // Nobody waited for keys that its one process cannot send meanwhile.
+    expect(cameFirst.slice(before)).to.not.include(true)
   })
 })

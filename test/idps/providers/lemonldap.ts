@@ -4,17 +4,17 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
-import { createFolder } from '../../support/file-folder.ts'
 import { freePort } from '../../support/host-process.ts'
+import { makeServerFiles } from '../../support/server-files.ts'
 import { type StartedProgram, startProgram } from '../../support/started-program.ts'
 import { answersAt } from '../support/answers-at.ts'
-import { because, CERTIFICATES, ENCRYPTED, JARM } from '../support/cases.ts'
 import { foldersBelow, unpackPackages } from '../support/debian-packages.ts'
 import { asksForPassword } from '../support/pages.ts'
 import { PEOPLE } from '../support/people.ts'
 import type { ProviderPackage, RealIdp } from '../support/real-idp.ts'
 import { toRelyingParty } from './lemonldap/client.ts'
 import { configurationOf, type Folders, makeSigningKey, type SigningKey } from './lemonldap/configuration.ts'
+import { CANNOT } from './lemonldap/limits.ts'
 import { confirmation, renewal, walkIn } from './lemonldap/pages.ts'
 import { createPeopleTable, type PeopleTable } from './lemonldap/people-table.ts'
 import { ageSessions, clearSessions, sessionsOf } from './lemonldap/sessions.ts'
@@ -36,6 +36,8 @@ export interface Lemonldap extends RealIdp {
   askForConsent(): void
   /** Says no on the page that asks for consent or for a confirmation. */
   refuse(browser: ScriptedBrowser, page: Page): Promise<Page>
+  /** Starts it anew with so many processes, each of which serves one request at a time; until the next `reset`. */
+  restartWith(workers: number): Promise<void>
 }
 
 export const lemonldap: ProviderPackage<Lemonldap> = {
@@ -84,8 +86,8 @@ async function findPortal(root: string): Promise<Portal> {
 }
 
 async function createLemonldap(portal: Portal): Promise<Lemonldap> {
-  const port = await freePort()
-  const { path: folder, write, remove } = await createFolder('lemonldap')
+  const [port, securePort] = [await freePort(), await freePort()]
+  const { folder, ca, certFile, keyFile, write, remove } = await makeServerFiles('lemonldap')
   const clients = join(folder, 'clients')
   const place: Folders = {
     sessions: join(folder, 'sessions'),
@@ -94,6 +96,8 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
   }
   const people: PeopleTable = await createPeopleTable(place.people)
   const issuer = `http://localhost:${port}/`
+  const secureIssuer = `https://localhost:${securePort}/`
+  const tls = ['--enable-ssl', '--ssl-cert', certFile, '--ssl-key', keyFile]
 
   const firstKeys = new Map<string, SigningKey>()
   const firstKey = (algorithm: string) => {
@@ -104,47 +108,63 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
   let algorithm = 'RS256'
   let consents = false
   let key = firstKey(algorithm)
-  let running: StartedProgram | undefined
+  let workers = WORKERS
+  let running: readonly StartedProgram[] = []
 
-  const start = async () => {
-    const configuration = join(folder, 'configuration')
+  const stop = async () => {
+    await Promise.all(running.map((group) => group.stop()))
+    running = []
+  }
+  /** @param at where it is served, and so its issuer: a portal has one, and by TLS it is another that keeps its things in the same place */
+  const serve = async (name: string, at: string, options: readonly string[], ca?: string) => {
+    const configuration = join(folder, name)
     await mkdir(configuration, { recursive: true })
-    await writeFile(join(configuration, 'lmConf-1.json'), JSON.stringify(configurationOf(place, issuer, key)))
+    await writeFile(join(configuration, 'lmConf-1.json'), JSON.stringify(configurationOf(place, at, key)))
     const env = {
       ...portal.environment,
-      LLNG_DEFAULTCONFFILE: await write('local.ini', localSettings(configuration, portal.templates)),
+      LLNG_DEFAULTCONFFILE: await write(`${name}.ini`, localSettings(configuration, portal.templates)),
       LLNG_CLIENTS: clients,
     }
-    const address = ['--host', '127.0.0.1', '--port', String(port)]
-    const words = ['-S', 'starman', ...address, '--workers', String(WORKERS), portal.program]
-    const ready = answersAt(`${issuer}.well-known/openid-configuration`)
-    running = await startProgram('perl', words, { env, ready, limitMs: START_LIMIT_MS })
+    const words = ['-S', 'starman', '--host', '127.0.0.1', '--port', new URL(at).port, ...options, portal.program]
+    const ready = answersAt(`${at}.well-known/openid-configuration`, ca)
+    return startProgram('perl', words, { env, ready, limitMs: START_LIMIT_MS })
+  }
+  const start = async () => {
+    if (running.length > 0) return
+    running = await Promise.all([
+      serve('plain', issuer, ['--workers', String(workers)]),
+      serve('secure', secureIssuer, ['--workers', '1', ...tls], ca),
+    ])
   }
   /** What it reads at its start alone. */
-  const become = async (nextKey: SigningKey) => {
-    if (key === nextKey) return
+  const become = async (nextKey: SigningKey, nextWorkers: number) => {
+    if (key === nextKey && workers === nextWorkers) return
     key = nextKey
-    await running?.stop()
+    workers = nextWorkers
+    if (running.length === 0) return
+    await stop()
     await start()
   }
 
   return {
     version: portal.version,
     issuer,
+    secure: { issuer: secureIssuer, ca },
     cannot: CANNOT,
-    ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri']),
+    ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri', 'wrong_post_logout']),
     groupName: (name) => name,
     refusedToPublic: ['introspection-failed'],
     start,
+    stop,
     async close() {
-      await running?.stop()
+      await stop()
       await people.close()
       await remove()
     },
     async reset() {
       consents = false
       algorithm = 'RS256'
-      await become(firstKey(algorithm))
+      await become(firstKey(algorithm), WORKERS)
       await clearSessions(place.sessions)
       await clearSessions(place.persistent)
       await people.replace(PEOPLE)
@@ -160,6 +180,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
       const [, key = ''] = form.fields.find(([name]) => name === 'confirm') ?? []
       return browser.submit(form, { confirm: `-${key}` })
     },
+    restartWith: (count) => become(key, count),
 
     async register(client) {
       const party = toRelyingParty(client, consents || client.renewal?.asksConsent === true)
@@ -167,7 +188,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
       // The whole portal has one kind of key at a time.
       if (/^ES/.test(wanted) || /^ES/.test(algorithm)) {
         algorithm = wanted
-        await become(firstKey(algorithm))
+        await become(firstKey(algorithm), workers)
       }
       const file = join(clients, `${Buffer.from(client_id).toString('hex')}.json`)
       await writeFile(file, JSON.stringify(party))
@@ -180,6 +201,7 @@ async function createLemonldap(portal: Portal): Promise<Lemonldap> {
       revokeConsent: () => clearSessions(place.persistent),
       age: () => ageSessions(place.sessions),
     },
+    rotateKeys: () => become(makeSigningKey(algorithm), workers),
 
     signIn: walkIn,
     asksWho: (page) => asksForPassword(page) || renewal(page) !== undefined,
@@ -215,23 +237,4 @@ function localSettings(configuration: string, templates: string): string {
     'languages = en',
     '',
   ].join('\n')
-}
-
-/** Each tried, or looked for in vain in its discovery document. */
-const CANNOT: RealIdp['cannot'] = {
-  authorization_params:
-    'prompt=login asks nobody again within seconds of a login, and with that time taken away it never ends asking',
-  ...because(
-    'it compares Basic credentials as they come, so that no encoding is understood',
-    ...(['secret_blanks', 'secret_signs', 'secret_letters'] as const),
-  ),
-  signed_eddsa: 'the portal has RSA and EC keys, and publishes no other',
-  ...because('it takes the settings, and sends the token unencrypted', ...ENCRYPTED),
-  ...because('it knows no certificates of clients', ...CERTIFICATES),
-  id_token_only: 'its UserInfo endpoint has all that the ID token has',
-  ...because('it has no response mode that ends in jwt', ...JARM),
-  ...because('it has no endpoint for pushed requests', 'pushed', 'pushed_request_object'),
-  dpop: 'it knows no DPoP',
-  revocation: 'it has no revocation endpoint',
-  cancelled: 'its login page has no way back; its consent page has one, which is tried beside the matrix',
 }

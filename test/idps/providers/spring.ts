@@ -1,20 +1,18 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cp, readdir, readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { makeCertificates, makeClientCertificate } from '../../../fixtures/certificate.ts'
 import { freePort } from '../../support/host-process.ts'
-import { onLoopback } from '../../support/on-loopback.ts'
 import { makeServerFiles } from '../../support/server-files.ts'
-import { BACKCHANNEL, because, ENCRYPTED, FORM_POST, JARM, REQUEST_OBJECTS } from '../support/cases.ts'
 import { startCommanded } from '../support/commanded-process.ts'
 import { exists, keepOnce } from '../support/kept.ts'
+import { publishKeys } from '../support/key-publisher.ts'
 import { answerConsent, asksForPassword } from '../support/pages.ts'
 import { BOB, PEOPLE } from '../support/people.ts'
-import type { ProviderPackage, RealIdp } from '../support/real-idp.ts'
+import type { ClientRegistration, ProviderPackage, RealIdp } from '../support/real-idp.ts'
 import { needPrograms } from '../support/system-packages.ts'
 import { refuseOthers } from '../support/understood.ts'
 import { untilDiscovered } from '../support/until-discovered.ts'
@@ -45,25 +43,6 @@ export const spring: ProviderPackage = {
   },
 }
 
-/** An address for a client's keys: it takes no keys but by address. Another one each time, since it keeps what it has fetched. */
-async function publishKeys() {
-  let published: object = { keys: [] }
-  let versions = 0
-  const { url, close } = await onLoopback(
-    createServer((_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(published))
-    }),
-  )
-  return {
-    close,
-    addressOf(keys: object) {
-      published = keys
-      versions += 1
-      return `${url}/${versions}`
-    },
-  }
-}
-
 /** Of everything that the program is built from. */
 async function fingerprint(folder: string): Promise<string> {
   const hash = createHash('sha256')
@@ -86,10 +65,16 @@ async function provider(jar: string): Promise<RealIdp> {
   const authority = await makeCertificates()
   // Which of the two methods it is, it tells by the length of the chain.
   const chain = { cert: `${authority.server.cert}\n${authority.ca.cert}`, key: authority.server.key }
+  let rotated = false
   let program: ReturnType<typeof startCommanded> | undefined
   const order = (verb: string, given?: unknown) => {
     if (!program) throw new Error('not started')
     return program.command(verb, given)
+  }
+  const close = async () => {
+    await program?.close()
+    await keys.close()
+    await remove()
   }
   return {
     version: VERSION,
@@ -101,20 +86,23 @@ async function provider(jar: string): Promise<RealIdp> {
       selfSignedCertificate: selfSigned,
     },
     cannot: CANNOT,
-    ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri']),
+    ownPage: new Set(['wrong_client_id', 'wrong_redirect_uri', 'wrong_post_logout']),
     groupName: (name) => name,
     refusedToPublic: ['introspection-failed', 'logout-incomplete'],
     async start() {
-      program = startCommanded('java', ['-XX:TieredStopAtLevel=1', '-jar', jar, ...options])
+      if (program) await order('listen')
+      else program = startCommanded('java', ['-XX:TieredStopAtLevel=1', '-jar', jar, ...options])
       await untilDiscovered(issuer, program, START_LIMIT_MS)
     },
-    async close() {
-      await program?.close()
-      await keys.close()
-      await remove()
+    async stop() {
+      if (program?.isUp()) await order('away')
     },
+    close,
     async reset() {
       await order('clear')
+      // Making keys takes a second.
+      if (rotated) await order('rotate')
+      rotated = false
       for (const person of PEOPLE) await order('person', { ...person, disabled: false })
     },
     async register(client) {
@@ -134,6 +122,10 @@ async function provider(jar: string): Promise<RealIdp> {
       revokeConsent: ({ username }) => order('revokeConsent', username),
     },
     endSessions: async ({ username }) => void (await order('endSessions', username)),
+    async rotateKeys() {
+      rotated = true
+      await order('rotate')
+    },
     signIn: async (browser, page, { username, password }) =>
       answerConsent(browser, await browser.signIn(page, username, password), 'Allow'),
     asksWho: asksForPassword,
@@ -145,21 +137,42 @@ async function provider(jar: string): Promise<RealIdp> {
   }
 }
 
-const UNDERSTOOD = [
-  ...(['token_endpoint_auth_signing_alg', 'jwks_uri', 'claimsIn', 'id_token_signed_response_alg'] as const),
+const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
+  ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
+  ...(['token_endpoint_auth_method', 'token_endpoint_auth_signing_alg', 'jwks_uri', 'jwks'] as const),
   ...(['tls_client_auth_subject_dn', 'tls_client_certificate_bound_access_tokens'] as const),
-  // It binds access tokens to whoever shows a proof and takes pushed requests, and has nothing to demand either with.
-  ...(['dpop_bound_access_tokens', 'require_pushed_authorization_requests'] as const),
-] as const
+  ...(['id_token_signed_response_alg', 'groups', 'claimsIn', 'renewal'] as const),
+  // It binds access tokens to whoever shows a proof, and has nothing to demand one with.
+  'dpop_bound_access_tokens',
+]
+
+const CODE_ALONE = 'it knows the response type code alone, and leaves response_mode aside'
+const NO_ENCRYPTION = 'it encrypts nothing'
+const NO_REQUEST_OBJECT = 'it leaves the parameter request aside'
+const NO_BACKCHANNEL = 'it sends no logout tokens'
 
 const CANNOT: RealIdp['cannot'] = {
   signed_eddsa: 'its list of algorithms has no EdDSA',
   signed_hs256: 'ID tokens are signed with a key pair only',
   signed_userinfo: 'UserInfo is JSON only',
-  ...because('it encrypts nothing', ...ENCRYPTED),
-  ...because('it knows the type code alone, and leaves response_mode aside', ...FORM_POST, 'fragment', ...JARM),
-  ...because('it leaves the parameter request aside', ...REQUEST_OBJECTS),
-  ...because('it sends no logout tokens', ...BACKCHANNEL),
+  encrypted_rsa_oaep: NO_ENCRYPTION,
+  encrypted_rsa_oaep_256: NO_ENCRYPTION,
+  encrypted_ecdh_es: NO_ENCRYPTION,
+  encrypted_userinfo: NO_ENCRYPTION,
+  form_post_code: CODE_ALONE,
+  form_post_hybrid: CODE_ALONE,
+  form_post_id_token: CODE_ALONE,
+  fragment: CODE_ALONE,
+  jarm_query: CODE_ALONE,
+  jarm_form_post: CODE_ALONE,
+  pushed: 'a client cannot be made to push its requests (it may, which has a test of its own)',
+  request_object: NO_REQUEST_OBJECT,
+  pushed_request_object: NO_REQUEST_OBJECT,
+  backchannel_one: NO_BACKCHANNEL,
+  backchannel_all: NO_BACKCHANNEL,
+  backchannel_all_one_sid: NO_BACKCHANNEL,
   max_age: 'it leaves max_age aside',
   authorization_params: 'it leaves prompt=login aside',
+  introspection_disabled: 'tokens of a disabled user stay active',
+  introspection_ended: 'tokens do not hang on its sessions',
 }

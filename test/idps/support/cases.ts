@@ -16,7 +16,9 @@ export const CASES = {
   secret_letters: 'a secret with letters beyond ASCII',
   groups_unasked: 'groups that come without a scope',
   groups_by_scope: 'groups by a scope of their own',
-  groups_rules: 'groups.required, siteadmin and sync, and groups that are left',
+  groups_required: 'groups.required',
+  groups_siteadmin: 'groups.siteadmin, taken away again',
+  groups_sync: 'groups.sync',
   userinfo_only: 'claims at the UserInfo endpoint only',
   id_token_only: 'claims in the ID token only',
   signed_rs384: 'ID token RS384',
@@ -48,16 +50,25 @@ export const CASES = {
   backchannel_all: 'back-channel logout of all sessions',
   backchannel_all_one_sid: 'back-channel logout of all sessions, one sid told',
   introspection: 'introspection of a live session',
+  introspection_disabled: 'introspection notices a disabled user',
+  introspection_ended: 'introspection notices a session that was ended',
   ...RENEWALS,
   revocation: 'the access token is revoked at logout',
+  key_rotation: 'new signing keys while signed in',
+  down_at_start: 'away when the server starts',
+  down_at_logout: 'away when somebody signs out',
+  private_ca: 'a private certificate authority',
   wrong_secret: 'wrong client_secret',
   wrong_client_id: 'wrong client_id',
   wrong_redirect_uri: 'redirect address not registered',
+  wrong_post_logout: 'post-logout address not registered',
   wrong_issuer_slash: 'issuer with a slash too many or too few',
+  wrong_issuer_path: 'issuer with a wrong path',
   wrong_scope: 'a scope that it does not know',
   wrong_signing_alg: 'another ID token algorithm than it uses',
   wrong_auth_method: 'another auth method than registered',
   wrong_key: 'a client key that it does not know',
+  wrong_group: 'a required group under a name that it does not tell',
   cancelled: 'the person cancels',
   live_well: 'check --live of what is right',
   live_wrong_secret: 'check --live of a wrong client_secret',
@@ -67,19 +78,3 @@ export const CASES = {
 
 /** Name of one case: what a provider's `cannot` and `ownPage` speak of. */
 export type CaseName = keyof typeof CASES
-
-/** One reason for several cases. */
-export function because(reason: string, ...names: readonly CaseName[]): Readonly<Partial<Record<CaseName, string>>> {
-  return Object.fromEntries(names.map((name) => [name, reason]))
-}
-export const ENCRYPTED = [
-  'encrypted_rsa_oaep',
-  'encrypted_rsa_oaep_256',
-  'encrypted_ecdh_es',
-  'encrypted_userinfo',
-] as const
-export const JARM = ['jarm_query', 'jarm_form_post'] as const
-export const FORM_POST = ['form_post_code', 'form_post_hybrid', 'form_post_id_token'] as const
-export const REQUEST_OBJECTS = ['request_object', 'pushed_request_object'] as const
-export const CERTIFICATES = ['tls_client_auth', 'self_signed_tls_client_auth'] as const
-export const BACKCHANNEL = ['backchannel_one', 'backchannel_all', 'backchannel_all_one_sid'] as const

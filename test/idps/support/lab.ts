@@ -44,6 +44,8 @@ export interface LabOptions {
   readonly host?: Omit<HostOptions, 'config' | 'port'>
   /** Makes the host known to the provider in another way than the port's. */
   readonly register?: (url: string) => Promise<Registered>
+  /** What happens between the registration and the start of the host. */
+  readonly beforeHost?: () => Promise<void>
 }
 
 /** A reference host on 127.0.0.1 that uses a real provider. */
@@ -87,6 +89,7 @@ export async function startLab(idp: RealIdp, options: LabOptions = {}): Promise<
   const folder = await createClientFolder()
   const { keys = [] } = options
   const registered = await (options.register?.(url) ?? idp.register(registrationAt(idp, url, options)))
+  await options.beforeHost?.()
   const authLog: AuthLogEntry[] = []
   const output: string[] = []
   const config = {

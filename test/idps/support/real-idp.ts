@@ -14,7 +14,7 @@ export interface ProviderPackage<Own extends RealIdp = RealIdp> {
   /**
    * Fetches what is not there yet with the registry's ordinary client, and makes the provider ready to start. `scratch` exists, is this
    * provider's own and is kept between runs: what was fetched, unpacked or built stays in it, and what a run writes goes elsewhere
-   * (`mkdtemp`) or is removed by `close`. A download that ended half-way is not taken for one that ended.
+   * (`mkdtemp`) or is removed by `stop`. A download that ended half-way is not taken for one that ended.
    */
   install(scratch: string): Promise<Installed<Own>>
 }
@@ -30,14 +30,14 @@ export type Installed<Own extends RealIdp = RealIdp> =
  */
 export interface RealIdp {
   readonly version: string
-  /** To the letter as it publishes it. */
+  /** To the letter as it publishes it. Fixed from the first `start`: `stop` and `start` change neither port nor issuer. */
   readonly issuer: string
-  /** The same provider by TLS with a private authority (PEM), where clients can show certificates to it. */
+  /** The same provider by TLS with a private authority (PEM), where it can. */
   readonly secure?: {
     readonly issuer: string
     readonly ca: string
     /** PEM of a certificate that it takes from clients there, for `tls_client_auth`. */
-    readonly clientCertificate: { readonly cert: string; readonly key: string }
+    readonly clientCertificate?: { readonly cert: string; readonly key: string }
     /** The same for `self_signed_tls_client_auth`, where that is another one. */
     readonly selfSignedCertificate?: { readonly cert: string; readonly key: string }
   }
@@ -54,8 +54,10 @@ export interface RealIdp {
   /** What it makes of a group's name in the claim, such as `/mesh-users`. */
   groupName(name: string): string
 
-  /** Resolves once discovery answers. */
+  /** Starts it, or starts it again after `stop`, with what it knew then. Resolves once discovery answers. */
   start(): Promise<void>
+  /** Is away for the host: nothing listens at its addresses. Twice is fine. */
+  stop(): Promise<void>
   /** Ends it for good, and removes what only this run needed. Twice is fine. */
   close(): Promise<void>
   /** Makes it new: no client, no session, nobody but `PEOPLE`, the keys of a fresh installation. Before each case. */
@@ -71,6 +73,9 @@ export interface RealIdp {
   readonly acts?: Readonly<
     Partial<Record<'delete' | 'setPassword' | 'revokeConsent' | 'age', (person: Person) => Promise<unknown>>>
   >
+  /** New signing keys; the old ones are withdrawn as soon as the provider can do that. */
+  rotateKeys(): Promise<void>
+
   /** Walks from the page that a login has led to through its login and consent pages, to wherever that ends. A person it knows already is not asked. */
   signIn(browser: ScriptedBrowser, page: Page, person: Person): Promise<Page>
   /** Whether the page asks for a password. */

@@ -28,8 +28,21 @@ const WORDS: Readonly<Record<string, Outcome>> = {
 }
 const NOTHING = 'nothing to try: '
 
+/** The fixture's provider has no page. */
+const OIDC_PROVIDER: Readonly<Record<RenewalCase, Outcome>> = {
+  renewal_disabled: { none: 'it asks whether an account is there, and nothing else' },
+  renewal_deleted: 'out',
+  renewal_ended: { none: 'it has no administration: a session ends in its own browser' },
+  renewal_idle: 'out',
+  renewal_password: 'in',
+  renewal_consent: { none: 'the fixture asks nobody for consent' },
+  renewal_rotating: 'in',
+  renewal_kept: 'in',
+}
+
 /** As the provider's own page says it, which the matrix holds it to. */
 export function outcomeOf(provider: string, name: RenewalCase): Outcome {
+  if (provider === 'oidc-provider') return OIDC_PROVIDER[name]
   const page = readDocuments().find(({ text }) => text.startsWith(`# ${provider}\n`))
   const rows = tableRows(section(page?.text ?? '', '## Who is out when'))
   const [, told = ''] = rows.find(([what]) => what === RENEWALS[name]) ?? []

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
+import { access } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { until } from '../../meshcentral/support/until.ts'
-import { exists } from './kept.ts'
 
 const run = promisify(execFile)
 const LIMIT_MS = 240_000
@@ -48,9 +48,17 @@ function busy(error: unknown): false {
 
 async function whichAreMissing(needed: Needed): Promise<readonly string[]> {
   const folders = (process.env.PATH ?? '').split(delimiter)
-  const found = (program: string) => Promise.all(folders.map((folder) => exists(join(folder, program))))
+  const found = async (program: string) => {
+    const places = folders.map((folder) =>
+      access(join(folder, program)).then(
+        () => true,
+        () => false,
+      ),
+    )
+    return (await Promise.all(places)).includes(true)
+  }
   const entries = await Promise.all(
-    Object.entries(needed).map(async ([program, name]) => ((await found(program)).includes(true) ? [] : [name])),
+    Object.entries(needed).map(async ([program, name]) => ((await found(program)) ? [] : [name])),
   )
   return [...new Set(entries.flat())]
 }

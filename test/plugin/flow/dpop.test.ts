@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { calculateJwkThumbprint, type JWK } from 'jose'
+import { makeKey } from '../../support/client-keys.ts'
 import { type KeyedOptions, keyedSetups, partsOf } from '../../support/keyed-setup.ts'
 
 const BOUND = { dpop_bound_access_tokens: true }
@@ -50,6 +51,25 @@ describe('access tokens that are bound to a key', () => {
     const before = idp.requests('userinfo')
     expect((await person.get(`${host.url}auth-oidc`)).url).to.equal(host.url)
     expect(idp.requests('userinfo') - before).to.equal(1)
+  })
+
+  it('begin with a proof at the pushed request, with a request object too', async () => {
+    const { host, page, proofsAt } = await login({
+      keys: [makeKey('P-256')],
+      client: { ...BOUND, require_pushed_authorization_requests: true, require_signed_request_object: true },
+    })
+    expect(page.url, page.text).to.equal(host.url)
+    expect(proofsAt('/request')[0]?.[1]).to.include({ htm: 'POST' })
+  })
+
+  it('go with every way to authenticate, with an assertion that has to be made twice too', async () => {
+    const { host, page, authLog } = await login({
+      keys: [makeKey('P-256')],
+      client: { ...BOUND, token_endpoint_auth_method: 'private_key_jwt' },
+      registered: { ...BOUND, token_endpoint_auth_method: 'private_key_jwt' },
+      idp: { assertionAudience: 'address' },
+    })
+    expect(page.url, JSON.stringify(authLog)).to.equal(host.url)
   })
 
   it('are refused where the IdP issues others, which anybody could use', async () => {

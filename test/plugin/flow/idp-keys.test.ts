@@ -34,6 +34,30 @@ describe('the keys of the IdP', () => {
     expect((await page).url, JSON.stringify(authLog)).to.equal(host.url)
   })
 
+  it('may change between the ID token of a login and what the UserInfo endpoint signs', async () => {
+    const members = { userinfo_signed_response_alg: 'RS256' }
+    for (const type of ['code', 'code id_token']) {
+      const rotating = { rotate: () => Promise.resolve() }
+      const setup = await start({
+        client: { ...members, response_types: [type] },
+        registered: { ...members, response_types: [type] },
+        idp: { claimsIn: 'userinfo' },
+        host: {
+          fetch: async (input, init) => {
+            if (String(input).endsWith('/me')) await rotating.rotate()
+            return globalThis.fetch(input, init)
+          },
+        },
+      })
+      const { host, idp, clock, signIn, authLog } = setup
+      rotating.rotate = () => idp.rotateKeys({ withdraw: true })
+      const visit = signIn()
+      await clock.pass(1_000)
+      expect((await visit).page.url, JSON.stringify(authLog)).to.equal(host.url)
+      expect(idp.requests('jwks'), type).to.equal(2)
+    }
+  })
+
   it('are asked for together with the token: a login does not wait for one after the other', async () => {
     const keys = new EventEmitter()
     const asked = once(keys, 'asked')

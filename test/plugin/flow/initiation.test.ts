@@ -45,7 +45,15 @@ describe('a login that begins elsewhere', () => {
   it('leads to the start page where its target is elsewhere', async () => {
     const { host, idp, signIn } = await start()
     const { person } = await signIn()
-    for (const target of [`${host.url.slice(0, -1)}.evil.test/`, `${host.url}logout`, `${host.url}/evil.test`]) {
+    for (const target of [
+      'https://evil.test/',
+      `${host.url.slice(0, -1)}.evil.test/`,
+      `${host.url.replace('http://', 'http://x@evil.test:80/')}`,
+      '//evil.test',
+      'javascript:alert(1)',
+      `${host.url}logout`,
+      `${host.url}/evil.test`,
+    ]) {
       const query = new URLSearchParams({ iss: idp.issuer, target_link_uri: target })
       expect((await person.get(`${host.url}auth-oidc?${query}`)).trail.at(-1), target).to.equal(host.url)
     }
@@ -59,6 +67,13 @@ describe('a login that begins elsewhere', () => {
     expect(await hint('login_hint=a&login_hint=b')).to.equal(null)
     expect(await hint('login_hint=%20%0A')).to.equal(null)
     expect(await hint('login_hint=al%0D%0Aice%00')).to.equal('alice')
+  })
+
+  it('is refused by the login page where its form is too large to be read', async () => {
+    const { host, browser, authLog } = await start()
+    const { headers } = await browser().step(`${host.url}auth-oidc`, { form: [['iss', 'x'.repeat(300_000)]] })
+    expect(headers.location).to.match(/^\/login\?failure=/)
+    expect(authLog.at(-1)?.fields.code).to.equal('answer_invalid')
   })
 })
 

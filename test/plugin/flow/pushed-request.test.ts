@@ -34,6 +34,12 @@ describe('a pushed authorization request', () => {
     })
   }
 
+  it('is not sent where nobody demands it', async () => {
+    const { pushes, sentTo } = await begin({ client: {} })
+    expect(pushes).to.deep.equal([])
+    expect(sentTo.searchParams.has('state')).to.equal(true)
+  })
+
   for (const [method, members] of [
     ['client_secret_basic', ['request']],
     ['client_secret_post', ['client_id', 'client_secret', 'request']],
@@ -74,6 +80,16 @@ describe('a pushed authorization request', () => {
     }
   })
 
+  it('that nobody answers names the endpoint', async () => {
+    const { idp, asked, authLog } = await start({ client: PUSHED })
+    idp.faults.set('pushed_authorization_request', { kind: 'reset' })
+    expect((await asked()).search).to.equal('?failure=provider_unreachable')
+    expect(authLog.at(-1)?.fields).to.include({
+      code: 'provider_unreachable',
+      endpoint: 'pushed_authorization_request_endpoint',
+    })
+  })
+
   it('for which the IdP has no endpoint ends the login, which is begun in no other way', async () => {
     const publishes = { pushed_authorization_request_endpoint: undefined }
     const { asked, authLog } = await start({ client: PUSHED, publishes })
@@ -104,6 +120,11 @@ describe('a request that has to be signed', () => {
       expect((await signIn()).page.url).to.equal(host.url)
     })
   }
+
+  it('is signed by request_object_signing_alg where that is given', async () => {
+    const { asked } = await start({ keys, client: { ...STRICT, request_object_signing_alg: 'ES256' } })
+    expect(partsOf((await asked()).searchParams.get('request') ?? '')[0]).to.include({ alg: 'ES256', kid: 'c' })
+  })
 
   it('is not sent at all where no key signs as the IdP takes it', async () => {
     for (const [own, member] of [

@@ -1,6 +1,8 @@
 // A server of better-auth's OAuth provider plugin, over its adapter for memory. It takes its administrator's orders on its standard
 // input, a JSON line each: `{ id, verb, with }`, answered by `{ answer: id, value }` or `{ answer: id, error }`.
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import { createInterface } from 'node:readline'
 import { oauthProvider } from '@better-auth/oauth-provider'
 import { betterAuth } from 'better-auth'
@@ -8,7 +10,7 @@ import { memoryAdapter } from 'better-auth/adapters/memory'
 import { toNodeHandler } from 'better-auth/node'
 import { admin, jwt } from 'better-auth/plugins'
 
-const port = Number(process.argv[2])
+const { port, securePort, certificateFile, keyFile } = JSON.parse(process.argv[2])
 const MODELS = [
   ...['user', 'session', 'account', 'verification', 'jwks', 'oauthClient', 'oauthRefreshToken', 'oauthAccessToken'],
   ...['oauthConsent', 'oauthResource', 'oauthClientResource', 'oauthClientAssertion'],
@@ -31,9 +33,9 @@ function groupsTold({ groups }, user, scopes) {
 }
 
 /** @param algorithm of all ID tokens: there is none per client. HS256 means that of who goes without the plugin for keys */
-function createAuth(algorithm) {
+function createAuth(origin, algorithm) {
   return betterAuth({
-    baseURL: ORIGIN,
+    baseURL: origin,
     secret: 'a secret of this installation on loopback, which nothing depends on',
     database: memoryAdapter(tables),
     logger: { level: 'warn' },
@@ -74,12 +76,12 @@ function createAuth(algorithm) {
   })
 }
 
-const ORIGIN = `http://localhost:${port}`
-let auth
-let handler
+const ORIGINS = [`http://localhost:${port}`, `https://localhost:${securePort}`]
+let auths = []
+let handlers = []
 function configure(algorithm) {
-  auth = createAuth(algorithm)
-  handler = toNodeHandler(auth)
+  auths = ORIGINS.map((origin) => createAuth(origin, algorithm))
+  handlers = auths.map(toNodeHandler)
 }
 
 /** The pages that an installation has to bring: who is there, and whether that is fine. */
@@ -97,18 +99,18 @@ const PAGES = {
   },
 }
 
-async function answer(request, response) {
-  const url = new URL(request.url, ORIGIN)
+async function answer(index, request, response) {
+  const url = new URL(request.url, ORIGINS[index])
   if (url.pathname === '/api/auth/.well-known/openid-configuration') {
-    const metadata = await auth.api.getOpenIdConfig()
+    const metadata = await auths[index].api.getOpenIdConfig()
     return send(response, 200, JSON.stringify(metadata), 'application/json')
   }
-  if (url.pathname.startsWith('/api/auth/')) return handler(request, response)
+  if (url.pathname.startsWith('/api/auth/')) return handlers[index](request, response)
   const page = PAGES[url.pathname]
   if (page === undefined) return send(response, 404, 'No such page.')
   if (request.method === 'GET') return send(response, 200, `<form method="post" action="">${page.fields}</form>`)
   const [path, body] = page.call(new URLSearchParams(await readBody(request)))
-  const said = await auth.handler(
+  const said = await auths[index].handler(
     new Request(`${url.origin}/api/auth${path}`, {
       method: 'POST',
       headers: {
@@ -135,18 +137,23 @@ async function readBody(request) {
   return Buffer.concat(chunks).toString()
 }
 
-const server = createServer((request, response) => {
-  answer(request, response).catch((error) => {
+const serve = (index) => (request, response) => {
+  answer(index, request, response).catch((error) => {
     process.stderr.write(`${error.stack}\n`)
     send(response, 500, 'It failed.')
   })
-})
+}
+const servers = [
+  createServer(serve(0)),
+  createSecureServer({ cert: readFileSync(certificateFile), key: readFileSync(keyFile) }, serve(1)),
+]
+const PORTS = [port, securePort]
 
 /** Somebody signed in, as calls need it. */
 async function signedIn({ email, password }) {
-  const { headers } = await auth.api.signInEmail({ body: { email, password }, returnHeaders: true })
+  const { headers } = await auths[0].api.signInEmail({ body: { email, password }, returnHeaders: true })
   const cookie = headers.getSetCookie().map((one) => one.split(';', 1)[0])
-  return new Headers({ cookie: cookie.join('; '), origin: ORIGIN })
+  return new Headers({ cookie: cookie.join('; '), origin: ORIGINS[0] })
 }
 
 const administrator = () => signedIn(ADMINISTRATOR)
@@ -156,7 +163,7 @@ let fresh
 async function reset({ algorithm, people }) {
   if (!fresh) {
     configure('EdDSA')
-    await auth.api.signUpEmail({ body: ADMINISTRATOR })
+    await auths[0].api.signUpEmail({ body: ADMINISTRATOR })
     Object.assign(userOf(ADMINISTRATOR.email), { role: 'admin' })
     for (const person of people) await putPerson(person)
     fresh = structuredClone(tables)
@@ -167,7 +174,7 @@ async function reset({ algorithm, people }) {
 
 async function putPerson({ email, password, givenName, familyName, groups }) {
   const name = `${givenName} ${familyName}`
-  if (!userOf(email)) await auth.api.signUpEmail({ body: { email, password, name } })
+  if (!userOf(email)) await auths[0].api.signUpEmail({ body: { email, password, name } })
   Object.assign(userOf(email), { name, groups: JSON.stringify(groups), emailVerified: true })
 }
 
@@ -182,7 +189,7 @@ async function putClient({
 }) {
   tables.oauthClient = tables.oauthClient.filter(({ clientId }) => clientId !== client_id)
   next = { client_id, client_secret }
-  await auth.api.adminCreateOAuthClient({
+  await auths[0].api.adminCreateOAuthClient({
     headers: await administrator(),
     body: {
       ...metadata,
@@ -199,14 +206,25 @@ async function putClient({
 async function endSessions({ email, which }) {
   const { id: userId } = userOf(email)
   const headers = await administrator()
-  if (which === 'all') return auth.api.revokeUserSessions({ headers, body: { userId } })
+  if (which === 'all') return auths[0].api.revokeUserSessions({ headers, body: { userId } })
   const [{ token: sessionToken }] = sessionsOf(email).sort((a, b) => b.createdAt - a.createdAt)
-  return auth.api.revokeUserSession({ headers, body: { sessionToken } })
+  return auths[0].api.revokeUserSession({ headers, body: { sessionToken } })
 }
 
 const sessionsOf = (email) => tables.session.filter(({ userId }) => userId === userOf(email).id)
 
 const VERBS = {
+  async listen() {
+    if (servers.every(({ listening }) => listening)) return
+    await Promise.all(
+      servers.map((server, index) => new Promise((done) => server.listen(PORTS[index], '127.0.0.1', done))),
+    )
+  },
+  async away() {
+    const closed = servers.map((server) => new Promise((done) => server.close(done)))
+    for (const server of servers) server.closeAllConnections()
+    await Promise.all(closed)
+  },
   reset,
   algorithm(wanted) {
     // Whoever has asked for the key set just before had a key of another algorithm made, and that one would be taken.
@@ -218,28 +236,30 @@ const VERBS = {
   sessions: (email) => sessionsOf(email).length,
   endSessions,
   async disable(email) {
-    await auth.api.banUser({ headers: await administrator(), body: { userId: userOf(email).id } })
+    await auths[0].api.banUser({ headers: await administrator(), body: { userId: userOf(email).id } })
   },
   async delete(email) {
-    await auth.api.removeUser({ headers: await administrator(), body: { userId: userOf(email).id } })
+    await auths[0].api.removeUser({ headers: await administrator(), body: { userId: userOf(email).id } })
   },
   async setPassword({ email, password: newPassword }) {
-    await auth.api.setUserPassword({
+    await auths[0].api.setUserPassword({
       headers: await administrator(),
       body: { userId: userOf(email).id, newPassword },
     })
   },
   async revokeConsent(person) {
     const [{ id }] = tables.oauthConsent.filter(({ userId }) => userId === userOf(person.email).id)
-    await auth.api.deleteOAuthConsent({ headers: await signedIn(person), body: { id } })
+    await auths[0].api.deleteOAuthConsent({ headers: await signedIn(person), body: { id } })
   },
   age() {
     for (const token of tables.oauthRefreshToken) Object.assign(token, { expiresAt: new Date(0) })
   },
+  rotate() {
+    tables.jwks = []
+  },
 }
 
 configure('EdDSA')
-server.listen(port, '127.0.0.1')
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, verb, with: given } = JSON.parse(line)
   const said = await Promise.resolve()

@@ -1,8 +1,16 @@
 import type { ClientRegistration } from '../../support/real-idp.ts'
 import { refuseOthers } from '../../support/understood.ts'
 
-const UNDERSTOOD = [
-  ...(['token_endpoint_auth_signing_alg', 'claimsIn'] as const),
+const UNDERSTOOD: readonly (keyof ClientRegistration)[] = [
+  ...(['client_id', 'client_secret', 'redirect_uris', 'post_logout_redirect_uris', 'response_types'] as const),
+  ...([
+    'token_endpoint_auth_method',
+    'token_endpoint_auth_signing_alg',
+    'jwks',
+    'groups',
+    'claimsIn',
+    'renewal',
+  ] as const),
   ...(['tls_client_auth_subject_dn', 'tls_client_certificate_bound_access_tokens'] as const),
   ...(['id_token_signed_response_alg', 'id_token_encrypted_response_alg'] as const),
   ...(['id_token_encrypted_response_enc', 'authorization_signed_response_alg'] as const),
@@ -11,7 +19,7 @@ const UNDERSTOOD = [
   // Of all clients or of none.
   'require_pushed_authorization_requests',
   ...(['dpop_bound_access_tokens', 'backchannel_logout_uri', 'backchannel_logout_session_required'] as const),
-] as const
+]
 
 /** Properties that its database has no room for until it is told their names. `true`: more than one value. */
 export const FURTHER_PROPERTIES: Readonly<Record<string, boolean>> = {
@@ -21,7 +29,8 @@ export const FURTHER_PROPERTIES: Readonly<Record<string, boolean>> = {
   tls_client_auth_subject_dn: false,
 }
 
-export function toClient(client: ClientRegistration): Record<string, unknown> {
+/** @param keyId of the key that signs by an algorithm */
+export function toClient(client: ClientRegistration, keyId: (alg: string) => string): Record<string, unknown> {
   refuseOthers(client, UNDERSTOOD)
   const { client_id, claimsIn } = client
   // It tells the same in both; where the case is about something else, that is as good.
@@ -42,7 +51,7 @@ export function toClient(client: ClientRegistration): Record<string, unknown> {
     // It counts a signed request as authentication as well.
     token_endpoint_auth_method:
       client.request_object_signing_alg === undefined ? [method] : [method, 'private_key_jwt'],
-    sign_kid: client.id_token_signed_response_alg ?? 'RS256',
+    sign_kid: keyId(client.id_token_signed_response_alg ?? 'RS256'),
     request_object_signing_alg: client.request_object_signing_alg,
     token_endpoint_signing_alg: client.token_endpoint_auth_signing_alg,
     jwks: client.jwks,

@@ -16,15 +16,17 @@ function rsa(): KeyObject {
   return generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 }
 
-/** One key for each algorithm, named by it: a client names the one that its tokens are signed with. */
-export function makeSigningKeys(): readonly SigningJwk[] {
+/** One key for each algorithm: a client names the one that its tokens are signed with. */
+export function makeSigningKeys(version: number): readonly SigningJwk[] {
   return Object.entries(KINDS).map(([alg, make]) => ({
     ...make().export({ format: 'jwk' }),
     alg,
-    kid: alg,
+    kid: keyIdOf(alg, version),
     use: 'sig',
   }))
 }
+
+export const keyIdOf = (alg: string, version: number): string => `${alg}-${version}`
 
 export interface PluginSettings {
   readonly issuer: string
@@ -32,6 +34,7 @@ export interface PluginSettings {
   /** Whatever the scope. */
   readonly groupsUnasked: boolean
   readonly pushedOnly: boolean
+  readonly pkce: boolean
   /** Each refresh token is good once. */
   readonly rotates: boolean
 }
@@ -42,6 +45,7 @@ export function pluginParameters({
   keys,
   groupsUnasked,
   pushedOnly,
+  pkce,
   rotates,
 }: PluginSettings): Record<string, unknown> {
   return {
@@ -80,7 +84,7 @@ export function pluginParameters({
         scope: ['groups'],
       },
     ],
-    'pkce-allowed': true,
+    'pkce-allowed': pkce,
     'introspection-revocation-allowed': true,
     'introspection-revocation-allow-target-client': true,
     'introspection-revocation-auth-scope': [],

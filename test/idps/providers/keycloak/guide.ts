@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { until } from '../../../meshcentral/support/until.ts'
 import { codeBlocks, readDocument } from '../../../support/documents.ts'
-import { expectRefused, signsIn, told } from '../../matrix/expectations.ts'
+import { expectRefused, expectSignedIn, told } from '../../matrix/expectations.ts'
 import type { Bench } from '../../matrix/run.ts'
 import type { LabOptions } from '../../support/lab.ts'
 import { ALICE, BOB, CAROL } from '../../support/people.ts'
@@ -61,7 +61,8 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
 
   it('leads to a login, and out again to the login page, by its steps 1 to 4', async () => {
     const lab = await labOfTheGuide()
-    const visit = await signsIn(lab, ALICE)
+    const visit = await lab.signIn(ALICE)
+    expectSignedIn(lab, visit, ALICE)
     const page = await lab.signOut(visit.browser)
     expect(page.url, told(lab, page)).to.satisfy((url: string) => url.startsWith(`${lab.host.url}login`))
     expect(await lab.idp.ownSessions(ALICE)).to.equal(0)
@@ -70,11 +71,27 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
   it('lets the groups decide with the mapper and the rules that it names', async () => {
     const lab = await labOfTheGuide({ groups: groups() })
     await addMapper()
-    const [alice, bob] = [await signsIn(lab, ALICE), await signsIn(lab, BOB)]
+    const [alice, bob, carol] = [await lab.signIn(ALICE), await lab.signIn(BOB), await lab.signIn(CAROL)]
+    expectSignedIn(lab, alice, ALICE)
     expect(alice.who).to.include({ siteAdmin: true })
     expect(alice.who.userGroups).to.have.members(['/mesh-users', '/mesh-admins'])
+    expect(bob.who, told(lab, bob.page)).to.include({ status: 200, siteAdmin: false })
+    expectRefused(lab, carol, 'not_in_required_group', [/groups\.required/])
+  })
+
+  it('makes nobody a site admin by a subgroup of the same name, since names are whole paths', async () => {
+    const { admin } = bench().idp
+    const lab = await labOfTheGuide({ groups: groups() })
+    await addMapper()
+    const [users] = await admin.get<{ id: string }[]>(`/${REALM}/groups?search=mesh-users&exact=true`)
+    await admin.post(`/${REALM}/groups/${users?.id}/children`, { name: 'mesh-admins' })
+    const [child] = await admin.get<{ id: string }[]>(`/${REALM}/groups/${users?.id}/children`)
+    const { id } = await findUser(admin, BOB)
+    await admin.put(`/${REALM}/users/${id}/groups/${child?.id}`)
+    const bob = await lab.signIn(BOB)
+    expectSignedIn(lab, bob, BOB)
     expect(bob.who).to.include({ siteAdmin: false })
-    expectRefused(lab, await lab.signIn(CAROL), 'not_in_required_group', [/groups\.required/])
+    expect(bob.who.userGroups).to.include('/mesh-users/mesh-admins')
   })
 
   it('needs a client scope named groups to be added to the client, where the rules ask for it', async () => {
@@ -102,7 +119,8 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
       ...mapper,
       config: { ...mapper?.config, 'id.token.claim': 'true' },
     })
-    await signsIn(lab, BOB)
+    const visit = await lab.signIn(BOB)
+    expectSignedIn(lab, visit, BOB)
     expectRefused(lab, await lab.signIn(ALICE), 'not_in_required_group', [/groups\.required/])
   })
 
@@ -116,7 +134,8 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
       },
     })
     const lab = await labOfTheGuide({ register: (url) => createClient(url, telling(url)) })
-    const first = await signsIn(lab, ALICE)
+    const first = await lab.signIn(ALICE)
+    expectSignedIn(lab, first, ALICE)
     // An administrator's order is answered once the tokens of it were sent.
     await idp.endSessions?.(ALICE, 'all')
     expect((await lab.whoIs(first.browser)).status).to.equal(200)

@@ -96,3 +96,18 @@ export async function tellClaimsIn(admin: Admin, place: 'id_token' | 'userinfo')
     }
   }
 }
+
+/** A new key that signs, and the one before taken away. */
+export async function replaceKeys(admin: Admin): Promise<void> {
+  const { id: realmId } = await admin.get<Named>(`/${REALM}`)
+  const type = 'org.keycloak.keys.KeyProvider'
+  const before = await admin.get<Named[]>(`/${REALM}/components?type=${type}`)
+  await admin.post(`/${REALM}/components`, {
+    name: 'rsa-next',
+    providerId: 'rsa-generated',
+    providerType: type,
+    parentId: realmId,
+    config: { priority: ['200'], keyUse: ['SIG'], algorithm: ['RS256'], keySize: ['2048'] },
+  })
+  for (const { id, name } of before) if (name === 'RS256') await admin.delete(`/${REALM}/components/${id}`)
+}

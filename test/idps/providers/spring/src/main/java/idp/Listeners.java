@@ -1,7 +1,9 @@
 package idp;
 
 import java.security.cert.X509Certificate;
+import java.util.List;
 import javax.net.ssl.X509TrustManager;
+import org.apache.catalina.LifecycleException;
 import org.apache.catalina.connector.Connector;
 import org.apache.tomcat.util.net.SSLHostConfig;
 import org.apache.tomcat.util.net.SSLHostConfigCertificate;
@@ -10,10 +12,11 @@ import org.springframework.boot.web.embedded.tomcat.TomcatServletWebServerFactor
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 import org.springframework.stereotype.Component;
 
-/** Plain HTTP and TLS side by side. */
+/** Plain HTTP and TLS side by side; both can stop listening and listen again at the same port. */
 @Component
 public class Listeners implements WebServerFactoryCustomizer<TomcatServletWebServerFactory> {
   private final Connector secure = new Connector();
+  private volatile Connector plain;
 
   /** The files are PEM. */
   Listeners(@Value("${tls.port}") int port, @Value("${tls.certificate}") String certificate, @Value("${tls.key}") String key) {
@@ -34,7 +37,16 @@ public class Listeners implements WebServerFactoryCustomizer<TomcatServletWebSer
 
   @Override
   public void customize(TomcatServletWebServerFactory factory) {
+    factory.addConnectorCustomizers((connector) -> plain = connector);
     factory.addAdditionalTomcatConnectors(secure);
+  }
+
+  public void stop() throws LifecycleException {
+    for (var connector : List.of(plain, secure)) connector.stop();
+  }
+
+  public void start() throws LifecycleException {
+    for (var connector : List.of(plain, secure)) connector.start();
   }
 
   /** Lets every certificate of a client through: the authorization server compares them with what is registered. */

@@ -20,12 +20,14 @@ import org.springframework.stereotype.Component;
 public class Orders {
   private final ObjectMapper json = new ObjectMapper();
   private final Registry registry;
+  private final Listeners listeners;
   private final SessionRegistry sessions;
 
   private final OAuth2AuthorizationConsentService consents;
 
-  Orders(Registry registry, SessionRegistry sessions, OAuth2AuthorizationConsentService consents) {
+  Orders(Registry registry, Listeners listeners, SessionRegistry sessions, OAuth2AuthorizationConsentService consents) {
     this.registry = registry;
+    this.listeners = listeners;
     this.sessions = sessions;
     this.consents = consents;
   }
@@ -55,10 +57,13 @@ public class Orders {
 
   private Object carryOut(String verb, JsonNode with) throws Exception {
     switch (verb) {
+      case "listen" -> listeners.start();
+      case "away" -> listeners.stop();
       case "clear" -> {
         registry.clear();
         sessions.getAllPrincipals().forEach((who) -> sessions.getAllSessions(who, true).forEach(this::forget));
       }
+      case "rotate" -> registry.rotateKeys();
       case "client" -> {
         var known = registry.findByClientId(with.get("client_id").asText());
         registry.save(Clients.from(with, known == null ? UUID.randomUUID().toString() : known.getId()));

@@ -31,11 +31,16 @@ public class Registry implements RegisteredClientRepository, UserDetailsService,
 
   private final Map<String, RegisteredClient> clients = new ConcurrentHashMap<>();
   private final Map<String, Person> people = new ConcurrentHashMap<>();
-  private final JWKSet keys = makeKeys();
+  private volatile JWKSet keys = makeKeys();
 
   public void clear() {
     clients.clear();
     people.clear();
+  }
+
+  /** The old keys are withdrawn at once. */
+  public void rotateKeys() {
+    keys = makeKeys();
   }
 
   public void put(Person person) {

@@ -1,0 +1,86 @@
+import { expect } from 'chai'
+import { expectNoComplaint, told } from '../../matrix/expectations.ts'
+import type { Bench } from '../../matrix/run.ts'
+import type { Person } from '../../support/people.ts'
+import type { Keycloak } from '../keycloak.ts'
+import { REALM, toUser } from './realm.ts'
+
+/** Known to the provider behind the provider only. */
+const DAVE: Person = {
+  username: 'dave',
+  password: 'Dave-has-1-password',
+  email: 'dave@example.org',
+  givenName: 'Dave',
+  familyName: 'Doe',
+  groups: [],
+}
+const UPSTREAM = 'upstream'
+const BROKER_CLIENT = { clientId: 'the-realm-in-front', secret: 'secret-of-the-realm-in-front' }
+
+/** Keycloak as a broker: it sends people on to another provider, here another realm, and has to sign them out there too. */
+export function describeUpstream(bench: () => Bench<Keycloak>): void {
+  it('signs out at the provider behind Keycloak as well, so that the next login asks for a password', async () => {
+    const { idp, keep } = bench()
+    keep(() => idp.admin.delete(`/${UPSTREAM}`))
+    await joinRealms(idp)
+    const lab = await bench().lab()
+    const browser = lab.browser()
+    const towardsUpstream = async () => {
+      const page = await browser.get(`${lab.host.url}auth-oidc`)
+      const link = page.links.find(({ href }) => href.includes(`/broker/${UPSTREAM}/`))
+      return link ? browser.get(link.href) : page
+    }
+    const page = await idp.signIn(browser, await towardsUpstream(), DAVE)
+    expect(await lab.whoIs(browser), told(lab, page)).to.include({ status: 200, email: DAVE.email })
+    expect(await sessionsIn(idp, UPSTREAM)).to.equal(1)
+
+    const last = await lab.signOut(browser)
+    expect(last.url, told(lab, last)).to.satisfy((url: string) => url.startsWith(`${lab.host.url}login`))
+    expect(await sessionsIn(idp, UPSTREAM)).to.equal(0)
+    expect(await idp.asksWho(await towardsUpstream(), browser)).to.equal(true)
+    const events = (await idp.events?.()) ?? []
+    expect(events.filter((event) => /LOGOUT/.test(event))).to.deep.equal(['LOGOUT'])
+    expectNoComplaint(lab, last)
+  })
+}
+
+async function joinRealms({ admin, issuerOf }: Keycloak): Promise<void> {
+  const endpoint = `${issuerOf(REALM)}/broker/${UPSTREAM}/endpoint`
+  const upstream = `${issuerOf(UPSTREAM)}/protocol/openid-connect`
+  await admin.post('', {
+    realm: UPSTREAM,
+    enabled: true,
+    users: [toUser(DAVE)],
+    clients: [
+      {
+        ...BROKER_CLIENT,
+        redirectUris: [endpoint],
+        attributes: { 'post.logout.redirect.uris': `${endpoint}/logout_response` },
+      },
+    ],
+  })
+  await admin.post(`/${REALM}/identity-provider/instances`, {
+    alias: UPSTREAM,
+    providerId: 'oidc',
+    enabled: true,
+    trustEmail: true,
+    config: {
+      clientId: BROKER_CLIENT.clientId,
+      clientSecret: BROKER_CLIENT.secret,
+      clientAuthMethod: 'client_secret_post',
+      issuer: issuerOf(UPSTREAM),
+      authorizationUrl: `${upstream}/auth`,
+      tokenUrl: `${upstream}/token`,
+      logoutUrl: `${upstream}/logout`,
+      jwksUrl: `${upstream}/certs`,
+      useJwksUrl: 'true',
+      validateSignature: 'true',
+      defaultScope: 'openid profile email',
+    },
+  })
+}
+
+async function sessionsIn({ admin }: Keycloak, realm: string): Promise<number> {
+  const [user] = await admin.get<{ id: string }[]>(`/${realm}/users?exact=true&username=${DAVE.username}`)
+  return (await admin.get<unknown[]>(`/${realm}/users/${user?.id}/sessions`)).length
+}
