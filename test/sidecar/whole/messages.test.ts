@@ -28,30 +28,6 @@ describe('A sidecar that receives messages', () => {
     expect(utf8).to.deep.equal(shown('N1CALL', blanks, '8'))
   })
 
-  for (const [ssid, key] of [
-    [7, 'N0CALL-7'],
-    ['7', 'N0CALL-7'],
-    [15, 'N0CALL-15'],
-    ['ab', 'N0CALL-AB'],
-    [0, 'N0CALL'],
-    ['0', 'N0CALL'],
-    ['', 'N0CALL'],
-    [null, 'N0CALL'],
-  ] as const) {
-    it(`finds what is addressed to ${key} for the SSID ${JSON.stringify(ssid)}`, async () => {
-      const station = { callsign: 'n0call', ssid, auth: claim('N0CALL').auth }
-      await its.upstream.until(() => its.upstream.clients().length > 0)
-      await its.post('/v1/register', { ...station, platform: 'android', pushToken: 'a-token', ackMessages: true })
-      await its.clock.advance(2000)
-      const asked = key === 'N0CALL' ? 'g/N0CALL/N0CALL-0' : `g/${key}`
-      await its.upstream.until(() => its.upstream.clients()[0]?.filter === asked)
-      its.upstream.inject(`N1CALL>APRS,TCPIP*::${key.padEnd(9)}:hello{1`)
-      await its.upstream.waitFor(({ line }) => line === `${key}>APRS,TCPIP*::N1CALL   :ack1`)
-      const { body } = await its.post('/v1/sync', { ...station, since: 0 })
-      expect(body.messages.map(({ to }) => to)).to.deep.equal([key])
-    })
-  }
-
   it('reaches a station without SSID by the SSID 0 as well', async () => {
     const station = { callsign: 'N0CALL', ssid: 0, auth: claim('N0CALL').auth }
     await its.upstream.until(() => its.upstream.clients().length > 0)
@@ -69,15 +45,6 @@ describe('A sidecar that receives messages', () => {
     expect(its.acks()).to.deep.equal(['N0CALL>APRS,TCPIP*::N1CALL   :ack1', 'N0CALL>APRS,TCPIP*::N1CALL   :ack2'])
   })
 
-  it('takes for text a tail of more than five characters, or with a blank or other than ASCII in it, and for a message what merely looks like an ack', async () => {
-    await its.register('N0CALL', { ackMessages: true })
-    const texts = ['look {123456', 'look {at it', 'for you {é', 'ackéé', 'ack 1', 'text\0']
-    for (const text of texts) await its.receive('N1CALL', 'N0CALL-7', text)
-    expect(await its.messages('N0CALL')).to.deep.equal(texts.map((text) => shown('N1CALL', text)))
-    expect(its.acks()).to.deep.equal([])
-    expect(await its.counter('messages_not_for_operator')).to.equal(0)
-  })
-
   it('takes the station inside a third-party frame for the sender, in nested frames the innermost', async () => {
     await its.register('N0CALL', { ackMessages: true })
     await its.receiveLines(
@@ -89,30 +56,6 @@ describe('A sidecar that receives messages', () => {
       shown('N2CALL', 'from afar', '2'),
     ])
     expect(its.acks()).to.deep.equal(['N0CALL-7>APRS,TCPIP*::N1CALL-9 :ack1', 'N0CALL-7>APRS,TCPIP*::N2CALL   :ack2'])
-  })
-
-  it('counts what is no message for the operator, and neither stores nor acknowledges nor pushes it', async () => {
-    await its.register('N0CALL', { ackMessages: true })
-    const fields = ['ack12', 'ackAB}', 'rej12', '?APRSD', '?APRSH N1CALL', '?APRSM', '?APRSO', '?APRSP{4', '?PING?{5']
-    const definitions = ['PARM.Volt', 'UNIT.V', 'EQNS.0,1,0', 'BITS.11111111,Test']
-    await its.receiveLines(
-      ...fields.map((field) => `N1CALL>APRS,TCPIP*::N0CALL-7 :${field}`),
-      ...definitions.map((text) => `N0CALL-7>APRS,TCPIP*::N0CALL-7 :${text}`),
-    )
-    expect(await its.counter('messages_not_for_operator')).to.equal(fields.length + definitions.length)
-    expect(await its.messages('N0CALL')).to.deep.equal([])
-    expect(its.acks()).to.deep.equal([])
-    await its.receive('N1CALL', 'N0CALL-7', 'acknowledged')
-    await its.endWindow()
-    await its.fcm.waitFor(() => true)
-    expect(its.fcm.received.map(({ data }) => data.count)).to.deep.equal(['1'])
-  })
-
-  it('drops what is addressed to nobody who is registered', async () => {
-    await its.register('N0CALL')
-    await its.receiveLines('N1CALL>APRS,TCPIP*::N0CALL-10:to the sidecar itself{1')
-    expect(await its.counter('messages_not_addressed')).to.equal(1)
-    expect(await its.messages('N0CALL')).to.deep.equal([])
   })
 
   it('takes a message for a duplicate only when sender, addressee, number and text are all equal', async () => {
@@ -153,36 +96,6 @@ describe('A sidecar that receives messages', () => {
     }
     const texts = (await its.messages('N0CALL')).map(({ text }) => text)
     expect(texts).to.deep.equal(['hello', 'beacon', 'beacon', 'hello', 'beacon'])
-  })
-
-  it('loses nothing after its clock was a month ahead: the same text and number on later days is stored', async () => {
-    await its.register('N0CALL')
-    const real = its.clock.now()
-    for (const [copy, days] of [30, 0, 1, 2].entries()) {
-      its.clock.set(real + days * 86_400_000)
-      await its.receiveLines(passed(copy, 'good morning{1'))
-    }
-    expect(await its.messages('N0CALL')).to.deep.equal(Array(4).fill(shown('N1CALL', 'good morning', '1')))
-  })
-
-  it('stores what comes again with a newer reply-ack, or other blanks at its end, once', async () => {
-    await its.register('N0CALL', { ackMessages: true })
-    const fields = ['hello{MM}', 'hello{MM}AA', 'hello{MM}AB ', 'hello {MM}AB']
-    await its.receiveLines(...fields.map((field, copy) => passed(copy, field)))
-    await its.receiveLines(passed(8, 'beacon'), passed(9, 'beacon  '))
-    expect(await its.messages('N0CALL')).to.deep.equal([shown('N1CALL', 'hello', 'MM}'), shown('N1CALL', 'beacon')])
-    const acked = its.acks().map((line) => line.slice(line.lastIndexOf(':')))
-    expect(acked).to.deep.equal([':ackMM}', ':ackMM}AA', ':ackMM}AB'])
-  })
-
-  it('knows a copy of what its ring has dropped', async () => {
-    await its.close()
-    its = await startWholeSidecar({ history: { perStation: 2 } })
-    await its.register('N0CALL')
-    await its.receiveLines(...['1', '2', '3', '4'].map((number) => passed(0, `message ${number}{${number}`)))
-    await its.receiveLines(passed(1, 'message 1{1'))
-    expect((await its.messages('N0CALL')).map(({ seqId }) => seqId)).to.deep.equal(['3', '4'])
-    expect(await its.counter('messages_duplicate')).to.equal(1)
   })
 
   it('keeps the newest 50 messages of each station by default', async () => {

@@ -45,17 +45,6 @@ describe('A push of the sidecar to a phone without Google', () => {
     })
   })
 
-  it('is tried again when the push service said it should wait', async () => {
-    await register(service.subscribe())
-    service.fail({ status: 429, headers: { 'retry-after': '60' } })
-    await message('patience')
-    while ((await its.counter('pushes_retried')) === 0);
-    await its.clock.advance(59_000)
-    expect(service.attempts).to.equal(1)
-    await its.clock.advance(3_000)
-    expect((await service.waitFor(() => true)).payload).to.include({ body: 'patience' })
-  })
-
   it('still arrives after a restart: the subscription was made with keys that are kept', async () => {
     const phone = service.subscribe(await publicKey())
     const before = await publicKey()
