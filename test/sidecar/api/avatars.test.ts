@@ -56,14 +56,6 @@ describe('The avatar of a station', () => {
     expect([...api.store.stations.keys()]).to.deep.equal(['N0CALL-7', 'N1CALL-7'])
   })
 
-  it('may have 24,000 characters of image, and not four more', async () => {
-    const uploading = (characters: number) =>
-      register('N1CALL', { avatarUpdate: true, avatarImage: pngOfLength(characters) })
-    const { status, body } = await uploading(24_004)
-    expect([status, body.details[0]?.path]).to.deep.equal([400, 'avatarImage'])
-    expect((await uploading(24_000)).status).to.equal(200)
-  })
-
   it('is advertised in a sync by its hash, for senders of messages that have one, until it is cleared', async () => {
     await register('N1CALL', upload)
     await register('N2CALL', { avatarUpdate: true, avatarIcon: 'cat' })

@@ -239,22 +239,6 @@ describe('the API', () => {
     })
   }
 
-  it('says what a push token has to be', async () => {
-    const { body } = await register('N0CALL', { pushToken: '…' })
-    expect(body.details).to.deep.equal([
-      { path: 'pushToken', reason: 'It must be visible ASCII characters without blanks, and not empty.' },
-    ])
-    const { body: ios } = await register('N0CALL', { platform: 'ios' })
-    expect(ios.details).to.deep.equal([
-      {
-        path: 'pushToken',
-        reason:
-          'On iOS it must be the device token that APNs gave the app, in hex: two of 0-9 and a-f for each of at most 100 bytes.',
-      },
-    ])
-    expect(api.store.stations.size).to.equal(0)
-  })
-
   it('takes device tokens of up to 100 bytes, in either letter case', async () => {
     for (const pushToken of ['0A'.repeat(32), 'f'.repeat(64), '80'.repeat(80), 'ab'.repeat(100)]) {
       expect((await register('N0CALL', { platform: 'ios', pushToken })).status).to.equal(200)

@@ -23,19 +23,6 @@ describe('several phones of a station at the API', () => {
   const texts = ({ body }: ApiAnswer) => body.messages.map(({ text }) => text)
   const devices = () => api.store.stations.get('N0CALL-7')?.devices ?? []
 
-  it('have each its platform, token and wish for acks, and the avatar together', async () => {
-    await register(undefined, { ackMessages: true })
-    await register('one', { platform: 'ios', pushToken: 'ab'.repeat(32), avatarUpdate: true, avatarIcon: 'dog' })
-    expect((await register('two', { platform: 'android' })).body.avatarHash).to.equal('icon:dog')
-    expect(devices().map(({ id, platform, ackMessages }) => [id, platform, ackMessages])).to.have.deep.members([
-      ['', 'android', true],
-      ['one', 'ios', false],
-      ['two', 'android', false],
-    ])
-    expect(api.store.stations.size).to.equal(1)
-    expect(api.metrics.value('stations_registered')).to.equal(1)
-  })
-
   it('come and go one by one, and the station with the last', async () => {
     await register('one')
     expect(said(await sync('two', 0))).to.deep.equal([404, 'not_registered'])
@@ -51,32 +38,6 @@ describe('several phones of a station at the API', () => {
     expect([api.store.stations.size, api.metrics.value('stations_unregistered')]).to.deep.equal([0, 1])
   })
 
-  it('get each message each, whatever the others fetch, from rings that they share', async () => {
-    const cursors = new Map<string | undefined, number>()
-    for (const id of [undefined, 'one', 'two']) cursors.set(id, (await register(id)).body.serverTime)
-    const seen = new Map([...cursors.keys()].map((id) => [id, [] as unknown[]]))
-    const fetchAs = async (id: string | undefined, viaRegister = false) => {
-      const since = cursors.get(id) ?? 0
-      const answer = viaRegister ? await register(id, { wantHistory: true, since }) : await sync(id, since)
-      seen.get(id)?.push(...texts(answer))
-      cursors.set(id, Math.max(since, answer.body.serverTime))
-    }
-    await receive('a')
-    await fetchAs('one')
-    for (const id of cursors.keys()) {
-      // A heartbeat's time is safe to be kept, too: it goes by this phone's cursor and not by what another one has fetched.
-      cursors.set(id, Math.max(cursors.get(id) ?? 0, (await register(id)).body.serverTime))
-    }
-    await receive('b')
-    await fetchAs('two', true)
-    for (const id of cursors.keys()) await fetchAs(id)
-    expect([...seen.values()]).to.deep.equal([
-      ['a', 'b'],
-      ['a', 'b'],
-      ['a', 'b'],
-    ])
-  })
-
   it('are 8 at most, the one without an id among them, until one was silent for 30 days', async () => {
     for (let at = 1; at < 8; at++) await register(`phone-${at}`)
     await api.clock.advance(DAY_MS)
@@ -88,16 +49,6 @@ describe('several phones of a station at the API', () => {
     expect(devices()).to.have.length(8)
     expect(said(await sync('phone-1', 0))).to.deep.equal([404, 'not_registered'])
     expect((await sync(undefined, 0)).status).to.equal(200)
-  })
-
-  it('count each in newStationsPerHour, by the address that they come from', async () => {
-    await api.close()
-    api = await startApi({ rateLimit: { newStationsPerHour: 2 } })
-    await register('one')
-    await register('two')
-    const dropped = await register('three').catch((error: NodeJS.ErrnoException) => error.code)
-    expect(dropped).to.equal('ECONNRESET')
-    expect((await register('two')).status).to.equal(200)
   })
 
   it('are seen by the operator when they come to a station: a line and a counter, for no other call', async () => {

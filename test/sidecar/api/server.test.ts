@@ -45,10 +45,6 @@ describe('the API over HTTP', () => {
     }
   })
 
-  it('takes a path with a query', async () => {
-    expect((await api.post('/v1/register?x=1', registration('N0CALL'))).status).to.equal(200)
-  })
-
   it('takes a path with the whole address before it, as proxies may send it', async () => {
     const asking = (address: string) => api.raw(lastSync().replace('/v1/sync', address))
     expect(await asking('http://push.example.org/v1/sync?x=1')).to.match(/"not_registered"/)

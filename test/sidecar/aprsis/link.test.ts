@@ -244,13 +244,6 @@ describe('The link to APRS-IS', () => {
   })
 
   describe('sending', () => {
-    it('sends a packet line by the verified login', async () => {
-      await its.start(['AA1AA'])
-      expect(its.link.send('AA1AA>APRS,TCPIP*::BB1BB    :ack1')).to.equal(true)
-      const { login, outcome } = await its.server.waitFor(({ line }) => line === 'AA1AA>APRS,TCPIP*::BB1BB    :ack1')
-      expect({ login, outcome }).to.deep.equal({ login: CALL, outcome: 'passed' })
-    })
-
     it('sends nothing that is too long, breaks the line or is a command', async () => {
       await its.start([])
       const head = 'N0CALL-10>APRS,TCPIP*:>'

@@ -55,20 +55,6 @@ describe('The link to APRS-IS with many stations', () => {
     expect(its.metrics.value('upstream_disconnects')).to.equal(0)
   })
 
-  it('reads what the old connection still has to say', async () => {
-    await its.start(stationKeys(55))
-    await its.change(stationKeys(56))
-    await its.ready()
-    await its.clock.advance(4999)
-    its.network.hold()
-    const texts = its.send(stationKeys(3))
-    await its.clock.advance(1)
-    expect(states()).to.deep.equal(['up', 'leaving'])
-    its.network.release()
-    await its.until(() => calls().length === 1)
-    expect(texts.map((text) => its.lines.filter((line) => line.endsWith(`:${text}`)).length)).to.deep.equal([2, 2, 2])
-  })
-
   it('counts a connection that takes leave among those that it may have', async () => {
     await its.start(stationKeys(60), { maxConnections: 2 })
     let most = 0

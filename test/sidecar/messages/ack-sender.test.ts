@@ -15,13 +15,6 @@ function setUp() {
 const MESSAGE = { from: 'A', to: 'B', seqId: '12' }
 
 describe('The ack sender', () => {
-  it('sends the ack of a numbered message', () => {
-    const { acks, link, metrics } = setUp()
-    acks.acknowledge(MESSAGE)
-    expect(link.lines).to.deep.equal(['B>APRS,TCPIP*::A        :ack12'])
-    expect(metrics.value('acks_sent')).to.equal(1)
-  })
-
   it('counts an ack that finds no verified login any more as one that could not be sent', () => {
     const { acks, link, metrics } = setUp()
     expect(acks.ready()).to.equal(true)

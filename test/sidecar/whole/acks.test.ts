@@ -36,18 +36,6 @@ describe('A sidecar that acknowledges', () => {
     expect(its.fcm.received.map(({ body }) => body)).to.deep.equal(['hello', 'another'])
   })
 
-  it('does not do so for a station that says ackMessages false, nor for a message without number', async () => {
-    await its.register('N0CALL', { ackMessages: false })
-    await its.register('N2CALL', { ackMessages: true })
-    await its.receive('N1CALL', 'N0CALL-7', 'hello{42')
-    await its.receive('N1CALL', 'N2CALL-7', 'hello')
-    expect(its.acks()).to.deep.equal([])
-    await its.register('N0CALL', { ackMessages: true })
-    await its.clock.advance(RETRANSMISSION_MS)
-    await its.receive('N1CALL', 'N0CALL-7', 'hello{42')
-    expect(its.acks()).to.deep.equal(['N0CALL-7>APRS,TCPIP*::N1CALL   :ack42'])
-  })
-
   it('does so on a verified login only: unverified it stores and keeps still', async () => {
     await its.register('N0CALL', { ackMessages: true })
     its.upstream.answerUnverified = true

@@ -63,20 +63,4 @@ describe('A station with three devices of three platforms', () => {
     await its.fcm.waitFor(() => true)
     expect(toldByFcm()).to.deep.equal(['2'])
   })
-
-  it('is told by the others when one token is dead, and not acknowledged where no other wants that', async () => {
-    its.apns.uninstall(TOKEN)
-    await message('one{1')
-    while ((await its.counter('push_tokens_gone')) === 0);
-    await message('two{2')
-    await service.waitFor(({ payload }) => payload.seqId === '2')
-    await its.fcm.waitFor(({ data }) => data.seqId === '2')
-    expect(its.acks()).to.deep.equal(['N0CALL-7>APRS,TCPIP*::N9CALL   :ack1'])
-    expect(toldByApns()).to.deep.equal([])
-    await its.register(CALL, { deviceId: 'tablet', platform: 'ios', pushToken: 'cd'.repeat(32), ackMessages: true })
-    await message('three{3')
-    await its.apns.waitFor(({ data }) => data.seqId === '3')
-    expect(its.acks()).to.have.length(2)
-    expect(await texts('tablet')).to.deep.equal(['one', 'two', 'three'])
-  })
 })

@@ -56,23 +56,4 @@ describe('The filter of a sidecar', () => {
     await its.register('N0CALL')
     expect(its.upstream.clients()[0]?.filter).to.equal('g/N0CALL-7 b/N0CALL-7')
   })
-
-  it('makes nothing of what stations send where that is tracked: it is counted, and a message goes to its addressee', async () => {
-    await its.close()
-    await start({ aprsis: { trackOutgoing: true } })
-    await its.register('N0CALL', { ackMessages: true })
-    await its.register('N1CALL')
-    await its.receiveLines(
-      'N0CALL-7>APRS,TCPIP*:!4903.50N/07201.75W-',
-      'N0CALL-7>APRS,TCPIP*::N9CALL   :to a stranger{1',
-      'N0CALL-7>APRS,TCPIP*::N1CALL-7 :to another{2',
-    )
-    expect(await its.counter('packets_unparsable')).to.equal(1)
-    expect(await its.counter('messages_not_addressed')).to.equal(1)
-    expect(await its.messages('N0CALL')).to.deep.equal([])
-    expect(await its.messages('N1CALL')).to.deep.equal([
-      { from: 'N0CALL-7', to: 'N1CALL-7', seqId: '2', text: 'to another' },
-    ])
-    expect(its.acks()).to.deep.equal([])
-  })
 })

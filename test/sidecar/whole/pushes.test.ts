@@ -49,29 +49,6 @@ describe('A push of the sidecar', () => {
     expect(await metric('count{platform="ios"}')).to.not.equal('0')
   })
 
-  it('makes the sidecar not ready, and its page red, while a gateway refuses our credentials, and is sent once they are mended', async () => {
-    await its.register('N1CALL', { platform: 'ios', pushToken: DEVICE })
-    const readiness = async () => {
-      const answer = await fetch(`${its.sidecar.adminUrl}/readyz`)
-      return ((await answer.json()) as { reasons?: string[] }).reasons ?? []
-    }
-    const page = async () => (await fetch(its.sidecar.adminUrl)).text()
-    expect(await readiness()).to.deep.equal([])
-    // One for the phone of the marks.
-    its.apns.fail({ kind: 'unauthorized', reason: 'check the key' }, 2)
-    await its.receive('N9CALL', 'N1CALL-7', 'Good morning{12')
-    await its.endWindow()
-    while ((await readiness()).length === 0);
-    expect(await readiness()).to.deep.equal(['push_credentials_refused'])
-    expect(await page())
-      .to.include('✗ Not ready.')
-      .and.include('check the key')
-    await its.clock.advance(5 * 60_000)
-    await its.apns.waitFor(({ token }) => token === DEVICE)
-    while ((await readiness()).length > 0);
-    expect(await page()).to.include('✓ Ready.')
-  })
-
   it('goes to the gateway of its platform and token, with the specified data', async () => {
     await registerBoth()
     const { android, ios } = await pushes('N9CALL', 'Good morning{12')

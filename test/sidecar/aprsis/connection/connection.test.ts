@@ -177,15 +177,6 @@ describe('A connection to APRS-IS', () => {
     await until(() => lines.length === 1)
   })
 
-  it('accepts nothing once it closes, and delivers what it accepted before', async () => {
-    await openUp()
-    expect(connection.send('N0CALL>APRS,TCPIP*:>in time')).to.equal(true)
-    const closed = connection.close()
-    expect(connection.send('N0CALL>APRS,TCPIP*:>late')).to.equal(false)
-    await closed
-    await server.waitFor(({ line }) => line === 'N0CALL>APRS,TCPIP*:>in time')
-  })
-
   it('asks one filter at a time, and of those that wait only for the newest', async () => {
     await openUp()
     const asked: string[] = []
@@ -193,17 +184,6 @@ describe('A connection to APRS-IS', () => {
     for (const filter of ['g/BB1BB', 'g/CC1CC', 'g/DD1DD']) connection.setFilter(filter)
     await inState('up')
     expect(asked).to.deep.equal(['g/BB1BB', 'g/DD1DD'])
-  })
-
-  it('logs in with the newest filter', async () => {
-    await openUp()
-    connection.setFilter('g/BB1BB')
-    await inState('up')
-    server.dropAll()
-    await inState('waiting')
-    await clock.advance(1000)
-    await inState('up')
-    expect(server.clients()[0]?.filter).to.equal('g/BB1BB')
   })
 
   it('counts bytes over all its logins', async () => {

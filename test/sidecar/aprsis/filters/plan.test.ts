@@ -78,12 +78,6 @@ describe('The plan of connections', () => {
     expect(compact).to.deep.include({ open: [wanted], retire: new Set([1]), tight: true })
   })
 
-  it('lets nothing stay on a connection that must go', () => {
-    const plan = planConnections(new Set(['AA1AA']), [carrier(1, ['AA1AA'], true)], limits, false)
-    expect(plan.open).to.deep.equal([new Set(['AA1AA'])])
-    expect(plan.retire).to.deep.equal(new Set([1]))
-  })
-
   it('replaces a big connection that must go, and leaves the others alone', () => {
     const carriers = [carrier(2, stationKeys(600, 800)), carrier(1, stationKeys(800), true)]
     const plan = planConnections(new Set(stationKeys(1399)), carriers, limits, false)
