@@ -150,17 +150,6 @@ describe("an app's client", () => {
     expect(texts()).to.deep.equal(['one'])
   })
 
-  it('begins anew where the server did, on an empty database and by a clock that is behind', async () => {
-    app.state = { cursor: api.clock.now() + HOUR }
-    const client = await launched()
-    await receive('one')
-    await client.sync()
-    await receive('two')
-    await client.sync()
-    expect(texts()).to.deep.equal(['one', 'two'])
-    expect(app.state?.cursor).to.be.below(api.clock.now() + HOUR)
-  })
-
   it('registers every 6 hours, and at a sync after its timers stood still', async () => {
     const client = await launched()
     await app.clock.advance(6 * HOUR)
@@ -334,16 +323,6 @@ describe("an app's client", () => {
       await app.clock.advance(1)
       expect(app.requests.length).to.equal(before + 1)
       await settled(client, client.sync())
-    })
-
-    it('does not wait when the network is back', async () => {
-      const client = await launch()
-      app.fates = ['request_lost']
-      await codeOf(client.start())
-      client.networkChanged()
-      await client.sync()
-      expect(api.store.stations.size).to.equal(1)
-      expect(app.clock.elapsed()).to.equal(0)
     })
 
     it('does not try again what the server refused for good', async () => {

@@ -159,6 +159,18 @@ describe('The dispatcher', () => {
   }
 
   const dispatched = () => advance(0)
+  /** A message that comes in, and what becomes of it for now. */
+  async function tell(...heard: Parameters<typeof receive>) {
+    await receive(...heard)
+    await dispatched()
+  }
+  /** The same, of which the answer is still to come. */
+  async function underWay() {
+    android.always = undefined
+    await receive()
+    await stores.clock.advance(0)
+    return android.arrived(1)
+  }
 
   /** Of what is due as soon as what was sent before is settled. */
   async function arrival(count: number): Promise<Sent> {
@@ -184,8 +196,7 @@ describe('The dispatcher', () => {
   afterEach(() => dispatcher.close())
 
   it('tells a phone of a message once', async () => {
-    await receive('Hello')
-    await dispatched()
+    await tell('Hello')
     await dispatched()
     expect(android.sent).to.have.length(1)
     expect(android.sent[0]).to.deep.include({ pushToken: 'token-of-N0CALL-7' })
@@ -199,8 +210,7 @@ describe('The dispatcher', () => {
     expect(dispatcher.gateways().map(({ platform }) => platform)).to.deep.equal(['android'])
     expect(state()).to.deep.include({ state: 'unused', waiting: 0, lastAcceptedAt: undefined })
     android.always = LATER
-    await receive()
-    await dispatched()
+    await tell()
     expect(state()).to.deep.include({
       state: 'failing',
       waiting: 1,
@@ -210,31 +220,11 @@ describe('The dispatcher', () => {
     await advance(1000)
     expect(state()).to.deep.include({ state: 'working', waiting: 0, lastAcceptedAt: stores.clock.now() })
     android.always = { kind: 'refused', reason: 'no payload' }
-    await receive()
-    await dispatched()
+    await tell()
     expect(state()).to.deep.include({
       state: 'refusing',
       lastRefused: { at: stores.clock.now(), reason: 'no payload' },
     })
-  })
-
-  it('never has two notifications under way for a station, and tells of what came meanwhile by the next', async () => {
-    android.always = undefined
-    await receive('one')
-    await stores.clock.advance(0)
-    await android.arrived(1)
-    await receive('two')
-    await stores.clock.advance(1)
-    await receive('three')
-    await stores.clock.advance(1)
-    expect(android.sent).to.have.length(1)
-    android.sent[0]?.answer(ACCEPTED)
-    const { notification, answer } = await arrival(2)
-    expect(notification.data).to.include({ count: '2' })
-    answer(ACCEPTED)
-    await dispatched()
-    expect(android.sent).to.have.length(2)
-    expect(isUnpushed()).to.equal(false)
   })
 
   describe('when there is nowhere to send to', () => {
@@ -242,19 +232,13 @@ describe('The dispatcher', () => {
       ['a dead token', () => store.stations.markTokenDead(KEY, '', 'token-of-N0CALL-7')],
       ['a platform without a gateway', () => register(KEY, 'token', 'ios')],
     ] as const
-    const nothingSaid = async (counted: number) => {
-      expect(android.sent).to.have.length(0)
-      expect(isUnpushed()).to.equal(false)
-      expect(lines).to.deep.equal([])
-      expect(metrics.value('pushes_unsendable')).to.equal(counted)
-    }
 
     for (const [what, before] of UNSENDABLE)
       it(`counts messages to ${what} and lets them rest, without a word`, async () => {
         await before()
-        await receive()
-        await dispatched()
-        await nothingSaid(1)
+        await tell()
+        expect([android.sent, lines, isUnpushed()]).to.deep.equal([[], [], false])
+        expect(metrics.value('pushes_unsendable')).to.equal(1)
       })
 
     describe('and the phone registers anew meanwhile', () => {
@@ -273,27 +257,19 @@ describe('The dispatcher', () => {
       })
 
       for (const [what, before] of UNSENDABLE)
-        it(`sends to the new token in the place of ${what}`, async () => {
-          await before()
-          meanwhile = () => register(KEY, 'another token')
-          await receive()
-          await dispatched()
-          await advance(1_000)
-          expect(android.sent).to.have.length(1)
-          expect(android.sent[0]).to.deep.include({ pushToken: 'another token' })
-          expect(isUnpushed()).to.equal(false)
-          expect(metrics.value('pushes_unsendable')).to.equal(0)
-          expect(stores.clock.pending).to.equal(0)
-        })
-
-      it('lets it rest where the new token is of a platform without a gateway', async () => {
-        await store.stations.markTokenDead(KEY, '', 'token-of-N0CALL-7')
-        meanwhile = () => register(KEY, 'another token', 'ios')
-        await receive()
-        await dispatched()
-        await nothingSaid(1)
-        expect(stores.clock.pending).to.equal(0)
-      })
+        for (const [platform, told] of [
+          ['android', 1],
+          ['ios', 0],
+        ] as const)
+          it(`goes by a new token for ${platform} in the place of ${what}`, async () => {
+            await before()
+            meanwhile = () => register(KEY, 'another token', platform)
+            await tell()
+            await advance(1_000)
+            expect(android.sent.map(({ pushToken }) => pushToken)).to.deep.equal(Array(told).fill('another token'))
+            expect([isUnpushed(), lines]).to.deep.equal([false, []])
+            expect([metrics.value('pushes_unsendable'), stores.clock.pending]).to.deep.equal([1 - told, 0])
+          })
     })
   })
 
@@ -302,10 +278,8 @@ describe('The dispatcher', () => {
 
     it('stops pushing until the station registers a token again, and says so once', async () => {
       android.always = gone
-      await receive('one')
-      await dispatched()
-      await receive('two')
-      await dispatched()
+      await tell('one')
+      await tell('two')
       expect(android.sent).to.have.length(1)
       expect(store.stations.get(KEY)?.devices[0]?.tokenDead).to.equal(true)
       expect(events('push-token-gone')).to.have.length(1)
@@ -315,8 +289,7 @@ describe('The dispatcher', () => {
 
       android.always = ACCEPTED
       await register(KEY, 'another token')
-      await receive('three')
-      await dispatched()
+      await tell('three')
       expect(android.sent[1]).to.deep.include({ pushToken: 'another token' })
       expect(android.sent[1]?.notification).to.include({ body: 'three' })
     })
@@ -340,12 +313,10 @@ describe('The dispatcher', () => {
     })
 
     it('sends to the token that the station registered meanwhile', async () => {
-      android.always = undefined
-      await receive()
-      await stores.clock.advance(0)
-      await android.arrived(1)
+      const first = await underWay()
+      expect(dispatcher.underWay()).to.equal(1)
       await register(KEY, 'another token')
-      android.sent[0]?.answer(gone)
+      first.answer(gone)
       const { pushToken, answer } = await arrival(2)
       answer(ACCEPTED)
       await dispatched()
@@ -357,8 +328,7 @@ describe('The dispatcher', () => {
 
   it('gives up on what is refused at once, with one line', async () => {
     android.always = { kind: 'refused', reason: 'no good' }
-    await receive()
-    await dispatched()
+    await tell()
     expect(android.sent).to.have.length(1)
     expect(events('push-refused')).to.have.length(1)
     expect(events('push-refused')[0]).to.include({ level: 'error', reason: 'no good', token: '…CALL-7' })
@@ -371,8 +341,7 @@ describe('The dispatcher', () => {
     const faulty: PushGateway = { send: () => Promise.reject(new TypeError('token')), close: async () => {} }
     await start({ gateways: { android: faulty } })
     for (let i = 0; i <= MAX_IN_FLIGHT.android; i++) {
-      await receive()
-      await dispatched()
+      await tell()
     }
     expect(events('push-refused')).to.have.length(MAX_IN_FLIGHT.android + 1)
     expect(events('push-refused')[0]).to.include({ reason: 'unexpected TypeError' })
@@ -385,10 +354,9 @@ describe('The dispatcher', () => {
     })
 
     it('tries again with growing delays, and tells of what came meanwhile too', async () => {
-      await receive('one')
-      await dispatched()
+      await tell('one')
       await advance(999)
-      expect(android.sent).to.have.length(1)
+      expect([android.sent.length, dispatcher.underWay()]).to.deep.equal([1, 0])
       await advance(1)
       expect(android.sent).to.have.length(2)
       await advance(2_999)
@@ -417,54 +385,17 @@ describe('The dispatcher', () => {
       expect(isUnpushed()).to.equal(false)
     })
 
-    it('says how many stations are being notified, those not that wait for another try', async () => {
-      expect(dispatcher.underWay()).to.equal(0)
-      android.always = undefined
-      await receive()
-      await stores.clock.advance(0)
-      const { answer } = await android.arrived(1)
-      expect(dispatcher.underWay()).to.equal(1)
-      answer(LATER)
-      await dispatched()
-      expect(dispatcher.underWay()).to.equal(0)
-      expect(isUnpushed()).to.equal(true)
-      android.always = ACCEPTED
-      await advance(1_000)
-      expect(isUnpushed()).to.equal(false)
-    })
-
     it('warns once a minute, however many stations there are', async () => {
       for (const key of ['N1CALL', 'N2CALL', 'N3CALL']) {
         await register(key)
-        await receive('Hello', key)
-        await dispatched()
+        await tell('Hello', key)
       }
       expect(events('push-gateway-failing')).to.have.length(1)
       expect(events('push-gateway-failing')[0]).to.include({ level: 'warn', platform: 'android', reason: 'down' })
       await advance(60_000)
-      await receive()
-      await dispatched()
+      await tell()
       expect(events('push-gateway-failing')).to.have.length(2)
     })
-  })
-
-  it('takes only what a notification was about for given up with it, and tells of what came meanwhile', async () => {
-    android.always = LATER
-    await receive('one')
-    await dispatched()
-    while (stores.clock.elapsed() < GIVE_UP_AFTER_MS - 5 * 60_000) await advance(60_000)
-    const tries = android.sent.length
-    android.always = undefined
-    await stores.clock.advance(5 * 60_000)
-    const last = await android.arrived(tries + 1)
-    await receive('two')
-    last.answer(LATER)
-    const next = await arrival(tries + 2)
-    expect(events('push-given-up')).to.have.length(1)
-    expect(next.notification).to.include({ body: 'two' })
-    next.answer(ACCEPTED)
-    await dispatched()
-    expect(isUnpushed()).to.equal(false)
   })
 
   describe('when a gateway refuses the sidecar', () => {
@@ -474,8 +405,7 @@ describe('The dispatcher', () => {
     })
 
     it('tries again without an end, at most every 5 minutes, and never takes for told what nobody was told', async () => {
-      await receive('one')
-      await dispatched()
+      await tell('one')
       await advance(1_000)
       await advance(3_000)
       expect(android.sent).to.have.length(3)
@@ -495,14 +425,12 @@ describe('The dispatcher', () => {
 
     for (const kind of ['token_gone', 'refused'] as const) {
       it(`goes on saying so whatever is ${kind} without anybody being asked`, async () => {
-        await receive()
-        await dispatched()
+        await tell()
         const said = dispatcher.gateways()[0]
         expect(said).to.include({ state: 'refusing', credentialsRefused: true })
         android.always = { kind, reason: 'it is no token', unasked: true }
         await register('N1CALL')
-        await receive('Hello', 'N1CALL')
-        await dispatched()
+        await tell('Hello', 'N1CALL')
         expect(android.sent).to.have.length(2)
         expect(dispatcher.gateways()[0]).to.deep.equal(said)
         expect(events('push-authorized')).to.deep.equal([])
@@ -512,8 +440,7 @@ describe('The dispatcher', () => {
     it('says so once with what to mend, once more when that changes, and once when it is over', async () => {
       await register('N1CALL')
       for (const key of [KEY, 'N1CALL']) {
-        await receive('Hello', key)
-        await dispatched()
+        await tell('Hello', key)
       }
       expect(events('push-unauthorized')).to.have.length(1)
       expect(events('push-unauthorized')[0]).to.include({
@@ -556,12 +483,10 @@ describe('The dispatcher', () => {
 
   it('counts as no latency of a gateway for how long a phone was away', async () => {
     android.always = { kind: 'phone_away', reason: 'off line' }
-    await receive('one')
-    await dispatched()
+    await tell('one')
     android.always = ACCEPTED
     await advance(1000)
-    await receive('two')
-    await dispatched()
+    await tell('two')
     expect(metrics.value('pushes_accepted')).to.equal(2)
     expect((await metrics.expose()).text).to.include('push_latency_seconds_count{platform="android"} 1\n')
   })
@@ -569,8 +494,7 @@ describe('The dispatcher', () => {
   it('counts elapsed time until it gives up, whatever the clock says', async () => {
     android.always = LATER
     stores.clock.set(1000)
-    await receive()
-    await dispatched()
+    await tell()
     stores.clock.set(Date.UTC(2026, 0, 1))
     await advance(1_000)
     expect(events('push-given-up')).to.deep.equal([])
@@ -625,8 +549,7 @@ describe('The dispatcher', () => {
           },
         }),
       })
-      await receive()
-      await dispatched()
+      await tell()
       askAgain()
       await dispatched()
       expect(events('push-queue-failing')).to.have.length(1)
@@ -644,8 +567,7 @@ describe('The dispatcher', () => {
     it('tries again when it cannot read the avatar, and gives up in the end when it stays broken', async () => {
       await start({ stations: (original) => ({ ...original, avatars: broken }) })
       await register('W1AW', 'token', 'android', { icon: 'car', image: '', hash: 'icon:car' })
-      await receive()
-      await dispatched()
+      await tell()
       while (stores.clock.pending > 0) await advance(5 * 60_000)
       expect(android.sent).to.have.length(0)
       expect(metrics.value('pushes_retried')).to.be.within(9, MAX_TRIES - 1)
@@ -663,8 +585,7 @@ describe('The dispatcher', () => {
         }),
       })
       android.always = { kind: 'token_gone', reason: 'the app was removed' }
-      await receive()
-      await dispatched()
+      await tell()
       expect(store.stations.get(KEY)?.devices[0]?.tokenDead).to.equal(false)
       working = true
       await advance(1_000)
@@ -677,11 +598,9 @@ describe('The dispatcher', () => {
       await start({
         pushes: (original) => ({ ...original, settle: (claim) => original.settle(claim).then(broken) }),
       })
-      await receive()
-      await dispatched()
+      await tell()
       expect(events('push-not-marked')).to.have.length(1)
-      await receive('two')
-      await dispatched()
+      await tell('two')
       expect(android.sent).to.have.length(2)
       expect(metrics.value('pushes_accepted')).to.equal(2)
     })
@@ -690,8 +609,7 @@ describe('The dispatcher', () => {
   describe('when it is closed', () => {
     it('plans nothing more and leaves for the next start what is unpushed', async () => {
       android.always = LATER
-      await receive()
-      await dispatched()
+      await tell()
       await dispatcher.close()
       expect(stores.clock.pending).to.equal(0)
       expect(dispatcher.underWay()).to.equal(0)
@@ -712,18 +630,14 @@ describe('The dispatcher', () => {
           },
         }),
       })
-      await receive()
-      await dispatched()
+      await tell()
       await closing
       expect(android.sent).to.have.length(0)
       expect(await left()).to.deep.equal([KEY])
     })
 
     it('waits for an answer that is under way, and notes it', async () => {
-      android.always = undefined
-      await receive()
-      await stores.clock.advance(0)
-      const { answer } = await android.arrived(1)
+      const { answer } = await underWay()
       const closing = dispatcher.close()
       await stores.clock.advance(GRACE_MS - 1)
       answer(ACCEPTED)
@@ -733,10 +647,7 @@ describe('The dispatcher', () => {
     })
 
     it('waits 2 s at most, closes the gateways then, and can be closed twice', async () => {
-      android.always = undefined
-      await receive()
-      await stores.clock.advance(0)
-      await android.arrived(1)
+      await underWay()
       const closing = Promise.all([dispatcher.close(), dispatcher.close()])
       await stores.clock.advance(GRACE_MS)
       await closing
