@@ -172,50 +172,37 @@ describe('configuration', () => {
     expect(pathsOf({ aprsis: { callsign, passcode: 32768 } })).to.deep.equal(['aprsis.passcode'])
   })
 
-  for (const wrong of ['', 'N0', 'N0CALL-100', 'N0CALLSIGN', 'N0-CALL-1', 'N0CÄLL', '-1', 'N0CALL-', 'N0CALL 1']) {
-    it(`refuses the callsign ${JSON.stringify(wrong)}`, () => {
-      expect(pathsOf({ aprsis: { callsign: wrong } })).to.deep.equal(['aprsis.callsign'])
-    })
-  }
-
-  it('refuses one port for both servers, unless it is any free one', () => {
-    const ports = (port: number) => ({ listen: { port }, admin: { port } })
-    expect(pathsOf(ports(8080))).to.deep.equal(['admin.port'])
-    expect(pathsOf(ports(0))).to.deep.equal([])
-  })
-
-  for (const [listen, admin, refused] of [
-    ['::', '127.0.0.1', true],
-    ['127.0.0.1', '::', true],
-    ['0.0.0.0', '127.0.0.1', true],
-    ['0.0.0.0', '::', true],
-    ['192.0.2.1', '127.0.0.1', false],
-    ['0.0.0.0', '::1', false],
-  ] as const)
-    it(`${refused ? 'refuses' : 'takes'} one port for both servers on ${listen} and ${admin}`, () => {
-      const config = { listen: { host: listen, port: 80 }, admin: { host: admin, port: 80 } }
-      expect(pathsOf(config)).to.deep.equal(refused ? ['admin.port'] : [])
-    })
-
-  for (const host of ['rotate.aprs2.net', '127.0.0.1', '::1', '2001:db8::14', '::ffff:192.0.2.1'])
-    it(`takes the host ${host}`, () => expect(pathsOf({ aprsis: { callsign, host } })).to.deep.equal([]))
-
-  for (const host of [
-    'rotate.aprs2.net:14580',
-    '127.0.0.1:14580',
-    '[::1]',
-    '[::1]:14580',
-    'tcp://rotate.aprs2.net',
-    'a b',
-  ])
-    it(`refuses the host ${host}: a port goes elsewhere`, () => {
-      const push = { apns: { address: host } }
-      expect(pathsOf({ aprsis: { callsign, host }, listen: { host }, push })).to.have.members([
-        'aprsis.host',
-        'listen.host',
-        'push.apns.address',
-      ])
-    })
+  const both = (listen: object, admin: object) => ({ listen, admin })
+  const hosted = (host: string) => ({ aprsis: { callsign, host }, listen: { host }, push: { apns: { address: host } } })
+  const HOSTS = ['aprsis.host', 'listen.host', 'push.apns.address']
+  const CASES: readonly (readonly [string, object, ...(readonly string[])])[] = [
+    ...['', 'N0', 'N0CALL-100', 'N0CALLSIGN', 'N0-CALL-1', 'N0CÄLL', '-1', 'N0CALL-', 'N0CALL 1'].map(
+      (wrong) => [`the callsign ${JSON.stringify(wrong)}`, { aprsis: { callsign: wrong } }, 'aprsis.callsign'] as const,
+    ),
+    ...['rotate.aprs2.net:14580', '127.0.0.1:14580', '[::1]', '[::1]:14580', 'tcp://rotate.aprs2.net', 'a b'].map(
+      (host) => [`the host ${host}: a port goes elsewhere`, hosted(host), ...HOSTS] as const,
+    ),
+    ...['rotate.aprs2.net', '127.0.0.1', '::1', '2001:db8::14', '::ffff:192.0.2.1'].map(
+      (host) => [`the host ${host}`, { aprsis: { callsign, host } }] as const,
+    ),
+    ['one port for both servers', both({ port: 8080 }, { port: 8080 }), 'admin.port'],
+    ['any free port for both servers', both({ port: 0 }, { port: 0 })],
+    ...(
+      [
+        ['::', '127.0.0.1', 'admin.port'],
+        ['127.0.0.1', '::', 'admin.port'],
+        ['0.0.0.0', '127.0.0.1', 'admin.port'],
+        ['0.0.0.0', '::', 'admin.port'],
+        ['192.0.2.1', '127.0.0.1'],
+        ['0.0.0.0', '::1'],
+      ] as const
+    ).map(([one, other, ...paths]) => {
+      const config = both({ host: one, port: 80 }, { host: other, port: 80 })
+      return [`one port for both servers on ${one} and ${other}`, config, ...paths] as const
+    }),
+  ]
+  for (const [what, config, ...paths] of CASES)
+    it(`${paths.length > 0 ? 'refuses' : 'takes'} ${what}`, () => expect(pathsOf(config)).to.have.members(paths))
 
   it('calls a number that is not whole a fraction', () => {
     const [problem] = problemsOf({ aprsis: { callsign, passcode: 1.5 } })
@@ -247,16 +234,12 @@ describe('configuration', () => {
     })
     const listening = (listen: object) => problemsOf({ listen }, { files })
 
-    it('takes a certificate with its key', () => {
-      expect(listening({ certFile: 'cert.pem', keyFile: 'key.pem' })).to.deep.equal([])
-    })
-
-    it('takes a whole chain, with text between, and names the file where one of it is broken', () => {
-      expect(listening({ certFile: 'chain.pem', keyFile: 'key.pem' })).to.deep.equal([])
-      const [problem, ...others] = listening({ certFile: 'broken.pem', keyFile: 'key.pem' })
-      expect(others).to.deep.equal([])
-      expect(problem?.path).to.equal('listen.certFile')
-      expect(problem?.reason).to.include('/etc/sidecar/broken.pem, which is not a certificate in PEM')
+    it('takes a certificate or a whole chain, with text between, and names the file where one of it is broken', () => {
+      for (const certFile of ['cert.pem', 'chain.pem'])
+        expect(listening({ certFile, keyFile: 'key.pem' })).to.deep.equal([])
+      const problems = listening({ certFile: 'broken.pem', keyFile: 'key.pem' })
+      expect(problems.map(({ path }) => path)).to.deep.equal(['listen.certFile'])
+      expect(problems[0]?.reason).to.include('/etc/sidecar/broken.pem, which is not a certificate in PEM')
     })
 
     it('needs both or neither', () => {
@@ -265,12 +248,10 @@ describe('configuration', () => {
     })
 
     it('refuses a key of another certificate', () => {
-      expect(listening({ certFile: 'cert.pem', keyFile: 'other.pem' })).to.deep.include({
-        path: 'listen.keyFile',
-        reason: 'is not the key of the certificate in listen.certFile',
-        remedy:
-          "Name the private key that the certificate was made for; the server's own certificate stands first in its file.",
-      })
+      const [problem] = listening({ certFile: 'cert.pem', keyFile: 'other.pem' })
+      const reason = 'is not the key of the certificate in listen.certFile'
+      expect(problem).to.include({ path: 'listen.keyFile', reason })
+      expect(problem?.remedy).to.include("the server's own certificate stands first")
     })
 
     it('refuses files that are missing or no PEM, both at once', () => {
@@ -303,12 +284,6 @@ describe('configuration', () => {
       expect(pushing({ fcm, apns })).to.deep.equal([])
     })
 
-    it('refuses a signing key on another curve', () => {
-      expect(pushing({ apns: { ...apns, keyFile: 'p384.p8' } }).map(({ path }) => path)).to.deep.equal([
-        'push.apns.keyFile',
-      ])
-    })
-
     it('refuses a service account file without its members or with a key of no use, and does not quote it', () => {
       for (const name of ['half', 'nobody', 'text', 'broken', 'person', 'broken-key', 'other-key']) {
         const problems = pushing({ fcm: { serviceAccountFile: `${name}.json` } })
@@ -317,47 +292,38 @@ describe('configuration', () => {
       }
     })
 
-    for (const id of ['ABC', 'ABC12345678', 'abc1234567', 'ABC-123456']) {
+    const subjected = (subject: string) => ({ webpush: { subject } })
+    const PUSHES: readonly (readonly [string, object, ...(readonly string[])])[] = [
+      ['a signing key on another curve', { apns: { ...apns, keyFile: 'p384.p8' } }, 'push.apns.keyFile'],
+      [
+        'CA files that hold no certificate',
+        { fcm: { caFile: 'account.json' }, apns: { ...apns, caFile: 'gone.pem' } },
+        'push.fcm.caFile',
+        'push.apns.caFile',
+      ],
+      ...['http://h:1', 'https://h:1/path', 'https://u:p@h:1', 'https://h?x', 'https://h:99999', 'h:1', 'nonsense'].map(
+        (endpoint) => [`the FCM endpoint ${endpoint}`, { fcm: { endpoint } }, 'push.fcm.endpoint'] as const,
+      ),
+      ...['', 'operator@example.org', 'mailto:', 'mailto: a@b.org', 'http://example.org', 'https://localhost/x']
+        .concat('https://example.org:99999/')
+        .map((subject) => {
+          const what = `the Web Push subject ${JSON.stringify(subject)}`
+          return [what, subjected(subject), 'push.webpush.subject'] as const
+        }),
+      ...['mailto:operator@example.org', 'https://example.org/contact'].map(
+        (subject) => [`the Web Push subject ${subject}`, subjected(subject)] as const,
+      ),
+    ]
+    for (const [what, push, ...paths] of PUSHES)
+      it(`${paths.length > 0 ? 'refuses' : 'takes'} ${what}`, () =>
+        expect(pushing(push).map(({ path }) => path)).to.deep.equal(paths))
+
+    for (const id of ['ABC', 'ABC12345678', 'abc1234567', 'ABC-123456'])
       it(`refuses ${id} for one of Apple's ids`, () => {
         const problems = pushing({ apns: { ...apns, keyId: id, teamId: id } })
         expect(problems.map(({ path }) => path)).to.deep.equal(['push.apns.keyId', 'push.apns.teamId'])
         expect(problems[0]?.remedy).to.include('10 capital letters and digits')
       })
-    }
-
-    for (const endpoint of [
-      'http://h:1',
-      'https://h:1/path',
-      'https://u:p@h:1',
-      'https://h?x',
-      'https://h:99999',
-      'h:1',
-      'nonsense',
-    ]) {
-      it(`refuses the FCM endpoint ${endpoint}`, () => {
-        expect(pushing({ fcm: { endpoint } }).map(({ path }) => path)).to.deep.equal(['push.fcm.endpoint'])
-      })
-    }
-
-    it('refuses CA files that hold no certificate', () => {
-      const problems = pushing({ fcm: { caFile: 'account.json' }, apns: { ...apns, caFile: 'gone.pem' } })
-      expect(problems.map(({ path }) => path)).to.deep.equal(['push.fcm.caFile', 'push.apns.caFile'])
-    })
-
-    for (const subject of ['mailto:operator@example.org', 'https://example.org/contact'])
-      it(`takes the Web Push subject ${subject}`, () => expect(pushing({ webpush: { subject } })).to.deep.equal([]))
-
-    for (const subject of [
-      '',
-      'operator@example.org',
-      'mailto:',
-      'mailto: a@b.org',
-      'http://example.org',
-      'https://localhost/x',
-      'https://example.org:99999/',
-    ])
-      it(`refuses the Web Push subject ${JSON.stringify(subject)}`, () =>
-        expect(pushing({ webpush: { subject } }).map(({ path }) => path)).to.deep.equal(['push.webpush.subject']))
 
     it('takes VAPID keys that are still to be made, and refuses damaged ones with a remedy, quoting nothing', () => {
       const keys = makeVapidKeys()
