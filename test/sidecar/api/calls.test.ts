@@ -256,18 +256,6 @@ describe('the API', () => {
     expect([...api.store.stations.keys()]).to.deep.equal(['SMSGTE-8'])
   })
 
-  it('issues server times that only grow, over all calls', async () => {
-    await register('N0CALL')
-    const times: number[] = []
-    for (let round = 0; round < 5; round++) {
-      if (round === 2) api.clock.set(api.clock.now() - 3_600_000)
-      times.push((await register('N0CALL')).body.serverTime)
-      times.push((await sync('N0CALL', 0)).body.serverTime)
-      times.push((await api.post('/v1/avatars', { ...claim('N0CALL'), stations: [] })).body.serverTime)
-    }
-    expect(times).to.deep.equal([...new Set(times)].sort((one, other) => one - other))
-  })
-
   it('says internal, and logs the reason once, when the store fails', async () => {
     await register('N0CALL')
     await api.store.close()

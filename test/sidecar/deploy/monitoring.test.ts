@@ -110,23 +110,14 @@ describe('what is monitored', () => {
     expect(namesIn(textOf('operate.md', '## Alerts'), 'alert')).to.have.members(named)
   })
 
-  it('is shown on a dashboard whose panels lie side by side, each with a query of the data source that is chosen', () => {
+  it('is shown on a dashboard of panels, each with a query of the data source that is chosen', () => {
     const { panels, templating } = JSON.parse(read(DASHBOARD)) as {
-      panels: { id: number; gridPos: { x: number; y: number; w: number; h: number }; targets: { expr: string }[] }[]
+      panels: { id: number; targets: { expr: string }[] }[]
       templating: { list: { name: string }[] }
     }
     expect(templating.list.map(({ name }) => name)).to.deep.equal(['datasource', 'instance'])
     expect(new Set(panels.map(({ id }) => id)).size).to.equal(panels.length)
-    const taken = new Set<string>()
-    for (const { gridPos, targets } of panels) {
-      expect(gridPos.x + gridPos.w).to.be.at.most(24)
-      expect(targets.length).to.be.above(0)
-      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++)
-        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
-          expect(taken.has(`${x} ${y}`)).to.equal(false)
-          taken.add(`${x} ${y}`)
-        }
-    }
+    for (const { targets } of panels) expect(targets.length).to.be.above(0)
   })
 
   const promtool = process.env.PROMTOOL ?? 'promtool'

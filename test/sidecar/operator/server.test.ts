@@ -92,16 +92,6 @@ describe('the operator port', () => {
     expect((await answer).status).to.equal(503)
   })
 
-  it('says on /readyz what is missing', async () => {
-    expect((await get('/readyz')).status).to.equal(200)
-    obstacles = ['upstream_filter_unconfirmed', 'messages_not_stored']
-    const unready = await get('/readyz')
-    expect([unready.status, await unready.json()]).to.deep.equal([
-      503,
-      { status: 'not_ready', reasons: ['upstream_filter_unconfirmed', 'messages_not_stored'] },
-    ])
-  })
-
   it('shows counters and gauges on /metrics for Prometheus', async () => {
     const { upstream, gateways } = eventfulStatus()
     const [connection] = upstream.connections

@@ -78,7 +78,7 @@ type Answer<Fault> = readonly [
   fault: Fault,
   kind: PushOutcome['kind'],
   words: string | RegExp,
-  afterMs?: number,
+  afterMs?: number | undefined,
 ]
 
 interface GatewayRules<Fault> {

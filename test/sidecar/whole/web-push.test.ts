@@ -44,15 +44,4 @@ describe('A push of the sidecar to a phone without Google', () => {
       collapseId: 'aprs-N0CALL-7',
     })
   })
-
-  it('still arrives after a restart: the subscription was made with keys that are kept', async () => {
-    const phone = service.subscribe(await publicKey())
-    const before = await publicKey()
-    await its.close()
-    await start()
-    expect(await publicKey()).to.equal(before)
-    await register(phone)
-    await message('after')
-    expect((await service.waitFor(() => true)).payload).to.include({ body: 'after' })
-  })
 })

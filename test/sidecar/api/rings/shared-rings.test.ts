@@ -29,16 +29,6 @@ describe('The rings of a store that others share', () => {
     }
   })
 
-  it('have what was stored just now, and the avatars of now', async () => {
-    const reader = sharedRings()
-    const answer = async () => answerIn(await reader.since('N0CALL', '', 0))
-    expect(await answer()).to.deep.equal({ messages: [], avatars: {} })
-    await append(store, 'a')
-    await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
-    expect((await answer()).messages.map(({ text }) => text)).to.deep.equal(['a'])
-    expect((await answer()).avatars).to.deep.equal({ W1AW: 'icon:car' })
-  })
-
   it('read each message once, and none of an earlier registration', async () => {
     const read: number[] = []
     const history: Pick<History, 'since' | 'perStation'> = {
@@ -138,10 +128,5 @@ describe('The rings of a store that others share', () => {
     } finally {
       await api.close()
     }
-  })
-
-  it('are none for a station that is not registered', async () => {
-    await store.stations.remove('N0CALL')
-    expect(await sharedRings().since('N0CALL', '', 0)).to.equal(undefined)
   })
 })

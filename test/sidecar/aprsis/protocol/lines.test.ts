@@ -12,19 +12,6 @@ describe('The line splitter', () => {
     return (chunk: string) => split(Buffer.from(chunk, 'latin1'))
   }
 
-  it('ends lines at LF and CRLF and leaves empty ones out', () => {
-    expect(splitter()('one\r\ntwo\n\r\n\nthree\r\n')).to.deep.equal(['one', 'two', 'three'])
-  })
-
-  it('keeps what has no end yet for the next chunk', () => {
-    const split = splitter()
-    expect(split('one\ntw')).to.deep.equal(['one'])
-    expect(split('')).to.deep.equal([])
-    expect(split('o\r')).to.deep.equal([])
-    expect(split('\nthree')).to.deep.equal(['two'])
-    expect(split('\n')).to.deep.equal(['three'])
-  })
-
   it('keeps bytes above 0x7f and a CR within a line', () => {
     expect(splitter()('\xc3\xff\x80 a\rb\r\n')).to.deep.equal(['\xc3\xff\x80 a\rb'])
   })
