@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
-import { ClientError, type PhoneClient } from '../../../sidecar/client/index.ts'
+import { ClientError, type Fetch, type PhoneClient } from '../../../sidecar/client/index.ts'
 import { pngFile } from '../../support/png-file.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
@@ -349,26 +349,23 @@ describe("an app's client", () => {
       expect(api.store.stations.size).to.equal(1)
     })
 
+    const hanging =
+      (onAsked = () => {}): Fetch =>
+      (_address, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason))
+          onAsked()
+        })
+
     it('gives a call 30 s', async () => {
-      const client = await launch({
-        fetch: (_address, { signal }) =>
-          new Promise((_resolve, reject) => {
-            signal.addEventListener('abort', () => reject(signal.reason))
-          }),
-      })
+      const client = await launch({ fetch: hanging() })
       const code = codeOf(client.start())
       await app.clock.advance(30_000)
       expect(await code).to.equal('unreachable')
     })
 
     it('ends a call that is under way when it is closed', async () => {
-      const client = await launch({
-        fetch: (_address, { signal }) =>
-          new Promise((_resolve, reject) => {
-            signal.addEventListener('abort', () => reject(signal.reason))
-            void client.close()
-          }),
-      })
+      const client = await launch({ fetch: hanging(() => void client.close()) })
       expect(await codeOf(client.start())).to.equal('closed')
       expect(app.clock.pending).to.equal(0)
     })

@@ -49,18 +49,4 @@ describe('A station with three devices of three platforms', () => {
       expect(await texts(deviceId)).to.deep.equal(['Good morning'])
     expect([toldByFcm(), toldByApns(), toldByWebPush()]).to.deep.equal([['1'], ['1'], ['1']])
   })
-
-  it('is told by two gateways while the third is away, and by that one of all it missed once it is back', async () => {
-    its.fcm.fail({ kind: 'try_later', reason: 'down' }, 2)
-    await message('one{1')
-    await its.apns.waitFor(({ token }) => token === TOKEN)
-    await service.waitFor(() => true)
-    await message('two{2')
-    await its.apns.waitFor(({ data }) => data.seqId === '2')
-    await service.waitFor(({ payload }) => payload.seqId === '2')
-    expect([toldByFcm(), toldByApns(), toldByWebPush()]).to.deep.equal([[], ['1', '1'], ['1', '1']])
-    await its.clock.advance(60_000)
-    await its.fcm.waitFor(() => true)
-    expect(toldByFcm()).to.deep.equal(['2'])
-  })
 })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type Member, nextSteps as stepsOf } from '../../../../sidecar/aprsis/filters/rollout.ts'
+import { type Member, type Rollout, nextSteps as stepsOf } from '../../../../sidecar/aprsis/filters/rollout.ts'
 
 /** Connections that there may be at a time. */
 const MAX = 6
@@ -15,77 +15,68 @@ const member = (id: number, stations: string[], rest: Partial<Member> = {}): Mem
   ...rest,
 })
 
-function nextSteps(members: readonly Member[], waiting: number, wanted: ReadonlySet<string>, maxConnections: number) {
-  return stepsOf({ members, waiting, wanted, maxConnections, leaving: 0 })
+const old = (stations: string[], rest: Partial<Member> = {}) => member(1, stations, { retiring: true, ...rest })
+
+const OPEN = { kind: 'open' }
+const CLOSE = { kind: 'close', id: 1 }
+const NEXT = new Set(['B', 'C'])
+const CHANGE = { kind: 'change', id: 1, stations: NEXT }
+const LOSES = member(1, ['A', 'B'], { next: NEXT })
+const FULL = [old(['A', 'B']), member(2, ['C'], { retiring: true }), member(3, ['D'])]
+
+type Situation = readonly [members: readonly Member[], steps: readonly object[], rest?: Partial<Rollout>]
+const RULES: Readonly<Record<string, readonly Situation[]>> = {
+  'opens what waits, as far as there are places': [[[old(['A'], { settled: false })], [OPEN, OPEN], { waiting: 3 }]],
+  'opens nothing, and gives nothing up, while those that take leave hold the places': [
+    [[old(['A'])], [], { waiting: 1, maxConnections: 2, leaving: 1 }],
+    [[old(['A'])], [OPEN], { waiting: 1, maxConnections: 2 }],
+  ],
+  'closes a connection when settled ones carry all that it carries': [
+    [[old(['A', 'B']), member(2, ['A']), member(3, ['B'])], [CLOSE]],
+  ],
+  'keeps a connection while what it carries is not settled elsewhere': [
+    [[old(['A', 'B']), member(2, ['A', 'B'], { settled: false })], []],
+    [[old(['A', 'B']), member(2, ['A'])], []],
+  ],
+  'does not keep a connection for the sake of a station that is gone, nor one that is down': [
+    [[old(['GONE'])], [CLOSE]],
+    [[old(['A'], { up: false, settled: false })], [CLOSE]],
+  ],
+  'closes one of two retiring connections that carry the same, not both': [
+    [[old(['A']), member(2, ['A'], { retiring: true })], [CLOSE]],
+  ],
+  'changes a filter at once when it loses nothing, else when what it loses is settled elsewhere': [
+    [[member(1, ['B'], { next: NEXT })], [CHANGE]],
+    [[LOSES], []],
+    [[LOSES, member(2, ['A'], { settled: false })], []],
+    [[LOSES, member(2, ['A'])], [CHANGE]],
+  ],
+  'gives up the connection that carries the fewest alone when nothing else makes room': [
+    [FULL, [{ kind: 'sacrifice', id: 2, stations: 1 }], { waiting: 1, wanted: new Set(['A', 'B', 'C', 'D']) }],
+    [
+      FULL.map((each) => (each.id === 3 ? { ...each, settled: false } : each)),
+      [],
+      { waiting: 1, wanted: new Set(['A', 'B', 'C', 'D']) },
+    ],
+  ],
+}
+
+function nextSteps(members: readonly Member[], rest: Partial<Rollout> = {}) {
+  return stepsOf({ members, waiting: 0, wanted: new Set(['A', 'B']), maxConnections: 3, leaving: 0, ...rest })
 }
 
 describe('The rollout of a plan', () => {
-  const wanted = new Set(['A', 'B'])
-
-  it('opens what waits, as far as there are places', () => {
-    const steps = nextSteps([member(1, ['A'], { retiring: true, settled: false })], 3, wanted, 3)
-    expect(steps).to.deep.equal([{ kind: 'open' }, { kind: 'open' }])
-  })
-
-  it('opens nothing, and gives nothing up, while those that take leave hold the places', () => {
-    const members = [member(1, ['A'], { retiring: true })]
-    const rollout = { members, waiting: 1, wanted, maxConnections: 2 }
-    expect(stepsOf({ ...rollout, leaving: 1 })).to.deep.equal([])
-    expect(stepsOf({ ...rollout, leaving: 0 })).to.deep.equal([{ kind: 'open' }])
-  })
-
-  it('closes a connection when settled ones carry all that it carries', () => {
-    const old = member(1, ['A', 'B'], { retiring: true })
-    expect(nextSteps([old, member(2, ['A']), member(3, ['B'])], 0, wanted, 3)).to.deep.equal([{ kind: 'close', id: 1 }])
-  })
-
-  it('keeps a connection while what it carries is not settled elsewhere', () => {
-    const old = member(1, ['A', 'B'], { retiring: true })
-    expect(nextSteps([old, member(2, ['A', 'B'], { settled: false })], 0, wanted, 3)).to.deep.equal([])
-    expect(nextSteps([old, member(2, ['A'])], 0, wanted, 3)).to.deep.equal([])
-  })
-
-  it('does not keep a connection for the sake of a station that is gone, nor one that is down', () => {
-    expect(nextSteps([member(1, ['GONE'], { retiring: true })], 0, wanted, 3)).to.deep.equal([{ kind: 'close', id: 1 }])
-    const down = member(1, ['A'], { retiring: true, up: false, settled: false })
-    expect(nextSteps([down], 0, wanted, 3)).to.deep.equal([{ kind: 'close', id: 1 }])
-  })
-
-  it('closes one of two retiring connections that carry the same, not both', () => {
-    const both = [member(1, ['A'], { retiring: true }), member(2, ['A'], { retiring: true })]
-    expect(nextSteps(both, 0, wanted, 3)).to.deep.equal([{ kind: 'close', id: 1 }])
-  })
-
-  it('changes a filter at once when it loses nothing, else when what it loses is settled elsewhere', () => {
-    const next = new Set(['B', 'C'])
-    const change = { kind: 'change', id: 1, stations: next }
-    expect(nextSteps([member(1, ['B'], { next })], 0, wanted, 3)).to.deep.equal([change])
-    const loses = member(1, ['A', 'B'], { next })
-    expect(nextSteps([loses], 0, wanted, 3)).to.deep.equal([])
-    expect(nextSteps([loses, member(2, ['A'], { settled: false })], 0, wanted, 3)).to.deep.equal([])
-    expect(nextSteps([loses, member(2, ['A'])], 0, wanted, 3)).to.deep.equal([change])
-  })
+  for (const [name, situations] of Object.entries(RULES))
+    it(name, () => {
+      for (const [members, steps, rest] of situations) expect(nextSteps(members, rest)).to.deep.equal(steps)
+    })
 
   it('does not let two filters rely on each other while both change', () => {
-    const steps = nextSteps(
-      [member(1, ['A', 'B'], { next: new Set(['A']) }), member(2, ['A', 'B'], { next: new Set(['B']) })],
-      0,
-      wanted,
-      3,
-    )
+    const steps = nextSteps([
+      member(1, ['A', 'B'], { next: new Set(['A']) }),
+      member(2, ['A', 'B'], { next: new Set(['B']) }),
+    ])
     expect(steps.filter(({ kind }) => kind === 'change')).to.have.length(1)
-  })
-
-  it('gives up the connection that carries the fewest alone when nothing else makes room', () => {
-    const full = [
-      member(1, ['A', 'B'], { retiring: true }),
-      member(2, ['C'], { retiring: true }),
-      member(3, ['D'], { retiring: false }),
-    ]
-    const all = new Set(['A', 'B', 'C', 'D'])
-    expect(nextSteps(full, 1, all, 3)).to.deep.equal([{ kind: 'sacrifice', id: 2, stations: 1 }])
-    const unsettled = full.map((each) => (each.id === 3 ? { ...each, settled: false } : each))
-    expect(nextSteps(unsettled, 1, all, 3)).to.deep.equal([])
   })
 
   it('never leaves a registered station unheard, whatever is planned when, and completes every plan', () => {
@@ -190,7 +181,7 @@ class World {
 
   #run(): void {
     for (;;) {
-      const steps = nextSteps(this.#live, this.#queue.length, this.#wanted, MAX)
+      const steps = nextSteps(this.#live, { waiting: this.#queue.length, wanted: this.#wanted, maxConnections: MAX })
       for (const step of steps) {
         if (step.kind === 'open') this.#open()
         else if (step.kind === 'change') this.#change(step.id, step.stations)
