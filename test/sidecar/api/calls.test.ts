@@ -30,18 +30,6 @@ describe('the API', () => {
       expect(api.metrics.value('stations_registered')).to.equal(1)
     })
 
-    it('refreshes token and platform of a station that it knows', async () => {
-      await register('N0CALL')
-      await register('N0CALL', { platform: 'ios', pushToken: 'abcdef', ackMessages: true })
-      expect(api.store.stations.get('N0CALL-7')?.devices[0]).to.include({
-        platform: 'ios',
-        pushToken: 'abcdef',
-        ackMessages: true,
-      })
-      expect(api.store.stations.size).to.equal(1)
-      expect(api.metrics.value('stations_registered')).to.equal(1)
-    })
-
     for (const none of [0, '0', '', null]) {
       it(`takes the ssid ${JSON.stringify(none)} for none`, async () => {
         await register('n0call', { ssid: none })
@@ -100,43 +88,6 @@ describe('the API', () => {
       ])
       expect((await sync('N0CALL', Number(body.messages[0]?.time))).body.messages).to.have.length(1)
       expect((await sync('N0CALL', body.serverTime)).body.messages).to.deep.equal([])
-    })
-
-    it('gives each message exactly once to a client that goes from cursor to cursor', async () => {
-      const calls = {
-        sync: (cursor: number) => sync('N0CALL', cursor),
-        launch: (cursor: number) => register('N0CALL', { wantHistory: true, since: cursor }),
-        heartbeat: () => register('N0CALL'),
-        avatars: () => api.post('/v1/avatars', { ...claim('N0CALL'), stations: [] }),
-      }
-      const step = fc.constantFrom<'message' | 'anew' | keyof typeof calls>(
-        ...(['message', 'message', 'sync', 'launch', 'heartbeat', 'avatars', 'anew'] as const),
-      )
-      await fc.assert(
-        fc.asyncProperty(fc.array(step, { maxLength: 20, size: 'max' }), async (steps) => {
-          await api.post('/v1/unregister', claim('N0CALL'))
-          let cursor = (await register('N0CALL')).body.serverTime
-          let sent: string[] = []
-          let seen: unknown[] = []
-          for (const one of [...steps, 'sync'] as const) {
-            api.clock.set(api.clock.now() + 1)
-            if (one === 'message') {
-              sent.push(`message ${cursor} ${sent.length}`)
-              await receive('N1CALL', 'N0CALL-7', sent.at(-1) ?? '')
-            } else if (one === 'anew') {
-              await api.post('/v1/unregister', claim('N0CALL'))
-              await register('N0CALL')
-              ;[sent, seen] = [[], []]
-            } else {
-              const { body } = await calls[one](cursor)
-              seen.push(...(body.messages ?? []).map(({ text }) => text))
-              cursor = Math.max(cursor, body.serverTime)
-            }
-          }
-          expect(seen).to.deep.equal(sent)
-        }),
-        { numRuns: propertyRuns(15) },
-      )
     })
   })
 

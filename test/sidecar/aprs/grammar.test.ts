@@ -50,22 +50,8 @@ function read(line: string) {
 describe('A line', () => {
   it('is read as the grammar says, whatever it holds', () => {
     const of = (...parts: string[]) => fc.constantFrom(...parts)
-    const calls = of(
-      'A',
-      'A',
-      'A',
-      'n0call-7',
-      'N0CALL-0',
-      'B',
-      'ABCDEF-12',
-      '-0',
-      'ABCDEFGHIJ',
-      'ä',
-      'ß',
-      'B C',
-      'B{1',
-      '',
-    )
+    const stations = of('A', 'n0call-7', 'N0CALL-0', 'B', 'ABCDEF-12')
+    const calls = fc.oneof(stations, of('-0', 'ABCDEFGHIJ', 'ä', 'ß', 'B C', 'B{1', ''))
     const headers = fc
       .tuple(
         calls,
@@ -75,27 +61,8 @@ describe('A line', () => {
       )
       .map((parts) => parts.join(''))
     const paddings = of('', '', '', '', ' ', '   ', '\0', '\r', '\x7f', '\x1c ')
-    const fields = fc.array(
-      of(
-        'ack',
-        'rej',
-        '?APRSD',
-        '?APRSH',
-        '?PING?',
-        'PARM.',
-        'BITS.',
-        '{',
-        '}',
-        '1',
-        'AB',
-        'hi',
-        ' ',
-        ':',
-        '\xff',
-        '\n',
-      ),
-      { maxLength: 6 },
-    )
+    const beginnings = of('ack', 'rej', '?APRSD', '?APRSH', '?PING?', 'PARM.', 'BITS.')
+    const fields = fc.array(fc.oneof(beginnings, of(...'{}1 :\xff\n', 'AB', 'hi')), { maxLength: 6 })
     const messages = fc
       .tuple(of(':', ':', ':', ':', ':', '>'), calls, paddings, of(':', ':', ':', ':', ':', ''), fields, paddings)
       .map(([first, to, padding, second, field, end]) => [first, to, padding, second, ...field, end].join(''))

@@ -1,9 +1,6 @@
 import { expect } from 'chai'
 import { RETRANSMISSION_MS, startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
 
-/** Within which the link logs in again after it lost its connection. */
-const RECONNECT_MS = 5000
-
 describe('A sidecar that acknowledges', () => {
   let its: WholeSidecar
   beforeEach(async () => {
@@ -34,25 +31,5 @@ describe('A sidecar that acknowledges', () => {
     await its.endWindow()
     await its.fcm.waitFor(({ body }) => body === 'another')
     expect(its.fcm.received.map(({ body }) => body)).to.deep.equal(['hello', 'another'])
-  })
-
-  it('does so on a verified login only: unverified it stores and keeps still', async () => {
-    await its.register('N0CALL', { ackMessages: true })
-    its.upstream.answerUnverified = true
-    its.upstream.dropAll()
-    await its.clock.advance(RECONNECT_MS)
-    expect(its.upstream.clients().map(({ filter }) => filter)).to.deep.equal(['g/N0CALL-7'])
-    its.upstream.inject('N1CALL>APRS,TCPIP*::N0CALL-7 :hello{42')
-    while ((await its.messages('N0CALL')).length === 0);
-    expect(await its.counter('acks_unsendable')).to.equal(1)
-
-    its.upstream.answerUnverified = false
-    its.upstream.dropAll()
-    await its.clock.advance(RETRANSMISSION_MS)
-    expect(its.upstream.clients().map(({ verified }) => verified)).to.deep.equal([true])
-    await its.receive('N1CALL', 'N0CALL-7', 'hello{42')
-    expect(its.upstream.received.filter(({ outcome }) => outcome === 'unverified')).to.deep.equal([])
-    expect(its.acks()).to.deep.equal(['N0CALL-7>APRS,TCPIP*::N1CALL   :ack42'])
-    expect(await its.messages('N0CALL')).to.have.length(1)
   })
 })
