@@ -3,7 +3,7 @@ import { makeClientCertificate } from '../../../fixtures/certificate.ts'
 import { type ReadOptions, readDomains } from '../../../plugin/mount/read-domains.ts'
 import { makeKey } from '../../support/client-keys.ts'
 import * as oneDomain from './one-domain.ts'
-import { CLIENT, ISSUER, MINIMAL } from './one-domain.ts'
+import { asGiven, CLIENT, flagCase, ISSUER, type MemberCase, MINIMAL, tryMembers } from './one-domain.ts'
 
 const keys = [makeKey('RSA', { kid: 'r' }).private, makeKey('P-256', { kid: 'e' }).private]
 const FILES: Readonly<Record<string, string>> = { keys: JSON.stringify({ keys }), ...(await makeClientCertificate()) }
@@ -86,43 +86,102 @@ describe('client configuration', () => {
     expect(client(own)).to.include({ ...own, introspection_endpoint_auth_method: 'private_key_jwt' })
   })
 
-  it('takes response_mode as one of seven, and none that shows an ID token in an address', () => {
-    for (const response_mode of ['query', 'form_post', 'fragment', 'jwt', 'query.jwt', 'form_post.jwt', 'fragment.jwt'])
-      expect(client({ response_mode }).response_mode).to.equal(response_mode)
-    expect(client({}).response_mode).to.equal(undefined)
-    for (const wrong of ['form-post', '', 5, null, ['query']])
-      expect(problemPaths(withClient({ response_mode: wrong }))).to.deep.equal(['client.response_mode'])
-    for (const response_types of ['id_token', 'code id_token']) {
-      expect(client({ response_types, response_mode: 'fragment' }).response_mode).to.equal('fragment')
-      for (const response_mode of ['query', 'query.jwt'])
-        expect(problemPaths(withClient({ response_types, response_mode }))).to.deep.equal(['client.response_mode'])
-    }
-  })
-
-  it('takes authorization_signed_response_alg of key pairs only', () => {
-    expect(client({ authorization_signed_response_alg: 'ES256' }).authorization_signed_response_alg).to.equal('ES256')
-    for (const wrong of ['none', 'HS256', 'XY999', '', 5]) {
-      const oidc = withClient({ authorization_signed_response_alg: wrong })
-      expect(problemPaths(oidc)).to.deep.equal(['client.authorization_signed_response_alg'])
-    }
-  })
-
-  it('takes assertion_audience as issuer, address or an address', () => {
-    for (const assertion_audience of ['issuer', 'address', 'https://idp.example.com/token'])
-      expect(client({ assertion_audience }).assertion_audience).to.equal(assertion_audience)
-    for (const wrong of ['Issuer', 'both', '', 5, null, ['issuer', 'address']])
-      expect(problemPaths(withClient({ assertion_audience: wrong }))).to.deep.equal(['client.assertion_audience'])
-  })
+  const LATER = { request_object_signing_alg: 'ES256' }
+  const FRONT = ['query', 'form_post', 'fragment', 'jwt', 'query.jwt', 'form_post.jwt', 'fragment.jwt']
+  const algorithms: readonly (readonly [name: string, value: string, beside?: object])[] = [
+    ['id_token_signed_response_alg', 'ES256'],
+    ['id_token_encrypted_response_alg', 'RSA-OAEP'],
+    ['userinfo_signed_response_alg', 'PS256'],
+    ['userinfo_encrypted_response_alg', 'ECDH-ES'],
+    ['authorization_encrypted_response_alg', 'RSA-OAEP-256'],
+    ['request_object_signing_alg', 'RS512'],
+    ['request_object_encryption_alg', 'dir', LATER],
+  ]
+  const TWO = ['id_token', 'code']
+  const PAGE = 'https://www.example.com/bye?from=mesh#top'
+  const CASES: readonly MemberCase[] = [
+    [
+      'takes response_mode as one of seven, and none that shows an ID token in an address',
+      'response_mode',
+      asGiven(...FRONT, undefined),
+      ['form-post', '', 5, null, ['query']],
+    ],
+    ...['id_token', 'code id_token'].map(
+      (response_types): MemberCase => [
+        `takes no response_mode that shows the answer to ${response_types} in an address`,
+        'response_mode',
+        asGiven('fragment'),
+        ['query', 'query.jwt'],
+        { response_types },
+      ],
+    ),
+    [
+      'takes authorization_signed_response_alg of key pairs only',
+      'authorization_signed_response_alg',
+      asGiven('ES256'),
+      ['none', 'HS256', 'XY999', '', 5],
+    ],
+    [
+      'takes assertion_audience as issuer, address or an address',
+      'assertion_audience',
+      asGiven('issuer', 'address', 'https://idp.example.com/token'),
+      ['Issuer', 'both', '', 5, null, ['issuer', 'address']],
+    ],
+    ...['token', 'introspection', 'revocation'].map(
+      (where): MemberCase => [
+        `takes all methods for the ${where} endpoint, and no other`,
+        `${where}_endpoint_auth_method`,
+        asGiven(...METHODS),
+        ['client_secret', 'CLIENT_SECRET_BASIC', '', 5, null],
+      ],
+    ),
+    ...algorithms.map(
+      ([name, value, beside]): MemberCase => [
+        `keeps ${name}, and refuses an algorithm that cannot work here`,
+        name,
+        asGiven(value),
+        ['none', 'XY999', 'RSA1_5', 'Ed448', '', 5, null, [value]],
+        beside,
+      ],
+    ),
+    [
+      'takes response_types as a string or an array, none twice, words in any order',
+      'response_types',
+      [
+        ['code', ['code']],
+        ['id_token', ['id_token']],
+        ['code id_token', ['code id_token']],
+        ['id_token code', ['code id_token']],
+        [['code'], ['code']],
+        [[...TWO, 'id_token'], TWO],
+        [['code id_token'], ['code id_token']],
+        [' code  id_token ', ['code id_token']],
+      ],
+      ['token', 'code token', 'none', '', 'code,id_token', 5, null, [], {}],
+    ],
+    [
+      'takes default_max_age in whole seconds, zero included',
+      'default_max_age',
+      asGiven(0, 3600),
+      [-1, 1.5, '3600', null, true],
+    ],
+    ...[
+      'require_auth_time',
+      'tls_client_certificate_bound_access_tokens',
+      'require_signed_request_object',
+      'require_pushed_authorization_requests',
+      'dpop_bound_access_tokens',
+    ].map(flagCase),
+    [
+      'takes post_logout_redirect_uri as an address, true for the default and false for none',
+      'post_logout_redirect_uri',
+      [...asGiven(PAGE, 'http://intranet.example.com/'), [true, 'https://mesh.example.com/login'], [false, null]],
+      ['javascript:alert(1)', 'login', '', 5, null],
+    ],
+  ]
+  tryMembers('client', CASES, EQUIPPED)
 
   for (const where of ['token', 'introspection', 'revocation']) {
-    it(`takes all methods for the ${where} endpoint, and no other`, () => {
-      const name = `${where}_endpoint_auth_method`
-      for (const method of METHODS) expect(client({ [name]: method })).to.include({ [name]: method })
-      for (const wrong of ['client_secret', 'CLIENT_SECRET_BASIC', '', 5, null]) {
-        expect(problemPaths(withClient({ [name]: wrong }))).to.deep.equal([`client.${name}`])
-      }
-    })
-
     it(`holds the signing algorithm for the ${where} endpoint against the method`, () => {
       const method = `${where}_endpoint_auth_method`
       const name = `${where}_endpoint_auth_signing_alg`
@@ -138,25 +197,6 @@ describe('client configuration', () => {
       expect(warningsOf(withClient(unknown))).to.deep.equal([`unknown_algorithm client.${name}`])
       for (const signing of ['client_secret_jwt', 'private_key_jwt'])
         expect(problemPaths(withClient({ ...unknown, [method]: signing }))).to.deep.equal([`client.${name}`])
-    })
-  }
-
-  for (const [name, value] of [
-    ['id_token_signed_response_alg', 'ES256'],
-    ['id_token_encrypted_response_alg', 'RSA-OAEP'],
-    ['userinfo_signed_response_alg', 'PS256'],
-    ['userinfo_encrypted_response_alg', 'ECDH-ES'],
-    ['authorization_encrypted_response_alg', 'RSA-OAEP-256'],
-    ['request_object_signing_alg', 'RS512'],
-    ['request_object_encryption_alg', 'dir'],
-  ] as const) {
-    it(`keeps ${name}, and refuses an algorithm that cannot work here`, () => {
-      const signed = name === 'request_object_encryption_alg' ? { request_object_signing_alg: 'ES256' } : {}
-      expect(client({ ...signed, [name]: value })).to.include({ [name]: value })
-      expect(warningsOf(withClient({ ...signed, [name]: value }))).to.deep.equal([])
-      for (const wrong of ['none', 'XY999', 'RSA1_5', 'Ed448', '', 5, null, [value]]) {
-        expect(problemPaths(withClient({ ...signed, [name]: wrong }))).to.deep.equal([`client.${name}`])
-      }
     })
   }
 
@@ -197,25 +237,6 @@ describe('client configuration', () => {
     expect(problem?.remedy).to.equal('Did you mean "RS256"?')
   })
 
-  it('takes response_types as a string or an array, none twice, words in any order', () => {
-    for (const [value, expected] of [
-      ['code', ['code']],
-      ['id_token', ['id_token']],
-      ['code id_token', ['code id_token']],
-      ['id_token code', ['code id_token']],
-      [['code'], ['code']],
-      [
-        ['id_token', 'code', 'id_token'],
-        ['id_token', 'code'],
-      ],
-      [['code id_token'], ['code id_token']],
-      [' code  id_token ', ['code id_token']],
-    ] as const) {
-      expect(client({ response_types: value }).response_types).to.deep.equal(expected)
-      expect(warningsOf(withClient({ response_types: value }))).to.deep.equal([])
-    }
-  })
-
   it('takes the old response type authorization_code for code, with a warning', () => {
     expect(client({ response_types: 'authorization_code' }).response_types).to.deep.equal(['code'])
     const last = { response_types: ['id_token', ' authorization_code '] }
@@ -229,40 +250,13 @@ describe('client configuration', () => {
     ])
   })
 
-  it('refuses other response types, and an empty list of them', () => {
-    for (const wrong of ['token', 'code token', 'none', '', 'code,id_token', 5, null, [], {}]) {
-      expect(problemPaths(withClient({ response_types: wrong })), String(wrong)).to.deep.equal([
-        'client.response_types',
-      ])
-    }
+  it('says which of several response types is refused', () => {
     expect(problemPaths(withClient({ response_types: ['code', 'token', 5, ''] }))).to.have.members([
       'client.response_types[1]',
       'client.response_types[2]',
       'client.response_types[3]',
     ])
   })
-
-  it('takes default_max_age in whole seconds, zero included', () => {
-    for (const age of [0, 3600]) expect(client({ default_max_age: age }).default_max_age).to.equal(age)
-    for (const wrong of [-1, 1.5, '3600', null, true]) {
-      expect(problemPaths(withClient({ default_max_age: wrong }))).to.deep.equal(['client.default_max_age'])
-    }
-  })
-
-  for (const name of [
-    'require_auth_time',
-    'tls_client_certificate_bound_access_tokens',
-    'require_signed_request_object',
-    'require_pushed_authorization_requests',
-    'dpop_bound_access_tokens',
-  ]) {
-    it(`takes ${name} as a boolean`, () => {
-      for (const value of [true, false]) expect(client({ [name]: value })).to.include({ [name]: value })
-      for (const wrong of ['true', 1, null]) {
-        expect(problemPaths(withClient({ [name]: wrong }))).to.deep.equal([`client.${name}`])
-      }
-    })
-  }
 
   it('takes any redirect address on https, and on plain HTTP on this machine only', () => {
     for (const redirect_uri of [
@@ -298,23 +292,6 @@ describe('client configuration', () => {
     expect(reading?.problems.map(({ path }) => path)).to.deep.equal([
       'domains.sub.authStrategies.oidc.client.redirect_uri',
     ])
-  })
-
-  it('takes post_logout_redirect_uri as an address, true for the default and false for none', () => {
-    const page = 'https://www.example.com/bye?from=mesh#top'
-    for (const [value, expected] of [
-      [page, page],
-      ['http://intranet.example.com/', 'http://intranet.example.com/'],
-      [true, 'https://mesh.example.com/login'],
-      [false, null],
-    ]) {
-      expect(client({ post_logout_redirect_uri: value }).post_logout_redirect_uri).to.equal(expected)
-    }
-    for (const wrong of ['javascript:alert(1)', 'login', '', 5, null]) {
-      expect(problemPaths(withClient({ post_logout_redirect_uri: wrong })), String(wrong)).to.deep.equal([
-        'client.post_logout_redirect_uri',
-      ])
-    }
   })
 
   it('refuses unknown members, names the nearest known one, and says where a member of another object belongs', () => {

@@ -1,7 +1,15 @@
 import { expect } from 'chai'
-import { MINIMAL, problemPaths, settingsOf, warningsOf } from './one-domain.ts'
+import {
+  asGiven,
+  flagCase,
+  type MemberCase,
+  MINIMAL,
+  problemPaths,
+  settingsOf,
+  tryMembers,
+  warningsOf,
+} from './one-domain.ts'
 
-const groups = (members: object) => settingsOf({ ...MINIMAL, groups: members }).groups
 const problems = (members: unknown) => problemPaths({ ...MINIMAL, groups: members })
 
 describe('groups configuration', () => {
@@ -10,7 +18,7 @@ describe('groups configuration', () => {
   })
 
   it('has its defaults, with admin rights revoked', () => {
-    expect(groups({})).to.deep.equal({
+    expect(settingsOf({ ...MINIMAL, groups: {} }).groups).to.deep.equal({
       recursive: false,
       required: null,
       siteadmin: null,
@@ -22,39 +30,61 @@ describe('groups configuration', () => {
     })
   })
 
-  for (const name of ['required', 'siteadmin'] as const) {
-    it(`takes ${name} as one name or several; an empty list stays a list`, () => {
-      for (const [value, expected] of [
-        ['mesh-admins', ['mesh-admins']],
-        ['Two words, one group', ['Two words, one group']],
-        [
-          ['a', 'b', 'a'],
-          ['a', 'b'],
-        ],
-        [[], []],
-      ] as const) {
-        expect(groups({ [name]: value })?.[name]).to.deep.equal(expected)
-      }
-      for (const wrong of ['', 5, null, true, { a: 1 }])
-        expect(problems({ [name]: wrong })).to.deep.equal([`groups.${name}`])
-      expect(problems({ [name]: ['a', '', 5] })).to.have.members([`groups.${name}[1]`, `groups.${name}[2]`])
-    })
-  }
+  const named = (name: string): MemberCase => [
+    `takes ${name} as one name or several; an empty list stays a list`,
+    name,
+    [
+      ['mesh-admins', ['mesh-admins']],
+      ['Two words, one group', ['Two words, one group']],
+      [
+        ['a', 'b', 'a'],
+        ['a', 'b'],
+      ],
+    ],
+    ['', 5, null, true, { a: 1 }],
+  ]
+  tryMembers('groups', [
+    ...['required', 'siteadmin'].map(named),
+    flagCase('revokeAdmin'),
+    ['takes recursive as a boolean', 'recursive', asGiven(false), ['false', 0, null]],
+    [
+      'takes sync as true, false or an object with a filter',
+      'sync',
+      [
+        [true, 'all'],
+        [false, false],
+        [{ filter: 'a' }, ['a']],
+        [{ filter: ['a', 'b'] }, ['a', 'b']],
+        [{ filter: [] }, []],
+      ],
+      ['all', 1, null, ['a']],
+    ],
+    ['takes claim as a text', 'claim', asGiven('roles'), ['', 5, null, ['roles']]],
+    [
+      'takes scope as a text, and as false or empty where none is to be asked for',
+      'scope',
+      [...asGiven('roles'), ['', null], [false, null]],
+      [true, 5, null, ['roles']],
+    ],
+  ])
 
-  for (const name of ['recursive', 'revokeAdmin'] as const) {
-    it(`takes ${name} as a boolean`, () => {
-      for (const value of [true, false]) expect(groups({ [name]: value })?.[name]).to.equal(value)
-      for (const wrong of ['false', 0, null]) expect(problems({ [name]: wrong })).to.deep.equal([`groups.${name}`])
-    })
-  }
+  it('says which of several names, and which member of sync, is refused; nobody is a list too', () => {
+    for (const name of ['required', 'siteadmin']) {
+      expect(settingsOf({ ...MINIMAL, groups: { [name]: [] } }).groups).to.deep.include({ [name]: [] })
+      expect(problems({ [name]: ['a', '', 5] })).to.have.members([`groups.${name}[1]`, `groups.${name}[2]`])
+    }
+    for (const sync of [{}, { filter: 5 }]) expect(problems({ sync })).to.deep.equal(['groups.sync.filter'])
+    expect(problems({ sync: { filter: 'a', fliter: 'b' } })).to.deep.equal(['groups.sync.fliter'])
+    expect(settingsOf({ ...MINIMAL, groups: { recursive: true } }).groups?.recursive).to.equal(true)
+    const { custom } = settingsOf({ ...MINIMAL, groups: { scope: false } })
+    expect(custom.scope).to.deep.equal(['openid', 'profile', 'email'])
+  })
 
   it('takes rights as lists by name of a group, of those that MeshCentral has', () => {
     const rights = { helpdesk: ['manageusers', 'recordings'], '/Backup, nightly': ['serverbackup'], nobody: [] }
-    expect(groups({ rights })?.rights).to.deep.equal([
-      { group: 'helpdesk', rights: ['manageusers', 'recordings'] },
-      { group: '/Backup, nightly', rights: ['serverbackup'] },
-      { group: 'nobody', rights: [] },
-    ])
+    expect(settingsOf({ ...MINIMAL, groups: { rights } }).groups?.rights).to.deep.equal(
+      Object.entries(rights).map(([group, given]) => ({ group, rights: given })),
+    )
     for (const wrong of ['helpdesk', 5, null, ['helpdesk']]) expect(problems({ rights: wrong })).to.have.length(1)
     for (const wrong of ['fulladmin', 'locked', 'ManageUsers', '', 2]) {
       expect(problems({ rights: { helpdesk: ['recordings', wrong] } })).to.deep.equal(['groups.rights.helpdesk[1]'])
@@ -68,42 +98,7 @@ describe('groups configuration', () => {
     expect(warningsOf(oidc, { hasRights: true })).to.deep.equal([])
   })
 
-  it('takes sync as true, false or an object with a filter', () => {
-    for (const [value, expected] of [
-      [true, 'all'],
-      [false, false],
-      [{ filter: 'a' }, ['a']],
-      [{ filter: ['a', 'b'] }, ['a', 'b']],
-      [{ filter: [] }, []],
-    ] as const) {
-      expect(groups({ sync: value })?.sync).to.deep.equal(expected)
-    }
-    expect(problems({ sync: {} })).to.deep.equal(['groups.sync.filter'])
-    expect(problems({ sync: { filter: 5 } })).to.deep.equal(['groups.sync.filter'])
-    expect(problems({ sync: { filter: 'a', fliter: 'b' } })).to.deep.equal(['groups.sync.fliter'])
-    for (const wrong of ['all', 1, null, ['a']]) expect(problems({ sync: wrong })).to.deep.equal(['groups.sync'])
-  })
-
-  it('takes claim as a text', () => {
-    expect(groups({ claim: 'roles' })?.claim).to.equal('roles')
-    for (const wrong of ['', 5, null, ['roles']]) expect(problems({ claim: wrong })).to.deep.equal(['groups.claim'])
-  })
-
-  it('takes scope as a text, and as false or empty where none is to be asked for', () => {
-    expect(groups({ scope: 'roles' })?.scope).to.equal('roles')
-    for (const none of ['', false]) {
-      expect(groups({ scope: none })?.scope).to.equal(null)
-      expect(settingsOf({ ...MINIMAL, groups: { scope: none } }).custom.scope).to.deep.equal([
-        'openid',
-        'profile',
-        'email',
-      ])
-    }
-    for (const wrong of [true, 5, null, ['roles']]) expect(problems({ scope: wrong })).to.deep.equal(['groups.scope'])
-  })
-
-  it('refuses what is no object, and unknown members', () => {
-    for (const wrong of ['admins', true, null, ['admins']]) expect(problems(wrong)).to.deep.equal(['groups'])
+  it('refuses unknown members', () => {
     expect(problems({ siteadmins: 'a' })).to.deep.equal(['groups.siteadmins'])
   })
 })

@@ -1,3 +1,4 @@
+import { expect } from 'chai'
 import type { DomainReading } from '../../../plugin/config/read.ts'
 import type { DomainSettings } from '../../../plugin/config/settings.ts'
 import { type ReadOptions, readDomains } from '../../../plugin/mount/read-domains.ts'
@@ -35,6 +36,48 @@ export function problemPaths(oidc: unknown, options?: ReadOptions): readonly str
 /** Codes and paths of warnings, from the `oidc` object on. */
 export function warningsOf(oidc: unknown, options?: ReadOptions): readonly string[] {
   return readOne(oidc, options).warnings.map(({ code, path }) => `${code} ${path.replace(OIDC, '')}`)
+}
+
+/** A member of an object: what it takes and what that comes out as, what is refused at its place, and what has to be beside it. */
+export type MemberCase = readonly [
+  title: string,
+  member: string,
+  taken: readonly (readonly [given: unknown, meant: unknown])[],
+  refused: readonly unknown[],
+  beside?: object | undefined,
+]
+
+export const asGiven = (...values: readonly unknown[]) => values.map((value) => [value, value] as const)
+
+export const flagCase = (name: string): MemberCase => [
+  `takes ${name} as a boolean`,
+  name,
+  asGiven(true, false),
+  ['true', 1, null],
+]
+
+/** A test for each. Call inside a `describe`. */
+export function tryMembers(
+  object: 'client' | 'custom' | 'groups',
+  cases: readonly MemberCase[],
+  options?: ReadOptions,
+): void {
+  for (const [title, member, taken, refused, beside] of cases) {
+    const among = (value: unknown) => {
+      const members = { ...(object === 'client' ? CLIENT : {}), ...beside, [member]: value }
+      return { ...MINIMAL, [object]: members }
+    }
+    const name = object === 'custom' ? member.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) : member
+    it(title, () => {
+      for (const [given, meant] of taken) {
+        const settings: Members = { ...settingsOf(among(given), options)[object] }
+        expect(settings[name], JSON.stringify(given)).to.deep.equal(meant)
+        expect(warningsOf(among(given), options)).to.deep.equal([])
+      }
+      for (const wrong of refused)
+        expect(problemPaths(among(wrong), options), String(wrong)).to.deep.equal([`${object}.${member}`])
+    })
+  }
 }
 
 const OIDC = /^domains\[""\]\.authStrategies\.oidc\.?/

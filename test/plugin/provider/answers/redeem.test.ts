@@ -6,6 +6,7 @@ import type { Transaction } from '../../../../plugin/login/transaction/transacti
 import { FETCH_LIMITS, openProvider, type Provider } from '../../../../plugin/mount/open-provider.ts'
 import { directFetch } from '../../../../plugin/provider/http/direct-fetch.ts'
 import { createDocuments } from '../../../../plugin/provider/issuer/documents.ts'
+import { errorOf } from '../../../support/error-of.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { CLIENT, settingsOf } from '../../config/one-domain.ts'
 
@@ -71,12 +72,9 @@ describe('a redeemed login', () => {
     return { idp, answer, redeem: () => provider.client.redeem(answer, transaction) }
   }
   const refusal = async (login: Promise<unknown>) => {
-    const error = await login.then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    )
+    const error = await errorOf<LoginError>(login)
     expect(error).to.be.instanceOf(LoginError)
-    return { code: (error as LoginError).code, ...(error as LoginError).details }
+    return { code: error?.code, ...error?.details }
   }
 
   it('says who signed in, in which session, when, and what the session has to keep', async () => {

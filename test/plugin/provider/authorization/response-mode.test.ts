@@ -28,17 +28,18 @@ describe('the response mode of a login', () => {
   }
 
   it('tells where answers may come from, so that cookies come along and the fragment is looked at', () => {
-    const places = (type: 'code' | 'id_token', mode?: 'fragment' | 'form_post' | 'form_post.jwt' | 'jwt') => {
+    for (const [type, mode, byPost, inFragment] of [
+      ['code', undefined, false, false],
+      ['code', 'jwt', false, false],
+      ['code', 'fragment', false, true],
+      ['code', 'form_post', true, false],
+      ['code', 'form_post.jwt', true, false],
+      ['id_token', undefined, true, true],
+      ['id_token', 'jwt', false, true],
+    ] as const) {
       const client = { response_types: [type] as const, ...(mode === undefined ? {} : { response_mode: mode }) }
-      return [mayComeByPost(client), mayComeInFragment(client)]
+      expect([mayComeByPost(client), mayComeInFragment(client)]).to.deep.equal([byPost, inFragment])
     }
-    expect(places('code')).to.deep.equal([false, false])
-    expect(places('code', 'jwt')).to.deep.equal([false, false])
-    expect(places('code', 'fragment')).to.deep.equal([false, true])
-    expect(places('code', 'form_post')).to.deep.equal([true, false])
-    expect(places('code', 'form_post.jwt')).to.deep.equal([true, false])
-    expect(places('id_token')).to.deep.equal([true, true])
-    expect(places('id_token', 'jwt')).to.deep.equal([false, true])
   })
 
   it('is signed with jwt, and with nothing else', () => {

@@ -5,6 +5,7 @@ import { makeCertificates, makeClientCertificate } from '../../../../fixtures/ce
 import { startIdp } from '../../../../fixtures/idp/server.ts'
 import { directFetch } from '../../../../plugin/provider/http/direct-fetch.ts'
 import { createClientFolder } from '../../../support/client-keys.ts'
+import { errorOf } from '../../../support/error-of.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { onLoopback } from '../../../support/on-loopback.ts'
 import { runTrusting } from './run-trusting.ts'
@@ -19,17 +20,12 @@ describe('a request with a client certificate', () => {
   })
   const certified = async (clock = new FakeClock()) =>
     directFetch({ totalMs: 5000, maxBytes: 1000 }, clock, await makeClientCertificate())
-  const failureOf = (work: Promise<unknown>) =>
-    work.then(
-      () => undefined,
-      (error: unknown) => error as Error & { cause?: { code?: string } },
-    )
 
   it('fails like any other when the authority of the IdP is unknown, with the code of the cause', async () => {
     const idp = await startIdp({ tls: { ...(await makeCertificates()).server, clientCertificates: true } })
     open.push(idp.close)
     const fetch = await certified()
-    const error = await failureOf(fetch(`${idp.issuer}/jwks`, GET))
+    const error = await errorOf<Error & { cause?: { code?: string } }>(fetch(`${idp.issuer}/jwks`, GET))
     expect(error).to.be.instanceOf(TypeError)
     expect(error?.cause?.code).to.equal('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
   })
@@ -37,26 +33,20 @@ describe('a request with a client certificate', () => {
   it('ends in time when nothing answers, and leaves no connection', async () => {
     const sockets = new Set<Socket>()
     const server = createServer((socket) => {
-      sockets.add(
-        socket
-          .resume()
-          .on('error', () => undefined)
-          .on('close', () => sockets.delete(socket)),
-      )
+      sockets.add(socket.resume())
+      socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
     })
     const { port, close } = await onLoopback(server)
     open.push(close)
     const clock = new FakeClock()
     const fetch = await certified(clock)
-    const failed = failureOf(fetch(`https://127.0.0.1:${port}/`, GET))
+    const failed = errorOf(fetch(`https://127.0.0.1:${port}/`, GET))
     await once(server, 'connection')
     await clock.advance(5_000)
     expect((await failed)?.name).to.equal('TimeoutError')
     for (const socket of sockets) await once(socket, 'close')
-    expect(await failureOf(fetch('https://127.0.0.1:9/', { ...GET, signal: AbortSignal.abort() }))).to.have.property(
-      'name',
-      'AbortError',
-    )
+    const aborted = errorOf(fetch('https://127.0.0.1:9/', { ...GET, signal: AbortSignal.abort() }))
+    expect((await aborted)?.name).to.equal('AbortError')
   })
 
   it('ends in time when the answer never ends, takes no body with 204, and the process goes on', async () => {

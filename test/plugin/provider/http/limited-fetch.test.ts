@@ -10,6 +10,7 @@ import {
   isAllowedAddress,
   limitFetch,
 } from '../../../../plugin/provider/http/limited-fetch.ts'
+import { errorOf } from '../../../support/error-of.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { type OnLoopback, onLoopback } from '../../../support/on-loopback.ts'
 
@@ -35,10 +36,7 @@ for (const [whose, make] of Object.entries(makers)) {
 
     const limited = (clock = new FakeClock()) => make({ totalMs: 5000, maxBytes: 1000 }, clock)
     const failure = async (promise: Promise<unknown>): Promise<Error & { code?: unknown }> => {
-      const outcome = await promise.then(
-        () => undefined,
-        (error: unknown) => error,
-      )
+      const outcome = await errorOf(promise)
       expect(outcome).to.be.instanceOf(Error)
       return outcome as Error
     }
@@ -150,15 +148,14 @@ for (const [whose, make] of Object.entries(makers)) {
     })
 
     it('go over TLS, or to loopback', async () => {
-      for (const good of [
+      const good = [
         'https://idp.test/',
         'http://127.0.0.1:1/',
         'http://127.9.9.9/',
         'http://localhost/',
         'http://[::1]:8/',
-      ]) {
-        expect(isAllowedAddress(new URL(good)), good).to.equal(true)
-      }
+      ]
+      for (const address of good) expect(isAllowedAddress(new URL(address)), address).to.equal(true)
       for (const bad of [
         'http://idp.test/',
         'http://127.0.0.1.evil.test/',

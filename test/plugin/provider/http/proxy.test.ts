@@ -6,6 +6,7 @@ import { directFetch } from '../../../../plugin/provider/http/direct-fetch.ts'
 import { proxyFor } from '../../../../plugin/provider/http/proxy.ts'
 import { createClientFolder } from '../../../support/client-keys.ts'
 import { type ConnectProxyOptions, startConnectProxy } from '../../../support/connect-proxy.ts'
+import { errorOf } from '../../../support/error-of.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { proxyEnvironment } from '../../../support/proxy-environment.ts'
 import { runTrusting } from './run-trusting.ts'
@@ -71,40 +72,36 @@ describe('the proxy of the environment', () => {
     expect(proxy?.authorization).to.equal(`Basic ${Buffer.from('me:p@ss').toString('base64')}`)
   })
 
-  it('may have a name or password in which nobody encoded a percent sign, or that is not ASCII', () => {
-    for (const [written, meant] of [
-      ['me:50%off%25', 'me:50%off%'],
-      ['m%C3%A9:%', 'mé:%'],
-    ]) {
-      process.env.HTTPS_PROXY = `http://${written}@proxy.example:3128`
-      const proxy = proxyFor(new URL('https://idp.example/'))
-      expect(proxy?.authorization).to.equal(`Basic ${Buffer.from(meant ?? '').toString('base64')}`)
-    }
-  })
-
-  it('is reached by http where its address has no scheme, and by https where it says so', () => {
-    for (const [written, meant] of [
-      ['proxy.example:3128', 'http://proxy.example:3128/'],
-      ['https://proxy.example:3128', 'https://proxy.example:3128/'],
-    ]) {
+  for (const [what, written, address, credentials] of [
+    [
+      'may have a percent sign in its password that nobody encoded',
+      'http://me:50%off%25@p.test:1',
+      'http://p.test:1/',
+      'me:50%off%',
+    ],
+    ['may have a name that is not ASCII', 'http://m%C3%A9:%@p.test:1', 'http://p.test:1/', 'mé:%'],
+    ['is reached by http where its address has no scheme', 'p.test:1', 'http://p.test:1/', undefined],
+    ['is reached by https where it says so', 'https://p.test:1', 'https://p.test:1/', undefined],
+  ] as const) {
+    it(what, () => {
       for (const name of ['HTTPS_PROXY', 'all_proxy']) {
         process.env[name] = written
-        expect(addressFor('https://idp.example/'), name).to.equal(meant)
+        const proxy = proxyFor(new URL('https://idp.example/'))
+        expect(proxy?.address.href, name).to.equal(address)
+        const sent = credentials && `Basic ${Buffer.from(credentials).toString('base64')}`
+        expect(proxy?.authorization ?? undefined).to.equal(sent)
         delete process.env[name]
       }
-    }
-  })
+    })
+  }
 
   async function failThrough(options: ConnectProxyOptions) {
     const proxy = await startConnectProxy(options)
     open.push(proxy.close)
     const clock = new FakeClock()
     process.env.HTTPS_PROXY = `http://me:secret@127.0.0.1:${proxy.port}`
-    const failed = directFetch({ totalMs: 5000, maxBytes: 1000 }, clock)('https://idp.example/request', GET).then(
-      () => undefined,
-      (thrown: unknown) => thrown as Error & { code?: string },
-    )
-    return { proxy, clock, failed }
+    const ask = directFetch({ totalMs: 5000, maxBytes: 1000 }, clock)
+    return { proxy, clock, failed: errorOf<Error & { code?: string }>(ask('https://idp.example/request', GET)) }
   }
 
   it('that refuses is never heard as the IdP, whatever it answers with', async () => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { Fetch } from '../../../../plugin/provider/http/limited-fetch.ts'
 import { createKeySet, type KeySet } from '../../../../plugin/provider/issuer/key-set.ts'
+import { errorOf } from '../../../support/error-of.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 
 const ADDRESS = 'https://idp.test/jwks'
@@ -27,11 +28,7 @@ describe('the key set of an IdP', () => {
     return { keySet, clock, asked, ids: async (kid?: string) => idsIn(await keySet.current(ADDRESS, kid)) }
   }
   const idsIn = ({ jwks }: Awaited<ReturnType<KeySet['current']>>) => jwks.keys.map(({ kid }) => kid)
-  const failure = (promise: Promise<unknown>) =>
-    promise.then(
-      () => undefined,
-      (error: { code?: string }) => error.code,
-    )
+  const failure = async (promise: Promise<unknown>) => (await errorOf<{ code?: string }>(promise))?.code
 
   it('is asked for once a second, however many need it', async () => {
     const { keySet, clock, asked, ids } = serve([['a'], ['b']])

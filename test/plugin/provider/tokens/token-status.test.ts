@@ -7,6 +7,7 @@ import { createDocuments } from '../../../../plugin/provider/issuer/documents.ts
 import { createKeySet } from '../../../../plugin/provider/issuer/key-set.ts'
 import type { Renewable } from '../../../../plugin/provider/tokens/renewal.ts'
 import { type ClientKeyPair, makeKey } from '../../../support/client-keys.ts'
+import { errorOf } from '../../../support/error-of.ts'
 import { settingsOf } from '../../config/one-domain.ts'
 
 const CALLBACK = 'http://127.0.0.1:1/callback'
@@ -58,10 +59,7 @@ describe('verbs about tokens', () => {
 
   /** The code of the error, which does not quote the token. */
   const failureOf = async (work: Promise<unknown>) => {
-    const error = await work.then(
-      () => undefined,
-      (caught: unknown) => caught as { code: string; details: object; message: string },
-    )
+    const error = await errorOf<{ code: string; details: object; message: string }>(work)
     expect(JSON.stringify([error?.details, error?.message])).to.not.include('the-token')
     return error?.code
   }
@@ -105,12 +103,10 @@ describe('verbs about tokens', () => {
     })
 
     it('with an ID token of the same person and audience, by the same IdP, from whenever', async () => {
+      const two = ['mesh', 'other']
       for (const [now, before] of [
         ['mesh', 'mesh'],
-        [
-          ['mesh', 'other'],
-          ['other', 'mesh'],
-        ],
+        [two, two.toReversed()],
       ] as const) {
         const idToken = await idp.sign({ ...claims(), aud: now, iat: 1, exp: 2 })
         answerWith(fresh(idToken))
