@@ -10,10 +10,8 @@ const entry: AuthLogEntry = {
   fields: { joined: ['ops\u202e', 'a\nb'], user: '~oidc:x\u0007', count: 3 },
 }
 
-function hostWith(authLog: Host['authLog']): Host {
-  // Only the log is looked at here.
-  return { authLog, domainOf: () => 'd' } as unknown as Host
-}
+// Only the log is looked at here.
+const hostWith = (authLog: Host['authLog']) => ({ authLog, domainOf: () => 'd' }) as unknown as Host
 
 describe('the authentication log of a host', () => {
   it('gets no line break, control or direction character, not even inside a list', () => {

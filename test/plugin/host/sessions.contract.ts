@@ -76,10 +76,6 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await current(browser)).to.deep.equal(expected)
   })
 
-  it('know nobody before a login', async () => {
-    expect(await current(newBrowser())).to.equal(null)
-  })
-
   it('begin with nothing of what was there before', async () => {
     const browser = newBrowser()
     await call(browser, 'fill')
@@ -97,17 +93,12 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await isSignedIn(copy)).to.equal(false)
   })
 
-  it('end in the browser and for every copy of its cookies', async () => {
+  it('end in the browser and for every copy of its cookies, and without complaint where there is none', async () => {
     const browser = await started()
     const copy = copyOf(browser)
-    expect((await call(browser, 'end')).error).to.equal(undefined)
+    for (const one of [browser, browser]) expect((await call(one, 'end')).error).to.equal(undefined)
     expect(await areSignedIn(browser, copy)).to.deep.equal([false, false])
   })
-
-  it('end without complaint where there is none', async () => {
-    expect((await call(newBrowser(), 'end')).error).to.equal(undefined)
-  })
-
   it('are over once they are as old as they may become, however much they are used', async () => {
     const browser = await started()
     await clock.advance(12 * HOUR_MS - 1)
@@ -117,51 +108,50 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
   })
 
   describe('that an IdP ended', () => {
-    it('end with their session id, and with it alone', async () => {
-      const [first, second, other] = [
-        await started(),
-        await started({ sid: 's-2' }),
-        await started({ userId: '~oidc:u-2', subject: 'u-2', sid: 's-3' }),
-      ]
-      expect((await end({ sid: 's-1' })).result).to.equal(traits.counts ? 1 : null)
-      expect(await areSignedIn(first, second, other)).to.deep.equal([false, true, true])
-    })
-
-    it('end all when the subject is told, whatever their session ids', async () => {
-      const [first, second, other] = [
-        await started(),
-        await started({ sid: null }),
-        await started({ userId: '~oidc:u-2', subject: 'u-2' }),
-      ]
-      expect((await end({ subject: 'u-1' })).result).to.equal(traits.counts ? 2 : null)
-      expect(await areSignedIn(first, second, other)).to.deep.equal([false, false, true])
-    })
-
-    it('end when both are told and both are theirs, or when they know no session id', async () => {
-      const [first, second, unknown, other] = [
-        await started(),
-        await started({ sid: 's-2' }),
-        await started({ sid: null }),
-        await started({ userId: '~oidc:u-2', subject: 'u-2', sid: 's-1' }),
-      ]
-      expect((await end({ subject: 'u-1', sid: 's-1' })).result).to.equal(traits.counts ? 2 : null)
-      expect(await areSignedIn(first, unknown, second, other)).to.deep.equal([false, false, true, true])
-    })
-
-    it('are those of that IdP and that domain only', async () => {
-      const browser = await started()
-      await end({ subject: 'u-1', issuer: 'https://other.example' })
-      await end({ subject: 'u-1', domainKey: 'customer' })
-      await end({ sid: 's-1', domainKey: 'customer' })
-      expect(await isSignedIn(browser)).to.equal(true)
-    })
-
-    it('are not those of another subject whose name looks like a session id', async () => {
-      const browser = await started({ subject: 's-1', sid: 'u-1', userId: '~oidc:s-1' })
-      await end({ sid: 's-1' })
-      await end({ subject: 'u-1' })
-      expect(await isSignedIn(browser)).to.equal(true)
-    })
+    const OTHER = { userId: '~oidc:u-2', subject: 'u-2' } as const
+    for (const [what, theirs, told, left] of [
+      [
+        'end with their session id, and with it alone',
+        [{}, { sid: 's-2' }, { ...OTHER, sid: 's-3' }],
+        { sid: 's-1' },
+        [1, 2],
+      ],
+      [
+        'end all when the subject is told, whatever their session ids',
+        [{}, { sid: null }, OTHER],
+        { subject: 'u-1' },
+        [2],
+      ],
+      [
+        'end when both are told and both are theirs, or when they know no session id',
+        [{}, { sid: null }, { sid: 's-2' }, { ...OTHER, sid: 's-1' }],
+        { subject: 'u-1', sid: 's-1' },
+        [2, 3],
+      ],
+      ['are those of that IdP only', [{}], { subject: 'u-1', issuer: 'https://other.example' }, [0]],
+      ['are those of that domain only', [{}], { subject: 'u-1', domainKey: 'customer' }, [0]],
+      ['are those of that domain only, by their session id', [{}], { sid: 's-1', domainKey: 'customer' }, [0]],
+      [
+        'are not those whose subject looks like their session id',
+        [{ subject: 's-1', sid: 'u-1' }],
+        { sid: 's-1' },
+        [0],
+      ],
+      [
+        'are not those whose session id looks like their subject',
+        [{ subject: 's-1', sid: 'u-1' }],
+        { subject: 'u-1' },
+        [0],
+      ],
+    ] as const) {
+      it(what, async () => {
+        const all: ScriptedBrowser[] = []
+        for (const changes of theirs) all.push(await started(changes))
+        const count = theirs.length - left.length
+        expect((await end(told)).result).to.equal(traits.counts ? count : null)
+        expect(await areSignedIn(...all)).to.deep.equal(all.map((_, at) => left.some((one) => one === at)))
+      })
+    }
 
     it('do not end without a word on whose they are', async () => {
       const browser = await started()
