@@ -159,25 +159,13 @@ describe('what a refusal reports of groups', () => {
   const report = (groups: Memberships, claim: string | null, granted: readonly string[] | null, scope: string | null) =>
     reportedGroups(groups, claim, { claims: { sub: '1', roles: [] }, grantedScopes: granted }, { scope }, false)
 
+  const FIFTY = { groups: names(50), groupCount: 51 }
+  const CAME = { claimNames: ['sub', 'roles'], cameForOthers: false }
   for (const [what, memberOf, claim, granted, scope, expected] of [
     ['nothing where nobody knows', 'unknown', 'groups', [], 'g', {}],
     ['names and their aliases', [group('a'), group('b', '7', '8')], 'x', [], 'g', { groups: ['a', 'b (7, 8)'] }],
-    [
-      'fifty of more names',
-      names(51).map((name) => group(name)),
-      'x',
-      null,
-      'g',
-      { groups: names(50), groupCount: 51 },
-    ],
-    [
-      'that the claim did not come',
-      [],
-      'x',
-      null,
-      'g',
-      { groups: [], missingClaim: 'x', claimNames: ['sub', 'roles'], cameForOthers: false },
-    ],
+    ['fifty of more names', names(51).map((name) => group(name)), 'x', null, 'g', FIFTY],
+    ['that the claim did not come', [], 'x', null, 'g', { groups: [], missingClaim: 'x', ...CAME }],
     ['that the scope was not granted', [], 'roles', ['a'], 'g', { groups: [], scopeNotGranted: 'g' }],
     ['nothing missing where all came, and was granted', [], 'roles', ['a', 'g'], 'g', { groups: [] }],
     ['no scope where none was asked for', [], 'roles', ['a'], null, { groups: [] }],
@@ -215,29 +203,25 @@ describe('an explanation of group rules', () => {
     ])
   })
 
-  it('names the rule by which each of it comes about, or stays as it is', () => {
-    const open = rules({ siteadmin: ['Admins'], sync: 'all' })
-    const keeping = rules({ siteadmin: ['Admins'], revokeAdmin: false })
-    for (const [names, given, line] of [
-      [[], open, 'admitted: groups.required is not set'],
-      [['Ops'], rules({ required: [] }), 'refused: in none of groups.required (an empty list) (not_in_required_group)'],
-      [[], open, 'site admin: revoked, in none of groups.siteadmin ("Admins"); groups.revokeAdmin is true'],
-      [[], open, 'site admin: kept as it is, since nobody knows'],
-      [
-        [],
-        keeping,
-        'site admin: kept as it is, in none of groups.siteadmin ("Admins"), but groups.revokeAdmin is false',
-      ],
-      [[], rules({}), 'site admin: kept as it is, since groups.siteadmin is not set'],
-      [['Ops'], open, 'user groups: joins "Ops", groups.sync is true; leaves every other mirrored one'],
-      [[], open, 'user groups: joins none, groups.sync is true; leaves every mirrored one'],
-      [[], open, 'user groups: kept as they are, since nobody knows'],
-      [[], keeping, 'user groups: kept as they are, since groups.sync is not set'],
-    ] as const) {
-      expect(explainGroups(names, given)).to.include(`  ${line}`)
-    }
-    expect(explainGroups(['Ops'], null)).to.have.length(1)
-  })
+  const NONE_OF = 'in none of groups.siteadmin ("Admins")'
+  const open = rules({ siteadmin: ['Admins'], sync: 'all' })
+  const keeping = rules({ siteadmin: ['Admins'], revokeAdmin: false })
+  for (const [names, given, line] of [
+    [[], open, 'admitted: groups.required is not set'],
+    [['Ops'], rules({ required: [] }), 'refused: in none of groups.required (an empty list) (not_in_required_group)'],
+    [[], open, `site admin: revoked, ${NONE_OF}; groups.revokeAdmin is true`],
+    [[], open, 'site admin: kept as it is, since nobody knows'],
+    [[], keeping, `site admin: kept as it is, ${NONE_OF}, but groups.revokeAdmin is false`],
+    [[], rules({}), 'site admin: kept as it is, since groups.siteadmin is not set'],
+    [['Ops'], open, 'user groups: joins "Ops", groups.sync is true; leaves every other mirrored one'],
+    [[], open, 'user groups: joins none, groups.sync is true; leaves every mirrored one'],
+    [[], open, 'user groups: kept as they are, since nobody knows'],
+    [[], keeping, 'user groups: kept as they are, since groups.sync is not set'],
+  ] as const) {
+    it(`names the rule: ${line}`, () => expect(explainGroups(names, given)).to.include(`  ${line}`))
+  }
+
+  it('is one line where there are no rules', () => expect(explainGroups(['Ops'], null)).to.have.length(1))
 
   it('says which rights groups give, to whom rights are left alone, and what becomes of those that they gave before', () => {
     const rights = [{ group: 'helpdesk', rights: ['manageusers', 'recordings'] }] as const

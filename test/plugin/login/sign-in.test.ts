@@ -5,6 +5,7 @@ import { LoginError } from '../../../plugin/errors.ts'
 import type { Accounts, Profile } from '../../../plugin/host/port.ts'
 import { type Memberships, membershipsOf } from '../../../plugin/login/groups/memberships.ts'
 import { signIn } from '../../../plugin/login/sign-in.ts'
+import { errorOf } from '../../support/error-of.ts'
 import { MINIMAL, settingsOf } from '../config/one-domain.ts'
 
 const ALICE: Profile = { id: '~oidc:1', name: 'Alice', email: 'alice@example.test', emailVerified: true }
@@ -17,24 +18,20 @@ describe('signing in', () => {
   })
   afterEach(() => records.close())
 
-  const enter = (
-    memberships: Memberships = [],
-    groups?: object,
-    {
-      newAccounts = true,
-      ...host
-    }: { newAccounts?: boolean | null; newAccountsAllowed?: () => boolean; inMaintenance?: () => boolean } = {},
-  ) => {
+  interface Around {
+    readonly accounts?: Accounts
+    readonly newAccounts?: boolean | null
+    readonly newAccountsAllowed?: () => boolean
+    readonly inMaintenance?: () => boolean
+  }
+  const enter = (memberships: Memberships = [], groups?: object, { newAccounts = true, ...host }: Around = {}) => {
     const oidc = { ...MINIMAL, ...(groups ? { groups } : {}), ...(newAccounts === null ? {} : { newAccounts }) }
     return signIn(ALICE, memberships, settingsOf(oidc), { ...records, ...host })
   }
   const refusal = async (login: Promise<unknown>) => {
-    const error = await login.then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    )
+    const error = await errorOf<LoginError>(login)
     expect(error).to.be.instanceOf(LoginError)
-    expect((error as LoginError).details).to.include({ user: ALICE.id })
+    expect(error?.details).to.include({ user: ALICE.id })
     return error as LoginError
   }
   const account = () => records.accounts.find('', ALICE.id)
@@ -86,8 +83,7 @@ describe('signing in', () => {
     })
 
     it('refuses an account that is locked as it is made, and says that it was made', async () => {
-      const rules = settingsOf({ ...MINIMAL, newAccounts: true })
-      const { code, message } = await refusal(signIn(ALICE, [], rules, { ...records, accounts: lockedAccounts() }))
+      const { code, message } = await refusal(enter([], undefined, { accounts: lockedAccounts() }))
       expect(code).to.equal('account_locked')
       expect(message).to.include('The account was made').and.include('newAccountsRights')
       expect(await account()).to.include({ name: 'Alice' })
@@ -107,9 +103,7 @@ describe('signing in', () => {
     it('fails when the host cannot create one, and keeps the cause', async () => {
       const cause = new Error('disk full')
       const accounts: Accounts = { ...records.accounts, create: () => Promise.reject(cause) }
-      const failure = await refusal(
-        signIn(ALICE, [], settingsOf({ ...MINIMAL, newAccounts: true }), { ...records, accounts }),
-      )
+      const failure = await refusal(enter([], undefined, { accounts }))
       expect([failure.code, failure.cause]).to.deep.equal(['host_failed', cause])
     })
 
@@ -158,29 +152,27 @@ describe('signing in', () => {
     })
   })
 
-  describe('with unknown memberships and no required group', () => {
+  it('leaves site admin rights and mirrored groups as they are where memberships are unknown and none is required', async () => {
     const groups = { siteadmin: 'admins', sync: true }
-
-    it('leaves site admin rights and mirrored groups as they are', async () => {
-      await enter(membershipsOf(['admins', 'staff']), groups)
-      expect(await enter('unknown', groups)).to.deep.equal(NOTHING)
-      expect(await account()).to.include({ siteAdmin: true })
-      expect(await mirrored()).to.have.members(['admins', 'staff'])
-    })
+    await enter(membershipsOf(['admins', 'staff']), groups)
+    expect(await enter('unknown', groups)).to.deep.equal(NOTHING)
+    expect(await account()).to.include({ siteAdmin: true })
+    expect(await mirrored()).to.have.members(['admins', 'staff'])
   })
 
   describe('with a site admin group', () => {
     const groups = { siteadmin: ['admins', 'root'] }
 
     it('gives rights to members and takes them from others, and tells of it when it changes', async () => {
-      expect(await enter(membershipsOf(['root']), groups)).to.include({ created: true, siteAdmin: 'grant' })
-      expect(await account()).to.include({ siteAdmin: true })
-      expect(await enter(membershipsOf(['admins']), groups)).to.include({ siteAdmin: 'keep' })
-      expect(await account()).to.include({ siteAdmin: true })
-      expect(await enter(membershipsOf(['staff']), groups)).to.include({ siteAdmin: 'revoke' })
-      expect(await account()).to.include({ siteAdmin: false })
-      expect(await enter([], groups)).to.include({ siteAdmin: 'keep' })
-      expect(await account()).to.include({ siteAdmin: false })
+      for (const [of, change, siteAdmin] of [
+        ['root', 'grant', true],
+        ['admins', 'keep', true],
+        ['staff', 'revoke', false],
+        ['', 'keep', false],
+      ] as const) {
+        expect(await enter(membershipsOf(of ? [of] : []), groups)).to.include({ siteAdmin: change })
+        expect(await account()).to.include({ siteAdmin })
+      }
     })
 
     it('takes rights away that the host gave to an account as it was made', async () => {
@@ -191,8 +183,7 @@ describe('signing in', () => {
           await records.accounts.setSiteAdmin(domainKey, profile.id, true)
         },
       }
-      const settings = settingsOf({ ...MINIMAL, newAccounts: true, groups })
-      expect(await signIn(ALICE, [], settings, { ...records, accounts })).to.include({ siteAdmin: 'revoke' })
+      expect(await enter([], groups, { accounts })).to.include({ siteAdmin: 'revoke' })
       expect(await account()).to.include({ siteAdmin: false })
     })
 
@@ -244,12 +235,14 @@ describe('signing in', () => {
 
   describe('with mirrored groups', () => {
     it('makes them when they are first needed, and lets the user go when the IdP does', async () => {
-      expect(await enter(membershipsOf(['a', 'b']), { sync: true })).to.include({ created: true })
-      expect(await mirrored()).to.have.members(['a', 'b'])
-      expect(await enter(membershipsOf(['b', 'c']), { sync: true })).to.deep.include({ joined: ['c'], left: ['a'] })
-      expect(await mirrored()).to.have.members(['b', 'c'])
-      expect(await enter([], { sync: true })).to.deep.include({ joined: [], left: ['b', 'c'] })
-      expect(await mirrored()).to.deep.equal([])
+      for (const [of, joined, left] of [
+        [['a', 'b'], ['a', 'b'], []],
+        [['b', 'c'], ['c'], ['a']],
+        [[], [], ['b', 'c']],
+      ] as const) {
+        expect(await enter(membershipsOf(of), { sync: true })).to.deep.include({ joined, left })
+        expect(await mirrored()).to.have.members([...of])
+      }
     })
 
     it('leaves groups alone that are not mirrored any more', async () => {

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { domainReader } from '../../../plugin/config/read.ts'
-import { vendorUrls } from '../../../plugin/config/rules/preset-rules.ts'
 import { openPreset, PRESETS, standard } from '../../../plugin/presets/all.ts'
 import type { PresetDefinition } from '../../../plugin/presets/preset.ts'
 import { routePaths } from '../../../plugin/routes/strategy.ts'
@@ -11,7 +10,6 @@ import { CLIENT, MINIMAL, serverWith, settingsOf } from '../config/one-domain.ts
 import { reasonOf, vendorAccess } from './vendor-fetch.ts'
 
 const PLUGIN = fileURLToPath(new URL('../../../plugin', import.meta.url))
-const presets: readonly PresetDefinition[] = PRESETS
 
 /** What a second engineer would write into a file of its own. */
 const added: PresetDefinition<'okta', 'issuer'> = {
@@ -29,27 +27,10 @@ const added: PresetDefinition<'okta', 'issuer'> = {
 }
 
 describe('presets', () => {
-  it('have names that fit into a callback path, one each', () => {
-    const names = presets.map(({ name }) => name)
-    expect(new Set(names).size).to.equal(names.length)
-    for (const name of names) expect(name).to.match(/^[a-z0-9]+$/)
-  })
-
-  it('have base URLs of their own over TLS, and overrides for each of them', () => {
-    for (const preset of presets) {
-      for (const [what, url] of Object.entries(preset.urls)) {
-        expect(new URL(url).protocol).to.equal('https:')
-        const overrides = { [preset.name]: { [what]: 'https://other.example' } }
-        expect(vendorUrls(preset, overrides)).to.deep.equal({ ...preset.urls, [what]: 'https://other.example' })
-      }
-      expect(vendorUrls(preset, {})).to.deep.equal(preset.urls)
-    }
-  })
-
   it('bring texts into the Custom object, under names that no other one has', () => {
-    const names = ['scope', 'claims', 'preset', ...presets.flatMap(({ members }) => Object.keys(members))]
+    const names = ['scope', 'claims', 'preset', ...PRESETS.flatMap(({ members }) => Object.keys(members))]
     expect(new Set(names).size).to.equal(names.length)
-    for (const { members } of presets) {
+    for (const { members } of PRESETS) {
       for (const { type, description } of Object.values(members)) {
         expect([type, description]).to.deep.equal(['string', description])
         expect(description).to.match(/^Write .*\.$/)
@@ -59,7 +40,7 @@ describe('presets', () => {
 
   it('stand in a file each, named after them; no other file but the list knows of them', () => {
     const files = readdirSync(PLUGIN, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
-    for (const { name } of presets) {
+    for (const { name } of PRESETS) {
       const naming = files.filter((file) =>
         new RegExp(`\\b${name}`, 'i').test(readFileSync(join(PLUGIN, file), 'utf8')),
       )

@@ -22,11 +22,6 @@ export function failuresContract(subject: () => Subject): void {
   const requested = (times: number) => until(() => subject().api.requests.length === times)
   beforeEach(() => subject().fillPages(3))
 
-  it('takes all pages together', async () => {
-    expect(await ask(vendorAccess())).to.have.length(3)
-    expect(subject().api.requests.map(({ user }) => user)).to.not.include(null)
-  })
-
   for (const after of [0, 2]) {
     const page = `page ${after + 1}`
 
