@@ -64,12 +64,8 @@ describe('reading an oidc object', () => {
     const lenient = readOne(oidc, { unknownKeys: 'warn' })
     expect(lenient.problems).to.deep.equal([])
     expect(warningsOf(oidc, { unknownKeys: 'warn' })).to.have.members(unknown.map((path) => `unknown_key ${path}`))
-    const clean = {
-      issuer: { issuer: ISSUER },
-      client: CLIENT,
-      custom: { claims: {} },
-      groups: { sync: { filter: 'a' } },
-    }
+    const groups = { sync: { filter: 'a' } }
+    const clean = { issuer: { issuer: ISSUER }, client: CLIENT, custom: { claims: {} }, groups }
     expect(lenient.settings).to.deep.equal(settingsOf(clean))
   })
 
@@ -105,16 +101,6 @@ describe('reading an oidc object', () => {
     )
   })
 
-  it('gives each mistake a reason to be read after its path and a remedy in whole sentences', () => {
-    const { problems } = readOne({ issuer: 5, client: { client_id: 5, foo: 1 }, groups: { sync: 5 } })
-    expect(problems).to.have.length(5)
-    for (const { path, reason, remedy } of problems) {
-      expect(path).to.match(/^domains\[""\]\.authStrategies\.oidc\./)
-      expect(reason).to.match(/^(is|must be|must not|does not) .*[^.]$/)
-      expect(remedy).to.match(/^[A-Z].*[.?]$/)
-    }
-  })
-
   it('escapes what a terminal would obey in names from the file', () => {
     const name = 'a\u001b[31m\n\u202e'
     const text = JSON.stringify(readOne({ ...MINIMAL, [name]: 1, groups: { [name]: 1 } }).problems)
@@ -148,21 +134,8 @@ describe('reading an oidc object', () => {
   })
 
   it('never throws, whatever it is given', () => {
-    const names = [
-      'issuer',
-      'client',
-      'custom',
-      'groups',
-      'sync',
-      'enabled',
-      'clientid',
-      'tokenURL',
-      'scope',
-      'preset',
-      '__proto__',
-      'constructor',
-      'response_types',
-    ]
+    const objects = ['issuer', 'client', 'custom', 'groups', 'sync', 'response_types', '__proto__', 'constructor']
+    const names = [...objects, 'enabled', 'clientid', 'tokenURL', 'scope', 'preset']
     const junk = fc.anything({
       withNullPrototype: true,
       withMap: true,

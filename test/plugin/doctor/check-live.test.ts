@@ -40,15 +40,14 @@ describe('mesh-companion-check --live', () => {
       domains: { '': { authStrategies: { oidc: strategy }, ...domain } },
     })
     let out = ''
+    const write = (part: string) => {
+      out += part
+    }
     const terminal = {
       list: () => [],
       read: (file: string) => (file === 'keys.json' ? JSON.stringify({ keys: [KEY.private] }) : text),
-      out: (part: string) => {
-        out += part
-      },
-      err: (part: string) => {
-        out += part
-      },
+      out: write,
+      err: write,
     }
     const code = await checkToTheEnd(['config.json', '--live', ...args], terminal, live)
     expect(out).not.to.contain(CLIENT.client_secret)
@@ -150,12 +149,6 @@ describe('mesh-companion-check --live', () => {
   })
 
   describe('about discovery', () => {
-    it('fails with the status and what mends it', async () => {
-      const { code, lines } = await broken('discovery', { kind: 'answer', status: 404 })
-      expect(code).to.equal(1)
-      expect(lines[0]).to.match(/^fail: discovery: .*Write in `issuer` what the IdP calls its issuer.*status: 404/)
-    })
-
     it('fails where the IdP is another one, and asks that one nothing more', async () => {
       const idp = await start()
       idp.faults.set('discovery', publishing({ issuer: 'https://other.example' }))
@@ -197,19 +190,6 @@ describe('mesh-companion-check --live', () => {
     })
   })
 
-  describe('about the key set', () => {
-    it('fails where it cannot be had', async () => {
-      const { code, of } = await broken('jwks', { kind: 'answer', status: 403 })
-      expect(of('key set')).to.match(/^fail: .*status: 403/)
-      expect(code).to.equal(1)
-    })
-
-    it('fails where no key is for the algorithm of ID tokens', async () => {
-      const { of } = await broken('jwks', { kind: 'rewrite', body: (keys) => without('RSA', keys) })
-      expect(of('key set')).to.match(/^fail: .*is for RS256: set `client\.id_token_signed_response_alg`/)
-    })
-  })
-
   describe('about the clock', () => {
     it('warns of seconds, and fails of a minute or more, with who is ahead', async () => {
       const idp = await start()
@@ -222,34 +202,21 @@ describe('mesh-companion-check --live', () => {
     })
 
     it('warns where no answer has the time', async () => {
-      const idp = await start()
-      const timeless = withHeaders((headers) => headers.delete('date'))
-      expect((await ask(idp, {}, {}, { fetch: timeless })).of('clock')).to.match(/^warn: /)
+      const fetch = withHeaders((headers) => headers.delete('date'))
+      expect((await ask(await start(), {}, {}, { fetch })).of('clock')).to.match(/^warn: /)
     })
   })
 
   describe('about what is published', () => {
-    const lacking = async (metadata: Members) => broken('discovery', publishing(metadata))
-
-    it('fails of an algorithm or a response type that is not listed', async () => {
-      const algorithms = await lacking({ id_token_signing_alg_values_supported: ['PS256'] })
-      expect(algorithms.of('algorithms')).to.match(/^fail: .*lacks RS256 \(client\.id_token_signed_response_alg\)/)
-      expect(algorithms.code).to.equal(1)
-      const types = await lacking({ response_types_supported: ['id_token'] })
-      expect(types.of('response types')).to.match(/^fail: .*lacks code \(client\.response_types\); it has id_token\./)
-    })
-
     it('warns of a method, a scope, a mode or PKCE, whose lists may be incomplete', async () => {
+      const published = {
+        token_endpoint_auth_methods_supported: ['private_key_jwt'],
+        scopes_supported: ['openid'],
+        response_modes_supported: ['fragment'],
+        code_challenge_methods_supported: ['plain'],
+      }
       const idp = await start()
-      idp.faults.set(
-        'discovery',
-        publishing({
-          token_endpoint_auth_methods_supported: ['private_key_jwt'],
-          scopes_supported: ['openid'],
-          response_modes_supported: ['fragment'],
-          code_challenge_methods_supported: ['plain'],
-        }),
-      )
+      idp.faults.set('discovery', publishing(published))
       const { code, of } = await ask(idp, {}, { response_mode: 'query' })
       expect(of('client authentication')).to.match(/^warn: .*lacks client_secret_basic/)
       expect(of('scopes')).to.match(/^warn: .*lacks profile \(custom\.scope\)/)
@@ -303,34 +270,69 @@ describe('mesh-companion-check --live', () => {
       expect(wrong.of(about)).to.match(/^fail: .*invalid_client/)
     })
 
-    it('warns of a page that may be the login page, fails of one for errors, and follows neither', async () => {
+    it('warns of a page that may be the login page, and does not follow it', async () => {
       const login = await start()
       login.faults.set('authorization', { kind: 'redirect', to: `${login.issuer}/interaction/1?hint=private` })
       const page = await ask(login)
       expect(page.of(about)).to.match(/^warn: .*sends the browser to http:\/\/127\.0\.0\.1:\d+\/interaction\/1 though/)
       expect(page.out).not.to.contain('private')
       expect(login.requests('interaction')).to.equal(0)
-      const shown = await broken('authorization', { kind: 'answer', status: 200, body: '<p>Sign in</p>' })
-      expect(shown.of(about)).to.match(/^warn: .*shows a page/)
-      const error = await broken('authorization', { kind: 'redirect', to: '/oauth/error?authError=abc' })
-      expect(error.of(about)).to.match(/^fail: .*oauth\/error/)
-      const failed = await broken('authorization', { kind: 'answer', status: 502 })
-      expect(failed.of(about)).to.match(/^fail: .*failed in itself.*status: 502/)
-    })
-
-    it('fails where no answer comes, and where there is no end to it', async () => {
-      expect((await broken('authorization', { kind: 'reset' })).of(about)).to.match(/^fail: .*causeCode: ECONNRESET/)
-      const huge = await broken('authorization', { kind: 'huge', bytes: 2_000_000 })
-      expect(huge.of(about)).to.match(/^fail: .*ANSWER_TOO_LARGE/)
-    })
-
-    it('prints an error of the IdP without its control characters', async () => {
-      const to = `${REDIRECT}?error=invalid_request&error_description=${encodeURIComponent('\u001b[2Jgone\nok: all')}`
-      const { out, of } = await broken('authorization', { kind: 'redirect', to })
-      expect(of(about)).to.match(/^fail: /)
-      expect(out).not.to.contain('\u001b').and.not.to.contain('\nok: all')
     })
   })
+
+  const answer = (status: number, body = '', headers = {}): Fault => ({ kind: 'answer', status, body, headers })
+  const refusing = (status: number, error: string) => answer(status, JSON.stringify({ error }))
+  const redirect = (to: string): Fault => ({ kind: 'redirect', to })
+  const HTML = { 'content-type': 'text/html' }
+  const HOSTILE = `${REDIRECT}?error=invalid_request&error_description=${encodeURIComponent('\u001b[2Jgone\nok: all')}`
+  const NO_RSA: Fault = { kind: 'rewrite', body: (keys) => without('RSA', keys) }
+  const PS256 = publishing({ id_token_signing_alg_values_supported: ['PS256'] })
+  const NO_CODE = publishing({ response_types_supported: ['id_token'] })
+  const HUGE: Fault = { kind: 'huge', bytes: 2_000_000 }
+  const REDIRECTION = 'client and redirect address'
+  const SECRET = 'secret or key'
+  for (const [what, endpoint, fault, about, line] of [
+    ['the status and what mends it', 'discovery', answer(404), 'discovery', /^fail: .*Write in `issuer`.*status: 404/],
+    ['a key set that cannot be had', 'jwks', answer(403), 'key set', /^fail: .*status: 403/],
+    ['no key for ID tokens', 'jwks', NO_RSA, 'key set', /^fail: .*is for RS256: set `client\.id_token_signed_res/],
+    ['an algorithm that is not listed', 'discovery', PS256, 'algorithms', /^fail: .*lacks RS256 \(client\.id_token_si/],
+    [
+      'a response type that is not listed',
+      'discovery',
+      NO_CODE,
+      'response types',
+      /^fail: .*lacks code .* has id_token/,
+    ],
+    ['a page', 'authorization', answer(200, '<p>Sign in</p>'), REDIRECTION, /^warn: .*shows a page/],
+    ['a page for errors', 'authorization', redirect('/oauth/error?a=b'), REDIRECTION, /^fail: .*oauth\/error/],
+    ['an IdP that fails', 'authorization', answer(502), REDIRECTION, /^fail: .*failed in itself.*status: 502/],
+    ['no answer', 'authorization', { kind: 'reset' }, REDIRECTION, /^fail: .*causeCode: ECONNRESET/],
+    ['no end of an answer', 'authorization', HUGE, REDIRECTION, /^fail: .*ANSWER_TOO_LARGE/],
+    ['an error with control characters', 'authorization', redirect(HOSTILE), REDIRECTION, /^fail: /],
+    [
+      '401 and unauthorized_client',
+      'token',
+      refusing(401, 'unauthorized_client'),
+      SECRET,
+      /^fail: .*does not accept this/,
+    ],
+    ['a proxy in place of the IdP', 'token', answer(200, '<p>', HTML), SECRET, /^fail: /],
+    ['nobody who answers', 'token', { kind: 'reset' }, SECRET, /^fail: .*ECONNRESET/],
+    [
+      'an answer that does not tell',
+      'token',
+      refusing(400, 'invalid_request'),
+      SECRET,
+      /^warn: .*does not tell whether/,
+    ],
+    ['an objection to the code', 'token', refusing(400, 'invalid_grant'), SECRET, /^warn: .*looks at the code before/],
+  ] as readonly (readonly [string, Endpoint, Fault, string, RegExp])[])
+    it(`tells about ${about}: ${what}`, async () => {
+      const { code, of, out } = await broken(endpoint, fault)
+      expect(of(about)).to.match(line)
+      expect(code).to.equal(of(about).startsWith('fail') ? 1 : 0)
+      expect(out).not.to.contain('\u001b').and.not.to.contain('\nok: all')
+    })
 
   describe('about secret or key', () => {
     const about = 'secret or key'
@@ -352,34 +354,10 @@ describe('mesh-companion-check --live', () => {
       expect(other.of(about)).to.match(/^fail: .*\(or its keys\).*error: invalid_client/)
     })
 
-    it('fails of 401 and unauthorized_client too, which is how some say it', async () => {
-      const body = JSON.stringify({ error: 'unauthorized_client' })
-      const { of } = await broken('token', { kind: 'answer', status: 401, body })
-      expect(of(about)).to.match(/^fail: .*does not accept this server as its client/)
-    })
-
-    it('fails where a proxy answers in place of the IdP, or nobody does', async () => {
-      const page = { kind: 'answer', status: 200, body: '<p>', headers: { 'content-type': 'text/html' } } as const
-      expect((await broken('token', page)).of(about)).to.match(/^fail: /)
-      expect((await broken('token', { kind: 'reset' })).of(about)).to.match(/^fail: .*ECONNRESET/)
-    })
-
     it('takes the word of Glewlwyd for a code that it does not know', async () => {
       const idp = await start()
       idp.faults.set('token', { kind: 'answer', status: 403, body: JSON.stringify({ error: 'invalid_code' }) }, 1)
       expect((await ask(idp)).of(about)).to.match(/^ok: /)
-    })
-
-    it('warns where the answer does not tell', async () => {
-      const body = JSON.stringify({ error: 'invalid_request' })
-      const { of } = await broken('token', { kind: 'answer', status: 400, body })
-      expect(of(about)).to.match(/^warn: .*does not tell whether it accepts the client by client_secret_basic/)
-    })
-
-    it('warns where the IdP objects to the code of a client that is not there, too', async () => {
-      const body = JSON.stringify({ error: 'invalid_grant' })
-      const { of } = await broken('token', { kind: 'answer', status: 400, body })
-      expect(of(about)).to.match(/^warn: .*looks at the code before it looks at the client/)
     })
 
     it('has nothing to ask where a login redeems no code', async () => {

@@ -18,17 +18,11 @@ const server = (oidc: unknown) => ({
 /** Runs the command in this process over files with these texts. */
 function checkFiles(read: (file: string) => string, ...args: readonly string[]) {
   const said = { out: '', err: '' }
-  const code = check(['config.json', ...args], {
-    list: () => [],
-    read,
-    out: (part) => {
-      said.out += part
-    },
-    err: (part) => {
-      said.err += part
-    },
-  })
-  return { code, ...said }
+  const note = (name: 'out' | 'err') => (part: string) => {
+    said[name] += part
+  }
+  const terminal = { list: () => [], read, out: note('out'), err: note('err') }
+  return { code: check(['config.json', ...args], terminal), ...said }
 }
 const checkText = (text: string, ...args: readonly string[]) => checkFiles(() => text, ...args)
 const checkOidc = (oidc: unknown, ...args: readonly string[]) =>
@@ -61,10 +55,6 @@ describe('mesh-companion-check', () => {
       '',
     ])
     expect(out).to.not.include('hunter2')
-  })
-
-  it('finds nothing wrong with a good file', () => {
-    expect(judged(checkOidc(FINE))).to.deep.equal({ code: 0, out: 'domain "": no errors, no warnings\n', err: '' })
   })
 
   it('prints every error of every domain with its path and what to do', () => {
@@ -190,12 +180,6 @@ describe('mesh-companion-check', () => {
     })
   })
 
-  it('explains itself with --help', () => {
-    const { code, out } = checkText('', '--help')
-    expect(code).to.equal(0)
-    expect(out).to.match(/^Usage: mesh-companion-check FILE /)
-  })
-
   describe('with --explain-groups', () => {
     const explain = (groups: unknown, names: string) =>
       judged(checkOidc({ ...FINE, groups }, '--explain-groups', names)).out
@@ -212,18 +196,12 @@ describe('mesh-companion-check', () => {
     })
 
     it('speaks of each domain by itself, and of none with errors', () => {
-      const { code, out } = checkText(
-        JSON.stringify({
-          settings: { cert: 'mesh.example.com' },
-          domains: {
-            '': { authStrategies: { oidc: FINE } },
-            b: { dns: 'b.example', authStrategies: { oidc: { ...FINE, groups: { required: 'Ops' } } } },
-            c: { dns: 'c.example', authStrategies: { oidc: { ...FINE, groups: { required: 5 } } } },
-          },
-        }),
-        '--explain-groups',
-        'Ops',
-      )
+      const of = (key: string, groups?: object) => ({
+        dns: `${key}.example`,
+        authStrategies: { oidc: { ...FINE, ...(groups ? { groups } : {}) } },
+      })
+      const domains = { a: of('a'), b: of('b', { required: 'Ops' }), c: of('c', { required: 5 }) }
+      const { code, out } = checkText(JSON.stringify({ settings: {}, domains }), '--explain-groups', 'Ops')
       expect(code).to.equal(1)
       const [, first, second, third] = out.split('domain ')
       expect(first).to.contain('No groups are configured')
@@ -242,11 +220,8 @@ describe('mesh-companion-check', () => {
     const { path } = temporaryFolder()
 
     const run = (script: string, ...args: readonly string[]) => {
-      const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', script, ...args], {
-        encoding: 'utf8',
-        timeout: 15_000,
-      })
-      return { status, stdout, stderr }
+      const options = { encoding: 'utf8', timeout: 15_000 } as const
+      return spawnSync(process.execPath, ['--import', 'tsx', script, ...args], options)
     }
     const fileWith = (oidc: unknown) => {
       const file = path('config.json')

@@ -12,18 +12,15 @@ describe('the schema of the configuration', () => {
     expect(ajv.validateSchema(SCHEMA), ajv.errorsText()).to.equal(true)
   })
 
+  const of = (members: object) => ({ client: { ...CLIENT, ...members } })
   for (const [members, path, reason, remedy = /^Write /] of [
     [{ client: 'mesh' }, 'client', 'must be an object'],
-    [{ client: { ...CLIENT, client_id: 5 } }, 'client.client_id', 'must be a text'],
-    [{ client: { ...CLIENT, client_id: '' } }, 'client.client_id', 'must not be empty'],
-    [{ client: { ...CLIENT, default_max_age: 1.5 } }, 'client.default_max_age', 'must be a whole number'],
-    [{ client: { ...CLIENT, default_max_age: -1 } }, 'client.default_max_age', 'must not be negative'],
-    [
-      { client: { ...CLIENT, assertion_audience: 'both' } },
-      'client.assertion_audience',
-      'does not have the right form',
-    ],
-    [{ client: { ...CLIENT, response_mode: 'x' } }, 'client.response_mode', /^must be one of query, form_post, /],
+    [of({ client_id: 5 }), 'client.client_id', 'must be a text'],
+    [of({ client_id: '' }), 'client.client_id', 'must not be empty'],
+    [of({ default_max_age: 1.5 }), 'client.default_max_age', 'must be a whole number'],
+    [of({ default_max_age: -1 }), 'client.default_max_age', 'must not be negative'],
+    [of({ assertion_audience: 'both' }), 'client.assertion_audience', 'does not have the right form'],
+    [of({ response_mode: 'x' }), 'client.response_mode', /^must be one of query, form_post, /],
     [{ client: { ...CLIENT, uuid: 'x' } }, 'client.uuid', /known/, 'It belongs in "custom.claims".'],
     [{ client: { ...CLIENT, zzz: 'x' } }, 'client.zzz', /known/, /^Remove it\. Known here: client_id, /],
     [{ custom: { scope: 5 } }, 'custom.scope', 'must be a text or an array of texts'],
