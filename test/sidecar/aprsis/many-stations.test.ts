@@ -173,18 +173,6 @@ describe('The link to APRS-IS with many stations', () => {
     await its.reaches(its.stations)
   })
 
-  it('says what to mend when a long call leaves room for one connection only', async () => {
-    its.stations = new Set(stationKeys(1000))
-    its.connect({ callsign: 'N0CALLS', passcode: -1 })
-    await its.until(() => status().leftOut > 0)
-    expect(
-      its
-        .events('upstream-full')
-        .map(({ msg }) => msg)
-        .join(),
-    ).to.match(/aprsis\.callsign is too long/)
-  })
-
   it('keeps the configured call even when a station registers it', async () => {
     await its.start(['AA1AA'])
     await its.change(['AA1AA', CALL])

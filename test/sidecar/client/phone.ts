@@ -2,6 +2,7 @@ import { passcodeOf } from '../../../sidecar/aprs/passcode.ts'
 import {
   type AppStore,
   avatarsInMemory,
+  ClientError,
   type ClientOptions,
   type ClientState,
   createClient,
@@ -10,7 +11,8 @@ import {
   type PhoneClient,
 } from '../../../sidecar/client/index.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
-import type { RunningApi } from '../../support/running-api.ts'
+import { type ApiOptions, type RunningApi, startApi } from '../../support/running-api.ts'
+import { append, message } from '../store/sqlite/temporary-stores.ts'
 
 /** What becomes of a request: it arrives, is lost on its way, or its answer is. */
 export type Fate = 'arrives' | 'request_lost' | 'answer_lost'
@@ -75,5 +77,82 @@ export class AppOfStation implements AppStore {
     if (fate === 'arrives') return answer
     await answer.text()
     throw new TypeError('fetch failed')
+  }
+}
+
+/** An app before an API of its own, for each test. Call inside a `describe`. */
+export function phoneApp() {
+  let api: RunningApi
+  let app: AppOfStation
+  const clients: PhoneClient[] = []
+  beforeEach(async () => {
+    api = await startApi()
+    app = new AppOfStation(api)
+  })
+  afterEach(async () => {
+    for (const client of clients.splice(0)) await client.close()
+    await api.close()
+  })
+
+  async function launch(options: Parameters<AppOfStation['launch']>[0] = {}) {
+    const client = await app.launch(options)
+    clients.push(client)
+    return client
+  }
+  async function launched(options: Parameters<AppOfStation['launch']>[0] = {}) {
+    const client = await launch(options)
+    await client.start()
+    return client
+  }
+  const receive = (text: string, from = 'N1CALL-7', seqId = '') =>
+    append(api.store, message(text, { from, to: 'N0CALL-7', seqId }))
+  const texts = () => app.shown.map(({ text }) => text)
+  const asked = () => app.requests.map(({ path }) => path.slice('/v1/'.length))
+  const push = (members: object = {}) => ({
+    ...{ fromCall: 'N1CALL-7', seqId: '1', to: 'N0CALL-7', count: '1', collapseId: 'aprs-N0CALL-7' },
+    ...members,
+  })
+  const codeOf = async (call: Promise<unknown>) =>
+    call.then(
+      () => 'none',
+      (error: unknown) => (error instanceof ClientError ? error.code : String(error)),
+    )
+  /** Waits for a call while the network is said to be back again and again. */
+  async function settled(client: PhoneClient, call: Promise<unknown>): Promise<void> {
+    let done = false
+    const end = codeOf(call).finally(() => {
+      done = true
+    })
+    while (!done) {
+      client.networkChanged()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await end
+  }
+
+  return {
+    launch,
+    launched,
+    receive,
+    texts,
+    asked,
+    push,
+    codeOf,
+    settled,
+    get api() {
+      return api
+    },
+    get app() {
+      return app
+    },
+    /** The same with another API. */
+    async restart(options: ApiOptions) {
+      await api.close()
+      api = await startApi(options)
+      app = new AppOfStation(api)
+    },
+    newApp() {
+      app = new AppOfStation(api)
+    },
   }
 }

@@ -90,17 +90,6 @@ describe('The receiver', () => {
     expect(counts('messages_blocked', 'messages_stored')).to.deep.equal([2, 2])
   })
 
-  it('acknowledges a retransmission again but notifies of it only once', async () => {
-    const { receive, clock, history, counts, sent, due } = await setUp()
-    await receive([packet(':B        :hi{12')])
-    await clock.advance(31_000)
-    await receive([packet(':B        :hi{12')])
-    expect(await history('B')).to.have.length(1)
-    expect(sent).to.have.length(2)
-    expect(await due()).to.deep.equal([['B', 1]])
-    expect(counts('messages_stored', 'messages_duplicate')).to.deep.equal([1, 1])
-  })
-
   it('does not acknowledge without a verified login, and holds that against no later ack', async () => {
     const { receive, upstream, counts, sent } = await setUp()
     upstream.verified = false

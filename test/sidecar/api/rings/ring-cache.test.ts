@@ -93,16 +93,6 @@ describe('rings kept in memory', () => {
     expect(await avatars()).to.deep.equal({ W1AW: hash })
   })
 
-  it('are compressed once for all who ask alike, and are as before for who takes them as they are', async () => {
-    await append(store, 'one')
-    const [first, second] = [await rings.since('N0CALL', '', 0), await rings.since('N0CALL', '', 0)]
-    expect(await first?.head.compressed()).to.equal(await second?.head.compressed())
-    const third = await rings.since('N0CALL', '', 0)
-    expect(await third?.head.compressed()).to.equal(await first?.head.compressed())
-    expect(third?.head.text()).to.equal(first?.head.text())
-    expect(third?.head.bytes).to.equal(first?.head.bytes)
-  })
-
   it('give an answer as it was when it was asked for, though others come before it is sent', async () => {
     await append(store, '1', '2', '3', '4', '5')
     const before = [await rings.since('N0CALL', '', 0), await rings.since('N0CALL', '', 0)]

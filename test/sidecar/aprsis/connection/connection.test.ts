@@ -252,16 +252,6 @@ describe('A connection to APRS-IS', () => {
       await server.until(() => server.received.at(-1)?.line.startsWith(`N0CALL>APRS,TCPIP*:>${sent - 1}x`) === true)
     })
 
-    it('comes back after the server reset it', async () => {
-      await openUp(TCP)
-      server.dropAll()
-      await inState('waiting')
-      await clock.advance(1000)
-      await inState('up')
-      server.inject('BB1BB>APRS,TCPIP*,qAC,X::AA1AA    :again')
-      await until(() => lines.length === 1)
-    })
-
     it('goes on after a name that cannot be resolved, looking it up again at each try', async () => {
       let looked = 0
       lookUpBy((found) => {

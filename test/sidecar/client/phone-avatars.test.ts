@@ -1,0 +1,121 @@
+import { expect } from 'chai'
+import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
+import { pngFile } from '../../support/png-file.ts'
+import { registration } from '../../support/running-api.ts'
+import { phoneApp } from './phone.ts'
+
+const HOUR = 3_600_000
+const image = pngFile().toString('base64')
+
+describe("an app's client", () => {
+  const its = phoneApp()
+  const { launch, launched, receive, texts, asked, push, codeOf } = its
+
+  it('registers again when the server has forgotten the station, with its avatar', async () => {
+    const client = await launched({ avatar: { icon: 'dog', image } })
+    await its.api.store.stations.remove('N0CALL-7')
+    await client.sync()
+    expect(its.api.store.stations.get('N0CALL-7')?.avatar).to.include({ hash: avatarHash('dog', image) })
+  })
+
+  describe('with an avatar of its own', () => {
+    const uploads = () => its.app.requests.filter(({ body }) => body.avatarUpdate === true).length
+    const held = () => its.api.store.stations.get('N0CALL-7')?.avatar
+
+    it('uploads it only when the server confirmed another hash, and its hash always', async () => {
+      const avatar = { icon: 'dog', image }
+      const client = await launched({ avatar })
+      expect(held()).to.include({ hash: avatarHash('dog', image) })
+      await launched({ avatar })
+      await its.app.clock.advance(6 * HOUR)
+      await client.sync()
+      expect(uploads()).to.equal(1)
+      const registers = its.app.requests.filter(({ path }) => path === '/v1/register')
+      expect(registers.every(({ body }) => body.avatarHash === avatarHash('dog', image))).to.equal(true)
+    })
+
+    it('uploads what it is changed to, and clears what was taken away', async () => {
+      const client = await launched({ avatar: { icon: 'dog', image: '' } })
+      await client.setAvatar({ icon: 'cat', image: '' })
+      expect(held()).to.include({ hash: 'icon:cat' })
+      await client.setAvatar(null)
+      expect(held()?.state).to.equal('cleared')
+      expect(asked()).to.deep.equal(['register', 'register', 'register', 'register'])
+    })
+
+    it('asks what the server holds before it uploads anything, as after the app was installed anew', async () => {
+      await its.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
+      const client = await launch()
+      await client.setAvatar({ icon: 'dog', image: '' })
+      expect(uploads()).to.equal(0)
+    })
+
+    it('uploads nothing while it never had one, whatever the server holds', async () => {
+      await its.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
+      const client = await launched()
+      await client.setPushToken('another')
+      expect(uploads()).to.equal(0)
+      expect(held()).to.include({ hash: 'icon:dog' })
+    })
+
+    it('is not blamed for what else the server refuses', async () => {
+      const client = await launched({ platform: 'ios', pushToken: 'ab'.repeat(32) })
+      expect(await codeOf(client.setPushToken('no hex'))).to.equal('invalid_request')
+      expect(await codeOf(client.setAvatar({ icon: 'cat', image: '' }))).to.equal('invalid_request')
+      await client.setPushToken('cd'.repeat(32))
+      expect(held()).to.include({ hash: 'icon:cat' })
+    })
+
+    it('says that one is refused, stays registered, and does not send it again', async () => {
+      const client = await launched()
+      expect(await codeOf(client.setAvatar({ icon: '', image: 'no image' }))).to.equal('invalid_request')
+      await client.setPushToken('another')
+      expect(its.api.store.stations.get('N0CALL-7')?.devices[0]?.pushToken).to.equal('another')
+      expect(uploads()).to.equal(1)
+    })
+  })
+
+  describe('with the avatars of others', () => {
+    beforeEach(() => its.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' })))
+
+    it('fetches only those whose hash is another one than that of its copy', async () => {
+      const client = await launched()
+      await receive('one')
+      await client.sync()
+      await receive('two')
+      await client.sync()
+      expect(its.app.avatars.get('N1CALL-7')).to.deep.equal({ icon: 'dog', image: '', hash: 'icon:dog' })
+      expect(asked()).to.deep.equal(['register', 'sync', 'avatars', 'sync'])
+      await its.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'cat' }))
+      await receive('three')
+      await client.sync()
+      expect(its.app.avatars.get('N1CALL-7')?.hash).to.equal('icon:cat')
+    })
+
+    it('keeps one that a push brought, without asking for it, and drops one that a push says is cleared', async () => {
+      const client = await launched()
+      await receive('one')
+      await client.pushReceived(push({ fromAvatarIcon: 'dog', fromAvatarHash: 'icon:dog' }))
+      expect(its.app.avatars.get('N1CALL-7')).to.deep.equal({ icon: 'dog', image: '', hash: 'icon:dog' })
+      await client.pushReceived(push({ fromAvatarCleared: '1' }))
+      expect(its.app.avatars.get('N1CALL-7')).to.equal(undefined)
+      expect(asked()).to.not.include('avatars')
+    })
+
+    it('takes a hash without its image for none, so that the sync fetches it', async () => {
+      const client = await launched()
+      await client.pushReceived(push({ fromAvatarHash: 'f'.repeat(64), fromAvatarIcon: 'dog' }))
+      expect(its.app.avatars.get('N1CALL-7')).to.equal(undefined)
+    })
+
+    it('shows messages though their pictures cannot be had, and asks for those with the next sync', async () => {
+      const client = await launched()
+      await receive('one')
+      its.app.fates = ['arrives', 'request_lost']
+      await client.sync()
+      expect(texts()).to.deep.equal(['one'])
+      await client.sync()
+      expect(its.app.avatars.get('N1CALL-7')?.hash).to.equal('icon:dog')
+    })
+  })
+})

@@ -1,0 +1,179 @@
+import { EventEmitter, once } from 'node:events'
+import { expect } from 'chai'
+import type { Fetch } from '../../../sidecar/client/index.ts'
+import { registration } from '../../support/running-api.ts'
+import { phoneApp } from './phone.ts'
+
+const HOUR = 3_600_000
+
+describe("an app's client", () => {
+  const its = phoneApp()
+  const { launch, launched, asked, push, codeOf, settled } = its
+
+  describe('without an answer', () => {
+    it('says so at once, and tries again by itself, waiting longer each time', async () => {
+      const client = await launch()
+      its.app.fates = ['request_lost', 'request_lost', 'request_lost']
+      expect(await codeOf(client.start())).to.equal('unreachable')
+      const waits: number[] = []
+      for (let tries = 1; tries <= 3; tries++) {
+        const from = its.app.clock.elapsed()
+        while (its.app.requests.length === tries) await its.app.clock.advance(100)
+        waits.push(its.app.clock.elapsed() - from)
+      }
+      expect(waits).to.deep.equal([2000, 4000, 8000])
+      await client.sync()
+      expect(its.api.store.stations.get('N0CALL-7')).to.not.equal(undefined)
+    })
+
+    it('sends nothing more over a rate limit until its wait is over, whatever the app asks for', async () => {
+      await its.restart({ rateLimit: { max: 1 } })
+      const client = await launched()
+      expect(await codeOf(client.sync())).to.equal('unreachable')
+      const calls = [client.pushReceived(push()), client.sync(), client.setPushToken('another')]
+      await its.app.clock.advance(1999)
+      expect(asked()).to.deep.equal(['register', 'sync'])
+      await its.api.clock.advance(60_000)
+      await its.app.clock.advance(1)
+      expect(await codeOf(calls[0] ?? Promise.resolve())).to.equal('none')
+      await client.close()
+      await Promise.allSettled(calls)
+    })
+
+    it('begins with short waits again after a call that was answered', async () => {
+      const client = await launch()
+      its.app.fates = ['request_lost', 'request_lost']
+      await codeOf(client.start())
+      await settled(client, client.sync())
+      await settled(client, client.sync())
+      its.app.fates = ['request_lost']
+      await codeOf(client.sync())
+      const before = its.app.requests.length
+      await its.app.clock.advance(1999)
+      expect(its.app.requests.length).to.equal(before)
+      await its.app.clock.advance(1)
+      expect(its.app.requests.length).to.equal(before + 1)
+      await settled(client, client.sync())
+    })
+
+    it('does not try again what the server refused for good', async () => {
+      const client = await launch({ passcode: 1 })
+      expect(await codeOf(client.start())).to.equal('wrong_passcode')
+      await its.app.clock.advance(HOUR)
+      expect(asked()).to.deep.equal(['register'])
+    })
+
+    it('tries again what stands in place of the server, and what the server says will pass', async () => {
+      const answers = [
+        { status: 200, json: async () => JSON.parse('<html>') },
+        { status: 502, json: async () => ({}) },
+        { status: 503, json: async () => ({ error: 'full', message: 'The server has no room.' }) },
+      ]
+      const client = await launch({
+        fetch: async (address, init) => answers.shift() ?? fetch(address, init),
+      })
+      for (const code of ['bad_answer', 'bad_answer', 'full']) {
+        expect(await codeOf(client.sync())).to.equal(code)
+        client.networkChanged()
+      }
+      await client.sync()
+      expect(its.api.store.stations.size).to.equal(1)
+    })
+
+    const hanging =
+      (onAsked = () => {}): Fetch =>
+      (_address, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason))
+          onAsked()
+        })
+
+    it('gives a call 30 s', async () => {
+      const client = await launch({ fetch: hanging() })
+      const code = codeOf(client.start())
+      await its.app.clock.advance(30_000)
+      expect(await code).to.equal('unreachable')
+    })
+
+    it('ends a call that is under way when it is closed', async () => {
+      const client = await launch({ fetch: hanging(() => void client.close()) })
+      expect(await codeOf(client.start())).to.equal('closed')
+      expect(its.app.clock.pending).to.equal(0)
+    })
+
+    it('is closed once nothing of it is on its way into the stores of the app any more', async () => {
+      let release = () => {}
+      const held = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      const begun: string[] = []
+      const ended: string[] = []
+      const saves = new EventEmitter()
+      const keep = async (what: string) => {
+        begun.push(what)
+        if (begun.length === 2) saves.emit('both')
+        await held
+        ended.push(what)
+      }
+      const client = await launch({
+        avatars: { hashOf: () => undefined, put: () => keep('avatar') },
+        store: { load: async () => undefined, save: () => keep('state') },
+      })
+      const both = once(saves, 'both', { signal: AbortSignal.timeout(10_000) })
+      const asking = [client.start(), client.pushReceived(push({ fromAvatarIcon: '/>', fromAvatarHash: 'icon:/>' }))]
+      await both
+      const closed = client.close().then(() => ended.push('closed'))
+      release()
+      await Promise.allSettled([closed, ...asking])
+      expect(begun).to.include.members(['avatar', 'state'])
+      expect(ended).to.have.length(begun.length + 1)
+      expect(ended.at(-1)).to.equal('closed')
+    })
+
+    it('sends nothing once it is closed, and tells who waits', async () => {
+      const client = await launch()
+      its.app.fates = ['request_lost']
+      await codeOf(client.start())
+      const waiting = codeOf(client.sync())
+      await client.close()
+      expect(await waiting).to.equal('closed')
+      await its.app.clock.advance(7 * HOUR)
+      expect(asked()).to.deep.equal(['register'])
+      expect(its.app.clock.pending).to.equal(0)
+    })
+  })
+
+  for (const [what, isRefused] of [
+    ['refused for good, as by an operator who reserved its call by mistake', true],
+    ['answered, but could not be saved', false],
+  ] as const) {
+    it(`registers again 6 hours after a heartbeat that was ${what}`, async () => {
+      let refuses = false
+      const answered: number[] = []
+      const answers = new EventEmitter()
+      const client = await launched({
+        async fetch(address, init) {
+          const answer = refuses
+            ? { status: 403, json: async () => ({ error: 'reserved', message: 'This call is reserved.' }) }
+            : await fetch(address, init)
+          answered.push(answer.status)
+          answers.emit('one')
+          return answer
+        },
+      })
+      // The server holds another avatar than it confirmed: that is to be saved.
+      await its.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
+      refuses = isRefused
+      its.app.saves = isRefused ? [] : [false]
+      for (let beats = 0; beats < 3; beats++) {
+        const one = once(answers, 'one', { signal: AbortSignal.timeout(10_000) })
+        await its.app.clock.advance(6 * HOUR)
+        await one
+        refuses = false
+      }
+      await client.close()
+      expect(answered).to.deep.equal([200, isRefused ? 403 : 200, 200, 200])
+      expect(its.app.state?.avatarHash).to.equal('icon:dog')
+    })
+  }
+})
