@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { CLIENT, ISSUER, MINIMAL, problemPaths, settingsOf, warningsOf } from './one-domain.ts'
+import { CLIENT, ISSUER, MINIMAL, problemPaths, settingsOf, tryMembers, warningsOf } from './one-domain.ts'
 
 const GOOGLE_ID = '12345-abc.apps.googleusercontent.com'
 const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
@@ -36,43 +36,55 @@ describe('custom configuration', () => {
     }
   })
 
-  it('takes required_acr as one text or several, and none that a request could not carry', () => {
-    expect(custom({ required_acr: 'urn:mfa' }).requiredAcr).to.deep.equal(['urn:mfa'])
-    expect(custom({ required_acr: ['2', '3', '2'] }).requiredAcr).to.deep.equal(['2', '3'])
-    for (const wrong of ['', 'two words', 'a\n', [], null, 2, true, {}]) {
-      expect(problems({ required_acr: wrong }), String(wrong)).to.deep.equal(['custom.required_acr'])
-    }
-    for (const wrong of ['', 'two words', 2]) {
-      expect(problems({ required_acr: ['1', wrong] }), String(wrong)).to.deep.equal(['custom.required_acr[1]'])
-    }
-  })
-
-  it('takes scope in its three forms, with openid always first and none twice', () => {
-    for (const [value, expected] of [
-      ['openid profile', ['openid', 'profile']],
+  const TWO = ['roles', 'groups']
+  tryMembers('custom', [
+    [
+      'takes required_acr as one text or several, and none that a request could not carry',
+      'required_acr',
       [
-        ['profile', 'email', 'openid'],
-        ['openid', 'profile', 'email'],
+        ['urn:mfa', ['urn:mfa']],
+        [
+          ['2', '3', '2'],
+          ['2', '3'],
+        ],
       ],
-      ['profile', ['openid', 'profile']],
-      [['profile'], ['openid', 'profile']],
-      [['openid email'], ['openid', 'email']],
-      ['openid', ['openid']],
-      [['openid'], ['openid']],
-      ['  email   email openid ', ['openid', 'email']],
-      ['', ['openid']],
-      [[], ['openid']],
-      ['https://api.example/read', ['openid', 'https://api.example/read']],
-    ] as const) {
-      expect(custom({ scope: value }).scope, JSON.stringify(value)).to.deep.equal(expected)
-    }
-  })
+      ['', 'two words', 'a\n', [], null, 2, true, {}],
+    ],
+    [
+      'takes scope in its three forms, with openid always first and none twice, and none that no request can carry',
+      'scope',
+      [
+        ['openid profile', ['openid', 'profile']],
+        [
+          ['profile', 'email', 'openid'],
+          ['openid', 'profile', 'email'],
+        ],
+        ['profile', ['openid', 'profile']],
+        [['profile'], ['openid', 'profile']],
+        [['openid email'], ['openid', 'email']],
+        ['  email   email openid ', ['openid', 'email']],
+        ...['openid', ['openid'], '', []].map((given) => [given, ['openid']] as const),
+        ['https://api.example/read', ['openid', 'https://api.example/read']],
+      ],
+      ['openid "email"', 'a\\b', 'prénom', 5, null, {}],
+    ],
+    [
+      'takes authorities as groups, roles, or both',
+      'authorities',
+      [
+        [undefined, ['groups']],
+        ['roles', ['roles']],
+        [TWO, TWO],
+      ],
+      ['all', '', 5, null, []],
+    ],
+  ])
 
-  it('refuses scopes that no request can carry', () => {
-    for (const wrong of ['openid "email"', 'a\\b', 'prénom', 5, null, {}]) {
-      expect(problems({ scope: wrong }), String(wrong)).to.deep.equal(['custom.scope'])
-    }
+  it('says which of several values is refused', () => {
+    for (const wrong of ['', 'two words', 2])
+      expect(problems({ required_acr: ['1', wrong] }), String(wrong)).to.deep.equal(['custom.required_acr[1]'])
     expect(problems({ scope: ['openid', 5] })).to.deep.equal(['custom.scope[1]'])
+    expect(problems({ authorities: ['roles', 'all'] })).to.deep.equal(['custom.authorities[1]'])
   })
 
   it('adds the group scope when groups are configured, once', () => {
@@ -94,23 +106,6 @@ describe('custom configuration', () => {
     expect(problems({ claims: 'sub' })).to.deep.equal(['custom.claims'])
   })
 
-  it('takes authorities as groups, roles, or both', () => {
-    for (const [given, meant] of [
-      [undefined, ['groups']],
-      ['roles', ['roles']],
-      [
-        ['roles', 'groups'],
-        ['roles', 'groups'],
-      ],
-    ] as const) {
-      expect(custom({ authorities: given })?.authorities).to.deep.equal(meant)
-    }
-    for (const authorities of ['all', '', 5, null])
-      expect(problems({ authorities })).to.deep.equal(['custom.authorities'])
-    expect(problems({ authorities: [] })).to.deep.equal(['custom.authorities'])
-    expect(problems({ authorities: ['roles', 'all'] })).to.deep.equal(['custom.authorities[1]'])
-  })
-
   it('takes buttonText as a line of text, and icons as addresses or paths of this server', () => {
     for (const buttonText of ['Corp', 'x'.repeat(128), 'Mit Firmenkonto anmelden 👩‍💻']) {
       expect(custom({ buttonText })).to.include({ buttonText })
@@ -118,29 +113,13 @@ describe('custom configuration', () => {
     for (const buttonText of ['', '  ', 'two\nlines', 'tab\tstop', 'x'.repeat(129), '\u2028x', 5, null]) {
       expect(problems({ buttonText }), String(buttonText)).to.deep.equal(['custom.buttonText'])
     }
-    for (const icon of [
-      'https://a.test/i.png?v=1#x',
-      'http://a.test/i.png',
-      '/images/i.png',
-      'images/i.png',
-      '../i.png',
-    ]) {
+    for (const icon of ['https://a.test/i.png?v=1#x', 'http://a.test/i.png', '/i/i.png', 'i/i.png', '../i.png']) {
       const icons = { buttonIconUrl: icon, buttonIconUrl2x: icon }
       expect(custom(icons)).to.include(icons)
     }
-    for (const buttonIconUrl of [
-      '//cdn.example.com/i.png',
-      '\\\\cdn.example.com/i.png',
-      '/\\cdn.example.com/i.png',
-      'javascript:alert(1)',
-      'data:image/png;base64,AAAA',
-      'https://user@cdn.example.com/i.png',
-      'two words.png',
-      '/a\nb.png',
-      '',
-      5,
-      null,
-    ]) {
+    const elsewhere = ['//', '\\\\', '/\\', 'https://user@'].map((start) => `${start}cdn.example.com/i.png`)
+    const others = ['javascript:alert(1)', 'data:image/png;base64,AAAA', 'two words.png', '/a\nb.png', '', 5, null]
+    for (const buttonIconUrl of [...elsewhere, ...others]) {
       expect(problems({ buttonIconUrl }), String(buttonIconUrl)).to.deep.equal(['custom.buttonIconUrl'])
     }
     expect(problems({ buttonIconUrl2x: 'javascript:alert(1)' })).to.deep.equal(['custom.buttonIconUrl2x'])

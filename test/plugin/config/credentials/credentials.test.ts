@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { expect } from 'chai'
 import { calculateJwkThumbprint } from 'jose'
 import { makeClientCertificate } from '../../../../fixtures/certificate.ts'
@@ -138,33 +139,24 @@ describe('credentials of a client', () => {
     expect(reading.settings).to.equal(null)
   })
 
-  it('are refused when an RSA key is short', async () => {
-    const { generateKeyPairSync } = await import('node:crypto')
+  it('are refused when an RSA key is short', () => {
     const short = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({ format: 'jwk' })
     expect(said(readKeys(short))).to.deep.equal(['….jwksFile.keys[0].n has fewer than 2048 bits'])
   })
 
   it('are refused when the file is no key set', () => {
-    for (const [text, reason] of [
-      ['{"keys": [secret', 'names a file that is not JSON'],
-      ['[]', 'names a file without keys'],
-      ['{"keys":[]}', 'names a file without keys'],
-      ['{"keys":{}}', 'names a file without keys'],
-      ['null', 'names a file without keys'],
-    ] as const) {
+    const other = ['[]', '{"keys":[]}', '{"keys":{}}', 'null'].map((text) => [text, 'without keys'] as const)
+    for (const [text, reason] of [['{"keys": [secret', 'that is not JSON'], ...other] as const) {
       const reading = readWith({ jwksFile: 'keys' }, { keys: text })
-      expect(said(reading)).to.deep.equal([`….jwksFile ${reason}`])
+      expect(said(reading)).to.deep.equal([`….jwksFile names a file ${reason}`])
       expect(JSON.stringify(reading)).to.not.include('[secret')
     }
   })
 
   it('are refused when a file cannot be read, with the code of the reason', () => {
     const reading = readWith({ jwksFile: 'gone', tlsCertFile: 'gone2', tlsKeyFile: 'gone3' }, {})
-    expect(said(reading)).to.deep.equal([
-      '….jwksFile names a file that cannot be read (ENOENT)',
-      '….tlsCertFile names a file that cannot be read (ENOENT)',
-      '….tlsKeyFile names a file that cannot be read (ENOENT)',
-    ])
+    const members = ['jwksFile', 'tlsCertFile', 'tlsKeyFile']
+    expect(said(reading)).to.deep.equal(members.map((name) => `….${name} names a file that cannot be read (ENOENT)`))
   })
 
   it('are refused with unknown members, wrong types and half a pair, in one go', () => {
@@ -185,7 +177,6 @@ describe('credentials of a client', () => {
   })
 
   it('have a certificate that fits its key, with its thumbprint', async () => {
-    const { X509Certificate } = await import('node:crypto')
     const [mine, foreign] = [await makeClientCertificate(), await makeClientCertificate()]
     const files = { cert: mine.cert, key: mine.key, foreign: foreign.key, junk: 'hunter2' }
     const read = (tlsCertFile: string, tlsKeyFile: string) => readWith({ tlsCertFile, tlsKeyFile }, files)

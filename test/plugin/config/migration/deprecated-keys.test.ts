@@ -8,32 +8,18 @@ import { validOidc } from '../valid-oidc.ts'
 const OLD = 'https://old.example.com/x'
 const NEW = 'https://new.example.com/x'
 
+const of = (client: object) => ({ client })
+const NEW_CLIENT = { client_id: 'new', client_secret: 'new' }
+const at = (endpoint: string) => ({ issuer: { issuer: ISSUER, [endpoint]: NEW } })
+
 /** Old key, its value, and a configuration with another value in the new place. */
 const TABLE = [
-  [
-    'clientid',
-    'old',
-    'client.client_id',
-    { client: { client_secret: 's' } },
-    { client: { client_id: 'new', client_secret: 's' } },
-  ],
-  [
-    'clientsecret',
-    'old',
-    'client.client_secret',
-    { client: { client_id: 'c' } },
-    { client: { client_id: 'c', client_secret: 'new' } },
-  ],
-  ['callbackURL', OLD, 'client.redirect_uri', {}, { client: { ...CLIENT, redirect_uri: NEW } }],
-  [
-    'authorizationURL',
-    OLD,
-    'issuer.authorization_endpoint',
-    {},
-    { issuer: { issuer: ISSUER, authorization_endpoint: NEW } },
-  ],
-  ['tokenURL', OLD, 'issuer.token_endpoint', {}, { issuer: { issuer: ISSUER, token_endpoint: NEW } }],
-  ['userInfoURL', OLD, 'issuer.userinfo_endpoint', {}, { issuer: { issuer: ISSUER, userinfo_endpoint: NEW } }],
+  ['clientid', 'old', 'client.client_id', of({ client_secret: 'new' }), of(NEW_CLIENT)],
+  ['clientsecret', 'old', 'client.client_secret', of({ client_id: 'new' }), of(NEW_CLIENT)],
+  ['callbackURL', OLD, 'client.redirect_uri', {}, of({ ...CLIENT, redirect_uri: NEW })],
+  ['authorizationURL', OLD, 'issuer.authorization_endpoint', {}, at('authorization_endpoint')],
+  ['tokenURL', OLD, 'issuer.token_endpoint', {}, at('token_endpoint')],
+  ['userInfoURL', OLD, 'issuer.userinfo_endpoint', {}, at('userinfo_endpoint')],
   ['logoutURL', OLD, 'logouturl', {}, { logouturl: NEW }],
   ['scope', ['openid', 'old'], 'custom.scope', {}, { custom: { scope: 'openid new' } }],
   ['tenantid', 'old', 'custom.tenant_id', {}, { custom: { tenant_id: 'new' } }],
@@ -86,18 +72,10 @@ describe('deprecated keys', () => {
   })
 
   it('have their mistakes reported where they stand', () => {
-    expect(
-      problemPaths({
-        issuer: ISSUER,
-        clientid: 5,
-        clientsecret: '',
-        callbackURL: 'x',
-        authorizationURL: 'http://a.example',
-      }),
-    ).to.have.members(['clientid', 'clientsecret', 'callbackURL', 'authorizationURL'])
-    expect(
-      problemPaths({ issuer: 'x', clientid: 'a', clientsecret: 'b', tokenURL: 5, scope: ['a', 5] }),
-    ).to.have.members(['issuer', 'tokenURL', 'scope[1]'])
+    const mistakes = { clientid: 5, clientsecret: '', callbackURL: 'x', authorizationURL: 'http://a.example' }
+    expect(problemPaths({ issuer: ISSUER, ...mistakes })).to.have.members(Object.keys(mistakes))
+    const others = { issuer: 'x', clientid: 'a', clientsecret: 'b', tokenURL: 5, scope: ['a', 5] }
+    expect(problemPaths(others)).to.have.members(['issuer', 'tokenURL', 'scope[1]'])
     expect(problemPaths({ issuer: ISSUER, clientid: 'a' })).to.deep.equal(['client.client_secret'])
   })
 
