@@ -259,22 +259,11 @@ describe('client configuration', () => {
   })
 
   it('takes any redirect address on https, and on plain HTTP on this machine only', () => {
-    for (const redirect_uri of [
-      'https://a.example:8443/some/path?x=1',
-      'http://localhost:3000/cb',
-      'http://[::1]/cb',
-    ]) {
+    for (const redirect_uri of ['https://a.example:8443/some/path?x=1', 'http://localhost:3000/cb', 'http://[::1]/cb'])
       expect(client({ redirect_uri }).redirect_uri).to.equal(redirect_uri)
-    }
-    for (const wrong of [
-      'http://mesh.example.com/cb',
-      'https://mesh.example.com/cb#x',
-      '/cb',
-      'https://u:p@a.example/',
-      5,
-    ]) {
-      expect(problemPaths(withClient({ redirect_uri: wrong })), String(wrong)).to.deep.equal(['client.redirect_uri'])
-    }
+    const wrong = ['http://mesh.example.com/cb', 'https://mesh.example.com/cb#x', '/cb', 'https://u:p@a.example/', 5]
+    for (const redirect_uri of wrong)
+      expect(problemPaths(withClient({ redirect_uri })), String(redirect_uri)).to.deep.equal(['client.redirect_uri'])
   })
 
   it('takes no redirect address on a path that has another use, in any spelling of it', () => {

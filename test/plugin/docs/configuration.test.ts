@@ -114,13 +114,11 @@ describe('the page on the configuration', () => {
   })
 
   it('has every option of the checker, and none that there is not', () => {
-    let usage = ''
-    const out = (text: string) => {
-      usage += text
-    }
+    const said: string[] = []
+    const out = (text: string) => void said.push(text)
     check(['--help'], { list: () => [], read: () => '', out, err: out })
     const documented = tableRows(section(PAGE, '## Check a configuration')).flatMap(([names = '']) => inCode(names))
-    const options = [...usage.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, name]) => name)
+    const options = [...said.join('').matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, name]) => name)
     expect(documented.map((name) => name.split(' ')[0])).to.have.members(options)
   })
 

@@ -82,12 +82,4 @@ describe('the pages on providers', () => {
       for (const row of Object.keys(RENEWALS)) outcomeOf(page ? titleOf(page) : '', row as RenewalCase)
     }
   })
-
-  it('are one for each provider that the tests run', () => {
-    for (const name of TESTED)
-      expect(
-        PAGES.filter(({ path }) => path.startsWith(FOLDER + name)),
-        name,
-      ).to.have.length(1)
-  })
 })

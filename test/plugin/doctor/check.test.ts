@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { symlinkSync, writeFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { check } from '../../../plugin/doctor/check.ts'
@@ -238,24 +239,23 @@ describe('mesh-companion-check', () => {
       expect(status).to.equal(1)
     })
 
-    it('writes a long migrated configuration to a pipe to its end', () => {
+    describe('with a long configuration to migrate', () => {
       const required = Array.from({ length: 20_000 }, (_, index) => `group ${index}`)
-      const { status, stdout } = run(SCRIPT, fileWith({ ...OLD, groups: { required } }), '--migrate')
-      expect(status).to.equal(0)
-      expect(JSON.parse(stdout)).to.deep.equal(server({ ...FINE, groups: { required } }))
-    })
 
-    it('does not mind a reader that leaves early', async () => {
-      const required = Array.from({ length: 20_000 }, (_, index) => `group ${index}`)
-      const file = fileWith({ ...OLD, groups: { required } })
-      const child = spawn(process.execPath, ['--import', 'tsx', SCRIPT, file, '--migrate'])
-      child.stdout.destroy()
-      let stderr = ''
-      child.stderr.setEncoding('utf8').on('data', (part) => {
-        stderr += part
+      it('writes it to a pipe to its end', () => {
+        const { status, stdout } = run(SCRIPT, fileWith({ ...OLD, groups: { required } }), '--migrate')
+        expect(status).to.equal(0)
+        expect(JSON.parse(stdout)).to.deep.equal(server({ ...FINE, groups: { required } }))
       })
-      expect(await once(child, 'close')).to.deep.equal([0, null])
-      expect(stderr).to.contain('clientid').and.not.contain('EPIPE')
+
+      it('does not mind a reader that leaves early', async () => {
+        const file = fileWith({ ...OLD, groups: { required } })
+        const child = spawn(process.execPath, ['--import', 'tsx', SCRIPT, file, '--migrate'])
+        child.stdout.destroy()
+        const [stderr, end] = await Promise.all([text(child.stderr), once(child, 'close')])
+        expect(end).to.deep.equal([0, null])
+        expect(stderr).to.contain('clientid').and.not.contain('EPIPE')
+      })
     })
 
     it('exits with 2 and says why when it is called wrongly or the file cannot be read', () => {

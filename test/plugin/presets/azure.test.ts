@@ -3,13 +3,13 @@ import { type GraphGroup, startMicrosoftGraph } from '../../../fixtures/idp/vend
 import type { VendorApi, VendorApiOptions } from '../../../fixtures/idp/vendors/vendor-api.ts'
 import { decideAccess } from '../../../plugin/login/groups/access.ts'
 import { groupChanges } from '../../../plugin/login/groups/group-sync.ts'
-import { isNamed, type Memberships } from '../../../plugin/login/groups/memberships.ts'
+import { isNamed } from '../../../plugin/login/groups/memberships.ts'
 import { profileOf } from '../../../plugin/login/profile.ts'
 import { openPreset } from '../../../plugin/presets/all.ts'
 import { azurePreset } from '../../../plugin/presets/azure.ts'
 import { CLIENT, settingsOf } from '../config/one-domain.ts'
 import { failuresContract, startStranger } from './failures.contract.ts'
-import { knows, reasonOf, TOKEN, vendorAccess } from './vendor-fetch.ts'
+import { knows, namesOf as names, reasonOf, TOKEN, vendorAccess } from './vendor-fetch.ts'
 
 const ALICE = 'alice'
 const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
@@ -37,8 +37,6 @@ describe('the azure preset', () => {
 
   const ask = (groups: object = {}, claims: Record<string, unknown> = {}) =>
     azurePreset(`${api.url}//`, vendorAccess()).memberships({ claims, accessToken: TOKEN }, settings(groups))
-  const names = (memberships: Memberships) =>
-    memberships === 'unknown' ? memberships : memberships.map(({ name }) => name)
 
   it('asks for its scope, the configured one instead where there is one, and for none without groups', () => {
     const { scopes } = openPreset('azure', {}, vendorAccess())
@@ -100,10 +98,9 @@ describe('the azure preset', () => {
       for (const groups of [{}, { required: OPS.id.toUpperCase(), siteadmin: ADMINS.id }]) {
         expect(names(await ask(groups, claims))).to.deep.equal([OPS.id, STAFF.id])
       }
+      const told = { claims, accessToken: null }
       const preset = azurePreset(api.url, vendorAccess())
-      expect(
-        names(await preset.memberships({ claims, accessToken: null }, settings({ required: OPS.id }))),
-      ).to.have.length(2)
+      expect(names(await preset.memberships(told, settings({ required: OPS.id })))).to.have.length(2)
       expect(api.requests).to.deep.equal([])
     })
 
@@ -192,15 +189,9 @@ describe('the azure preset', () => {
 
   it('does not know the groups when the list is not whole', async () => {
     for (const body of [
-      { value: [OPS], '@odata.nextLink': 7 },
-      { value: [OPS], '@odata.nextLink': null },
-      { value: [OPS], '@odata.nextLink': '' },
-      { value: OPS },
-      { value: [{ displayName: 'Ops' }] },
-      { value: ['Ops'] },
-      { value: [null] },
+      ...[7, null, ''].map((next) => ({ value: [OPS], '@odata.nextLink': next })),
+      ...[OPS, [{ displayName: 'Ops' }], ['Ops'], [null], undefined].map((value) => ({ value })),
       { error: { code: 'Authorization_RequestDenied' } },
-      {},
     ]) {
       api.fail({ kind: 'rewrite', body: () => body })
       for (const [groups, claims] of [[], [{ claim: 'groups' }, { hasgroups: true }]])

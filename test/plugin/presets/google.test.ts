@@ -8,12 +8,11 @@ import {
 import { parseMembershipQuery } from '../../../fixtures/idp/vendors/membership-query.ts'
 import type { VendorApi } from '../../../fixtures/idp/vendors/vendor-api.ts'
 import { decideAccess } from '../../../plugin/login/groups/access.ts'
-import type { Memberships } from '../../../plugin/login/groups/memberships.ts'
 import { openPreset } from '../../../plugin/presets/all.ts'
 import { googlePreset } from '../../../plugin/presets/google.ts'
 import { CLIENT, settingsOf } from '../config/one-domain.ts'
 import { failuresContract } from './failures.contract.ts'
-import { knows, reasonOf, TOKEN, vendorAccess } from './vendor-fetch.ts'
+import { knows, namesOf as names, reasonOf, TOKEN, vendorAccess } from './vendor-fetch.ts'
 
 const ALICE = 'alice@corp.example'
 const SCOPE = 'https://www.googleapis.com/auth/cloud-identity.groups.readonly'
@@ -40,8 +39,6 @@ describe('the google preset', () => {
 
   const ask = (groups: object = {}, claims: Record<string, unknown> = verified(ALICE), customer?: string) =>
     googlePreset(`${api.url}//`, vendorAccess()).memberships({ claims, accessToken: TOKEN }, settings(groups, customer))
-  const names = (memberships: Memberships) =>
-    memberships === 'unknown' ? memberships : memberships.map(({ name }) => name)
 
   it('asks for its scope, the configured one instead where there is one, and for none without groups', () => {
     const { scopes } = openPreset('google', {}, vendorAccess())
@@ -138,11 +135,12 @@ describe('the google preset', () => {
   })
 
   it('takes nothing but an address for one, where groups are known by it alone', async () => {
+    const groupKey = (id: string, namespace?: string) => ({ group: 'groups/0', groupKey: { id, namespace } })
     const entries = [
-      { group: 'groups/0a', groupKey: { id: 'ops@corp.example', namespace: 'identitysources/1' } },
-      { group: 'groups/0b', groupKey: { id: 'ops' } },
+      groupKey('ops@corp.example', 'identitysources/1'),
+      groupKey('ops'),
+      groupKey('old ops@corp.example'),
       { group: 'groups/0c', displayName: 'ops@corp.example' },
-      { group: 'groups/0d', groupKey: { id: 'old ops@corp.example' } },
     ]
     await start({ administrators: ['root@corp.example'] })
     api.fail({ kind: 'rewrite', body: () => ({ memberships: entries }) })
@@ -169,13 +167,8 @@ describe('the google preset', () => {
   it('looks up addresses with quotes and backslashes as they are', async () => {
     const hostile = "x' || member_key_id == 'bob@corp.example"
     api.setGroups('bob@corp.example', { direct: [group('admins')] })
-    for (const address of [
-      "o'hara@corp.example",
-      'back\\slash@corp.example',
-      "\\' && '@corp.example",
-      hostile,
-      '"q"@b',
-    ]) {
+    const others = ["o'hara@corp.example", 'back\\slash@corp.example', "\\' && '@corp.example", '"q"@b']
+    for (const address of [hostile, ...others]) {
       api.setGroups(address, { direct: [group('ops')] })
       expect(names(await ask({}, verified(address))), address).to.deep.equal(['The ops'])
     }
@@ -225,21 +218,16 @@ describe('the google preset', () => {
   })
 
   it('does not know the groups when the list is not whole', async () => {
-    const wrong = (change: (page: Record<string, unknown>) => unknown) =>
-      api.fail({ kind: 'rewrite', body: (page) => change(page as Record<string, unknown>) })
     api.setGroups(ALICE, { direct: [group('ops')] })
-    for (const change of [
-      (page: object) => ({ ...page, nextPageToken: 7 }),
-      (page: object) => ({ ...page, nextPageToken: null }),
-      (page: object) => ({ ...page, memberships: {} }),
-      (page: object) => ({ ...page, memberships: null }),
-      () => ({ memberships: [{ displayName: 'The ops' }] }),
-      () => ({ memberships: ['groups/0ops'] }),
-      () => ({ memberships: [null] }),
-      () => ({ error: { code: 403 } }),
+    for (const wrong of [
+      ...[7, null].map((nextPageToken) => ({ nextPageToken })),
+      ...[{}, null, [{ displayName: 'The ops' }], ['groups/0ops'], [null]].map((memberships) => ({ memberships })),
+      { error: { code: 403 }, memberships: undefined },
     ]) {
-      wrong(change)
-      expect(await reasonOf(ask()), change.toString()).to.equal('127.0.0.1 sent something that is no list of groups')
+      api.fail({ kind: 'rewrite', body: (page) => ({ ...(page as object), ...wrong }) })
+      expect(await reasonOf(ask()), JSON.stringify(wrong)).to.equal(
+        '127.0.0.1 sent something that is no list of groups',
+      )
     }
   })
 

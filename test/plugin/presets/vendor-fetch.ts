@@ -1,4 +1,5 @@
 import type { Caller } from '../../../fixtures/idp/vendors/vendor-api.ts'
+import type { Memberships } from '../../../plugin/login/groups/memberships.ts'
 import type { VendorFetch } from '../../../plugin/presets/vendor-api.ts'
 import { type Fetch, type FetchLimits, limitFetch } from '../../../plugin/provider/http/limited-fetch.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
@@ -12,6 +13,9 @@ export function vendorAccess(limits: Partial<FetchLimits> = {}) {
   const whole: VendorFetch = limitFetch(fetch as Fetch, { totalMs: 10_000, maxBytes: 1_000_000, ...limits }, clock)
   return { clock, fetch: whole }
 }
+
+export const namesOf = (memberships: Memberships) =>
+  memberships === 'unknown' ? memberships : memberships.map(({ name }) => name)
 
 /** Once it is so; all that follows from what made it so has happened then. */
 export async function until(isSo: () => boolean): Promise<void> {

@@ -11,23 +11,8 @@ describe('return path', () => {
     expect(localReturnPath('/', own)).to.equal('/')
   })
 
-  for (const hostile of [
-    'https://evil.test/',
-    '//evil.test',
-    '/\\evil.test',
-    '/\t/evil.test',
-    '/\n/evil.test',
-    '\t//evil.test',
-    '/.//evil.test',
-    '/x/..//evil.test',
-    '/%2e//evil.test',
-    'javascript:alert(1)',
-    'evil.test',
-    '?x',
-    '',
-    '/\u0000/evil.test',
-    '/\u00a0/evil.test',
-  ]) {
+  const starts = ['https://', '//', '/\\', '/\t/', '/\n/', '\t//', '/.//', '/x/..//', '/%2e//', '/\u0000/', '/\u00a0/']
+  for (const hostile of [...starts.map((start) => `${start}evil.test`), 'javascript:alert(1)', 'evil.test', '?x', '']) {
     it(`ignores ${JSON.stringify(hostile)}`, () => {
       expect(localReturnPath(hostile, own)).to.equal(undefined)
     })

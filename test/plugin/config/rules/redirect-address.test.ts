@@ -6,11 +6,8 @@ const withRedirect = (redirect_uri: string) => ({ ...MINIMAL, client: { ...CLIEN
 
 describe('a redirect address on another host than the domain', () => {
   it('is told of, with the name that it should have', () => {
-    for (const address of [
-      'https://other.example.com/auth-oidc-callback',
-      'https://example.com/auth-oidc-callback',
-      'http://localhost:3000/auth-oidc-callback',
-    ]) {
+    for (const origin of ['https://other.example.com', 'https://example.com', 'http://localhost:3000']) {
+      const address = `${origin}/auth-oidc-callback`
       expect(warningsOf(withRedirect(address)), address).to.deep.equal(['other_host client.redirect_uri'])
       expect(readOne(withRedirect(address)).warnings[0]?.remedy).to.include('mesh.example.com')
     }
@@ -25,13 +22,9 @@ describe('a redirect address on another host than the domain', () => {
 
   it('is judged by the name of its own domain', () => {
     const oidc = withRedirect('https://two.example.com/auth-oidc-callback')
-    const config = {
-      settings: { cert: 'mesh.example.com' },
-      domains: {
-        '': { authStrategies: { oidc } },
-        two: { dns: 'two.example.com', authStrategies: { oidc } },
-      },
-    }
+    const authStrategies = { oidc }
+    const domains = { '': { authStrategies }, two: { dns: 'two.example.com', authStrategies } }
+    const config = { settings: { cert: 'mesh.example.com' }, domains }
     const codes = readDomains(config).domains.map(({ warnings }) => warnings.map(({ code }) => code))
     expect(codes).to.deep.equal([['other_host'], []])
   })
