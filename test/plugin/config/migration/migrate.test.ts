@@ -95,6 +95,7 @@ describe('migrating a configuration', () => {
         expect(before?.settings).not.to.equal(null)
         expect(after?.settings).to.deep.equal(before?.settings)
         expect(after?.warnings.map(({ code }) => code)).not.to.contain('deprecated_key')
+        expect(migrate(JSON.stringify(migrated, null, space))).to.equal(JSON.stringify(migrated, null, space))
         expect({ ...migrated, domains: null }).to.deep.equal({ ...config, domains: null })
       }),
       { numRuns: 200 },

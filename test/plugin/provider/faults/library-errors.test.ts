@@ -74,6 +74,8 @@ interface Expected {
 
 const ENCRYPTED = `${Buffer.from('{"alg":"dir","enc":"A256GCM"}').toString('base64url')}.a.b.c.d`
 
+const byToken = (claims: object) => () => failedLogin({ token: tokens(token({ ...CLAIMS, ...claims })) })
+
 const FAULTS: Readonly<Record<string, readonly [() => Promise<LoginError>, Expected]>> = {
   'an ID token of another algorithm': [
     () => failedLogin({ token: tokens(token(CLAIMS, { alg: 'ES256' })) }),
@@ -120,23 +122,23 @@ const FAULTS: Readonly<Record<string, readonly [() => Promise<LoginError>, Expec
     },
   ],
   'an ID token of another issuer': [
-    () => failedLogin({ token: tokens(token({ ...CLAIMS, iss: 'https://other.test' })) }),
+    byToken({ iss: 'https://other.test' }),
     { details: { claim: 'iss', received: ['https://other.test'], expected: ISSUER }, remedy: /another issuer/ },
   ],
   'an ID token for another client': [
-    () => failedLogin({ token: tokens(token({ ...CLAIMS, aud: 'other' })) }),
-    { details: { claim: 'aud', received: ['other'] }, remedy: /for another client/ },
+    byToken({ aud: 'other' }),
+    { details: { claim: 'aud' }, remedy: /for another client/ },
   ],
   'an ID token that was issued to another client': [
-    () => failedLogin({ token: tokens(token({ ...CLAIMS, aud: ['mesh', 'other'], azp: 'other' })) }),
+    byToken({ aud: ['mesh', 'other'], azp: 'other' }),
     { details: { claim: 'azp', received: ['other'] }, remedy: /issued to another client/ },
   ],
   'an ID token that is over': [
-    () => failedLogin({ token: tokens(token({ ...CLAIMS, exp: 1_700_000_000 })) }),
+    byToken({ exp: 1_700_000_000 }),
     { details: { claim: 'exp', received: '2023-11-14T22:13:20.000Z' }, remedy: /clocks/ },
   ],
   'an ID token that is not yet to be used': [
-    () => failedLogin({ token: tokens(token({ ...CLAIMS, nbf: NOW_S + 3600 })) }),
+    byToken({ nbf: NOW_S + 3600 }),
     { details: { claim: 'nbf' }, remedy: /clocks/ },
   ],
   'a person who signed in too long ago': [
