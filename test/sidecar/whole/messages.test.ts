@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
+import { RETRANSMISSION_MS, startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
 
 describe('A sidecar that receives messages', () => {
   let its: WholeSidecar
@@ -20,5 +20,30 @@ describe('A sidecar that receives messages', () => {
       { ...shown, seqId: '7', text: bytes.toString('latin1'), textBytes: bytes.toString('base64') },
       { ...shown, seqId: '8', text: blanks },
     ])
+  })
+
+  it('acknowledges for a station with ackMessages, when a sync shows the message already', async () => {
+    await its.register('N0CALL', { ackMessages: true })
+    its.upstream.inject('N1CALL>APRS,TCPIP*::N0CALL-7 :hello{42')
+    const { line, outcome } = await its.upstream.waitFor(({ line }) => line.includes(':ack'))
+    expect([line, outcome]).to.deep.equal(['N0CALL-7>APRS,TCPIP*::N1CALL   :ack42', 'passed'])
+    expect(await its.messages('N0CALL')).to.have.length(1)
+  })
+
+  it('acknowledges each retransmission that the network passes, storing and pushing the message once', async () => {
+    await its.register('N0CALL', { ackMessages: true })
+    for (let times = 0; times < 3; times++) {
+      await its.receive('N1CALL', 'N0CALL-7', 'hello{42')
+      await its.endWindow()
+      await its.fcm.waitFor(({ body }) => body === 'hello')
+      await its.clock.advance(RETRANSMISSION_MS)
+    }
+    expect(its.acks()).to.deep.equal(Array(3).fill('N0CALL-7>APRS,TCPIP*::N1CALL   :ack42'))
+    expect(its.upstream.received.map(({ outcome }) => outcome)).to.not.include('duplicate')
+    expect(await its.messages('N0CALL')).to.have.length(1)
+    await its.receive('N1CALL', 'N0CALL-7', 'another')
+    await its.endWindow()
+    await its.fcm.waitFor(({ body }) => body === 'another')
+    expect(its.fcm.received.map(({ body }) => body)).to.deep.equal(['hello', 'another'])
   })
 })

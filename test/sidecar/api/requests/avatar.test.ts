@@ -26,56 +26,49 @@ describe('avatar hash', () => {
 })
 
 describe('the avatar in a register call', () => {
+  const hash = avatarHash('dog', image)
+  const decide = (members: object) => decideAvatar({ avatarUpdate: true, ...members })
+
   it('stays as it is when the call does not say avatarUpdate', () => {
-    expect(decideAvatar({})).to.deep.equal({ kind: 'keep' })
-    expect(decideAvatar({ avatarHash: 'icon:cat' })).to.deep.equal({ kind: 'keep' })
-    expect(decideAvatar({ avatarUpdate: false, avatarIcon: 'dog', avatarImage: 'junk' })).to.deep.equal({
-      kind: 'keep',
-    })
-    expect(decideAvatar({ avatarUpdate: null, avatarIcon: 'dog' })).to.deep.equal({ kind: 'keep' })
+    for (const avatarUpdate of [undefined, false, null])
+      for (const rest of [{}, { avatarHash: 'icon:cat' }, { avatarIcon: 'dog', avatarImage: 'junk' }])
+        expect(decide({ avatarUpdate, ...rest })).to.deep.equal({ kind: 'keep' })
   })
 
   it('is replaced by what is sent, with the hash of our own computing', () => {
-    expect(decideAvatar({ avatarUpdate: true, avatarIcon: 'dog' })).to.deep.equal({
-      kind: 'replace',
-      icon: 'dog',
-      image: '',
-      hash: 'icon:dog',
-    })
-    const hash = avatarHash('dog', image)
-    expect(decideAvatar({ avatarUpdate: true, avatarIcon: 'dog', avatarImage: image, avatarHash: hash })).to.deep.equal(
-      { kind: 'replace', icon: 'dog', image, hash },
-    )
+    for (const [sent, kept] of [
+      [{ avatarIcon: 'dog' }, { icon: 'dog', image: '', hash: 'icon:dog' }],
+      [
+        { avatarIcon: 'dog', avatarImage: image, avatarHash: hash },
+        { icon: 'dog', image, hash },
+      ],
+    ] as const)
+      expect(decide(sent)).to.deep.equal({ kind: 'replace', ...kept })
   })
 
   it('is cleared by empty icon, image and hash, absent ones included', () => {
-    const cleared = { kind: 'replace', icon: '', image: '', hash: '' }
-    expect(decideAvatar({ avatarUpdate: true, avatarIcon: '', avatarImage: '', avatarHash: '' })).to.deep.equal(cleared)
-    expect(decideAvatar({ avatarUpdate: true })).to.deep.equal(cleared)
-    expect(decideAvatar({ avatarUpdate: true, avatarIcon: null, avatarImage: null })).to.deep.equal(cleared)
+    const empty = { avatarIcon: '', avatarImage: '', avatarHash: '' }
+    for (const sent of [empty, {}, { avatarIcon: null, avatarImage: null }])
+      expect(decide(sent)).to.deep.equal({ kind: 'replace', icon: '', image: '', hash: '' })
   })
 
   it('is refused with a hash of something else', () => {
     fc.assert(
-      fc.property(fc.string(), (hash) => {
-        const decision = decideAvatar({ avatarUpdate: true, avatarIcon: 'dog', avatarHash: hash })
-        expect(decision.kind).to.equal(hash === 'icon:dog' ? 'replace' : 'invalid')
+      fc.property(fc.string(), (avatarHash) => {
+        const { kind } = decide({ avatarIcon: 'dog', avatarHash })
+        expect(kind).to.equal(avatarHash === 'icon:dog' ? 'replace' : 'invalid')
       }),
     )
-    expect(decideAvatar({ avatarUpdate: true, avatarHash: 'icon:dog' })).to.deep.include({ member: 'avatarHash' })
-    const upper = avatarHash('', image).toUpperCase()
-    expect(decideAvatar({ avatarUpdate: true, avatarImage: image, avatarHash: upper }).kind).to.equal('invalid')
+    expect(decide({ avatarHash: 'icon:dog' })).to.deep.include({ member: 'avatarHash' })
+    expect(decide({ avatarImage: image, avatarHash: avatarHash('', image).toUpperCase() }).kind).to.equal('invalid')
   })
 
   it('is refused with an image over 24000 characters', () => {
-    const decide = (avatarImage: string) => decideAvatar({ avatarUpdate: true, avatarImage })
     expect(pngOfLength(24_000)).to.have.length(24_000)
-    expect(decide(pngOfLength(24_000)).kind).to.equal('replace')
-    expect(decide(pngOfLength(24_004))).to.deep.equal({
-      kind: 'invalid',
-      member: 'avatarImage',
-      reason: 'An image has at most 24000 characters.',
-    })
+    expect(decide({ avatarImage: pngOfLength(24_000) }).kind).to.equal('replace')
+    const reason = 'An image has at most 24000 characters.'
+    const refused = { kind: 'invalid', member: 'avatarImage', reason }
+    expect(decide({ avatarImage: pngOfLength(24_004) })).to.deep.equal(refused)
   })
 
   for (const [what, text] of [
@@ -87,23 +80,15 @@ describe('the avatar in a register call', () => {
     ['lacks its padding', padded.replace(/=+$/, '')],
     ['is a data URL', `data:image/png;base64,${image}`],
     ['is no PNG', Buffer.from('hello there!').toString('base64')],
-  ] as const) {
-    it(`is refused when the image ${what}`, () => {
-      expect(decideAvatar({ avatarUpdate: true, avatarImage: text })).to.deep.include({
-        kind: 'invalid',
-        member: 'avatarImage',
-      })
-    })
-  }
+  ] as const)
+    it(`is refused when the image ${what}`, () =>
+      expect(decide({ avatarImage: text })).to.deep.include({ kind: 'invalid', member: 'avatarImage' }))
 
-  it('is taken with its padding', () => {
-    expect(decideAvatar({ avatarUpdate: true, avatarImage: padded }).kind).to.equal('replace')
-  })
+  it('is taken with its padding', () => expect(decide({ avatarImage: padded }).kind).to.equal('replace'))
 
   it('is refused with an icon name that is too long or has control characters', () => {
-    const decide = (avatarIcon: string) => decideAvatar({ avatarUpdate: true, avatarIcon })
-    expect(decide('x'.repeat(64)).kind).to.equal('replace')
-    expect(decide('x'.repeat(65))).to.deep.include({ kind: 'invalid', member: 'avatarIcon' })
-    expect(decide('a\nb')).to.deep.include({ kind: 'invalid', member: 'avatarIcon' })
+    expect(decide({ avatarIcon: 'x'.repeat(64) }).kind).to.equal('replace')
+    for (const avatarIcon of ['x'.repeat(65), 'a\nb'])
+      expect(decide({ avatarIcon })).to.deep.include({ kind: 'invalid', member: 'avatarIcon' })
   })
 })
