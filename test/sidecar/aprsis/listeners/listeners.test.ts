@@ -402,6 +402,15 @@ describe('Several instances at APRS-IS', () => {
       await b?.until(() => serversOf(b)?.[0] === 'T2OTHER' && b.link.ready())
       expect(serversOf(a)).to.deep.equal(['T2FIX'])
     })
+
+    it('a listener stays on the only server after three more tries', async () => {
+      await ready('a')
+      await clock.advance(1000)
+      await ready('b')
+      expect(server.traffic.logins).to.equal(1 + 4)
+      await clock.advance(10_000)
+      expect(server.traffic).to.include({ logins: 1 + 4, replaced: 0 })
+    })
   })
 
   it('of two listeners the one whose login is verified may acknowledge', async () => {

@@ -187,4 +187,10 @@ describe('the status page', () => {
     expect(page()).to.include('setTimeout(() => location.reload(), 30000)').and.include('href="/?refresh=off"')
     expect(page({}, false)).to.not.include('<script').and.not.include('refresh=off')
   })
+
+  it('stays small, however much there is to tell', () => {
+    const [event] = eventfulStatus().events
+    const events = event ? Array.from({ length: 50 }, () => ({ ...event, detail: 'x'.repeat(600) })) : []
+    expect(page({ events }).length).to.be.below(150_000)
+  })
 })
