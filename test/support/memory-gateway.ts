@@ -4,11 +4,10 @@ import type { Notification, PushGateway, PushOutcome } from '../../sidecar/push/
 /** A notification that a gateway took. */
 export type Taken = Notification & { readonly token: string }
 
-/** A push gateway in memory: it takes everything at once, unless it is told otherwise. */
+/** A push gateway in memory: it takes everything at once. */
 export class MemoryGateway implements PushGateway {
   readonly #taken = createRecorder<Taken>('notification')
   readonly #gone = new Set<string>()
-  #faults: (PushOutcome | Promise<PushOutcome>)[] = []
   /** How often it was asked to send. */
   attempts = 0
 
@@ -27,15 +26,8 @@ export class MemoryGateway implements PushGateway {
     this.#gone.add(token)
   }
 
-  /** What the next `times` notifications come to. */
-  fail(outcome: PushOutcome | Promise<PushOutcome>, times = 1): void {
-    for (let time = 0; time < times; time++) this.#faults.push(outcome)
-  }
-
   async send(token: string, notification: Notification): Promise<PushOutcome> {
     this.attempts += 1
-    const fault = this.#faults.shift()
-    if (fault) return fault
     if (this.#gone.has(token)) return { kind: 'token_gone', reason: 'the app was removed' }
     this.#taken.add({ ...notification, token })
     return { kind: 'accepted' }

@@ -4,34 +4,32 @@ import { join } from 'node:path'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { startSidecar } from '../../sidecar/compose.ts'
 import { createLog, passcodeOf, type Sidecar, settingsFrom } from '../../sidecar/index.ts'
-import type { PushGateway } from '../../sidecar/push/gateway/gateway.ts'
-import { openGateways } from '../../sidecar/push/open-gateways.ts'
 import { FakeClock } from './fake-clock.ts'
 import { MemoryGateway } from './memory-gateway.ts'
 import { MemoryNetwork } from './memory-network.ts'
 import { claim, type JsonBody, registration } from './running-api.ts'
 
 /** Call of the sidecar's own login. */
-export const LOGIN = 'N0CALL-10'
+const LOGIN = 'N0CALL-10'
 
-export const COALESCE_MS = 2000
+const COALESCE_MS = 2000
 const DEBOUNCE_MS = 2000
 /** From here on the network passes an identical packet again, and an identical ack is due again. */
 export const RETRANSMISSION_MS = 31_000
 
 const MARKER = 'MARK-7'
 
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly body: JsonBody
 }
 
 /** A message as a sync shows it, without its time. */
-export type Shown = Readonly<Record<string, unknown>>
+type Shown = Readonly<Record<string, unknown>>
 
 /**
  * A whole sidecar between an APRS-IS server and two push gateways in memory, seen from outside only: packets in, acks and pushes out, calls
- * of the API. One clock, turned by hand, is the sidecar's and the APRS-IS server's. Web Push goes to whatever push service a phone names.
+ * of the API. One clock, turned by hand, is the sidecar's and the APRS-IS server's.
  */
 export interface WholeSidecar {
   readonly upstream: AprsIsServer
@@ -44,13 +42,10 @@ export interface WholeSidecar {
   post(path: string, body: object): Promise<Answer>
   /** Registers, with whatever else `members` says; resolves when APRS-IS has the station in the filter. */
   register(callsign: string, members?: object): Promise<Answer>
-  unregister(callsign: string): Promise<Answer>
-  /** What the history of `callsign`, SSID 7, holds behind `since`. */
-  messages(callsign: string, since?: number): Promise<readonly Shown[]>
+  /** What the history of `callsign`, SSID 7, holds. */
+  messages(callsign: string): Promise<readonly Shown[]>
   /** A message to the station `to` comes in from the network; resolves when the sidecar is through with it. */
   receive(from: string, to: string, field: string | Buffer): Promise<void>
-  /** Any packet lines, in order; resolves when the sidecar is through with them. */
-  receiveLines(...lines: readonly (string | Buffer)[]): Promise<void>
   /** Ack lines that the sidecar has sent so far. */
   acks(): readonly string[]
   /** Lets the window end in which messages are gathered into one push. */
@@ -60,31 +55,13 @@ export interface WholeSidecar {
   close(): Promise<void>
 }
 
-/** Tables of the configuration; what they do not say fits the fixtures. With `push`, only what that says is on of the gateways. */
-interface Config {
-  readonly aprsis?: object
-  readonly push?: object
-  readonly stations?: object
-  readonly history?: object
-}
-
-/** With `inMemoryToo`, the gateways in memory are on whatever `push` says. */
-export async function startWholeSidecar(config: Config = {}, inMemoryToo = !config.push): Promise<WholeSidecar> {
+export async function startWholeSidecar(): Promise<WholeSidecar> {
   const clock = new FakeClock(Date.now())
   const closers: (() => Promise<unknown>)[] = []
   const close = async () => {
     for (let next = closers.pop(); next; next = closers.pop()) await next()
   }
   const logged: string[] = []
-  const sending = new Set<Promise<unknown>>()
-  const followed = (gateway: PushGateway): PushGateway => ({
-    ...gateway,
-    send(token, notification) {
-      const sent = gateway.send(token, notification).finally(() => sending.delete(sent))
-      sending.add(sent)
-      return sent
-    },
-  })
   const closing = <Part extends { close(): Promise<unknown> }>(part: Part): Part => {
     closers.push(() => part.close())
     return part
@@ -101,14 +78,12 @@ export async function startWholeSidecar(config: Config = {}, inMemoryToo = !conf
       database: 'sidecar.sqlite',
       rateLimit: { max: 100_000, newStationsPerHour: 100_000, connectionsPerAddress: 1000 },
       push: { coalesceMs: COALESCE_MS },
-      ...config,
       aprsis: {
         host: upstream.host,
         port: upstream.port,
         callsign: LOGIN,
         passcode: passcodeOf(LOGIN),
         filterDebounceMs: DEBOUNCE_MS,
-        ...config.aprsis,
       },
     }
     const outcome = settingsFrom(JSON.stringify(whole), folder)
@@ -116,14 +91,11 @@ export async function startWholeSidecar(config: Config = {}, inMemoryToo = !conf
     const sidecar = closing(
       await startSidecar(outcome.settings, createLog('debug', { write: (line) => void logged.push(line) }), clock, {
         connect: network.connect,
-        openGateways(...parts) {
-          const { webpush } = openGateways(...parts)
-          return { ...(inMemoryToo && { android: fcm, ios: apns }), ...(webpush && { webpush: followed(webpush) }) }
-        },
+        openGateways: () => ({ android: fcm, ios: apns }),
       }),
     )
     return {
-      ...outsideOf({ upstream, clock, sidecar, answered: () => Promise.all(sending) }),
+      ...outsideOf({ upstream, clock, sidecar }),
       upstream,
       fcm,
       apns,
@@ -138,12 +110,7 @@ export async function startWholeSidecar(config: Config = {}, inMemoryToo = !conf
   }
 }
 
-interface Parts extends Pick<WholeSidecar, 'upstream' | 'clock' | 'sidecar'> {
-  /** Resolves when no push service that was sent to still owes its answer. */
-  readonly answered: () => Promise<unknown>
-}
-
-function outsideOf({ upstream, clock, sidecar, answered }: Parts) {
+function outsideOf({ upstream, clock, sidecar }: Pick<WholeSidecar, 'upstream' | 'clock' | 'sidecar'>) {
   let marks = 0
 
   async function post(path: string, body: object): Promise<Answer> {
@@ -165,12 +132,10 @@ function outsideOf({ upstream, clock, sidecar, answered }: Parts) {
     return answer
   }
 
-  /** Everything goes one way and in order: when the last message is acknowledged, those before it are settled. */
-  async function receiveLines(...lines: readonly (string | Buffer)[]): Promise<void> {
-    // What an answer plans late would be planned for a time that is over.
-    await answered()
+  /** Everything goes one way and in order: when the mark is acknowledged, the message before it is settled. */
+  async function receive(from: string, to: string, field: string | Buffer): Promise<void> {
     if (!isAskedFor(MARKER)) await register('MARK', { ackMessages: true, platform: 'ios', pushToken: 'f'.repeat(64) })
-    for (const line of lines) upstream.inject(line)
+    upstream.inject(Buffer.concat([Buffer.from(`${from}>APRS,TCPIP*::${to.padEnd(9)}:`), Buffer.from(field)]))
     marks += 1
     const [sender, number] = [`M${marks}`, String(marks)]
     upstream.inject(`${sender}>APRS,TCPIP*::${MARKER.padEnd(9)}:mark{${number}`)
@@ -180,14 +145,11 @@ function outsideOf({ upstream, clock, sidecar, answered }: Parts) {
   return {
     post,
     register,
-    unregister: (callsign: string) => post('/v1/unregister', claim(callsign)),
-    async messages(callsign: string, since = 0) {
-      const { body } = await post('/v1/sync', { ...claim(callsign), since })
+    async messages(callsign: string) {
+      const { body } = await post('/v1/sync', { ...claim(callsign), since: 0 })
       return body.messages.map(({ time: _, ...rest }) => rest)
     },
-    receive: (from: string, to: string, field: string | Buffer) =>
-      receiveLines(Buffer.concat([Buffer.from(`${from}>APRS,TCPIP*::${to.padEnd(9)}:`), Buffer.from(field)])),
-    receiveLines,
+    receive,
     acks: () => upstream.received.map(({ line }) => line).filter((line) => !line.startsWith(`${MARKER}>`)),
     endWindow: () => clock.advance(COALESCE_MS),
     async counter(name: string) {

@@ -22,14 +22,6 @@ describe('A sidecar that receives messages', () => {
     ])
   })
 
-  it('acknowledges for a station with ackMessages, when a sync shows the message already', async () => {
-    await its.register('N0CALL', { ackMessages: true })
-    its.upstream.inject('N1CALL>APRS,TCPIP*::N0CALL-7 :hello{42')
-    const { line, outcome } = await its.upstream.waitFor(({ line }) => line.includes(':ack'))
-    expect([line, outcome]).to.deep.equal(['N0CALL-7>APRS,TCPIP*::N1CALL   :ack42', 'passed'])
-    expect(await its.messages('N0CALL')).to.have.length(1)
-  })
-
   it('acknowledges each retransmission that the network passes, storing and pushing the message once', async () => {
     await its.register('N0CALL', { ackMessages: true })
     for (let times = 0; times < 3; times++) {

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import { claim } from '../../support/running-api.ts'
+import { claim, registration } from '../../support/running-api.ts'
 import { startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
 
 const SECRETS = ['s3cret-0f-the-phone', 's3cret-0f-the-tablet']
 const TABLET = 'ab'.repeat(32)
 
-describe('A station whose passcode anybody can compute', () => {
+describe('The stations of a sidecar', () => {
   let its: WholeSidecar
   beforeEach(async () => {
     its = await startWholeSidecar()
@@ -20,31 +20,42 @@ describe('A station whose passcode anybody can compute', () => {
     return { status: answer.status, text: await answer.text() }
   }
 
-  it('loses no notifications by what others register and unregister', async () => {
-    await its.register('N0CALL', phone)
-    await its.register('N0CALL', { pushToken: 'of somebody who computed the passcode'.replaceAll(' ', '-') })
-    await its.unregister('N0CALL')
-    await its.receive('W1AW', 'N0CALL-7', 'Good morning')
-    await its.endWindow()
-    await its.fcm.waitFor((message) => message.token === 'phone')
+  it('are those that messages are asked for, and nothing else is asked for', async () => {
+    await its.register('N0CALL')
+    await its.register('N1CALL', { platform: 'ios', pushToken: TABLET })
+    expect(its.upstream.clients().map(({ filter }) => filter)).to.deep.equal(['g/N0CALL-7/N1CALL-7'])
+    const { bytesOut } = its.upstream.traffic
+    for (const body of ['!4903.50N/07201.75W-', 'T#005,199,000,255,073,123,01101001', '_10090556c220s004g005t077'])
+      its.upstream.inject(`N0CALL-7>APRS,TCPIP*:${body}`)
+    its.upstream.inject('N0CALL-7>APRS,TCPIP*::N9CALL   :to somebody else{1')
+    await its.clock.advance(0)
+    expect(its.upstream.traffic.bytesOut).to.equal(bytesOut)
   })
 
-  it('is ended with all its devices by the operator, who sees how many there are', async () => {
+  for (const [ssid, callsign, status] of [
+    [10, 'N0CALL', 403],
+    ['16', 'n0call', 403],
+    [99, 'N0CALL', 403],
+    [0, 'SMSGTE', 403],
+    ['X', 'NWS', 403],
+    [15, 'N0CALL', 200],
+    [10, 'N1CALL', 200],
+  ] as const)
+    it(`${status === 200 ? 'may be' : 'are never'} ${callsign}-${ssid} where the sidecar logs in as N0CALL-10`, async () => {
+      const answer = await its.post('/v1/register', { ...registration(callsign), ssid })
+      expect([answer.status, answer.body.error]).to.deep.equal([status, status === 200 ? undefined : 'reserved'])
+    })
+
+  it('are ended with all their devices by the operator', async () => {
     await its.register('N0CALL', phone)
     await its.register('N0CALL', tablet)
-    const { text } = await admin('/metrics')
-    for (const line of ['stations{platform="android"} 1', 'devices{platform="android"} 1', 'devices{platform="ios"} 1'])
-      expect(text).to.include(`mesh_companion_${line}\n`)
-    const ended = await admin('/unregister', { station: 'n0call-7' })
-    expect([ended.status, JSON.parse(ended.text)]).to.deep.equal([200, { station: 'N0CALL-7' }])
-    expect((await admin('/unregister', { station: 'N0CALL-7' })).status).to.equal(404)
+    expect((await admin('/unregister', { station: 'n0call-7' })).status).to.equal(200)
     const { status } = await its.post('/v1/sync', { ...claim('N0CALL'), deviceId: SECRETS[0], since: 0 })
-    expect(status).to.equal(404)
-    expect(await its.counter('stations_unregistered')).to.equal(1)
+    expect([status, await its.counter('stations_unregistered')]).to.deep.equal([404, 1])
     expect(its.logged.some((line) => line.includes('"station-ended"') && line.includes('N0CALL-7'))).to.equal(true)
   })
 
-  it('has the ids of its devices shown nowhere: not in an answer, a refusal, a line of the log, a page, a metric or a notification', async () => {
+  it('have the ids of their devices shown nowhere: not in an answer, a refusal, a line of the log, a page, a metric or a notification', async () => {
     const shown: unknown[] = []
     for (const members of [phone, tablet]) shown.push(await its.register('N0CALL', { ...members, wantHistory: true }))
     its.fcm.uninstall('phone')
