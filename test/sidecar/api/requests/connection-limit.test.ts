@@ -69,15 +69,6 @@ describe('the connections that one address may have', () => {
     expect(api.metrics.value('api_connections_dropped')).to.equal(1)
   })
 
-  it('are free again when they end', async () => {
-    await start()
-    for (let count = 0; count < LIMIT; count++) await open()
-    expect(await over()).to.equal(true)
-    sockets[0]?.destroy()
-    // The server hears of the end when it comes to it.
-    while (await over());
-  })
-
   it('are counted before TLS, in which nothing was said yet', async () => {
     await start(true)
     for (let count = 0; count < LIMIT; count++) await open()
@@ -86,7 +77,7 @@ describe('the connections that one address may have', () => {
     expect(await answerOn(secured(await open('127.0.0.2')))).to.match(/^HTTP\/1.1 415 /)
   })
 
-  it('are free again when a secured one ends', async () => {
+  it('are free again when they end', async () => {
     await start(true)
     for (let round = 0; round < 2 * LIMIT; round++) {
       let answer = ''
