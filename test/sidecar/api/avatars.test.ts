@@ -29,31 +29,12 @@ describe('The avatar of a station', () => {
     expect(await held('N1CALL-7')).to.deep.equal({ 'N1CALL-7': { icon: 'dog', image, hash } })
   })
 
-  for (const [what, members] of [
-    ['says nothing of it', {}],
-    ['sends its hash only', { avatarHash: hash }],
-    ['sends another hash only', { avatarHash: 'icon:cat' }],
-    ['sends the hash of no avatar only', { avatarHash: '' }],
-    ['sends avatarUpdate false', { ...cleared, avatarUpdate: false }],
-    ['sends an icon without avatarUpdate', { avatarIcon: 'cat' }],
-  ] as const) {
-    it(`stays as it is when a heartbeat ${what}`, async () => {
-      await register('N1CALL', upload)
-      const { status, body } = await register('N1CALL', { pushToken: 'another-token', ...members })
-      expect([status, body.avatarHash]).to.deep.equal([200, hash])
-      expect(await held('N1CALL-7')).to.deep.equal({ 'N1CALL-7': { icon: 'dog', image, hash } })
-    })
-  }
-
-  it('is refused when the hash is not that of icon, newline and image, and what was held stays', async () => {
+  it('is what was held where a heartbeat brings another hash only, or one that is refused', async () => {
     await register('N1CALL', upload)
-    for (const callsign of ['N1CALL', 'N2CALL'])
-      for (const wrong of [avatarHash('cat', image), avatarHash('', image), 'icon:dog', '', hash.toUpperCase()]) {
-        const { status, body } = await register(callsign, { ...upload, avatarHash: wrong })
-        expect([status, body.error, body.details[0]?.path]).to.deep.equal([400, 'invalid_request', 'avatarHash'])
-      }
-    expect((await register('N1CALL')).body.avatarHash).to.equal(hash)
-    expect([...api.store.stations.keys()]).to.deep.equal(['N0CALL-7', 'N1CALL-7'])
+    expect((await register('N1CALL', { avatarHash: 'icon:cat' })).body.avatarHash).to.equal(hash)
+    const { status, body } = await register('N1CALL', { ...upload, avatarHash: 'icon:dog' })
+    expect([status, body.error, body.details[0]?.path]).to.deep.equal([400, 'invalid_request', 'avatarHash'])
+    expect(await held('N1CALL-7')).to.deep.equal({ 'N1CALL-7': { icon: 'dog', image, hash } })
   })
 
   it('is advertised in a sync by its hash, for senders of messages that have one, until it is cleared', async () => {
@@ -85,11 +66,8 @@ describe('The avatar of a station', () => {
   })
 
   it('comes in batches of up to 50 stations', async () => {
-    const calls = Array.from({ length: 51 }, (_, n) => `N${n}B`)
-    for (const callsign of calls) await register(callsign, { avatarUpdate: true, avatarIcon: callsign })
-    const names = calls.map((callsign) => `${callsign}-7`)
-    expect(await held(...names.slice(0, 50))).to.have.all.keys(names.slice(0, 50))
-    const { status, body } = await ask(...names)
+    expect((await ask(...Array(50).fill('N1CALL-7'))).status).to.equal(200)
+    const { status, body } = await ask(...Array(51).fill('N1CALL-7'))
     expect(status).to.equal(400)
     expect(body.details).to.deep.equal([{ path: 'stations', reason: 'It has more than 50 entries.' }])
   })

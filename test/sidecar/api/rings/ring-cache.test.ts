@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { copyGzip, gzipBytes } from '../../../../sidecar/api/answers/gzip-head.ts'
 import type { RingCache } from '../../../../sidecar/api/rings/ring-cache.ts'
-import type { StationKey, Store } from '../../../../sidecar/messages/store.ts'
+import type { Store } from '../../../../sidecar/messages/store.ts'
 import { propertyRuns } from '../../../support/property-runs.ts'
 import { append, message, newer, register, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
 import { answerIn, cacheOver, messagesIn } from './ring-answer.ts'
@@ -115,46 +115,39 @@ describe('rings kept in memory', () => {
 
   describe('of more stations than there is room for', () => {
     const stations = Array.from({ length: 40 }, (_, index) => `K${index}AB`)
-    let asked: StationKey[]
-    let bounded: RingCache
-    beforeEach(async () => {
-      asked = []
-      await register(store, ...stations)
+    beforeEach(() => register(store, ...stations))
+
+    it('leave those that are no longer asked for', async () => {
       await append(store, ...stations.map((to) => message('x'.repeat(1000), { to })))
+      let asked = 0
       const history: Store['history'] = {
         ...store.history,
         since(...position) {
-          asked.push(position[0])
+          asked += 1
           return store.history.since(...position)
         },
       }
-      bounded = cacheOver({ ...store, history }, 40_000)
-    })
-
-    /** What share of those who ask one after the other gets an answer from memory. */
-    async function hits(callers: readonly string[], rounds: number): Promise<number> {
-      asked.length = 0
-      for (let round = 0; round < rounds; round += 1) for (const to of callers) await bounded.since(to, '', 0)
-      return 1 - asked.length / (callers.length * rounds)
-    }
-
-    it('leave those that are no longer asked for', async () => {
+      const bounded = cacheOver({ ...store, history }, 40_000)
+      /** What share of those who ask one after the other gets an answer from memory. */
+      async function hits(callers: readonly string[], rounds: number): Promise<number> {
+        asked = 0
+        for (let round = 0; round < rounds; round += 1) for (const to of callers) await bounded.since(to, '', 0)
+        return 1 - asked / (callers.length * rounds)
+      }
       await hits(stations.slice(0, 15), 2)
       await hits(stations.slice(20, 35), 40)
       expect(await hits(stations.slice(20, 35), 10)).to.be.above(0.9)
       expect(await hits(stations.slice(0, 15), 1)).to.be.below(0.5)
     })
-  })
 
-  it('take no more memory than they may', async () => {
-    const stations = Array.from({ length: 40 }, (_, index) => `K${index}AB`)
-    await register(store, ...stations)
-    const bounded = cacheOver(store, 40_000)
-    for (const to of stations) {
-      await append(store, ...Array.from({ length: 5 }, (_, at) => message(`${'x'.repeat(200)} ${at}`, { to })))
-      await bounded.since(to, '', 0)
-      expect(bounded.bytes).to.be.at.most(40_000)
-    }
-    expect(bounded.bytes).to.be.above(20_000)
+    it('take no more memory than they may', async () => {
+      const bounded = cacheOver(store, 40_000)
+      for (const to of stations) {
+        await append(store, ...Array.from({ length: 5 }, (_, at) => message(`${'x'.repeat(200)} ${at}`, { to })))
+        await bounded.since(to, '', 0)
+        expect(bounded.bytes).to.be.at.most(40_000)
+      }
+      expect(bounded.bytes).to.be.above(20_000)
+    })
   })
 })

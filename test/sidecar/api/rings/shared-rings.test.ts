@@ -1,20 +1,24 @@
 import { EventEmitter, once } from 'node:events'
 import { expect } from 'chai'
-import { createRingCache } from '../../../../sidecar/api/rings/ring-cache.ts'
-import type { History, Store } from '../../../../sidecar/messages/store.ts'
+import { createRingCache, type RingCache } from '../../../../sidecar/api/rings/ring-cache.ts'
+import type { Store } from '../../../../sidecar/messages/store.ts'
 import { claim, startApi } from '../../../support/running-api.ts'
 import { append, message, register, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
 import { answerIn, cacheOver } from './ring-answer.ts'
 
 describe('The rings of a store that others share', () => {
-  const sharedRings = () => createRingCache({ ...store, feed: undefined })
-
   const stores = temporaryStores()
   let store: Store
   beforeEach(async () => {
     store = await stores.open()
     await register(store, 'N0CALL')
   })
+
+  /** `since` takes the place of the store's own. */
+  const sharedRings = (since = store.history.since, perStation = 50) =>
+    createRingCache({ ...store, feed: undefined, history: { since, perStation } })
+  const textsIn = async (rings: RingCache) =>
+    answerIn(await rings.since('N0CALL', '', 0)).messages.map(({ text }) => text)
 
   it('answer as those of a store that nobody shares, from wherever a client asks', async () => {
     await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
@@ -31,16 +35,12 @@ describe('The rings of a store that others share', () => {
 
   it('read each message once, and none of an earlier registration', async () => {
     const read: number[] = []
-    const history: Pick<History, 'since' | 'perStation'> = {
-      perStation: 2,
-      async since(...asked) {
-        const found = await store.history.since(...asked)
-        read.push(found?.messages.length ?? 0)
-        return found
-      },
-    }
-    const rings = createRingCache({ ...store, feed: undefined, history })
-    const texts = async () => answerIn(await rings.since('N0CALL', '', 0)).messages.map(({ text }) => text)
+    const rings = sharedRings(async (...asked) => {
+      const found = await store.history.since(...asked)
+      read.push(found?.messages.length ?? 0)
+      return found
+    }, 2)
+    const texts = () => textsIn(rings)
     await append(store, 'a', 'b')
     expect(await texts()).to.deep.equal(['a', 'b'])
     await append(store, 'c')
@@ -64,41 +64,31 @@ describe('The rings of a store that others share', () => {
     const [, c] = await append(store, 'b', 'c')
     await rings.since('N0CALL', '', c?.kind === 'stored' ? c.message.time : Number.NaN)
     await append(store, 'd')
-    const texts = answerIn(await rings.since('N0CALL', '', 0)).messages.map(({ text }) => text)
-    expect(texts).to.deep.equal(['a', 'b', 'c', 'd'])
+    expect(await textsIn(rings)).to.deep.equal(['a', 'b', 'c', 'd'])
   })
 
   it('are read anew where the history has lost what they have', async () => {
     let lost = false
-    const history: Pick<History, 'since' | 'perStation'> = {
-      perStation: 50,
-      async since(...asked) {
-        const found = await store.history.since(...asked)
-        return found && lost ? { ...found, messages: found.messages.slice(0, 1), newest: 1 } : found
-      },
-    }
-    const rings = createRingCache({ ...store, feed: undefined, history })
-    const texts = async () => answerIn(await rings.since('N0CALL', '', 0)).messages.map(({ text }) => text)
+    const rings = sharedRings(async (...asked) => {
+      const found = await store.history.since(...asked)
+      return found && lost ? { ...found, messages: found.messages.slice(0, 1), newest: 1 } : found
+    })
     await append(store, 'a', 'b')
-    expect(await texts()).to.deep.equal(['a', 'b'])
+    expect(await textsIn(rings)).to.deep.equal(['a', 'b'])
     lost = true
-    expect(await texts()).to.deep.equal(['a'])
+    expect(await textsIn(rings)).to.deep.equal(['a'])
   })
 
   it('give the time of the newest message that they bring, though another answer has brought it', async () => {
     const events = new EventEmitter()
     let slow = false
-    const history: Pick<History, 'since' | 'perStation'> = {
-      perStation: 50,
-      async since(...asked) {
-        const released = slow && once(events, 'release')
-        const found = await store.history.since(...asked)
-        if (released) events.emit('read')
-        await released
-        return found
-      },
-    }
-    const rings = createRingCache({ ...store, feed: undefined, history })
+    const rings = sharedRings(async (...asked) => {
+      const released = slow && once(events, 'release')
+      const found = await store.history.since(...asked)
+      if (released) events.emit('read')
+      await released
+      return found
+    })
     await append(store, 'a')
     await rings.since('N0CALL', '', 0)
     slow = true
