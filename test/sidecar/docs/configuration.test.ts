@@ -39,14 +39,16 @@ describe('the page of the configuration', () => {
     }
   })
 
-  it('shows for each member its default, or that it is required', () => {
-    const shown = (schema: MemberSchema | undefined) => {
-      if (!schema || !('default' in schema)) return 'required'
-      if (Array.isArray(schema.default)) return schema.default.length > 0 ? 'services, bulletins' : 'none'
-      return `\`${String(schema.default)}\``
+  it('shows for each member what it is where nothing is said of it, or that it is required', () => {
+    const reading = settingsFrom('{ "aprsis": { "callsign": "N0CALL-10" } }', '/etc/sidecar')
+    const settings: unknown = 'settings' in reading ? reading.settings : undefined
+    const shown = (member: string) => {
+      if (!('default' in (LEAVES.get(member) ?? {}))) return 'required'
+      const value = member.split('.').reduce((table, step) => Object(table)[step], settings)
+      if (Array.isArray(value)) return value.length > 0 ? 'services, bulletins' : 'none'
+      return `\`${String(value).replace('/etc/sidecar/', '')}\``
     }
-    for (const { member, fallback } of ROWS)
-      expect([member, fallback]).to.deep.equal([member, shown(LEAVES.get(member))])
+    for (const { member, fallback } of ROWS) expect([member, fallback]).to.deep.equal([member, shown(member)])
   })
 
   it('lists the calls that are reserved and the levels of the log', () => {

@@ -72,17 +72,4 @@ describe('environment variables', () => {
       'SIDECAR_ADMIN_SERVICE_HOST',
     ])
   })
-
-  it('of which none names two settings', () => {
-    const names = new Map<string, number>()
-    const walk = (schema: typeof SETTINGS_SCHEMA, steps: string[]): void => {
-      if (!schema.properties) {
-        const name = steps.map((step) => step.replace(/[A-Z]/g, '_$&').toUpperCase()).join('_')
-        names.set(name, (names.get(name) ?? 0) + 1)
-      } else for (const [step, member] of Object.entries(schema.properties)) walk(member, [...steps, step])
-    }
-    walk(SETTINGS_SCHEMA, [])
-    expect([...names.values()].every((count) => count === 1)).to.equal(true)
-    expect(names.size).to.equal(51)
-  })
 })

@@ -3,7 +3,6 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { makeCertificates } from '../../../../fixtures/certificate.ts'
 import { passcodeOf } from '../../../../sidecar/aprs/passcode.ts'
-import { RESERVED_CALLS } from '../../../../sidecar/config/reserved-calls.ts'
 import { makeVapidKeys } from '../../../../sidecar/config/vapid-keys.ts'
 import { CALLSIGN, type Files, pathsOf, problemsOf, read, settingsRead } from './readings.ts'
 
@@ -21,47 +20,9 @@ describe('configuration', () => {
     expect(pathsOf({ aprsis: { callsign, $schema: './sidecar.json' } })).to.deep.equal(['aprsis.$schema'])
   })
 
-  it('needs a callsign and has the documented default for everything else', () => {
-    expect(settingsRead({})).to.deep.equal({
-      listen: { host: '127.0.0.1', port: 8080, certFile: null, keyFile: null, trustProxy: false },
-      admin: { host: '127.0.0.1', port: 9090 },
-      aprsis: {
-        host: 'rotate.aprs2.net',
-        port: 14580,
-        callsign: 'N0CALL-10',
-        passcode: -1,
-        maxConnections: 16,
-        trackOutgoing: false,
-        filterDebounceMs: 2000,
-        listeners: 2,
-        listen: true,
-      },
-      database: '/etc/sidecar/data/sidecar.sqlite',
-      databaseTls: { caFile: null },
-      instance: null,
-      history: { perStation: 50, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 },
-      push: {
-        coalesceMs: 2000,
-        fcm: { serviceAccountFile: null, endpoint: null, caFile: null },
-        apns: {
-          keyFile: null,
-          keyId: null,
-          teamId: null,
-          topic: null,
-          production: true,
-          address: null,
-          port: null,
-          caFile: null,
-        },
-        webpush: { subject: null, keyFile: null, allowPrivate: false, caFile: null },
-      },
-      ack: { minIntervalMs: 29000, maxPerSenderPerMinute: 10 },
-      rateLimit: { windowMs: 60000, max: 120, newStationsPerHour: 20, connectionsPerAddress: 64 },
-      stations: { max: 5000, expireAfterHours: 720, reserved: RESERVED_CALLS, blockedSenders: [] },
-      backup: { folder: null, keep: 7 },
-      log: { level: 'info' },
-    })
+  it('needs a callsign and nothing else', () => {
     expect(pathsOf('{}')).to.deep.equal(['aprsis.callsign'])
+    expect(pathsOf({ aprsis: { callsign } })).to.deep.equal([])
   })
 
   it('is frozen through and through', () => {
