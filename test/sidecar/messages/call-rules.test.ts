@@ -1,28 +1,27 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createLog } from '../../../sidecar/log.ts'
 import { callList, createCallRules } from '../../../sidecar/messages/call-rules.ts'
+import { recordedLog } from '../../support/recorded-log.ts'
 import { register, temporaryStores } from '../store/sqlite/temporary-stores.ts'
 
 describe('The rules of calls', () => {
   const stores = temporaryStores()
+  const { log, shown } = recordedLog('info')
 
   async function setUp(reserved: readonly string[]) {
     const store = await stores.open({}, ':memory:')
     await register(store, 'SMSGTE', 'W1AW', 'N0CALL-99')
-    const lines: Record<string, unknown>[] = []
-    const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) })
     const lists = { reserved, blockedSenders: [] }
     const rules = createCallRules({ lists, ownCalls: ['N0CALL-99'], stations: store.stations, log })
-    return { rules, store, lines }
+    return { rules, store }
   }
 
   it('leave out registered stations whose calls are reserved by now, and warn of them', async () => {
-    const { rules, lines } = await setUp(['SMSGTE'])
+    const { rules } = await setUp(['SMSGTE'])
     expect([...rules.heard.keys()]).to.deep.equal(['W1AW'])
     expect([rules.heard.get('SMSGTE'), rules.heard.get('N0CALL-99')]).to.deep.equal([undefined, undefined])
     expect(rules.heard.get('W1AW')).to.include({ key: 'W1AW' })
-    expect(lines.map(({ level, event, count, stations }) => [level, event, count, stations])).to.deep.equal([
+    expect(shown('level', 'event', 'count', 'stations')).to.deep.equal([
       ['warn', 'stations-reserved', 2, ['SMSGTE', 'N0CALL-99']],
     ])
   })
