@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { ClientError, createCalls, readPush } from '../../../sidecar/client/index.ts'
 import { buildNotification } from '../../../sidecar/push/gateway/notification.ts'
+import { errorOf } from '../../support/error-of.ts'
 import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
 
 describe("the client's calls", () => {
@@ -9,12 +10,6 @@ describe("the client's calls", () => {
     api = await startApi({ webPush: { allowPrivate: false, publicKey: 'BPublic' } })
   })
   afterEach(() => api.close())
-
-  const refusalOf = async (call: Promise<unknown>) =>
-    call.then(
-      () => undefined,
-      (error: unknown) => error,
-    )
 
   it('are those of the API, under an address with or without a slash at its end', async () => {
     for (const baseUrl of [api.api.url, `${api.api.url}/`]) {
@@ -30,9 +25,9 @@ describe("the client's calls", () => {
 
   it('reject with the code of the API and what is wrong where', async () => {
     const calls = createCalls({ baseUrl: api.api.url })
-    const unknown = await refusalOf(calls.sync({ ...claim('N0CALL'), since: 0 }))
+    const unknown = await errorOf(calls.sync({ ...claim('N0CALL'), since: 0 }))
     expect(unknown).to.be.instanceOf(ClientError).and.include({ code: 'not_registered', passing: false })
-    const invalid = await refusalOf(calls.sync({ ...claim('N0CALL'), since: Number.NaN }))
+    const invalid = await errorOf(calls.sync({ ...claim('N0CALL'), since: Number.NaN }))
     expect(invalid).to.deep.include({
       code: 'invalid_request',
       details: [{ path: 'since', reason: 'It must be of type integer.' }],
@@ -41,9 +36,9 @@ describe("the client's calls", () => {
 
   it('reject where nobody answers, and over the limit of a sidecar behind a proxy, which may pass', async () => {
     await api.close()
-    const away = await refusalOf(createCalls({ baseUrl: api.api.url }).webPush())
+    const away = await errorOf(createCalls({ baseUrl: api.api.url }).webPush())
     api = await startApi({ rateLimit: { max: 0 }, listen: { trustProxy: true } })
-    const over = await refusalOf(createCalls({ baseUrl: api.api.url }).webPush())
+    const over = await errorOf(createCalls({ baseUrl: api.api.url }).webPush())
     for (const refusal of [away, over]) expect(refusal).to.include({ code: 'unreachable', passing: true })
   })
 })

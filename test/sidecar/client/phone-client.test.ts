@@ -9,7 +9,7 @@ const HOUR = 3_600_000
 
 describe("an app's client", () => {
   const its = phoneApp()
-  const { launch, launched, receive, texts, asked, push, codeOf, settled } = its
+  const { launch, launched, receive, texts, asked, push, settled } = its
 
   it('registers at launch and brings what was missed since its cursor', async () => {
     await launched()
@@ -21,30 +21,22 @@ describe("an app's client", () => {
   })
 
   describe('its device id', () => {
-    const ids = () => its.app.requests.map(({ path, body }) => [path.slice('/v1/'.length), body.deviceId])
-
-    it('is made at random, kept before it is sent, and sent with every call but that for avatars', async () => {
-      its.app.saves = [false]
-      const client = await launch()
-      expect(await codeOf(client.start())).to.equal('Error: The disk is full.')
-      expect(asked()).to.deep.equal([])
-      its.app.fates = ['answer_lost']
-      await codeOf(client.start())
+    it('is the same over launches, and sent with every call but that for avatars', async () => {
+      await its.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
+      await launched()
       const deviceId = its.app.state?.deviceId
       expect(deviceId).to.match(/^[0-9a-f]{32}$/)
-      await its.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
-      const next = await launched()
+      const client = await launched()
       await receive('one')
-      await next.sync()
-      await next.unregister()
-      expect(ids()).to.deep.equal([
+      await client.sync()
+      await client.unregister()
+      expect(its.app.requests.map(({ path, body }) => [path.slice('/v1/'.length), body.deviceId])).to.deep.equal([
         ['register', deviceId],
         ['register', deviceId],
         ['sync', deviceId],
         ['avatars', undefined],
         ['unregister', deviceId],
       ])
-      expect(its.api.store.stations.get('N0CALL-7')).to.equal(undefined)
       expect(its.app.state?.deviceId).to.equal(deviceId)
     })
 
@@ -76,28 +68,6 @@ describe("an app's client", () => {
     its.app.fates = ['request_lost']
     expect(await client.pushTapped(push())).to.equal('N1CALL-7')
     expect(asked()).to.deep.equal(['register', 'sync', 'sync', 'sync'])
-  })
-
-  it('leaves out what came over radio already, and moves its cursor past it', async () => {
-    its.app.onAir = ({ text }) => text === 'heard'
-    const client = await launched()
-    await receive('heard')
-    await receive('new')
-    await client.sync()
-    expect(texts()).to.deep.equal(['new'])
-    its.app.onAir = () => false
-    await client.sync()
-    expect(texts()).to.deep.equal(['new'])
-  })
-
-  it('does not move its cursor past messages that could not be stored, not even by a heartbeat', async () => {
-    const client = await launched()
-    await receive('one')
-    its.app.saves = [false]
-    expect(await codeOf(client.sync())).to.equal('Error: The disk is full.')
-    await client.setPushToken('another')
-    await launched()
-    expect(texts()).to.deep.equal(['one'])
   })
 
   it('registers every 6 hours, and at a sync after its timers stood still', async () => {

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { expect } from 'chai'
 import type { Fetch } from '../../../sidecar/client/index.ts'
+import { deferred } from '../../support/deferred.ts'
 import { registration } from '../../support/running-api.ts'
 import { phoneApp } from './phone.ts'
 
@@ -102,28 +103,23 @@ describe("an app's client", () => {
     })
 
     it('is closed once nothing of it is on its way into the stores of the app any more', async () => {
-      let release = () => {}
-      const held = new Promise<void>((resolve) => {
-        release = resolve
-      })
+      const [held, both] = [deferred(), deferred()]
       const begun: string[] = []
       const ended: string[] = []
-      const saves = new EventEmitter()
       const keep = async (what: string) => {
         begun.push(what)
-        if (begun.length === 2) saves.emit('both')
-        await held
+        if (begun.length === 2) both.resolve()
+        await held.promise
         ended.push(what)
       }
       const client = await launch({
         avatars: { hashOf: () => undefined, put: () => keep('avatar') },
         store: { load: async () => undefined, save: () => keep('state') },
       })
-      const both = once(saves, 'both', { signal: AbortSignal.timeout(10_000) })
       const asking = [client.start(), client.pushReceived(push({ fromAvatarIcon: '/>', fromAvatarHash: 'icon:/>' }))]
-      await both
+      await both.promise
       const closed = client.close().then(() => ended.push('closed'))
-      release()
+      held.resolve()
       await Promise.allSettled([closed, ...asking])
       expect(begun).to.include.members(['avatar', 'state'])
       expect(ended).to.have.length(begun.length + 1)

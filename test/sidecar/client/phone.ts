@@ -29,7 +29,6 @@ export class AppOfStation implements AppStore {
   fates: Fate[] = []
   /** Of the next saves, whether they work, in order; then all do. */
   saves: boolean[] = []
-  onAir: (message: MessageRecord) => boolean = () => false
   readonly #api: RunningApi
 
   constructor(api: RunningApi) {
@@ -44,10 +43,6 @@ export class AppOfStation implements AppStore {
     if (this.saves.shift() === false) throw new Error('The disk is full.')
     this.state = state
     this.shown.push(...messages)
-  }
-
-  heard(message: MessageRecord): boolean {
-    return this.onAir(message)
   }
 
   /** A launch of the app; nothing is sent yet. */
