@@ -40,18 +40,12 @@ describe('Web Push at the API', () => {
     expect((await register(JSON.stringify(SUBSCRIPTION))).status).to.equal(200)
   })
 
-  it('keeps of a subscription what is needed, in one text however it is written', async () => {
+  it('keeps of a subscription what is needed', async () => {
     await start()
-    for (const text of [
-      JSON.stringify({ ...SUBSCRIPTION, expirationTime: null }, null, 2),
-      JSON.stringify({ keys: { ...SUBSCRIPTION.keys, more: 1 }, endpoint: SUBSCRIPTION.endpoint }),
-    ]) {
-      expect((await register(text)).status).to.equal(200)
-      const { platform, pushToken = '' } = api.store.stations.get('N0CALL-7')?.devices[0] ?? {}
-      expect(platform).to.equal('webpush')
-      expect(parseSubscription(pushToken, false)).to.deep.equal({ subscription: SUBSCRIPTION })
-      expect(pushToken).to.not.match(/\s|more|expirationTime/)
-    }
+    expect((await register(JSON.stringify({ ...SUBSCRIPTION, expirationTime: null }, null, 2))).status).to.equal(200)
+    const { platform, pushToken = '' } = api.store.stations.get('N0CALL-7')?.devices[0] ?? {}
+    expect([platform, parseSubscription(pushToken, false)]).to.deep.equal(['webpush', { subscription: SUBSCRIPTION }])
+    expect(pushToken).to.not.match(/\s|expirationTime/)
   })
 
   it('says what is wrong with a subscription, all of it at once', async () => {

@@ -15,17 +15,8 @@ import { codesIn, EXAMPLES, namesIn, rowsIn, textOf } from './page.ts'
 const NAME = 'app-developers.md'
 const CALLS = ['register', 'sync', 'avatars', 'unregister'] as const
 const section = (call: string) => textOf(NAME, `### POST /v1/${call}`)
-/** The paths of a call, by the names of its bodies and answers. */
-const PATHS: Readonly<Record<string, string>> = {
-  RegisterBody: '/v1/register',
-  RegisterAnswer: '/v1/register',
-  SyncBody: '/v1/sync',
-  SyncAnswer: '/v1/sync',
-  AvatarsBody: '/v1/avatars',
-  AvatarsAnswer: '/v1/avatars',
-  UnregisterBody: '/v1/unregister',
-  UnregisterAnswer: '/v1/unregister',
-}
+/** The path of a call, by the name of its body or its answer. */
+const pathOf = (name: string) => `/v1/${name.replace(/Body$|Answer$/, '').toLowerCase()}`
 const examples = (end: RegExp) => EXAMPLES.filter(({ name }) => end.test(name))
 
 describe('the page for the developer of the app', () => {
@@ -71,20 +62,20 @@ describe('the page for the developer of the app', () => {
 
   it('shows bodies that the calls take', async () => {
     const shown = examples(/Body$/)
-    expect(new Set(shown.map(({ name }) => PATHS[name])).size).to.equal(CALLS.length)
+    expect(new Set(shown.map(({ name }) => pathOf(name))).size).to.equal(CALLS.length)
     for (const { name, value } of shown) {
       await api.post('/v1/register', registration('N0CALL'))
-      const { status, body } = await api.post(PATHS[name] ?? '', value)
+      const { status, body } = await api.post(pathOf(name), value)
       expect([name, status, body.details]).to.deep.equal([name, 200, undefined])
     }
   })
 
   it('shows answers as the calls give them', () => {
-    const bodies = new Map(examples(/Body$/).map(({ name, value }) => [PATHS[name], value]))
+    const bodies = new Map(examples(/Body$/).map(({ name, value }) => [pathOf(name), value]))
     const shown = examples(/(?<!Error)Answer$/)
     expect(shown.length).to.equal(CALLS.length)
     for (const { name, value } of shown) {
-      const path = PATHS[name] ?? ''
+      const path = pathOf(name)
       expectDocumented({ path, body: bodies.get(path) }, { status: 200, body: value })
     }
     const [refusal] = examples(/^ErrorAnswer$/)
