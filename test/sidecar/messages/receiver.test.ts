@@ -91,11 +91,11 @@ describe('The receiver', () => {
     expect(counts('acks_sent', 'acks_unsendable')).to.deep.equal([0, 1])
   })
 
-  it('sends no ack of which the store does not say that it is its own', async () => {
+  it('sends no ack of which the store does not say that it is its own, and misses none for a station without ackMessages', async () => {
     const { receive, counts, sent } = await setUp((original) => async (messages) => original(messages, false))
-    await receive([packet(':B        :hi{12')])
+    await receive([packet(':B        :hi{12'), packet(':C        :hi{12')])
     expect(sent).to.deep.equal([])
-    expect(counts('messages_stored', 'acks_throttled')).to.deep.equal([1, 1])
+    expect(counts('messages_stored', 'acks_throttled')).to.deep.equal([2, 1])
   })
 
   it('stores all messages of a read at once, in their order', async () => {
