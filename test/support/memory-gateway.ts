@@ -4,10 +4,12 @@ import type { Notification, PushGateway, PushOutcome } from '../../sidecar/push/
 /** A notification that a gateway took. */
 export type Taken = Notification & { readonly token: string }
 
-/** A push gateway in memory: it takes everything at once. */
+/** A push gateway in memory: it takes everything at once, unless it is told to wait. */
 export class MemoryGateway implements PushGateway {
   readonly #taken = createRecorder<Taken>('notification')
   readonly #gone = new Set<string>()
+  /** It answers nobody before that. */
+  ready: Promise<unknown> | undefined
   /** How often it was asked to send. */
   attempts = 0
 
@@ -28,6 +30,7 @@ export class MemoryGateway implements PushGateway {
 
   async send(token: string, notification: Notification): Promise<PushOutcome> {
     this.attempts += 1
+    await this.ready
     if (this.#gone.has(token)) return { kind: 'token_gone', reason: 'the app was removed' }
     this.#taken.add({ ...notification, token })
     return { kind: 'accepted' }

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { deferred } from '../../support/deferred.ts'
 import { startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
 
 const DEVICE = 'ab'.repeat(32)
@@ -64,5 +65,19 @@ describe('A push of the sidecar', () => {
     expect(await avatarKeys('with a dog')).to.deep.equal({ fromAvatarIcon: 'dog', fromAvatarHash: 'icon:dog' })
     await upload({ avatarIcon: '', avatarImage: '', avatarHash: '' })
     expect(await avatarKeys('cleared')).to.deep.equal({ fromAvatarCleared: '1' })
+  })
+
+  it('holds up neither storing nor syncing nor the other gateway while its own hangs', async () => {
+    const { promise, resolve } = deferred()
+    its.fcm.ready = promise
+    await its.register('N0CALL')
+    await its.register('N1CALL', { platform: 'ios', pushToken: DEVICE })
+    for (const callsign of ['N0CALL', 'N1CALL']) await its.receive('N9CALL', `${callsign}-7`, 'one')
+    await its.endWindow()
+    await its.apns.waitFor(({ token }) => token === DEVICE)
+    await its.receive('N9CALL', 'N0CALL-7', 'two')
+    expect((await its.messages('N0CALL')).map(({ text }) => text)).to.deep.equal(['one', 'two'])
+    expect([its.fcm.attempts, its.fcm.received.length]).to.deep.equal([1, 0])
+    resolve()
   })
 })
