@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Request } from 'express'
-import { LOGIN_ERRORS, type LoginErrorCode, MESSAGES } from '../../../../plugin/errors.ts'
+import { LOGIN_ERRORS, MESSAGES } from '../../../../plugin/errors.ts'
 import { goOn, MESSAGE, messageOf } from '../../../../plugin/meshcentral/pages/login-page.ts'
 
 describe('the way on after a login', () => {
@@ -28,12 +28,17 @@ describe('the way on after a login', () => {
   })
 
   it('leads to a message of MeshCentral for every failure, an unknown one too', () => {
-    const numberOf = (reason: LoginErrorCode) => messageOf({ reason, code: LOGIN_ERRORS[reason].message })
-    expect(numberOf('account_unknown')).to.equal(MESSAGE.cannotCreate)
-    expect(numberOf('account_limit')).to.equal(MESSAGE.accountLimit)
-    expect(numberOf('not_in_required_group')).to.equal(MESSAGE.denied)
-    expect(numberOf('account_locked')).to.equal(MESSAGE.locked)
-    expect(numberOf('discovery_failed')).to.equal(MESSAGE.failed)
+    for (const [reason, message] of [
+      ['account_unknown', 'cannotCreate'],
+      ['account_limit', 'accountLimit'],
+      ['not_in_required_group', 'denied'],
+      ['account_locked', 'locked'],
+      ['discovery_failed', 'failed'],
+      ['transaction_missing', 'securityCheck'],
+      ['id_token_invalid', 'invalidToken'],
+    ] as const) {
+      expect(messageOf({ reason, code: LOGIN_ERRORS[reason].message }), reason).to.equal(MESSAGE[message])
+    }
     expect(messageOf({ reason: 'constructor', code: 'constructor' })).to.equal(MESSAGE.failed)
   })
 

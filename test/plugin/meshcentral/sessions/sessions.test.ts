@@ -51,6 +51,32 @@ describe('a session of MeshCentral', () => {
     }
   })
 
+  it('begins anew with each login, as whoever signs in, whose account notes the time', async () => {
+    const { web, sessions, clock } = await setUp()
+    const browser = requestWith({})
+    const names: unknown[] = []
+    for (const [subject, at] of [
+      ['1', 20],
+      ['1', 30],
+      ['2', 40],
+    ] as const) {
+      const user = `user//~oidc:${subject}`
+      web.users[user] ??= { _id: user, name: subject, domain: '' } as MeshUser
+      clock.set(at * 1_000 + 999)
+      await sessions.start(browser, response, {
+        ...SIGN_IN,
+        userId: `~oidc:${subject}`,
+        subject,
+        startedAt: clock.now(),
+      })
+      expect(browser.session?.userid).to.equal(user)
+      expect(web.users[user]).to.include({ login: at, access: at })
+      names.push(`${user}/${browser.session?.x}`)
+    }
+    expect(new Set(names).size).to.equal(3)
+    expect(web.destroyedSessions).to.have.all.keys(names.slice(0, 2))
+  })
+
   it('counts at once, seen or not, until it ends or is too old', async () => {
     const { open, sessions, clock } = await setUp()
     open.seen(SESSION)
