@@ -23,29 +23,9 @@ describe('the plugin in a MeshCentral of many domains', () => {
       tenant: { oidc: { issuer: undefined, custom: { tenant_id: 'a-tenant' } } },
       customer: { oidc: { issuer: undefined, custom: { customer_id: 'C1' } } },
       kept: { oidc: { custom: { tenant_id: 'another-tenant' } } },
-      field: {
-        exactly: ({ url }) => ({
-          preset: 'azure',
-          client: CLIENT,
-          custom: { tenant_id: 'a-tenant', authorities: 'roles' },
-          callbackURL: `${url}auth-oidc-azure-callback`,
-          scope: 'openid profile email',
-          groups: { recursive: false, required: ['Users'], siteadmin: ['Admins'], revokeAdmin: true },
-          newAccounts: true,
-        }),
-      },
       button: { oidc: { custom: { buttonText: 'Enter', buttonIconUrl: '/corp.png' } } },
       spelled: { oidc: { custm: {}, groups: { sinc: true } } },
       without: { oidc: null },
-      old: {
-        exactly: ({ issuer, url }) => ({
-          issuer,
-          newAccounts: true,
-          clientid: CLIENT.client_id,
-          clientsecret: CLIENT.client_secret,
-          callbackURL: `${url}own-callback`,
-        }),
-      },
       both: { oidc: { clientid: 'somebody else', clientsecret: 'an-old-secret' } },
       mistake: { oidc: { groups: { required: 7 } } },
       text: { exactly: () => 'https://idp.example.test' },
@@ -54,7 +34,6 @@ describe('the plugin in a MeshCentral of many domains', () => {
   const goesIn = async (domain: string) => {
     const page = await signIn(setup, setup.browser(), setup.person(), { domain })
     expect(isApp(page), domain).to.equal(true)
-    return page
   }
 
   it('signs people in to each domain, by its path or its host name, and nowhere else', async () => {
@@ -69,29 +48,9 @@ describe('the plugin in a MeshCentral of many domains', () => {
     }
   })
 
-  it('takes a configuration of deprecated keys alone, with a warning each that names the new place, where the new key wins', async () => {
-    const page = await goesIn('old')
-    expect(page.trail.some((address) => address.startsWith(`${setup.urlOf('old')}own-callback?`))).to.equal(true)
-    const warnings = (await pluginLines(setup)).filter(
-      ({ event, domain }) => event === 'deprecated-key' && domain === 'old',
-    )
-    expect(warnings.map(({ level }) => level)).to.deep.equal(['WARN', 'WARN', 'WARN'])
-    for (const place of ['client_id', 'client_secret', 'redirect_uri']) {
-      expect(warnings.filter(({ message }) => message.includes(`client.${place}`))).to.have.length(1)
-    }
-    await goesIn('both')
-  })
-
   it('takes members of a preset for that preset, as MeshCentral does, and an issuer beside them for the issuer', async () => {
     // That of the first two is found at the base address that stands in the settings of the plugin.
     for (const domain of ['azure', 'tenant', 'kept']) await goesIn(domain)
-  })
-
-  it('takes a configuration from the field, and says of what nothing reads where it belongs', async () => {
-    const lines = (await pluginLines(setup)).filter(({ domain }) => domain === 'field')
-    expect(lines.filter(({ event }) => event === 'configuration-error')).to.deep.equal([])
-    const unknown = lines.filter(({ fields }) => fields.code === 'unknown_key').map(({ message }) => message)
-    expect(unknown.some((message) => message.includes('oidc.preset') && message.includes('"custom"'))).to.equal(true)
   })
 
   it('goes on with members that it does not know, as MeshCentral does, but warns of them', async () => {
@@ -107,7 +66,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
   it('shows the button that MeshCentral itself would show, with the icon of the preset where there is one', async () => {
     for (const [buttons, domains] of [
       [['oidc'], ['', 'path', 'dns', 'button']],
-      [['oidc-azure'], ['azure', 'tenant', 'kept', 'field']],
+      [['oidc-azure'], ['azure', 'tenant', 'kept']],
       [['oidc-google'], ['google', 'customer']],
       [[], ['without']],
     ] as const) {

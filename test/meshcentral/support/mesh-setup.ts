@@ -239,7 +239,7 @@ function oidcObject(oidc: DomainOptions['oidc'] = {}, at: Places): Members {
 
 /** Any of the callbacks that a preset or a default may name, for every domain. */
 async function registerClient(idp: Idp, urls: readonly string[], more: Members = {}): Promise<void> {
-  const callbacks = ['auth-oidc-callback', 'auth-oidc-azure-callback', 'auth-oidc-google-callback', 'own-callback']
+  const callbacks = ['auth-oidc-callback', 'auth-oidc-azure-callback', 'auth-oidc-google-callback']
   await idp.addClient({
     ...CLIENT,
     redirect_uris: urls.flatMap((url) => callbacks.map((path) => url + path)),
