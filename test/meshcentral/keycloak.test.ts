@@ -77,17 +77,6 @@ describe('MeshCentral with Keycloak', () => {
   }
   const eventsSoFar = async () => (await pluginLines(setup)).map(({ event }) => event)
 
-  it('signs somebody out who is disabled there, of whom Keycloak tells nothing, with the page open, and nobody else', async () => {
-    await register()
-    const [one, two, bystander] = [await open(ALICE), await open(ALICE), await open(BOB)]
-    await idp().disable(ALICE)
-    await closes(one.page, two.page)
-    for (const { browser } of [one, two]) expect(await isSignedIn(setup, browser)).to.equal(false)
-    expect([bystander.page.isOpen(), await isSignedIn(setup, bystander.browser)]).to.deep.equal([true, true])
-    await until('the line', async () => (await eventsSoFar()).includes('session-ended'))
-    expect(await eventsSoFar()).not.to.include.any.members(['backchannel-logout', 'session-check-failed'])
-  })
-
   it('lets nobody go idle there who is busy here, and signs out who comes back after the session there went idle', async () => {
     await register()
     const realm = await idp().admin.get<object>(`/${REALM}`)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { freePort } from '../../fixtures/free-port.ts'
-import { type ControlSocket, openControl } from './support/control-socket.ts'
+import type { ControlSocket } from './support/control-socket.ts'
 import type { MeshSetup, Person } from './support/mesh-setup.ts'
 import { addDevice, openRelay, type RelayEnd } from './support/relay.ts'
 import { authCookieOn, isSignedIn, relayCookieOn, signedIn } from './support/session.ts'
@@ -113,19 +113,6 @@ describe('of several sessions in MeshCentral', () => {
     await closes(own)
     expect(await verdictOn(gone.auth)).to.equal('refused')
     expect([await verdictOn(kept.auth), await joins(kept), others.isOpen()]).to.deep.equal(['signed in', true, true])
-  })
-
-  it('none takes login tokens along, nor what was sealed for them', async () => {
-    const browser = await signedIn(setup, setup.person())
-    const { tokenUser, tokenPass } = await (await open(browser)).ask('createLoginToken', { name: 'A tool', expire: 0 })
-    const tool = keep(openControl(setup, { query: { user: String(tokenUser), pass: String(tokenPass) } }))
-    await tool.message(({ action }) => action === 'userinfo')
-    const sealed = await renewed(tool)
-    await browser.step(`${setup.url}logout`)
-    expect(await isSignedIn(setup, browser)).to.equal(false)
-    for (const cookies of [sealed, await renewed(tool)]) {
-      expect([await verdictOn(cookies.auth), await joins(cookies)]).to.deep.equal(['signed in', true])
-    }
   })
 
   it('none is open to a guest, who gets no further than to the shared device', async () => {

@@ -136,6 +136,23 @@ describe('a session of MeshCentral', () => {
     expect([await knows('sid of a'), (await secrets.read('a')).idToken]).to.deep.equal([false, null])
   })
 
+  it('is found by what the IdP tells of its person, with its tokens, and ends without the others', async () => {
+    const { open, secrets, sessions } = await setUp()
+    for (const handle of ['a', 'b', 'c']) {
+      const one = session(handle)
+      open.seen(one)
+      secrets.keep({ ...one.signIn, idToken: `that of ${handle}`, tokens: null }, handle, 900_000)
+    }
+    const found = async (those: object) => (await sessions.matching?.(NOTHING, { ...SIGN_IN, ...those })) ?? []
+    expect(await found({ subject: 'another' })).to.deep.equal([])
+    const [one, ...others] = await found({ subject: '1', sid: null })
+    expect(await Promise.all([one, ...others].map((each) => each?.read()))).to.deep.equal(
+      ['a', 'b', 'c'].map((handle) => ({ idToken: `that of ${handle}`, tokens: null })),
+    )
+    await one?.end()
+    expect((await found({ subject: '1', sid: null })).map(({ id }) => id)).to.deep.equal(others.map(({ id }) => id))
+  })
+
   it('whose tokens had to make room ends with its pages: nobody could be asked about it any more', async () => {
     const { web, open, sessions, ended } = await setUp({ most: 1 })
     web.users[USER] = { _id: USER, name: 'one', domain: '' } as MeshUser
