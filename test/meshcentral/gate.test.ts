@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { linesOf } from './support/auth-log.ts'
 import { userKey } from './support/mesh-setup.ts'
-import { answerOfIdp, isApp, isLoginPage, isSignedIn, messageOn, signedIn, signIn } from './support/session.ts'
+import { answerOfIdp, isApp, isLoginPage, messageOn, signedIn, signIn } from './support/session.ts'
 import { useMesh } from './support/use-mesh.ts'
 
 const LOCKED = 32
@@ -18,7 +18,6 @@ describe('what MeshCentral asks of everybody who signs in', () => {
     },
     domains: {
       '': { oidc: { groups: { siteadmin: ['mesh-admins'], sync: true } } },
-      born: { oidc: { newAccountsRights: ['locked'] } },
       allowed: { members: { userAllowedIp: '11.22.33.0/24,127.0.0.1' } },
       blocked: { members: { userBlockedIp: ['55.0.0.0/8', '2001:db8::/32'] } },
       sent: { members: { userBlockedIp: ['55.0.0.0/8'], ipBlockedUserRedirect: 'https://intranet.test/blocked' } },
@@ -109,7 +108,7 @@ describe('what MeshCentral asks of everybody who signs in', () => {
     expect(await statusOf(setup.browser('99.88.78.66'), `${setup.url}auth-oidc`)).to.equal(302)
   })
 
-  it('is an account that is not locked: message 110, and no group of the IdP unlocks it', async () => {
+  it('is an account that is not locked, at each request: message 110', async () => {
     const person = setup.person({ groups: ['locked out'] })
     const inside = await signedIn(setup, person)
     const admin = await setup.open(await signedIn(setup, setup.person({ groups: ['mesh-admins'] })))
@@ -120,32 +119,6 @@ describe('what MeshCentral asks of everybody who signs in', () => {
       expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 110])
     })
     expect(told.filter((line) => line.includes('locked-user-signed-out'))).to.have.length(1)
-    const browser = setup.browser()
-    const lines = await linesOf(setup, async () => {
-      const again = setup.person({ groups: ['mesh-admins', 'new one'], name: 'Other Name' }, person)
-      const page = await signIn(setup, browser, again)
-      expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 110])
-    })
-    expect(lines).to.have.length(1)
-    expect(lines[0]).to.include('account_locked')
-    expect(await isSignedIn(setup, browser)).to.equal(false)
-    const record = await setup.account(person)
-    expect([record.siteadmin, record.name]).to.deep.equal([LOCKED, person.name])
-    expect(Object.keys((record.links ?? {}) as object)).to.have.length(1)
-  })
-
-  it('is an account that was not made locked: message 110, at its first login already', async () => {
-    const person = setup.person()
-    for (const _time of [1, 2]) {
-      const browser = setup.browser()
-      const lines = await linesOf(setup, async () => {
-        const page = await signIn(setup, browser, person, { domain: 'born' })
-        expect([isLoginPage(page), messageOn(page)]).to.deep.equal([true, 110])
-      })
-      expect(lines.filter((line) => line.includes('account_locked'))).to.have.length(1)
-      expect(await isSignedIn(setup, browser, 'born')).to.equal(false)
-    }
-    expect((await setup.account(person, 'born')).siteadmin).to.equal(LOCKED)
   })
 })
 

@@ -1,9 +1,10 @@
 import { expect } from 'chai'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
+import { POLICY } from '../../plugin/doctor/page-look.ts'
 import { launchChromium, takePicture } from '../support/chromium.ts'
 import { CLIENT, type Person } from './support/mesh-setup.ts'
-import { createLocalAccount, signedIn, signIn } from './support/session.ts'
+import { createLocalAccount, signedIn } from './support/session.ts'
 import { until } from './support/until.ts'
 import { useMesh } from './support/use-mesh.ts'
 
@@ -16,12 +17,11 @@ describe('the status page in MeshCentral', () => {
   const setup = useMesh({
     domains: {
       '': { oidc: { groups } },
-      sub: { oidc: { groups: { ...groups, required: ['staff', 'admins'] } } },
+      sub: { oidc: { groups } },
       part: { oidc: { newAccountsRights: ['manageusers', 'serverbackup', 'fullevents'] } },
       bare: { oidc: null },
       night: { oidc: { groups }, members: { nightMode: 1, siteStyle: 3 } },
       other: { oidc: { groups }, members: { dns: 'other.mesh.test' } },
-      broken: { exactly: () => ({ issuer: 'no address' }) },
     },
   })
 
@@ -73,19 +73,6 @@ describe('the status page in MeshCentral', () => {
     expect((await pageOf(other, 'other')).body).to.include('of the domain <code>other</code>')
   })
 
-  it('says how single sign-on is, with the last refusals and what mends them, as text', async () => {
-    const person = setup.person({ name: '<b>Eve</b>', preferred_username: '<b>Eve</b>' })
-    await signIn(setup, setup.browser(), person, { domain: 'sub' })
-    const { body } = await pageOf(await signedIn(setup, admin(), 'sub'), 'sub')
-    expect(body).to.include(`<dt>Issuer</dt><dd><code>${setup.idp.issuer}</code></dd>`)
-    expect(body).to.match(/<dt>Last login<\/dt><dd><time/)
-    expect(body).to.match(
-      /<code>not_in_required_group<\/code>.*The user is in none of the groups in <code>groups.required<\/code>/,
-    )
-    expect(body).not.to.include('<b>Eve')
-    for (const path of ['auth-oidc-callback', 'login']) expect(body).to.include(`value="${setup.urlOf('sub')}${path}"`)
-  })
-
   it('begins a live check by its own button alone, and holds no secret then', async () => {
     const browser = await signedIn(setup, admin(), 'night')
     const page = await pageOf(browser, 'night')
@@ -106,35 +93,26 @@ describe('the status page in MeshCentral', () => {
     const pressed = await press(browser, token, { domain: 'night', headers: { 'sec-fetch-site': 'same-origin' } })
     expect([pressed.status, pressed.headers.location]).to.deep.equal([303, '?pin=meshcompanion'])
     const { body, headers } = await checked(browser, 'night')
-    for (const question of ['discovery', 'key set', 'client and redirect address', 'secret or key']) {
-      expect(body, question).to.include(`<span class="verdict ok">ok</span><b>${question}</b>`)
-    }
+    expect(body).to.include('<span class="verdict ok">ok</span><b>secret or key</b>')
     // No secret, and no script or style but its own.
     expect(body).not.to.include(CLIENT.client_secret)
     expect(body).not.to.match(/eyJ[\w-]{10}/)
-    const policy = String(headers['content-security-policy'])
-    expect(policy).to.match(
-      /^default-src 'none'; script-src 'sha256-[^' ]+'; style-src 'sha256-[^' ]+'; form-action 'self'/,
-    )
-    expect(policy).not.to.include('unsafe')
-    expect(headers).to.include({ 'x-frame-options': 'SAMEORIGIN', 'cache-control': 'no-store' })
+    expect(headers).to.include({
+      'content-security-policy': POLICY,
+      'x-frame-options': 'SAMEORIGIN',
+      'cache-control': 'no-store',
+    })
     // Of one domain alone.
     expect((await pageOf(await signedIn(setup, admin(), 'sub'), 'sub')).body).not.to.include('class="verdict')
   }).timeout(120_000)
 
-  it('says so where there is no single sign-on, or the configuration has errors', async () => {
-    for (const [domain, text] of [
-      ['bare', 'This domain has no single sign-on by this plugin.'],
-      ['broken', 'The configuration has errors, and every login is refused.'],
-    ] as const) {
-      const browser = setup.browser()
-      // The first account of a domain is a full administrator.
-      expect(await createLocalAccount(setup, browser, `first-${domain}`, domain)).to.equal(true)
-      const { status, body } = await pageOf(browser, domain)
-      expect(status, domain).to.equal(200)
-      expect(body).to.include(text)
-      expect(body).not.to.include('Ask now')
-    }
+  it('says so where there is no single sign-on', async () => {
+    const browser = setup.browser()
+    // The first account of a domain is a full administrator.
+    expect(await createLocalAccount(setup, browser, 'first', 'bare')).to.equal(true)
+    const { status, body } = await pageOf(browser, 'bare')
+    expect(status).to.equal(200)
+    expect(body).to.include('This domain has no single sign-on by this plugin.').and.not.to.include('Ask now')
   })
 
   describe('in a browser', () => {
