@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { linesOf } from './support/auth-log.ts'
 import { userKey } from './support/mesh-setup.ts'
-import { answerOfIdp, isApp, isLoginPage, messageOn, signedIn, signIn } from './support/session.ts'
+import { answerOfIdp, isApp, isLoginPage, messageOn, signedIn, signIn, thiefOf } from './support/session.ts'
 import { useMesh } from './support/use-mesh.ts'
 
 const LOCKED = 32
@@ -51,10 +51,7 @@ describe('what MeshCentral asks of everybody who signs in', () => {
     const person = setup.person()
     const near = setup.browser(NEAR)
     const answer = await answerOfIdp(setup, near, person, { domain: 'blocked' })
-    const cookies = near.cookies.matching(new URL(setup.url))
-    const far = setup.browser(FAR)
-    for (const { name, value } of cookies) far.cookies.plant(new URL(setup.url), name, value)
-    expect(await statusOf(far, answer)).to.equal(401)
+    expect(await statusOf(thiefOf(setup, near, FAR), answer)).to.equal(401)
     expect(await setup.hasAccount(person, 'blocked')).to.equal(false)
     expect(isApp(await near.get(answer))).to.equal(true)
   })

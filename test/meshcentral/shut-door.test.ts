@@ -4,7 +4,7 @@ import { pluginLines } from './support/auth-log.ts'
 import { alteredProgram, packedProgram } from './support/data-folder.ts'
 import type { ServerOptions } from './support/mesh-setup.ts'
 import { type Move, movedInstallation } from './support/moved.ts'
-import { buttonsOf, isSignedIn, signedIn } from './support/session.ts'
+import { buttonsOf, isSignedIn, signedIn, thiefOf } from './support/session.ts'
 import { until } from './support/until.ts'
 import { useMesh } from './support/use-mesh.ts'
 
@@ -57,66 +57,23 @@ const MOVED: readonly (readonly [what: string, said: string, ...Move[]])[] = [
   ],
 ]
 
-/** Each another start at which the guard cannot get to work: what is done right before the plugin sets itself up, or to the configuration. */
-const GIVEN_UP: readonly (readonly [what: string, said: string | undefined, () => Promise<ServerOptions>])[] = [
-  ...MOVED.map(
-    ([what, said, ...moves]) =>
-      [
-        what,
-        said,
-        async () => ({ installation: await movedInstallation(moves), program: await packedProgram() }),
-      ] as const,
-  ),
-  [
-    'the start fails',
-    'no more room',
-    async () => ({
-      program: await alteredProgram(
-        `const { use } = web.app
-         let times = 0
-         web.app.use = (...handlers) => {
-           times += 1
-           if (times === 3) throw new Error('no more room')
-           return use.apply(web.app, handlers)
-         }`,
-      ),
-    }),
-  ],
-  [
-    'it is loaded too late',
-    undefined,
-    async () => {
-      const program = await alteredProgram('')
-      const marked = "handler.parent.config.domains[''].authstrategies.authStrategyFlags = 32"
-      return { program: program.replace('const plugin = genuine', `${marked}; const plugin = genuine`) }
-    },
-  ],
-  [
-    'the oidc object of the domain was taken out',
-    undefined,
-    async () => ({ program: await packedProgram(), domains: { '': { oidc: null } } }),
-  ],
-]
-
 describe('a session of single sign-on that is kept', () => {
   const setup = useMesh()
-  let cookies: ReturnType<ScriptedBrowser['cookies']['matching']>
+  let browser: ScriptedBrowser
   let auth: string
   before(async () => {
-    const browser = await signedIn(setup, setup.person())
+    browser = await signedIn(setup, setup.person())
     auth = (await setup.open(browser)).auth
-    cookies = browser.cookies.matching(new URL(setup.url))
   })
 
-  for (const [what, said, options] of GIVEN_UP)
+  /** Another start at which the guard cannot get to work, by what is done right before the plugin sets itself up, or to the configuration. */
+  const signsNobodyIn = (what: string, said: string | undefined, options: () => Promise<ServerOptions>) =>
     it(`signs nobody in where ${what}: neither by its cookie nor by what its page was given`, async () => {
       const before = (await pluginLines(setup)).length
       await setup.restart({ installation: undefined, ...(await options()) })
       const lineOf = (wanted: string) =>
         until('the line', async () => (await pluginLines(setup)).slice(before).find(({ event }) => event === wanted))
-      const browser = setup.browser()
-      for (const { name, value } of cookies) browser.cookies.plant(new URL(setup.url), name, value)
-      expect(await isSignedIn(setup, browser)).to.equal(false)
+      expect(await isSignedIn(setup, thiefOf(setup, browser))).to.equal(false)
       expect(await setup.verdictOn(auth)).to.equal('refused')
       expect((await lineOf('session-dropped')).message).to.include('~oidc:')
       if (said === undefined) return
@@ -129,6 +86,33 @@ describe('a session of single sign-on that is kept', () => {
         expect((await setup.browser().step(setup.url + path)).status).to.equal(404)
       }
     })
+
+  for (const [what, said, ...moves] of MOVED) {
+    signsNobodyIn(what, said, async () => ({
+      installation: await movedInstallation(moves),
+      program: await packedProgram(),
+    }))
+  }
+  signsNobodyIn('the start fails', 'no more room', async () => ({
+    program: await alteredProgram(
+      `const { use } = web.app
+       let times = 0
+       web.app.use = (...handlers) => {
+         times += 1
+         if (times === 3) throw new Error('no more room')
+         return use.apply(web.app, handlers)
+       }`,
+    ),
+  }))
+  signsNobodyIn('it is loaded too late', undefined, async () => {
+    const program = await alteredProgram('')
+    const marked = "handler.parent.config.domains[''].authstrategies.authStrategyFlags = 32"
+    return { program: program.replace('const plugin = genuine', `${marked}; const plugin = genuine`) }
+  })
+  signsNobodyIn('the oidc object of the domain was taken out', undefined, async () => ({
+    program: await packedProgram(),
+    domains: { '': { oidc: null } },
+  }))
 
   it('is left to MeshCentral where the file of the plugin is cut off, whose console then says so', async () => {
     await setup.restart({

@@ -6,7 +6,7 @@ import { onLoopback } from '../support/on-loopback.ts'
 import { type ControlSocket, openControl } from './support/control-socket.ts'
 import { userKey } from './support/mesh-setup.ts'
 import { addDevice } from './support/relay.ts'
-import { isSignedIn, sessionOf, signedIn } from './support/session.ts'
+import { copyCookies, isSignedIn, sessionOf, signedIn } from './support/session.ts'
 import { until } from './support/until.ts'
 import { useMesh, verdictOf } from './support/use-mesh.ts'
 
@@ -65,9 +65,7 @@ for (const place of ['port', 'host name'] as const) {
     /** What the relay gave opens nothing of the main server. */
     const isRefused = async (given: ScriptedBrowser) => {
       const browser = setup.browser()
-      for (const { name, value } of given.cookies.matching(new URL(relay()))) {
-        browser.cookies.plant(new URL(setup.url), name, value)
-      }
+      copyCookies(given, relay(), browser, setup.url)
       const verdict = await verdictOf(setup.keep(openControl(setup, { browser })))
       expect([await isSignedIn(setup, browser), verdict]).to.deep.equal([false, 'refused'])
     }
@@ -91,22 +89,6 @@ for (const place of ['port', 'host name'] as const) {
       await setup.restart()
       await isRefused(given)
       expect((await setup.browser().step(address)).status).to.equal(404)
-    })
-
-    it('gives nobody a session of somebody else in place of one that MeshCentral began', async () => {
-      const page = await setup.open(await signedIn(setup, setup.person()))
-      const { tokenUser, tokenPass } = await page.ask('createLoginToken', { name: 'A tool', expire: 0 })
-      const thief = setup.browser()
-      await thief.step(`${setup.url}?user=${encodeURIComponent(String(tokenUser))}&pass=${String(tokenPass)}`)
-      expect(await isSignedIn(setup, thief)).to.equal(true)
-      for (const { name, value } of thief.cookies.matching(new URL(setup.url))) {
-        thief.cookies.plant(new URL(relay()), name, value)
-      }
-      const victim = setup.person()
-      const address = await addressFor(await setup.open(await signedIn(setup, victim)))
-      expect(await relayed(thief, address)).to.equal(PAGE)
-      expect(sessionOf(thief, relay()).userid).to.equal(userKey(victim))
-      await isRefused(thief)
     })
 
     it('leads a guest to the device that is shared', async () => {

@@ -26,29 +26,32 @@ export interface OpenOptions {
   readonly auth?: string
   /** Without it the socket comes without any session. */
   readonly browser?: ScriptedBrowser
-  readonly query?: Readonly<Record<string, string>>
 }
 
-/** Opens it; whether the server then lets it be is seen in the messages. */
-export function openControl(setup: MeshSetup, { domain = '', auth, browser, query = {} }: OpenOptions): ControlSocket {
-  const url = new URL('control.ashx', setup.urlOf(domain))
-  const { host } = url
-  for (const [name, value] of Object.entries({ ...query, ...(auth === undefined ? {} : { auth }) })) {
-    url.searchParams.set(name, value)
-  }
-  const cookie = browser?.cookies.header(url)
+/** A socket with the cookies that the browser has for that address, if it comes with any. */
+export function openSocket(address: URL, browser?: ScriptedBrowser): WebSocket {
+  const cookie = browser?.cookies.header(address)
+  const url = new URL(address)
   url.protocol = 'wss:'
   url.hostname = '127.0.0.1'
   const socket = new WebSocket(url, {
     rejectUnauthorized: false,
     handshakeTimeout: 10_000,
-    headers: { host, ...(cookie === undefined ? {} : { cookie }) },
+    headers: { host: address.host, ...(cookie === undefined ? {} : { cookie }) },
   })
+  socket.on('error', () => socket.terminate())
+  return socket
+}
+
+/** Opens it; whether the server then lets it be is seen in the messages. */
+export function openControl(setup: MeshSetup, { domain = '', auth, browser }: OpenOptions): ControlSocket {
+  const url = new URL('control.ashx', setup.urlOf(domain))
+  if (auth !== undefined) url.searchParams.set('auth', auth)
+  const socket = openSocket(url, browser)
   const messages: Message[] = []
   socket.on('message', (data) => {
     messages.push(JSON.parse(String(data)) as Message)
   })
-  socket.on('error', () => socket.terminate())
   const closed = new Promise<void>((resolve) => {
     socket.once('close', () => resolve())
   })

@@ -23,17 +23,10 @@ export interface DataFolder {
   remove(): Promise<void>
 }
 
-/**
- * @param template a folder whose certificates are taken over: making them takes seconds
- * @param keepRecords takes the database over too
- */
-export async function makeDataFolder(template?: string, keepRecords = false): Promise<DataFolder> {
+/** @param template a folder whose certificates are taken over: making them takes seconds */
+export async function makeDataFolder(template?: string): Promise<DataFolder> {
   const path = await mkdtemp(join(tmpdir(), 'meshcentral-data-'))
-  const isWanted = (file: string) => {
-    const name = basename(file)
-    if (/^(config\.json|auth\.log|plugins|files)$/.test(name)) return false
-    return keepRecords || !name.endsWith('.db')
-  }
+  const isWanted = (file: string) => !/^(config\.json|auth\.log|plugins|files|.*\.db)$/.test(basename(file))
   if (template !== undefined) await cp(template, path, { recursive: true, filter: isWanted })
   await mkdir(join(path, 'plugins'), { recursive: true })
 

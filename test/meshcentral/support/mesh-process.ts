@@ -25,8 +25,6 @@ export interface ProcessOptions {
   /** Further options of Node. */
   readonly nodeOptions?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** Without waiting until it serves. Default false. */
-  readonly unawaited?: boolean
 }
 
 /** What runs at the moment, and must not outlive this process. */
@@ -43,7 +41,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 /** Resolves once the server answers. */
 export async function startMeshProcess(options: ProcessOptions): Promise<MeshProcess> {
-  const { installation, dataPath, port, nodeOptions = [], env = {}, unawaited = false } = options
+  const { installation, dataPath, port, nodeOptions = [], env = {} } = options
   const program = join(installation, 'node_modules/meshcentral/meshcentral.js')
   const child = spawn(
     process.execPath,
@@ -75,7 +73,6 @@ export async function startMeshProcess(options: ProcessOptions): Promise<MeshPro
       running.delete(child)
     },
   }
-  if (unawaited) return server
   try {
     await until(
       'MeshCentral to serve',
@@ -93,7 +90,7 @@ export async function startMeshProcess(options: ProcessOptions): Promise<MeshPro
 }
 
 /** Whether the server at that port is ready. */
-export function answers(port: number): Promise<boolean> {
+function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const asked = request(
       { host: '127.0.0.1', port, path: '/health.ashx', rejectUnauthorized: false, timeout: 2_000, agent: false },

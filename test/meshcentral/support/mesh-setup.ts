@@ -16,7 +16,6 @@ export type Members = Readonly<Record<string, unknown>>
 /** What a configuration may refer to. */
 export interface Places {
   readonly issuer: string
-  readonly port: number
   /** Of the domain, with a slash at the end. */
   readonly url: string
 }
@@ -45,7 +44,6 @@ export interface ServerOptions {
   /** Options of Node, and environment, of the server. */
   readonly nodeOptions?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  readonly unawaited?: boolean
 }
 
 export interface MeshOptions extends ServerOptions {
@@ -107,7 +105,7 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
       ? `https://${dns ?? 'localhost'}:${port}/`
       : `https://localhost:${port}/${id}/`
   }
-  const hosts = { localhost: '127.0.0.1', 'other.mesh.test': '127.0.0.1', 'third.mesh.test': '127.0.0.1' }
+  const hosts = { localhost: '127.0.0.1', 'other.mesh.test': '127.0.0.1' }
   const browsers: ScriptedBrowser[] = []
   let persons = 0
 
@@ -125,7 +123,7 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
       domains: Object.fromEntries(
         Object.entries({ '': { oidc: null }, ...domains }).map(([id, domain]) => [
           id,
-          domainObject(domain, { issuer: idp.issuer, port, url: urlOf(id, now) }),
+          domainObject(domain, { issuer: idp.issuer, url: urlOf(id, now) }),
         ]),
       ),
       ...(peers ? { peers } : {}),
@@ -135,8 +133,8 @@ export async function setUpMesh(options: MeshOptions = {}): Promise<MeshSetup> {
       idp,
       Object.keys(domains).map((id) => urlOf(id, now)),
     )
-    const { nodeOptions = [], env = {}, unawaited = false } = now
-    return startMeshProcess({ installation: place, dataPath: data.path, port, nodeOptions, env, unawaited })
+    const { nodeOptions = [], env = {} } = now
+    return startMeshProcess({ installation: place, dataPath: data.path, port, nodeOptions, env })
   }
 
   const open = (address?: string) => {

@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
-import type { ControlSocket } from './control-socket.ts'
+import { type ControlSocket, openSocket } from './control-socket.ts'
 import type { MeshSetup } from './mesh-setup.ts'
 import { until } from './until.ts'
 
@@ -27,16 +27,7 @@ export function openRelay(
 ): RelayEnd {
   const url = new URL('meshrelay.ashx', at.url)
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
-  const cookie = browser?.cookies.header(url)
-  const { host } = url
-  url.protocol = 'wss:'
-  url.hostname = '127.0.0.1'
-  const socket = new WebSocket(url, {
-    rejectUnauthorized: false,
-    handshakeTimeout: 10_000,
-    headers: { host, ...(cookie === undefined ? {} : { cookie }) },
-  })
-  socket.on('error', () => socket.terminate())
+  const socket = openSocket(url, browser)
   let joined = false
   socket.once('message', (data) => {
     // What MeshCentral says to both ends once they have met.

@@ -1,4 +1,5 @@
 import type { Answer, Page, ScriptedBrowser } from '../../../fixtures/browser.ts'
+import { answerFromIdp } from '../../support/sign-in-setup.ts'
 import type { MeshSetup, Person } from './mesh-setup.ts'
 
 /** MeshCentral's session as it stands in its cookie: signed, not sealed. */
@@ -63,32 +64,29 @@ export async function isSignedIn(setup: MeshSetup, browser: ScriptedBrowser, dom
 }
 
 /** Begins a login and signs in at the IdP, but stops where the browser would go to the callback: that address. */
-export async function answerOfIdp(
+export function answerOfIdp(
   setup: MeshSetup,
   browser: ScriptedBrowser,
-  person: Person,
+  { username }: Person,
   { domain = '', path = 'auth-oidc' } = {},
 ): Promise<string> {
-  const page = await browser.get(new URL(path, setup.urlOf(domain)).href)
-  const [form] = page.forms
-  if (!form) throw new Error(`no form at ${page.url}: ${page.text.slice(0, 200)}`)
-  const given: Readonly<Record<string, string>> = { username: person.username, password: person.password }
-  const fields = form.fields.map(([name, value]) => [name, given[name] ?? value] as const)
-  let answer = await browser.step(form.action, { form: fields })
-  for (let hops = 0; hops < 20; hops += 1) {
-    const next = new URL(answer.headers.location ?? '', answer.url)
-    if (next.protocol === 'https:') return next.href
-    answer = await browser.step(next.href)
-  }
-  throw new Error('the IdP never sent the browser back')
+  return answerFromIdp(browser, setup.urlOf(domain), username, path)
 }
 
-/** A browser with copies of the cookies that another one has for the server, as somebody has who could read them. */
-export function thiefOf(setup: MeshSetup, browser: ScriptedBrowser, domain = ''): ScriptedBrowser {
-  const url = new URL(setup.urlOf(domain))
-  const thief = setup.browser()
-  for (const { name, value } of browser.cookies.matching(url)) thief.cookies.plant(url, name, value)
+/**
+ * A browser with copies of the cookies that another one has for the server, as somebody has who could read them.
+ *
+ * @param address where it seems to be
+ */
+export function thiefOf(setup: MeshSetup, browser: ScriptedBrowser, address?: string): ScriptedBrowser {
+  const thief = setup.browser(address)
+  copyCookies(browser, setup.url, thief)
   return thief
+}
+
+/** @param to where the other browser is to send them */
+export function copyCookies(from: ScriptedBrowser, at: string, into: ScriptedBrowser, to = at): void {
+  for (const { name, value } of from.cookies.matching(new URL(at))) into.cookies.plant(new URL(to), name, value)
 }
 
 /** Makes MeshCentral's own kind of account, with a password, which signs the browser in. */

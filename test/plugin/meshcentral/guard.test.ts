@@ -5,9 +5,10 @@ import type { Members, MeshRequest } from '../../../plugin/meshcentral/server.ts
 import { followWork, type Work } from '../../../plugin/meshcentral/sessions/current-work.ts'
 import { createOpenSessions } from '../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { session, USER } from './sessions/one-server.ts'
 import { databaseOf } from './stand-in.ts'
 
-const USER = 'user//~oidc:1'
+const { signIn: oidcSignIn } = session('h')
 
 /** What MeshCentral does with a request. */
 type Route = (req: MeshRequest, work: Work | undefined) => void
@@ -100,15 +101,6 @@ describe('the guard of sessions', () => {
   })
 
   it('lets a session through at once that counts, and asks about any other one', async () => {
-    const oidcSignIn = {
-      domainKey: '',
-      userId: '~oidc:1',
-      issuer: 'i',
-      subject: '1',
-      sid: null,
-      startedAt: 1,
-      handle: 'h',
-    }
     const session = { userid: USER, x: 'x', oidcSignIn }
     const asked = (counts: boolean, current: unknown) =>
       answer(session, undefined, undefined, { counts: () => counts, current: async () => current })
@@ -123,15 +115,6 @@ describe('the guard of sessions', () => {
   })
 
   it('marks a session that MeshCentral begins for somebody who has one already', async () => {
-    const oidcSignIn = {
-      domainKey: '',
-      userId: '~oidc:1',
-      issuer: 'i',
-      subject: '1',
-      sid: null,
-      startedAt: 1,
-      handle: 'h',
-    }
     const come = (route: Route) =>
       answer({ userid: USER, x: 'x', oidcSignIn }, route, undefined, { counts: () => true })
     const changes: readonly Route[] = [

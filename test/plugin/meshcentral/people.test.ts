@@ -179,6 +179,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(ofDomain.web.userGroups['ugrp//hand']?.links).to.deep.equal({
       [KEY]: { userid: KEY, name: 'Alice', rights: 1 },
     })
+    expect(await ofDomain.groups.mirroredOf('', ALICE.id)).to.deep.equal([])
 
     const ofStrategy = open(domain, {
       newaccountsrights: ['manageusers'],

@@ -3,6 +3,7 @@ import cookieSession from 'cookie-session'
 import express from 'express'
 import request from 'supertest'
 import { keepCookiesFromCaches } from '../../../plugin/meshcentral/uncached-cookies.ts'
+import { session } from './sessions/one-server.ts'
 
 describe('an answer that a cache may keep', () => {
   /** A server that gives everybody a cookie with everything, as MeshCentral does once a minute. */
@@ -46,16 +47,9 @@ describe('an answer that a cache may keep', () => {
   })
 
   it('has a session of ours go by https alone, which MeshCentral leaves out behind an offloader, and no other one', async () => {
-    const record = {
-      domainKey: '',
-      userId: '~oidc:1',
-      issuer: 'https://idp.test',
-      sid: null,
-      startedAt: 1,
-      handle: 'h',
-    }
-    expect((await answer('/', undefined, { more: { oidcSignIn: record } })).isSecure).to.equal(true)
-    expect((await answer('/', undefined, { method: 'post', more: { oidcSignIn: record } })).isSecure).to.equal(true)
+    const more = { oidcSignIn: session('h').signIn }
+    expect((await answer('/', undefined, { more })).isSecure).to.equal(true)
+    expect((await answer('/', undefined, { method: 'post', more })).isSecure).to.equal(true)
     expect((await answer('/')).isSecure).to.equal(false)
   })
 })
