@@ -13,24 +13,6 @@ describe('groups in a whole login', () => {
   const setBob = ({ idp }: Setup, claims: Record<string, unknown>) =>
     idp.setUser({ ...BOB, claims: { ...BOB.claims, ...claims } })
 
-  describe('scope', () => {
-    const scopes = async ({ asked }: Setup) => (await asked()).searchParams.get('scope')
-
-    it('is the configured one, and brings what it stands for', async () => {
-      const setup = await withGroups({ scope: 'directory', claim: 'roles', required: 'ops' })
-      expect(await scopes(setup)).to.equal('openid profile email directory')
-      setBob(setup, { roles: ['ops'] })
-      expect((await setup.signIn('bob')).who.status).to.equal(200)
-    })
-
-    it('is none where it is false, and the claim is taken all the same', async () => {
-      const idp = { scopes: { profile: ['name', 'groups'], groups: [] } }
-      const setup = await withGroups({ scope: false, sync: true }, { idp })
-      expect(await scopes(setup)).to.equal('openid profile email')
-      expect((await setup.signIn('bob')).who.userGroups).to.deep.equal(['mesh-users'])
-    })
-  })
-
   describe('scope that the IdP refuses', () => {
     for (const [where, endpoint, idp] of [
       ['the answer says so', 'interaction', {}],

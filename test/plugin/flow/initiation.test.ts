@@ -54,7 +54,7 @@ describe('a login that begins elsewhere', () => {
       `${host.url}logout`,
       `${host.url}/evil.test`,
     ]) {
-      const query = new URLSearchParams({ iss: idp.issuer, target_link_uri: target })
+      const query = new URLSearchParams({ iss: idp.issuer, target_link_uri: target, return: target })
       expect((await person.get(`${host.url}auth-oidc?${query}`)).trail.at(-1), target).to.equal(host.url)
     }
   })

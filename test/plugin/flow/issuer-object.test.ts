@@ -59,20 +59,6 @@ describe('the issuer object in a whole login', () => {
     expect(doors.visits('registration')).to.equal(0)
   })
 
-  it('fails where an endpoint set by hand leads nowhere, though the one of the IdP works', async () => {
-    const { idp, signIn } = await start({
-      oidc: ({ idp }) => ({ issuer: { issuer: idp.issuer, token_endpoint: `${idp.issuer}/nowhere` } }),
-    })
-    expect((await signIn()).page.url).to.match(/\/login\?failure=/)
-    expect(idp.requests('token')).to.equal(0)
-  })
-
-  it('takes the issuer as an object with that member alone', async () => {
-    const setup = await start({ oidc: ({ idp }) => ({ issuer: { issuer: idp.issuer } }) })
-    await wholeRound(setup)
-    expect(setup.idp.requests('discovery')).to.equal(1)
-  })
-
   it('works without discovery when everything needed is set by hand, and the address after logout is <issuer>/logout', async () => {
     const { idp } = await start({ idp: { claimsIn: 'userinfo' } })
     idp.faults.set('discovery', { kind: 'answer', status: 404 })

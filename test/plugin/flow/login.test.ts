@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { CLIENT, setups } from '../../support/sign-in-setup.ts'
+import { setups } from '../../support/sign-in-setup.ts'
 
 describe('a login', () => {
   const start = setups()
@@ -54,16 +54,25 @@ describe('a login', () => {
     }
   })
 
-  it('lands on the local path that was asked for, and on the start page for any other', async () => {
-    const { host, signIn } = await start()
-    const { person } = await signIn()
-    const landing = async (wanted: string) =>
-      (await person.get(`${host.url}auth-oidc?return=${encodeURIComponent(wanted)}`)).trail.at(-1)
-    expect(await landing('/api/me?x=1')).to.equal(`${host.url}api/me?x=1`)
-    for (const hostile of ['//evil.test', 'https://evil.test/']) {
-      expect(await landing(hostile), hostile).to.equal(host.url)
-    }
-  })
+  for (const claimsIn of ['id_token', 'userinfo'] as const) {
+    it(`takes uuid, name and email from the claims that are configured, out of ${claimsIn}`, async () => {
+      const { signIn, idp } = await start({
+        oidc: {
+          custom: { scope: 'openid profile email directory', claims: { uuid: 'oid', name: 'callsign', email: 'mail' } },
+        },
+        idp: { claimsIn, scopes: { directory: ['oid', 'callsign', 'mail'] } },
+      })
+      const claims = {
+        name: 'Alice',
+        email: 'alice@example.test',
+        oid: 'D-7',
+        callsign: 'N0CALL',
+        mail: 'd@radio.test',
+      }
+      idp.setUser({ username: 'dora', password: 'dora-demo', sub: 'u-2001', claims })
+      expect((await signIn('dora')).who).to.include({ id: '~oidc:D-7', name: 'N0CALL', email: 'd@radio.test' })
+    })
+  }
 
   it('succeeds in each of several parallel tabs of one browser', async () => {
     const { host, browser, isIn } = await start()
@@ -73,22 +82,5 @@ describe('a login', () => {
       expect((await person.signIn(page, 'alice', 'alice-demo')).url).to.equal(host.url)
     }
     expect(await isIn(person)).to.equal(true)
-  })
-
-  it('leads to a clear message and one line with the cause while the IdP is away, and works as soon as it is back', async () => {
-    const { idp } = await start()
-    await idp.down()
-    const late = await start({ oidc: { issuer: idp.issuer } })
-    const person = late.browser()
-    const page = await person.get(`${late.host.url}auth-oidc`)
-    expect(page.url).to.match(/\/login\?failure=provider_unreachable$/)
-    expect(page.text).to.include('cannot be reached')
-    expect(late.authLog).to.have.length(1)
-    expect(late.authLog[0]?.message).to.include('OIDC: Discovery failed.')
-    expect(late.authLog[0]?.fields).to.include({ code: 'discovery_failed', causeCode: 'ECONNREFUSED' })
-    expect(late.output.join('')).to.include('OIDC: Discovery failed. ECONNREFUSED')
-    await idp.up()
-    await idp.addClient({ ...CLIENT, redirect_uris: [`${late.host.url}auth-oidc-callback`] })
-    expect((await late.signIn('alice', person)).page.url).to.equal(late.host.url)
   })
 })
