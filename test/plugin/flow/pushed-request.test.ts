@@ -34,12 +34,6 @@ describe('a pushed authorization request', () => {
     })
   }
 
-  it('is not sent where nobody demands it', async () => {
-    const { pushes, sentTo } = await begin({ client: {} })
-    expect(pushes).to.deep.equal([])
-    expect(sentTo.searchParams.has('state')).to.equal(true)
-  })
-
   for (const [method, members] of [
     ['client_secret_basic', ['request']],
     ['client_secret_post', ['client_id', 'client_secret', 'request']],
@@ -120,11 +114,6 @@ describe('a request that has to be signed', () => {
       expect((await signIn()).page.url).to.equal(host.url)
     })
   }
-
-  it('is signed by request_object_signing_alg where that is given', async () => {
-    const { asked } = await start({ keys, client: { ...STRICT, request_object_signing_alg: 'ES256' } })
-    expect(partsOf((await asked()).searchParams.get('request') ?? '')[0]).to.include({ alg: 'ES256', kid: 'c' })
-  })
 
   it('is not sent at all where no key signs as the IdP takes it', async () => {
     for (const [own, member] of [
