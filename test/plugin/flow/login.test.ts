@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { setups } from '../../support/sign-in-setup.ts'
+import { CLIENT, setups } from '../../support/sign-in-setup.ts'
 
 describe('a login', () => {
   const start = setups()
@@ -73,6 +73,25 @@ describe('a login', () => {
       expect((await signIn('dora')).who).to.include({ id: '~oidc:D-7', name: 'N0CALL', email: 'd@radio.test' })
     })
   }
+
+  it('works with deprecated keys, at one warning each in the log that names the new place', async () => {
+    const setup = await start({
+      exactly: ({ idp, hostUrl }) => ({
+        issuer: idp.issuer,
+        clientid: CLIENT.client_id,
+        clientsecret: CLIENT.client_secret,
+        callbackurl: `${hostUrl}auth-oidc-callback`,
+        scope: ['openid', 'email', 'groups'],
+        groups: { required: 'mesh-users', sync: { enabled: true } },
+        newAccounts: true,
+      }),
+    })
+    const { who } = await setup.signIn()
+    expect(who).to.deep.include({ status: 200, userGroups: ['mesh-admins', 'mesh-users'] })
+    const named = setup.lines('deprecated-key').map(({ message }) => /Move it to ([\w.]+)\.$/.exec(message)?.[1])
+    const client = ['client.client_id', 'client.client_secret', 'client.redirect_uri']
+    expect(named).to.have.members([...client, 'custom.scope', 'groups.sync'])
+  })
 
   it('succeeds in each of several parallel tabs of one browser', async () => {
     const { host, browser, isIn } = await start()
