@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { MemoryStore } from 'express-session'
 import { decodeJwt, SignJWT } from 'jose'
 import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
 import { answerFromIdp, type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
+import { MoodyStore } from '../host/moody-store.ts'
 
 const BOB = DEMO_USERS.find(({ username }) => username === 'bob')!
 const RULES = { oidc: { groups: { required: 'mesh-users' } } }
@@ -66,17 +66,10 @@ describe('a user with an account whom a login refuses for groups.required', () =
   })
 
   it('is refused all the same where the sessions cannot be ended, and the log says so', async () => {
-    class MoodyStore extends MemoryStore {
-      failing = false
-      override all(done: Parameters<MemoryStore['all']>[0]): void {
-        if (this.failing) done(new Error('the disk is full'))
-        else super.all(done)
-      }
-    }
     const sessionStore = new MoodyStore()
     const { setup } = await startWithBob({ ...RULES, host: { sessionStore } })
     setGroups(setup, [])
-    sessionStore.failing = true
+    Object.assign(sessionStore, { mood: 'failing', only: 'all' })
     const refused = await signIn(setup, 'bob')
     expect(await setup.isIn(refused)).to.equal(false)
     expect(setup.lines('refused-user-not-signed-out').map(({ level, fields }) => [level, fields.code])).to.deep.equal([

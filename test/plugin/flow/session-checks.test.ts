@@ -1,9 +1,7 @@
 import { expect } from 'chai'
-import { startHost } from '../../../fixtures/host/server.ts'
 import { BoundedSessionStore } from '../../../fixtures/host/session-store.ts'
-import { memoryRevocations, type RevocationStore } from '../../../plugin/index.ts'
 import { until } from '../../meshcentral/support/until.ts'
-import { CLIENT, type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
+import { type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
 
 const EVERY_MS = 10_000
 /** The IdP gives each refresh token once: a second renewal by the same one ends the session. */
@@ -15,10 +13,9 @@ const ROTATING: SetupOptions = {
 describe('a session of a host that keeps its tokens', () => {
   const start = setups()
 
-  const startWith = async (host: SetupOptions['host'] = {}, options: SetupOptions = ROTATING) => {
+  const startWithStore = async () => {
     const store = new BoundedSessionStore()
-    const setup = await start({ ...options, host: { sessionStore: store, sessionCheckMs: EVERY_MS, ...host } })
-    return { setup, store }
+    return { setup: await start({ ...ROTATING, host: { sessionStore: store, sessionCheckMs: EVERY_MS } }), store }
   }
   const signedIn = async ({ signIn }: Setup, name?: string) => (await signIn(name)).person
   const entriesOf = (store: BoundedSessionStore) =>
@@ -37,7 +34,7 @@ describe('a session of a host that keeps its tokens', () => {
   }
 
   it('goes on while it is in use and the IdP renews it, and is active there', async () => {
-    const { setup, store } = await startWith()
+    const { setup, store } = await startWithStore()
     const person = await signedIn(setup)
     for (let round = 1; round <= 3; round += 1) {
       expect(await setup.isIn(person)).to.equal(true)
@@ -53,7 +50,7 @@ describe('a session of a host that keeps its tokens', () => {
   })
 
   it('keeps its tokens sealed, beside it in the store, and as long as it lasts', async () => {
-    const { setup, store } = await startWith()
+    const { setup, store } = await startWithStore()
     const person = await signedIn(setup)
     const entries = await entriesOf(store)
     expect(entries).to.have.length(2)
@@ -63,56 +60,11 @@ describe('a session of a host that keeps its tokens', () => {
   })
 
   it('leaves with a logout what the IdP gave last: the ID token as a hint, the tokens revoked', async () => {
-    const { setup, store } = await startWith()
+    const { setup, store } = await startWithStore()
     const person = await signedIn(setup)
     await nextRound(setup, store)
     const { headers, body } = await person.step(`${setup.host.url}logout`)
     expect(`${headers.location} ${body}`).to.include('id_token_hint')
     expect(setup.idp.requests('revocation')).to.equal(1)
-  })
-
-  it('is renewed by one of several processes at a time, and lives on at an IdP that gives each refresh token once', async () => {
-    const used = new Set<string>()
-    const revocations: RevocationStore = {
-      ...memoryRevocations(),
-      isShared: true,
-      once: async (key) => !used.has(key) && used.add(key).has(key),
-      release: async (key) => void used.delete(key),
-    }
-    const { setup, store } = await startWith(
-      { revocations, cookieName: 'shared' },
-      { ...ROTATING, settings: { sessionKey: 'the same for both' } },
-    )
-    const { host, clock, idp } = setup
-    const oidc = { issuer: idp.issuer, client: { ...CLIENT, redirect_uri: `${host.url}auth-oidc-callback` } }
-    const other = await startHost({
-      config: {
-        settings: { cert: '127.0.0.1', port: 0, sessionKey: 'the same for both' },
-        domains: { '': { authStrategies: { oidc } } },
-      },
-      output: { write: () => undefined },
-      sessionStore: store,
-      sessionCheckMs: EVERY_MS,
-      cookieName: 'shared',
-      revocations,
-      clock,
-    })
-    try {
-      const person = await signedIn(setup)
-      // The other knows no accounts of this one, and yet whose session it is.
-      const useBoth = async () => {
-        await person.step(`${other.url}api/me`)
-        return setup.isIn(person)
-      }
-      for (let round = 1; round <= 4; round += 1) {
-        expect(await useBoth()).to.equal(true)
-        await nextRound(setup, store)
-        await until('the renewal was over', () => ![...used].some((key) => key.startsWith('renewal')))
-      }
-      expect(await useBoth()).to.equal(true)
-      expect(idp.requests('token')).to.equal(1 + 4)
-    } finally {
-      await other.close()
-    }
   })
 })

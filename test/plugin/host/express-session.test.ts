@@ -1,41 +1,19 @@
 import { expect } from 'chai'
-import session, { MemoryStore, type SessionData } from 'express-session'
+import session, { MemoryStore } from 'express-session'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { expressSessions } from '../../../plugin/host/express-session.ts'
 import type { Sessions } from '../../../plugin/host/port.ts'
+import type { RevocationStore } from '../../../plugin/host/revocation-store.ts'
+import { memoryRevocations } from '../../../plugin/host/revocations.ts'
 import { deferred } from '../../support/deferred.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { MoodyStore } from './moody-store.ts'
 import { sessionServers, signInAt } from './session-server.ts'
 import { sessionsContract } from './sessions.contract.ts'
 
-const clock = new FakeClock()
+const clock = new FakeClock(Date.UTC(2030, 0, 1))
 
 const SIGN_IN = signInAt(clock.now(), { tokens: { access: 'x', accessExpiresAt: null, refresh: null } })
-
-/** A store whose operations can be made to fail or to hang. */
-class MoodyStore extends MemoryStore {
-  mood: 'fine' | 'failing' | 'hanging' = 'fine'
-  only: 'set' | 'destroy' | 'all' | 'any' = 'any'
-
-  override set(sid: string, data: SessionData, done?: (error?: unknown) => void): void {
-    this.#run('set', done, () => super.set(sid, data, done ?? (() => undefined)))
-  }
-  override destroy(sid: string, done?: (error?: unknown) => void): void {
-    this.#run('destroy', done, () => super.destroy(sid, done ?? (() => undefined)))
-  }
-  override all(done: (error: unknown, sessions?: Record<string, SessionData> | null) => void): void {
-    this.#run('all', done, () => super.all(done))
-  }
-  ids(): string[] {
-    return Object.keys(Reflect.get(this as object, 'sessions'))
-  }
-  #run(operation: 'set' | 'destroy' | 'all', done: ((error?: unknown) => void) | undefined, work: () => void): void {
-    if (this.mood === 'fine' || (this.only !== 'any' && this.only !== operation)) work()
-    else if (this.mood === 'failing') done?.(new Error('the disk is full'))
-    // For as long as it may take, and then some.
-    else setImmediate(() => clock.advance(2_000))
-  }
-}
 
 /** One that cannot list its sessions. */
 class SilentStore extends MoodyStore {}
@@ -81,7 +59,7 @@ describe('Sessions over express-session', () => {
   let begun: readonly string[]
 
   beforeEach(async () => {
-    store = new MoodyStore()
+    store = new MoodyStore(clock)
     const start: Sessions['start'] = async (...args) => {
       await sessions.start(...args)
       begun = store.ids()
@@ -184,19 +162,10 @@ describe('Sessions over express-session', () => {
     }
   })
 
-  it('that an IdP ended stay ended when a request under way puts them back into the store', async () => {
-    await start()
-    const [id = ''] = store.ids()
-    const record = (Reflect.get(store as object, 'sessions') as Record<string, string>)[id] ?? ''
-    await endAtIdp()
-    expect(store.ids()).to.deep.equal([])
-    store.set(id, JSON.parse(record))
-    expect(await current(browser)).to.equal(null)
-  })
-
   for (const [how, route] of [
     ['a logout', 'end'],
     ['another login in the same browser', 'start'],
+    ['an IdP', 'ended'],
   ] as const) {
     it(`that ended by ${how} stay ended when a request under way writes them back`, async () => {
       const [reached, finish] = [deferred(), deferred()]
@@ -217,6 +186,31 @@ describe('Sessions over express-session', () => {
       expect([await current(copy), (await call(copy, 'basket')).result]).to.deep.equal([null, 'full'])
     })
   }
+
+  it('are lent to one process at a time where revocations are shared, which sees what another one has written', async () => {
+    const used = new Set<string>()
+    const revocations: RevocationStore = {
+      ...memoryRevocations({ now: () => clock.now() }),
+      isShared: true,
+      once: async (key) => !used.has(key) && used.add(key).has(key),
+      release: async (key) => void used.delete(key),
+    }
+    const seenBy = async (work: () => Promise<unknown>) => {
+      const own = sealed(expressSessions({ cookieName: 'sid', clock, tokens: true, revocations }))
+      await serve({ sessions: own, middleware: middleware(store) })
+      await work()
+      const [session] = own.inUse?.('', 0) ?? []
+      return { session, lease: () => own.lease?.(session?.id ?? '') }
+    }
+    const [one, other] = [await seenBy(start), await seenBy(() => current(browser))]
+    const release = await one.lease()
+    expect(await other.lease()).to.equal(null)
+    const fresh = { idToken: 'new', tokens: { access: 'new', accessExpiresAt: null, refresh: 'next' }, renewedAt: 7 }
+    await one.session?.write?.(fresh)
+    await release?.()
+    expect(await other.lease()).to.be.a('function')
+    expect(await other.session?.read()).to.deep.equal(fresh)
+  })
 
   it('tell a host what it forgot when the middleware is missing', async () => {
     await serve({ sessions, middleware: (_req, _res, next) => next() })

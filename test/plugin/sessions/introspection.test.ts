@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { Request } from 'express'
-import type { Host } from '../../../plugin/host/port.ts'
+import { LoginError } from '../../../plugin/errors.ts'
+import type { AuthLogEntry, Host } from '../../../plugin/host/port.ts'
 import { createIntrospection, stateOf } from '../../../plugin/sessions/introspection.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
@@ -37,26 +38,43 @@ describe('the state of a session at the IdP', () => {
     })
   }
 
-  it('is asked for anew after 10 s, however the clock is set, and apart for each domain', async () => {
+  describe('of a request', () => {
     const clock = new FakeClock(NOW)
-    let active = true
-    const client = {
-      introspect: async (token: string) => {
+    const lines: AuthLogEntry[] = []
+    const asker = (introspect: (token: string) => Promise<boolean>, session: (path: string) => object | undefined) => {
+      const domains = ['', 'customer'].map((domainKey) => ({ domainKey, working: { client: { introspect } } }))
+      const sessions = { current: async (req: Request) => session(req.path) }
+      const host = { sessions, authLog: (line: AuthLogEntry) => lines.push(line) } as unknown as Host
+      const ask = createIntrospection(domains, host, clock)
+      return (path: string) => ask({ path } as Request)
+    }
+    const tokens = { access: 'a', accessExpiresAt: null, refresh: null }
+
+    it('is asked for anew after 10 s, however the clock is set, and apart for each domain', async () => {
+      let active = true
+      const introspect = async (token: string) => {
         asked.push(token)
         return active
-      },
-    }
-    const domains = ['', 'customer'].map((domainKey) => ({ domainKey, working: { client } }))
-    const tokens = { access: 'a', accessExpiresAt: null, refresh: null }
-    const sessions = { current: async (req: Request) => ({ domainKey: req.path, tokens }) }
-    const ask = createIntrospection(domains, { sessions } as unknown as Host, clock)
-    const at = (path: string) => ask({ path } as Request)
-    expect([await at(''), await at('customer')]).to.deep.equal(['active', 'active'])
-    active = false
-    clock.set(clock.now() + 3_600_000)
-    await clock.advance(9_999)
-    expect([await at(''), asked.length]).to.deep.equal(['active', 2])
-    await clock.advance(1)
-    expect([await at(''), asked.length]).to.deep.equal(['ended', 3])
+      }
+      const at = asker(introspect, (domainKey) => ({ domainKey, tokens }))
+      expect([await at(''), await at('customer')]).to.deep.equal(['active', 'active'])
+      active = false
+      clock.set(clock.now() + 3_600_000)
+      await clock.advance(9_999)
+      expect([await at(''), asked.length]).to.deep.equal(['active', 2])
+      await clock.advance(1)
+      expect([await at(''), asked.length]).to.deep.equal(['ended', 3])
+    })
+
+    it('has ended where nobody is signed in, and is unknown where no token was kept, or none can be asked about', async () => {
+      const failing = async () => {
+        throw new LoginError('introspection_failed')
+      }
+      const session = (path: string) =>
+        path === '' ? undefined : { domainKey: '', tokens: path === 'kept' ? tokens : null }
+      const at = asker(failing, session)
+      expect([await at(''), await at('none'), lines]).to.deep.equal(['ended', 'unknown', []])
+      expect([await at('kept'), lines[0]?.event]).to.deep.equal(['unknown', 'introspection-failed'])
+    })
   })
 })
