@@ -70,11 +70,4 @@ describe('an answer in the fragment', () => {
     expect((await person.step(callback, { form: [['id_token', 'e30.e30.x']] })).status).to.equal(404)
     expect(authLog).to.deep.equal([])
   })
-
-  it('is no matter of ours where answers do not come there', async () => {
-    const { host, browser } = await start()
-    const person = browser()
-    await person.step(`${host.url}auth-oidc`)
-    expect((await person.step(`${host.url}auth-oidc-callback?x=1`)).status).to.equal(404)
-  })
 })

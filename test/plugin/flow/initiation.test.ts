@@ -68,13 +68,6 @@ describe('a login that begins elsewhere', () => {
     expect(await hint('login_hint=%20%0A')).to.equal(null)
     expect(await hint('login_hint=al%0D%0Aice%00')).to.equal('alice')
   })
-
-  it('is refused by the login page where its form is too large to be read', async () => {
-    const { host, browser, authLog } = await start()
-    const { headers } = await browser().step(`${host.url}auth-oidc`, { form: [['iss', 'x'.repeat(300_000)]] })
-    expect(headers.location).to.match(/^\/login\?failure=/)
-    expect(authLog.at(-1)?.fields.code).to.equal('answer_invalid')
-  })
 })
 
 describe('custom.authorization_params', () => {

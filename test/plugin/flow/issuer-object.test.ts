@@ -122,13 +122,5 @@ describe('the issuer object in a whole login', () => {
         expect(used[ENDPOINTS[`${where}_endpoint`]]).to.equal('HS384')
       })
     }
-
-    it('signs by the first of its algorithms where nothing is set by hand', async () => {
-      expect(await algorithms({})).to.deep.equal({
-        '/token': 'HS256',
-        '/token/introspection': 'HS256',
-        '/token/revocation': 'HS256',
-      })
-    })
   })
 })

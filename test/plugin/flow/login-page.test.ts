@@ -13,22 +13,12 @@ describe('the login page', () => {
 
   it('shows the text and the icon that are configured for the button, as text and as an image', async () => {
     const buttonText = 'Enter with <b>"Corp" & Co.</b>'
-    const icon = 'https://cdn.example.com/corp.png?a=1&b="'
-    for (const [buttonIconUrl, inMarkup] of [
-      [icon, 'src="https://cdn.example.com/corp.png?a=1&amp;b=&quot;"'],
-      ['/images/corp.png', 'src="/images/corp.png"'],
-    ] as const) {
-      const { host, browser } = await start({ oidc: { custom: { buttonText, buttonIconUrl } } })
-      const page = await browser().get(`${host.url}login`)
-      expect(page.links).to.deep.equal([{ href: `${host.url}auth-oidc`, text: buttonText }])
-      expect(page.body).to.include(inMarkup)
-      expect(page.body).to.include('Enter with &lt;b&gt;')
-      expect(page.headers['content-security-policy']).to.match(/default-src 'none'.*; img-src 'self' https:$/)
-    }
-    const { host, browser } = await start({ oidc: { custom: { buttonText } } })
+    const buttonIconUrl = 'https://cdn.example.com/corp.png?a=1&b="'
+    const { host, browser } = await start({ oidc: { custom: { buttonText, buttonIconUrl } } })
     const page = await browser().get(`${host.url}login`)
-    expect([page.links[0]?.text, page.body.includes('<img')]).to.deep.equal([buttonText, false])
-    expect(page.headers['content-security-policy']).to.not.include('img-src')
+    expect(page.links).to.deep.equal([{ href: `${host.url}auth-oidc`, text: buttonText }])
+    expect(page.body).to.include('src="https://cdn.example.com/corp.png?a=1&amp;b=&quot;"').and.include('&lt;b&gt;')
+    expect(page.headers['content-security-policy']).to.match(/default-src 'none'.*; img-src 'self' https:$/)
   })
 
   it('needs no JavaScript, from the button to the start page and out again', async () => {

@@ -29,16 +29,17 @@ describe('an answer that comes again after its login', () => {
   })
 })
 
-describe('a posted answer over the limits', () => {
+describe('a posted form over the limits', () => {
   const start = setups()
 
-  for (const [what, form] of [
-    ['256 KB', [['state', 'x'.repeat(256 * 1024)]]],
-    ['50 fields', Array.from({ length: 51 }, (_, at) => [`f${at}`, 'x'])],
+  for (const [what, path, form] of [
+    ['256 KB', 'auth-oidc-callback', [['state', 'x'.repeat(256 * 1024)]]],
+    ['256 KB where logins begin', 'auth-oidc', [['iss', 'x'.repeat(256 * 1024)]]],
+    ['50 fields', 'auth-oidc-callback', Array.from({ length: 51 }, (_, at) => [`f${at}`, 'x'])],
   ] as const) {
     it(`of ${what} ends at the login page, with a line in the log`, async () => {
       const { host, browser, authLog } = await start()
-      const { status, headers } = await browser().step(`${host.url}auth-oidc-callback`, { form: form as never })
+      const { status, headers } = await browser().step(host.url + path, { form: form as never })
       expect(status).to.equal(302)
       expect(headers.location).to.equal('/login?failure=provider_refused')
       expect(authLog.map(({ fields }) => fields.code)).to.deep.equal(['answer_invalid'])

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import express, { type RequestHandler } from 'express'
 import session, { MemoryStore } from 'express-session'
@@ -16,6 +13,7 @@ import {
   registerOidc,
 } from '../../../plugin/index.ts'
 import type { HostApp } from '../../../plugin/routes/route-table.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const CONFIG = { settings: { cert: '127.0.0.1', port: 0 }, domains: {} }
 const SHARED: RevocationStore = { ...memoryRevocations(), isShared: true }
@@ -40,6 +38,7 @@ const said = async (work: Promise<unknown>) =>
   )
 
 describe('a server of several processes', () => {
+  const folder = temporaryFolder()
   const registered = (host: Partial<Host>, app: HostApp = express()) =>
     said(registerOidc(app, { config: CONFIG, host: { ...HOST, ...host }, shared: true }))
 
@@ -77,11 +76,9 @@ describe('a server of several processes', () => {
   })
 
   it('starts where all is shared', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'shared-'))
-    const config = { ...CONFIG, settings: { ...CONFIG.settings, sqlite3: join(folder, 'accounts.sqlite') } }
+    const config = { ...CONFIG, settings: { ...CONFIG.settings, sqlite3: folder.path('accounts.sqlite') } }
     const host = await startHost({ config, port: 0, output, shared: true, revocations: SHARED })
     await host.close()
-    await rm(folder, { recursive: true })
   })
 })
 
