@@ -1,8 +1,14 @@
 import { expect } from 'chai'
 import { makeKey } from '../../support/client-keys.ts'
-import { type KeyedOptions, keyedSetups, partsOf } from '../../support/keyed-setup.ts'
+import { type KeyedOptions, type KeyedSetup, keyedSetups, partsOf } from '../../support/keyed-setup.ts'
 
 const BY_KEY = { token_endpoint_auth_method: 'private_key_jwt' }
+
+/** Claims of the assertions that the IdP was sent there. */
+const assertionsAt = ({ sent }: KeyedSetup, path: string) =>
+  sent
+    .filter(({ url, form }) => new URL(url).pathname === path && form.has('client_assertion'))
+    .map(({ form }) => partsOf(form.get('client_assertion') ?? '')[1])
 
 describe('the audience of client assertions', () => {
   const start = keyedSetups()
@@ -10,31 +16,17 @@ describe('the audience of client assertions', () => {
   /** Signs in twice, asks about the session, signs out. */
   async function twoLogins(options: KeyedOptions) {
     const setup = await start({ keys: [makeKey('P-256')], registered: BY_KEY, ...options })
-    const { host, sent, output } = setup
+    const { host, output } = setup
+    const shownAt = (path: string) => assertionsAt(setup, path)
     const { person, page } = await setup.signIn()
     const pages = [page, await person.get(`${host.url}auth-oidc`)]
     await person.step(`${host.url}api/session`)
     await person.step(`${host.url}logout`)
-    const shownAt = (path: string) =>
-      sent
-        .filter(({ url, form }) => new URL(url).pathname === path && form.has('client_assertion'))
-        .map(({ form }) => partsOf(form.get('client_assertion') ?? '')[1])
     const learned = output
       .map((line) => JSON.parse(line) as Record<string, unknown>)
       .filter(({ event }) => event === 'assertion-audience')
     return { ...setup, pages, shownAt, audiencesAt: (path: string) => shownAt(path).map(({ aud }) => aud), learned }
   }
-
-  it('is the issuer alone, and nothing is tried or logged where that is taken', async () => {
-    const { idp, host, pages, audiencesAt, learned } = await twoLogins({
-      client: BY_KEY,
-      idp: { assertionAudience: 'issuer' },
-    })
-    expect(pages.map(({ url }) => url)).to.deep.equal([host.url, host.url])
-    expect(audiencesAt('/token')).to.deep.equal([idp.issuer, idp.issuer])
-    expect(audiencesAt('/token/introspection')).to.deep.equal([idp.issuer])
-    expect(learned).to.deep.equal([])
-  })
 
   it('is the very address after invalid_client, which is remembered by endpoint and logged once', async () => {
     const { idp, host, pages, audiencesAt, shownAt, learned, authLog } = await twoLogins({
@@ -84,9 +76,9 @@ describe('the audience of client assertions', () => {
     const setup = await start({ keys: [makeKey('P-256')], client: BY_KEY, registered: BY_KEY })
     setup.idp.faults.set('token', { kind: 'answer', status: 403 }, 1)
     expect((await setup.signIn()).page.url).to.equal(setup.host.url)
-    const audiences = setup.sent
-      .filter(({ url, form }) => new URL(url).pathname === '/token' && form.has('client_assertion'))
-      .map(({ form }) => partsOf(form.get('client_assertion') ?? '')[1].aud)
-    expect(audiences).to.deep.equal([setup.idp.issuer, `${setup.idp.issuer}/token`])
+    expect(assertionsAt(setup, '/token').map(({ aud }) => aud)).to.deep.equal([
+      setup.idp.issuer,
+      `${setup.idp.issuer}/token`,
+    ])
   })
 })

@@ -18,14 +18,6 @@ describe('asking the IdP about a session', () => {
     expect(setup.idp.requests('introspection')).to.equal(2)
   })
 
-  it('says that it has ended once the person signed out there, though nobody told this server', async () => {
-    const setup = await start()
-    const person = await signedIn(setup)
-    const page = await person.get(`${setup.idp.issuer}/session/end`)
-    await person.submit(page.forms[0]!, {}, 'Yes, sign me out')
-    expect(await stateOf(setup, person)).to.equal('ended')
-  })
-
   it('says that nobody knows while the IdP calls a token inactive that its UserInfo endpoint takes', async () => {
     const setup = await start()
     const person = await signedIn(setup)

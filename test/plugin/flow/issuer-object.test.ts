@@ -1,6 +1,4 @@
 import { expect } from 'chai'
-import { makeClientCertificate } from '../../../fixtures/certificate.ts'
-import { createClientFolder } from '../../support/client-keys.ts'
 import { type Doors, openDoors } from '../../support/doors.ts'
 import { keyedSetups, partsOf } from '../../support/keyed-setup.ts'
 import { CLIENT, type Setup } from '../../support/sign-in-setup.ts'
@@ -72,55 +70,39 @@ describe('the issuer object in a whole login', () => {
     expect(idp.requests('discovery')).to.be.above(1)
   })
 
-  for (const [certified, shown] of [
-    [true, 'is'],
-    [false, 'is not'],
-  ] as const) {
-    it(`${certified ? 'asks' : 'does not ask'} at each of mtls_endpoint_aliases where a client certificate ${shown} configured`, async () => {
-      const folder = await createClientFolder()
-      try {
-        const { cert, key } = await makeClientCertificate()
-        const files = { tlsCertFile: await folder.write('c.pem', cert), tlsKeyFile: await folder.write('k.pem', key) }
-        const aliased = ['token', 'userinfo', 'introspection', 'revocation'].map((name) => `${name}_endpoint` as Member)
-        const setup = await start({
-          oidc: ({ idp }) => ({
-            issuer: { issuer: idp.issuer, mtls_endpoint_aliases: doorsTo(aliased, idp.issuer) },
-          }),
-          idp: { claimsIn: 'userinfo' },
-          host: certified ? { credentials: { '': files } } : {},
-        })
-        expect((await wholeRound(setup)).state).to.equal('active')
-        for (const member of aliased) expect(doors.visits(member), member).to.equal(certified ? 1 : 0)
-      } finally {
-        await folder.remove()
-      }
+  it('asks at none of mtls_endpoint_aliases where no client certificate is configured', async () => {
+    const aliased = ['token', 'userinfo', 'introspection', 'revocation'].map((name) => `${name}_endpoint` as Member)
+    const setup = await start({
+      oidc: ({ idp: { issuer } }) => ({ issuer: { issuer, mtls_endpoint_aliases: doorsTo(aliased, issuer) } }),
+      idp: { claimsIn: 'userinfo' },
     })
-  }
+    expect((await wholeRound(setup)).state).to.equal('active')
+    for (const member of aliased) expect(doors.visits(member), member).to.equal(0)
+  })
 
-  describe('with what the IdP supports', () => {
-    const WHERE = ['token', 'introspection', 'revocation'] as const
-    const METHODS = Object.fromEntries(WHERE.map((where) => [`${where}_endpoint_auth_method`, 'client_secret_jwt']))
-    const secret = 'a-client-secret-that-is-long-enough-for-every-HS-algorithm-there-is'
-
-    /** The algorithm of each assertion that the host sent, by endpoint. */
-    async function algorithms(issuer: object) {
-      const setup = await start({
-        oidc: ({ idp }) => ({ issuer: { issuer: idp.issuer, ...issuer } }),
-        client: { client_secret: secret, ...METHODS },
-        registered: { client_secret: secret, token_endpoint_auth_method: 'client_secret_jwt' },
-      })
-      await wholeRound(setup)
-      const signed = setup.sent.filter(({ form }) => form.has('client_assertion'))
-      return Object.fromEntries(
-        signed.map(({ url, form }) => [new URL(url).pathname, partsOf(form.get('client_assertion')!)[0].alg]),
-      )
+  it('signs at each endpoint by one of its own auth_signing_alg_values_supported', async () => {
+    const members = {
+      client_secret: 'a-client-secret-that-is-long-enough-for-every-HS-algorithm-there-is',
+      token_endpoint_auth_method: 'client_secret_jwt',
     }
-
-    for (const where of WHERE) {
-      it(`signs at the ${where} endpoint by one of ${where}_endpoint_auth_signing_alg_values_supported`, async () => {
-        const used = await algorithms({ [`${where}_endpoint_auth_signing_alg_values_supported`]: 'RS256, HS384' })
-        expect(used[ENDPOINTS[`${where}_endpoint`]]).to.equal('HS384')
-      })
-    }
+    const setup = await start({
+      oidc: ({ idp: { issuer } }) => ({
+        issuer: {
+          issuer,
+          token_endpoint_auth_signing_alg_values_supported: 'RS256, HS384',
+          introspection_endpoint_auth_signing_alg_values_supported: 'HS512',
+          revocation_endpoint_auth_signing_alg_values_supported: 'HS256',
+        },
+      }),
+      client: members,
+      registered: members,
+    })
+    await wholeRound(setup)
+    const signed = setup.sent.filter(({ form }) => form.has('client_assertion'))
+    expect(signed.map(({ form }) => partsOf(form.get('client_assertion')!)[0].alg)).to.deep.equal([
+      'HS384',
+      'HS512',
+      'HS256',
+    ])
   })
 })
