@@ -13,6 +13,7 @@ import {
   registerOidc,
 } from '../../../plugin/index.ts'
 import type { HostApp } from '../../../plugin/routes/route-table.ts'
+import { errorOf } from '../../support/error-of.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const CONFIG = { settings: { cert: '127.0.0.1', port: 0 }, domains: {} }
@@ -31,11 +32,7 @@ const HOST: Host = {
   secret: 'of the tests, with 32 characters or more',
 }
 
-const said = async (work: Promise<unknown>) =>
-  work.then(
-    () => 'started',
-    (error: unknown) => (error instanceof TypeError ? error.message : 'no TypeError'),
-  )
+const said = async (work: Promise<unknown>) => (await errorOf(work))?.toString() ?? 'started'
 
 describe('a server of several processes', () => {
   const folder = temporaryFolder()
@@ -45,13 +42,13 @@ describe('a server of several processes', () => {
   it('does not start over what each process has for itself, and names it', async () => {
     const { secret: _secret, ...withoutSecret } = HOST
     const without = registerOidc(express(), { config: CONFIG, host: withoutSecret, shared: true })
-    expect(await said(without)).to.match(/^shared: true needs `host\.secret`, the same in all processes\./)
+    expect(await said(without)).to.match(/^TypeError: shared: true needs `host\.secret`, the same in all processes\./)
     expect(await registered({ sessions: expressSessions() })).to.match(
-      /^shared: true needs sessions over a store of revocations that all processes share\. Give .*pgRevocations\(pool\)/,
+      /^TypeError: shared: true needs sessions over a store of revocations that all processes share\. Give .*pgRevocations\(pool\)/,
     )
     for (const one of [{ accounts: keyedAccounts(new Map()) }, { groups: keyedUserGroups(new Map()) }]) {
       expect(await registered(one)).to.match(
-        /^shared: true needs accounts and groups .*`keyedAccounts`.*pgAccounts\(pool\)/,
+        /^TypeError: shared: true needs accounts and groups .*`keyedAccounts`.*pgAccounts\(pool\)/,
       )
     }
   })
@@ -62,7 +59,7 @@ describe('a server of several processes', () => {
     for (const handler of [session(options), session({ ...options, store })]) {
       for (const app of [express().use(handler), express.Router().use(handler)]) {
         expect(await registered({}, app)).to.match(
-          /^shared: true needs a session store .*MemoryStore.*connect-pg-simple/,
+          /^TypeError: shared: true needs a session store .*MemoryStore.*connect-pg-simple/,
         )
       }
     }
@@ -88,7 +85,7 @@ describe("a host's secret", () => {
   it('of fewer than 32 characters is refused, an environment variable that is not set too, and is not repeated', async () => {
     for (const secret of ['', 'keyboard cat', 's'.repeat(31)]) {
       const refused = await start({ ...HOST, secret })
-      expect(refused).to.match(/^host\.secret has fewer than 32 characters\./)
+      expect(refused).to.match(/^TypeError: host\.secret has fewer than 32 characters\./)
       if (secret !== '') expect(refused).not.to.include(secret)
     }
     const { secret: _, ...withoutSecret } = HOST

@@ -90,7 +90,6 @@ export function sessionServers() {
     serve,
     newBrowser,
     cookiesOf,
-    plant: (browser: ScriptedBrowser, name: string, value: string) => browser.cookies.plant(new URL(url), name, value),
     call,
     current: async (browser: ScriptedBrowser): Promise<SignIn | null> =>
       (await call(browser, 'current')).result as SignIn | null,

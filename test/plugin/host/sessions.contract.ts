@@ -128,21 +128,6 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
         { subject: 'u-1', sid: 's-1' },
         [2, 3],
       ],
-      ['are those of that IdP only', [{}], { subject: 'u-1', issuer: 'https://other.example' }, [0]],
-      ['are those of that domain only', [{}], { subject: 'u-1', domainKey: 'customer' }, [0]],
-      ['are those of that domain only, by their session id', [{}], { sid: 's-1', domainKey: 'customer' }, [0]],
-      [
-        'are not those whose subject looks like their session id',
-        [{ subject: 's-1', sid: 'u-1' }],
-        { sid: 's-1' },
-        [0],
-      ],
-      [
-        'are not those whose session id looks like their subject',
-        [{ subject: 's-1', sid: 'u-1' }],
-        { subject: 'u-1' },
-        [0],
-      ],
     ] as const) {
       it(what, async () => {
         const all: ScriptedBrowser[] = []
