@@ -14,6 +14,7 @@ describe('Sessions over cookie-session', () => {
     counts: false,
     keepsTokens: false,
     tells: false,
+    library: 'cookie-session',
   })
 
   describe('with a browser', () => {
@@ -47,13 +48,6 @@ describe('Sessions over cookie-session', () => {
       const { error } = await call(browser, 'start', { ...login, sid: 's'.repeat(4000) })
       expect(error).to.equal('The sign-in is too large for a cookie.')
       expect(await current(browser)).to.equal(null)
-    })
-
-    it('tell a host what it forgot when the middleware is missing', async () => {
-      await serve({ sessions, middleware: (_req, _res, next) => next() })
-      expect(await current(browser)).to.equal(null)
-      const { error } = await call(browser, 'start', login)
-      expect(error).to.equal('There is no session: cookie-session has to be used before the plugin.')
     })
   })
 })

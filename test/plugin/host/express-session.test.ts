@@ -30,7 +30,12 @@ const withStore = (newStore: () => MemoryStore, tokens = false) => {
       sessions: sealed(expressSessions({ ...wanted, tokens })),
       middleware: session({ secret: 'test', store, resave: false, saveUninitialized: false }),
     }),
-    { counts: newStore() instanceof SilentStore === false, keepsTokens: !tokens, tells: tokens },
+    {
+      counts: newStore() instanceof SilentStore === false,
+      keepsTokens: !tokens,
+      tells: tokens,
+      library: 'express-session',
+    },
   )
 }
 
@@ -210,12 +215,5 @@ describe('Sessions over express-session', () => {
     await release?.()
     expect(await other.lease()).to.be.a('function')
     expect(await other.session?.read()).to.deep.equal(fresh)
-  })
-
-  it('tell a host what it forgot when the middleware is missing', async () => {
-    await serve({ sessions, middleware: (_req, _res, next) => next() })
-    expect(await current(browser)).to.equal(null)
-    const { error } = await start()
-    expect(error).to.equal('There is no session: express-session has to be used before the plugin.')
   })
 })

@@ -21,6 +21,8 @@ export interface SessionsTraits {
   readonly counts: boolean
   readonly keepsTokens: boolean
   readonly tells: boolean
+  /** Whose middleware has to be in place. */
+  readonly library: string
 }
 
 /** What all sessions have to do. `open` is called anew for a restart, and keeps what outlives one. */
@@ -43,7 +45,8 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
   }
 
   const { serve: serveWith, newBrowser, call, current, copyOf } = sessionServers()
-  const serve = () => serveWith(open({ revocations: moody, clock, maxAgeMs: 12 * HOUR_MS, storeTimeoutMs: 1_000 }))
+  const opened = () => open({ revocations: moody, clock, maxAgeMs: 12 * HOUR_MS, storeTimeoutMs: 1_000 })
+  const serve = () => serveWith(opened())
 
   beforeEach(async () => {
     clock = new FakeClock(Date.UTC(2030, 0, 1))
@@ -74,6 +77,14 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     const { result } = await call(browser, 'start', signIn())
     expect(result).to.deep.include({ userId: '~oidc:u-1', subject: 'u-1', sid: 's-1' })
     expect(await current(browser)).to.deep.equal(expected)
+  })
+
+  it('tell a host what it forgot when the middleware is missing', async () => {
+    await serveWith({ ...opened(), middleware: (_req, _res, next) => next() })
+    const browser = newBrowser()
+    expect(await current(browser)).to.equal(null)
+    const { error } = await call(browser, 'start', signIn())
+    expect(error).to.equal(`There is no session: ${traits.library} has to be used before the plugin.`)
   })
 
   it('begin with nothing of what was there before', async () => {

@@ -27,21 +27,13 @@ describe('checks whether sessions still live', () => {
   })
 
   function setUp({
-    names = ['a'],
-    idp = async () => undefined,
-    tokens = {},
+    names = ['a'] as readonly string[],
+    idp = (async () => undefined) as Idp,
+    tokens = {} as Partial<Tokens>,
     everyMs = EVERY_MS,
-    domains = [''],
-    lease,
-    introspect = async () => null,
-  }: {
-    readonly names?: readonly string[]
-    readonly idp?: Idp
-    readonly tokens?: Partial<Tokens>
-    readonly everyMs?: number
-    readonly domains?: readonly string[]
-    readonly lease?: Host['sessions']['lease']
-    readonly introspect?: (token: string) => Promise<boolean | null>
+    domains = [''] as readonly string[],
+    lease = undefined as Host['sessions']['lease'],
+    introspect = (async () => null) as (token: string) => Promise<boolean | null>,
   } = {}) {
     const clock = new FakeClock(1_000_000)
     const kept = new Map<string, KeptTokens>()
