@@ -28,11 +28,9 @@ describe('what an IdP or a stranger would talk a login into', () => {
     const stranger = browser()
     const counted = () => (['jwks', 'token', 'userinfo'] as const).map((endpoint) => idp.requests(endpoint))
     const before = counted()
-    for (let at = 0; at < 20; at += 1) {
-      const form = [['state', `x${at}`] as const, ['id_token', 'e30.e30.x'] as const, ['code', 'y'] as const]
-      await stranger.step(`${host.url}auth-oidc-callback`, { form })
-      await stranger.step(`${host.url}auth-oidc-callback?state=x${at}&code=y`)
-    }
+    const form = Object.entries({ state: 'x', id_token: 'e30.e30.x', code: 'y' })
+    await stranger.step(`${host.url}auth-oidc-callback`, { form })
+    await stranger.step(`${host.url}auth-oidc-callback?state=x&code=y`)
     expect(counted()).to.deep.equal(before)
   })
 })

@@ -22,14 +22,4 @@ describe('the redirect address in a whole login', () => {
       expect((await whoAmI(person, host.url)).status).to.equal(200)
     })
   }
-
-  it('that is not the one registered is refused by the IdP, and nobody is signed in', async () => {
-    const { host, idp, browser, authLog } = await start({ registered: { redirect_uris: ['https://mesh.test/other'] } })
-    const person = browser()
-    const page = await person.get(`${host.url}auth-oidc`)
-    expect(page.status).to.equal(400)
-    expect(page.url.startsWith(`${idp.issuer}/auth?`)).to.equal(true)
-    expect((await whoAmI(person, host.url)).status).to.equal(401)
-    expect(authLog).to.deep.equal([])
-  })
 })
