@@ -74,16 +74,6 @@ describe('a pushed authorization request', () => {
     }
   })
 
-  it('that nobody answers names the endpoint', async () => {
-    const { idp, asked, authLog } = await start({ client: PUSHED })
-    idp.faults.set('pushed_authorization_request', { kind: 'reset' })
-    expect((await asked()).search).to.equal('?failure=provider_unreachable')
-    expect(authLog.at(-1)?.fields).to.include({
-      code: 'provider_unreachable',
-      endpoint: 'pushed_authorization_request_endpoint',
-    })
-  })
-
   it('for which the IdP has no endpoint ends the login, which is begun in no other way', async () => {
     const publishes = { pushed_authorization_request_endpoint: undefined }
     const { asked, authLog } = await start({ client: PUSHED, publishes })
