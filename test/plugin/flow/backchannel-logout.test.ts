@@ -32,7 +32,6 @@ describe('a logout that the IdP tells of', () => {
     return { status: answer.status, headers: answer.headers, body: text === '' ? null : JSON.parse(text) }
   }
   const send = (setup: Setup, token: string) => post(setup, new URLSearchParams({ logout_token: token }))
-  const nowS = () => Math.floor(Date.now() / 1000)
   const claimsFor = ({ idp }: Setup, changes: Record<string, unknown> = {}) => ({
     ...logoutClaims(idp.issuer, { clientId: 'mesh', sub: 'u-1001' }, Date.now()),
     ...changes,
@@ -88,7 +87,7 @@ describe('a logout that the IdP tells of', () => {
   it('needs no expiry in its token while that is at most 10 minutes old, and counts once all the same', async () => {
     const setup = await start()
     const person = await signedIn(setup)
-    const token = await tokenFor(setup, { exp: undefined, iat: nowS() - 540 })
+    const token = await tokenFor(setup, { exp: undefined, iat: Math.floor(Date.now() / 1000) - 540 })
     const { status, body, headers } = await send(setup, token)
     expect([status, body, headers.get('cache-control')]).to.deep.equal([200, null, 'no-store'])
     expect(await setup.isIn(person)).to.equal(false)

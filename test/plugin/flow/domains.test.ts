@@ -162,7 +162,7 @@ describe('several domains', () => {
       expect([answer.status, status]).to.deep.equal([200, 200])
     })
 
-    it('do not let it in', async () => {
+    it('do not let a session of one in at another', async () => {
       const { answer, status } = await askOther('api/me')
       expect([answer.status, status]).to.deep.equal([401, 200])
     })
