@@ -11,6 +11,9 @@ import { onLoopback } from '../../support/on-loopback.ts'
 import { CLIENT } from '../../support/sign-in-setup.ts'
 
 const REDIRECT = 'http://127.0.0.1:9/auth-oidc-callback'
+const REDIRECTION = 'client and redirect address'
+const SECRET = 'secret or key'
+const PUSHING = { require_pushed_authorization_requests: true }
 const KEY = makeKey('P-256', { kid: 'one', alg: 'ES256' })
 type Members = Readonly<Record<string, unknown>>
 
@@ -30,8 +33,16 @@ describe('mesh-companion-check --live', () => {
     return idp
   }
 
+  interface Asked {
+    /** How the IdP knows the client, where it differs. */
+    readonly registered?: Members
+    readonly fault?: readonly [Endpoint, Fault, times?: number]
+    readonly oidc?: Members
+    readonly client?: Members
+    readonly live?: LiveOptions
+  }
   /** Runs the command in this process; the lines below the first two, without their margin. */
-  async function ask(idp: Idp, oidc: Members = {}, client: Members = {}, live?: LiveOptions, ...args: string[]) {
+  async function ask(idp: Idp, { oidc = {}, client = {}, live }: Asked = {}, ...args: string[]) {
     const strategy = { issuer: idp.issuer, ...oidc, client: { ...CLIENT, redirect_uri: REDIRECT, ...client } }
     const byKey = client.token_endpoint_auth_method === 'private_key_jwt'
     const domain = byKey ? { oidcCredentials: { jwksFile: 'keys.json' } } : {}
@@ -57,11 +68,6 @@ describe('mesh-companion-check --live', () => {
     return { code, out, lines, of }
   }
 
-  const broken = async (endpoint: Endpoint, fault: Fault) => {
-    const idp = await start()
-    idp.faults.set(endpoint, fault)
-    return ask(idp)
-  }
   const publishing = (metadata: Members): Fault => ({
     kind: 'rewrite',
     body: (original) => ({ ...(original as object), ...metadata }),
@@ -89,7 +95,7 @@ describe('mesh-companion-check --live', () => {
   })
 
   it('asks where MeshCentral serves the domain, too', async () => {
-    const { code, lines } = await ask(await start(), {}, {}, undefined, '--meshcentral')
+    const { code, lines } = await ask(await start(), {}, '--meshcentral')
     expect(code).to.equal(0)
     expect(lines.filter((line) => !/^ok: |: files of this server: /.test(line))).to.deep.equal([])
   })
@@ -110,7 +116,7 @@ describe('mesh-companion-check --live', () => {
       const redirect = `${server.url}/sub/auth-oidc-callback`
       try {
         const idp = await start({ redirect_uris: [redirect] })
-        const { code, of } = await ask(idp, {}, { redirect_uri: redirect })
+        const { code, of } = await ask(idp, { client: { redirect_uri: redirect } })
         return { code, line: of(about), asked }
       } finally {
         await server.close()
@@ -142,232 +148,179 @@ describe('mesh-companion-check --live', () => {
 
   it('asks nobody without --live, and nobody about a domain with errors', async () => {
     const idp = await start()
-    const { code, out } = await ask(idp, { newAccounts: 1 })
+    const { code, out } = await ask(idp, { oidc: { newAccounts: 1 } })
     expect(code).to.equal(1)
     expect(out).to.contain('domain "", live: asked once the errors are mended\n')
     expect(idp.requests('discovery')).to.equal(0)
   })
 
-  describe('about discovery', () => {
-    it('fails where the IdP is another one, and asks that one nothing more', async () => {
-      const idp = await start()
-      idp.faults.set('discovery', publishing({ issuer: 'https://other.example' }))
-      const { of } = await ask(idp)
-      expect(of('discovery')).to.match(/^fail: .*publishedIssuer: https:\/\/other\.example/)
-      expect(idp.requests('token') + idp.requests('authorization')).to.equal(0)
-    })
-
-    it('warns of an issuer that is not written to the letter', async () => {
-      const idp = await start()
-      const { code, of } = await ask(idp, { issuer: `${idp.issuer}/` })
-      expect(of('discovery')).to.contain(`warn: discovery: The IdP calls itself ${idp.issuer}, to the letter`)
-      expect(code).to.equal(0)
-    })
-
-    it('fails where nothing listens, and where the certificate leads to nobody that is trusted', async () => {
-      const idp = await start()
-      await idp.down()
-      expect((await ask(idp)).of('discovery')).to.match(/^fail: .*Nothing listens .*ECONNREFUSED/)
-      const { server } = await makeCertificates()
-      const secured = await start({}, { tls: server })
-      expect((await ask(secured)).of('discovery')).to.match(/^fail: .*NODE_EXTRA_CA_CERTS.*causeCode: [A-Z_]+/)
-    })
-
-    it('warns where it fails and all endpoints are set by hand, and asks those', async () => {
-      const idp = await start()
-      idp.faults.set('discovery', { kind: 'answer', status: 500 })
-      const issuer = {
-        issuer: idp.issuer,
-        authorization_endpoint: `${idp.issuer}/auth`,
-        token_endpoint: `${idp.issuer}/token`,
-        jwks_uri: `${idp.issuer}/jwks`,
-      }
-      const { code, lines, of } = await ask(idp, { issuer })
-      expect(of('discovery')).to.match(/^warn: discovery: The endpoints in `issuer` are used\. /)
-      expect(of('PKCE')).to.equal('ok: PKCE: the IdP publishes nothing about it')
-      expect(lines.filter((line) => line.startsWith('ok: '))).to.have.length(9)
-      expect(code).to.equal(0)
-    })
+  it('asks an IdP that is another one nothing more', async () => {
+    const idp = await start()
+    idp.faults.set('discovery', publishing({ issuer: 'https://other.example' }))
+    expect((await ask(idp)).of('discovery')).to.match(/^fail: .*publishedIssuer: https:\/\/other\.example/)
+    expect(idp.requests('token') + idp.requests('authorization')).to.equal(0)
   })
 
-  describe('about the clock', () => {
-    it('warns of seconds, and fails of a minute or more, with who is ahead', async () => {
-      const idp = await start()
-      const at = Date.UTC(2026, 0, 1)
-      const fixed = withHeaders((headers) => headers.set('date', new Date(at).toUTCString()))
-      const off = async (ms: number) =>
-        (await ask(idp, {}, {}, { fetch: fixed, clock: new FakeClock(at + 500 + ms) })).of('clock')
-      expect(await off(30_000)).to.match(/^warn: clock: The clock of the IdP is 30 s behind this machine's\./)
-      expect(await off(-3_600_000)).to.match(/^fail: clock: The clock of the IdP is 3600 s ahead of this machine's\./)
-    })
-
-    it('warns where no answer has the time', async () => {
-      const fetch = withHeaders((headers) => headers.delete('date'))
-      expect((await ask(await start(), {}, {}, { fetch })).of('clock')).to.match(/^warn: /)
-    })
+  it('fails where nothing listens, and where the certificate leads to nobody that is trusted', async () => {
+    const idp = await start()
+    await idp.down()
+    expect((await ask(idp)).of('discovery')).to.match(/^fail: .*Nothing listens .*ECONNREFUSED/)
+    const { server } = await makeCertificates()
+    const secured = await start({}, { tls: server })
+    expect((await ask(secured)).of('discovery')).to.match(/^fail: .*NODE_EXTRA_CA_CERTS.*causeCode: [A-Z_]+/)
   })
 
-  describe('about what is published', () => {
-    it('warns of a method, a scope, a mode or PKCE, whose lists may be incomplete', async () => {
-      const published = {
-        token_endpoint_auth_methods_supported: ['private_key_jwt'],
-        scopes_supported: ['openid'],
-        response_modes_supported: ['fragment'],
-        code_challenge_methods_supported: ['plain'],
-      }
-      const idp = await start()
-      idp.faults.set('discovery', publishing(published))
-      const { code, of } = await ask(idp, {}, { response_mode: 'query' })
-      expect(of('client authentication')).to.match(/^warn: .*lacks client_secret_basic/)
-      expect(of('scopes')).to.match(/^warn: .*lacks profile \(custom\.scope\)/)
-      expect(of('response types')).to.match(/^warn: .*lacks query \(client\.response_mode\)/)
-      expect(of('PKCE')).to.match(/^warn: .*lacks S256/)
-      expect(code).to.equal(0)
-    })
+  it('warns where discovery fails and all endpoints are set by hand, and asks those', async () => {
+    const idp = await start()
+    idp.faults.set('discovery', { kind: 'answer', status: 500 })
+    const issuer = {
+      issuer: idp.issuer,
+      authorization_endpoint: `${idp.issuer}/auth`,
+      token_endpoint: `${idp.issuer}/token`,
+      jwks_uri: `${idp.issuer}/jwks`,
+    }
+    const { code, lines, of } = await ask(idp, { oidc: { issuer } })
+    expect(of('discovery')).to.match(/^warn: discovery: The endpoints in `issuer` are used\. /)
+    expect(of('PKCE')).to.equal('ok: PKCE: the IdP publishes nothing about it')
+    expect(lines.filter((line) => line.startsWith('ok: '))).to.have.length(9)
+    expect(code).to.equal(0)
   })
 
-  describe('about client and redirect address', () => {
-    const about = 'client and redirect address'
-
-    it('fails where the redirect address is not registered, or the client is not there', async () => {
-      const idp = await start({ redirect_uris: [`${REDIRECT}/`] })
-      const { code, of } = await ask(idp)
-      expect(of(about)).to.match(/^fail: .*Nothing comes back: the IdP answers with a page of its own.*status: 400/)
-      expect(of(about)).to.contain(`Register ${REDIRECT}, to the letter, for the client mesh`)
-      expect(code).to.equal(1)
-      expect((await ask(idp, {}, { client_id: 'nobody' })).of(about)).to.match(/^fail: .*for the client nobody/)
-    })
-
-    it('fails where the answer is an objection to the request', async () => {
-      const { of } = await ask(await start({ scope: 'openid profile' }))
-      expect(of(about)).to.match(/^fail: .*refused a scope.*error: invalid_scope/)
-    })
-
-    it('takes answers in the fragment, in a form and signed ones for what they are', async () => {
-      for (const response_mode of ['fragment', 'form_post', 'jwt']) {
-        const { of } = await ask(await start(), {}, { response_mode })
-        expect(of(about), response_mode).to.match(/^ok: .*login_required$/)
-      }
-    })
-
-    it('warns of an error without the issuer that the IdP publishes with its answers', async () => {
-      const idp = await start()
-      const issuerless = withHeaders((headers) => {
-        const location = headers.get('location')
-        if (location !== null) headers.set('location', location.replace(/[?&]iss=[^&]*/, ''))
-      })
-      const { code, of } = await ask(idp, {}, {}, { fetch: issuerless })
-      expect(of(about)).to.match(/^warn: .*Both are registered.*comes without the `iss`/)
-      expect(code).to.equal(0)
-    })
-
-    it('asks by a pushed request where the client pushes, and fails where that is refused', async () => {
-      const pushing = { require_pushed_authorization_requests: true }
-      const idp = await start()
-      expect((await ask(idp, {}, pushing)).of(about)).to.match(/^ok: /)
-      expect(idp.requests('pushed_authorization_request')).to.equal(1)
-      const wrong = await ask(idp, {}, { ...pushing, client_secret: 'another-secret' })
-      expect(wrong.of(about)).to.match(/^fail: .*invalid_client/)
-    })
-
-    it('warns of a page that may be the login page, and does not follow it', async () => {
-      const login = await start()
-      login.faults.set('authorization', { kind: 'redirect', to: `${login.issuer}/interaction/1?hint=private` })
-      const page = await ask(login)
-      expect(page.of(about)).to.match(/^warn: .*sends the browser to http:\/\/127\.0\.0\.1:\d+\/interaction\/1 though/)
-      expect(page.out).not.to.contain('private')
-      expect(login.requests('interaction')).to.equal(0)
-    })
+  it('warns of a method, a scope, a mode or PKCE that is not published: the lists may be incomplete', async () => {
+    const published = {
+      token_endpoint_auth_methods_supported: ['private_key_jwt'],
+      scopes_supported: ['openid'],
+      response_modes_supported: ['fragment'],
+      code_challenge_methods_supported: ['plain'],
+    }
+    const idp = await start()
+    idp.faults.set('discovery', publishing(published))
+    const { code, of } = await ask(idp, { client: { response_mode: 'query' } })
+    expect(of('client authentication')).to.match(/^warn: .*lacks client_secret_basic/)
+    expect(of('scopes')).to.match(/^warn: .*lacks profile \(custom\.scope\)/)
+    expect(of('response types')).to.match(/^warn: .*lacks query \(client\.response_mode\)/)
+    expect(of('PKCE')).to.match(/^warn: .*lacks S256/)
+    expect(code).to.equal(0)
   })
 
+  it('asks by a pushed request where the client pushes', async () => {
+    const idp = await start()
+    expect((await ask(idp, { client: PUSHING })).of(REDIRECTION)).to.match(/^ok: /)
+    expect(idp.requests('pushed_authorization_request')).to.equal(1)
+  })
+
+  it('warns of a page that may be the login page, and does not follow it', async () => {
+    const idp = await start()
+    idp.faults.set('authorization', redirect(`${idp.issuer}/interaction/1?hint=private`))
+    const { of, out } = await ask(idp)
+    expect(of(REDIRECTION)).to.match(/^warn: .*sends the browser to http:\/\/127\.0\.0\.1:\d+\/interaction\/1 though/)
+    expect(out).not.to.contain('private')
+    expect(idp.requests('interaction')).to.equal(0)
+  })
+
+  it('has no secret to ask about where a login redeems no code', async () => {
+    const codeless = { response_types: ['id_token'] }
+    const idp = await start(codeless)
+    const { of } = await ask(idp, { client: codeless })
+    expect(of(SECRET)).to.equal('ok: secret or key: not needed: a login redeems no code')
+    expect(of(REDIRECTION)).to.match(/^ok: /)
+    expect(idp.requests('token')).to.equal(0)
+  })
+
+  const redirect = (to: string): Fault => ({ kind: 'redirect', to })
   const answer = (status: number, body = '', headers = {}): Fault => ({ kind: 'answer', status, body, headers })
   const refusing = (status: number, error: string) => answer(status, JSON.stringify({ error }))
-  const redirect = (to: string): Fault => ({ kind: 'redirect', to })
-  const HTML = { 'content-type': 'text/html' }
-  const HOSTILE = `${REDIRECT}?error=invalid_request&error_description=${encodeURIComponent('\u001b[2Jgone\nok: all')}`
-  const NO_RSA: Fault = { kind: 'rewrite', body: (keys) => without('RSA', keys) }
-  const PS256 = publishing({ id_token_signing_alg_values_supported: ['PS256'] })
-  const NO_CODE = publishing({ response_types_supported: ['id_token'] })
-  const HUGE: Fault = { kind: 'huge', bytes: 2_000_000 }
-  const REDIRECTION = 'client and redirect address'
-  const SECRET = 'secret or key'
-  for (const [what, endpoint, fault, about, line] of [
-    ['the status and what mends it', 'discovery', answer(404), 'discovery', /^fail: .*Write in `issuer`.*status: 404/],
-    ['a key set that cannot be had', 'jwks', answer(403), 'key set', /^fail: .*status: 403/],
-    ['no key for ID tokens', 'jwks', NO_RSA, 'key set', /^fail: .*is for RS256: set `client\.id_token_signed_res/],
-    ['an algorithm that is not listed', 'discovery', PS256, 'algorithms', /^fail: .*lacks RS256 \(client\.id_token_si/],
+
+  /** What is said of one question, a line a case: an IdP that is fine but for what is told of it. */
+  function tells(about: string, rows: readonly (readonly [what: string, line: RegExp, asked: Asked])[]): void {
+    for (const [what, line, asked] of rows)
+      it(`tells about ${about}: ${what}`, async () => {
+        const idp = await start(asked.registered)
+        if (asked.fault) idp.faults.set(...asked.fault)
+        const { code, of, out } = await ask(idp, asked)
+        expect(of(about)).to.match(line)
+        expect(code).to.equal(of(about).startsWith('fail') ? 1 : 0)
+        expect(out).not.to.contain('\u001b').and.not.to.contain('\nok: all')
+      })
+  }
+  const faulty = (...fault: NonNullable<Asked['fault']>): Asked => ({ fault })
+  const listing = (metadata: Members) => faulty('discovery', publishing(metadata))
+
+  tells('discovery', [
+    ['the status and what mends it', /^fail: .*Write in `issuer`.*status: 404/, faulty('discovery', answer(404))],
+  ])
+  tells('key set', [
+    ['one that cannot be had', /^fail: .*status: 403/, faulty('jwks', answer(403))],
     [
-      'a response type that is not listed',
-      'discovery',
-      NO_CODE,
-      'response types',
-      /^fail: .*lacks code .* has id_token/,
+      'no key for ID tokens',
+      /^fail: .*is for RS256: set `client\.id_token_signed_res/,
+      faulty('jwks', { kind: 'rewrite', body: (keys) => without('RSA', keys) }),
     ],
-    ['a page', 'authorization', answer(200, '<p>Sign in</p>'), REDIRECTION, /^warn: .*shows a page/],
-    ['a page for errors', 'authorization', redirect('/oauth/error?a=b'), REDIRECTION, /^fail: .*oauth\/error/],
-    ['an IdP that fails', 'authorization', answer(502), REDIRECTION, /^fail: .*failed in itself.*status: 502/],
-    ['no answer', 'authorization', { kind: 'reset' }, REDIRECTION, /^fail: .*causeCode: ECONNRESET/],
-    ['no end of an answer', 'authorization', HUGE, REDIRECTION, /^fail: .*ANSWER_TOO_LARGE/],
-    ['an error with control characters', 'authorization', redirect(HOSTILE), REDIRECTION, /^fail: /],
-    [
-      '401 and unauthorized_client',
-      'token',
-      refusing(401, 'unauthorized_client'),
-      SECRET,
-      /^fail: .*does not accept this/,
-    ],
-    ['a proxy in place of the IdP', 'token', answer(200, '<p>', HTML), SECRET, /^fail: /],
-    ['nobody who answers', 'token', { kind: 'reset' }, SECRET, /^fail: .*ECONNRESET/],
-    [
-      'an answer that does not tell',
-      'token',
-      refusing(400, 'invalid_request'),
-      SECRET,
-      /^warn: .*does not tell whether/,
-    ],
-    ['an objection to the code', 'token', refusing(400, 'invalid_grant'), SECRET, /^warn: .*looks at the code before/],
-  ] as readonly (readonly [string, Endpoint, Fault, string, RegExp])[])
-    it(`tells about ${about}: ${what}`, async () => {
-      const { code, of, out } = await broken(endpoint, fault)
-      expect(of(about)).to.match(line)
-      expect(code).to.equal(of(about).startsWith('fail') ? 1 : 0)
-      expect(out).not.to.contain('\u001b').and.not.to.contain('\nok: all')
-    })
+  ])
 
-  describe('about secret or key', () => {
-    const about = 'secret or key'
+  const noon = Date.UTC(2026, 0, 1, 12)
+  const fixed = withHeaders((headers) => headers.set('date', new Date(noon).toUTCString()))
+  const off = (ms: number): Asked => ({ live: { fetch: fixed, clock: new FakeClock(noon + 500 + ms) } })
+  const timeless = withHeaders((headers) => headers.delete('date'))
+  tells('clock', [
+    ['seconds', /^warn: clock: The clock of the IdP is 30 s behind this machine's\./, off(30_000)],
+    ['a minute or more', /^fail: clock: The clock of the IdP is 3600 s ahead of this machine's\./, off(-3_600_000)],
+    ['no time in an answer', /^warn: /, { live: { fetch: timeless } }],
+  ])
 
-    it('fails where the secret is another one', async () => {
-      const { code, of } = await ask(await start(), {}, { client_secret: 'another-secret' })
-      expect(of(about)).to.match(/^fail: .*does not accept this server as its client.*error: invalid_client/)
-      expect(code).to.equal(1)
-    })
+  const PS256 = { id_token_signing_alg_values_supported: ['PS256'] }
+  tells('algorithms', [['one that is not listed', /^fail: .*lacks RS256 \(client\.id_token_si/, listing(PS256)]])
+  const NO_CODE = { response_types_supported: ['id_token'] }
+  tells('response types', [['one that is not listed', /^fail: .*lacks code .* has id_token/, listing(NO_CODE)]])
 
-    it('tells a key that the IdP knows from one that it does not', async () => {
-      const token_endpoint_auth_method = 'private_key_jwt'
-      const signed = { token_endpoint_auth_method, token_endpoint_auth_signing_alg: 'ES256' }
-      const knowing = (key: ClientKeyPair) =>
-        start({ ...signed, client_secret: undefined, jwks: { keys: [key.public] } })
-      const known = await ask(await knowing(KEY), {}, { token_endpoint_auth_method })
-      expect(known.of(about)).to.match(/^ok: .*accepted by private_key_jwt/)
-      const other = await ask(await knowing(makeKey('P-256', { kid: 'two', alg: 'ES256' })), {}, signed)
-      expect(other.of(about)).to.match(/^fail: .*\(or its keys\).*error: invalid_client/)
-    })
-
-    it('takes the word of Glewlwyd for a code that it does not know', async () => {
-      const idp = await start()
-      idp.faults.set('token', { kind: 'answer', status: 403, body: JSON.stringify({ error: 'invalid_code' }) }, 1)
-      expect((await ask(idp)).of(about)).to.match(/^ok: /)
-    })
-
-    it('has nothing to ask where a login redeems no code', async () => {
-      const idp = await start({ response_types: ['id_token'] })
-      const { of } = await ask(idp, {}, { response_types: ['id_token'] })
-      expect(of(about)).to.equal('ok: secret or key: not needed: a login redeems no code')
-      expect(of('client and redirect address')).to.match(/^ok: /)
-      expect(idp.requests('token')).to.equal(0)
-    })
+  const at = (fault: Fault) => faulty('authorization', fault)
+  const hostile = `${REDIRECT}?error=invalid_request&error_description=${encodeURIComponent('\u001b[2Jgone\nok: all')}`
+  const issuerless = withHeaders((headers) => {
+    const location = headers.get('location')
+    if (location !== null) headers.set('location', location.replace(/[?&]iss=[^&]*/, ''))
   })
+  tells(REDIRECTION, [
+    [
+      'an address that is not registered, with what to register',
+      /^fail: .*Nothing comes back: the IdP answers with a page of its own.*Register \S+, to the letter, for the client mesh.*status: 400/,
+      { registered: { redirect_uris: [`${REDIRECT}/`] } },
+    ],
+    ['a client that is not there', /^fail: .*for the client nobody/, { client: { client_id: 'nobody' } }],
+    ['an objection', /^fail: .*refused a scope.*error: invalid_scope/, { registered: { scope: 'openid profile' } }],
+    ['an answer in the fragment', /^ok: .*login_required$/, { client: { response_mode: 'fragment' } }],
+    ['an answer in a form', /^ok: .*login_required$/, { client: { response_mode: 'form_post' } }],
+    ['a signed answer', /^ok: .*login_required$/, { client: { response_mode: 'jwt' } }],
+    ['one without its issuer', /^warn: .*Both are registered.*without the `iss`/, { live: { fetch: issuerless } }],
+    ['a push that is refused', /^fail: .*invalid_client/, { client: { ...PUSHING, client_secret: 'another-secret' } }],
+    ['a page', /^warn: .*shows a page/, at(answer(200, '<p>Sign in</p>'))],
+    ['a page for errors', /^fail: .*oauth\/error/, at(redirect('/oauth/error?a=b'))],
+    ['an IdP that fails', /^fail: .*failed in itself.*status: 502/, at(answer(502))],
+    ['no answer', /^fail: .*causeCode: ECONNRESET/, at({ kind: 'reset' })],
+    ['no end of an answer', /^fail: .*ANSWER_TOO_LARGE/, at({ kind: 'huge', bytes: 2_000_000 })],
+    ['an error with control characters', /^fail: /, at(redirect(hostile))],
+  ])
+
+  const from = (fault: Fault, times?: number) => faulty('token', fault, times)
+  const byKey = (key: ClientKeyPair): Asked => {
+    const client = { token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'ES256' }
+    return { client, registered: { ...client, client_secret: undefined, jwks: { keys: [key.public] } } }
+  }
+  const page = answer(200, '<p>', { 'content-type': 'text/html' })
+  tells(SECRET, [
+    [
+      'another secret',
+      /^fail: .*does not accept this server as its client.*error: invalid_client/,
+      { client: { client_secret: 'another-secret' } },
+    ],
+    ['a key that the IdP knows', /^ok: .*accepted by private_key_jwt/, byKey(KEY)],
+    ['another key', /^fail: .*\(or its keys\).*error: invalid_client/, byKey(makeKey('P-256', { kid: 'two' }))],
+    ['unauthorized_client', /^fail: .*does not accept this/, from(refusing(401, 'unauthorized_client'))],
+    ['a proxy in place of the IdP', /^fail: /, from(page)],
+    ['nobody who answers', /^fail: .*ECONNRESET/, from({ kind: 'reset' })],
+    ['an answer that does not tell', /^warn: .*does not tell whether/, from(refusing(400, 'invalid_request'))],
+    ['an objection to the code', /^warn: .*looks at the code before/, from(refusing(400, 'invalid_grant'))],
+    ["Glewlwyd's word for a code that it does not know", /^ok: /, from(refusing(403, 'invalid_code'), 1)],
+  ])
 })
 
 /** Requests whose answers have other headers. */
