@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer as createTcpServer, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import type { Clock } from '../../../../plugin/clock.ts'
@@ -171,8 +173,27 @@ for (const [whose, make] of Object.entries(makers)) {
   })
 }
 
-describe('a request of our own on a kept connection', () => {
-  it('is sent once more, on a new one, when the other side has just closed it', async () => {
+describe('a request of our own', () => {
+  it('leaves no connection to who never answers, not even in the handshake of TLS', async () => {
+    const sockets = new Set<Socket>()
+    const server = createTcpServer((socket) => {
+      sockets.add(socket.resume())
+      socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
+    })
+    const { port, close } = await onLoopback(server)
+    const clock = new FakeClock()
+    const ask = directFetch({ totalMs: 5000, maxBytes: 1000 }, clock)
+    const failed = errorOf(ask(`https://127.0.0.1:${port}/`, init))
+    await once(server, 'connection')
+    await clock.advance(5_000)
+    expect((await failed)?.name).to.equal('TimeoutError')
+    for (const socket of sockets) await once(socket, 'close')
+    const aborted = errorOf(ask(`https://127.0.0.1:${port}/`, { ...init, signal: AbortSignal.abort() }))
+    expect((await aborted)?.name).to.equal('AbortError')
+    await close()
+  })
+
+  it('on a kept connection is sent once more, on a new one, when the other side has just closed it', async () => {
     let requests = 0
     const { url, close } = await onLoopback(
       createServer((req, res) => {

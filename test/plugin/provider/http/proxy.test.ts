@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { makeCertificates } from '../../../../fixtures/certificate.ts'
 import { type Idp, startIdp } from '../../../../fixtures/idp/server.ts'
@@ -9,7 +11,6 @@ import { type ConnectProxyOptions, startConnectProxy } from '../../../support/co
 import { errorOf } from '../../../support/error-of.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { proxyEnvironment } from '../../../support/proxy-environment.ts'
-import { runTrusting } from './run-trusting.ts'
 
 const GET = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
 
@@ -138,18 +139,28 @@ describe('the proxy of the environment', () => {
     async function askThrough(url: string, more: NodeJS.ProcessEnv = {}): Promise<string> {
       const proxy = await startConnectProxy({ to: Number(new URL(idp.issuer).port) })
       open.push(proxy.close)
-      const said = await runTrusting(
-        ca,
-        `import { systemClock } from './plugin/clock.ts'
+      // Only a process of its own can be made to trust a private authority.
+      const script = `import { systemClock } from './plugin/clock.ts'
         import { directFetch } from './plugin/provider/http/direct-fetch.ts'
         const fetch = directFetch({ totalMs: 60000, maxBytes: 100000 }, systemClock)
         const answer = await fetch(process.env.ASKED, { method: 'GET', headers: {}, redirect: 'manual' })
           .then(({ status }) => status, (error) => error.cause?.code ?? error.code)
-        console.log(answer)`,
-        { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`, ASKED: url, ...more },
+        console.log(answer)`
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        ['--import', 'tsx', '--input-type=module', '-e', script],
+        {
+          env: {
+            ...process.env,
+            NODE_EXTRA_CA_CERTS: ca,
+            HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`,
+            ASKED: url,
+            ...more,
+          },
+        },
       )
-      expect(proxy.tunnels).to.deep.equal([`${new URL(url).hostname}:${new URL(url).port || 443}`])
-      return said.trim()
+      expect(proxy.tunnels).to.deep.equal([`${new URL(url).hostname}:443`])
+      return stdout.trim()
     }
 
     it('refuses a certificate of another name or address, that of the proxy among them', async () => {
